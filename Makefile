@@ -1,0 +1,38 @@
+# make demo   set everything up, run the main job, print the path of its report
+# make test   set everything up, run the tests
+# make check  lint, format, types          make bench  the benchmarks          make docs  the manual as HTML
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test check bench docs clean
+
+demo: $(VENV)/.ready
+	$(BIN)/hardmax demo -o demo-report --force
+
+test: $(VENV)/.ready
+	$(BIN)/python -m pytest -n auto
+
+check: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/engine.py
+
+docs: $(VENV)/.ready
+	$(BIN)/python docs/build.py
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e '.[all,dev]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.ready
+	$(PIP) -e '.[bench]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo-report .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,73 @@
+"""Transformers with hardmax attention: exact dynamics, certified infinite-depth limits, pictures.
+
+The public names are loaded when first used, so that `import hardmax` is light.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# public name -> the module that defines it
+_HOME = {
+    "HardmaxError": "hardmax.errors",
+    "BadInput": "hardmax.errors",
+    "MissingExtra": "hardmax.errors",
+    "NotExact": "hardmax.errors",
+    "NotCertified": "hardmax.errors",
+    "Hardmax": "hardmax.attention.rules",
+    "Softmax": "hardmax.attention.rules",
+    "Localmax": "hardmax.attention.rules",
+    "Uniform": "hardmax.attention.rules",
+    "RandomFollow": "hardmax.attention.rules",
+    "Chain": "hardmax.attention.rules",
+    "Head": "hardmax.attention.rules",
+    "FeedForward": "hardmax.attention.rules",
+    "simulate": "hardmax.dynamics.simulate",
+    "limit": "hardmax.dynamics.limit",
+    "Trajectory": "hardmax.dynamics.trajectory",
+    "TrajectoryBatch": "hardmax.dynamics.trajectory",
+    "Outcome": "hardmax.dynamics.trajectory",
+    "Equilibrium": "hardmax.dynamics.equilibrium",
+    "Certificate": "hardmax.dynamics.certificate",
+    "Polytope": "hardmax.dynamics.polytope",
+    "preset": "hardmax.presets",
+}
+
+__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+
+if TYPE_CHECKING:
+    from hardmax.attention.rules import Chain as Chain
+    from hardmax.attention.rules import FeedForward as FeedForward
+    from hardmax.attention.rules import Hardmax as Hardmax
+    from hardmax.attention.rules import Head as Head
+    from hardmax.attention.rules import Localmax as Localmax
+    from hardmax.attention.rules import RandomFollow as RandomFollow
+    from hardmax.attention.rules import Softmax as Softmax
+    from hardmax.attention.rules import Uniform as Uniform
+    from hardmax.dynamics.certificate import Certificate as Certificate
+    from hardmax.dynamics.equilibrium import Equilibrium as Equilibrium
+    from hardmax.dynamics.limit import limit as limit
+    from hardmax.dynamics.polytope import Polytope as Polytope
+    from hardmax.dynamics.simulate import simulate as simulate
+    from hardmax.dynamics.trajectory import Outcome as Outcome
+    from hardmax.dynamics.trajectory import Trajectory as Trajectory
+    from hardmax.dynamics.trajectory import TrajectoryBatch as TrajectoryBatch
+    from hardmax.errors import BadInput as BadInput
+    from hardmax.errors import HardmaxError as HardmaxError
+    from hardmax.errors import MissingExtra as MissingExtra
+    from hardmax.errors import NotCertified as NotCertified
+    from hardmax.errors import NotExact as NotExact
+    from hardmax.presets import preset as preset
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'hardmax' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Who follows whom: the rules, exact follow sets, the fast kernels."""

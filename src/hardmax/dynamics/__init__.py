@@ -1,0 +1,1 @@
+"""Layers one after another (`simulate`), and all of them at once (`limit`)."""

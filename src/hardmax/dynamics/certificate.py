@@ -1,0 +1,87 @@
+"""How an infinite-depth limit is known, in a form that can be checked from the data alone."""
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The role of a token in the limit (Certificate.role).
+LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
+ROLE_NAMES = ("leader", "follower", "tie", "pattern")
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Why each token ends where `limit` says it ends.
+
+    From layer `decided_at[i]` on token i follows the same set for ever, for one of four reasons:
+
+    * leader: C_i = {i}, so z_i stands still [fact 1];
+    * follower: C_i = {l} with l a leader, so z_i^{k+s} = l + (1+alpha)^{-s} (z_i^k - l) [fact 6];
+    * tie: C_i = T with a mean t that does not move and whose face of K supports the whole cloud, so z_i -> t;
+    * pattern: all follow sets together reproduce themselves for ever (moving targets; rational arithmetic only).
+
+    Attributes:
+        decided_at: (n,) the layer from which on the follow set of each token is constant.
+        role: (n,) LEADER, FOLLOWER, TIE or PATTERN (0..3).
+        target: (n,) the leader's index (first copy; a leader's own for leaders), or -1-g for `groups[g]`.
+        groups: index sets that are followed as a whole (ties and patterns), all copies listed, ascending.
+        limit: (n, d) where each token ends.
+        margin: every strict comparison was won by at least margin * |z_i|_A * max_j |z_j|_A.
+        undecided: comparisons within float64 rounding, taken as ties. 0: the certificate is a proof.
+        method: "float64" or "rational": the arithmetic that settled it.
+        problem: fingerprint of tokens, alpha, A and tie_tolerance.
+    """
+
+    alpha: Any
+    A: NDArray[Any] | None
+    decided_at: NDArray[np.int64]
+    role: NDArray[np.int8]
+    target: NDArray[np.int64]
+    groups: tuple[tuple[int, ...], ...] = field(repr=False)
+    limit: NDArray[Any] = field(repr=False)
+    margin: float
+    undecided: int
+    tie_tolerance: float
+    exact: bool
+    method: str
+    problem: str
+
+    @property
+    def layers(self) -> int:
+        """The layer at which everything was decided."""
+        return int(self.decided_at.max())
+
+    def check(self, Z: Any) -> list[str]:
+        """Everything that is wrong with this certificate for the tokens Z; an empty list if nothing is."""
+        if self.method == "rational":
+            from hardmax.dynamics.rational_check import problems
+        else:
+            from hardmax.dynamics.float_check import problems
+        return problems(self, Z)
+
+    def verify(self, Z: Any) -> bool:
+        """Recompute what is needed from the data, independently of the code that made the certificate.
+
+        Example:
+            >>> import hardmax as hx
+            >>> Z = [[1, 0], [-1, 0], [0.5, 0.1]]
+            >>> hx.limit(Z).certificate.verify(Z)
+            True
+        """
+        return not self.check(Z)
+
+
+def fingerprint(tokens: NDArray[Any], alpha: Any, A: NDArray[Any] | None, tie_tolerance: float) -> str:
+    """A digest of the problem, so that a certificate cannot be shown for another one."""
+    digest = sha256()
+    for part in (tokens, A):
+        if part is None:
+            digest.update(b"identity")
+        else:
+            digest.update(str(part.shape).encode())
+            digest.update(part.tobytes() if part.dtype != object else " ".join(map(str, part.ravel())).encode())
+    digest.update(f"{alpha!r} {tie_tolerance!r}".encode())
+    return digest.hexdigest()

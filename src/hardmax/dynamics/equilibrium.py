@@ -1,0 +1,89 @@
+"""What `limit` returns: where every token ends at infinite depth."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.dynamics.certificate import Certificate
+
+if TYPE_CHECKING:
+    from hardmax.dynamics.polytope import Polytope
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """The infinite-depth limit of the hardmax dynamics, in closed form.
+
+    Attributes:
+        tokens: (n, d) the input.
+        points: (n, d) where each token ends; Fractions (dtype object) with exact=True.
+        cluster: (n,) index into `centers` of the point where each token ends.
+        centers: (c, d) the distinct limit points: the finite set S of [AFZ24, Theorem 1.1]. Vertices of K first.
+        kind: for each center "vertex" (a leader: a vertex of K) or "face" (the A-projection of 0 onto a face of K).
+        leader_since: {index: first layer with C_i = {i}}.
+        certificate: how this is known; `certificate.verify(Z)` checks it from the data alone.
+    """
+
+    tokens: NDArray[Any]
+    points: NDArray[Any]
+    cluster: NDArray[np.int64]
+    centers: NDArray[Any]
+    kind: tuple[str, ...]
+    leader_since: dict[int, int]
+    certificate: Certificate
+
+    @cached_property
+    def leaders(self) -> NDArray[np.int64]:
+        """Indices of the leaders, ascending (Def. 1.1). Copies of one point lead together."""
+        return np.array(sorted(self.leader_since), dtype=np.int64)
+
+    @property
+    def alpha(self) -> Any:
+        return self.certificate.alpha
+
+    @property
+    def A(self) -> NDArray[Any] | None:
+        return self.certificate.A
+
+    @property
+    def exact(self) -> bool:
+        """Whether rational arithmetic was asked for."""
+        return self.certificate.exact
+
+    @property
+    def layers(self) -> int:
+        """The layer at which everything was decided."""
+        return self.certificate.layers
+
+    @property
+    def margin(self) -> float:
+        """The narrowest decision, relative to |z_i|_A max_j |z_j|_A."""
+        return self.certificate.margin
+
+    @property
+    def undecided(self) -> int:
+        """Comparisons closer than float64 rounding can decide; taken as ties. 0 means the limit is proved."""
+        return self.certificate.undecided
+
+    @cached_property
+    def polytope(self) -> "Polytope":
+        """The limit polytope K: the convex hull of the leaders' points."""
+        from hardmax.dynamics.polytope import Polytope
+
+        return Polytope.of(self.centers[[k == "vertex" for k in self.kind]], self.A)
+
+    def plot(self, ax: Any = None, **options: Any) -> Any:
+        """Draw start, limit and K (extra `plot`); see `hardmax.plot.plot_limit`."""
+        from hardmax.plot import plot_limit
+
+        return plot_limit(self, ax=ax, **options)
+
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write to .npz, .json (data), .png, .svg, .pdf (picture) or .html, by suffix."""
+        from hardmax.dynamics.files import save_equilibrium
+
+        return save_equilibrium(self, Path(path), **options)
