@@ -12,7 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardmax.attention.search_dense import collect_dense, find_dense
+from hardmax.attention.search_shells import Shells
 from hardmax.tokens import Floats, Ints
+
+DENSE_POINTS = 64  # up to so many points, or queries, comparing everything is fastest
+DENSE_QUERIES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +64,14 @@ def find(
     queries, points = np.ascontiguousarray(queries, np.float64), np.ascontiguousarray(points, np.float64)
     a = len(queries)
     target, best, second = np.zeros(a, np.int64), np.zeros(a), np.full(a, -np.inf)
-    find_dense(queries, points, np.arange(a), target, best, second)
+    zero = ~queries.any(axis=1)
+    best[zero], second[zero] = 0.0, 0.0 if len(points) > 1 else -np.inf
+    rows = np.flatnonzero(~zero)
+    if len(points) <= DENSE_POINTS or len(rows) <= DENSE_QUERIES:
+        find_dense(queries, points, rows, target, best, second)
+    else:
+        shells = Shells(queries, query_norms, points, point_norms, definite, condition)
+        shells.find(rows, resolution, own, target, best, second)
     gap = best - second
     gap[~(gap <= resolution)] = np.inf
     return Found(target, best, gap)

@@ -1,0 +1,230 @@
+"""The search by norm shells, for d >= 3 (any d): float32 filters, float64 decides.
+
+A point z_j can have score b for query i only if |z_j| >= b / |z_i| (Cauchy-Schwarz, in the A-norm where A is definite:
+<A z_i, z_j> <= |z_i|_A |z_j|_A; else <q_i, z_j> <= |q_i| |z_j|). So the points are taken in order of falling norm, in
+shells of growing size; after each shell the queries whose best score no later point can reach are done.
+
+Why float32 loses nothing. With u = 2^-24 the float32 score errs by at most (d + 3) u |q_i| max|z| =: e (conversion of
+both factors, d fused steps). If s_j >= best - resolution in float64, then its float32 score is >= best - resolution
+- e, and `best` itself is >= any float32 score - e. A block of points whose float32 maximum stays below that threshold
+holds no point that matters; every other block is looked at again and its points are scored in float64.
+"""
+
+import numpy as np
+from numba import njit
+
+from hardmax.attention.search_dense import score
+from hardmax.attention.search_threads import over_parts
+from hardmax.attention.simd import BLOCK, LANES, QUERIES, reached
+from hardmax.tokens import Floats, Ints
+
+FIRST_SHELLS = (2, 10, 42)  # blocks after the first shells; each later one is four times larger
+RECORDS = 32  # blocks remembered for each query before they are looked at
+UNIT32 = 2.0**-24
+TINY = 1e-150  # below it squared norms underflow and bound nothing
+
+
+@njit(cache=True, nogil=True)
+def _pack(points, scale, order, first, keys, ids):  # type: ignore[no-untyped-def]
+    """Blocks of float32 keys (block, d, 128) from points[order]; the last block is filled up with copies, id -1."""
+    m, d = order.shape[0], points.shape[1]
+    for b in range(first, keys.shape[0]):
+        for x in range(BLOCK):
+            r = b * BLOCK + x
+            j = order[r] if r < m else order[b * BLOCK]
+            ids[b, x] = j if r < m else -1
+            for k in range(d):
+                keys[b, k, x] = np.float32(points[j, k] * scale)
+
+
+@njit(cache=True, nogil=True)
+def _look(q, q32, keys, ids, b, bar, points, own, top, acc):  # type: ignore[no-untyped-def]
+    """Score in float64 the points of block b whose float32 score is >= bar; keep the two best in `top`.
+
+    top = (best, second, target); ties keep the smallest index.
+    """
+    best, second, target = top
+    acc[:] = q32[0] * keys[b, 0]
+    for k in range(1, q32.shape[0]):
+        for x in range(BLOCK):
+            acc[x] += q32[k] * keys[b, k, x]
+    for x in range(BLOCK):
+        if acc[x] >= bar:
+            j = ids[b, x]
+            if j >= 0 and j != own:
+                s = score(q, points[j])
+                if s > best:
+                    best, second, target = s, best, j
+                elif s == best:
+                    second, target = best, min(target, j)
+                elif s > second:
+                    second = s
+    return best, second, target
+
+
+@njit(cache=True, nogil=True)
+def _search(
+    rows, start, stop, queries, unit, length, reach, resolution, own,
+    points, scale, longest, keys, ids, tops, first, target, best, second,
+):  # type: ignore[no-untyped-def]  # fmt: skip
+    """One shell (blocks `first`.. of keys) for the queries rows[start:stop], four at a time."""
+    d, blocks = points.shape[1], keys.shape[0]
+    tile = np.empty((1, d, QUERIES), np.float32)
+    q32 = np.empty((QUERIES, d), np.float32)
+    maxima = np.empty((QUERIES, LANES), np.float32)
+    bar = np.empty(QUERIES, np.float32)
+    need, error, wide = np.empty(QUERIES), np.empty(QUERIES), np.empty(QUERIES)
+    count = np.empty(QUERIES, np.int64)
+    record = np.empty((QUERIES, RECORDS), np.int64)
+    height = np.empty((QUERIES, RECORDS), np.float32)
+    acc = np.empty(BLOCK, np.float32)
+    for r in range(start, stop, QUERIES):
+        width = min(QUERIES, stop - r)
+        for t in range(QUERIES):
+            i = rows[min(r + t, stop - 1)]
+            count[t] = 0
+            for k in range(d):
+                q32[t, k] = tile[0, k, t] = np.float32(queries[i, k] * unit[i])
+            error[t] = (d + 4) * UNIT32 * length[i] * longest + 1e-30
+            wide[t] = resolution[i] * unit[i] * scale
+            level = best[i] * unit[i] * scale - wide[t] - error[t]
+            bar[t] = np.float32(level - 2 * UNIT32 * abs(level)) if t < width else np.inf
+            need[t] = (best[i] - resolution[i]) / reach[i] if t < width else np.inf
+        least = need.min()
+        for b in range(first, blocks):
+            if tops[b] < least:
+                break
+            hits = reached(tile, 0, keys, b, bar, maxima)
+            if hits == 0:
+                continue
+            for t in range(width):
+                if (hits >> t) & 1 == 0:
+                    continue
+                i = rows[r + t]
+                high = maxima[t].max()
+                if count[t] == RECORDS:  # many near-ties: look at the blocks now, which raises the bar for the rest
+                    top = (best[i], second[i], target[i])
+                    for c in range(RECORDS):
+                        if height[t, c] >= bar[t]:
+                            top = _look(queries[i], q32[t], keys, ids, record[t, c], bar[t], points, own[i], top, acc)
+                    best[i], second[i], target[i] = top
+                    count[t] = 0
+                record[t, count[t]], height[t, count[t]] = b, high
+                count[t] += 1
+                level = high - wide[t] - 2 * error[t]
+                level -= 2 * UNIT32 * abs(level)
+                if level > bar[t]:
+                    bar[t] = np.float32(level)
+                    need[t] = max(need[t], ((high - error[t]) / scale / unit[i] - resolution[i]) / reach[i])
+                    least = need.min()
+        for t in range(width):
+            i = rows[r + t]
+            top = (best[i], second[i], target[i])
+            for c in range(count[t]):
+                if height[t, c] >= bar[t]:
+                    top = _look(queries[i], q32[t], keys, ids, record[t, c], bar[t], points, own[i], top, acc)
+            best[i], second[i], target[i] = top
+
+
+@njit(cache=True, nogil=True)
+def own_scores(queries, points, own, rows, target, best, second):  # type: ignore[no-untyped-def]
+    """Start every query at its own token."""
+    for r in range(rows.shape[0]):
+        i = rows[r]
+        target[i], best[i], second[i] = own[i], score(queries[i], points[own[i]]), -np.inf
+
+
+@njit(cache=True, nogil=True)
+def scaled_lengths(x, scale):  # type: ignore[no-untyped-def]
+    """(n,) Euclidean lengths of the rows times a power of two that keeps the squares in range."""
+    out = np.empty(x.shape[0])
+    for i in range(x.shape[0]):
+        s = 0.0
+        for k in range(x.shape[1]):
+            s += (x[i, k] * scale[i]) * (x[i, k] * scale[i])
+        out[i] = np.sqrt(s)
+    return out
+
+
+class Shells:
+    """Points in order of falling norm and the bounds of their scores; keys are packed when a shell asks for them."""
+
+    def __init__(
+        self,
+        queries: Floats,
+        query_norms: Floats,
+        points: Floats,
+        point_norms: Floats,
+        definite: bool,
+        condition: float,
+    ) -> None:
+        m, d = points.shape
+        self.queries, self.points = queries, points
+        self.scale = float(np.ldexp(1.0, -int(np.frexp(np.abs(points).max())[1])))
+        self.unit = np.ldexp(1.0, -np.maximum(np.frexp(np.abs(queries).max(axis=1))[1], -1000))
+        lengths = scaled_lengths(points, np.full(m, self.scale))
+        self.length, self.longest = scaled_lengths(queries, self.unit), float(lengths.max())
+        # Rounding of A z, of the norms and of the score, all relative to |z_i|_A |z_j|_A: see hardmax.attention.ties.
+        blur = 8 * (d + 2) * np.sqrt(d) * 2.0**-52 * condition
+        if definite and blur < 1e-3:
+            self.norms = point_norms
+            self.reach = np.where(query_norms < TINY, 1 / TINY / TINY, query_norms * (1 + blur))
+        else:
+            self.norms = lengths / self.scale
+            self.reach = self.length / self.unit * (1 + 8 * (d + 2) * 2.0**-52)
+        self.order = np.empty(0, np.int64)
+        self.keys = np.empty((0, d, BLOCK), np.float32)
+        self.ids = np.empty((0, BLOCK), np.int64)
+        self.tops = np.empty(0)
+
+    def widen(self, blocks: int) -> None:
+        """Have at least `blocks` blocks of keys packed (or all points)."""
+        m, d = self.points.shape
+        blocks = min(blocks, -(-m // BLOCK))
+        have = len(self.keys)
+        if blocks <= have:
+            return
+        count = min(m, blocks * BLOCK)
+        if count > len(self.order):
+            ready = min(m, FIRST_SHELLS[-1] * BLOCK)
+            if count <= ready < m // 4:
+                front = np.argpartition(-self.norms, ready)[:ready]
+                self.order = front[np.argsort(-self.norms[front], kind="stable")]
+            else:
+                # The same front (ties of norms may be cut anywhere), then the rest: no point twice, none lost.
+                rest = np.ones(m, bool)
+                rest[self.order] = False
+                others = np.flatnonzero(rest)
+                others = others[np.argsort(-self.norms[others])]
+                self.order = np.concatenate((self.order, others))
+        keys, ids = np.empty((blocks, d, BLOCK), np.float32), np.empty((blocks, BLOCK), np.int64)
+        keys[:have], ids[:have] = self.keys, self.ids
+        _pack(self.points, self.scale, self.order[:count], have, keys, ids)
+        self.keys, self.ids = keys, ids
+        self.tops = self.norms[self.order[: blocks * BLOCK : BLOCK]] + TINY
+
+    def find(self, rows: Ints, resolution: Floats, own: Ints, target: Ints, best: Floats, second: Floats) -> None:
+        """The two best scores of the (non-zero) queries in `rows`; exact where they differ by <= the resolution."""
+        m = len(self.points)
+        own_scores(self.queries, self.points, own, rows, target, best, second)
+        active, first, shell = rows, 0, 0
+        last = -(-m // BLOCK)
+        while len(active) and first < last:
+            stop = FIRST_SHELLS[shell] if shell < len(FIRST_SHELLS) else 4 * first
+            self.widen(stop)
+            if first:  # queries that stop at the same norm share a tile
+                need = (best[active] - resolution[active]) / self.reach[active]
+                left = need <= self.tops[first]
+                active = active[left][np.argsort(-need[left], kind="stable")]
+                if not len(active):
+                    break
+            keys, ids, tops = self.keys[:stop], self.ids[:stop], self.tops[:stop]
+
+            def part(start: int, end: int, rows: Ints = active, shell: tuple = (keys, ids, tops, first)) -> None:  # type: ignore[type-arg]
+                _search(
+                    rows, start, end, self.queries, self.unit, self.length, self.reach, resolution, own,
+                    self.points, self.scale, self.longest, *shell, target, best, second,
+                )  # fmt: skip
+
+            over_parts(part, len(active), len(active) * (len(keys) - first) * BLOCK, QUERIES)
+            first, shell = len(keys), shell + 1
