@@ -12,7 +12,7 @@ Words = NDArray[np.uint64]
 
 # A fresh key per process: no input can be prepared so that all its rows fall into one slot. The result does not depend
 # on the key, because rows are compared bit by bit and points are numbered in order of first appearance.
-_KEY = np.uint64(randbits(64))
+KEY = np.uint64(randbits(64) | 1)
 _FEW = 24  # up to here comparing all pairs beats building a table
 
 
@@ -35,7 +35,7 @@ def distinct_rows(tokens: Floats) -> tuple[Ints, Ints]:
     if len(tokens) <= _FEW:
         first, point_of = _by_pairs(bits)
     else:
-        first, point_of = _by_table(bits, _KEY)
+        first, point_of = _by_table(bits, KEY)
     return first, point_of
 
 
@@ -65,38 +65,57 @@ def _by_pairs(bits: Words) -> tuple[Ints, Ints]:
 
 @njit(cache=True, nogil=True)
 def _by_table(bits: Words, key: np.uint64) -> tuple[Ints, Ints]:
-    """Open addressing with linear probing, at most half full.
+    n = bits.shape[0]
+    first, point_of = np.empty(n, np.int64), np.empty(n, np.int64)
+    m = number_points(bits, key, np.empty(table_size(n), np.uint64), first, point_of)
+    return first[:m].copy(), point_of
 
-    A slot holds the upper half of the hash and the point + 1 in one word, so a probe that meets another point almost
-    never has to fetch that point's row: one cache miss per row instead of two.
-    """
-    n, d = bits.shape
+
+@njit(cache=True, nogil=True)
+def table_size(n: int) -> int:
+    """The number of slots that `number_points` needs for n rows: a power of two, at most half full."""
     size = 64
     while size < 2 * n:
         size *= 2
+    return size
+
+
+@njit(cache=True, nogil=True)
+def number_points(bits: Words, key: np.uint64, slots: Words, first: Ints, point_of: Ints) -> int:
+    """Fill `first` and `point_of` (both of length n or more) and return the number of points.
+
+    Open addressing with linear probing in `slots`, of which `table_size(n)` are used. A slot holds the upper half of
+    the hash and the point + 1 in one word, so a probe that meets another point almost never has to fetch that point's
+    row: one cache miss per row instead of two.
+    """
+    n, d = bits.shape
+    size = table_size(n)
+    for at in range(size):
+        slots[at] = np.uint64(0)
     mask = np.uint64(size - 1)
     low = np.uint64(0xFFFFFFFF)
     high = np.uint64(0xFFFFFFFF00000000)
-    slots = np.zeros(size, np.uint64)
-    first, point_of = np.empty(n, np.int64), np.empty(n, np.int64)
+    block = np.empty(min(n, 256), np.uint64)
     m = 0
-    block = np.empty(256, np.uint64)
     for start in range(0, n, 256):
         stop = min(start + 256, n)
-        # Hashing a block first leaves the probes below free to overlap their cache misses.
+        # Hashing a block first leaves the probes below free to overlap their cache misses. The hash is the sum of
+        # x_c * odd_c mod 2^64, odd_c a keyed sequence of odd numbers: the products do not wait for one another. Simple
+        # numbers (integers, dyadic fractions) have only high bits, hence the fold of x_c before and the mixing after.
         for i in range(start, stop):
-            h = key
+            h, odd = np.uint64(0), key
             for c in range(d):
-                h = _mix(h ^ bits[i, c])
-            block[i - start] = h
+                odd = odd * np.uint64(0x5851F42D4C957F2D) + np.uint64(0x14057B7EF767814E)
+                h += (bits[i, c] ^ (bits[i, c] >> np.uint64(32))) * odd
+            block[i - start] = _mix(h)
         for i in range(start, stop):
             h = block[i - start]
             tag = h & high
-            at = h & mask
+            probe = h & mask
             while True:
-                slot = slots[at]
+                slot = slots[probe]
                 if slot == np.uint64(0):
-                    slots[at] = tag | np.uint64(m + 1)
+                    slots[probe] = tag | np.uint64(m + 1)
                     first[m] = i
                     point_of[i] = m
                     m += 1
@@ -106,8 +125,8 @@ def _by_table(bits: Words, key: np.uint64) -> tuple[Ints, Ints]:
                     if _same(bits, i, first[p]):
                         point_of[i] = p
                         break
-                at = (at + np.uint64(1)) & mask
-    return first[:m].copy(), point_of
+                probe = (probe + np.uint64(1)) & mask
+    return m
 
 
 @njit(cache=True, nogil=True, inline="always")
