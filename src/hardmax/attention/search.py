@@ -12,7 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardmax.attention.search_dense import collect_dense, find_dense
+from hardmax.attention.search_plane import find_plane
 from hardmax.attention.search_shells import Shells
+from hardmax.attention.search_tree import Tree
 from hardmax.tokens import Floats, Ints
 
 DENSE_POINTS = 64  # up to so many points, or queries, comparing everything is fastest
@@ -69,6 +71,10 @@ def find(
     rows = np.flatnonzero(~zero)
     if len(points) <= DENSE_POINTS or len(rows) <= DENSE_QUERIES:
         find_dense(queries, points, rows, target, best, second)
+    elif points.shape[1] == 1:
+        Tree(points).find(queries, rows, np.full(a, -np.inf), resolution, target, best, second)
+    elif points.shape[1] == 2:
+        find_plane(queries, rows, points, resolution, target, best, second)
     else:
         shells = Shells(queries, query_norms, points, point_norms, definite, condition)
         shells.find(rows, resolution, own, target, best, second)
