@@ -2,10 +2,15 @@
 
 Limits and leaders do not come from the code under test: a leader is a token that beats all others in its own direction,
 a follower ends at its leader, a tie ends at the mean of the tied leaders if no token lies beyond their face.
+
+`tie_rich(seed)` draws random clouds that are full of exact ties.
 """
 
+import random
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import permutations, product
+from math import factorial
 
 
 @dataclass(frozen=True)
@@ -129,3 +134,79 @@ SYSTEMS = (
     _late_leader(Fraction(1, 100)),
     _late_leader(Fraction(1, 1000)),
 )
+
+
+ALPHAS = tuple(map(Fraction, ("1/10", "1/2", "1", "2", "10")))
+
+
+def tie_rich(seed, largest=24, alphas=ALPHAS, family=None):
+    """A random cloud with many exact ties: (name of the family, tokens, alpha, A), all in Fractions."""
+    draw = random.Random(seed)
+    families = (
+        "dyadic",
+        "grid",
+        "signs",
+        "permutations",
+        "central",
+        "mirror",
+        "moving ties",
+        "cube with axis tokens",
+        "hexagon",
+        "copies",
+    )
+    family = family or draw.choice(families)
+    dim = 2 if family == "hexagon" else draw.choice([2, 2, 3, 4])
+    A = None
+
+    def point(size=4, parts=(1, 2, 4)):
+        return tuple(Fraction(draw.randint(-size, size), draw.choice(parts)) for _ in range(dim))
+
+    orbit = {"signs": 2**dim, "permutations": factorial(dim), "central": 2, "mirror": 2, "copies": 3}.get(family, 1)
+    count = draw.randint(1, min(8, max(1, largest // orbit)))
+    if family == "dyadic":
+        tokens = [point() for _ in range(draw.randint(3, largest))]
+    elif family == "grid":
+        side = draw.choice([1, 2]) if dim == 2 else 1
+        tokens = list(product(range(-side, side + 1), repeat=dim))
+        tokens = draw.sample(tokens, draw.randint(max(2, len(tokens) // 2), len(tokens)))
+    elif family == "signs":
+        tokens = [
+            tuple(s * x for s, x in zip(sign, p, strict=True))
+            for p in [point() for _ in range(count)]
+            for sign in product((1, -1), repeat=dim)
+        ]
+    elif family == "permutations":
+        tokens = [
+            tuple(p[k] for k in order) for p in [point() for _ in range(count)] for order in permutations(range(dim))
+        ]
+    elif family == "central":
+        tokens = [q for p in [point() for _ in range(count)] for q in (p, tuple(-x for x in p))]
+    elif family == "mirror":
+        tokens = [q for p in [point() for _ in range(count)] for q in (p, (*p[:-1], -p[-1]))]
+        tokens += [(*point(2)[:-1], Fraction(0)) for _ in range(draw.randint(1, 3))]
+    elif family == "moving ties":
+        # pairs that slide along the faces of a prism towards its corners, and tokens between them that follow both
+        dim, A = 3, None
+        height, tilt = [Fraction(draw.randint(-4, 4), 10) for _ in range(3)], Fraction(draw.choice([0, 0, 1, -1]), 20)
+        tokens = [(1, s, 0) for s in (1, -1)] + [(-2, s, draw.choice([0, 1])) for s in (1, -1)]
+        for _ in range(draw.randint(1, 2)):
+            x, y, z = 1 + tilt, Fraction(draw.randint(1, 7), 8), draw.choice(height)
+            tokens += [(x, y, z), (x, -y, z)]
+        for _ in range(draw.randint(1, 3)):
+            tokens.append((Fraction(draw.randint(1, 7), 8), 0, draw.choice(height) / draw.choice([1, 2, 4])))
+    elif family == "cube with axis tokens":
+        tokens = list(product((1, -1), repeat=dim))
+        for _ in range(count):
+            axis, x = draw.randrange(dim), Fraction(draw.randint(-5, 5), 4)
+            tokens.append(tuple(x if k == axis else Fraction(0) for k in range(dim)))
+    elif family == "hexagon":
+        A = ((2, -1), (-1, 2))
+        corners = [(1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1)]
+        tokens = [(a * x, a * y) for a in {1, draw.choice([2, Fraction(1, 2)])} for x, y in corners]
+        tokens += [point(2) for _ in range(count)]
+    else:
+        tokens = [p for p in [point(2) for _ in range(count)] for _ in range(draw.randint(1, 3))]
+    if A is None and family != "moving ties" and draw.random() < 0.3:
+        root = [[draw.randint(-2, 2) for _ in range(dim)] for _ in range(dim)]
+        A = [[sum(root[k][i] * root[k][j] for k in range(dim)) + (i == j) for j in range(dim)] for i in range(dim)]
+    return family, _rows(tokens), draw.choice(alphas), None if A is None else _rows(A)

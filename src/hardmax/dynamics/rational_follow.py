@@ -5,6 +5,7 @@ more than twice that bound is out; if one token is left it is the argmax, otherw
 """
 
 from collections.abc import Iterable, Sequence
+from math import ldexp
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +28,16 @@ class Scores:
     def __init__(self, rows: Objects, matrix: Objects | None, causal: bool = False) -> None:
         self.rows, self.matrix, self.causal = rows, matrix, causal
         self.queries = rows if matrix is None else rows @ matrix.T  # A z_i
-        scale = max(max(abs(x) for x in rows.flat), 1)
-        self._floats = (rows / scale).astype(np.float64)  # int / int is correctly rounded in Python
+        self._floats = floats_of(rows)
         self._queries, size = self._floats, np.abs(self._floats)
         if matrix is not None:
-            floats = (matrix / max(max(abs(x) for x in matrix.flat), 1)).astype(np.float64)
-            self._queries, size = self._floats @ floats.T, size @ np.abs(floats).T
-        # Proof of the bound: with u = 2^-53 a score is a sum of d^2 products of three factors, each off by (1 + u), and
-        # at most 2 d + 2 more roundings, whatever the order: |error| <= (2 d + 6) u sum |x||a||y|. Doubled, for the
-        # rounding of the bound itself; the last term covers underflow.
+            factor = floats_of(matrix)
+            self._queries, size = self._floats @ factor.T, size @ np.abs(factor).T
+        # Proof of the bound: with u = 2^-53 a score is a sum of d^2 products of three factors, each off by (1 + u)^2 at
+        # most, and has at most 2 d + 2 more roundings, whatever the order: |error| <= (2 d + 9) u sum |x||a||y|.
+        # Doubled, for the rounding of the bound itself; the last term covers underflow.
         dim = rows.shape[1]
-        self._slack = (2 * dim + 6) * 2.0**-52 * (size @ np.abs(self._floats).T).max(axis=1) + 2.0**-900
+        self._slack = (2 * dim + 9) * 2.0**-52 * (size @ np.abs(self._floats).T).max(axis=1) + 2.0**-900
 
     def exact(self, i: int, j: int) -> int:
         """The integer score of one pair."""
@@ -87,6 +87,19 @@ class Scores:
             if self.causal:
                 floats[np.arange(len(self.rows)) > block[:, None]] = -np.inf
             yield block, floats
+
+
+def floats_of(rows: Objects) -> NDArray[np.float64]:
+    """Integers of any size as floats, divided by the power of two that brings the largest below 1.
+
+    The first 64 bits are rounded to a float: a relative error of 2^-53 + 2^-63 for every number, large or small.
+    """
+    result = np.zeros(rows.shape)
+    top = max(int(x).bit_length() for x in rows.flat)
+    for place, x in np.ndenumerate(rows):
+        cut = max(x.bit_length() - 64, 0)
+        result[place] = ldexp(x >> cut, cut - top)
+    return result
 
 
 def means(rows: Objects, sets: Sequence[Places], sizes: int, weights: Sequence[int] | None = None) -> Objects:

@@ -99,10 +99,11 @@ def first_change(
     terms = list(coefficients)
     change: float = inf
     for r, y in tied:
-        # not identically 0, so that it is not 0 at one of the first few m (its terms are linearly independent)
+        # A sum of T terms that is not identically 0 has at most T - 1 zeros (as every exponential polynomial with
+        # positive bases), so that it differs from 0 at one of m = 0..T-1.
         row = [coefficients[t][r, y] for t in terms]
         if any(row):
-            change = min(change, next(m for m in range(1, most + 2) if _value(terms, row, alpha, m) != 0))
+            change = min(change, next(m for m in range(1, len(terms)) if _value(terms, row, alpha, m) != 0))
     if not rest:
         return change if change <= most or change == inf else None
     table = np.array([[coefficients[t][r, y] for t in terms] for r, y in rest], dtype=object)
