@@ -66,6 +66,7 @@ class Run:
         self.small = m <= SMALL
         self.tie: Band = tie_band(self.tie_tolerance)
         self.flag: Band = wider(self.tie, rounding_bound(dim, self.metric))
+        self.exactly_tied: set[int] = set()  # points whose ties at layer 0 hold for the given floats exactly
         self._pattern: bytes = b""
         self.unchanged_for = 0  # layers for which the follow sets of the active points have been the same
 
@@ -124,10 +125,11 @@ class Run:
             from hardmax.dynamics.exact_scores import exact_top
 
             top = exact_top(self.cloud, self.metric, active[close], indptr, index)
-            blurred = int((followed & ~top).sum())
+            blurred = followed & ~top
             followed |= top
-            self.undecided += blurred
-            self.inexact_ties += blurred
+            self.undecided += int(blurred.sum())
+            self.inexact_ties += int(blurred.sum())
+            self.exactly_tied = set(active[np.setdiff1d(close, close[row[blurred]])].tolist())
         else:
             behind = self._behind_its_base(row, index, q[close], followed)
             followed &= ~behind

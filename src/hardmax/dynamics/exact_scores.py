@@ -4,9 +4,6 @@ At layer 0 the tokens are exactly the floats that were given, so every compariso
 integers times a power of two; over one common power all scores are Python integers.
 """
 
-from fractions import Fraction
-from math import frexp
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,24 +11,20 @@ from hardmax.tokens import Cloud, Floats, Ints, Metric
 
 
 def integers(values: Floats) -> tuple[NDArray[np.object_], int]:
-    """Integers N and an exponent e with values = N 2^-e exactly.
+    """Python integers N and an exponent e with values = N 2^-e exactly.
 
     Example:
         >>> integers(np.array([0.75, -2.0]))
         (array([3, -8], dtype=object), 2)
     """
-    smallest = np.abs(values[values != 0.0])
-    if not len(smallest):
-        return np.zeros(values.shape, np.int64).astype(object), 0
-    # Any float64 is a multiple of its last bit, 2^(exponent - 53).
-    e = max(0, 53 - frexp(float(smallest.min()))[1])
-    scaled = [Fraction(x) * (1 << e) for x in values.ravel().tolist()]
-    numbers = [x.numerator for x in scaled]
-    twos = min((n & -n).bit_length() - 1 for n in numbers if n)  # drop the common factor 2^twos
-    twos = min(twos, e)
-    result = np.empty(len(numbers), dtype=object)
-    result[:] = [n >> twos for n in numbers]
-    return result.reshape(values.shape), e - twos
+    mantissa, exponent = np.frexp(values)
+    whole = np.ldexp(mantissa, 53).astype(np.int64)  # exact: a float64 has 53 bits
+    lowest_bit = whole & -whole
+    twos = np.where(whole == 0, 0, np.frexp(lowest_bit.astype(np.float64))[1] - 1)
+    whole >>= twos
+    power = np.where(whole == 0, 0, exponent.astype(np.int64) - 53 + twos)
+    e = max(0, -int(power.min()))
+    return np.left_shift(whole.astype(object), (power + e).astype(object)), e
 
 
 def exact_top(cloud: Cloud, metric: Metric, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:

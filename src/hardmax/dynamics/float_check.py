@@ -5,13 +5,14 @@ are replayed with plain NumPy up to the last decision; at the layer where a toke
 conditions that make the decision final are tested against *all* tokens.
 """
 
-from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from hardmax.attention.ties import EPS, rounding_bound, tie_band, wider
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE, Certificate, fingerprint
+from hardmax.dynamics.exact_claims import ExactClaims
 from hardmax.errors import BadInput
 from hardmax.tokens import Floats, Ints, cloud, metric, step_size
 
@@ -72,7 +73,6 @@ class _Replay:
         self.flag = wider(self.tie, rounding_bound(tokens.shape[1], matrix))
         self.wrong: list[str] = []
         self.margin, self.undecided = np.inf, 0
-        self._bases: dict[int, list[Fraction]] = {}
         self.small = len(self.start) <= 1024  # in larger clouds the margin is a lower bound, at most 2^-20
         # The claims by distinct token; `target` and `groups` by position among them.
         self.decided, self.role, self.limit = c.decided_at[first], c.role[first], c.limit[first]
@@ -165,11 +165,9 @@ class _Replay:
         return np.array(gone, dtype=np.int64)
 
     def _exactly_top(self, i: int, near: Ints) -> Ints:
-        """Which of the near tokens reach the maximum exactly, in rational arithmetic."""
-        query = self._exact_query(self._rational(i))
-        scores = [_dot(query, self._rational(int(j))) for j in near]
-        largest = max(scores)
-        return near[[s == largest for s in scores]]
+        """Which of the near tokens reach the maximum exactly, in integer arithmetic."""
+        scores = self.exact.whole[near].dot(self.exact.query(self.exact.whole[i]))
+        return near[np.asarray(scores == max(scores), dtype=bool)]
 
     def _claims(
         self, layer: int, x: Floats, q: Floats, largest: float, looking: Ints, single: Ints, sets: dict[int, Ints]
@@ -223,46 +221,19 @@ class _Replay:
         }
         name = f"token {self.first[i]}"
         if now:
-            if layer == 0 and not self._tie_holds_exactly(i, group):
+            if layer == 0 and not self._tie_holds_exactly(i):
                 self.undecided += 1
             self.wrong += [f"{name}: {what}" for what, good in holds.items() if not good]
         elif all(holds.values()):
             self.wrong.append(f"{name} is decided at layer {layer} already")
 
-    def _tie_holds_exactly(self, i: int, group: Ints) -> bool:
-        """The same conditions for the tokens as they were given, in rational arithmetic."""
-        z, others = self._rational(i), [int(w) for w in group if w != i]
-        base = [self._exact_base(w) for w in others]
-        offset = [[a - b for a, b in zip(self._rational(w), o, strict=True)] for w, o in zip(others, base, strict=True)]
-        weight = [int(self.weight[w]) for w in others]
-        t = self._exact_base(i)
-        query, seen = self._exact_query(t), self._exact_query(z)
-        level = _dot(query, t)
-        if t != _mean(base, weight) or any(_mean(offset, weight)):
-            return False
-        if any(_dot(query, b) != level for b in base) or any(_dot(query, o) or _dot(seen, o) for o in offset):
-            return False
-        score = self.start @ np.array([float(v) for v in query])
-        width = 1e-12 * (np.abs(score).max() + float(abs(level)))
-        return all(_dot(query, self._rational(int(x))) <= level for x in np.flatnonzero(score >= float(level) - width))
+    def _tie_holds_exactly(self, i: int) -> bool:
+        """The same conditions for the tokens as they were given."""
+        return self.exact.tie_holds(i, self.groups[-1 - self.target[i]], int(-1 - self.target[i]))
 
-    def _exact_base(self, w: int) -> list[Fraction]:
-        """Where a token decided at layer 0 ends, exactly."""
-        if w not in self._bases:
-            group = self.groups[-1 - self.target[w]] if self.role[w] == TIE else np.array([self.target[w]])
-            if w in group:
-                self._bases[w] = self._rational(w)
-            else:
-                self._bases[w] = _mean([self._exact_base(int(v)) for v in group], [int(self.weight[v]) for v in group])
-        return self._bases[w]
-
-    def _rational(self, w: int) -> list[Fraction]:
-        return [Fraction(v) for v in self.start[w].tolist()]
-
-    def _exact_query(self, z: list[Fraction]) -> list[Fraction]:
-        if self.matrix.A is None:
-            return z
-        return [_dot([Fraction(a) for a in row], z) for row in self.matrix.A.tolist()]
+    @cached_property
+    def exact(self) -> "ExactClaims":
+        return ExactClaims(self.start, self.matrix.A, self.weight, self.role, self.target, self.groups)
 
     def _check_figures(self) -> None:
         margin = self.margin if self.small else min(self.margin, 2.0**-20)
@@ -304,12 +275,3 @@ def strongest(q: Floats, q_norm: Floats, x: Floats, norm: Floats, band: Floats) 
         if start < len(x):
             alive = alive[q_norm[alive] * norm[order[start]] >= best[alive] - slack[alive]]
     return best, top, best - second
-
-
-def _dot(a: list[Fraction], b: list[Fraction]) -> Fraction:
-    return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
-
-
-def _mean(rows: list[list[Fraction]], weight: list[int]) -> list[Fraction]:
-    total = sum(weight)
-    return [_dot(list(column), [Fraction(w) for w in weight]) / total for column in zip(*rows, strict=True)]

@@ -3,14 +3,15 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardmax.attention.rules import Hardmax
-from hardmax.dynamics.certificate import LEADER, TIE, Certificate, fingerprint
-from hardmax.dynamics.engine import RESOLUTION, Run
+from hardmax.attention.ties import rounding_bound, tie_band, wider
+from hardmax.dynamics.assembly import Problem, copies, equilibrium
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
+from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.errors import NotCertified
-from hardmax.tokens import Cloud, Floats, Ints, Metric, clouds, is_batch, metric, step_size
+from hardmax.tokens import Cloud, Metric, clouds, is_batch, metric, step_size
 from hardmax.tokens import cloud as one_cloud
 
 RATIONAL_POINTS = 300  # up to so many points, what float64 leaves open is settled in rational arithmetic
@@ -57,12 +58,11 @@ def limit(
         if exact:
             return [_limit_exact(one, alpha, A, max_layers) for one in Z]
         batch = clouds(Z)
-        step, matrix = step_size(alpha), metric(A, batch[0].dim)
-        return [_limit_float(one, step, matrix, tie_tolerance, max_layers) for one in batch]
+        return _limits(batch, step_size(alpha), metric(A, batch[0].dim), tie_tolerance, max_layers)
     if exact:
         return _limit_exact(Z, alpha, A, max_layers)
     one = one_cloud(Z)
-    return _limit_float(one, step_size(alpha), metric(A, one.dim), tie_tolerance, max_layers)
+    return _limits([one], step_size(alpha), metric(A, one.dim), tie_tolerance, max_layers)[0]
 
 
 def _limit_exact(Z: Any, alpha: Any, A: Any, max_layers: int) -> Equilibrium:
@@ -71,18 +71,64 @@ def _limit_exact(Z: Any, alpha: Any, A: Any, max_layers: int) -> Equilibrium:
     return limit_exact(Z, alpha, A, max_layers=max_layers)
 
 
-def _limit_float(cloud: Cloud, alpha: float, matrix: Metric, tie_tolerance: float, max_layers: int) -> Equilibrium:
+def _limits(
+    batch: list[Cloud], alpha: float, matrix: Metric, tie_tolerance: float, max_layers: int
+) -> list[Equilibrium]:
+    """Small clouds all in one compiled call; those with close scores, and large ones, one by one."""
     Hardmax(tie_tolerance)  # checks the value
-    run = Run(cloud, alpha, matrix, tie_tolerance)
+    problem = Problem(alpha, matrix, float(tie_tolerance))
+    small = [b for b, cloud in enumerate(batch) if cloud.n <= SMALL]
+    found: dict[int, Equilibrium] = {}
+    if small:
+        found = _small_limits({b: batch[b] for b in small}, problem, max_layers)
+    return [found.get(b) or _limit_by_layers(cloud, problem, max_layers) for b, cloud in enumerate(batch)]
+
+
+def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) -> dict[int, Equilibrium]:
+    from hardmax.attention.fused import run_fused
+
+    offsets = np.concatenate([[0], np.cumsum([c.n for c in batch.values()])])
+    tokens = (
+        next(iter(batch.values())).tokens if len(batch) == 1 else np.concatenate([c.tokens for c in batch.values()])
+    )
+    flag = wider(tie_band(problem.tie_tolerance), rounding_bound(tokens.shape[1], problem.matrix))
+    fused = run_fused(tokens, offsets, problem.alpha, None, problem.matrix.A, flag, max_layers=min(max_layers, 1000))
+    found = {}
+    for k, (b, cloud) in enumerate(batch.items()):
+        here = slice(offsets[k], offsets[k + 1])
+        if not fused.flagged[k] and (fused.lock_target[here] >= 0).all():
+            target = fused.lock_target[here].astype(np.int64)
+            leads = (cloud.tokens[target] == cloud.tokens).all(axis=1)  # copies of its target are at its own point
+            found[b] = equilibrium(
+                cloud.tokens, problem, fused.lock_layer[here].astype(np.int64),
+                np.where(leads, LEADER, FOLLOWER).astype(np.int8), target, (), fused.tokens[here],
+                float(fused.margin[k]), 0,
+            )  # fmt: skip
+    return found
+
+
+def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium:
+    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance)
     # After so many layers without a new decision followers have merged with their leaders in float64.
-    patience = 8 if len(cloud.points) <= RATIONAL_POINTS else int(40 / np.log1p(alpha)) + 8
+    patience = 8 if len(cloud.points) <= RATIONAL_POINTS else int(40 / np.log1p(problem.alpha)) + 8
     while True:
         look = run.look()
         if not len(run.active):
-            return _equilibrium(run)
+            return _from_run(run, problem)
         if run.layer >= max_layers or run.unchanged_for >= patience:
             return _settle_in_rationals(run, max_layers)
         run.move(look)
+
+
+def _from_run(run: Run, problem: Problem) -> Equilibrium:
+    """From distinct points to tokens."""
+    cloud, of = run.cloud, run.cloud.point_of
+    tied = run.role == TIE
+    target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])
+    return equilibrium(
+        cloud.tokens, problem, run.decided_at[of], run.role[of], target[of], copies(cloud, run.groups), run.base[of],
+        run.margin if run.small else min(run.margin, RESOLUTION), run.undecided,
+    )  # fmt: skip
 
 
 def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium:
@@ -128,71 +174,3 @@ def _not_certified(run: Run) -> NotCertified:
             "layers": run.layer,
         },
     )
-
-
-def _equilibrium(run: Run) -> Equilibrium:
-    cloud = run.cloud
-    center_of, centers, kind = _centers(run)
-    points = centers[center_of]
-    copies = _copies(cloud)
-    tie = run.role == TIE
-    target = np.where(tie, run.target, cloud.first[np.where(tie, 0, run.target)])
-    of = cloud.point_of
-    certificate = Certificate(
-        alpha=run.alpha,
-        A=run.metric.A,
-        decided_at=run.decided_at[of],
-        role=run.role[of],
-        target=target[of],
-        groups=tuple(copies(group) for group in run.groups),
-        limit=points[of],
-        margin=run.margin if run.small else min(run.margin, RESOLUTION),
-        undecided=run.undecided,
-        tie_tolerance=float(run.tie_tolerance),
-        exact=False,
-        method="float64",
-        problem=fingerprint(cloud.tokens, run.alpha, run.metric.A, float(run.tie_tolerance)),
-    )
-    leading = np.flatnonzero((run.role == LEADER)[of])
-    return Equilibrium(
-        tokens=cloud.tokens,
-        points=certificate.limit,
-        cluster=center_of[of],
-        centers=centers,
-        kind=kind,
-        leader_since=dict(zip(leading.tolist(), certificate.decided_at[leading].tolist(), strict=True)),
-        certificate=certificate,
-    )
-
-
-def _centers(run: Run) -> tuple[Ints, Floats, tuple[str, ...]]:
-    """The distinct limit points, vertices first, and the one of each point."""
-    leaders = np.flatnonzero(run.role == LEADER)
-    center_of = np.full(len(run.role), -1, np.int64)
-    center_of[leaders] = np.arange(len(leaders))
-    single = run.target >= 0
-    center_of[single] = center_of[run.target[single]]
-    faces: list[Floats] = []
-    scale = float(np.abs(run.base).max())
-    for i in np.flatnonzero(run.role == TIE):
-        # One limit reached through different ties can differ in the last bits of its float64 value.
-        near = [c for c, t in enumerate(faces) if np.abs(t - run.base[i]).max() <= 1e-12 * scale]
-        if not near:
-            faces.append(run.base[i])
-            near = [len(faces) - 1]
-        center_of[i] = len(leaders) + near[0]
-    centers = np.concatenate([run.base[leaders], np.array(faces).reshape(-1, run.cloud.dim)])
-    return center_of, centers, ("vertex",) * len(leaders) + ("face",) * len(faces)
-
-
-def _copies(cloud: Cloud) -> Any:
-    """A function from sets of points to ascending tuples of all tokens at them."""
-    if len(cloud.first) == cloud.n:
-        return lambda group: tuple(group.tolist())
-    order = np.argsort(cloud.point_of, kind="stable")
-    start = np.concatenate([[0], np.cumsum(cloud.multiplicity)])
-
-    def tokens_at(group: NDArray[np.int64]) -> tuple[int, ...]:
-        return tuple(sorted(int(t) for p in group for t in order[start[p] : start[p + 1]]))
-
-    return tokens_at

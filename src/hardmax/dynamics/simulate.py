@@ -1,17 +1,21 @@
 """Layers one after another: one entry for the paper's system, its variants, and rational arithmetic."""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
-from hardmax.attention.ties import rounding_bound, tie_band, wider
+from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
 from hardmax.errors import BadInput, NotExact
 from hardmax.tokens import Cloud, Floats, Ints, Metric, clouds, is_batch, layer_count, metric, step_size
 from hardmax.tokens import cloud as one_cloud
+
+if TYPE_CHECKING:
+    from hardmax.attention.fused import Fused
 
 SMALL = 1024  # up to so many tokens all layers run in one compiled call
 SETTLED = 1e-12  # a cloud whose last move is below this part of its size has settled
@@ -71,23 +75,16 @@ def simulate(
         "definite": definite,
     }  # fmt: skip
     layers = layer_count(layers)
-    plain = (
-        type(rule) is Hardmax
-        and normalization == "rescale"
-        and V is None
-        and heads is None
-        and not causal
-        and feed_forward is None
-    )
     if exact:
         from hardmax.dynamics.rational import simulate_exact
 
-        if type(rule) is not Hardmax:
+        if not isinstance(rule, Hardmax):
             raise NotExact(f"{rule} has no rational values", fix="exact=True goes with rule=Hardmax() only")
         if rule.tie_tolerance:
             raise NotExact(f"tie_tolerance is {rule.tie_tolerance}, but exact arithmetic needs no tolerance")
         return _each(Z, lambda one: simulate_exact(one, alpha, A, layers, **options))
-    if not plain:
+    papers = normalization == "rescale" and V is None and heads is None and not causal and feed_forward is None
+    if not (papers and isinstance(rule, Hardmax)):
         from hardmax.dynamics.variants import simulate_variant
 
         return _each(Z, lambda one: simulate_variant(one, alpha, layers, A=A, rule=rule, **options))
@@ -132,22 +129,41 @@ def _simulate_small(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rul
     """All layers in one compiled call; None if some comparison is too close for it."""
     from hardmax.attention.fused import run_fused
 
-    flag = wider(tie_band(rule.tie_tolerance), rounding_bound(cloud.dim, matrix))
+    flag = _flag_band(rule.tie_tolerance, cloud.dim, matrix)
     fused = run_fused(cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.A, flag, history=True)
-    if fused.flagged[0]:
-        return None
-    tokens, targets = fused.history, fused.targets
-    assert tokens is not None
-    assert targets is not None
-    leads = _leads(cloud.tokens, fused.lock_target, 0)
+    return None if fused.flagged[0] else _SmallTrajectory(cloud, alpha, matrix, rule, fused)
 
-    def sets(layer: int) -> FollowSets:
-        return _expand(cloud, targets[layer], {})
 
-    return Trajectory(
-        tokens, alpha, matrix.A, dict(zip(leads.tolist(), fused.lock_layer[leads].tolist(), strict=True)),
-        _outcome(tokens), sets, rule,
-    )  # fmt: skip
+class _SmallTrajectory(Trajectory):
+    """A trajectory of the compiled call. What it tells beyond the tokens is worked out when first asked for: for ten
+    tokens that takes longer than the layers themselves."""
+
+    cloud: Cloud
+    fused: "Fused"
+
+    def __init__(self, cloud: Cloud, alpha: float, matrix: Metric, rule: Hardmax, fused: "Fused") -> None:
+        self.__dict__.update(
+            tokens=fused.history, alpha=alpha, A=matrix.A, rule=rule, normalization="rescale", undecided=0, exact=False,
+            cloud=cloud, fused=fused, sets=self._sets,
+        )  # fmt: skip
+
+    @cached_property
+    def leader_since(self) -> dict[int, int]:
+        leads = _leads(self.cloud.tokens, self.fused.lock_target, 0)
+        return dict(zip(leads.tolist(), self.fused.lock_layer[leads].tolist(), strict=True))
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        return _outcome(self.tokens)
+
+    def _sets(self, layer: int) -> FollowSets:
+        targets: Any = self.fused.targets
+        return _expand(self.cloud, targets[layer], {})
+
+
+@lru_cache(maxsize=64)
+def _flag_band(tie_tolerance: float, dim: int, matrix: Metric) -> Band:
+    return wider(tie_band(tie_tolerance), rounding_bound(dim, matrix))
 
 
 def _leads(tokens: Floats, lock_target: NDArray[np.int32], start: int | Ints) -> Ints:
@@ -242,7 +258,7 @@ def _simulate_batch(
         )
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     tokens = np.concatenate([c.tokens for c in batch])
-    flag = wider(tie_band(rule.tie_tolerance), rounding_bound(batch[0].dim, matrix))
+    flag = _flag_band(rule.tie_tolerance, batch[0].dim, matrix)
     fused = run_fused(tokens, offsets, alpha, layers, matrix.A, flag)
     leads = _leads(tokens, fused.lock_target, np.repeat(offsets[:-1], lengths))
     ends = np.searchsorted(leads, offsets[1:]).tolist()

@@ -16,14 +16,14 @@ A point of T that follows T itself is the case t = z_i; a zero token is the case
 """
 
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.search import collect, find
-from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
+from hardmax.attention.search import find
+from hardmax.dynamics.certificate import TIE
+from hardmax.dynamics.exact_scores import integers
 from hardmax.tokens import Floats, Ints
 
 if TYPE_CHECKING:
@@ -65,10 +65,8 @@ def _lock(
         if b"=" + key not in faces:
             faces[b"=" + key] = exact.face(others, own)
         exact_t, holds = faces[b"=" + key]
-        exact.base_of_tie[i] = exact_t
-        if holds and exact.seen_from(i, others):
-            t = exact_t.astype(np.float64)
-        else:
+        t = exact.settle(i, exact_t)
+        if not (holds and exact.seen_from(i, others)):
             run.undecided += 1
             run.inexact_ties += 1
     run.settle(np.array([i]), TIE, -1 - _group_number(run, group), t)
@@ -108,7 +106,7 @@ class FloatTies:
             and np.abs(base @ query - level).max() <= self.band
             and np.abs(offset @ query).max() <= self.band
         )
-        if holds and query.any():
+        if holds and own is None and query.any():  # (4); if i is in T its own follow set says so already
             length = np.sqrt(max(level, 0.0))
             found = find(
                 query[None], np.array([length]), run.points, self.norms, np.array([self.band]),
@@ -130,73 +128,85 @@ class FloatTies:
 
 
 class ExactTies:
-    """The four conditions in rational arithmetic, for the tokens as they were given (layer 0)."""
+    """The four conditions in rational arithmetic, for the tokens as they were given (layer 0).
+
+    Coordinates are integers (all scaled by one power of two, which changes none of the conditions). Points share few
+    bases, so sums and tests run over distinct bases; only (1), (2) and (4) look at every point.
+    """
 
     def __init__(self, run: "Run") -> None:
         self.run = run
-        self.base_of_tie: dict[int, NDArray[np.object_]] = {}
-        self.point = lru_cache(maxsize=None)(self._point)
-        A = run.metric.A
-        self.A = None if A is None else _rational(A)
+        self.whole, self.exponent = integers(run.cloud.points)
+        self.A = None if run.metric.A is None else integers(run.metric.A)[0]
+        self.bases: list[NDArray[np.object_]] = []
+        self._known: dict[tuple[Any, ...], int] = {}
+        self.base_of = np.full(len(run.role), -1, np.int64)  # point -> number of its base
 
     def face(self, others: Ints, own: int | None) -> tuple[NDArray[np.object_], bool]:
-        """t for this tie set, and whether (2), (3), (4) and the second half of (1) hold."""
-        run = self.run
-        weight = [int(w) for w in run.cloud.multiplicity[others]]
-        base = [self._base(int(w)) for w in others]
-        offset = [self.point(int(w)) - b for w, b in zip(others, base, strict=True)]
-        total = sum(weight)
-        t = sum((b * w for b, w in zip(base, weight, strict=True)), start=_zeros(run)) / total
-        drift = sum((o * w for o, w in zip(offset, weight, strict=True)), start=_zeros(run))
+        """t for this tie set (in integer units), and whether (2), (3), (4) and the second half of (1) hold."""
+        weight = self.run.cloud.multiplicity[others]
+        number, share = self._shares(others, weight)
+        total = int(weight.sum())
+        t = sum((self.bases[b] * w for b, w in zip(number, share, strict=True)), start=self._zero()) / Fraction(total)
         if own is not None:
-            if (t != self.point(own)).any():
-                return self.point(own), False
-            t = self.point(own)
+            if (t != self.whole[own]).any():
+                return self.whole[own], False
+            t = self.whole[own]
+        here = self.whole[others]
+        if ((here * weight.astype(object)[:, None]).sum(axis=0) != t * total).any():  # (2)
+            return t, False
         query = self._query(t)
         level = query @ t
-        if drift.any() or any(query @ o for o in offset):
+        if any(query @ self.bases[b] != level for b in number) or (here.dot(query) != level).any():  # (3), (1)
             return t, False
-        distinct = {tuple(b): b for b in base}
-        if any(query @ b != level for b in distinct.values()):
-            return t, False
-        return t, not query.any() or self._supports(query, level, others)
+        return t, own is not None or not query.any() or self._supports(query, level)  # (4)
 
-    def _supports(self, query: NDArray[np.object_], level: Fraction, others: Ints) -> bool:
+    def _supports(self, query: NDArray[np.object_], level: Fraction) -> bool:
         """(4): float64 names the points that come near the level, rational arithmetic judges them."""
         run = self.run
-        q = query.astype(np.float64)[None]
-        norms = run.metric.norms(run.points)
-        largest = norms.max()
-        length = np.array([np.sqrt(float(level))])
-        band = np.array([run.flag.at(0)[0] * length[0] * largest + 1e-15 * float(np.abs(q).max()) * largest])
-        _, near = collect(q, length, np.array([float(level)]), band, run.points, norms, condition=run.metric.condition)
-        return all(query @ self.point(int(x)) <= level for x in near)
+        near = np.arange(len(run.points))
+        if len(near) > 1000:
+            size = Fraction(1, max(abs(x) for x in query))
+            q = (query * size).astype(np.float64)[None]
+            scores = run.points @ q[0]
+            floor = float(level * size / 2**self.exponent) - 1e-12 * np.abs(scores).max()
+            near = np.flatnonzero(scores >= floor)
+        return bool((self.whole[near].dot(query) <= level).all())
 
     def seen_from(self, i: int, others: Ints) -> bool:
-        """The first half of (1)."""
-        query = self._query(self.point(i))
-        return not any(query @ (self.point(int(w)) - self._base(int(w))) for w in others)
+        """The first half of (1): all w in T score the same, so each base must score what one of them scores."""
+        if i not in self.run.exactly_tied:
+            return False
+        query = self._query(self.whole[i])
+        level = query @ self.whole[others[0]]
+        return all(query @ self.bases[b] == level for b in np.unique(self._numbers(others)))
 
-    def _base(self, w: int) -> NDArray[np.object_]:
-        role = self.run.role[w]
-        if role == LEADER:
-            return self.point(w)
-        if role == FOLLOWER:
-            return self.point(int(self.run.target[w]))
-        return self.base_of_tie[w]
+    def settle(self, i: int, t: NDArray[np.object_]) -> Floats:
+        """Remember the exact base of a tied point; its float64 value."""
+        self.base_of[i] = self._number(t)
+        return (t * Fraction(1, 2**self.exponent)).astype(np.float64)
 
-    def _point(self, w: int) -> NDArray[np.object_]:
-        return _rational(self.run.cloud.points[w])
+    def _shares(self, others: Ints, weight: Ints) -> tuple[list[int], list[int]]:
+        number, place = np.unique(self._numbers(others), return_inverse=True)
+        share = np.bincount(place.reshape(-1), weights=weight)
+        return number.tolist(), [int(w) for w in share]
+
+    def _numbers(self, others: Ints) -> Ints:
+        new = others[self.base_of[others] < 0]  # leaders and followers; tied points have theirs since `settle`
+        if len(new):
+            leaders, which = np.unique(self.run.target[new], return_inverse=True)
+            numbers = np.array([self._number(self.whole[leader]) for leader in leaders])
+            self.base_of[new] = numbers[which.reshape(-1)]
+        return self.base_of[others]
+
+    def _number(self, base: NDArray[np.object_]) -> int:
+        number = self._known.setdefault(tuple(base), len(self.bases))
+        if number == len(self.bases):
+            self.bases.append(base)
+        return number
 
     def _query(self, z: NDArray[np.object_]) -> NDArray[np.object_]:
         return z if self.A is None else self.A.dot(z)
 
-
-def _rational(values: Floats) -> NDArray[np.object_]:
-    result = np.empty(values.size, dtype=object)
-    result[:] = [Fraction(x) for x in values.ravel().tolist()]
-    return result.reshape(values.shape)
-
-
-def _zeros(run: "Run") -> NDArray[np.object_]:
-    return _rational(np.zeros(run.cloud.dim))
+    def _zero(self) -> NDArray[np.object_]:
+        return self.whole[0] * 0
