@@ -153,6 +153,8 @@ class Run:
         (1+alpha)^(layer of decision).
         """
         drop = np.zeros(len(index), bool)
+        a, b = self.tie.at(self.layer)
+        blur = b * np.sqrt((self.metric.queries(self.points) ** 2).sum(axis=1).max())  # of q itself, by its rounding
         grouped = followed & ((self.role[index] == FOLLOWER) | (self.role[index] == LEADER))
         if not (self.role[index[grouped]] == FOLLOWER).any():
             return drop
@@ -165,9 +167,10 @@ class Run:
                 continue
             since = self.decided_at[index[group]]
             offset = self.offset[index[group]] * ((1.0 + self.alpha) ** (since - since.max()))[:, None]
-            ahead = offset @ q[row[group[0]]]
-            size = np.linalg.norm(offset, axis=1) * np.linalg.norm(q[row[group[0]]])
-            drop[group] = ahead < ahead.max() - self.tie.at(self.layer)[0] * size.max()
+            query = q[row[group[0]]]
+            ahead = offset @ query
+            size = np.linalg.norm(offset, axis=1).max()
+            drop[group] = ahead < ahead.max() - (a * np.linalg.norm(query) + blur) * size
         return drop
 
     # -- deciding --------------------------------------------------------------------------------------------------

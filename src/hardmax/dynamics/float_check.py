@@ -133,7 +133,7 @@ class _Replay:
                 self.undecided += len(np.setdiff1d(follows, level))
                 follows = np.union1d(follows, level)
             else:
-                behind = self._behind(layer, q[i], follows)
+                behind = self._behind(layer, q[i], follows, float(np.linalg.norm(q, axis=1).max()))
                 follows = np.setdiff1d(follows, behind)
                 self.undecided += len(near) - len(behind) - 1
             if len(follows) == 1:
@@ -147,7 +147,7 @@ class _Replay:
         self._claims(layer, x, q, largest, looking, single, sets)
         return mean
 
-    def _behind(self, layer: int, query: Floats, follows: Ints) -> Ints:
+    def _behind(self, layer: int, query: Floats, follows: Ints, longest: float) -> Ints:
         """Followers whose offset tells them from their leader, or from a better follower of it."""
         gone: list[int] = []
         done = follows[(self.decided[follows] < layer) & (self.role[follows] != TIE)]
@@ -160,7 +160,8 @@ class _Replay:
                 o = self.offset_at_decision[w] * (1 + self.alpha) ** float(self.decided[w] - self.decided[group].max())
                 ahead.append(float(query @ o))
                 size.append(float(np.linalg.norm(o)))
-            width = self.tie.at(layer)[0] * np.linalg.norm(query) * max(size)
+            a, b = self.tie.at(layer)
+            width = (a * np.linalg.norm(query) + b * longest) * max(size)
             gone += [int(w) for w, value in zip(group, ahead, strict=True) if value < max(ahead) - width]
         return np.array(gone, dtype=np.int64)
 
