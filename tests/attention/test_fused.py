@@ -179,6 +179,14 @@ def test_a_zero_token_ties_with_everybody() -> None:
     assert not run_one([[0.0, 0.0]], 0.5, 3).flagged[0]
 
 
+def test_tokens_whose_products_underflow_are_left_to_the_careful_engine() -> None:
+    faint = [[1e-162, 3e-162], [1e-162, 2e-162]]  # products of coordinates near the smallest float64
+    assert run_one([*faint, [3.0, 1.0], [-1.0, 2.0]], 0.5, 0).flagged[0]
+    assert run_one(faint, 0.5, 0).flagged[0]
+    small = np.array([*faint, [3e-162, 1e-162]]) * 1e30
+    assert run_one(small, 0.5, 0).lock_target.tolist() == run_one(small * 1e130, 0.5, 0).lock_target.tolist()
+
+
 def test_a_flagged_cloud_spoils_no_other() -> None:
     clear = np.random.default_rng(3).standard_normal((9, 2))
     tied = np.array([[1.0, 1.0], [1.0, -1.0], [0.5, 0.0]])

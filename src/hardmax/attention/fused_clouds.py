@@ -14,6 +14,9 @@ from hardmax.attention.fused_top2 import LANES, top2_1, top2_2, top2_3, top2_4, 
 from hardmax.distinct import number_points, table_size
 
 ACTIVE = -1
+# A token with |z|_A^2 below this is left to the careful engine: its products may underflow, which no relative bound on
+# rounding covers. Above it |z_i|_A max|z|_A is at least as large, so what underflows is far below the band.
+FAINT = 1e-290
 
 
 @njit(cache=True, nogil=True)
@@ -50,7 +53,9 @@ def run_clouds(
     follows, since, active = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     leads = np.empty(n, np.bool_)
     # A vector load that straddles two cache lines costs two loads: the tile starts on a line (8 float64).
-    raw = np.zeros(d * LANES + 8)
+    raw = np.empty(d * LANES + 8)
+    for c in range(len(raw)):
+        raw[c] = 0.0  # lanes without a query must not hold NaN
     skip = -(raw.ctypes.data // 8) % 8
     tile, found = raw[skip : skip + d * LANES].reshape((d, LANES)), np.empty((3, LANES))
 
@@ -75,7 +80,7 @@ def run_clouds(
         largest = np.sqrt(largest)
         count = m
         narrowest = np.inf
-        k = 0
+        k = np.int64(0)  # a plain 0 would compile everything below twice, for the constant and for the variable
         while True:
             gap, tie = _search(points, m, active, count, A, largest, k, band, tile, found, follows, leads)
             narrowest = min(narrowest, gap)
@@ -178,7 +183,7 @@ def _search(
                 square += tile[c, lane] * points[p, c]
             norm = np.sqrt(max(square, 0.0))
             gap = found[0, lane] - found[1, lane]  # inf if there is one point only
-            if gap <= own * norm + cloud:
+            if m > 1 and (gap <= own * norm + cloud or square < FAINT):
                 return min(narrowest, max(gap, 0.0)), True
             if gap < narrowest * norm:
                 narrowest = gap / norm
