@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hardmax.attention.search_dense import collect_dense, find_dense
-from hardmax.attention.search_plane import find_plane
-from hardmax.attention.search_shells import Shells
+from hardmax.attention.search_dense import collect_dense, faint_rows, find_dense, gaps
+from hardmax.attention.search_plane import FILTER_FROM, find_plane, near_boundary
+from hardmax.attention.search_shells import TINY, Shells, norm_bounds
 from hardmax.attention.search_tree import Tree
 from hardmax.tokens import Floats, Ints
 
 DENSE_POINTS = 64  # up to so many points, or queries, comparing everything is fastest
 DENSE_QUERIES = 4
+TREE_DIMENSIONS = 4  # boxes bound scores well in few dimensions only
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +67,11 @@ def find(
     queries, points = np.ascontiguousarray(queries, np.float64), np.ascontiguousarray(points, np.float64)
     a = len(queries)
     target, best, second = np.zeros(a, np.int64), np.zeros(a), np.full(a, -np.inf)
-    zero = ~queries.any(axis=1)
-    best[zero], second[zero] = 0.0, 0.0 if len(points) > 1 else -np.inf
-    rows = np.flatnonzero(~zero)
+    rows = np.arange(a)
+    zero = faint_rows(queries, rows, 0.0)  # every score is 0: a tie of all points
+    if len(zero):
+        second[zero] = 0.0 if len(points) > 1 else -np.inf
+        rows = np.setdiff1d(rows, zero)
     if len(points) <= DENSE_POINTS or len(rows) <= DENSE_QUERIES:
         find_dense(queries, points, rows, target, best, second)
     elif points.shape[1] == 1:
@@ -76,11 +79,9 @@ def find(
     elif points.shape[1] == 2:
         find_plane(queries, rows, points, resolution, target, best, second)
     else:
-        shells = Shells(queries, query_norms, points, point_norms, definite, condition)
-        shells.find(rows, resolution, own, target, best, second)
-    gap = best - second
-    gap[~(gap <= resolution)] = np.inf
-    return Found(target, best, gap)
+        reach, norms = norm_bounds(queries, query_norms, points, point_norms, definite, condition)
+        Shells(queries, points, reach, norms).find(rows, resolution, own, target, best, second)
+    return Found(target, best, gaps(best, second, resolution))
 
 
 def collect(
@@ -102,4 +103,55 @@ def collect(
         (array([0, 2]), array([0, 1]))
     """
     queries, points = np.ascontiguousarray(queries, np.float64), np.ascontiguousarray(points, np.float64)
-    return collect_dense(queries, best - band, points)
+    floor = best - band
+    a, m = len(queries), len(points)
+    if m <= DENSE_POINTS or a == 0:
+        return collect_dense(queries, floor, points)
+    zero = faint_rows(queries, np.arange(a), 0.0)
+    if len(zero):
+        return _with_zero_rows(queries, query_norms, best, band, points, point_norms, definite, condition, zero)
+    # Few points can reach the floor of any query: those of large norm, and in the plane those near the boundary.
+    reach, norms = norm_bounds(queries, query_norms, points, point_norms, definite, condition)
+    kept = np.flatnonzero(norms + TINY >= (floor / reach).min())
+    if len(kept) < m:
+        points, norms = points[kept], norms[kept]
+    if points.shape[1] == 2 and len(points) >= FILTER_FROM:
+        inner = near_boundary(points, queries, floor)
+        points, norms, kept = points[inner], norms[inner], kept[inner]
+    if len(points) <= DENSE_POINTS or a <= DENSE_QUERIES:
+        indptr, indices = collect_dense(queries, floor, points)
+    elif points.shape[1] <= TREE_DIMENSIONS:
+        indptr, indices = Tree(points).collect(queries, floor)
+    else:
+        indptr, indices = Shells(queries, points, reach, norms).collect(floor)
+    return indptr, indices if len(kept) == m else kept[indices]
+
+
+def _with_zero_rows(
+    queries: Floats,
+    query_norms: Floats,
+    best: Floats,
+    band: Floats,
+    points: Floats,
+    point_norms: Floats,
+    definite: bool,
+    condition: float,
+    zero: Ints,
+) -> tuple[Ints, Ints]:
+    """`collect` where the queries in `zero` score 0 with every point: all points, or none if the floor is above 0."""
+    a, m = len(queries), len(points)
+    rows = np.setdiff1d(np.arange(a), zero)
+    pointers, found = collect(
+        queries[rows], query_norms[rows], best[rows], band[rows], points, point_norms, definite, condition
+    )
+    counts = np.zeros(a, np.int64)
+    counts[rows] = np.diff(pointers)
+    counts[zero] = np.where(best[zero] - band[zero] <= 0.0, m, 0)
+    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    indices = np.empty(indptr[-1], np.int64)
+    of_zero = np.zeros(a, bool)
+    of_zero[zero] = True
+    of_zero = np.repeat(of_zero, counts)
+    indices[of_zero] = np.tile(np.arange(m), int(of_zero.sum()) // m)
+    indices[~of_zero] = found
+    return indptr, indices

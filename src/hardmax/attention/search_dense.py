@@ -20,6 +20,41 @@ def score(q, z):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def largest_coordinate(x):  # type: ignore[no-untyped-def]
+    """max |x_ik|."""
+    largest = 0.0
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            largest = max(largest, abs(x[i, k]))
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def faint_rows(x, rows, limit):  # type: ignore[no-untyped-def]
+    """Those of `rows` where no coordinate of x exceeds the limit in size (limit 0: the zero rows)."""
+    out = np.empty(rows.shape[0], np.int64)
+    count = 0
+    for i in rows:
+        small = True
+        for k in range(x.shape[1]):
+            small = small and abs(x[i, k]) <= limit
+        if small:
+            out[count] = i
+            count += 1
+    return out[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def gaps(best, second, resolution):  # type: ignore[no-untyped-def]
+    """best - second where that is <= resolution, else inf."""
+    out = np.empty(best.shape[0])
+    for i in range(best.shape[0]):
+        gap = best[i] - second[i]
+        out[i] = gap if gap <= resolution[i] else np.inf
+    return out
+
+
+@njit(cache=True, nogil=True)
 def find_dense(queries, points, rows, target, best, second):  # type: ignore[no-untyped-def]
     """Largest and second largest score over all points for the queries in `rows`; written into the last three arrays.
 

@@ -123,17 +123,47 @@ def edges(P, hull):  # type: ignore[no-untyped-def]
     return out
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _bin(x, y, bins):  # type: ignore[no-untyped-def]
+    """In which of `bins` equal parts of a half turn the direction (x, y) lies: x / (|x| + |y|) rises with the angle."""
+    return min(np.int64((1.0 + x / (abs(x) + abs(y))) * (0.5 * bins)), bins - 1)
+
+
 @njit(cache=True, nogil=True)
-def extreme(edge, upper, x, y):  # type: ignore[no-untyped-def]
+def guide(edge, upper):  # type: ignore[no-untyped-def]
+    """(2, bins + 3) table for the lower and the upper chain: column b + 1 counts the edges with normals in bins < b."""
+    h = edge.shape[0]
+    bins = 256
+    while bins < 4 * h:
+        bins *= 2
+    table = np.zeros((2, bins + 3), np.int64)
+    for k in range(h):
+        if k < upper:
+            table[0, _bin(edge[k, 1], -edge[k, 0], bins) + 2] += 1
+        else:
+            table[1, _bin(-edge[k, 1], edge[k, 0], bins) + 2] += 1
+    for b in range(1, bins + 3):
+        table[0, b] += table[0, b - 1]
+        table[1, b] += table[1, b - 1]
+    return table
+
+
+@njit(cache=True, nogil=True, inline="always")
+def extreme(edge, upper, table, x, y):  # type: ignore[no-untyped-def]
     """Position on the hull of the vertex farthest in direction (x, y): the first one whose next edge leads back.
 
     The lower chain has edges of angle in (-90, 90] degrees, the upper one in (90, 270]; for a direction in the lower
     (upper) half plane those leading forward are the first ones of the lower (upper) chain, so bisection finds the end.
+    An edge leads forward if its outer normal comes before (x, y); normals in the bin of (x, y) or in the next ones
+    (rounding may put a direction there) have to be compared, all others are known from the table.
     """
+    bins = table.shape[1] - 3
     if y < 0:
-        low, high = 0, upper
+        b = _bin(x, y, bins)
+        low, high = table[0, b], table[0, b + 3]
     else:
-        low, high = upper, edge.shape[0]
+        b = _bin(-x, y, bins)
+        low, high = upper + table[1, b], upper + table[1, b + 3]
     while low < high:
         middle = (low + high) >> 1
         if x * edge[middle, 0] + y * edge[middle, 1] > 0:

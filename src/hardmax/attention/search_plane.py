@@ -14,8 +14,8 @@ the margin, for every query; the same for F. Then two points beat it, and it is 
 import numpy as np
 from numba import njit
 
-from hardmax.attention.search_dense import find_dense, score
-from hardmax.attention.search_hull import edges, extreme, in_order, peel
+from hardmax.attention.search_dense import faint_rows, find_dense, largest_coordinate
+from hardmax.attention.search_hull import edges, extreme, guide, in_order, peel
 from hardmax.attention.search_threads import over_parts
 from hardmax.attention.search_tree import Tree
 from hardmax.tokens import Floats, Ints
@@ -23,8 +23,16 @@ from hardmax.tokens import Floats, Ints
 EPS = 2.0**-52
 MARGIN = 64 * EPS  # of (|q_x| + |q_y|) max|coordinate|: rounding of two scores and of the bisection, with room
 DEEP = 256 * EPS  # of max|coordinate|: as a distance, more than the margin and the rounding of the test itself
-FILTER_FROM = 512  # points from which dropping inner points pays
+FILTER_FROM = 4096  # points from which dropping inner points pays
 UNDERFLOW = 1e-280  # scores below have no full precision left
+
+
+@njit(cache=True, nogil=True)
+def _among(i, indices):  # type: ignore[no-untyped-def]
+    for k in range(indices.shape[0]):  # noqa: SIM110 - a plain loop compiles to a plain loop
+        if indices[k] == i:
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -34,9 +42,9 @@ def _extremes(points, start, stop, axes, skip, high, low, top, bottom):  # type:
         x, y = points[i, 0], points[i, 1]
         for k in range(8):
             s = axes[k, 0] * x + axes[k, 1] * y
-            if s > high[k] and not np.any(skip == i):
+            if s > high[k] and not _among(i, skip):
                 high[k], top[k] = s, i
-            if s < low[k] and not np.any(skip == i):
+            if s < low[k] and not _among(i, skip):
                 low[k], bottom[k] = s, i
 
 
@@ -65,51 +73,62 @@ def _keep(s, j, best, second, target):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _walk(q, points, hull, at, floor, margin, best, second, target):  # type: ignore[no-untyped-def]
-    """Look at the vertices around position `at` in both directions until they fall below the second best score."""
+def _walk(x, y, hull, vertex, at, near, margin, best, second, target):  # type: ignore[no-untyped-def]
+    """Look at the vertices around position `at` in both directions until they fall below the second best score,
+    or below the best one by more than `near`.
+
+    Scores x v_0 + y v_1 are those of `hardmax.attention.search_dense.score`, operation by operation.
+    """
     h = hull.shape[0]
-    s = score(q, points[hull[at]])
+    s = x * vertex[at, 0] + y * vertex[at, 1]
     best, second, target = _keep(s, hull[at], best, second, target)
-    if s < max(second, floor) - margin:
+    if s < max(second, best - near) - margin:
         return best, second, target
-    forward = 0
+    forward, k = 0, at
     while forward < h - 1:
-        at = at + 1 if at + 1 < h else 0
+        k = k + 1 if k + 1 < h else 0
         forward += 1
-        s = score(q, points[hull[at]])
-        best, second, target = _keep(s, hull[at], best, second, target)
-        if s < max(second, floor) - margin:
+        s = x * vertex[k, 0] + y * vertex[k, 1]
+        best, second, target = _keep(s, hull[k], best, second, target)
+        if s < max(second, best - near) - margin:
             break
-    at -= forward
+    k = at
     for _ in range(h - 1 - forward):
-        at -= 1
-        s = score(q, points[hull[at]])
-        best, second, target = _keep(s, hull[at], best, second, target)
-        if s < max(second, floor) - margin:
+        k = k - 1 if k > 0 else h - 1
+        s = x * vertex[k, 0] + y * vertex[k, 1]
+        best, second, target = _keep(s, hull[k], best, second, target)
+        if s < max(second, best - near) - margin:
             break
     return best, second, target
 
 
 @njit(cache=True, nogil=True)
-def _search(rows, start, stop, queries, resolution, points, largest, hulls, edge, upper, target, best, second, open_):  # type: ignore[no-untyped-def]
-    """The two best scores of queries rows[start:stop] by bisection; open_[r] = 1 where the tree has to decide."""
+def _search(rows, start, stop, queries, resolution, largest, first, other, third, target, best, second, open_):  # type: ignore[no-untyped-def]
+    """The two best scores of queries rows[start:stop] by bisection; open_[r] = 1 where the tree has to decide.
+
+    first, other, third: the hulls, each as (indices, vertices, edges, guide, position of the upper chain).
+    """
+    hull1, vertex1, edge1, table1, upper1 = first
+    hull2, vertex2, edge2, table2, upper2 = other
+    hull3, vertex3, edge3, table3, upper3 = third
     for r in range(start, stop):
         i = rows[r]
-        q = queries[i]
-        x, y = q[0], q[1]
+        x, y, near = queries[i, 0], queries[i, 1], resolution[i]
         margin = MARGIN * (abs(x) + abs(y)) * largest
+        u, v = x, y
         if abs(x) + abs(y) < 1e-150:  # only the direction counts for the bisection; keep its products in range
-            x, y = x * 1e150, y * 1e150
+            u, v = x * 1e150, y * 1e150
         b, s, t = -np.inf, -np.inf, np.int64(0)
-        at = extreme(edge[0], upper[0], x, y)
-        b, s, t = _walk(q, points, hulls[0], at, -np.inf, margin, b, s, t)
-        if hulls[1].shape[0] > 0:
-            at = extreme(edge[1], upper[1], x, y)
-            b, s, t = _walk(q, points, hulls[1], at, b - resolution[i], margin, b, s, t)
-            if hulls[2].shape[0] > 0:
-                at = extreme(edge[2], upper[2], x, y)
-                if score(q, points[hulls[2][at]]) >= max(s, b - resolution[i]) - margin:
-                    open_[r] = 1
+        at = extreme(edge1, upper1, table1, u, v)
+        b, s, t = _walk(x, y, hull1, vertex1, at, near, margin, b, s, t)
+        if hull2.shape[0] > 0:
+            at = extreme(edge2, upper2, table2, u, v)
+            if x * vertex2[at, 0] + y * vertex2[at, 1] >= max(s, b - near) - margin:
+                b, s, t = _walk(x, y, hull2, vertex2, at, near, margin, b, s, t)
+        if hull3.shape[0] > 0:
+            at = extreme(edge3, upper3, table3, u, v)
+            if x * vertex3[at, 0] + y * vertex3[at, 1] >= max(s, b - near) - margin:
+                open_[r] = 1
         target[i], best[i], second[i] = t, b, s
 
 
@@ -154,18 +173,14 @@ def _sides(points: Floats, corners: Ints, deep: float) -> Floats:
     return np.column_stack((normal, np.einsum("ij,ij->i", normal, chosen[hull]) + deep))
 
 
-def candidates(points: Floats, deep: float, layers: int) -> Ints:
-    """Ascending indices of all points that are not deeper than `deep` inside `layers` hulls of disjoint point sets."""
-    scale = float(np.ldexp(1.0, -int(np.frexp(np.abs(points).max())[1])))
-    axes = _axes(points, scale)
-    skip = np.empty(0, np.int64)
-    sides = []
-    for _ in range(layers):
-        corners = _corner_points(points, axes, skip)
-        skip = np.concatenate((skip, corners))
-        sides.append(_sides(points, corners, deep))
-    half_planes = np.concatenate(sides)
-    centre = points[corners].mean(axis=0)
+def _round_axes_of(points: Floats) -> Floats:
+    return _axes(points, float(np.ldexp(1.0, -int(np.frexp(largest_coordinate(points))[1]))))
+
+
+def _not_deep(points: Floats, corner_sets: list[Ints], deep: float) -> Ints:
+    """Ascending indices of the corners and of all points that are not deeper than `deep` inside every corner set."""
+    half_planes = np.concatenate([_sides(points, corners, deep) for corners in corner_sets])
+    centre = points[corner_sets[-1]].mean(axis=0)
     radius = max(0.0, float((half_planes[:, :2] @ centre - half_planes[:, 2]).min())) * (1 - 1e-9)
     flags = np.zeros(len(points), np.uint8)
     over_parts(
@@ -173,38 +188,55 @@ def candidates(points: Floats, deep: float, layers: int) -> Ints:
         len(points),
         len(points),
     )
-    flags[skip] = 1
+    for corners in corner_sets:
+        flags[corners] = 1
     return np.flatnonzero(flags)
+
+
+def near_boundary(points: Floats, queries: Floats, floor: Floats) -> Ints:
+    """Ascending indices of points among which are all that reach floor_i for some (non-zero) query.
+
+    Proof: a point deeper than h inside the hull of the corners has a score below max over corners - |q_i| h, which is
+    below floor_i if h >= (that maximum - floor_i) / |q_i|, here taken for the worst query, with room for rounding.
+    """
+    corners = _corner_points(points, _round_axes_of(points), np.empty(0, np.int64))
+    largest = largest_coordinate(points)
+    if len(corners) < 3 or len(faint_rows(queries, np.arange(len(queries)), UNDERFLOW / largest)):
+        return np.arange(len(points))
+    above = (queries @ points[corners].T).max(axis=1) - floor
+    deep = float((above / np.abs(queries).max(axis=1)).max())
+    return _not_deep(points, [corners], max(deep, 0.0) + DEEP * largest)
 
 
 def find_plane(
     queries: Floats, rows: Ints, points: Floats, resolution: Floats, target: Ints, best: Floats, second: Floats
 ) -> None:
     """The two best scores of the (non-zero) queries in `rows`; exact where they differ by <= the resolution."""
-    largest = float(np.abs(points).max())
-    size = np.abs(queries[rows]).max(axis=1)
-    faint = size < UNDERFLOW / largest
-    if faint.any():
-        find_dense(queries, points, rows[faint], target, best, second)
-        rows = rows[~faint]
-    kept = candidates(points, DEEP * largest, 2) if len(points) >= FILTER_FROM else np.arange(len(points))
+    largest = largest_coordinate(points)
+    faint = faint_rows(queries, rows, UNDERFLOW / largest)
+    if len(faint):
+        find_dense(queries, points, faint, target, best, second)
+        rows = np.setdiff1d(rows, faint)
+    if len(points) < FILTER_FROM:
+        kept = np.arange(len(points))
+    else:
+        axes = _round_axes_of(points)
+        corners = _corner_points(points, axes, np.empty(0, np.int64))
+        others = _corner_points(points, axes, corners)
+        kept = _not_deep(points, [corners, others], DEEP * largest)
     scale = float(np.ldexp(1.0, -int(np.frexp(largest)[1])))  # determinants of scaled points cannot overflow
     P = points[kept] * scale
     rest = np.argsort(P[:, 0], kind="stable")
     in_order(P, rest)
-    hulls, edge, upper = [], [], []
+    hulls = []
     for _ in range(3):
-        hull, turning, rest = peel(P, rest) if len(rest) else (rest, 0, rest)
-        hulls.append(kept[hull])
-        edge.append(edges(P, hull))
-        upper.append(turning)
+        hull, upper, rest = peel(P, rest) if len(rest) else (rest, 0, rest)
+        edge = edges(P, hull)
+        hulls.append((kept[hull], points[kept[hull]], edge, guide(edge, upper), upper))
     open_ = np.zeros(len(rows), np.uint8)
 
     def part(start: int, stop: int) -> None:
-        _search(
-            rows, start, stop, queries, resolution, points, largest,
-            tuple(hulls), tuple(edge), tuple(upper), target, best, second, open_,
-        )  # fmt: skip
+        _search(rows, start, stop, queries, resolution, largest, *hulls, target, best, second, open_)
 
     over_parts(part, len(rows), 64.0 * len(rows))
     close = rows[open_ == 1]

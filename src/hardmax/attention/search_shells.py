@@ -13,7 +13,7 @@ holds no point that matters; every other block is looked at again and its points
 import numpy as np
 from numba import njit
 
-from hardmax.attention.search_dense import score
+from hardmax.attention.search_dense import largest_coordinate, score
 from hardmax.attention.search_threads import over_parts
 from hardmax.attention.simd import BLOCK, LANES, QUERIES, reached
 from hardmax.tokens import Floats, Ints
@@ -127,6 +127,50 @@ def _search(
 
 
 @njit(cache=True, nogil=True)
+def _gather(
+    start, stop, queries, unit, length, reach, floor, points, scale, longest, keys, ids, tops,
+    counts, indptr, found, stride, fill,
+):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Count the points with a score >= floor_i, or (fill) write i * stride + index for each; four queries at a time."""
+    d, blocks = points.shape[1], keys.shape[0]
+    tile = np.empty((1, d, QUERIES), np.float32)
+    maxima = np.empty((QUERIES, LANES), np.float32)
+    bar, acc = np.empty(QUERIES, np.float32), np.empty(BLOCK, np.float32)
+    need = np.empty(QUERIES)
+    for r in range(start, stop, QUERIES):
+        width = min(QUERIES, stop - r)
+        for t in range(QUERIES):
+            i = min(r + t, stop - 1)
+            for k in range(d):
+                tile[0, k, t] = np.float32(queries[i, k] * unit[i])
+            level = floor[i] * unit[i] * scale - (d + 4) * UNIT32 * length[i] * longest - 1e-30
+            bar[t] = np.float32(level - 2 * UNIT32 * abs(level)) if t < width else np.inf
+            need[t] = floor[i] / reach[i] if t < width else np.inf
+            counts[i] = 0
+        least = need.min()
+        for b in range(blocks):
+            if tops[b] < least:
+                break
+            hits = reached(tile, 0, keys, b, bar, maxima)
+            if hits == 0:
+                continue
+            for t in range(width):
+                if (hits >> t) & 1 == 0:
+                    continue
+                i = r + t
+                acc[:] = tile[0, 0, t] * keys[b, 0]
+                for k in range(1, d):
+                    for x in range(BLOCK):
+                        acc[x] += tile[0, k, t] * keys[b, k, x]
+                for x in range(BLOCK):
+                    j = ids[b, x]
+                    if acc[x] >= bar[t] and j >= 0 and score(queries[i], points[j]) >= floor[i]:
+                        if fill:
+                            found[indptr[i] + counts[i]] = i * stride + j
+                        counts[i] += 1
+
+
+@njit(cache=True, nogil=True)
 def own_scores(queries, points, own, rows, target, best, second):  # type: ignore[no-untyped-def]
     """Start every query at its own token."""
     for r in range(rows.shape[0]):
@@ -146,32 +190,35 @@ def scaled_lengths(x, scale):  # type: ignore[no-untyped-def]
     return out
 
 
+def norm_bounds(
+    queries: Floats, query_norms: Floats, points: Floats, point_norms: Floats, definite: bool, condition: float
+) -> tuple[Floats, Floats]:
+    """(reach, norms) with <q_i, z_j> <= reach_i * (norms_j + TINY) for the float64 numbers, rounding included."""
+    m, d = points.shape
+    # Rounding of A z, of the norms and of the score, all relative to |z_i|_A |z_j|_A: see hardmax.attention.ties.
+    blur = 8 * (d + 2) * np.sqrt(d) * 2.0**-52 * condition
+    if definite and blur < 1e-3:
+        return np.where(query_norms < TINY, 1 / TINY / TINY, query_norms * (1 + blur)), point_norms
+    scale, unit = _powers(points, queries)
+    norms = scaled_lengths(points, np.full(m, scale)) / scale
+    return scaled_lengths(queries, unit) / unit * (1 + 8 * (d + 2) * 2.0**-52), norms
+
+
+def _powers(points: Floats, queries: Floats) -> tuple[float, Floats]:
+    """Powers of two that bring the points, and each query, to coordinates of size 1."""
+    scale = float(np.ldexp(1.0, -max(int(np.frexp(largest_coordinate(points))[1]), -1000)))
+    return scale, np.ldexp(1.0, -np.maximum(np.frexp(np.abs(queries).max(axis=1))[1], -1000))
+
+
 class Shells:
     """Points in order of falling norm and the bounds of their scores; keys are packed when a shell asks for them."""
 
-    def __init__(
-        self,
-        queries: Floats,
-        query_norms: Floats,
-        points: Floats,
-        point_norms: Floats,
-        definite: bool,
-        condition: float,
-    ) -> None:
+    def __init__(self, queries: Floats, points: Floats, reach: Floats, norms: Floats) -> None:
         m, d = points.shape
-        self.queries, self.points = queries, points
-        self.scale = float(np.ldexp(1.0, -int(np.frexp(np.abs(points).max())[1])))
-        self.unit = np.ldexp(1.0, -np.maximum(np.frexp(np.abs(queries).max(axis=1))[1], -1000))
-        lengths = scaled_lengths(points, np.full(m, self.scale))
-        self.length, self.longest = scaled_lengths(queries, self.unit), float(lengths.max())
-        # Rounding of A z, of the norms and of the score, all relative to |z_i|_A |z_j|_A: see hardmax.attention.ties.
-        blur = 8 * (d + 2) * np.sqrt(d) * 2.0**-52 * condition
-        if definite and blur < 1e-3:
-            self.norms = point_norms
-            self.reach = np.where(query_norms < TINY, 1 / TINY / TINY, query_norms * (1 + blur))
-        else:
-            self.norms = lengths / self.scale
-            self.reach = self.length / self.unit * (1 + 8 * (d + 2) * 2.0**-52)
+        self.queries, self.points, self.reach, self.norms = queries, points, reach, norms
+        self.scale, self.unit = _powers(points, queries)
+        self.length = scaled_lengths(queries, self.unit)
+        self.longest = float(scaled_lengths(points, np.full(m, self.scale)).max())
         self.order = np.empty(0, np.int64)
         self.keys = np.empty((0, d, BLOCK), np.float32)
         self.ids = np.empty((0, BLOCK), np.int64)
@@ -228,3 +275,24 @@ class Shells:
 
             over_parts(part, len(active), len(active) * (len(keys) - first) * BLOCK, QUERIES)
             first, shell = len(keys), shell + 1
+
+    def collect(self, floor: Floats) -> tuple[Ints, Ints]:
+        """For each (non-zero) query all points with a score >= floor_i, ascending, in compressed rows."""
+        a, m = len(self.queries), len(self.points)
+        self.widen(-(-m // BLOCK))
+        counts, indptr, found = np.zeros(a, np.int64), np.zeros(a + 1, np.int64), np.empty(0, np.int64)
+
+        def part(start: int, stop: int) -> None:
+            _gather(
+                start, stop, self.queries, self.unit, self.length, self.reach, floor,
+                self.points, self.scale, self.longest, self.keys, self.ids, self.tops,
+                counts, indptr, found, m, len(found) > 0,
+            )  # fmt: skip
+
+        over_parts(part, a, float(a) * m, QUERIES)
+        np.cumsum(counts, out=indptr[1:])
+        found = np.empty(indptr[-1], np.int64)
+        if len(found):
+            over_parts(part, a, float(a) * m, QUERIES)
+            found.sort()  # row * m + index: rows stay together, indices ascend
+        return indptr, found % m
