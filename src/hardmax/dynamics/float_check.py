@@ -96,9 +96,9 @@ class _Replay:
         self.offset_at_decision = offset
         for layer in range(int(self.decided.max()) + 1):
             looking = np.flatnonzero(self.decided >= layer)
-            mean = self._look(layer, x, looking)
             new = looking[self.decided[looking] == layer]
             offset[new] = x[new] - base[new]
+            mean = self._look(layer, x, looking)
             if self.wrong:
                 return self.wrong
             still = self.decided[looking] > layer
@@ -208,15 +208,18 @@ class _Replay:
         band = 8 * (a + b) * largest * largest
         query = t if self.matrix.A is None else self.matrix.A @ t
         base, w = self.limit[others], self.weight[others]
-        offset = x[others] - base
+        since = self.decided[others]
+        offset = self.offset_at_decision[others] * ((1 + self.alpha) ** np.minimum(since - since.max(), 0.0))[:, None]
+        longest = float(np.linalg.norm(q, axis=1).max())
+        narrow = 8 * (a + b) * longest * float(np.linalg.norm(offset, axis=1).max())
         holds = {
             "follows another set than its group": np.array_equal(group, follows),
             "its group holds undecided tokens": bool((self.decided[others] <= layer).all()),
             "its limit is not the mean of its group": np.abs(w @ base / w.sum() - t).max() * largest <= band,
-            "the mean of its group moves": np.abs(w @ offset / w.sum()).max() * largest <= band,
+            "the mean of its group moves": np.abs(w @ offset / w.sum()).max() * longest <= narrow,
             "its group is not in one face": np.abs(base @ query - query @ t).max() <= band
-            and np.abs(offset @ query).max() <= band
-            and np.abs(offset @ q[i]).max() <= band,
+            and np.abs(offset @ query).max() <= narrow
+            and np.abs(offset @ q[i]).max() <= narrow,
             "its face does not support the cloud": (x @ query).max() <= query @ t + band,
             "it does not stand still": i not in group or np.abs(t - x[i]).max() * largest <= band,
         }

@@ -88,6 +88,8 @@ class FloatTies:
         self.run, self.norms, self.largest = run, norms, largest
         a, b = run.tie.at(run.layer)
         self.band = 4 * (a + b) * largest * largest  # t may be tiny by cancellation: an absolute band
+        self.longest = np.sqrt((run.metric.queries(run.points) ** 2).sum(axis=1).max())
+        self.offset_band = 4 * (a + b) * self.longest  # for offsets of length 1
 
     def face(self, others: Ints, own: int | None) -> tuple[Floats, bool]:
         """t for this tie set, and whether (2), (3), (4) and the second half of (1) hold."""
@@ -102,9 +104,9 @@ class FloatTies:
         level = query @ t
         drift = weight @ offset / weight.sum()
         holds = (
-            np.abs(drift).max() * self.largest <= self.band
-            and np.abs(base @ query - level).max() <= self.band
-            and np.abs(offset @ query).max() <= self.band
+            np.abs(base @ query - level).max() <= self.band
+            and np.abs(drift).max() * self.longest <= self.offset_band
+            and np.abs(offset @ query).max() <= self.offset_band
         )
         if holds and own is None and query.any():  # (4); if i is in T its own follow set says so already
             length = np.sqrt(max(level, 0.0))
@@ -119,12 +121,16 @@ class FloatTies:
         """The first half of (1)."""
         _, offset, _ = self._moving(others)
         query = self.run.metric.queries(self.run.points[i][None])[0]
-        return bool(np.abs(offset @ query).max() <= self.band)
+        return bool(np.abs(offset @ query).max() <= self.offset_band)
 
     def _moving(self, others: Ints) -> tuple[Floats, Floats, Floats]:
+        """Bases, offsets and weights. All offsets shrink by the same factor, so only their ratios count: the largest
+        is scaled to length 1, and a follower that has merged with its leader in float64 still shows its direction."""
         run = self.run
-        shrink = run.rho ** (run.layer - run.decided_at[others])
-        return run.base[others], shrink[:, None] * run.offset[others], run.weights[others]
+        since = run.decided_at[others]
+        offset = run.offset[others] * ((1.0 + run.alpha) ** (since - since.max()))[:, None]
+        size = np.sqrt((offset**2).sum(axis=1).max())
+        return run.base[others], offset / size if size > 0 else offset, run.weights[others]
 
 
 class ExactTies:
