@@ -174,7 +174,7 @@ def below(figure: Any, seen: Sequence[Roles], anchor: Any = None, columns: int =
     if any((each.tie & (each.half < 0)).any() for each in seen):
         entries.append((mark("o", colour(-1), INK, 0.8), "follows several"))
     if any((each.ring >= 0).any() for each in seen):
-        entries.append((mark("o", colour(0), colour(1), 1.6), "is followed itself, in the colour of its edge"))
+        entries.append((mark("o", colour(0), colour(1), 1.6), "is followed by its edge colour"))
     if len(seen[0].star) > 20_000:
         entries.append((mark("", FAINT, FAINT, 0), f"({len(seen[0].star):,} tokens, evenly thinned out)"))
     options: dict[str, Any] = {"handletextpad": 0.3, "columnspacing": 1.4, "borderpad": 0}

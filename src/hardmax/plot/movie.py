@@ -60,18 +60,19 @@ def _frames(traj: Trajectory, between: int, size: float, dpi: int, title: str | 
     where = view(traj.tokens)
     everything = tuple(range(traj.layers + 1))
     paint = colours(traj, everything)
-    legend = [roles(traj, k, paint) for k in everything]
+    figure = Figure(figsize=(size, size * where.ratio + 0.95), dpi=dpi, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    ax = figure.add_subplot(**({"projection": "3d"} if where.kind == "space" else {}))
+    below(figure, [roles(traj, k, paint) for k in everything], columns=2)
     for k in everything:
         for step in range(between + 1 if k < traj.layers else 1):
-            figure = Figure(figsize=(size, size * where.ratio + 0.95), dpi=dpi, layout="constrained")
-            canvas = FigureCanvasAgg(figure)
-            ax = figure.add_subplot(**({"projection": "3d"} if where.kind == "space" else {}))
+            ax.clear()
             draw_layer(ax, traj, k, where, paint, between=step / (between + 1))
             dress(ax, where)
             ax.set_title("\n".join(filter(None, [title, f"layer {k}", where.note])))
-            below(figure, legend, columns=2)
             canvas.draw()
-            picture = np.asarray(canvas.buffer_rgba())[..., :3]
+            figure.set_layout_engine("none")  # the first frame arranged everything; the others must not jump
+            picture = np.array(canvas.buffer_rgba())[..., :3]
             yield picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]  # video needs even sizes
 
 

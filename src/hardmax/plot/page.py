@@ -28,6 +28,8 @@ figure { margin: 1rem 0; }
 figcaption { color: var(--soft); font-size: .92rem; margin-top: .4rem; max-width: 46rem; }
 figure img, figure svg { display: block; max-width: 100%; height: auto; background: #fff; padding: 8px;
   border: 1px solid var(--line); border-radius: 6px; }
+figure.wide { overflow-x: auto; }
+figure.wide img, figure.wide svg { min-width: 42rem; }
 .pair { display: flex; flex-wrap: wrap; gap: 0 2.5rem; align-items: flex-start; }
 .scroll { overflow-x: auto; max-width: 100%; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .95rem; margin: 1rem 0; }
@@ -120,8 +122,8 @@ def trajectory_page(traj: Trajectory, title: str = "Hardmax attention, layer by 
                     ("arithmetic", "rational" if traj.exact else f"float64, {traj.undecided} comparisons undecided"),
                 ]
             ),
-            f"<figure>{figure}<figcaption>A star follows itself; a circle has the colour of the token it follows; "
-            "the hull of the leaders is shaded.</figcaption></figure>",
+            f'<figure class="wide">{figure}<figcaption>A star follows itself; a circle has the colour of the token it '
+            "follows; the hull of the leaders is shaded.</figcaption></figure>",
             table(_caption(traj.n), ["token", "layer 0", f"layer {traj.layers}", "follows", "leader since"], rows),
         ],
     )

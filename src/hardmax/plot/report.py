@@ -175,7 +175,8 @@ def _picture(path: Path, alt: str, width: int | None = None) -> str:
     kind = "image/gif" if path.suffix == ".gif" else "image/png"
     source = f"data:{kind};base64,{b64encode(data).decode()}"
     size = f'width="{shown}" height="{round(h * shown / w)}"'
-    return f'<figure><img {size} alt="{escape(alt, quote=True)}" src="{source}"></figure>'
+    frame = "" if width else ' class="wide"'
+    return f'<figure{frame}><img {size} alt="{escape(alt, quote=True)}" src="{source}"></figure>'
 
 
 def _report(cases: list[Case], parts: list[str], film: Path) -> str:
