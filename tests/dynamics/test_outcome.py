@@ -16,8 +16,11 @@ def test_a_cloud_that_stands_still_is_settled_from_the_layer_at_which_it_stopped
     assert (outcome.kind, outcome.layer) == ("settled", 3)
 
 
-def test_one_quiet_layer_after_many_loud_ones_is_not_enough():
-    assert detect(run_of([3, 2, 1, 0.5, 0.2, 0.2])).kind == "moving"
+def test_patience_asks_for_more_quiet_layers():
+    brief, long = run_of([3, 2, 1, 0.2, 0.2]), run_of([3, 2, 1, 0.2, 0.2, 0.2])
+    assert detect(brief).kind == "settled"
+    assert detect(brief, patience=2).kind == "moving"
+    assert detect(long, patience=2).kind == "settled"
 
 
 def test_a_run_of_one_quiet_layer_is_settled():
@@ -75,7 +78,8 @@ def test_growth_towards_a_bound_is_moving():
 
 
 def test_too_few_layers_do_not_show_growth():
-    assert detect(run_of([1, 2, 4, 8, 16]), "none").kind == "moving"
+    assert detect(run_of([1, 2, 4, 8]), "none").kind == "moving"
+    assert detect(run_of([1, 2, 4, 8, 16]), "none").kind == "growing"
 
 
 def test_nothing_grows_on_the_sphere():

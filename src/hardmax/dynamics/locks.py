@@ -7,7 +7,8 @@ Leader. C_l = {l}: <A l, l - x> > 0 survives, l stands still.
 Follower. C_l = {l} and C_i = {l}: <A z, l - x> > 0 at z = z_i and at z = l, hence on the segment that z_i never leaves.
 Tie. C_i = T, all of T leaders, t their mean, (a) <A t, w> = <A t, t> for w in T, (b) <A t, x> <= <A t, t> for every x:
 <A z, t - x> is > 0 at z_i, >= 0 at t and affine in between for x outside T, and 0 for w in T, so C_i = T for ever.
-With a causal mask the same holds among the tokens that i sees, because these only ever see each other.
+With a causal mask all this is about the tokens that i sees, which only ever see each other. A leader l need not lead
+among them, because it sees fewer: there a follower is locked as a tie with T = {l}.
 """
 
 import numpy as np
@@ -62,46 +63,62 @@ class Locks:
             leading = self.target[scene.first] == scene.first
         follower = gaze.clear & ~gaze.alone & (gaze.target >= 0)
         follower[follower] = leading[gaze.target[follower]]
-        targets = scene.first[gaze.target[follower]]
-        self._lock(scene, rows[follower], targets, scene.tokens[targets])
-        tied = np.array([r for r, groups in gaze.ties.items() if leading[groups].all()], np.int64)
+        followed = {r: groups for r, groups in gaze.ties.items() if leading[groups].all()}
+        if scene.causal:
+            followed.update((int(r), gaze.target[r : r + 1]) for r in np.flatnonzero(follower))
+        else:
+            targets = scene.first[gaze.target[follower]]
+            self._lock(scene, rows[follower], targets, scene.tokens[targets])
+        tied = np.array(list(followed), np.int64)
         step = max(1, BLOCK // len(scene.first))
         for start in range(0, len(tied), step):
-            self._lock_ties(scene, rows, gaze, metric, tied[start : start + step])
+            self._lock_ties(scene, rows, gaze.means, metric, {int(r): followed[r] for r in tied[start : start + step]})
 
     def _lock(self, scene: Scene, rows: Ints, targets: Ints, base: Floats) -> None:
         self.target[rows], self.since[rows], self.base[rows] = targets, scene.layer, base
         self.offset[rows] = scene.tokens[rows] - base
 
-    def _lock_ties(self, scene: Scene, rows: Ints, gaze: Gaze, metric: Metric, tied: Ints) -> None:
-        """Lock those of the `tied` rows for which (a) and (b) hold, up to the tie rule."""
-        points, t = scene.tokens[scene.first], gaze.means[tied]
+    def _lock_ties(self, scene: Scene, rows: Ints, means: Floats, metric: Metric, followed: dict[int, Ints]) -> None:
+        """Lock those rows of `followed` (row -> T) for which (a) and (b) hold, up to the tie rule."""
+        tied = np.array(list(followed), np.int64)
+        points, t = scene.tokens[scene.first], means[tied]
         queries = metric.queries(t)
         above = queries @ points.T - np.einsum("ij,ij->i", queries, t)[:, None]  # <A t, x> - <A t, t>
         if scene.causal:
             above[scene.first[None, :] > rows[tied][:, None]] = -np.inf
         wide = widths(metric, t, points, scene.layer, scene.error)
-        for r, mean, beyond, tie, flag in zip(tied, t, above, wide.tie, wide.flag, strict=True):
-            groups = gaze.ties[int(r)]
+        for (r, groups), mean, beyond, tie, flag in zip(followed.items(), t, above, wide.tie, wide.flag, strict=True):
             if beyond.max() > tie or beyond[groups].min() < -tie:
                 continue
-            close = beyond >= -flag
-            # On so coarse a grid a mean of fewer than 8192 tokens is a float of the grid only if it is exact.
-            mean_is_given = scene.given and len(scene.tokens) < 8192
-            if not (mean_is_given and scores_are_exact(np.vstack([points[close], mean]), metric.A, float(tie))):
-                self.undecided += int(close.sum())
-            name = self._known.setdefault(groups.tobytes(), len(self.ties))
-            if name == len(self.ties):
-                self.ties.append(scene.first[groups])
-            self._lock(scene, rows[r : r + 1], np.array([len(self.target) + name]), mean[None, :])
+            close = np.flatnonzero(beyond >= -flag)
+            if len(close) > 1:
+                # On so coarse a grid a mean of fewer than 8192 tokens is a float of the grid only if it is exact.
+                given = scene.given and len(scene.tokens) < 8192
+                if not (given and scores_are_exact(np.vstack([points[close], mean]), metric.A, float(tie))):
+                    self.undecided += len(close) - 1
+            self._lock(scene, rows[r : r + 1], np.array([self._name(scene.first[groups])]), mean[None, :])
 
-    def behind(self, scene: Scene, query: Floats, groups: Ints) -> Bools:
+    def _norm(self, metric: Metric) -> float:
+        return 1.0 if metric.A is None else float(np.linalg.norm(metric.A, 2))
+
+    def _name(self, leaders: Ints) -> int:
+        """The number by which `target` refers to one leader, or to several."""
+        if len(leaders) == 1:
+            return int(leaders[0])
+        number = self._known.setdefault(leaders.tobytes(), len(self.ties))
+        if number == len(self.ties):
+            self.ties.append(leaders)
+        return len(self.target) + number
+
+    def behind(self, scene: Scene, metric: Metric, query: Floats, groups: Ints) -> Bools:
         """Which of the groups, tied in float64, lose to another of them that tends to (or is) the same point.
 
         A locked w = b + rho^s o becomes equal to its base b in float64, but <q, w> - <q, b> = rho^s <q, o> keeps the
         sign of <q, o>. Without this a collapsed follower would add weight to its leader in a tie.
         """
         lost = np.zeros(len(groups), bool)
+        # The query itself is off by |A| times the error of its token: near the origin nothing is left of its sign.
+        sure = (TIE_UNITS + 2 * scene.layer) * EPS * np.linalg.norm(query) + 2 * self._norm(metric) * scene.error
         tokens = scene.first[groups]
         target = np.where(self.since[tokens] < scene.layer, self.target[tokens], -1)
         for base in np.unique(target[target >= 0]):
@@ -119,7 +136,7 @@ class Locks:
             offsets = self.offset[here] * (self.rho ** (ages - ages.min()))[:, None]  # leaders have offset 0
             ahead = offsets @ query
             top = int(np.argmax(ahead))
-            sizes = np.linalg.norm(offsets, axis=1) * np.linalg.norm(query)
-            blur = (TIE_UNITS + 2 * scene.layer) * EPS * np.maximum(sizes, sizes[top])
+            sizes = np.linalg.norm(offsets, axis=1)
+            blur = sure * np.maximum(sizes, sizes[top])
             lost[same] |= ahead < ahead[top] - blur
         return lost

@@ -2,12 +2,13 @@
 
 Judged from the tokens alone, with these thresholds (`scale` is the largest |z| of the first and the last layer):
 
-* settled: in each of the last 3 layers (or all, if fewer) no token moved more than 1e-12 * min(1, alpha) * scale. The
-  step of a layer is proportional to alpha where alpha is small, so a slow run is not taken for a finished one.
+* settled: in the last layer no token moved more than 1e-12 * min(1, alpha) * scale. The step of a layer is proportional
+  to alpha where alpha is small, so a slow run is not taken for a finished one. A layer is a function of the cloud, so
+  one such layer is enough; a rule that draws can stand still by chance, and `patience` asks for more of them.
 * periodic: over the last two periods (p >= 2 layers each) every cloud equals the one p layers before within
   1e-9 * scale, and inside the period some token leaves its place by more than 1e-6 * scale.
-* growing: over the last third of at least 6 layers the largest |z| rises at every layer, by 5 % or more in all, and its
-  increments do not fall off: their mean over the second half is at least 99 % of that over the first. A bounded
+* growing: over the last third, and at least 4 layers, the largest |z| rises at every layer, by 5 % or more in all, and
+  its increments do not fall off: their mean over the second half is at least 99 % of that over the first. A bounded
   quantity cannot keep this up; that it will go on is an extrapolation, and "growing" means no more than that.
 * moving: everything else.
 """
@@ -17,18 +18,21 @@ import numpy as np
 from hardmax.dynamics.trajectory import Outcome
 from hardmax.tokens import Floats
 
-QUIET_LAYERS, QUIET = 3, 1e-12
+QUIET = 1e-12
 RETURNED, LEFT = 1e-9, 1e-6
-GROWTH_LAYERS, GROWTH, KEEPS_UP = 6, 1.05, 0.99
+GROWTH_LAYERS, GROWTH, KEEPS_UP = 4, 1.05, 0.99
 
 
-def detect(tokens: Floats, normalization: str = "rescale", alpha: float = 1.0, decided: bool = False) -> Outcome:
+def detect(
+    tokens: Floats, normalization: str = "rescale", alpha: float = 1.0, decided: bool = False, patience: int = 1
+) -> Outcome:
     """Say what the run Z^0..Z^K did; see the top of the file for the thresholds.
 
     Args:
         tokens: (layers+1, n, d) finite.
         normalization: on the sphere nothing can grow.
         decided: the caller knows that every follow set is final, so that all tokens converge.
+        patience: how many layers in a row must be quiet.
 
     Example:
         >>> still = np.ones((4, 1, 2))
@@ -43,7 +47,7 @@ def detect(tokens: Floats, normalization: str = "rescale", alpha: float = 1.0, d
     loud = np.flatnonzero(steps > quiet)
     still_since = int(loud[-1]) + 1 if len(loud) else 0
 
-    if layers and layers - still_since >= min(QUIET_LAYERS, layers):
+    if layers and layers - still_since >= min(patience, layers):
         return Outcome("settled", layer=still_since, detail=f"no token moves from layer {still_since} on")
     if decided:
         return Outcome(
@@ -91,7 +95,7 @@ def _growing_since(lengths: Floats) -> int | None:
     if layers < GROWTH_LAYERS:
         return None
     rises = np.diff(lengths)
-    tail = rises[layers - max(layers // 3, 4) :]
+    tail = rises[layers - max(layers // 3, GROWTH_LAYERS) :]
     half = len(tail) // 2
     if tail.min() <= 0 or lengths[-1] < GROWTH * lengths[layers - len(tail)]:
         return None

@@ -4,6 +4,7 @@ One layer, in float64 and from the definition, dense: O(n^2 d) time and a few bl
 has a much faster engine (`hardmax.dynamics.engine`); both follow the same tie rule.
 """
 
+from functools import partial
 from typing import Any, get_args
 
 import numpy as np
@@ -77,7 +78,7 @@ def simulate_variant(
         alpha=alpha,
         A=parts.metrics[0].A if len(parts.metrics) == 1 else None,
         leader_since=dict(sorted(run.leader_since.items())),
-        outcome=detect(tokens, normalization, alpha, decided=run.decided),
+        outcome=detect(tokens, normalization, alpha, patience=5 if is_random(rule) else 1),
         sets=run.follow_sets,
         rule=rule,
         normalization=normalization,
@@ -98,11 +99,11 @@ class _Run:
         # Lock-in is a fact about one head that averages; a tolerance is a rule of its own, under which it fails.
         lockable = isinstance(rule, Hardmax) and rule.tie_tolerance == 0 and parts.averages and len(parts.metrics) == 1
         self.locks = Locks(tokens.shape[1], tokens.shape[2], parts.alpha) if lockable else None
-        self.error = 0.0 if parts.normalization != "sphere" else 2 * EPS
+        self.errors = [0.0 if parts.normalization != "sphere" else 2 * EPS] + [0.0] * (len(tokens) - 1)
 
     def look(self, layer: int) -> Floats:
         """The pull mean_h V_h m_i^h on every looking token of a layer; notes leaders, locks, undecided comparisons."""
-        self.scene = scene = Scene.of(self.tokens[layer], self.origin, self.rule, self.causal, layer, self.error)
+        self.scene = scene = self._scene(layer)
         rows = scene.lookers if self.locks is None else self.locks.free(scene.lookers, layer)
         gazes = [
             attend(scene, metric, self.rule, rows, self._uniforms(layer, h), self._behind(scene))
@@ -116,11 +117,6 @@ class _Run:
         means[rows] = gazes[0].means
         self.locks.add(scene, rows, gazes[0], self.parts.metrics[0])
         return means[scene.lookers]
-
-    @property
-    def decided(self) -> bool:
-        """Whether every token is known to keep its follow set for ever."""
-        return self.locks is not None and len(self.locks.free(self.scene.lookers, len(self.tokens))) == 0
 
     def advance(self, layer: int, pull: Floats) -> None:
         """Z^{k+1} from Z^k. Copies are computed once, so that they stay equal to the last bit."""
@@ -137,11 +133,11 @@ class _Run:
             moved = parts.feed(moved, layer)
         self.tokens[layer + 1] = moved + 0.0  # -0.0 and 0.0 are one value
         if isinstance(self.rule, (Hardmax, Localmax)):
-            self.error = parts.error_after(self.error, z, pull, self.tokens[layer + 1])
+            self.errors[layer + 1] = parts.error_after(self.errors[layer], z, pull, self.tokens[layer + 1])
 
     def follow_sets(self, layer: int) -> FollowSets:
         """C_i at one layer, computed anew from the tokens: the groups with a positive weight in some head."""
-        scene = Scene.of(self.tokens[layer], self.origin, self.rule, self.causal, layer)
+        scene = self._scene(layer)
         rows = scene.lookers if self.locks is None else self.locks.free(scene.lookers, layer)
         groups: dict[int, Ints] = {}
         if self.locks is not None:
@@ -172,12 +168,15 @@ class _Run:
         for i in np.flatnonzero(leads):
             self.leader_since.setdefault(int(i), scene.layer)
 
+    def _scene(self, layer: int) -> Scene:
+        return Scene.of(self.tokens[layer], self.origin, self.rule, self.causal, layer, self.errors[layer])
+
     def _uniforms(self, layer: int, head: int) -> Floats | None:
         return None if self.draws is None else self.draws[layer, head]
 
     def _behind(self, scene: Scene) -> Any:
         locks = self.locks
-        return None if locks is None else lambda query, groups: locks.behind(scene, query, groups)
+        return None if locks is None else partial(locks.behind, scene, self.parts.metrics[0])
 
 
 def _draws(rule: Rule, layers: int, heads: int, n: int) -> Floats | None:
