@@ -236,7 +236,9 @@ def find_plane(
     open_ = np.zeros(len(rows), np.uint8)
 
     def part(start: int, stop: int) -> None:
-        _search(rows, start, stop, queries, resolution, largest, *hulls, target, best, second, open_)
+        _search(
+            rows, start, stop, queries, resolution, largest, hulls[0], hulls[1], hulls[2], target, best, second, open_
+        )
 
     over_parts(part, len(rows), 64.0 * len(rows))
     close = rows[open_ == 1]

@@ -38,39 +38,56 @@ def _pack(points, scale, order, first, keys, ids):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
-def _look(q, q32, keys, ids, b, bar, points, own, top, acc):  # type: ignore[no-untyped-def]
-    """Score in float64 the points of block b whose float32 score is >= bar; keep the two best in `top`.
-
-    top = (best, second, target); ties keep the smallest index.
-    """
-    best, second, target = top
-    acc[:] = q32[0] * keys[b, 0]
-    for k in range(1, q32.shape[0]):
-        for x in range(BLOCK):
-            acc[x] += q32[k] * keys[b, k, x]
+def _float32_scores(tile, t, keys, b, acc):  # type: ignore[no-untyped-def]
+    """acc[x] = float32 score of query t of the tile with key x of block b."""
     for x in range(BLOCK):
-        if acc[x] >= bar:
-            j = ids[b, x]
-            if j >= 0 and j != own:
-                s = score(q, points[j])
-                if s > best:
-                    best, second, target = s, best, j
-                elif s == best:
-                    second, target = best, min(target, j)
-                elif s > second:
-                    second = s
-    return best, second, target
+        acc[x] = tile[0, 0, t] * keys[b, 0, x]
+    for k in range(1, keys.shape[1]):
+        for x in range(BLOCK):
+            acc[x] += tile[0, k, t] * keys[b, k, x]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _some(acc, start, bar):  # type: ignore[no-untyped-def]
+    """Whether one of the next 16 numbers is >= bar (without a branch, so it becomes one comparison of vectors)."""
+    hits = 0
+    for x in range(start, start + 16):
+        hits |= acc[x] >= bar
+    return hits != 0
 
 
 @njit(cache=True, nogil=True)
-def _search(
+def _look(queries, i, tile, t, keys, ids, b, bar, points, own, best, second, target, acc):  # type: ignore[no-untyped-def]
+    """Score in float64 the points of block b whose float32 score is >= bar; keep the two best of query i.
+
+    Ties keep the smallest index. The query's own token is left out: the search started from it.
+    """
+    _float32_scores(tile, t, keys, b, acc)
+    for start in range(0, BLOCK, 16):
+        if not _some(acc, start, bar):
+            continue
+        for x in range(start, start + 16):
+            j = ids[b, x]
+            if acc[x] >= bar and j >= 0 and j != own[i]:
+                s = queries[i, 0] * points[j, 0]  # `score`, without the cost of slices
+                for k in range(1, points.shape[1]):
+                    s += queries[i, k] * points[j, k]
+                if s > best[i]:
+                    best[i], second[i], target[i] = s, best[i], j
+                elif s == best[i]:
+                    second[i], target[i] = s, min(target[i], j)
+                elif s > second[i]:
+                    second[i] = s
+
+
+@njit(cache=True, nogil=True)
+def _search(  # type: ignore[no-untyped-def]
     rows, start, stop, queries, unit, length, reach, resolution, own,
     points, scale, longest, keys, ids, tops, first, target, best, second,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     """One shell (blocks `first`.. of keys) for the queries rows[start:stop], four at a time."""
     d, blocks = points.shape[1], keys.shape[0]
     tile = np.empty((1, d, QUERIES), np.float32)
-    q32 = np.empty((QUERIES, d), np.float32)
     maxima = np.empty((QUERIES, LANES), np.float32)
     bar = np.empty(QUERIES, np.float32)
     need, error, wide = np.empty(QUERIES), np.empty(QUERIES), np.empty(QUERIES)
@@ -84,13 +101,13 @@ def _search(
             i = rows[min(r + t, stop - 1)]
             count[t] = 0
             for k in range(d):
-                q32[t, k] = tile[0, k, t] = np.float32(queries[i, k] * unit[i])
+                tile[0, k, t] = np.float32(queries[i, k] * unit[i])
             error[t] = (d + 4) * UNIT32 * length[i] * longest + 1e-30
             wide[t] = resolution[i] * unit[i] * scale
             level = best[i] * unit[i] * scale - wide[t] - error[t]
             bar[t] = np.float32(level - 2 * UNIT32 * abs(level)) if t < width else np.inf
             need[t] = (best[i] - resolution[i]) / reach[i] if t < width else np.inf
-        least = need.min()
+        least = min(min(need[0], need[1]), min(need[2], need[3]))
         for b in range(first, blocks):
             if tops[b] < least:
                 break
@@ -101,13 +118,16 @@ def _search(
                 if (hits >> t) & 1 == 0:
                     continue
                 i = rows[r + t]
-                high = maxima[t].max()
+                high = maxima[t, 0]
+                for x in range(1, LANES):
+                    high = max(high, maxima[t, x])
                 if count[t] == RECORDS:  # many near-ties: look at the blocks now, which raises the bar for the rest
-                    top = (best[i], second[i], target[i])
                     for c in range(RECORDS):
                         if height[t, c] >= bar[t]:
-                            top = _look(queries[i], q32[t], keys, ids, record[t, c], bar[t], points, own[i], top, acc)
-                    best[i], second[i], target[i] = top
+                            _look(
+                                queries, i, tile, t, keys, ids, record[t, c], bar[t], points, own,
+                                best, second, target, acc,
+                            )  # fmt: skip
                     count[t] = 0
                 record[t, count[t]], height[t, count[t]] = b, high
                 count[t] += 1
@@ -116,21 +136,19 @@ def _search(
                 if level > bar[t]:
                     bar[t] = np.float32(level)
                     need[t] = max(need[t], ((high - error[t]) / scale / unit[i] - resolution[i]) / reach[i])
-                    least = need.min()
+                    least = min(min(need[0], need[1]), min(need[2], need[3]))
         for t in range(width):
             i = rows[r + t]
-            top = (best[i], second[i], target[i])
             for c in range(count[t]):
                 if height[t, c] >= bar[t]:
-                    top = _look(queries[i], q32[t], keys, ids, record[t, c], bar[t], points, own[i], top, acc)
-            best[i], second[i], target[i] = top
+                    _look(queries, i, tile, t, keys, ids, record[t, c], bar[t], points, own, best, second, target, acc)
 
 
 @njit(cache=True, nogil=True)
-def _gather(
+def _gather(  # type: ignore[no-untyped-def]
     start, stop, queries, unit, length, reach, floor, points, scale, longest, keys, ids, tops,
     counts, indptr, found, stride, fill,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+):  # fmt: skip
     """Count the points with a score >= floor_i, or (fill) write i * stride + index for each; four queries at a time."""
     d, blocks = points.shape[1], keys.shape[0]
     tile = np.empty((1, d, QUERIES), np.float32)
@@ -147,7 +165,7 @@ def _gather(
             bar[t] = np.float32(level - 2 * UNIT32 * abs(level)) if t < width else np.inf
             need[t] = floor[i] / reach[i] if t < width else np.inf
             counts[i] = 0
-        least = need.min()
+        least = min(min(need[0], need[1]), min(need[2], need[3]))
         for b in range(blocks):
             if tops[b] < least:
                 break
@@ -158,10 +176,7 @@ def _gather(
                 if (hits >> t) & 1 == 0:
                     continue
                 i = r + t
-                acc[:] = tile[0, 0, t] * keys[b, 0]
-                for k in range(1, d):
-                    for x in range(BLOCK):
-                        acc[x] += tile[0, k, t] * keys[b, k, x]
+                _float32_scores(tile, t, keys, b, acc)
                 for x in range(BLOCK):
                     j = ids[b, x]
                     if acc[x] >= bar[t] and j >= 0 and score(queries[i], points[j]) >= floor[i]:
@@ -265,16 +280,30 @@ class Shells:
                 active = active[left][np.argsort(-need[left], kind="stable")]
                 if not len(active):
                     break
-            keys, ids, tops = self.keys[:stop], self.ids[:stop], self.tops[:stop]
+            self._shell(active, first, stop, resolution, own, target, best, second)
+            first, shell = min(stop, last), shell + 1
 
-            def part(start: int, end: int, rows: Ints = active, shell: tuple = (keys, ids, tops, first)) -> None:  # type: ignore[type-arg]
-                _search(
-                    rows, start, end, self.queries, self.unit, self.length, self.reach, resolution, own,
-                    self.points, self.scale, self.longest, *shell, target, best, second,
-                )  # fmt: skip
+    def _shell(
+        self,
+        rows: Ints,
+        first: int,
+        stop: int,
+        resolution: Floats,
+        own: Ints,
+        target: Ints,
+        best: Floats,
+        second: Floats,
+    ) -> None:
+        """Search the blocks first..stop-1 for the queries in `rows`."""
+        keys, ids, tops = self.keys[:stop], self.ids[:stop], self.tops[:stop]
 
-            over_parts(part, len(active), len(active) * (len(keys) - first) * BLOCK, QUERIES)
-            first, shell = len(keys), shell + 1
+        def part(start: int, end: int) -> None:
+            _search(
+                rows, start, end, self.queries, self.unit, self.length, self.reach, resolution, own,
+                self.points, self.scale, self.longest, keys, ids, tops, first, target, best, second,
+            )  # fmt: skip
+
+        over_parts(part, len(rows), float(len(rows)) * (len(keys) - first) * BLOCK, QUERIES)
 
     def collect(self, floor: Floats) -> tuple[Ints, Ints]:
         """For each (non-zero) query all points with a score >= floor_i, ascending, in compressed rows."""

@@ -7,8 +7,9 @@ to choose, no spinning workers, and callers from several Python threads do not d
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
-from numba import config
+import numba
 
 PARALLEL_FROM = 1_000_000  # steps of work below which starting threads costs more than it saves
 _pools: dict[int, ThreadPoolExecutor] = {}  # by process: threads do not survive a fork
@@ -16,8 +17,9 @@ _pools: dict[int, ThreadPoolExecutor] = {}  # by process: threads do not survive
 
 def threads() -> int:
     """How many threads to use: the cores this process may use, at most NUMBA_NUM_THREADS."""
+    settings: Any = numba.config  # its names are set at run time
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores, int(config.NUMBA_NUM_THREADS)))
+    return max(1, min(cores, int(settings.NUMBA_NUM_THREADS)))
 
 
 def over_parts(kernel: Callable[[int, int], object], count: int, work: float, multiple: int = 1) -> None:
