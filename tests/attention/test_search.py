@@ -1,10 +1,13 @@
 """The searches against a dense oracle: same target, same gap, same sets, bit for bit."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hardmax.attention import search_threads
 from hardmax.attention.search import collect, find
 
 EPS = 2.0**-52
@@ -162,3 +165,77 @@ def test_square_grids_are_searched_exactly():
     for grid in (side, side / 7):
         agree(np.stack(np.meshgrid(grid, grid), -1).reshape(-1, 2))
         agree(np.stack(np.meshgrid(grid, grid[::4], grid[::3]), -1).reshape(-1, 3))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 6])
+def test_large_clouds_where_points_are_dropped_unseen_agree_on_a_sample(kind, d):
+    rng = np.random.default_rng([7, KINDS.index(kind), d])
+    Z = np.unique(cloud(kind, 9000, d, rng), axis=0)
+    agree(Z, rows=rng.permutation(len(Z))[:150])
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-9, 1e-15])
+def test_thin_slanted_clouds_agree(width):
+    rng = np.random.default_rng(3)
+    turned = np.array([[0.8, 0.6], [-0.6, 0.8]])
+    Z = (rng.standard_normal((6000, 2)) * [1.0, width]) @ turned
+    agree(Z, rows=np.arange(200))
+
+
+def test_clusters_of_near_copies_on_a_circle_agree():
+    rng = np.random.default_rng(4)
+    angle = 2 * np.pi * rng.integers(0, 50, 5000) / 50
+    Z = np.column_stack((np.cos(angle), np.sin(angle))) + 2.0**-54 * rng.integers(-9, 10, (5000, 2))
+    Z = np.unique(Z, axis=0)
+    agree(Z, rows=rng.permutation(len(Z))[:200])
+
+
+def test_the_gap_says_inf_beyond_the_resolution():
+    Z = np.random.default_rng(0).standard_normal((500, 2))
+    N = norms(Z, Z)
+    found = find(Z, N, Z, N, np.zeros(500), np.arange(500))
+    assert np.all(np.isinf(found.gap))
+
+
+def test_a_band_below_the_maximum_is_complete_even_if_the_best_score_is_understated():
+    Z = np.random.default_rng(0).standard_normal((6000, 2))
+    N = norms(Z, Z)
+    S = scores(Z[:40], Z)
+    low = np.sort(S, axis=1)[:, -30]
+    indptr, indices = collect(Z[:40], N[:40], low, np.zeros(40), Z, N)
+    np.testing.assert_array_equal(np.diff(indptr), np.full(40, 30))
+    np.testing.assert_array_equal(indices, np.nonzero(low[:, None] <= S)[1])
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_threads_do_not_change_the_answer(d, monkeypatch):
+    Z = cloud("fine lattice", 6000, d, np.random.default_rng(d))
+    Z = np.unique(Z, axis=0)
+    N = norms(Z, Z)
+    resolution = 2.0**-20 * N * N.max()
+    answers = []
+    for workers, start in ((1, 10**9), (2, 0), (5, 0)):
+        monkeypatch.setattr(search_threads, "threads", lambda workers=workers: workers)
+        monkeypatch.setattr(search_threads, "PARALLEL_FROM", start)
+        found = find(Z, N, Z, N, resolution, np.arange(len(Z)))
+        bands = collect(Z, N, found.best, 64 * EPS * N * N.max(), Z, N)
+        answers.append((found.target, found.best, found.gap, *bands))
+    for other in answers[1:]:
+        for one, two in zip(answers[0], other, strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_two_python_threads_may_search_at_once(monkeypatch):
+    monkeypatch.setattr(search_threads, "PARALLEL_FROM", 0)
+    Z = np.random.default_rng(0).standard_normal((5000, 3))
+    N = norms(Z, Z)
+
+    def search(_):
+        return find(Z, N, Z, N, 1e-6 * N, np.arange(5000)).target
+
+    with ThreadPoolExecutor(4) as pool:
+        targets = list(pool.map(search, range(8)))
+    expected = scores(Z, Z).argmax(1)
+    for target in targets:
+        np.testing.assert_array_equal(target, expected)

@@ -137,7 +137,7 @@ def guide(edge, upper):  # type: ignore[no-untyped-def]
     while bins < 4 * h:
         bins *= 2
     table = np.zeros((2, bins + 3), np.int64)
-    for k in range(h):
+    for k in range(h if h > 1 else 0):  # a single vertex has no edge
         if k < upper:
             table[0, _bin(edge[k, 1], -edge[k, 0], bins) + 2] += 1
         else:
