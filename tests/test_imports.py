@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import hardmax
 
 ROOT = Path(hardmax.__file__).parent
@@ -67,9 +69,5 @@ def test_every_public_name_exists_and_has_a_docstring():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    try:
+    with pytest.raises(AttributeError, match="softmin"):
         hardmax.softmin  # noqa: B018
-    except AttributeError as error:
-        assert "softmin" in str(error)
-    else:
-        raise AssertionError("hardmax.softmin exists")

@@ -137,10 +137,13 @@ def test_what_cannot_be_certified_is_said_with_what_is_known(monkeypatch):
         hx.limit(Z, 1.0)
     known = caught.value.known
     assert known["open"].tolist() == [6]
-    assert known["certified"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert known["certain"].tolist() == [0, 1, 2, 3, 4, 5]
     assert known["points"][6] == pytest.approx([1, 0], abs=1e-12)
     assert known["leaders"].tolist() == [0, 1, 2, 3]
     assert "exact=True" in str(caught.value)
+    with pytest.raises(hx.NotCertified, match="cloud 1 of the batch") as caught:
+        hx.limit([np.eye(2), Z], 1.0)
+    assert caught.value.known["cloud"] == 1
 
 
 def test_giving_up_early_is_not_an_answer():

@@ -133,7 +133,7 @@ def test_what_is_known_is_told_when_layers_run_out():
     with pytest.raises(NotCertified, match="1 of 7 tokens are not decided after 100 layers") as caught:
         limit_exact(late_leader(F(1, 1000)), 1, max_layers=100)
     known = caught.value.known
-    assert known["certified"] == [0, 1, 2, 3, 4, 5]
+    assert known["certain"] == [0, 1, 2, 3, 4, 5]
     assert known["open"] == [6]
     assert known["leaders"] == [0, 1, 2, 3]
     assert rows(known["points"][:6]) == (*SQUARE, SQUARE[0], SQUARE[1])

@@ -121,7 +121,7 @@ def test_zero_layers_tell_the_follow_sets_of_the_input():
     traj = hx.simulate(SQUARE, layers=0)
     assert traj.tokens.shape == (1, 4, 2)
     assert traj.leaders.tolist() == [0, 1, 2, 3]
-    assert traj.outcome.kind == "moving"
+    assert traj.outcome.kind == "settled"
 
 
 def test_the_layer_must_exist():
@@ -131,10 +131,14 @@ def test_the_layer_must_exist():
         traj.follows(3)
 
 
-def test_a_settled_run_says_so():
-    assert hx.simulate(SQUARE, layers=3).outcome.kind == "settled"
-    assert hx.simulate([*SQUARE, [0.5, 0.1]], layers=3).outcome.kind == "moving"
-    assert hx.simulate([*SQUARE, [0.5, 0.1]], layers=100).outcome.kind == "settled"
+def test_a_run_has_settled_once_every_follow_set_is_final(monkeypatch):
+    for _ in range(2):  # by the compiled call, then layer by layer
+        assert hx.simulate([*SQUARE, [0.5, 0.1]], layers=3).outcome == hx.Outcome(
+            "settled", None, 0, "from layer 0 on every follow set is final"
+        )
+        assert hx.simulate(hx.preset("emerging"), layers=3).outcome.layer == 1
+        assert hx.simulate(hx.preset("emerging"), alpha=0.01, layers=3).outcome.kind == "moving"
+        monkeypatch.setattr("hardmax.dynamics.simulate.SMALL", 0)
 
 
 def test_tie_tolerance_widens_ties():

@@ -8,7 +8,7 @@ import typer
 from hardmax.errors import BadInput
 
 Tokens = Annotated[
-    str | None, typer.Argument(metavar="[TOKENS]", help="Tokens: .csv, .npy, .npz, .json, or - for standard input.")
+    str | None, typer.Argument(metavar="TOKENS", help="Tokens: .csv, .npy, .npz, .json, or - for standard input.")
 ]
 Preset = Annotated[
     str | None,

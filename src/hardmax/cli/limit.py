@@ -70,9 +70,9 @@ def _checked(eq: Any) -> Any:
 
 
 def _summary(eq: Any) -> dict[str, Any]:
-    from hardmax.dynamics.records import equilibrium_summary
+    from hardmax.dynamics.records import equilibrium_document
 
-    return equilibrium_summary(eq)
+    return equilibrium_document(eq)
 
 
 def _print(eq: Any) -> None:

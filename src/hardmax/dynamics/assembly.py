@@ -63,9 +63,10 @@ def _centers(role: NDArray[np.int8], target: Ints, limit: Floats) -> tuple[Ints,
     tied = np.flatnonzero(role == TIE)
     if len(tied):
         scale = float(np.abs(limit).max())
-        ends, place = np.unique(limit[tied], axis=0, return_inverse=True)
+        ends, first, place = np.unique(limit[tied], axis=0, return_index=True, return_inverse=True)
         which = np.empty(len(ends), np.int64)
-        for e, end in enumerate(ends):
+        for e in np.argsort(first):  # in the order of their first tokens
+            end = ends[e]
             # One limit reached through different ties can differ in the last bits of its float64 value.
             near = [c for c, t in enumerate(faces) if np.abs(t - end).max() <= 1e-12 * scale]
             if not near:

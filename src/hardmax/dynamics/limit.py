@@ -81,7 +81,16 @@ def _limits(
     found: dict[int, Equilibrium] = {}
     if small:
         found = _small_limits({b: batch[b] for b in small}, problem, max_layers)
-    return [found.get(b) or _limit_by_layers(cloud, problem, max_layers) for b, cloud in enumerate(batch)]
+    for b, cloud in enumerate(batch):
+        if b not in found:
+            try:
+                found[b] = _limit_by_layers(cloud, problem, max_layers)
+            except NotCertified as error:
+                if len(batch) == 1:
+                    raise
+                what = f"cloud {b} of the batch: {error.what}"
+                raise NotCertified(what, found=error.found, fix=error.fix, known=error.known | {"cloud": b}) from error
+    return [found[b] for b in range(len(batch))]
 
 
 def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) -> dict[int, Equilibrium]:
@@ -167,7 +176,7 @@ def _not_certified(run: Run) -> NotCertified:
         f"{int((~is_open).sum())} tokens are certain",
         fix="exact=True decides every comparison for the given binary values (or for decimals given as strings)",
         known={
-            "certified": np.flatnonzero(~is_open),
+            "certain": np.flatnonzero(~is_open),
             "open": np.flatnonzero(is_open),
             "points": points,
             "leaders": np.flatnonzero((run.role == LEADER)[cloud.point_of]),

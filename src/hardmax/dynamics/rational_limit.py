@@ -120,7 +120,7 @@ def _not_certified(descent: Descent, place: list[int], max_layers: int) -> NotCe
         found=f"token {waiting[0]} still follows {len(descent.sets[place[waiting[0]]])} point(s) that may move",
         fix="raise max_layers",
         known={
-            "certified": [i for i, p in enumerate(place) if descent.role[p] != OPEN],
+            "certain": [i for i, p in enumerate(place) if descent.role[p] != OPEN],
             "open": waiting,
             "points": _spread(best, place),
             "leaders": [i for i, p in enumerate(place) if descent.role[p] == LEADER],

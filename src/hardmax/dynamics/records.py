@@ -1,6 +1,7 @@
 """Trajectories and limits as documents of plain data, and back."""
 
 from dataclasses import asdict
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hardmax.dynamics.document import Document, integers, numbers, read_document
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory
 from hardmax.errors import BadInput
+from hardmax.tokens import exact_matrix
 
 TRAJECTORY = "hardmax.simulate/1"
 EQUILIBRIUM = "hardmax.limit/1"
@@ -35,16 +37,15 @@ def _trajectory_header(traj: Trajectory) -> Document:
     }
 
 
+def trajectory_summary(traj: Trajectory) -> Document:
+    """What `hardmax simulate --json` gives: `tokens` and `follows` are those of the last layer."""
+    return _trajectory_header(traj) | {"A": traj.A, "tokens": traj.tokens[-1], "follows": traj.follows(traj.layers)}
+
+
 def trajectory_document(traj: Trajectory) -> Document:
-    """The .json form: `tokens` and `follows` are those of the last layer, `trajectory` and `follow_sets` of all."""
+    """The .json form: the summary, and tokens (`trajectory`) and follow sets (`follow_sets`) of all layers."""
     sets = [traj.follows(k) for k in range(traj.layers + 1)]
-    return _trajectory_header(traj) | {
-        "A": traj.A,
-        "tokens": traj.tokens[-1],
-        "follows": sets[-1],
-        "trajectory": traj.tokens,
-        "follow_sets": sets,
-    }
+    return trajectory_summary(traj) | {"trajectory": traj.tokens, "follow_sets": sets}
 
 
 def trajectory_arrays(traj: Trajectory) -> Document:
@@ -148,6 +149,8 @@ def equilibrium_document(eq: Equilibrium) -> Document:
         "role": c.role,
         "target": c.target,
     }
+    if c.limit.dtype == object and not eq.exact:  # floats whose limit was settled in rational arithmetic
+        document["rational_limit"] = c.limit
     return document if eq.A is None else document | {"A": eq.A}
 
 
@@ -174,18 +177,24 @@ def load_equilibrium(path: str | Path) -> Equilibrium:
         groups = tuple(tuple(int(i) for i in g) for g in document["groups"])
         _check_indices((i for g in groups for i in g), n)
         margin = document["margin"]
+        alpha = scalar(document["alpha"])
+        A = None if document.get("A") is None else numbers(document, "A", 2)
+        limit = points
+        if "rational_limit" in document:
+            alpha, A = Fraction(alpha), None if A is None else exact_matrix(A, *A.shape)
+            limit = numbers(document, "rational_limit", 2)
         certificate = Certificate(
-            alpha=scalar(document["alpha"]),
-            A=None if document.get("A") is None else numbers(document, "A", 2),
+            alpha=alpha,
+            A=A,
             decided_at=per_token["decided_at"],
             role=per_token["role"].astype(np.int8),
             target=per_token["target"],
             groups=groups,
-            limit=points,
+            limit=limit,
             margin=np.inf if margin is None else float(margin),
             tie_tolerance=float(document["tie_tolerance"]),
             undecided=int(document["undecided"]),
-            exact=bool(document["exact"]),
+            exact=limit.dtype == object,
             method=str(document["method"]),
             problem=str(document["problem"]),
         )

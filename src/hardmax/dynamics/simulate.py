@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from hardmax.attention.fused import Fused
 
 SMALL = 1024  # up to so many tokens all layers run in one compiled call
-SETTLED = 1e-12  # a cloud whose last move is below this part of its size has settled
 
 
 def simulate(
@@ -154,7 +153,8 @@ class _SmallTrajectory(Trajectory):
 
     @cached_property
     def outcome(self) -> Outcome:
-        return _outcome(self.tokens)
+        done = bool((self.fused.lock_target >= 0).all())
+        return _outcome(self.tokens, self.alpha, int(self.fused.lock_layer.max()) if done else None)
 
     def _sets(self, layer: int) -> FollowSets:
         targets: Any = self.fused.targets
@@ -205,18 +205,18 @@ def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, ru
     since = run.decided_at[of[leading]]
     return Trajectory(
         tokens, alpha, matrix.A, dict(zip(leading.tolist(), since.tolist(), strict=True)),
-        _outcome(tokens), sets, rule, undecided=run.undecided,
+        _outcome(tokens, alpha, None if len(run.active) else int(run.decided_at.max())), sets, rule,
+        undecided=run.undecided,
     )  # fmt: skip
 
 
-def _outcome(tokens: Floats) -> Outcome:
-    """The paper's system converges [AFZ24, Theorem 1.1]: a finite run has settled, or is still moving."""
-    if len(tokens) > 1:
-        move = float(np.abs(tokens[-1] - tokens[-2]).max())
-        if move > SETTLED * float(np.abs(tokens[-1]).max()):
-            return Outcome("moving", detail=f"the last layer moved a token by {move:.3g}")
-        return Outcome("settled", layer=len(tokens) - 1, detail="the last layer moved no token beyond rounding")
-    return Outcome("moving", detail="no layer was run")
+def _outcome(tokens: Floats, alpha: float, decided: int | None) -> Outcome:
+    """Settled once every follow set is final, from layer `decided` on; else judged by the tokens."""
+    if decided is None:
+        from hardmax.dynamics.outcome import detect
+
+        return detect(tokens, alpha=alpha)
+    return Outcome("settled", layer=decided, detail=f"from layer {decided} on every follow set is final")
 
 
 def _expand(cloud: Cloud, target: NDArray[Any], ties: dict[int, Ints]) -> FollowSets:
