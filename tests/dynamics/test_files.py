@@ -1,5 +1,4 @@
 import json
-import os
 from fractions import Fraction
 from io import StringIO
 
@@ -7,8 +6,8 @@ import numpy as np
 import pytest
 
 import hardmax as hx
-from hardmax.dynamics import files, saving
-from hardmax.dynamics.files import load_equilibrium, load_trajectory, read_tokens, save_equilibrium, save_trajectory
+from hardmax.dynamics import files
+from hardmax.dynamics.files import read_tokens
 from hardmax.errors import BadInput
 from reference import leader_since, run
 
@@ -160,116 +159,3 @@ def test_a_stream_may_hold_csv_or_json():
     assert read_tokens("-", StringIO(json.dumps(ROWS))).tolist() == ROWS
     with pytest.raises(BadInput, match="standard input, line 1, column 2"):
         read_tokens("-", StringIO("1,x\n"))
-
-
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("suffix", [".npz", ".json"])
-def test_a_trajectory_comes_back_as_it_was(tmp_path, suffix, exact):
-    traj = literal_trajectory(exact, rule=hx.Localmax(eps=0.25))
-    back = load_trajectory(traj.save(tmp_path / f"t{suffix}"))
-    assert back.tokens.dtype == traj.tokens.dtype
-    assert np.array_equal(back.tokens, traj.tokens)
-    assert [back.follows(k) for k in range(5)] == [traj.follows(k) for k in range(5)]
-    for name in ("alpha", "A", "leader_since", "outcome", "rule", "normalization", "undecided", "exact"):
-        assert getattr(back, name) == getattr(traj, name), name
-    start = read_tokens(tmp_path / f"t{suffix}", exact=exact)
-    assert np.array_equal(start, traj.tokens[0])
-
-
-def test_the_json_of_a_trajectory_has_the_documented_fields(tmp_path):
-    traj = literal_trajectory(exact=False)
-    document = json.loads(traj.save(tmp_path / "t.json").read_text())
-    assert document["schema"] == "hardmax.simulate/1"
-    assert (document["n"], document["dim"], document["alpha"], document["layers"]) == (8, 2, 0.5, 4)
-    assert document["tokens"] == traj.tokens[-1].tolist()
-    assert document["leaders"] == traj.leaders.tolist()
-    assert document["leader_since"] == {str(i): k for i, k in traj.leader_since.items()}
-    assert document["follows"] == [list(s) for s in traj.follows(4)]
-
-
-@pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("suffix", [".npz", ".json"])
-@pytest.mark.parametrize("A", [None, [[2, 1], [1, 3]]])
-def test_a_limit_comes_back_with_a_certificate_that_verifies(tmp_path, suffix, exact, A):
-    Z = hx.preset("square-ties", exact=exact)
-    eq = hx.limit(Z, A=A, exact=exact)
-    back = load_equilibrium(eq.save(tmp_path / f"e{suffix}"))
-    assert back.certificate.verify(Z)
-    for name in ("tokens", "points", "cluster", "centers", "leaders"):
-        assert np.array_equal(getattr(back, name), getattr(eq, name)), name
-    for name in ("kind", "leader_since", "alpha", "margin", "undecided", "layers", "exact"):
-        assert getattr(back, name) == getattr(eq, name), name
-    assert np.array_equal(read_tokens(tmp_path / f"e{suffix}", exact=exact), Z)
-
-
-def test_no_file_needs_pickle(tmp_path):
-    path = literal_trajectory(exact=True).save(tmp_path / "t.npz")
-    with np.load(path, allow_pickle=False) as file:
-        assert {file[key].dtype.kind for key in file.files} <= set("fiuU")
-        assert file["tokens"].shape == (5, 8, 2)
-
-
-def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
-    path = tmp_path / "t.json"
-    path.write_text("old")
-
-    def fails(document, to):
-        to.write_text("half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(saving, "write_json", fails)
-    with pytest.raises(KeyboardInterrupt):
-        save_trajectory(literal_trajectory(exact=False), path)
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["t.json"]
-
-
-def test_an_existing_file_is_replaced_only_with_force(tmp_path):
-    path = tmp_path / "t.json"
-    path.write_text("old")
-    with pytest.raises(BadInput, match="exists"):
-        save_trajectory(literal_trajectory(exact=False), path, force=False)
-    assert path.read_text() == "old"
-    save_trajectory(literal_trajectory(exact=False), path)
-    assert path.read_text() != "old"
-
-
-def test_unknown_suffixes_and_missing_folders_are_named(tmp_path):
-    traj, eq = literal_trajectory(exact=False), hx.limit(hx.preset("square"))
-    with pytest.raises(BadInput, match=r"\.npz \.json \.png \.svg \.pdf \.gif \.mp4 \.html"):
-        save_trajectory(traj, tmp_path / "t.doc")
-    with pytest.raises(BadInput, match=r"a limit cannot be written as \.gif"):
-        save_equilibrium(eq, tmp_path / "e.gif")
-    with pytest.raises(BadInput, match="nowhere does not exist"):
-        save_trajectory(traj, tmp_path / "nowhere" / "t.npz")
-    (tmp_path / "t.npz").mkdir()
-    with pytest.raises(BadInput, match="is a folder"):
-        save_trajectory(traj, tmp_path / "t.npz")
-
-
-def test_damaged_foreign_and_newer_files_are_refused(tmp_path):
-    traj = literal_trajectory(exact=False)
-    good = json.loads(traj.save(tmp_path / "t.json").read_text())
-    changes = {
-        "newer": {"schema": "hardmax.simulate/2"},
-        "expected hardmax.simulate/1": {"schema": "hardmax.limit/1"},
-        "do not match": {"follow_sets": good["follow_sets"][:-1]},
-        "no token 99": {"leader_since": {"99": 0}},
-        "3": {"trajectory": good["trajectory"][0]},
-        "rule": {"rule": {"name": "Path"}},
-    }
-    for message, change in changes.items():
-        path = written(tmp_path, "changed.json", json.dumps(good | change))
-        with pytest.raises(BadInput, match=r"changed\.json") as error:
-            load_trajectory(path)
-        assert message in str(error.value)
-    for key in ("alpha", "follow_sets", "rule", "outcome", "schema"):
-        path = written(tmp_path, "lacking.json", json.dumps({k: v for k, v in good.items() if k != key}))
-        with pytest.raises(BadInput, match=r"lacking\.json"):
-            load_trajectory(path)
-    whole = traj.save(tmp_path / "t.npz").read_bytes()
-    (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BadInput, match=r"cut\.npz is damaged"):
-        load_trajectory(tmp_path / "cut.npz")
-    with pytest.raises(BadInput, match=r"absent\.npz does not exist"):
-        load_trajectory(tmp_path / "absent.npz")

@@ -53,7 +53,21 @@ def write_json(document: Document, path: Path) -> None:
 
 def json_text(document: Document) -> str:
     """The text of the .json file; floats are written so that they read back to the same bits."""
-    return json.dumps({k: _plain(v) for k, v in document.items()}, allow_nan=False, separators=(",", ":")) + "\n"
+    try:
+        return json.dumps(document, default=_one_level, allow_nan=False, separators=(",", ":")) + "\n"
+    except (ValueError, TypeError):  # an infinity or an unusual key somewhere: the slow way, value by value
+        return json.dumps(_plain(document), allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _one_level(value: Any) -> Any:
+    """What json itself does not know; called for those values only, which keeps a million numbers fast."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def _plain(value: Any) -> Any:
@@ -111,7 +125,7 @@ def read_document(path: Path, schema: str) -> Document:
         document = read(path)
     except FileNotFoundError as error:
         raise BadInput(f"{path} does not exist") from error
-    except (OSError, ValueError, KeyError, EOFError, RecursionError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, RecursionError, MemoryError, zipfile.BadZipFile) as error:
         raise BadInput(f"{path} is damaged or not a {path.suffix} file: {error}") from error
     if not isinstance(document, dict) or "schema" not in document:
         raise BadInput(f"{path} was not written by hardmax: it has no schema")

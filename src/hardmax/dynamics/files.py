@@ -180,7 +180,7 @@ def _from_numpy(path: Path, suffix: str, exact: bool) -> NDArray[Any]:
             array = np.load(path, allow_pickle=False)
         else:
             array = _from_npz(path, exact)
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, KeyError, MemoryError, OverflowError, zipfile.BadZipFile) as error:
         raise BadInput(f"{path} cannot be read as {suffix}: {error}") from error
     if array.dtype.kind not in ("fiuO" if exact else "fiu"):
         raise BadInput(f"{path} holds an array of {array.dtype}; expected numbers")

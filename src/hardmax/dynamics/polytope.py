@@ -1,6 +1,7 @@
 """Convex polytopes of tokens: vertices, faces, membership, and where the origin projects to."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -31,7 +32,7 @@ class Polytope:
 
     Example:
         >>> square = Polytope.of([[1, 1], [1, -1], [-1, -1], [-1, 1], [1, 0], [0.5, 0.2]])
-        >>> len(square.vertices), len(square.faces), square.volume
+        >>> len(square.vertices), len(square.faces), round(square.volume, 9)
         (4, 4, 4.0)
         >>> square.project(square.face_at([1, 0]))
         array([1., 0.])
@@ -50,7 +51,7 @@ class Polytope:
         Raises:
             BadInput: not a non-empty (n, d) array of finite numbers.
         """
-        if isinstance(points, np.ndarray) and points.dtype == object:
+        if _holds_fractions(points):
             exact = exact_cloud(points, "points")
             index, facets, dimension = exact_hull(exact)
             return Polytope(exact[index], index, dimension, _exact_form(A, exact.shape[1]), facets)
@@ -166,6 +167,13 @@ class Polytope:
         if wrong or not indices:
             raise BadInput(f"face {tuple(indices)}: expected vertex indices from 0 to {len(self.vertices) - 1}")
         return indices
+
+
+def _holds_fractions(points: Any) -> bool:
+    if isinstance(points, np.ndarray):
+        return points.dtype == object
+    rows = [row for row in points if isinstance(row, (list, tuple))] if isinstance(points, (list, tuple)) else []
+    return any(isinstance(x, Fraction) for row in rows for x in row)
 
 
 def _exact_form(A: Any, dim: int) -> NDArray[Any] | None:
