@@ -100,10 +100,10 @@ class Run:
             from hardmax.dynamics.tie_locks import lock_ties
 
             lock_ties(self, ties, norms, largest)
-        look = Look(active, target, ties)
-        self._note_pattern(look)
-        self.active = active[self.role[active] == ACTIVE]
-        return look
+        still = self.role[active] == ACTIVE
+        self.active = active[still]
+        self._note_pattern(target[still], [t for i, t in ties.items() if self.role[i] == ACTIVE])
+        return Look(active, target, ties)
 
     def _width(self, band: Band, own: Floats, largest: float) -> Floats:
         a, b = band.at(self.layer)
@@ -191,8 +191,8 @@ class Run:
         self.base[points] = base
         self.offset[points] = self.points[points] - base
 
-    def _note_pattern(self, look: Look) -> None:
-        pattern = look.active.tobytes() + look.target.tobytes() + b"".join(t.tobytes() for t in look.ties.values())
+    def _note_pattern(self, target: Ints, ties: list[Ints]) -> None:
+        pattern = self.active.tobytes() + target.tobytes() + b"".join(t.tobytes() for t in ties)
         self.unchanged_for = self.unchanged_for + 1 if pattern == self._pattern else 0
         self._pattern = pattern
 
