@@ -1,3 +1,4 @@
+import json
 from fractions import Fraction
 from itertools import product
 
@@ -130,3 +131,14 @@ def test_wrong_input_is_named():
         square.face_at([2, 0])
     with pytest.raises(BadInput, match="symmetric positive definite"):
         Polytope.of(SQUARE, [[1, 0], [0, -1]]).project()
+
+
+def test_a_polytope_is_saved_as_data(tmp_path):
+    square = Polytope.of(fractions([[1, 1], [-1, 1], [-1, -1], [1, -1], [0, 0]]))
+    document = json.loads(square.save(tmp_path / "k.json").read_text())
+    assert document["vertices"] == [["1", "1"], ["-1", "1"], ["-1", "-1"], ["1", "-1"]]
+    assert document["faces"] == [[0, 1], [0, 3], [1, 2], [2, 3]]
+    with np.load(square.save(tmp_path / "k.npz")) as file:
+        assert file["vertices"].tolist() == SQUARE.tolist()
+    with pytest.raises(BadInput, match=r"use \.json or \.npz"):
+        square.save(tmp_path / "k.obj")

@@ -83,6 +83,8 @@ def test_damaged_foreign_and_newer_files_are_refused(tmp_path):
         "no token 99": {"leader_since": {"99": 0}},
         "3": {"trajectory": good["trajectory"][0]},
         "rule": {"rule": {"name": "Path"}},
+        "'1/0' is not a fraction": {"alpha": "1/0"},
+        "'1e999999999' is not a fraction": {"alpha": "1e999999999"},
     }
     for message, change in changes.items():
         path = written(tmp_path, "changed.json", json.dumps(good | change))
@@ -99,3 +101,15 @@ def test_damaged_foreign_and_newer_files_are_refused(tmp_path):
         load_trajectory(tmp_path / "cut.npz")
     with pytest.raises(BadInput, match=r"absent\.npz does not exist"):
         load_trajectory(tmp_path / "absent.npz")
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".json"])
+def test_a_float_limit_that_rational_arithmetic_settled_comes_back(tmp_path, suffix):
+    # token 4 follows two tokens that move for ever: no float64 certificate holds it
+    Z = [[1, 1, 0], [1, -1, 0], [1, 0.5, 0.4], [1, -0.5, 0.4], [0.5, 0, 0.1]]
+    eq = hx.limit(Z, alpha=1.0)
+    assert eq.certificate.method == "rational"
+    back = load_equilibrium(eq.save(tmp_path / f"e{suffix}"))
+    assert back.certificate.verify(Z)
+    assert back.points.dtype == np.float64
+    assert back.points.tolist() == eq.points.tolist()

@@ -1,3 +1,5 @@
+import shutil
+import sys
 from xml.etree import ElementTree
 
 import matplotlib
@@ -7,7 +9,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 import hardmax as hx
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, MissingExtra
 from hardmax.plot import movie, plot_layer, plot_limit, plot_panels, plot_trails, save_figure
 from hardmax.plot.style import PALETTE
 
@@ -168,8 +170,6 @@ def test_a_gif_has_one_frame_per_layer_and_those_between(tmp_path):
 
 
 def test_an_mp4_is_written_where_ffmpeg_is_and_refused_in_words_elsewhere(tmp_path, monkeypatch):
-    import shutil
-
     traj = run("emerging", layers=2)
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(BadInput, match="needs the program ffmpeg"):
@@ -193,3 +193,15 @@ def test_a_part_of_a_figure_is_saved_with_the_rest(tmp_path):
     plot_layer(run("triangle"), 0, ax=part.subplots(), legend=False)
     with Image.open(save_figure(part, tmp_path / "p.png", dpi=100)) as image:
         assert image.width > 100
+
+
+def test_without_matplotlib_the_pip_line_is_named(tmp_path, monkeypatch):
+    traj = run("triangle", layers=1)
+    for name in [name for name in sys.modules if name.startswith("hardmax.plot")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r'pip install "hardmax\[plot\]"'):
+        traj.save(tmp_path / "t.png")
+    with pytest.raises(MissingExtra, match="matplotlib"):
+        traj.plot()
+    assert traj.save(tmp_path / "t.json").exists()

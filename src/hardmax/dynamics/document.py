@@ -6,6 +6,7 @@ lines of text beside a rounded float64 copy, so that any reader of .npz files se
 
 import json
 import os
+import re
 import zipfile
 from collections.abc import Callable
 from fractions import Fraction
@@ -155,10 +156,17 @@ def _read_npz(path: Path) -> Document:
     return document
 
 
+def fraction(text: str) -> Fraction:
+    """A Fraction from "p" or "p/q" and nothing else: a damaged file must not ask for 1e999999999, or divide by 0."""
+    if not re.fullmatch(r"-?\d+(/0*[1-9]\d*)?", text):
+        raise ValueError(f"{text[:40]!r} is not a fraction")
+    return Fraction(text)
+
+
 def unpack_fractions(text: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray[np.object_]:
     """Fractions from the lines of text that `write_npz` put beside a rounded array."""
     lines = text.tobytes().decode().split("\n")
-    return np.array([Fraction(x) for x in lines], dtype=object).reshape(shape)
+    return np.array([fraction(x) for x in lines], dtype=object).reshape(shape)
 
 
 def open_npz(path: Path) -> Any:
@@ -177,7 +185,7 @@ def numbers(document: Document, key: str, dim: int) -> NDArray[Any]:
     if array.ndim != dim:
         raise ValueError(f"{key} has {array.ndim} axes; expected {dim}")
     if array.dtype == object and array.size and isinstance(array.ravel()[0], str):
-        return np.array([Fraction(x) for x in array.ravel()], dtype=object).reshape(array.shape)
+        return np.array([fraction(x) for x in array.ravel()], dtype=object).reshape(array.shape)
     if array.dtype == object and array.size and isinstance(array.ravel()[0], Fraction):
         return array
     return array.astype(np.float64)
@@ -193,4 +201,4 @@ def integers(document: Document, key: str) -> NDArray[np.int64]:
 
 def scalar(value: Any) -> Any:
     """alpha as it was: a float, or a Fraction from its string."""
-    return Fraction(value) if isinstance(value, str) else value
+    return fraction(value) if isinstance(value, str) else value

@@ -3,11 +3,13 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.dynamics.document import write_json, write_npz, write_whole
 from hardmax.dynamics.exact_hull import exact_hull
 from hardmax.dynamics.hull import Hull, hull
 from hardmax.dynamics.nearest import nearest_to_origin
@@ -160,6 +162,23 @@ class Polytope:
             if len(self.vertices) > 1 and Polytope.of(self.vertices[list(facet)]).contains(x):
                 shared &= set(facet)
         return tuple(sorted(shared))
+
+    def save(self, path: str | Path, force: bool = True) -> Path:
+        """Write vertices, faces and dimension to .json or .npz (faces: as a text of lists)."""
+        path = Path(path)
+        write = {".json": write_json, ".npz": write_npz}.get(path.suffix.lower())
+        if write is None:
+            raise BadInput(
+                f"{path}: a polytope cannot be written as {path.suffix or 'a bare name'}", fix="use .json or .npz"
+            )
+        document = {
+            "schema": "hardmax.polytope/1",
+            "dimension": self.dimension,
+            "faces": self.facets,
+            "vertices": self.vertices,
+            "vertex_index": self.vertex_index,
+        }
+        return write_whole(path, lambda to: write(document, to), force)
 
     def _face(self, face: Any) -> list[int]:
         indices = [int(i) for i in face]
