@@ -85,6 +85,12 @@ class Gaze:
     undecided: int
     ties: dict[int, Ints]
 
+    def followed(self, row: int) -> Ints:
+        """The groups that a row certainly follows or ties with; none if that is not known."""
+        if self.clear[row]:
+            return self.target[row : row + 1]
+        return self.ties.get(row, np.empty(0, np.int64))
+
 
 def attend(
     scene: Scene, metric: Metric, rule: Rule, rows: Ints, uniforms: Floats | None = None, behind: Behind | None = None
@@ -150,6 +156,7 @@ def _looks(
     # The given tokens are exact: close scores of them can be decided where they are exact too.
     exactable = isinstance(rule, Hardmax) and tolerance == 0 and scene.given
     all_exact = exactable and scores_are_exact(points, metric.A, float(wide.tie.max()))
+    all_exact |= metric.A is not None and not metric.A.any()  # all scores are 0
     step = max(8, BLOCK // len(points))
     seen = _VisibleCopies(scene)
     eps = rule.eps if isinstance(rule, Localmax) else 0.0

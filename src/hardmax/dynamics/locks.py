@@ -1,15 +1,19 @@
-"""Tokens whose follow set can never change again, for one head of any real matrix A whose layers average.
+"""Tokens whose follow set can never change again, for heads of any real matrices A_h whose layers average.
 
 Later tokens x are convex combinations of present ones with positive weight on themselves. So an inequality
-<B, x> < c that holds for all tokens but some that stand still holds for ever, strictly where it was strict.
+<b, x> < c that holds for all tokens but some that stand still holds for ever, strictly where it was strict.
 
-Leader. C_l = {l}: <A l, l - x> > 0 survives, l stands still.
-Follower. C_l = {l} and C_i = {l}: <A z, l - x> > 0 at z = z_i and at z = l, hence on the segment that z_i never leaves.
-Tie. C_i = T, all of T leaders, t their mean, (a) <A t, w> = <A t, t> for w in T, (b) <A t, x> <= <A t, t> for every x:
-<A z, t - x> is > 0 at z_i, >= 0 at t and affine in between for x outside T, and 0 for w in T, so C_i = T for ever.
+Leader. C_l = {l} in every head: <A_h l, l - x> > 0 survives, l stands still.
+Follower (one head). C_l = {l} and C_i = {l}: <A z, l - x> > 0 at z = z_i and at z = l, hence on the segment between
+them, which z_i never leaves.
+Tie. C_i = T_h in head h, all of T_h leaders, t the mean over the heads of the means of T_h, and in every head, for w in
+T_h, (a) <A_h t, w> is the same number and (b) <A_h t, x> is at most that for every x: then <A_h z, w - x> is > 0 at
+z_i, >= 0 at t and affine in between for x outside T_h, and it is 0 for x in T_h. So T_h is followed for ever.
 With a causal mask all this is about the tokens that i sees, which only ever see each other. A leader l need not lead
 among them, because it sees fewer: there a follower is locked as a tie with T = {l}.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -52,54 +56,63 @@ class Locks:
         shrink = self.rho ** (layer - self.since[rows[locked]])
         tokens[locked] = self.base[rows[locked]] + shrink[:, None] * self.offset[rows[locked]]
 
-    def add(self, scene: Scene, rows: Ints, gaze: Gaze, metric: Metric) -> None:
+    def add(self, scene: Scene, rows: Ints, gazes: Sequence[Gaze], metrics: Sequence[Metric]) -> None:
         """Lock the tokens `rows` that certainly lead, then those that follow one leader, then those tied for ever."""
-        leads = gaze.alone & gaze.clear
+        leads = np.logical_and.reduce([gaze.alone & gaze.clear for gaze in gazes])
         self._lock(scene, rows[leads], rows[leads], scene.tokens[rows[leads]])
         if scene.causal:  # copies see different tokens: a group leads if all of them do
             leading = np.ones(len(scene.first), bool)
             leading[scene.group_of[self.target != np.arange(len(self.target))]] = False
         else:
             leading = self.target[scene.first] == scene.first
-        follower = gaze.clear & ~gaze.alone & (gaze.target >= 0)
-        follower[follower] = leading[gaze.target[follower]]
-        followed = {r: groups for r, groups in gaze.ties.items() if leading[groups].all()}
-        if scene.causal:
-            followed.update((int(r), gaze.target[r : r + 1]) for r in np.flatnonzero(follower))
-        else:
-            targets = scene.first[gaze.target[follower]]
+        open_rows = ~leads
+        if len(gazes) == 1 and not scene.causal:
+            follower = gazes[0].clear & open_rows & (gazes[0].target >= 0)
+            follower[follower] = leading[gazes[0].target[follower]]
+            targets = scene.first[gazes[0].target[follower]]
             self._lock(scene, rows[follower], targets, scene.tokens[targets])
-        tied = np.array(list(followed), np.int64)
+            open_rows &= ~follower
+        tied = {}
+        for r in np.flatnonzero(open_rows):
+            sets = [gaze.followed(int(r)) for gaze in gazes]
+            if all(len(groups) and leading[groups].all() for groups in sets):
+                tied[int(r)] = sets
         step = max(1, BLOCK // len(scene.first))
         for start in range(0, len(tied), step):
-            self._lock_ties(scene, rows, gaze.means, metric, {int(r): followed[r] for r in tied[start : start + step]})
+            some = dict(list(tied.items())[start : start + step])
+            means = [gaze.means[list(some)] for gaze in gazes]
+            self._lock_ties(scene, rows, sum(means[1:], means[0]) / len(means), metrics, some)
 
     def _lock(self, scene: Scene, rows: Ints, targets: Ints, base: Floats) -> None:
         self.target[rows], self.since[rows], self.base[rows] = targets, scene.layer, base
         self.offset[rows] = scene.tokens[rows] - base
 
-    def _lock_ties(self, scene: Scene, rows: Ints, means: Floats, metric: Metric, followed: dict[int, Ints]) -> None:
-        """Lock those rows of `followed` (row -> T) for which (a) and (b) hold, up to the tie rule."""
-        tied = np.array(list(followed), np.int64)
-        points, t = scene.tokens[scene.first], means[tied]
-        queries = metric.queries(t)
-        above = queries @ points.T - np.einsum("ij,ij->i", queries, t)[:, None]  # <A t, x> - <A t, t>
-        if scene.causal:
-            above[scene.first[None, :] > rows[tied][:, None]] = -np.inf
-        wide = widths(metric, t, points, scene.layer, scene.error)
-        for (r, groups), mean, beyond, tie, flag in zip(followed.items(), t, above, wide.tie, wide.flag, strict=True):
-            if beyond.max() > tie or beyond[groups].min() < -tie:
-                continue
-            close = np.flatnonzero(beyond >= -flag)
-            if len(close) > 1:
-                # On so coarse a grid a mean of fewer than 8192 tokens is a float of the grid only if it is exact.
-                given = scene.given and len(scene.tokens) < 8192
-                if not (given and scores_are_exact(np.vstack([points[close], mean]), metric.A, float(tie))):
-                    self.undecided += len(close) - 1
-            self._lock(scene, rows[r : r + 1], np.array([self._name(scene.first[groups])]), mean[None, :])
-
-    def _norm(self, metric: Metric) -> float:
-        return 1.0 if metric.A is None else float(np.linalg.norm(metric.A, 2))
+    def _lock_ties(
+        self, scene: Scene, rows: Ints, t: Floats, metrics: Sequence[Metric], tied: dict[int, list[Ints]]
+    ) -> None:
+        """Lock those rows of `tied` (row -> T_h of each head) for which (a) and (b) hold, up to the tie rule."""
+        points = scene.tokens[scene.first]
+        # On so coarse a grid a mean of fewer than 8192 tokens is a float of the grid only if it is exact.
+        given = scene.given and len(metrics) * len(scene.tokens) < 8192
+        holds, blurred = np.ones(len(tied), bool), np.zeros(len(tied), np.int64)
+        for h, metric in enumerate(metrics):
+            scores = metric.queries(t) @ points.T
+            if scene.causal:
+                scores[scene.first[None, :] > rows[list(tied)][:, None]] = -np.inf
+            wide = widths(metric, t, points, scene.layer, scene.error)
+            for r, sets in enumerate(tied.values()):
+                best = scores[r].max()
+                holds[r] &= best - scores[r, sets[h]].min() <= wide.tie[r]
+                close = np.flatnonzero(scores[r] >= best - wide.flag[r])
+                if holds[r] and len(close) > 1:
+                    seen = np.vstack([points[close], t[r]])
+                    exact = given and scores_are_exact(seen, metric.A, float(wide.tie[r]))
+                    blurred[r] += 0 if exact else len(close) - 1
+        self.undecided += int(blurred[holds].sum())
+        for (r, sets), mean, held in zip(tied.items(), t, holds, strict=True):
+            if held:
+                leaders = scene.first[np.unique(np.concatenate(sets))]
+                self._lock(scene, rows[r : r + 1], np.array([self._name(leaders)]), mean[None, :])
 
     def _name(self, leaders: Ints) -> int:
         """The number by which `target` refers to one leader, or to several."""
@@ -117,8 +130,9 @@ class Locks:
         sign of <q, o>. Without this a collapsed follower would add weight to its leader in a tie.
         """
         lost = np.zeros(len(groups), bool)
+        size = 1.0 if metric.A is None else float(np.linalg.norm(metric.A, 2))
         # The query itself is off by |A| times the error of its token: near the origin nothing is left of its sign.
-        sure = (TIE_UNITS + 2 * scene.layer) * EPS * np.linalg.norm(query) + 2 * self._norm(metric) * scene.error
+        sure = (TIE_UNITS + 2 * scene.layer) * EPS * np.linalg.norm(query) + 2 * size * scene.error
         tokens = scene.first[groups]
         target = np.where(self.since[tokens] < scene.layer, self.target[tokens], -1)
         for base in np.unique(target[target >= 0]):
@@ -132,11 +146,15 @@ class Locks:
             if len(same) < 2:
                 continue
             here = tokens[same]
+            sizes = np.linalg.norm(self.offset[here], axis=1)
+            ahead = self.offset[here] @ query
+            if not sizes.all():  # the base itself is here: the direction decides, however small the offset has become
+                lost[same] |= ahead < -sure * sizes
+                same = same[~lost[same]]
+                here = tokens[same]
             ages = scene.layer - self.since[here]
-            offsets = self.offset[here] * (self.rho ** (ages - ages.min()))[:, None]  # leaders have offset 0
-            ahead = offsets @ query
+            offsets = self.offset[here] * (self.rho ** (ages - ages.min()))[:, None]
+            ahead, sizes = offsets @ query, np.linalg.norm(offsets, axis=1)
             top = int(np.argmax(ahead))
-            sizes = np.linalg.norm(offsets, axis=1)
-            blur = sure * np.maximum(sizes, sizes[top])
-            lost[same] |= ahead < ahead[top] - blur
+            lost[same] |= ahead < ahead[top] - sure * np.maximum(sizes, sizes[top])
         return lost

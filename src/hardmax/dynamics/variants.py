@@ -18,7 +18,7 @@ from hardmax.dynamics.outcome import detect
 from hardmax.dynamics.parts import Parts, check_parts, on_sphere
 from hardmax.dynamics.trajectory import FollowSets, Trajectory
 from hardmax.errors import BadInput
-from hardmax.tokens import Floats, Ints, cloud, layer_count, step_size
+from hardmax.tokens import Floats, Ints, Metric, cloud, layer_count, step_size
 
 
 def simulate_variant(
@@ -36,8 +36,8 @@ def simulate_variant(
     followed by the feed-forward sublayer. One head, V = I, "rescale" and Hardmax give the paper's system.
 
     Implements [AFZ24, eq. (1.1a)] and [AFZ24, eq. (1.1b)].
-    Departs: ties within `hardmax.attention.ties`; with one head that averages, tokens that certainly lead, and those
-    that certainly follow one leader, are known to do so for ever and are not compared again (`hardmax.dynamics.locks`).
+    Departs: ties within `hardmax.attention.ties`; where layers average, tokens that certainly lead, and those that
+    certainly follow leaders for ever, are not compared again (`hardmax.dynamics.locks`).
 
     Args:
         rule: Hardmax, Softmax, Localmax, Uniform, RandomFollow or Chain.
@@ -96,8 +96,8 @@ class _Run:
         self.origin = origin if parts.normalization != "sphere" else cloud(tokens[0]).point_of
         self.leader_since: dict[int, int] = {}
         self.undecided = 0
-        # Lock-in is a fact about one head that averages; a tolerance is a rule of its own, under which it fails.
-        lockable = isinstance(rule, Hardmax) and rule.tie_tolerance == 0 and parts.averages and len(parts.metrics) == 1
+        # Lock-in is a fact about layers that average; a tolerance is a rule of its own, under which it fails.
+        lockable = isinstance(rule, Hardmax) and rule.tie_tolerance == 0 and parts.averages
         self.locks = Locks(tokens.shape[1], tokens.shape[2], parts.alpha) if lockable else None
         self.errors = [0.0 if parts.normalization != "sphere" else 2 * EPS] + [0.0] * (len(tokens) - 1)
 
@@ -106,7 +106,7 @@ class _Run:
         self.scene = scene = self._scene(layer)
         rows = scene.lookers if self.locks is None else self.locks.free(scene.lookers, layer)
         gazes = [
-            attend(scene, metric, self.rule, rows, self._uniforms(layer, h), self._behind(scene))
+            attend(scene, metric, self.rule, rows, self._uniforms(layer, h), self._behind(scene, metric))
             for h, metric in enumerate(self.parts.metrics)
         ]
         self.undecided += sum(gaze.undecided for gaze in gazes)
@@ -114,8 +114,8 @@ class _Run:
         if self.locks is None:
             return self.parts.pull([gaze.means for gaze in gazes])
         means = self.locks.base.copy()  # right for the locked tokens; the free ones follow
-        means[rows] = gazes[0].means
-        self.locks.add(scene, rows, gazes[0], self.parts.metrics[0])
+        means[rows] = self.parts.pull([gaze.means for gaze in gazes])
+        self.locks.add(scene, rows, gazes, self.parts.metrics)
         return means[scene.lookers]
 
     def advance(self, layer: int, pull: Floats) -> None:
@@ -144,7 +144,7 @@ class _Run:
             locked = np.setdiff1d(scene.lookers, rows)
             groups = {int(i): scene.group_of[self.locks.followed(i)] for i in locked}
         heads = [
-            supports(scene, metric, self.rule, rows, self._uniforms(layer, h), self._behind(scene))
+            supports(scene, metric, self.rule, rows, self._uniforms(layer, h), self._behind(scene, metric))
             for h, metric in enumerate(self.parts.metrics)
         ]
         for i, *followed in zip(rows, *heads, strict=True):
@@ -174,9 +174,9 @@ class _Run:
     def _uniforms(self, layer: int, head: int) -> Floats | None:
         return None if self.draws is None else self.draws[layer, head]
 
-    def _behind(self, scene: Scene) -> Any:
+    def _behind(self, scene: Scene, metric: Metric) -> Any:
         locks = self.locks
-        return None if locks is None else partial(locks.behind, scene, self.parts.metrics[0])
+        return None if locks is None else partial(locks.behind, scene, metric)
 
 
 def _draws(rule: Rule, layers: int, heads: int, n: int) -> Floats | None:
