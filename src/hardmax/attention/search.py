@@ -65,6 +65,7 @@ def find(
         Found(target=array([1, 1, 2]), best=array([3., 9., 1.]), gap=array([2., 6., 1.]))
     """
     queries, points = np.ascontiguousarray(queries, np.float64), np.ascontiguousarray(points, np.float64)
+    resolution, own = np.ascontiguousarray(resolution, np.float64), np.ascontiguousarray(own, np.int64)
     a = len(queries)
     target, best, second = np.zeros(a, np.int64), np.zeros(a), np.full(a, -np.inf)
     rows = np.arange(a)

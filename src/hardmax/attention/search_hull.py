@@ -10,7 +10,7 @@ from numba import njit
 SPLITTER = 134217729.0  # 2^27 + 1 cuts a float64 into two halves whose products are exact
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _exact_turn(ax, ay, bx, by, cx, cy):  # type: ignore[no-untyped-def]
     """Sign of (a - c) x (b - c) = ax by - ax cy - cx by - ay bx + ay cx + cy bx without rounding.
 
@@ -44,7 +44,7 @@ def _exact_turn(ax, ay, bx, by, cx, cy):  # type: ignore[no-untyped-def]
     return 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def turn(P, a, b, c):  # type: ignore[no-untyped-def]
     """1 if the points a, b, c of P turn left, -1 right, 0 on a line."""
     ax, ay, bx, by, cx, cy = P[a, 0], P[a, 1], P[b, 0], P[b, 1], P[c, 0], P[c, 1]
@@ -55,24 +55,33 @@ def turn(P, a, b, c):  # type: ignore[no-untyped-def]
     return _exact_turn(ax, ay, bx, by, cx, cy)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def in_order(P, by_x):  # type: ignore[no-untyped-def]
-    """Make the order `by_x` (of falling or rising x) lexicographic: runs of equal x are sorted by y, in place."""
+    """Make the order `by_x` (of rising x) lexicographic, in place: runs of equal x are sorted by y.
+
+    Runs are short but for points on vertical lines: Shell's sort, insertion with falling steps.
+    """
     n, start = by_x.shape[0], 0
     while start < n:
         stop = start + 1
         while stop < n and P[by_x[stop], 0] == P[by_x[start], 0]:
             stop += 1
-        if stop - start > 1:
-            run = by_x[start:stop].copy()
-            ys = np.empty(stop - start)
-            for k in range(stop - start):
-                ys[k] = P[run[k], 1]
-            by_x[start:stop] = run[np.argsort(ys, kind="mergesort")]
+        step = 1
+        while 3 * step < stop - start:
+            step = 3 * step + 1
+        while step > 0:
+            for k in range(start + step, stop):
+                j = by_x[k]
+                at = k
+                while at >= start + step and P[by_x[at - step], 1] > P[j, 1]:
+                    by_x[at] = by_x[at - step]
+                    at -= step
+                by_x[at] = j
+            step //= 3
         start = stop
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _chain(P, order, hull, base):  # type: ignore[no-untyped-def]
     """Andrew's monotone chain: push the lower hull of the ordered points on hull[base:]; returns the new length."""
     length = base
@@ -85,7 +94,7 @@ def _chain(P, order, hull, base):  # type: ignore[no-untyped-def]
     return length
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def peel(P, order):  # type: ignore[no-untyped-def]
     """Vertices of the convex hull of P[order] (lexicographic order, no point twice), and the other points.
 
@@ -112,7 +121,7 @@ def peel(P, order):  # type: ignore[no-untyped-def]
     return hull[:length].copy(), upper, rest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def edges(P, hull):  # type: ignore[no-untyped-def]
     """(h, 2) the edge from each vertex to the next."""
     h = hull.shape[0]
@@ -123,13 +132,13 @@ def edges(P, hull):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _bin(x, y, bins):  # type: ignore[no-untyped-def]
     """In which of `bins` equal parts of a half turn the direction (x, y) lies: x / (|x| + |y|) rises with the angle."""
     return min(np.int64((1.0 + x / (abs(x) + abs(y))) * (0.5 * bins)), bins - 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def guide(edge, upper):  # type: ignore[no-untyped-def]
     """(2, bins + 3) table for the lower and the upper chain: column b + 1 counts the edges with normals in bins < b."""
     h = edge.shape[0]
@@ -148,7 +157,7 @@ def guide(edge, upper):  # type: ignore[no-untyped-def]
     return table
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def extreme(edge, upper, table, x, y):  # type: ignore[no-untyped-def]
     """Position on the hull of the vertex farthest in direction (x, y): the first one whose next edge leads back.
 
@@ -158,12 +167,9 @@ def extreme(edge, upper, table, x, y):  # type: ignore[no-untyped-def]
     (rounding may put a direction there) have to be compared, all others are known from the table.
     """
     bins = table.shape[1] - 3
-    if y < 0:
-        b = _bin(x, y, bins)
-        low, high = table[0, b], table[0, b + 3]
-    else:
-        b = _bin(-x, y, bins)
-        low, high = upper + table[1, b], upper + table[1, b + 3]
+    chain = 0 if y < 0 else 1  # numbers chosen without a branch: half of the directions would be guessed wrong
+    b = _bin(x if y < 0 else -x, y, bins)
+    low, high = upper * chain + table[chain, b], upper * chain + table[chain, b + 3]
     while low < high:
         middle = (low + high) >> 1
         if x * edge[middle, 0] + y * edge[middle, 1] > 0:
