@@ -1,0 +1,68 @@
+"""One batch of texts through the layers: scores and, for training, the weights that are the gradient."""
+
+import numba
+import numpy as np
+
+from hardmax.sentiment.kernel import run_bag
+
+_A = np.uint64(0x9E3779B97F4A7C15)
+_B = np.uint64(0xBF58476D1CE4E5B9)
+_C = np.uint64(0x94D049BB133111EB)
+
+
+@numba.njit(inline="always")
+def coin(seed: np.uint64, text: np.uint64, place: np.uint64) -> np.uint64:
+    """A random 64-bit number that depends on its three arguments alone: the same for any number of threads."""
+    h = seed + text * _A + place * _B
+    h = (h ^ (h >> np.uint64(30))) * _B
+    h = (h ^ (h >> np.uint64(27))) * _C
+    return h ^ (h >> np.uint64(31))
+
+
+@numba.njit(cache=True, nogil=True)
+def run_batch(ids, offsets, texts, places, start, stop, E, alpha, layers, V, bias, drop, seed, logits, c, heads):  # type: ignore[no-untyped-def]
+    """Texts texts[start:stop]: logits[t] = bias + V mean_i z_i^K, and the weights of the words.
+
+    Args:
+        places: where in c the words of the batch's t-th text begin.
+        drop: words are left out with this probability (training only), drawn from `seed`.
+        logits: (B, classes) out.   c: (words of the batch,) out, 0 for a word left out.   heads: (B,) out, leaders.
+    """
+    d, classes = E.shape[1], V.shape[0]
+    longest = 1
+    for t in range(start, stop):
+        longest = max(longest, offsets[texts[t] + 1] - offsets[texts[t]])
+    z = np.empty((longest, d))
+    where, weight = np.empty(longest, np.int64), np.empty(longest)
+    leader, since, settled = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    work, order, marks = np.empty((2, longest)), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    history, target = np.empty((layers + 1, longest, d)), np.empty((layers + 1, longest), np.int64)
+    tied = np.empty((layers + 1, longest))
+    threshold = np.uint64(drop * 2.0**53)
+    mean = np.empty(d)
+    for t in range(start, stop):
+        text = texts[t]
+        first, size = offsets[text], offsets[text + 1] - offsets[text]
+        n = 0
+        for p in range(size):
+            c[places[t] + p] = 0.0
+            if drop > 0.0 and (coin(seed, np.uint64(text), np.uint64(p)) >> np.uint64(11)) < threshold:
+                continue
+            for x in range(d):
+                z[n, x] = E[ids[first + p], x]
+            where[n] = p
+            n += 1
+        mean[:] = 0.0
+        heads[t] = 0
+        if n:
+            run_bag(z, n, alpha, layers, weight, leader, since, settled, work, order, marks, history, target, tied)
+            for i in range(n):
+                c[places[t] + where[i]] = weight[i]
+                heads[t] += since[i] >= 0
+                for x in range(d):
+                    mean[x] += weight[i] * z[i, x]
+        for k in range(classes):
+            total = 0.0
+            for x in range(d):
+                total += V[k, x] * mean[x]
+            logits[t, k] = bias[k] + total

@@ -1,0 +1,231 @@
+"""K exact hardmax layers on one bag of words, compiled: who leads, who follows whom, and the weight of every word.
+
+The mean of the last layer is linear in the words for a given pattern: mean_i z_i^K = sum_i c_i z_i^0. The kernel returns
+c, which is both the prediction (logit = b + sum_i c_i <v, z_i>) and the gradient (dlogit/dz_i = c_i v): the exact
+gradient through the selected values. Implements [AFZ24, eq. (1.1a)] with A = I, for a bag of distinct words.
+
+Four facts make it fast.
+1. Norms: <z_i, z_j> <= |z_i||z_j|, so with the words in order of falling norm the search for the best j stops as soon as
+   |z_i||z_j| is below the best score found (which begins at <z_i, z_i>).
+2. Settling: if C_i = {j} and j is a leader, i follows j for ever. Proof: every z_k' lies in conv(z), so
+   <z_i', z_k'> <= (<z_i, z_j> + a<z_j, z_j>)/(1 + a) = <z_i', z_j>, using <z_i, .> <= <z_i, z_j> and <z_j, .> <= <z_j, z_j>
+   on conv(z). So z_i^K = r z_i^s + (1 - r) z_j with r = (1 + a)^-(K - s), s the layer at which it settled.
+3. Leaders never move, and only words that have not settled can become leaders later.
+4. Hence after layer 0 only words that follow a word which is not a leader need another search: a few per text.
+"""
+
+import numba
+import numpy as np
+
+BUCKETS = 64
+BAND = 1e-12  # scores within this part of |z_i| max|z_j| are a tie: more than rounding, far less than words differ by
+
+
+@numba.njit(inline="always")
+def _same(a, b, band):  # type: ignore[no-untyped-def]
+    for x in range(a.size):
+        if abs(a[x] - b[x]) > band:
+            return False
+    return True
+
+
+@numba.njit(inline="always")
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    total = a[0] * b[0]
+    for x in range(1, a.size):
+        total += a[x] * b[x]
+    return total
+
+
+@numba.njit(cache=True, nogil=True)
+def _by_norm(z, n, norm, order, reach):  # type: ignore[no-untyped-def]
+    """Words in order of falling norm, up to buckets: reach[p] bounds the norms of order[p], order[p + 1], ..."""
+    largest = 0.0
+    for i in range(n):
+        norm[i] = np.sqrt(_dot(z[i], z[i]))
+        largest = max(largest, norm[i])
+    scale = (BUCKETS - 0.001) / largest if largest > 0 else 0.0
+    counts = np.zeros(BUCKETS + 1, np.int64)
+    for i in range(n):
+        counts[int((largest - norm[i]) * scale) + 1] += 1
+    for b in range(BUCKETS):
+        counts[b + 1] += counts[b]
+    for i in range(n):
+        b = int((largest - norm[i]) * scale)
+        order[counts[b]] = i
+        counts[b] += 1
+    bound = 0.0
+    for p in range(n - 1, -1, -1):
+        bound = max(bound, norm[order[p]])
+        reach[p] = bound * (1.0 + 2.0 * BAND)
+
+
+@numba.njit(cache=True, nogil=True)
+def _follows(z, i, n, norm, order, reach):  # type: ignore[no-untyped-def]
+    """The j with the largest <z_i, z_j>, whether a word elsewhere has the same score (a tie), and the least tied score."""
+    best, arg, tie = _dot(z[i], z[i]), i, False
+    band = BAND * norm[i] * reach[0]
+    for p in range(n):
+        if norm[i] * reach[p] < best - band:
+            break
+        j = order[p]
+        score = _dot(z[i], z[j])
+        if score > best + band:
+            best, arg, tie = score, j, False
+        elif score >= best - band and j != arg and not _same(z[j], z[arg], BAND * reach[0]):
+            tie = True
+    return arg, tie, best - band
+
+
+@numba.njit(cache=True, nogil=True)
+def _spread(z, i, n, least, weight, to):  # type: ignore[no-untyped-def]
+    """Add `weight`, split equally, to every j with <z_i, z_j> >= least."""
+    count = 0
+    for j in range(n):
+        if _dot(z[i], z[j]) >= least:
+            count += 1
+    for j in range(n):
+        if _dot(z[i], z[j]) >= least:
+            to[j] += weight / count
+
+
+@numba.njit(cache=True, nogil=True)
+def run_bag(z, n, alpha, layers, c, leader, since, settled, work, order, marks, history, target, tied):  # type: ignore[no-untyped-def]
+    """Run the layers on words z[:n]; see the module for what c is.
+
+    Args:
+        c: (n,) out, the weights.
+        leader: (n,) out, the leader that each word ends at (for a leader: itself).
+        since: (n,) out, for a leader the layer at which it began to lead, else -1.
+        settled: (n,) out, layer from which a word follows its leader for ever (layers + 1: not within these layers).
+        work, order, marks: scratch, (2, n) floats, (n,) and (n,) ints.
+        history: scratch (layers + 1, n, d): the states, filled only if a word does not settle at once.
+        target, tied: scratch (layers + 1, n) int and float: whom a word follows, or -1 for a tie and its score.
+
+    Returns:
+        Whether a tie between different points occurred.
+    """
+    if layers == 0:
+        for i in range(n):
+            c[i], leader[i], since[i], settled[i] = 1.0 / n, i, 0, 0
+        return False
+    norm, reach = work[0], work[1]
+    _by_norm(z, n, norm, order, reach)
+    any_tie = False
+    for i in range(n):
+        arg, tie, best = _follows(z, i, n, norm, order, reach)
+        leader[i], since[i] = arg, -1
+        target[0, i], tied[0, i] = arg, best
+        if tie:
+            target[0, i] = -1
+            any_tie = True
+        elif arg == i:
+            since[i] = 0
+    n_open = 0
+    for i in range(n):
+        if target[0, i] >= 0 and since[target[0, i]] == 0:
+            settled[i] = 0
+        else:
+            settled[i] = layers + 1
+            marks[n_open] = i
+            n_open += 1
+    if n_open:
+        n_open = _later(z, n, alpha, layers, leader, since, settled, work, order, marks, history, target, tied, n_open)
+        for p in range(n_open):  # ties can stay open: name the leader at the end of the chain of first choices
+            i = marks[p]
+            for _ in range(n):
+                if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
+                    break
+                leader[i] = leader[leader[i]]
+    _weights(z, n, alpha, layers, c, leader, settled, history, target, tied)
+    return any_tie
+
+
+@numba.njit(cache=True, nogil=True)
+def _later(z, n, alpha, layers, leader, since, settled, work, order, marks, history, target, tied, n_open):  # type: ignore[no-untyped-def]
+    """Layers 1, 2, ... for the words that are still open; returns how many remain so."""
+    norm, reach = work[0], work[1]
+    d = z.shape[1]
+    keep, move = 1.0 / (1.0 + alpha), alpha / (1.0 + alpha)
+    history[0, :n] = z[:n]
+    share = np.empty(n)
+    for k in range(layers):
+        now, after = history[k], history[k + 1]
+        for i in range(n):
+            j = leader[i] if settled[i] <= k else target[k, i]
+            if j >= 0:
+                for x in range(d):
+                    after[i, x] = keep * now[i, x] + move * now[j, x]
+                if j == i:
+                    after[i] = now[i]
+            else:
+                share[:] = 0.0
+                _spread(now, i, n, tied[k, i], move, share)
+                for x in range(d):
+                    total = keep * now[i, x]
+                    for m in range(n):
+                        total += share[m] * now[m, x]
+                    after[i, x] = total
+        _by_norm(after, n, norm, order, reach)
+        for p in range(n_open):
+            i = marks[p]
+            arg, tie, best = _follows(after, i, n, norm, order, reach)
+            leader[i] = arg
+            target[k + 1, i], tied[k + 1, i] = (-1 if tie else arg), best
+            if arg == i and not tie:
+                since[i] = k + 1
+        left = 0
+        for p in range(n_open):
+            i = marks[p]
+            if target[k + 1, i] >= 0 and since[target[k + 1, i]] >= 0:
+                settled[i] = k + 1
+            else:
+                marks[left] = i
+                left += 1
+        n_open = left
+        if n_open == 0:
+            break
+    return n_open
+
+
+@numba.njit(cache=True, nogil=True)
+def _weights(z, n, alpha, layers, c, leader, settled, history, target, tied):  # type: ignore[no-untyped-def]
+    """The weights c, from the last layer back to the first.
+
+    c[i] is the weight of z_i at layer min(k, settled[i]) while k falls from K to 0.
+    """
+    deepest = 0
+    for i in range(n):
+        c[i] = 0.0
+        deepest = max(deepest, min(settled[i], layers))
+    for i in range(n):
+        _put(i, 1.0 / n, layers, alpha, c, leader, settled)
+    keep, move = 1.0 / (1.0 + alpha), alpha / (1.0 + alpha)
+    if deepest:
+        before = np.empty(n)
+        for k in range(deepest - 1, -1, -1):
+            before[:] = c[:n]
+            for i in range(n):
+                if settled[i] > k:
+                    c[i] -= (1.0 - keep) * before[i]
+            for i in range(n):
+                if settled[i] > k and before[i] != 0.0:
+                    if target[k, i] >= 0:
+                        _put(target[k, i], move * before[i], k, alpha, c, leader, settled)
+                    else:
+                        share = np.zeros(n)
+                        _spread(history[k], i, n, tied[k, i], move * before[i], share)
+                        for m in range(n):
+                            if share[m] != 0.0:
+                                _put(m, share[m], k, alpha, c, leader, settled)
+
+
+@numba.njit(inline="always")
+def _put(j, weight, k, alpha, c, leader, settled):  # type: ignore[no-untyped-def]
+    """Add a weight on z_j at layer k, in terms of z_j at the layer where it settled and of its leader."""
+    if settled[j] >= k or leader[j] == j:
+        c[j] += weight
+    else:
+        rest = (1.0 + alpha) ** (settled[j] - k)
+        c[j] += rest * weight
+        c[leader[j]] += (1.0 - rest) * weight
