@@ -50,6 +50,4 @@ def rounding_bound(dim: int, metric: Metric) -> Band:
 
 def wider(first: Band, second: Band) -> Band:
     """A band that contains both."""
-    return Band(
-        max(first.own, second.own), max(first.own_k, second.own_k), max(first.cloud_k, second.cloud_k)
-    )
+    return Band(max(first.own, second.own), max(first.own_k, second.own_k), max(first.cloud_k, second.cloud_k))

@@ -147,5 +147,11 @@ class TrajectoryBatch(Sequence[Trajectory]):
     def __iter__(self) -> Iterator[Trajectory]:
         return (self._make(b) for b in range(len(self)))
 
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write to .npz (last layers and leaders) or .json (a summary of every cloud), by suffix."""
+        from hardmax.dynamics.files import save_batch
+
+        return save_batch(self, Path(path), **options)
+
     def __repr__(self) -> str:
         return f"TrajectoryBatch of {len(self)} clouds, {sum(len(z) for z in self.last)} tokens"
