@@ -8,8 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hardmax import Hardmax
+from hardmax.attention.dense import Scene
+from hardmax.dynamics.locks import Locks
 from hardmax.dynamics.rational_layers import simulate_exact
 from hardmax.dynamics.variants import simulate_variant
+from hardmax.tokens import metric
 from reference import follow_sets, fractions, layer
 
 
@@ -68,6 +71,18 @@ def test_a_follower_is_told_apart_from_its_leader_long_after_float64_has_merged_
     assert (traj.tokens[400, 2] == traj.tokens[400, 0]).all()
     assert traj.follows(400) == ((0,), (1,), (0,))
     assert traj.undecided == 0
+
+
+def test_the_direction_decides_however_long_ago_a_follower_was_locked():
+    # Tokens 1 and 2 were locked onto token 0 at layers 0 and 5000; float64 holds neither 11^-6000 nor their positions.
+    locks = Locks(3, 2, 10.0)
+    locks.target[:] = 0
+    locks.since[:] = [0, 0, 5000]
+    locks.offset[:] = [[0.0, 0.0], [-1.0, 2.0], [-1.0, -2.0]]
+    tokens, nobody = np.array([[1.0, 0.0]] * 3), np.arange(3)
+    scene = Scene(tokens, nobody, nobody, nobody, causal=False, layer=6000)
+    lost = [locks.behind(scene, metric(None, 2), np.array(q), nobody).tolist() for q in ([1.0, 0.0], [0.0, 1.0])]
+    assert lost == [[False, True, True], [True, False, True]]
 
 
 def test_a_tie_of_intended_but_rounded_tokens_is_kept_and_reported():
