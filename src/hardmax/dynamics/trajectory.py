@@ -23,7 +23,7 @@ class Outcome:
     """What happened in the layers that were run.
 
     Attributes:
-        kind: "settled" (no token will move further than rounding), "moving" (not settled yet), "periodic" (the cloud
+        kind: "settled" (no token moves beyond rounding any more), "moving" (not settled yet), "periodic" (the cloud
             comes back to itself), or "growing" (norms grow without bound).
         period: the number of layers of the cycle, if periodic.
         layer: the first layer at which this was seen.
