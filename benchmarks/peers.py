@@ -15,12 +15,13 @@ SCORES_AT_ONCE = 4_000_000  # 32 MB of float64 scores: blocks of rows that stay 
 
 
 def literal(Z: np.ndarray, alpha: float, count: int) -> np.ndarray:
-    """The definition token by token, as the scripts of the paper do it."""
+    """Equations (1.1a) and (1.1b) of the paper as they stand, token by token, as its scripts do."""
+    A = np.eye(Z.shape[1])
     new = np.empty((count, Z.shape[1]))
     for i in range(count):
-        scores = Z @ Z[i]
-        followed = np.flatnonzero(scores == scores.max())
-        new[i] = (Z[i] + alpha * Z[followed].mean(axis=0)) / (1 + alpha)
+        scores = Z @ (A @ Z[i])
+        followed = np.where(scores == np.max(scores))[0]
+        new[i] = (Z[i] + alpha / len(followed) * np.sum(Z[followed], axis=0)) / (1 + alpha)
     return new
 
 

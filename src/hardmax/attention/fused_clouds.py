@@ -48,7 +48,8 @@ def run_clouds(
     first, point_of = np.empty(n, np.int64), np.empty(n, np.int64)
     points, moved, away = np.empty((n, d)), np.empty((n, d)), np.empty((n, d))
     follows, since, active = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    scratch = make_scratch(n, d)
+    # Arrays are handed on one by one: taking a tuple of them apart counts references, which takes a sixth of the time.
+    tile, selves, found, norms, squares, longest, names, again, bins = make_scratch(n, d)
     first_layer = begin - begin
 
     for b in range(begin, end):
@@ -63,12 +64,15 @@ def run_clouds(
         for p in range(m):
             active[p] = p
         # The largest norm belongs to a leader, which stands still, and norms never exceed it: no need to look again.
-        largest = np.sqrt(measure(points, m, A, scratch))
+        largest = np.sqrt(measure(points, m, A, squares))
         count = m
         narrowest = np.inf
         k = first_layer  # a plain 0 would compile everything below twice, for the constant and for the variable
         while True:
-            gap, tie = search(points, m, active, count, A, largest, k, band, scratch, follows)
+            gap, tie = search(
+                points, m, active, count, A, largest, k, band, follows,
+                tile, selves, found, norms, squares, longest, names, again, bins,
+            )  # fmt: skip
             narrowest = min(narrowest, gap)
             if tie:
                 break
@@ -121,11 +125,10 @@ def run_clouds(
 
 @njit()
 def _copy(source: Any, at: int, target: Any, to: int, count: int) -> None:
-    """target[to : to + count] = source[at : at + count] for rows of C-contiguous arrays, as one run of numbers."""
-    d = source.shape[1]
-    flat, into = source.ravel(), target.ravel()
-    for x in range(count * d):
-        into[to * d + x] = flat[at * d + x]
+    """target[to : to + count] = source[at : at + count]."""
+    for x in range(count):
+        for c in range(source.shape[1]):
+            target[to + x, c] = source[at + x, c]
 
 
 @njit()

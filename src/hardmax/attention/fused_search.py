@@ -31,9 +31,8 @@ def make_scratch(n: int, d: int) -> Any:
 
 
 @njit()
-def measure(points: Any, m: int, A: Any, scratch: Any) -> float:
+def measure(points: Any, m: int, A: Any, squares: Any) -> float:
     """Squared norms <A z, z> of all points; returns the largest."""
-    squares = scratch[4]
     d = points.shape[1]
     identity = A.shape[0] == 0
     largest = 0.0
@@ -57,9 +56,10 @@ def _bin(square: float, scale: float) -> int:
 
 
 @njit()
-def _find_longest(points: Any, m: int, scratch: Any, largest: float) -> tuple[int, float]:
+def _find_longest(
+    points: Any, m: int, squares: Any, longest: Any, names: Any, bins: Any, largest: float
+) -> tuple[int, float]:
     """The longest points, about m/32 + 24 of them: returns how many they are, and the largest norm of the others."""
-    squares, longest, names, bins = scratch[4], scratch[5], scratch[6], scratch[8]
     scale = (BINS - 1) / (largest * largest)
     for x in range(BINS):
         bins[x] = 0
@@ -91,8 +91,16 @@ def search(
     largest: float,
     k: int,
     band: tuple[float, float, float],
-    scratch: Any,
     follows: Any,
+    tile: Any,  # the rest is working memory, see make_scratch
+    selves: Any,
+    found: Any,
+    norms: Any,
+    squares: Any,
+    longest: Any,
+    names: Any,
+    again: Any,
+    bins: Any,
 ) -> tuple[float, bool]:
     """Fill in whom each active point follows; returns the narrowest relative gap, and whether one is inside the band.
 
@@ -100,7 +108,6 @@ def search(
     most |z_i|_A reach (Cauchy-Schwarz): if the second best is above that, neither it nor the best can change. Queries
     for which it is not are asked again against all points, and all the others too once this happens to most of a tile.
     """
-    tile, selves, found, norms, _, longest, names, again, _ = scratch
     d = points.shape[1]
     identity = A.shape[0] == 0
     own, cloud = (band[0] + band[1] * k) * largest, band[2] * k * largest * largest
@@ -108,8 +115,8 @@ def search(
     few, reach, pruned = m, 0.0, False
     if count >= WORTH and 0.0 < largest < HUGE:
         if k > 0:
-            measure(points, m, A, scratch)
-        few, reach = _find_longest(points, m, scratch, largest)
+            measure(points, m, A, squares)
+        few, reach = _find_longest(points, m, squares, longest, names, bins, largest)
         reach *= 1.0 + 1e-12
         pruned = 2 * few <= m
     left = 0
