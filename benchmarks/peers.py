@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 Layer = Callable[[np.ndarray, float, int], np.ndarray]
+SMALL = 64  # tokens
 SCORES_AT_ONCE = 4_000_000  # 32 MB of float64 scores: blocks of rows that stay near the processor
 
 
 def literal(Z: np.ndarray, alpha: float, count: int) -> np.ndarray:
-    """Equations (1.1a) and (1.1b) of the paper as they stand, token by token, as its scripts do."""
+    """Equations (1.1a) and (1.1b) of the paper as they stand, token by token; A is the identity, multiplied all the same."""
     A = np.eye(Z.shape[1])
     new = np.empty((count, Z.shape[1]))
     for i in range(count):
@@ -26,7 +27,14 @@ def literal(Z: np.ndarray, alpha: float, count: int) -> np.ndarray:
 
 
 def dense(Z: np.ndarray, alpha: float, count: int) -> np.ndarray:
-    """Matrix products of blocks of rows; means only where there is a tie."""
+    """Matrix products of blocks of rows; means only where there is a tie.
+
+    A small cloud takes fewer NumPy calls if all means are one more product: that form is used where it is the faster.
+    """
+    if len(Z) <= SMALL and count == len(Z):
+        scores = Z @ Z.T
+        followed = (scores >= scores.max(axis=1, keepdims=True)).astype(np.float64)
+        return (Z + alpha * (followed @ Z / followed.sum(axis=1, keepdims=True))) / (1 + alpha)
     new = np.empty((count, Z.shape[1]))
     for rows in _blocks(len(Z), count):
         scores = Z[rows] @ Z.T

@@ -48,7 +48,7 @@ def run_clouds(
     first, point_of = np.empty(n, np.int64), np.empty(n, np.int64)
     points, moved, away = np.empty((n, d)), np.empty((n, d)), np.empty((n, d))
     follows, since, active = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    # Arrays are handed on one by one: taking a tuple of them apart counts references, which takes a sixth of the time.
+    # Arrays are handed on one by one: taking a tuple of them apart in every call would count references each time.
     tile, selves, found, norms, squares, longest, names, again, bins = make_scratch(n, d)
     first_layer = begin - begin
 
