@@ -16,7 +16,7 @@ SCORES_AT_ONCE = 4_000_000  # 32 MB of float64 scores: blocks of rows that stay 
 
 
 def literal(Z: np.ndarray, alpha: float, count: int) -> np.ndarray:
-    """Equations (1.1a) and (1.1b) of the paper as they stand, token by token; A is the identity, multiplied all the same."""
+    """Equations (1.1a) and (1.1b) of the paper as they stand, token by token, with A = I multiplied out."""
     A = np.eye(Z.shape[1])
     new = np.empty((count, Z.shape[1]))
     for i in range(count):
