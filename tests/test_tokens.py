@@ -122,9 +122,12 @@ def test_exact_numbers_are_taken_at_their_exact_value():
     assert exact_number(Decimal("1e-3"), "x") == Fraction(1, 1000)
     assert exact_number(np.float64(0.5), "x") == Fraction(1, 2)
     assert exact_number(np.int64(3), "x") == 3
+    assert exact_number(" 1e-300 ", "x") == Fraction(1, 10**300)
 
 
-@pytest.mark.parametrize("x", [np.nan, np.inf, "one", None, True, 1j, "1/0"])
+@pytest.mark.parametrize(
+    "x", [np.nan, np.inf, "one", None, True, 1j, "1/0", "1e999999999", Decimal("1e-999999"), "1/2/3", ""]
+)
 def test_what_has_no_exact_value_is_refused(x):
     with pytest.raises(BadInput, match="x is"):
         exact_number(x, "x")

@@ -34,7 +34,7 @@ _HOME = {
     "preset": "hardmax.presets",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604
+__all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
     from hardmax.attention.rules import Chain as Chain

@@ -73,9 +73,12 @@ def _by_table(bits: Words, key: np.uint64) -> tuple[Ints, Ints]:
 
 @njit(cache=True, nogil=True)
 def table_size(n: int) -> int:
-    """The number of slots that `number_points` needs for n rows: a power of two, at most half full."""
+    """The number of slots that `number_points` needs for n rows: a power of two, at most half full.
+
+    Small tables are kept emptier: they fit into the cache anyway, and a collision costs a mispredicted branch.
+    """
     size = 64
-    while size < 2 * n:
+    while size < (4 * n if n < 4096 else 2 * n):
         size *= 2
     return size
 

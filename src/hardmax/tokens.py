@@ -5,6 +5,7 @@ Everything a caller hands over passes through here once; the code behind it can 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 from numbers import Rational, Real
@@ -17,6 +18,7 @@ from hardmax.errors import BadInput
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+MOST_DIGITS = 5000  # of an exact number given as text
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,9 +270,11 @@ def exact_number(x: Any, where: str) -> Fraction:
             x = x.item()
         if isinstance(x, bool):
             raise TypeError
-        if isinstance(x, (Rational, float, str)) or type(x).__name__ == "Decimal":
+        if isinstance(x, (str, Decimal)) and abs(Decimal(str(x).partition("/")[0].strip()).adjusted()) > MOST_DIGITS:
+            raise ValueError  # 1e999999999 as an integer would fill the memory
+        if isinstance(x, (Rational, float, str, Decimal)):
             return Fraction(x)
-    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError, InvalidOperation):
         pass
     raise BadInput(
         f"{where} is {x!r}, which has no exact rational value",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import reference
 from hardmax.attention import search_threads
 from hardmax.attention.fused import Fused, run_fused
+from hardmax.attention.fused_search import WORTH
 from hardmax.attention.fused_top2 import LANES
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.errors import BadInput
@@ -171,6 +172,7 @@ def test_one_token_leads_itself() -> None:
 def test_copies_of_one_token_lead_together() -> None:
     run = run_one([[1.0, 0.0], [0.2, 0.1], [1.0, 0.0]], 0.5, 1)
     assert run.lock_target.tolist() == [0, 0, 0]
+    assert run.leads.tolist() == [True, False, True]
     assert run.tokens[0].tolist() == run.tokens[2].tolist() == [1.0, 0.0]
 
 
@@ -187,6 +189,42 @@ def test_tokens_whose_products_underflow_are_left_to_the_careful_engine() -> Non
     assert run_one(small, 0.5, 0).lock_target.tolist() == run_one(small * 1e130, 0.5, 0).lock_target.tolist()
 
 
+def test_scores_that_overflow_are_left_to_the_careful_engine() -> None:
+    Z = np.random.default_rng(0).standard_normal((300, 2)) * 1e140
+    assert not run_one(Z, 0.5, 1).flagged[0]
+    assert run_one(Z, 0.5, 1, A=np.array([[1e40, 0.0], [0.0, 1e40]])).flagged[0]
+
+
+@pytest.mark.parametrize("shape", ["gauss", "ball", "ring", "outlier", "line"])
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_large_clouds_agree_with_a_dense_comparison(d: int, shape: str) -> None:
+    rng = np.random.default_rng(d)
+    A = spd(rng, d)
+    for n in (WORTH - 1, WORTH, 700):
+        Z = rng.standard_normal((n, d))
+        if shape in ("ball", "ring"):
+            Z /= np.linalg.norm(Z, axis=1, keepdims=True)
+            Z *= rng.uniform(0.9999 if shape == "ring" else 0, 1, (n, 1))
+        elif shape == "outlier":
+            Z[n // 2] *= 1e6
+        elif shape == "line":
+            Z[:, 1:] *= 1e-3
+        for matrix in (None, A):
+            run = run_one(Z, 0.7, 1, A=matrix, flag=Band(0.0, 0.0, 0.0), history=True)
+            assert not run.flagged[0]
+            narrowest = np.inf
+            for k, state in enumerate(run.history):
+                scores = state @ (np.eye(d) if matrix is None else matrix) @ state.T
+                assert (run.targets[k] == scores.argmax(axis=1)).all()
+                norms = np.sqrt(np.diagonal(scores))
+                two = np.sort(scores, axis=1)[:, -2:]
+                deciding = np.full(n, True) if k == 0 else (run.lock_layer < 0) | (run.lock_layer == 1)
+                gaps = (two[:, 1] - two[:, 0]) / (norms * norms.max())
+                narrowest = min(narrowest, gaps[deciding].min(initial=np.inf))
+            assert run.margin[0] == pytest.approx(narrowest, rel=1e-6, abs=1e-14)
+            assert run.leads.tolist() == (run.lock_target == np.arange(n)).tolist()
+
+
 def test_a_flagged_cloud_spoils_no_other() -> None:
     clear = np.random.default_rng(3).standard_normal((9, 2))
     tied = np.array([[1.0, 1.0], [1.0, -1.0], [0.5, 0.0]])
@@ -201,7 +239,7 @@ def test_a_flagged_cloud_spoils_no_other() -> None:
 
 
 def same_bits(one: Fused, other: Fused) -> None:
-    for name in ("tokens", "lock_layer", "lock_target", "stopped", "flagged", "margin", "history", "targets"):
+    for name in ("tokens", "lock_layer", "lock_target", "stopped", "flagged", "leads", "margin", "history", "targets"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
 
 

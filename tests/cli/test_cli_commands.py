@@ -115,7 +115,14 @@ def test_a_batch_gives_a_list_of_clouds(cli, tmp_path):
         assert code == 0
         assert [len(c["limit" if command == "limit" else "tokens"]) for c in json.loads(out)["clouds"]] == [2, 3]
         assert cli(command, path)[0] == 0
-        assert cli(command, path, "-o", tmp_path / "x.npz")[0] == 3
+    assert cli("limit", path, "-o", tmp_path / "x.npz")[0] == 3
+    assert cli("simulate", path, "-o", tmp_path / "x.png")[0] == 3
+    assert cli("simulate", path, "-o", tmp_path / "x.json")[0] == 0
+    assert cli("simulate", path, "-o", tmp_path / "x.npz")[0] == 0
+    with np.load(tmp_path / "x.npz") as saved:
+        assert saved["offsets"].tolist() == [0, 2, 5]
+        assert len(saved["tokens"]) == 5
+        assert saved["leader_offsets"][-1] == len(saved["leaders"])
 
 
 def test_output_is_written_and_not_overwritten(cli, square, tmp_path):

@@ -206,3 +206,23 @@ def test_scale_does_not_matter():
         scaled = hx.limit(Z * 2.0**power)
         assert (scaled.points == eq.points * 2.0**power).all()
         assert scaled.leader_since == eq.leader_since
+
+
+def test_other_limits_are_projections_of_zero_onto_faces():
+    """[AFZ24, Theorem 1.1 (iii)]: a limit that is no vertex is the A-projection of 0 onto a face of K."""
+    seen = 0
+    for seed in range(300):
+        _, tokens, alpha, A = tie_rich(seed)
+        if (0,) * len(tokens[0]) in tokens:
+            continue  # the theorem excludes zero tokens
+        eq = hx.limit(tokens, alpha, A, exact=True)
+        K = eq.polytope
+        for t in eq.centers[[k == "face" for k in eq.kind]]:
+            query = t if A is None else np.array(A, dtype=object) @ t
+            levels = K.vertices @ query
+            assert max(levels) == query @ t, seed  # t lies in the face where <A t, .> is largest ...
+            face = [v for v, level in enumerate(levels) if level == max(levels)]
+            nearest = K.project(face).astype(float)  # ... and is its point of least A-norm
+            assert np.abs(nearest - t.astype(float)).max() < 1e-9, seed
+            seen += 1
+    assert seen > 50

@@ -8,7 +8,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hardmax import Hardmax
+from hardmax.attention.dense import Scene
+from hardmax.dynamics.locks import Locks
+from hardmax.dynamics.rational_layers import simulate_exact
 from hardmax.dynamics.variants import simulate_variant
+from hardmax.tokens import metric
 from reference import follow_sets, fractions, layer
 
 
@@ -69,6 +73,18 @@ def test_a_follower_is_told_apart_from_its_leader_long_after_float64_has_merged_
     assert traj.undecided == 0
 
 
+def test_the_direction_decides_however_long_ago_a_follower_was_locked():
+    # Tokens 1 and 2 were locked onto token 0 at layers 0 and 5000; float64 holds neither 11^-6000 nor their positions.
+    locks = Locks(3, 2, 10.0)
+    locks.target[:] = 0
+    locks.since[:] = [0, 0, 5000]
+    locks.offset[:] = [[0.0, 0.0], [-1.0, 2.0], [-1.0, -2.0]]
+    tokens, nobody = np.array([[1.0, 0.0]] * 3), np.arange(3)
+    scene = Scene(tokens, nobody, nobody, nobody, causal=False, layer=6000)
+    lost = [locks.behind(scene, metric(None, 2), np.array(q), nobody).tolist() for q in ([1.0, 0.0], [0.0, 1.0])]
+    assert lost == [[False, True, True], [True, False, True]]
+
+
 def test_a_tie_of_intended_but_rounded_tokens_is_kept_and_reported():
     angles = 2 * np.pi * np.arange(6) / 6
     corners = np.column_stack([np.cos(angles), np.sin(angles)])
@@ -90,3 +106,41 @@ def test_an_ordinary_loop_would_lose_the_tie_that_locks_keep():
     kept = simulate_variant(Z, 1.0, 100, rule=Hardmax())
     assert abs(plain[4, 1]) > 0.1
     assert kept.tokens[100, 4] == pytest.approx([1.0, 0.0])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_several_heads_are_told_apart_from_their_leaders_at_any_depth(causal):
+    Z = np.random.default_rng(0).normal(size=(60, 2))
+    heads = [np.eye(2), np.diag([1.0, 3.0]), np.array([[2.0, 1.0], [1.0, 2.0]])]
+    traj = simulate_variant(Z, 1, 150, rule=Hardmax(), heads=heads, causal=causal)
+    assert traj.undecided == 0
+    assert traj.follows(150) == traj.follows(40)
+    assert all(len(followed) <= 3 for followed in traj.follows(150))
+    assert set().union(*traj.follows(150)) <= set(traj.leaders.tolist())
+
+
+def test_a_token_that_two_heads_send_to_two_leaders_ends_between_them():
+    Z = [[2.0, 0.0], [0.0, 2.0], [0.5, 0.5]]
+    traj = simulate_variant(Z, 1, 200, rule=Hardmax(), heads=[np.diag([3.0, 1.0]), np.diag([1.0, 3.0])])
+    assert traj.tokens[200, 2].tolist() == [1.0, 1.0]
+    assert traj.follows(200)[2] == (0, 1)
+    assert (traj.undecided, traj.outcome.kind) == (0, "settled")
+
+
+def test_two_heads_whose_mean_changes_the_winner_are_not_locked_too_early():
+    # Head 0 sends token 3 to leader 0 and head 1 to leader 1; on the way to their mean head 0 comes to prefer leader 2.
+    Z = [[0.0, 4.0], [6.0, 0.0], [3.0, 3.5], [0.1, 1.0]]
+    heads = [np.eye(2), np.diag([20.0, 1.0])]
+    traj = simulate_variant(Z, 0.1, 100, rule=Hardmax(), heads=heads)
+    assert traj.follows(0)[3] == (0, 1)
+    sets = [traj.follows(k)[3] for k in range(101)]
+    assert (1, 2) in sets
+    exact = simulate_exact(Z, 0.1, None, 60, heads=heads)
+    assert [exact.follows(k) for k in range(61)] == [traj.follows(k) for k in range(61)]
+
+
+def test_a_matrix_of_zeros_lets_everyone_follow_everyone_without_doubt():
+    Z = np.random.default_rng(2).normal(size=(8, 3))
+    traj = simulate_variant(Z, 1, 3, rule=Hardmax(), A=np.zeros((3, 3)), definite=False)
+    assert traj.follows(3) == (tuple(range(8)),) * 8
+    assert traj.undecided == 0

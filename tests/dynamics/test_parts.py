@@ -2,8 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hardmax import BadInput, Chain, FeedForward, Hardmax, Head, RandomFollow, Softmax
+from hardmax.attention.ties import EPS
+from hardmax.dynamics.parts import check_parts
+from hardmax.dynamics.rational_layers import simulate_exact
 from hardmax.dynamics.variants import simulate_variant
 
 Z = [[1.0, 0.0], [0.0, 1.0]]
@@ -86,3 +91,37 @@ def test_the_sphere_takes_tiny_and_huge_tokens():
 def test_any_matrix_is_taken_when_the_caller_says_so():
     traj = simulate_variant(Z, 0.5, 2, rule=Hardmax(), A=[[0.0, 1.0], [0.0, 0.0]], definite=False)
     assert traj.follows(0) == ((0, 1), (0,))  # A z_0 = 0: token 0 follows everyone; A z_1 = e_0
+
+
+def parts_of(**options):
+    defaults = {"A": None, "V": None, "heads": None, "normalization": "rescale", "feed_forward": None, "definite": True}
+    return check_parts(2, 1.0, **{**defaults, **options})
+
+
+def test_errors_are_kept_by_averaging_and_doubled_by_plain_addition():
+    z = np.array([[1.0, 0.0]])
+    assert parts_of().error_after(1e-6, z, z, z) == pytest.approx(1e-6 + 2 * EPS)
+    assert parts_of(normalization="none").error_after(1e-6, z, z, 2 * z) == pytest.approx(2e-6, rel=1e-6)
+    assert parts_of(normalization="sphere").error_after(1e-6, z, z, z) == pytest.approx(1e-6, rel=1e-6)
+    assert parts_of(V=3 * np.eye(2)).error_after(1e-6, z, z, z) == pytest.approx(1e-6, rel=1e-6)
+    sublayer = FeedForward(W=3 * np.eye(2), U=2 * np.eye(2), b=[0.0, 0.0], eta=-1.0)
+    assert parts_of(feed_forward=sublayer).error_after(1e-6, z, z, z) == pytest.approx(7e-6, rel=1e-6)
+
+
+@settings(derandomize=True, deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["rescale", "none"]))
+def test_the_error_carried_along_bounds_the_true_error(seed, normalization):
+    rng = np.random.default_rng(seed)
+    Z, V = rng.normal(size=(6, 2)), rng.normal(size=(2, 2))
+    parts = check_parts(2, 0.3, A=None, V=V, heads=None, normalization=normalization, feed_forward=None, definite=True)
+    found = simulate_variant(Z, 0.3, 8, rule=Hardmax(), V=V, normalization=normalization)
+    exact = simulate_exact(Z, 0.3, None, 8, V=V, normalization=normalization)
+    error = 0.0
+    for k in range(8):
+        if found.follows(k) != exact.follows(k):
+            break
+        means = np.array([found.tokens[k][list(C)].mean(axis=0) for C in found.follows(k)])
+        error = parts.error_after(error, found.tokens[k], means @ V.T, found.tokens[k + 1])
+        off = found.tokens[k + 1] - exact.tokens[k + 1].astype(float)
+        size = np.abs(found.tokens[k + 1]).max()
+        assert np.linalg.norm(off, axis=1).max() <= error + EPS * size  # rounding of the exact value itself

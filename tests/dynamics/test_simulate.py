@@ -121,7 +121,7 @@ def test_zero_layers_tell_the_follow_sets_of_the_input():
     traj = hx.simulate(SQUARE, layers=0)
     assert traj.tokens.shape == (1, 4, 2)
     assert traj.leaders.tolist() == [0, 1, 2, 3]
-    assert traj.outcome.kind == "settled"
+    assert traj.outcome.kind == "moving"
 
 
 def test_the_layer_must_exist():
@@ -131,14 +131,18 @@ def test_the_layer_must_exist():
         traj.follows(3)
 
 
-def test_a_run_has_settled_once_every_follow_set_is_final(monkeypatch):
-    for _ in range(2):  # by the compiled call, then layer by layer
-        assert hx.simulate([*SQUARE, [0.5, 0.1]], layers=3).outcome == hx.Outcome(
-            "settled", None, 0, "from layer 0 on every follow set is final"
-        )
-        assert hx.simulate(hx.preset("emerging"), layers=3).outcome.layer == 1
-        assert hx.simulate(hx.preset("emerging"), alpha=0.01, layers=3).outcome.kind == "moving"
-        monkeypatch.setattr("hardmax.dynamics.simulate.SMALL", 0)
+@pytest.mark.parametrize("small", [0, 1024])
+def test_the_outcome_says_whether_the_run_settled_and_what_is_final(small, monkeypatch):
+    monkeypatch.setattr("hardmax.dynamics.simulate.SMALL", small)
+    Z = hx.preset("emerging")
+    assert hx.simulate(SQUARE, layers=3).outcome.kind == "settled"
+    assert hx.simulate(Z, layers=100).outcome.kind == "settled"
+    moving = hx.simulate(Z, layers=3).outcome
+    assert moving.kind == "moving"
+    assert "final from layer 1 on" in moving.detail
+    assert "final" not in hx.simulate(Z, alpha=0.01, layers=3).outcome.detail
+    assert hx.simulate(Z, layers=3, exact=True).outcome.kind == "moving"
+    assert hx.simulate(Z, layers=150, exact=True).outcome.kind == "settled"
 
 
 def test_tie_tolerance_widens_ties():

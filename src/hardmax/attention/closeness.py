@@ -35,7 +35,7 @@ def widths(
     """
     dim = points.shape[1]
     lengths = np.linalg.norm(points, axis=1)
-    if metric.definite:
+    if metric.definite or metric.A is None:
         own, largest, bound = metric.norms(x), float(metric.norms(points).max()), rounding_bound(dim, metric)
         unit = 1.0
     else:

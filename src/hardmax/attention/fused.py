@@ -33,6 +33,7 @@ class Fused:
         lock_target: (T,) that leader's first token, counted within its cloud; -1 if none.
         stopped: (B,) the layer at which all tokens were locked, or the number of layers.
         flagged: (B,) whether a comparison fell inside the band: nothing else about this cloud may be used.
+        leads: (T,) whether the token is a leader (all copies of a leader are).
         margin: (B,) min over all decisions of (best - second) / (|z_i|_A max_j |z_j|_A); inf for a single point.
         history: (K+1, T, d) the states Z^0..Z^K, if asked for.
         targets: (K+1, T) the followed token (first copy, within its cloud) at every layer, if asked for.
@@ -43,6 +44,7 @@ class Fused:
     lock_target: NDArray[np.int32]
     stopped: NDArray[np.int32]
     flagged: NDArray[np.bool_]
+    leads: NDArray[np.bool_]
     margin: Floats
     history: Floats | None
     targets: NDArray[np.int32] | None
@@ -94,6 +96,7 @@ def run_fused(
     last = np.empty((total, d))
     locks = np.empty((2, total), np.int32)
     stopped, flagged, margin = np.empty(clouds, np.int32), np.empty(clouds, np.bool_), np.empty(clouds)
+    leads = np.empty(total, np.bool_)
     kept = (depth + 1, total) if history else (0, 0)
     states, targets = np.empty((*kept, d)), np.empty(kept, np.int32)
     matrix = _IDENTITY if A is None else A
@@ -103,7 +106,7 @@ def run_fused(
     def run(begin: int, end: int) -> None:
         run_clouds(
             tokens, offsets, begin, end, float(alpha), depth, forever, matrix, powers, band, KEY,
-            last, locks, stopped, flagged, margin, states, targets,
+            last, locks, stopped, flagged, leads, margin, states, targets,
         )  # fmt: skip
 
     # A cloud is computed by one thread from its own tokens alone, so its bits depend neither on the threads nor on the
@@ -113,8 +116,8 @@ def run_fused(
     else:
         over_parts(run, clouds, work=float((np.diff(offsets).astype(np.float64) ** 2).sum()))
     return Fused(
-        tokens=last, lock_layer=locks[0], lock_target=locks[1], stopped=stopped, flagged=flagged, margin=margin,
-        history=states if history else None, targets=targets if history else None,
+        tokens=last, lock_layer=locks[0], lock_target=locks[1], stopped=stopped, flagged=flagged,
+        leads=leads, margin=margin, history=states if history else None, targets=targets if history else None,
     )  # fmt: skip
 
 

@@ -8,18 +8,15 @@ and without the interpreter lock; `fused.py` gives different clouds to different
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from hardmax.attention.fused_top2 import LANES, top2_1, top2_2, top2_3, top2_4, top2_any
+from hardmax.attention.compiled import njit
+from hardmax.attention.fused_search import make_scratch, measure, search
 from hardmax.distinct import number_points, table_size
 
 ACTIVE = -1
-# A token with |z|_A^2 below this is left to the careful engine: its products may underflow, which no relative bound on
-# rounding covers. Above it |z_i|_A max|z|_A is at least as large, so what underflows is far below the band.
-FAINT = 1e-290
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def run_clouds(
     tokens: Any,  # (T, d) float64
     offsets: Any,  # (B+1,) int64
@@ -36,57 +33,50 @@ def run_clouds(
     locks: Any,  # (2, T) int32: lock layer, lock target
     stopped: Any,  # (B,) int32
     flagged: Any,  # (B,) bool
+    leads: Any,  # (T,) bool
     margin: Any,  # (B,) float64
     history: Any,  # (K+1, T, d), or (0, 0, d) if not wanted
     targets: Any,  # (K+1, T) int32, or (0, 0)
 ) -> None:
-    """Run the clouds begin..end-1 and fill in their part of the last seven arrays."""
+    """Run the clouds begin..end-1 and fill in their part of the last eight arrays."""
     d = tokens.shape[1]
     n = 1
     for b in range(begin, end):
         n = max(n, offsets[b + 1] - offsets[b])
-    identity = A.shape[0] == 0
     bits = tokens.view(np.uint64)
     slots = np.empty(table_size(n), np.uint64)
     first, point_of = np.empty(n, np.int64), np.empty(n, np.int64)
     points, moved, away = np.empty((n, d)), np.empty((n, d)), np.empty((n, d))
     follows, since, active = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    leads = np.empty(n, np.bool_)
-    # A vector load that straddles two cache lines costs two loads: the tile starts on a line (8 float64).
-    raw = np.empty(d * LANES + 8)
-    for c in range(len(raw)):
-        raw[c] = 0.0  # lanes without a query must not hold NaN
-    skip = -(raw.ctypes.data // 8) % 8
-    tile, found = raw[skip : skip + d * LANES].reshape((d, LANES)), np.empty((3, LANES))
+    # Arrays are handed on one by one: taking a tuple of them apart in every call would count references each time.
+    tile, selves, found, norms, squares, longest, names, again, bins = make_scratch(n, d)
+    first_layer = begin - begin
 
     for b in range(begin, end):
         start, stop = offsets[b], offsets[b + 1]
         m = number_points(bits[start:stop], key, slots, first, point_of)
-        largest = 0.0
+        if m == stop - start:
+            _copy(tokens, start, points, 0, m)
+        else:
+            for p in range(m):
+                for c in range(d):
+                    points[p, c] = tokens[start + first[p], c]
         for p in range(m):
-            for c in range(d):
-                points[p, c] = tokens[start + first[p], c]
-            square = 0.0
-            for c in range(d):
-                if identity:
-                    square += points[p, c] * points[p, c]
-                else:
-                    for e in range(d):
-                        square += points[p, c] * A[c, e] * points[p, e]
-            largest = max(largest, square)
-            leads[p] = False
             active[p] = p
         # The largest norm belongs to a leader, which stands still, and norms never exceed it: no need to look again.
-        largest = np.sqrt(largest)
+        largest = np.sqrt(measure(points, m, A, squares))
         count = m
         narrowest = np.inf
-        k = np.int64(0)  # a plain 0 would compile everything below twice, for the constant and for the variable
+        k = first_layer  # a plain 0 would compile everything below twice, for the constant and for the variable
         while True:
-            gap, tie = _search(points, m, active, count, A, largest, k, band, tile, found, follows, leads)
+            gap, tie = search(
+                points, m, active, count, A, largest, k, band, follows,
+                tile, selves, found, norms, squares, longest, names, again, bins,
+            )  # fmt: skip
             narrowest = min(narrowest, gap)
             if tie:
                 break
-            count = _lock(points, active, count, follows, leads, since, away, k)
+            count = _lock(points, active, count, follows, since, away, k)
             if history.shape[0]:
                 _record(points, start, stop, first, point_of, follows, k, history, targets)
             if count == 0 or k == layers:
@@ -97,18 +87,16 @@ def run_clouds(
                 p = active[a]
                 for c in range(d):
                     moved[p, c] = (points[p, c] + alpha * points[follows[p], c]) / (1.0 + alpha)
-            for p in range(m):
-                for c in range(d):
-                    points[p, c] = moved[p, c]
+            _copy(moved, 0, points, 0, m)
 
         stopped[b] = k
         flagged[b] = tie
         margin[b] = narrowest
         if tie:
+            _copy(tokens, start, last, start, stop - start)
             for i in range(start, stop):
+                leads[i] = False
                 locks[0, i] = locks[1, i] = ACTIVE
-                for c in range(d):
-                    last[i, c] = tokens[i, c]
             continue
         if history.shape[0]:
             for layer in range(k + 1, layers + 1):  # all tokens are locked
@@ -121,77 +109,30 @@ def run_clouds(
         if forever or k < layers:
             _place(points, moved, m, active, count, follows, since, away, powers, layers)
         else:
-            for p in range(m):
-                for c in range(d):
-                    moved[p, c] = points[p, c]
+            _copy(points, 0, moved, 0, m)
         for i in range(start, stop):
             p = point_of[i - start]
+            leads[i] = follows[p] == p
             locks[0, i] = since[p]
             locks[1, i] = first[follows[p]] if since[p] != ACTIVE else ACTIVE
-            for c in range(d):
-                last[i, c] = moved[p, c]
-
-
-@njit(cache=True, nogil=True)
-def _search(
-    points: Any,
-    m: int,
-    active: Any,
-    count: int,
-    A: Any,
-    largest: float,
-    k: int,
-    band: tuple[float, float, float],
-    tile: Any,
-    found: Any,
-    follows: Any,
-    leads: Any,
-) -> tuple[float, bool]:
-    """Whom each active point follows; returns the narrowest relative gap, and whether one fell inside the band."""
-    d = points.shape[1]
-    identity = A.shape[0] == 0
-    own, cloud = (band[0] + band[1] * k) * largest, band[2] * k * largest * largest
-    narrowest = np.inf
-    for start in range(0, count, LANES):
-        width = min(LANES, count - start)
-        for lane in range(width):
-            p = active[start + lane]
-            for c in range(d):
-                if identity:
-                    tile[c, lane] = points[p, c]
-                else:
-                    s = 0.0
-                    for e in range(d):
-                        s += A[c, e] * points[p, e]
-                    tile[c, lane] = s
-        if d == 1:
-            top2_1(tile, points, m, found)
-        elif d == 2:
-            top2_2(tile, points, m, found)
-        elif d == 3:
-            top2_3(tile, points, m, found)
-        elif d == 4:
-            top2_4(tile, points, m, found)
+        if m == stop - start:
+            _copy(moved, 0, last, start, m)
         else:
-            top2_any(tile, points, m, found)
-        for lane in range(width):
-            p = active[start + lane]
-            follows[p] = np.int64(found[2, lane])
-            leads[p] = follows[p] == p
-            square = 0.0
-            for c in range(d):
-                square += tile[c, lane] * points[p, c]
-            norm = np.sqrt(max(square, 0.0))
-            gap = found[0, lane] - found[1, lane]  # inf if there is one point only
-            if m > 1 and (gap <= own * norm + cloud or square < FAINT):
-                return min(narrowest, max(gap, 0.0)), True
-            if gap < narrowest * norm:
-                narrowest = gap / norm
-    return narrowest / largest if m > 1 else np.inf, False
+            for i in range(start, stop):
+                for c in range(d):
+                    last[i, c] = moved[point_of[i - start], c]
 
 
-@njit(cache=True, nogil=True)
-def _lock(points: Any, active: Any, count: int, follows: Any, leads: Any, since: Any, away: Any, k: int) -> int:
+@njit()
+def _copy(source: Any, at: int, target: Any, to: int, count: int) -> None:
+    """target[to : to + count] = source[at : at + count]."""
+    for x in range(count):
+        for c in range(source.shape[1]):
+            target[to + x, c] = source[at + x, c]
+
+
+@njit()
+def _lock(points: Any, active: Any, count: int, follows: Any, since: Any, away: Any, k: int) -> int:
     """Leaders and lock-in at layer k; keeps the others in `active` and returns how many they are.
 
     If C_l = {l} and C_i = {l} then both hold for ever: a later token x is a convex combination of present ones with
@@ -203,7 +144,7 @@ def _lock(points: Any, active: Any, count: int, follows: Any, leads: Any, since:
     for a in range(count):
         p = active[a]
         leader = follows[p]
-        locked = leads[leader]
+        locked = follows[leader] == leader
         since[p] = k if locked else ACTIVE
         for c in range(d):
             away[p, c] = points[p, c] - points[leader, c]
@@ -212,7 +153,7 @@ def _lock(points: Any, active: Any, count: int, follows: Any, leads: Any, since:
     return left
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _place(
     points: Any,
     moved: Any,
@@ -237,7 +178,7 @@ def _place(
             moved[active[a], c] = points[active[a], c]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _record(
     points: Any, start: int, stop: int, first: Any, point_of: Any, follows: Any, k: int, history: Any, targets: Any
 ) -> None:

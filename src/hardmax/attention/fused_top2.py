@@ -155,8 +155,8 @@ class _Search:
         def show(j: Any, values: list[Any]) -> list[Any]:
             scores = self.scores(j, group)
             best, second, which = (list(values[r * VECTORS : (r + 1) * VECTORS]) for r in range(3))
+            number = values[-1]  # j in every lane
             for g in range(group):
-                number = self.splat(builder.sitofp(builder.add(j, _index(g)), _DOUBLE))
                 for v in range(VECTORS):
                     s = scores[g * VECTORS + v]
                     wins = builder.fcmp_ordered(">", s, best[v])
@@ -164,9 +164,11 @@ class _Search:
                     second[v] = builder.select(builder.fcmp_ordered(">", loser, second[v]), loser, second[v])
                     which[v] = builder.select(wins, number, which[v])
                     best[v] = builder.select(wins, s, best[v])
-            return best + second + which
+                number = builder.fadd(number, _constant(1.0))
+            return [*best, *second, *which, number]
 
-        values = self.loop(begin, end, group, [x for name in _STATE for x in state[name]], show)
+        start = self.splat(builder.sitofp(begin, _DOUBLE))
+        values = self.loop(begin, end, group, [*(x for name in _STATE for x in state[name]), start], show)
         return {name: values[r * VECTORS : (r + 1) * VECTORS] for r, name in enumerate(_STATE)}
 
 

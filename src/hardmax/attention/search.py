@@ -19,6 +19,7 @@ from hardmax.tokens import Floats, Ints
 
 DENSE_POINTS = 64  # up to so many points, or queries, comparing everything is fastest
 DENSE_QUERIES = 4
+FEW_FOR_A_TREE = 64  # queries: building a tree costs about as much as comparing so many with every point
 TREE_DIMENSIONS = 4  # boxes bound scores well in few dimensions only
 
 
@@ -61,7 +62,7 @@ def find(
     Example:
         >>> Z = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
         >>> N = np.array([1.0, 3.0, 1.0])
-        >>> find(Z, N, Z, N, np.full(3, 5.0), np.arange(3))
+        >>> find(Z, N, Z, N, np.full(3, 6.0), np.arange(3))
         Found(target=array([1, 1, 2]), best=array([3., 9., 1.]), gap=array([2., 6., 1.]))
     """
     queries, points = np.ascontiguousarray(queries, np.float64), np.ascontiguousarray(points, np.float64)
@@ -119,7 +120,8 @@ def collect(
     if points.shape[1] == 2 and len(points) >= FILTER_FROM:
         inner = near_boundary(points, queries, floor)
         points, norms, kept = points[inner], norms[inner], kept[inner]
-    if len(points) <= DENSE_POINTS or a <= DENSE_QUERIES:
+    few = FEW_FOR_A_TREE if points.shape[1] <= TREE_DIMENSIONS else DENSE_QUERIES
+    if len(points) <= DENSE_POINTS or a <= few:
         indptr, indices = collect_dense(queries, floor, points)
     elif points.shape[1] <= TREE_DIMENSIONS:
         indptr, indices = Tree(points).collect(queries, floor)

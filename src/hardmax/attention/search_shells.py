@@ -13,6 +13,7 @@ holds no point that matters; every other block is looked at again and its points
 import numpy as np
 from numba import njit
 
+from hardmax.attention.search_corners import outer_points
 from hardmax.attention.search_dense import largest_coordinate, score
 from hardmax.attention.search_threads import over_parts
 from hardmax.attention.simd import BLOCK, LANES, QUERIES, reached
@@ -21,6 +22,7 @@ from hardmax.tokens import Floats, Ints
 FIRST_SHELLS = (2, 10, 42)  # blocks after the first shells; each later one is four times larger
 RECORDS = 32  # blocks remembered for each query before they are looked at
 UNIT32 = 2.0**-24
+CORNERS_UP_TO, CORNERS_FROM = 4, 50_000  # dimensions and points where a cloud with corners is worth a closer look
 TINY = 1e-150  # below it squared norms underflow and bound nothing
 
 
@@ -91,10 +93,12 @@ def _search(  # type: ignore[no-untyped-def]
     maxima = np.empty((QUERIES, LANES), np.float32)
     bar = np.empty(QUERIES, np.float32)
     need, error, wide = np.empty(QUERIES), np.empty(QUERIES), np.empty(QUERIES)
+    back, shrink = np.empty(QUERIES), np.empty(QUERIES)
     count = np.empty(QUERIES, np.int64)
     record = np.empty((QUERIES, RECORDS), np.int64)
     height = np.empty((QUERIES, RECORDS), np.float32)
     acc = np.empty(BLOCK, np.float32)
+    unscale = 1 / scale
     for r in range(start, stop, QUERIES):
         width = min(QUERIES, stop - r)
         for t in range(QUERIES):
@@ -106,7 +110,8 @@ def _search(  # type: ignore[no-untyped-def]
             wide[t] = resolution[i] * unit[i] * scale
             level = best[i] * unit[i] * scale - wide[t] - error[t]
             bar[t] = np.float32(level - 2 * UNIT32 * abs(level)) if t < width else np.inf
-            need[t] = (best[i] - resolution[i]) / reach[i] if t < width else np.inf
+            back[t], shrink[t] = 1 / unit[i], 1 / reach[i]
+            need[t] = (best[i] - resolution[i]) * shrink[t] if t < width else np.inf
         least = min(min(need[0], need[1]), min(need[2], need[3]))
         for b in range(first, blocks):
             if tops[b] < least:
@@ -135,7 +140,7 @@ def _search(  # type: ignore[no-untyped-def]
                 level -= 2 * UNIT32 * abs(level)
                 if level > bar[t]:
                     bar[t] = np.float32(level)
-                    need[t] = max(need[t], ((high - error[t]) / scale / unit[i] - resolution[i]) / reach[i])
+                    need[t] = max(need[t], ((high - error[t]) * unscale * back[t] - resolution[i]) * shrink[t])
                     least = min(min(need[0], need[1]), min(need[2], need[3]))
         for t in range(width):
             i = rows[r + t]
@@ -238,20 +243,21 @@ class Shells:
         self.keys = np.empty((0, d, BLOCK), np.float32)
         self.ids = np.empty((0, BLOCK), np.int64)
         self.tops = np.empty(0)
+        self.size = m  # points that take part, or all that are left of them
 
     def widen(self, blocks: int) -> None:
         """Have at least `blocks` blocks of keys packed (or all points)."""
         m, d = self.points.shape
-        blocks = min(blocks, -(-m // BLOCK))
+        blocks = min(blocks, -(-self.size // BLOCK))
         have = len(self.keys)
         if blocks <= have:
             return
-        count = min(m, blocks * BLOCK)
+        count = min(self.size, blocks * BLOCK)
         if count > len(self.order):
             ready = min(m, FIRST_SHELLS[-1] * BLOCK)
             if count <= ready < m // 4:
                 front = np.argpartition(-self.norms, ready)[:ready]
-                self.order = front[np.argsort(-self.norms[front], kind="stable")]
+                self.order = front[np.argsort(-self.norms[front])]
             else:
                 # The same front (ties of norms may be cut anywhere), then the rest: no point twice, none lost.
                 rest = np.ones(m, bool)
@@ -265,23 +271,57 @@ class Shells:
         self.keys, self.ids = keys, ids
         self.tops = self.norms[self.order[: blocks * BLOCK : BLOCK]] + TINY
 
+    def drop_inner(self) -> None:
+        """Leave out points that are neither best nor second best for any query; those packed already stay.
+
+        Fails where rounding is coarser than usual (scores that underflow), so not with queries that small.
+        """
+        kept = outer_points(self.points * self.scale)
+        if kept is not None and (1 / self.unit).min() > 1e-280 * self.scale:
+            packed = np.zeros(len(self.points), bool)
+            packed[self.order] = True
+            others = kept[~packed[kept]]
+            self.order = np.concatenate((self.order, others[np.argsort(-self.norms[others])]))
+            self.size = len(self.order)
+
     def find(self, rows: Ints, resolution: Floats, own: Ints, target: Ints, best: Floats, second: Floats) -> None:
         """The two best scores of the (non-zero) queries in `rows`; exact where they differ by <= the resolution."""
-        m = len(self.points)
+        m, d = self.points.shape
         own_scores(self.queries, self.points, own, rows, target, best, second)
         active, first, shell = rows, 0, 0
-        last = -(-m // BLOCK)
-        while len(active) and first < last:
+        while len(active) and first * BLOCK < self.size:
             stop = FIRST_SHELLS[shell] if shell < len(FIRST_SHELLS) else 4 * first
-            self.widen(stop)
-            if first:  # queries that stop at the same norm share a tile
+            if first:
                 need = (best[active] - resolution[active]) / self.reach[active]
+                left = need <= self.tops[first - 1]
+                if (
+                    shell == len(FIRST_SHELLS)
+                    and d <= CORNERS_UP_TO
+                    and m >= CORNERS_FROM
+                    and left.sum() > len(rows) / 5
+                ):
+                    self.drop_inner()
+                    if first * BLOCK >= self.size:
+                        break
+            self.widen(stop)
+            if first:
                 left = need <= self.tops[first]
-                active = active[left][np.argsort(-need[left], kind="stable")]
+                active = self._alike(active[left], need[left], first)
                 if not len(active):
                     break
             self._shell(active, first, stop, resolution, own, target, best, second)
-            first, shell = min(stop, last), shell + 1
+            first, shell = min(stop, len(self.keys)), shell + 1
+
+    def _alike(self, rows: Ints, need: Floats, first: int) -> Ints:
+        """The queries in an order in which those that stop at about the same norm share a tile.
+
+        Only 256 classes, in their old order within a class: neighbours in memory mostly stay together.
+        """
+        high, low = self.tops[first], self.tops[-1]  # below `low` all need the whole shell
+        if not high > low:
+            return rows
+        share = (np.clip(need, low, high) - low) / (high - low)
+        return rows[np.argsort((255.0 * share).astype(np.uint8), kind="stable")]
 
     def _shell(
         self,

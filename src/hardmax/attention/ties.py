@@ -45,11 +45,9 @@ def rounding_bound(dim: int, metric: Metric) -> Band:
     """Scores closer than this cannot be told apart in float64 (a rigorous bound, see the top of the file)."""
     root = sqrt(metric.condition)
     score = dim + 4 if metric.A is None else (dim + 4 + 2 * dim * sqrt(dim)) * metric.condition
-    return Band(2 * score * EPS, 2 * root * EPS, 2 * root * EPS)
+    return Band(2 * score * EPS, 4 * root * EPS, 4 * root * EPS)  # two scores are compared, and both err
 
 
 def wider(first: Band, second: Band) -> Band:
     """A band that contains both."""
-    return Band(
-        max(first.own, second.own), max(first.own_k, second.own_k), max(first.cloud_k, second.cloud_k)
-    )
+    return Band(max(first.own, second.own), max(first.own_k, second.own_k), max(first.cloud_k, second.cloud_k))

@@ -48,14 +48,14 @@ def command(
         rule=_rule(rule, beta, eps, tie_tolerance, seed), normalization=normalization, causal=causal,
         definite=not any_matrix, exact=exact,
     )  # fmt: skip
-    if isinstance(result, TrajectoryBatch):
-        _print_batch(result, output, json)
-        return
     if output is not None:
         result.save(output, force=force)
         note(f"wrote {output}", quiet or json)
     if result.undecided:
         note(undecided_advice(result.undecided), quiet or json)
+    if isinstance(result, TrajectoryBatch):
+        _print_batch(result, json)
+        return
     if json:
         from hardmax.dynamics.records import trajectory_summary
 
@@ -95,13 +95,11 @@ def _print(traj: Any) -> None:
         print(f"  ... {traj.n - 20} more; --json or -o FILE gives all")
 
 
-def _print_batch(batch: Any, output: Any, json: bool) -> None:
-    if output is not None:
-        raise BadInput(f"{output}: a batch of {len(batch)} clouds cannot be written to one file", fix="use --json")
+def _print_batch(batch: Any, json: bool) -> None:
     if json:
-        from hardmax.dynamics.records import trajectory_summary
+        from hardmax.dynamics.records import batch_summary
 
-        print_json({"schema": "hardmax.simulate/1", "clouds": [trajectory_summary(t) for t in batch]})
+        print_json(batch_summary(batch))
         return
     print(f"{len(batch)} clouds")
     for b, (last, leaders) in enumerate(zip(batch.last, batch.leaders, strict=True)):

@@ -90,3 +90,10 @@ class Equilibrium:
         from hardmax.dynamics.files import save_equilibrium
 
         return save_equilibrium(self, Path(path), **options)
+
+    @staticmethod
+    def load(path: str | Path) -> "Equilibrium":
+        """Read back what `save` wrote to .npz or .json; `certificate.verify` checks it anew."""
+        from hardmax.dynamics.files import load_equilibrium
+
+        return load_equilibrium(Path(path))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hardmax.dynamics.document import EXACT, MOST_BYTES, open_npz, unpack_fractions
 from hardmax.dynamics.records import load_equilibrium as load_equilibrium
 from hardmax.dynamics.records import load_trajectory as load_trajectory
+from hardmax.dynamics.saving import save_batch as save_batch
 from hardmax.dynamics.saving import save_equilibrium as save_equilibrium
 from hardmax.dynamics.saving import save_trajectory as save_trajectory
 from hardmax.errors import BadInput

@@ -107,10 +107,9 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
         here = slice(offsets[k], offsets[k + 1])
         if not fused.flagged[k] and (fused.lock_target[here] >= 0).all():
             target = fused.lock_target[here].astype(np.int64)
-            leads = (cloud.tokens[target] == cloud.tokens).all(axis=1)  # copies of its target are at its own point
             found[b] = equilibrium(
                 cloud.tokens, problem, fused.lock_layer[here].astype(np.int64),
-                np.where(leads, LEADER, FOLLOWER).astype(np.int8), target, (), fused.tokens[here],
+                np.where(fused.leads[here], LEADER, FOLLOWER).astype(np.int8), target, (), fused.tokens[here],
                 float(fused.margin[k]), 0,
             )  # fmt: skip
     return found

@@ -56,8 +56,8 @@ def detect(
     if layers == 0:
         return Outcome("moving", detail="no layer was run")
     if (found := _period(tokens, scale)) is not None:
-        period, since = found
-        return Outcome("periodic", period, since, f"the cloud returns every {period} layers from layer {since} on")
+        period, first = found
+        return Outcome("periodic", period, first, f"the cloud returns every {period} layers from layer {first} on")
     if normalization != "sphere" and (since := _growing_since(lengths)) is not None:
         return Outcome(
             "growing", layer=since, detail=f"the largest token grew from {lengths[since]:.3g} to {lengths[-1]:.3g}"

@@ -59,7 +59,9 @@ class Parts:
                     # Who is pulled to where it stands must stay there to the last bit, whatever the rounding.
                     moved = np.where(pull == z, z, moved / (1.0 + self.alpha))
                 else:
-                    moved = np.linalg.solve(np.eye(z.shape[1]) + self.alpha * self.mixed, moved.T).T
+                    moved = np.asarray(
+                        np.linalg.solve(np.eye(z.shape[1]) + self.alpha * self.mixed, moved.T).T, np.float64
+                    )
         check_range(moved, layer + 1, names)
         if self.normalization == "sphere":
             moved = on_sphere(moved, names, f"after layer {layer}")
@@ -136,7 +138,7 @@ def check_parts(
         raise BadInput(f"normalization is {normalization!r}; expected one of {', '.join(map(repr, NORMALIZATIONS))}")
     if heads is None:
         metrics: tuple[Metric, ...] = (metric(A, dim, definite),)
-        values = (_value_matrix(V, dim, "V"),)
+        values: tuple[Floats | None, ...] = (_value_matrix(V, dim, "V"),)
     else:
         if A is not None or V is not None:
             raise BadInput(
@@ -176,7 +178,7 @@ def on_sphere(tokens: Floats, names: Any, when: str) -> Floats:
     return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
 
 
-def _norm(matrix: Floats) -> float:
+def _norm(matrix: Any) -> float:
     return float(np.linalg.norm(matrix, 2))
 
 
@@ -209,7 +211,7 @@ def _sublayer(feed_forward: Any, dim: int) -> FeedForward | Callable[[Floats], A
             eta=float(_array(feed_forward.eta, "feed_forward.eta", ())),
         )
     if callable(feed_forward):
-        return feed_forward  # type: ignore[no-any-return]
+        return feed_forward
     raise BadInput(
         f"feed_forward is {feed_forward!r}; expected hardmax.FeedForward(W, U, b, eta) or a function of (n, d) arrays"
     )

@@ -16,6 +16,8 @@ from hardmax.errors import BadInput
 from hardmax.tokens import exact_cloud
 
 CLOSE = Fraction(1, 10**9)  # margins are floats: they must agree with the exact value to this part of it
+ROUGH = 256  # bits
+PATIENCE = 1024  # layers
 
 
 def problems(certificate: Certificate, Z: Any) -> list[str]:
@@ -155,16 +157,11 @@ class _Replay:
 
     def _look(self, layer: int) -> None:
         """Test what is decided at this layer, and that nothing else could be."""
-        queries = self.x @ self.A.T
         waiting = [i for i, k in enumerate(self.decided) if k >= layer]
-        scores = {i: self.x @ queries[i] for i in waiting}
-        for i in waiting:
-            best = max(scores[i])
-            follows = tuple(j for j, s in enumerate(scores[i]) if s == best)
+        queries = {i: self.A @ self.x[i] for i in waiting}
+        for i, follows in zip(waiting, self._follow_sets(waiting, queries), strict=True):
             if follows != self.follows[i]:
                 self.follows[i], self.last_event = follows, layer
-        now = layer in self.decided
-        largest = max(z @ q for z, q in zip(self.x, queries, strict=True)) if now else 0
         for i in waiting:
             role, limit = self._decision(i, layer, queries[i])
             if self.decided[i] > layer:
@@ -173,16 +170,47 @@ class _Replay:
                 continue
             self.last_event = layer if role is not None else self.last_event
             self._claims(i, layer, role, limit)
-            rest = [s for j, s in enumerate(scores[i]) if j not in self.follows[i]]
-            if rest:
-                gap = max(scores[i]) - max(rest)
-                ratio = Fraction(gap * gap) / (scores[i][i] * largest)
+        self._note_gaps([i for i in waiting if self.decided[i] == layer], queries)
+        self._stop_waiting_in_vain(layer, [i for i in waiting if self.decided[i] > layer])
+
+    def _follow_sets(self, waiting: list[int], queries: dict[int, Any]) -> list[tuple[int, ...]]:
+        """Who has the largest score, exactly; most are excluded by the first `ROUGH` bits of all coordinates.
+
+        With x = 2^s (r + f), 0 <= f < 1, |r| <= M, a score <A x, y> / 4^s is off by at most sum |A| (2 M + 1).
+        """
+        shift = max(max(int(v).bit_length() for v in self.x.flat) - ROUGH, 0)
+        rough = self.x >> shift
+        error = abs(self.A).sum() * (2 * abs(rough).max() + 1)
+        result = []
+        for i in waiting:
+            scores = rough @ (self.A @ rough[i])
+            near = np.flatnonzero(scores >= scores.max() - 2 * error)
+            exact = self.x[near] @ queries[i]
+            best = max(exact)
+            result.append(tuple(int(j) for j, s in zip(near, exact, strict=True) if s == best))
+        return result
+
+    def _note_gaps(self, decided: list[int], queries: dict[int, Any]) -> None:
+        """The square of the narrowest gap to the best of the others, relative to |z_i|_A max |z_j|_A."""
+        largest = max(z @ (self.A @ z) for z in self.x) if decided else 0
+        for i in decided:
+            scores = self.x @ queries[i]
+            rest = np.delete(scores, self.follows[i])
+            if len(rest):
+                gap = scores[self.follows[i][0]] - max(rest)
+                ratio = Fraction(gap * gap, scores[i] * largest)
                 self.narrowest = ratio if self.narrowest is None else min(self.narrowest, ratio)
-        if all(self.role[i] == PATTERN for i in waiting) and max(self.decided) > layer:
-            # A false layer may be very large: look, ever more rarely, whether the pattern is final already.
-            since = layer - self.last_event
-            if since > 0 and since & (since - 1) == 0 and self._pattern_lasts():
-                self.wrong.append(f"the pattern is decided at layer {self.last_event} already")
+
+    def _stop_waiting_in_vain(self, layer: int, waiting: list[int]) -> None:
+        """A false layer may be very large: look, ever more rarely, whether all follow sets are final already.
+
+        A true certificate calls this a pattern as soon as it is one; a tie can be found some layers later only.
+        """
+        since = layer - self.last_event
+        if waiting and since > 0 and since & (since - 1) == 0:
+            patient = since < PATIENCE and any(self.role[i] != PATTERN for i in waiting)
+            if not patient and self._pattern_lasts(waiting):
+                self.wrong.append(f"all follow sets are final at layer {self.last_event} already")
 
     def _decision(self, i: int, layer: int, query: Any) -> tuple[int | None, Any]:
         """The role and limit that the follow sets of this layer alone give token i for ever."""
@@ -198,20 +226,24 @@ class _Replay:
         if any(self.decided[w] > layer or self.role[w] == PATTERN for w in others):
             return None, None
         # static tie: t = mean of the limits b_w; offsets o_w = w - b_w cancel, are orthogonal to A z_i and A t; all
-        # b_w lie in the face <A t, .> = <A t, t>, nobody beyond it; whoever follows himself too stands at t
+        # b_w lie in the face <A t, .> = <A t, t>, nobody beyond it; whoever follows himself too stands at t.
+        # In integers: b_w = limit / scale, t = T / (scale total), w = x / D, o_w = offset / (scale D).
+        D = self.denominator
+        scale = lcm(*(v.denominator for w in others for v in self.limit[w]))
+        limit = {w: np.array([int(v * scale) for v in self.limit[w]], dtype=object) for w in others}
         total = sum(self.weight[w] for w in others)
-        t = sum(self.limit[w] * self.weight[w] for w in others) / total
-        normal = self.A @ t
-        height = normal @ t
-        offset = {w: self.x[w] - self.limit[w] * self.denominator for w in others}
+        T = sum(limit[w] * self.weight[w] for w in others)
+        normal = self.A @ T
+        height = normal @ T
+        offset = {w: self.x[w] * scale - limit[w] * D for w in others}
         holds = (
             not np.any(sum(offset[w] * self.weight[w] for w in others))
-            and all(normal @ self.limit[w] == height and normal @ offset[w] == 0 for w in others)
+            and (i not in follows or (self.x[i] * (scale * total) == T * D).all())
+            and all(normal @ limit[w] * total == height and normal @ offset[w] == 0 for w in others)
             and all(query @ offset[w] == 0 for w in others)
-            and max(self.x @ normal) <= height * self.denominator
-            and (i not in follows or (self.x[i] == t * self.denominator).all())
+            and max(self.x @ normal) * (scale * total) <= height * D
         )
-        return (TIE, t) if holds else (None, None)
+        return (TIE, T / Fraction(scale * total)) if holds else (None, None)
 
     def _claims(self, i: int, layer: int, role: int | None, limit: Any) -> None:
         """What the certificate says of token i against what is so."""
@@ -244,36 +276,34 @@ class _Replay:
         divisor = gcd(self.denominator, *self.x.flat)
         self.x, self.denominator = self.x // divisor, self.denominator // divisor
 
-    def _closed(self) -> list[Closed | None]:
-        """Closed forms from here on if nobody changes whom he follows; None for who follows himself and moves."""
+    def _closed(self, waiting: list[int]) -> list[Closed] | None:
+        """Closed forms from here on if nobody changes whom he follows; None if one follows himself and moves."""
         now = self.x / Fraction(self.denominator)
-        forms: list[Closed | None] = [
-            None if r == PATTERN else Closed(b, [z - b]) for r, b, z in zip(self.role, self.limit, now, strict=True)
-        ]
-        norms = [z @ (self.A @ z) for z in now]
+        forms = {i: Closed(b, [z - b]) for i, (b, z) in enumerate(zip(self.limit, now, strict=True))}
         # whoever is followed has a larger norm [Cauchy-Schwarz], so his form is there already
-        for i in sorted((i for i, r in enumerate(self.role) if r == PATTERN), key=lambda i: -norms[i]):
+        for i in sorted(waiting, key=lambda i: -(now[i] @ (self.A @ now[i]))):
             others = [w for w in self.follows[i] if w != i]
-            known = [forms[w] for w in others]
-            if all(f is not None for f in known):
-                form = Closed.following(now[i], known, [self.weight[w] for w in others], self.c.alpha)  # type: ignore[arg-type]
-                stands = len(form.parts) == 1 and not form.parts[0].any()
-                forms[i] = form if i not in self.follows[i] or stands else None
-        return forms
+            forms[i] = Closed.following(
+                now[i], [forms[w] for w in others], [self.weight[w] for w in others], self.c.alpha
+            )
+            if i in self.follows[i] and (len(forms[i].parts) > 1 or forms[i].parts[0].any()):
+                return None
+        return [forms[i] for i in range(len(now))]
 
-    def _pattern_lasts(self) -> bool:
-        forms = self._closed()
-        waiting = [i for i, r in enumerate(self.role) if r == PATTERN]
-        if any(f is None for f in forms):
-            return False
-        return all(lasts_for_ever(i, self.follows[i], forms, self.A, self.c.alpha) for i in waiting)  # type: ignore[arg-type]
+    def _pattern_lasts(self, waiting: list[int]) -> bool:
+        forms = self._closed(waiting)
+        return forms is not None and all(
+            lasts_for_ever(i, self.follows[i], forms, self.A, self.c.alpha) for i in waiting
+        )
 
     def _check_pattern(self) -> None:
-        if not self._pattern_lasts():
+        waiting = [i for i, r in enumerate(self.role) if r == PATTERN]
+        if not self._pattern_lasts(waiting):
             self.wrong.append("the follow sets of the pattern do not last for ever")
             return
-        for i, form in enumerate(self._closed()):
-            if self.role[i] == PATTERN and form is not None and np.any(form.base != self.limit[i]):
+        forms = self._closed(waiting) or []
+        for i in waiting:
+            if np.any(forms[i].base != self.limit[i]):
                 self._say(i, "does not end at the limit that is named")
 
     def _check_margin(self) -> None:

@@ -12,11 +12,12 @@ from hardmax.attention import rules
 from hardmax.dynamics.certificate import Certificate
 from hardmax.dynamics.document import Document, integers, numbers, read_document, scalar
 from hardmax.dynamics.equilibrium import Equilibrium
-from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory
+from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
 from hardmax.errors import BadInput
 from hardmax.tokens import exact_matrix
 
 TRAJECTORY = "hardmax.simulate/1"
+BATCH = "hardmax.batch/1"
 EQUILIBRIUM = "hardmax.limit/1"
 
 
@@ -59,6 +60,24 @@ def trajectory_arrays(traj: Trajectory) -> Document:
         "set_members": np.array([i for s in number for i in s], dtype=np.int64),
     }
     return _trajectory_header(traj) | arrays | ({} if traj.A is None else {"A": traj.A})
+
+
+def batch_summary(batch: TrajectoryBatch) -> Document:
+    """What `hardmax simulate --json` gives for a batch: `clouds` holds the summary of each."""
+    return {"schema": TRAJECTORY, "clouds": [trajectory_summary(traj) for traj in batch]}
+
+
+def batch_arrays(batch: TrajectoryBatch) -> Document:
+    """The last layer and the leaders of all clouds: cloud b has tokens[offsets[b]:offsets[b+1]], and so for leaders."""
+    return {
+        "schema": BATCH,
+        "clouds": len(batch),
+        "tokens": np.concatenate(list(batch.last)),
+        "offsets": np.concatenate([[0], np.cumsum([len(z) for z in batch.last])]),
+        "leaders": np.concatenate(list(batch.leaders)),
+        "leader_offsets": np.concatenate([[0], np.cumsum([len(z) for z in batch.leaders])]),
+        "undecided": batch.undecided,
+    }
 
 
 def load_trajectory(path: str | Path) -> Trajectory:

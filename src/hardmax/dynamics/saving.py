@@ -6,8 +6,14 @@ from typing import Any
 
 from hardmax.dynamics.document import write_json, write_npz, write_whole
 from hardmax.dynamics.equilibrium import Equilibrium
-from hardmax.dynamics.records import equilibrium_document, trajectory_arrays, trajectory_document
-from hardmax.dynamics.trajectory import Trajectory
+from hardmax.dynamics.records import (
+    batch_arrays,
+    batch_summary,
+    equilibrium_document,
+    trajectory_arrays,
+    trajectory_document,
+)
+from hardmax.dynamics.trajectory import Trajectory, TrajectoryBatch
 from hardmax.errors import BadInput
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -74,6 +80,21 @@ def save_equilibrium(eq: Equilibrium, path: str | Path, force: bool = True, **op
     }
     writers = data | dict.fromkeys(PICTURES, picture) | {".html": page}
     return write_whole(path, _by_suffix(path, writers, "a limit"), force)
+
+
+def save_batch(batch: TrajectoryBatch, path: str | Path, force: bool = True) -> Path:
+    """Write a batch: .npz (the last layer of all clouds one after the other, and where each begins) or .json (a summary
+    of every cloud).
+
+    Raises:
+        BadInput: unknown suffix, missing folder, or the file exists and `force` is False.
+    """
+    path = Path(path)
+    writers: dict[str, Callable[[Path], Any]] = {
+        ".npz": lambda to: write_npz(batch_arrays(batch), to),
+        ".json": lambda to: write_json(batch_summary(batch), to),
+    }
+    return write_whole(path, _by_suffix(path, writers, "a batch"), force)
 
 
 def _by_suffix(path: Path, writers: dict[str, Callable[[Path], Any]], what: str) -> Callable[[Path], Any]:

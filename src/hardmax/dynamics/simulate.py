@@ -1,6 +1,7 @@
 """Layers one after another: one entry for the paper's system, its variants, and rational arithmetic."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +149,7 @@ class _SmallTrajectory(Trajectory):
 
     @cached_property
     def leader_since(self) -> dict[int, int]:
-        leads = _leads(self.cloud.tokens, self.fused.lock_target, 0)
+        leads = np.flatnonzero(self.fused.leads)
         return dict(zip(leads.tolist(), self.fused.lock_layer[leads].tolist(), strict=True))
 
     @cached_property
@@ -164,13 +165,6 @@ class _SmallTrajectory(Trajectory):
 @lru_cache(maxsize=64)
 def _flag_band(tie_tolerance: float, dim: int, matrix: Metric) -> Band:
     return wider(tie_band(tie_tolerance), rounding_bound(dim, matrix))
-
-
-def _leads(tokens: Floats, lock_target: NDArray[np.int32], start: int | Ints) -> Ints:
-    """Tokens whose target is their own point: copies of one point are equal at layer 0, other tokens are not."""
-    locked = np.flatnonzero(lock_target >= 0)
-    first = lock_target[locked] + (start if isinstance(start, int) else start[locked])
-    return locked[(first == locked) | (tokens[first] == tokens[locked]).all(axis=1)]
 
 
 def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
@@ -211,12 +205,13 @@ def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, ru
 
 
 def _outcome(tokens: Floats, alpha: float, decided: int | None) -> Outcome:
-    """Settled once every follow set is final, from layer `decided` on; else judged by the tokens."""
-    if decided is None:
-        from hardmax.dynamics.outcome import detect
+    """Settled or moving, judged by the tokens; and whether every follow set is final, from layer `decided` on."""
+    from hardmax.dynamics.outcome import detect
 
-        return detect(tokens, alpha=alpha)
-    return Outcome("settled", layer=decided, detail=f"from layer {decided} on every follow set is final")
+    outcome = detect(tokens, alpha=alpha)
+    if decided is None:
+        return outcome
+    return replace(outcome, detail=f"{outcome.detail}; every follow set is final from layer {decided} on")
 
 
 def _expand(cloud: Cloud, target: NDArray[Any], ties: dict[int, Ints]) -> FollowSets:
@@ -260,7 +255,7 @@ def _simulate_batch(
     tokens = np.concatenate([c.tokens for c in batch])
     flag = _flag_band(rule.tie_tolerance, batch[0].dim, matrix)
     fused = run_fused(tokens, offsets, alpha, layers, matrix.A, flag)
-    leads = _leads(tokens, fused.lock_target, np.repeat(offsets[:-1], lengths))
+    leads = np.flatnonzero(fused.leads)
     ends = np.searchsorted(leads, offsets[1:]).tolist()
     last = [fused.tokens[s:e] for s, e in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
     leaders = [leads[s:e] - o for s, e, o in zip([0, *ends[:-1]], ends, offsets[:-1].tolist(), strict=True)]

@@ -23,7 +23,7 @@ class Outcome:
     """What happened in the layers that were run.
 
     Attributes:
-        kind: "settled" (no token will move further than rounding), "moving" (not settled yet), "periodic" (the cloud
+        kind: "settled" (no token moves beyond rounding any more), "moving" (not settled yet), "periodic" (the cloud
             comes back to itself), or "growing" (norms grow without bound).
         period: the number of layers of the cycle, if periodic.
         layer: the first layer at which this was seen.
@@ -146,6 +146,12 @@ class TrajectoryBatch(Sequence[Trajectory]):
 
     def __iter__(self) -> Iterator[Trajectory]:
         return (self._make(b) for b in range(len(self)))
+
+    def save(self, path: str | Path, **options: Any) -> Path:
+        """Write to .npz (last layers and leaders) or .json (a summary of every cloud), by suffix."""
+        from hardmax.dynamics.files import save_batch
+
+        return save_batch(self, Path(path), **options)
 
     def __repr__(self) -> str:
         return f"TrajectoryBatch of {len(self)} clouds, {sum(len(z) for z in self.last)} tokens"

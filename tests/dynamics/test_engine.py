@@ -1,0 +1,106 @@
+"""The float64 engine: what it decides is right, what it cannot decide it counts, merged followers stay apart."""
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
+from hardmax.dynamics.engine import Run
+from hardmax.tokens import cloud, metric
+
+SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
+
+
+def run_of(Z, alpha=0.5, A=None):
+    c = cloud(Z)
+    return Run(c, alpha, metric(A, c.dim))
+
+
+def near_ties(rng):
+    """A cloud in which many scores nearly tie, at every scale from far above rounding to below it."""
+    n, d = int(rng.integers(3, 14)), int(rng.integers(1, 4))
+    Z = rng.normal(size=(n, d))
+    close = Z[rng.integers(0, n, size=n)] + rng.normal(size=(n, d)) * 10.0 ** -rng.uniform(8, 18, size=(n, 1))
+    mirrored = Z * rng.choice([-1.0, 1.0], size=d) + rng.normal(size=(n, d)) * 10.0 ** -rng.uniform(8, 18, size=(n, 1))
+    return np.concatenate([Z, close, mirrored])
+
+
+@pytest.mark.parametrize("small", [0, 1024])
+def test_where_nothing_is_undecided_the_follow_sets_are_exact(small, monkeypatch):
+    monkeypatch.setattr("hardmax.dynamics.simulate.SMALL", small)
+    rng = np.random.default_rng(0)
+    clear = 0
+    for _ in range(150):
+        Z, alpha = near_ties(rng), float(rng.choice([0.25, 1.0, 3.0]))
+        rounded = hx.simulate(Z, alpha, layers=4)
+        if rounded.undecided:
+            continue
+        exact = hx.simulate(Z, alpha, layers=4, exact=True)
+        assert [rounded.follows(k) for k in range(5)] == [exact.follows(k) for k in range(5)]
+        assert rounded.leader_since == exact.leader_since
+        clear += 1
+    assert 30 < clear < 150  # both happen
+
+
+def test_proved_limits_of_near_ties_are_those_of_rational_arithmetic():
+    rng = np.random.default_rng(1)
+    proved = 0
+    for _ in range(150):
+        Z = near_ties(rng)
+        try:
+            eq = hx.limit(Z, 1.0)
+        except hx.NotCertified as error:
+            assert "closer than float64 rounding" in str(error)
+            continue
+        if eq.undecided:
+            continue
+        exact = hx.limit(Z, 1.0, exact=True)
+        assert eq.leader_since == exact.leader_since
+        assert np.abs(eq.points - exact.points.astype(float)).max() < 1e-12 * np.abs(Z).max()
+        assert eq.certificate.check(Z) == []
+        proved += 1
+    assert proved > 30
+
+
+def test_a_look_names_leaders_followers_and_ties():
+    run = run_of([*SQUARE, [0.5, 0.1], [0.5, 0.0]])
+    look = run.look()
+    assert look.target.tolist() == [0, 1, 2, 3, 0, -1]
+    assert look.ties[5].tolist() == [0, 2]
+    assert run.role.tolist() == [LEADER] * 4 + [FOLLOWER, TIE]
+    assert len(run.active) == 0
+    assert run.groups[0].tolist() == [0, 2]
+
+
+def test_a_follower_merged_with_its_leader_is_still_told_apart():
+    """Token 4 follows the leader 0 and equals it in float64 after 60 layers; only its offset says on which side."""
+    run = run_of([*SQUARE, [1.0, 0.9]], alpha=1.0)
+    look = run.look()
+    for _ in range(60):
+        run.move(look)
+        look = run.look()
+    assert (run.points[4] == run.points[0]).all()
+    row, index = np.zeros(2, np.int64), np.array([0, 4])
+    for query, behind in (([1.0, 1.0], [False, True]), ([1.0, -1.0], [True, False]), ([1.0, 0.0], [False, False])):
+        assert run._behind_its_base(row, index, np.array([query]), np.array([True, True])).tolist() == behind
+
+
+def test_a_zero_token_between_rounded_symmetric_tokens_stays():
+    """Regression: the mean of the others is 1e-18 by rounding, a direction that must not be taken for one."""
+    A = np.array([[13.0, 2, -2], [2, 4, -1], [-2, -1, 2]])
+    side = np.array([-1.0, 0.0, 1.0])
+    Z = np.array(np.meshgrid(side, side, side)).reshape(3, -1).T
+    eq = hx.limit(Z, 0.5, A)
+    zero = int(np.flatnonzero((Z == 0).all(axis=1))[0])
+    assert np.abs(eq.points[zero]).max() < 1e-12
+    assert eq.certificate.check(Z) == []
+
+
+def test_closed_forms_continue_the_layers():
+    run = run_of([*SQUARE, [0.5, 0.1]])
+    look = run.look()
+    at = run.decided_points(7)[4]
+    for _ in range(7):
+        run.move(look)
+        look = run.look()
+    assert run.points[4] == pytest.approx(at, abs=1e-15)

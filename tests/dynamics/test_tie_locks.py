@@ -1,0 +1,81 @@
+"""Ties that last for ever: each of the four conditions is needed, in float64 and exactly."""
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+from hardmax.dynamics.engine import Run
+from hardmax.dynamics.tie_locks import ExactTies, FloatTies
+from hardmax.tokens import cloud, metric
+
+SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
+
+
+def judges(Z, A=None):
+    """The run after its first look, and both judges of its ties."""
+    c = cloud(Z)
+    run = Run(c, 1.0, metric(A, c.dim))
+    run.look()
+    norms = run.metric.norms(run.points)
+    return run, FloatTies(run, norms, float(norms.max())), ExactTies(run)
+
+
+def verdicts(Z, token, others, own=False, A=None):
+    _, rounded, exact = judges(Z, A)
+    others = np.array(others)
+    one = rounded.face(others, token if own else None)[1] and rounded.seen_from(token, others)
+    two = exact.face(others, token if own else None)[1] and exact.seen_from(token, others)
+    return bool(one), bool(two)
+
+
+def test_two_corners_of_a_square_hold_a_tie():
+    assert verdicts([*SQUARE, [0.5, 0.0]], 4, [0, 2]) == (True, True)
+
+
+def test_the_mean_of_moving_points_must_not_move():
+    Z = [[1, 1, 0], [1, -1, 0], [1, 0.5, 0.25], [1, -0.5, 0.25], [0.5, 0, 0.125]]
+    assert verdicts(Z, 4, [2, 3]) == (False, False)  # CE3: both slide, their mean sinks
+
+
+def test_points_that_slide_along_a_face_symmetrically_hold_a_tie():
+    Z = [*SQUARE, [1, 0.5], [1, -0.5], [0.5, 0.0]]
+    assert verdicts(Z, 6, [0, 2, 4, 5]) == (True, True)
+
+
+def test_the_face_must_support_the_whole_cloud():
+    Z = [[-1, 1, 0], [1, 1, 0], [0, 1.5, -1], [0, -3, 4], [0, 0.5, 0.375]]  # CE1
+    assert verdicts(Z, 4, [0, 1]) == (False, False)
+
+
+def test_the_followed_points_must_lie_in_one_face():
+    Z = [[2.0, 1.0], [2.0, -2.0], [-3.0, 0.0], [0.5, 0.0]]
+    assert verdicts(Z, 3, [0, 1]) == (False, False)  # their mean (2, -1/2) is not the projection of 0
+
+
+def test_a_point_in_its_own_tie_must_be_the_mean_of_the_others():
+    assert verdicts([*SQUARE, [1.0, 0.0]], 4, [0, 2], own=True) == (True, True)
+    assert verdicts([*SQUARE, [1.0, 0.5], [1.0, 0.0]], 5, [0, 2, 4], own=True) == (False, False)
+
+
+def test_zero_stays_only_in_a_balanced_cloud():
+    assert verdicts([*SQUARE, [0.0, 0.0]], 4, [0, 1, 2, 3], own=True) == (True, True)
+    assert verdicts([[1.0, 0.0], [-2.0, 0.0], [0.0, 0.0]], 2, [0, 1], own=True) == (False, False)
+
+
+def test_a_matrix_changes_which_point_of_a_face_is_nearest():
+    A = [[2.0, -1.0], [-1.0, 2.0]]
+    hexagon = [[1, 0], [1, 1], [0, 1], [-1, 0], [-1, -1], [0, -1]]
+    assert verdicts([*hexagon, [0.5, 0.25]], 6, [0, 1], A=A) == (True, True)
+    assert hx.limit([*hexagon, [0.5, 0.25]], A=A).points[6].tolist() == [1.0, 0.5]
+
+
+def test_what_holds_only_within_rounding_is_accepted_and_counted():
+    angle = 2 * np.pi * np.arange(5) / 5
+    Z = np.r_[np.c_[np.cos(angle), np.sin(angle)], [[-0.4, 0.0]]]
+    assert verdicts(Z, 5, [2, 3]) == (True, False)
+    assert hx.limit(Z).undecided > 0
+
+
+@pytest.mark.parametrize("scale", [2.0**-400, 1.0, 3.0, 2.0**400])
+def test_scale_does_not_matter(scale):
+    assert verdicts(np.array([*SQUARE, [0.5, 0.0]]) * scale, 4, [0, 2]) == (True, True)
