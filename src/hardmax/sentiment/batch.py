@@ -1,8 +1,8 @@
 """One batch of texts through the layers: scores and, for training, the weights that are the gradient."""
 
-import numba
 import numpy as np
 
+from hardmax.attention.compiled import njit
 from hardmax.sentiment.kernel import run_bag
 
 _A = np.uint64(0x9E3779B97F4A7C15)
@@ -10,7 +10,7 @@ _B = np.uint64(0xBF58476D1CE4E5B9)
 _C = np.uint64(0x94D049BB133111EB)
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def coin(seed: np.uint64, text: np.uint64, place: np.uint64) -> np.uint64:
     """A random 64-bit number that depends on its three arguments alone: the same for any number of threads."""
     h = seed + text * _A + place * _B
@@ -19,8 +19,8 @@ def coin(seed: np.uint64, text: np.uint64, place: np.uint64) -> np.uint64:
     return h ^ (h >> np.uint64(31))
 
 
-@numba.njit(cache=True, nogil=True)
-def run_batch(ids, offsets, texts, places, start, stop, E, alpha, layers, V, bias, drop, seed, logits, c, heads):  # type: ignore[no-untyped-def]
+@njit()
+def run_batch(ids, offsets, texts, places, start, stop, E, rest, layers, V, bias, drop, seed, logits, c, heads):  # type: ignore[no-untyped-def]
     """Texts texts[start:stop]: logits[t] = bias + V mean_i z_i^K, and the weights of the words.
 
     Args:
@@ -55,7 +55,7 @@ def run_batch(ids, offsets, texts, places, start, stop, E, alpha, layers, V, bia
         mean[:] = 0.0
         heads[t] = 0
         if n:
-            run_bag(z, n, alpha, layers, weight, leader, since, settled, work, order, marks, history, target, tied)
+            run_bag(z, n, rest, layers, weight, leader, since, settled, work, order, marks, history, target, tied)
             for i in range(n):
                 c[places[t] + where[i]] = weight[i]
                 heads[t] += since[i] >= 0

@@ -14,14 +14,14 @@ Four facts make it fast.
 4. Hence after layer 0 only words that follow a word which is not a leader need another search: a few per text.
 """
 
-import numba
 import numpy as np
 
+from hardmax.attention.compiled import njit
 BUCKETS = 64
 BAND = 1e-12  # scores within this part of |z_i| max|z_j| are a tie: more than rounding, far less than words differ by
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def _same(a, b, band):  # type: ignore[no-untyped-def]
     for x in range(a.size):
         if abs(a[x] - b[x]) > band:
@@ -29,7 +29,7 @@ def _same(a, b, band):  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def _dot(a, b):  # type: ignore[no-untyped-def]
     total = a[0] * b[0]
     for x in range(1, a.size):
@@ -37,7 +37,7 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
     return total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit()
 def _by_norm(z, n, norm, order, reach):  # type: ignore[no-untyped-def]
     """Words in order of falling norm, up to buckets: reach[p] bounds the norms of order[p], order[p + 1], ..."""
     largest = 0.0
@@ -60,7 +60,7 @@ def _by_norm(z, n, norm, order, reach):  # type: ignore[no-untyped-def]
         reach[p] = bound * (1.0 + 2.0 * BAND)
 
 
-@numba.njit(cache=True, nogil=True)
+@njit()
 def _follows(z, i, n, norm, order, reach):  # type: ignore[no-untyped-def]
     """The j with the largest <z_i, z_j>, whether a word elsewhere has the same score (a tie), and the least tied score."""
     best, arg, tie = _dot(z[i], z[i]), i, False
@@ -77,7 +77,7 @@ def _follows(z, i, n, norm, order, reach):  # type: ignore[no-untyped-def]
     return arg, tie, best - band
 
 
-@numba.njit(cache=True, nogil=True)
+@njit()
 def _spread(z, i, n, least, weight, to):  # type: ignore[no-untyped-def]
     """Add `weight`, split equally, to every j with <z_i, z_j> >= least."""
     count = 0
@@ -89,11 +89,12 @@ def _spread(z, i, n, least, weight, to):  # type: ignore[no-untyped-def]
             to[j] += weight / count
 
 
-@numba.njit(cache=True, nogil=True)
-def run_bag(z, n, alpha, layers, c, leader, since, settled, work, order, marks, history, target, tied):  # type: ignore[no-untyped-def]
+@njit()
+def run_bag(z, n, rest, layers, c, leader, since, settled, work, order, marks, history, target, tied):  # type: ignore[no-untyped-def]
     """Run the layers on words z[:n]; see the module for what c is.
 
     Args:
+        rest: (layers + 2,) the powers (1 + alpha)^-k.
         c: (n,) out, the weights.
         leader: (n,) out, the leader that each word ends at (for a leader: itself).
         since: (n,) out, for a leader the layer at which it began to lead, else -1.
@@ -130,23 +131,23 @@ def run_bag(z, n, alpha, layers, c, leader, since, settled, work, order, marks, 
             marks[n_open] = i
             n_open += 1
     if n_open:
-        n_open = _later(z, n, alpha, layers, leader, since, settled, work, order, marks, history, target, tied, n_open)
+        n_open = _later(z, n, rest, layers, leader, since, settled, work, order, marks, history, target, tied, n_open)
         for p in range(n_open):  # ties can stay open: name the leader at the end of the chain of first choices
             i = marks[p]
             for _ in range(n):
                 if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
                     break
                 leader[i] = leader[leader[i]]
-    _weights(z, n, alpha, layers, c, leader, settled, history, target, tied)
+    _weights(z, n, rest, layers, c, leader, settled, history, target, tied)
     return any_tie
 
 
-@numba.njit(cache=True, nogil=True)
-def _later(z, n, alpha, layers, leader, since, settled, work, order, marks, history, target, tied, n_open):  # type: ignore[no-untyped-def]
+@njit()
+def _later(z, n, rest, layers, leader, since, settled, work, order, marks, history, target, tied, n_open):  # type: ignore[no-untyped-def]
     """Layers 1, 2, ... for the words that are still open; returns how many remain so."""
     norm, reach = work[0], work[1]
     d = z.shape[1]
-    keep, move = 1.0 / (1.0 + alpha), alpha / (1.0 + alpha)
+    keep, move = rest[1], 1.0 - rest[1]
     history[0, :n] = z[:n]
     share = np.empty(n)
     for k in range(layers):
@@ -188,8 +189,8 @@ def _later(z, n, alpha, layers, leader, since, settled, work, order, marks, hist
     return n_open
 
 
-@numba.njit(cache=True, nogil=True)
-def _weights(z, n, alpha, layers, c, leader, settled, history, target, tied):  # type: ignore[no-untyped-def]
+@njit()
+def _weights(z, n, rest, layers, c, leader, settled, history, target, tied):  # type: ignore[no-untyped-def]
     """The weights c, from the last layer back to the first.
 
     c[i] is the weight of z_i at layer min(k, settled[i]) while k falls from K to 0.
@@ -199,33 +200,33 @@ def _weights(z, n, alpha, layers, c, leader, settled, history, target, tied):  #
         c[i] = 0.0
         deepest = max(deepest, min(settled[i], layers))
     for i in range(n):
-        _put(i, 1.0 / n, layers, alpha, c, leader, settled)
-    keep, move = 1.0 / (1.0 + alpha), alpha / (1.0 + alpha)
+        _put(i, 1.0 / n, layers, rest, c, leader, settled)
+    keep, move = rest[1], 1.0 - rest[1]
     if deepest:
         before = np.empty(n)
         for k in range(deepest - 1, -1, -1):
             before[:] = c[:n]
             for i in range(n):
                 if settled[i] > k:
-                    c[i] -= (1.0 - keep) * before[i]
+                    c[i] = keep * before[i]
             for i in range(n):
                 if settled[i] > k and before[i] != 0.0:
                     if target[k, i] >= 0:
-                        _put(target[k, i], move * before[i], k, alpha, c, leader, settled)
+                        _put(target[k, i], move * before[i], k, rest, c, leader, settled)
                     else:
                         share = np.zeros(n)
                         _spread(history[k], i, n, tied[k, i], move * before[i], share)
                         for m in range(n):
                             if share[m] != 0.0:
-                                _put(m, share[m], k, alpha, c, leader, settled)
+                                _put(m, share[m], k, rest, c, leader, settled)
 
 
-@numba.njit(inline="always")
-def _put(j, weight, k, alpha, c, leader, settled):  # type: ignore[no-untyped-def]
+@njit(inline="always")
+def _put(j, weight, k, rest, c, leader, settled):  # type: ignore[no-untyped-def]
     """Add a weight on z_j at layer k, in terms of z_j at the layer where it settled and of its leader."""
     if settled[j] >= k or leader[j] == j:
         c[j] += weight
     else:
-        rest = (1.0 + alpha) ** (settled[j] - k)
-        c[j] += rest * weight
-        c[leader[j]] += (1.0 - rest) * weight
+        own = rest[k - settled[j]]
+        c[j] += own * weight
+        c[leader[j]] += (1.0 - own) * weight

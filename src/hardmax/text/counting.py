@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.attention.compiled import njit
 from hardmax.text.scan import chain, code_points, scan, tables_for
 from hardmax.text.words import lower
 
@@ -26,7 +26,7 @@ def chunks(texts: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:
         yield part
 
 
-@numba.njit(cache=True, nogil=True)
+@njit()
 def _scan_all(codes, begins_of, kind, small, hashes, begins, ends, word_offsets):  # type: ignore[no-untyped-def]
     count = 0
     for t in range(begins_of.size - 1):
@@ -36,7 +36,7 @@ def _scan_all(codes, begins_of, kind, small, hashes, begins, ends, word_offsets)
     return count
 
 
-@numba.njit(cache=True, nogil=True)
+@njit()
 def _count(hashes, word_offsets, first_text, ngrams, min_texts, keys, counts, last, used, start, kept):  # type: ignore[no-untyped-def]
     """Count the n-grams of texts `start`.. of a chunk; stops early (returning the text) when the table is half full.
 
@@ -76,7 +76,7 @@ def _count(hashes, word_offsets, first_text, ngrams, min_texts, keys, counts, la
     return word_offsets.size - 1, n_kept
 
 
-@numba.njit(cache=True, nogil=True)
+@njit()
 def _grow(keys, counts, last, new_keys, new_counts, new_last):  # type: ignore[no-untyped-def]
     mask = np.uint64(new_keys.size - 1)
     for s in range(keys.size):

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.attention.compiled import njit
 from hardmax.attention.search_threads import over_parts
 from hardmax.errors import BadInput
 from hardmax.text.scan import chain, code_points, scan, tables_for
@@ -16,7 +16,7 @@ _PART = 64  # texts that one thread takes at a time
 _CHUNK = 2048  # texts joined at a time: bounds the memory
 
 
-@numba.njit(cache=True, nogil=True)
+@njit()
 def _fill(codes, begins_of, kind, small, hashes, begins, ends, keys, values):  # type: ignore[no-untyped-def]
     """Put term t at the slot of its hash; returns a term whose hash is taken, or -1."""
     mask = np.uint64(keys.size - 1)
@@ -39,7 +39,7 @@ def _fill(codes, begins_of, kind, small, hashes, begins, ends, keys, values):  #
     return -1
 
 
-@numba.njit(cache=True, nogil=True)
+@njit()
 def _bags(codes, begins_of, start, stop, kind, small, ngrams, keys, values, seen, hashes, begins, ends, ids, sizes):  # type: ignore[no-untyped-def]
     """Distinct known terms of texts start..stop-1; text t writes to ids[ngrams * begins_of[t]:] and sizes[t]."""
     mask = np.uint64(keys.size - 1)

@@ -7,10 +7,10 @@ million share a 64-bit hash with probability about 3e-8; the vocabulary checks t
 import sys
 from functools import lru_cache
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.attention.compiled import njit
 from hardmax.text.words import APOSTROPHES, ENTITY_LENGTH, TAG_LENGTH, lower
 
 LETTER, SPACE, MARK, APOSTROPHE = 1, 2, 3, 4
@@ -58,24 +58,24 @@ def tables_for(codes: NDArray[np.uint8] | NDArray[np.uint32]) -> tuple[NDArray[n
     return tables(LATIN if codes.dtype == np.uint8 else sys.maxunicode + 1)
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def _stir(h: np.uint64, value: np.uint64) -> np.uint64:
     h = (h ^ value) * _MIX
     return h ^ (h >> _32)
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def chain(before: np.uint64, word: np.uint64) -> np.uint64:
     """Hash of an n-gram from the hash of all its words but the last, and the hash of the last."""
     return _stir(before * _GOLDEN + np.uint64(1), word)
 
 
-@numba.njit(inline="always")
+@njit(inline="always")
 def _is_ascii_letter(c: int) -> bool:
     return (97 <= c <= 122) or (65 <= c <= 90)
 
 
-@numba.njit(cache=True)
+@njit()
 def _left_out(codes, at, stop, kind):  # type: ignore[no-untyped-def]
     """End of the tag, link or entity that begins at `at`; `at` itself if none does."""
     c = codes[at]
@@ -130,7 +130,7 @@ def _left_out(codes, at, stop, kind):  # type: ignore[no-untyped-def]
     return k if k > begin else at
 
 
-@numba.njit(cache=True, nogil=True)
+@njit()
 def scan(codes, start, stop, kind, small, hashes, begins, ends):  # type: ignore[no-untyped-def]
     """Hashes and places of the words of codes[start:stop]; returns how many there are.
 
