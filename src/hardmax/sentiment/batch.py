@@ -3,7 +3,7 @@
 import numpy as np
 
 from hardmax.attention.compiled import njit
-from hardmax.sentiment.kernel import run_bag
+from hardmax.sentiment.kernel import run_bag, weigh
 
 _A = np.uint64(0x9E3779B97F4A7C15)
 _B = np.uint64(0xBF58476D1CE4E5B9)
@@ -20,13 +20,15 @@ def coin(seed: np.uint64, text: np.uint64, place: np.uint64) -> np.uint64:
 
 
 @njit()
-def run_batch(ids, offsets, texts, places, start, stop, E, rest, layers, V, bias, drop, seed, logits, c, heads):  # type: ignore[no-untyped-def]
+def run_batch(ids, offsets, texts, places, start, stop, E, rest, layers, V, bias, drop, seed, nearby, logits, c, heads, slopes):  # type: ignore[no-untyped-def]
     """Texts texts[start:stop]: logits[t] = bias + V mean_i z_i^K, and the weights of the words.
 
     Args:
         places: where in c the words of the batch's t-th text begin.
         drop: words are left out with this probability (training only), drawn from `seed`.
+        nearby: (2, layers + 2) the powers for alpha + h and alpha - h, or nothing: then slopes is not filled.
         logits: (B, classes) out.   c: (words of the batch,) out, 0 for a word left out.   heads: (B,) out, leaders.
+        slopes: (B, classes) out, the difference of the logits between the two alphas for the pattern at alpha.
     """
     d, classes = E.shape[1], V.shape[0]
     longest = 1
@@ -61,6 +63,14 @@ def run_batch(ids, offsets, texts, places, start, stop, E, rest, layers, V, bias
                 heads[t] += since[i] >= 0
                 for x in range(d):
                     mean[x] += weight[i] * z[i, x]
+            for side in range(nearby.shape[0]):
+                weigh(n, nearby[side], layers, weight, leader, settled, history, target, tied)
+                for k in range(classes):
+                    total = 0.0
+                    for i in range(n):
+                        for x in range(d):
+                            total += V[k, x] * weight[i] * z[i, x]
+                    slopes[t, k] = total if side == 0 else slopes[t, k] - total
         for k in range(classes):
             total = 0.0
             for x in range(d):

@@ -138,7 +138,7 @@ def run_bag(z, n, rest, layers, c, leader, since, settled, work, order, marks, h
                 if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
                     break
                 leader[i] = leader[leader[i]]
-    _weights(z, n, rest, layers, c, leader, settled, history, target, tied)
+    weigh(n, rest, layers, c, leader, settled, history, target, tied)
     return any_tie
 
 
@@ -190,8 +190,8 @@ def _later(z, n, rest, layers, leader, since, settled, work, order, marks, histo
 
 
 @njit()
-def _weights(z, n, rest, layers, c, leader, settled, history, target, tied):  # type: ignore[no-untyped-def]
-    """The weights c, from the last layer back to the first.
+def weigh(n, rest, layers, c, leader, settled, history, target, tied):  # type: ignore[no-untyped-def]
+    """The weights c of a known pattern, from the last layer back to the first.
 
     c[i] is the weight of z_i at layer min(k, settled[i]) while k falls from K to 0.
     """

@@ -8,6 +8,7 @@ from hardmax.sentiment.batch import run_batch
 from hardmax.text.vocabulary import Bags
 
 _PART = 16  # texts that a thread takes at a time
+_NONE = np.empty((0, 0))
 _CHUNK = 8192  # texts whose weights are held at once
 
 
@@ -40,12 +41,14 @@ def batch_through(
     heads: NDArray[np.int64],
     drop: float = 0.0,
     seed: int = 0,
+    nearby: NDArray[np.float64] = _NONE,
+    slopes: NDArray[np.float64] = _NONE,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """One batch; returns the weights of its words and where each text's weights begin."""
     sizes = np.diff(bags.offsets)[texts]
     places = np.cumsum(sizes) - sizes
     weights = np.empty(int(sizes.sum()))
     shared = bags.ids, bags.offsets, texts, places
-    model = vectors, rest, layers, scores, bias, drop, np.uint64(seed), logits, weights, heads
+    model = vectors, rest, layers, scores, bias, drop, np.uint64(seed), nearby, logits, weights, heads, slopes
     over_parts(lambda a, b: run_batch(*shared, a, b, *model), len(texts), 100.0 * weights.size, _PART)
     return weights, places

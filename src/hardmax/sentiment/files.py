@@ -1,0 +1,157 @@
+"""Model folders: numbers in safetensors, settings in JSON, terms in a text file; never a pickle.
+
+A folder is written beside its place and renamed when complete. Reading trusts nothing: names must stay within the
+folder, digests must match, a newer schema is refused with a sentence.
+"""
+
+import json
+import os
+import shutil
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hardmax.errors import BadInput
+from hardmax.sentiment.card import card_text
+from hardmax.sentiment.model import SentimentModel
+from hardmax.text.vocabulary import Vocabulary
+
+SCHEMA = 1
+SHIPPED = Path(__file__).parent / "pretrained"
+FILES = {"numbers": "model.safetensors", "terms": "vocabulary.txt"}
+UNSAFE = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".bin", ".npy", ".npz"}
+
+
+def save_model(model: SentimentModel, folder: str | Path, *, force: bool = True) -> Path:
+    """Write a model folder: config.json, model.safetensors, vocabulary.txt, README.md (the model card).
+
+    Raises:
+        BadInput: the folder exists and `force` is False, or it is something else than a model folder.
+    """
+    from safetensors.numpy import save
+
+    folder = Path(folder)
+    if folder.exists():
+        if not force:
+            raise BadInput(f"{folder} exists", fix="another name, or --force")
+        if not folder.is_dir() or (any(folder.iterdir()) and not (folder / "config.json").is_file()):
+            raise BadInput(f"{folder} is not a model folder, so it is not replaced", fix="another name")
+    numbers = save({"embedding": model.embedding, "scores": model.scores, "bias": model.bias})
+    contents = {FILES["numbers"]: numbers, FILES["terms"]: "\n".join(model.vocabulary.terms).encode()}
+    config = {
+        "schema": f"hardmax.model/{SCHEMA}",
+        "dim": model.dim,
+        "layers": model.layers,
+        "alpha": model.alpha,
+        "classes": [_plain(c) for c in model.classes],
+        "ngrams": model.vocabulary.ngrams,
+        "terms": len(model.vocabulary),
+        "normalisation": "lower case; words of letters, digits and inner apostrophes; ! and ?; no HTML, no links",
+        "pool": "mean over distinct terms",
+        "files": FILES,
+        "sha256": {name: sha256(data).hexdigest() for name, data in contents.items()},
+        "card": model.card,
+    }
+    contents["config.json"] = (json.dumps(config, indent=1, ensure_ascii=False) + "\n").encode()
+    contents["README.md"] = card_text(model).encode()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+    shutil.rmtree(beside, ignore_errors=True)
+    try:
+        beside.mkdir()
+        for name, data in contents.items():
+            (beside / name).write_bytes(data)
+        if folder.exists():
+            os.replace(folder, old)
+        os.replace(beside, folder)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+    return folder
+
+
+def shipped() -> list[str]:
+    """Names of the models that come with hardmax."""
+    return sorted(p.name for p in SHIPPED.iterdir() if (p / "config.json").is_file()) if SHIPPED.is_dir() else []
+
+
+def load_model(where: str | Path) -> SentimentModel:
+    """Read a model folder, or a shipped model by its name. A folder of that name in reach comes first.
+
+    Raises:
+        BadInput: no such model; or a folder that is damaged, newer than this hardmax, or not safe to read.
+    """
+    folder = Path(where)
+    if not folder.exists() and str(where) in shipped():
+        folder = SHIPPED / str(where)
+    if not folder.is_dir():
+        raise BadInput(f"no model {str(where)!r}", found=f"shipped: {', '.join(shipped())}", fix="a model folder or a name")
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() in UNSAFE:
+            raise BadInput(f"{path} may hold code; a model folder with such a file is not read", fix="remove it")
+    config = _config(folder)
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        numbers = load(_checked(folder, config, "numbers"))
+        known = _checked(folder, config, "terms").decode().split("\n")
+        vocabulary = Vocabulary(known if known != [""] else [], int(config["ngrams"]))
+        return SentimentModel(
+            vocabulary,
+            numbers["embedding"],
+            numbers["scores"].astype(np.float64),
+            numbers["bias"].astype(np.float64),
+            float(config["alpha"]),
+            int(config["layers"]),
+            tuple(config["classes"]),
+            dict(config.get("card", {})),
+        )
+    except BadInput as error:
+        raise BadInput(f"{folder} is damaged: {error.what}", found=error.found, fix="write it again") from error
+    except (KeyError, TypeError, ValueError, SafetensorError) as error:
+        raise BadInput(f"{folder} is damaged: {type(error).__name__} {error}", fix="write it again") from error
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    path = folder / "config.json"
+    if not path.is_file():
+        raise BadInput(f"{folder} is not a model folder: it has no config.json")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+        name, _, number = str(config["schema"]).partition("/")
+        version = int(number)
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{path} is damaged ({type(error).__name__}: {error})", fix="write the model again") from error
+    if name != "hardmax.model":
+        raise BadInput(f"{path} describes {name!r}, not a sentiment model")
+    if version > SCHEMA:
+        raise BadInput(
+            f"{folder} was written by a newer hardmax (schema {version}; this one reads up to {SCHEMA})",
+            fix="pip install --upgrade hardmax",
+        )
+    return dict(config)
+
+
+def _checked(folder: Path, config: dict[str, Any], what: str) -> bytes:
+    """Contents of a file of the folder, after looking at its name and its digest."""
+    name = str(config.get("files", FILES)[what])
+    path = folder / name
+    if Path(name).name != name or name in ("", ".", "..") or path.resolve().parent != folder.resolve():
+        raise BadInput(f"config.json names the file {name!r}, which leaves the folder")
+    if not path.is_file():
+        raise BadInput(f"{name} is missing")
+    data = path.read_bytes()
+    if sha256(data).hexdigest() != config["sha256"][name]:
+        raise BadInput(f"{name} is not what was written: its digest differs")
+    return data
+
+
+def _plain(label: Any) -> Any:
+    value = label.item() if isinstance(label, np.generic) else label
+    if not isinstance(value, str | int | float | bool):
+        raise BadInput(f"a label of type {type(value).__name__} cannot be stored", found=repr(label), fix="str or int")
+    return value

@@ -1,0 +1,164 @@
+"""How a model begins: the settings of training, and where the words stand before the first step.
+
+Two facts decide the design. The gradient of the logit with respect to any word is a multiple of v (see the kernel), so
+only the coordinates along v learn; and a word can lead only if no word of larger norm lies close in direction. So a
+word is E_w = (x_w, sqrt(r_w^2 - |x_w|^2) u_w): x_w is learned, the radius r_w is prescribed from the training data, and the
+direction u_w orthogonal to all score vectors is fixed. Words with strong, frequent evidence get large radii and
+lead; the many weak ones get small radii and follow.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.errors import BadInput
+from hardmax.text.vocabulary import Bags
+
+Floats = NDArray[np.float64]
+ROOM = 0.999  # |x_w| stays below this part of the radius
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings of training.
+
+    Attributes:
+        dim, layers, alpha, train_alpha: of the model.
+        low, power: radii are low + (1 - low) rank^power, rank in [0, 1] by evidence |log-odds| sqrt(texts).
+        spread: size of random directions orthogonal to the scores (only for dim > 2; more spread, more leaders).
+        smoothing: added to counts in the log-odds; None: by the size of the data.
+        slope: x_w begins at r_w clip(slope * log-odds).
+        scale: length of the score vectors at the beginning.
+        learning_rate: of x_w; that of the scores is `scale_rate`, of the bias `bias_rate`, of alpha `alpha_rate`.
+        dropout: part of a text's words left out at each step.
+        batch_size, epochs, seed: the learning rates fall linearly to 0 over all steps.
+    """
+
+    dim: int = 2
+    layers: int = 8
+    alpha: float = 0.2
+    train_alpha: bool = False
+    low: float = 0.1
+    power: float = 3.0
+    spread: float = 0.0
+    smoothing: float | None = None
+    slope: float = 0.4
+    scale: float = 100.0
+    learning_rate: float = 0.005
+    scale_rate: float = 0.3
+    bias_rate: float = 0.01
+    alpha_rate: float = 0.01
+    dropout: float = 0.3
+    batch_size: int = 256
+    epochs: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        whole = {"dim": 1, "layers": 0, "batch_size": 1, "epochs": 1, "seed": 0}
+        for name, least in whole.items():
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+                raise BadInput(f"{name} must be a whole number from {least} on", found=repr(value))
+        between = {"low": (0.0, 1.0), "dropout": (0.0, 0.99)}
+        for name, (least, most) in between.items():
+            if not least <= getattr(self, name) <= most:
+                raise BadInput(f"{name} must lie between {least} and {most}", found=repr(getattr(self, name)))
+        for name in ("alpha", "power", "scale", "learning_rate", "slope"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+                raise BadInput(f"{name} must be positive", found=repr(getattr(self, name)))
+        if self.smoothing is not None and not self.smoothing > 0:
+            raise BadInput("smoothing must be positive, or None", found=repr(self.smoothing))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as plain numbers."""
+        return {k: v.item() if isinstance(v, np.generic) else v for k, v in asdict(self).items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where training begins: x (V, m), radius (V,), sideways (V, d - m) of unit length, scores (C', m), bias (C',)."""
+
+    x: Floats
+    radius: Floats
+    sideways: Floats
+    scores: Floats
+    bias: Floats
+
+
+def start(
+    bags: Bags, labels: NDArray[np.int64], classes: int, size: int, weight: Floats, recipe: Recipe, ngrams: int
+) -> Start:
+    """Radii, positions and scores from the counts of the training data."""
+    a = recipe.smoothing
+    if a is None:  # 50 for words and 10 for n-grams on 25,000 texts
+        a = max(0.5, len(bags) / (500.0 if ngrams == 1 else 2500.0))
+    counts, mass = _class_counts(bags, labels, classes, size, weight)
+    odds = _log_odds(counts, mass, a)  # (V, classes): in favour of each class against the others
+    if classes == 2:
+        odds = odds[:, 1:]
+    strength = np.sqrt((odds**2).mean(axis=1))
+    rank = np.empty(size)
+    rank[np.argsort(strength * np.sqrt(counts.sum(axis=1)), kind="stable")] = np.linspace(0.0, 1.0, size)
+    radius = recipe.low + (1.0 - recipe.low) * rank**recipe.power
+    radius = np.maximum(radius, 1e-3)
+    directions = _directions(classes, recipe.dim)  # (C', m)
+    wish = recipe.slope * odds @ directions / np.sqrt(max(1, len(directions) - 1))
+    length = np.sqrt((wish**2).sum(axis=1, keepdims=True))
+    x = wish / np.maximum(1.0, length / 0.98) * radius[:, None]
+    rng = np.random.default_rng((recipe.seed, 1))
+    sideways = np.zeros((size, recipe.dim - directions.shape[1]))
+    if sideways.shape[1]:
+        sideways[:, 0] = 1.0
+        if sideways.shape[1] > 1 and recipe.spread > 0:
+            sideways += recipe.spread * rng.standard_normal(sideways.shape)
+            sideways /= np.sqrt((sideways**2).sum(axis=1, keepdims=True))
+    prior = np.log((mass + 1.0) / (mass.sum() + classes))
+    bias = np.array([prior[1] - prior[0]]) if classes == 2 else prior - prior.mean()
+    return Start(x, radius, sideways, recipe.scale * directions, bias)
+
+
+def positions(x: Floats, radius: Floats, sideways: Floats) -> Floats:
+    """The vectors E_w = (x_w, sqrt(r_w^2 - |x_w|^2) u_w), (V, d)."""
+    if sideways.shape[1] == 0:
+        return x.copy()
+    height = np.sqrt(np.maximum(radius**2 - (x**2).sum(axis=1), 0.0))
+    return np.concatenate([x, height[:, None] * sideways], axis=1)
+
+
+def _class_counts(
+    bags: Bags, labels: NDArray[np.int64], classes: int, size: int, weight: Floats
+) -> tuple[Floats, Floats]:
+    """(V, classes) weighted numbers of texts of each class that hold each term, and (classes,) of all texts."""
+    lengths = np.diff(bags.offsets)
+    of_word, of_text = np.repeat(labels, lengths), np.repeat(weight, lengths)
+    counts = np.bincount(bags.ids.astype(np.int64) * classes + of_word, weights=of_text, minlength=size * classes)
+    return counts.reshape(size, classes), np.bincount(labels, weights=weight, minlength=classes)
+
+
+def _log_odds(counts: Floats, mass: Floats, a: float) -> Floats:
+    others = counts.sum(axis=1, keepdims=True) - counts
+    inside = np.log(counts + a) - np.log(mass + 2 * a)
+    outside = np.log(others + a) - np.log(mass.sum() - mass + 2 * a)
+    return np.asarray(inside - outside)
+
+
+def _directions(classes: int, dim: int) -> Floats:
+    """Unit score vectors (C', m) in m = min(dim - 1, classes - 1) dimensions, at least one: a simplex if it fits.
+
+    One dimension is kept free of scores, so that a word without opinion has somewhere to stand.
+    """
+    if classes == 2:
+        return np.ones((1, 1))
+    m = max(1, min(dim - 1, classes - 1))
+    if m == classes - 1:
+        simplex = np.eye(classes) - 1.0 / classes
+        basis = np.linalg.svd(simplex)[2][:m]
+        vectors = simplex @ basis.T
+        return np.asarray(vectors / np.sqrt((vectors**2).sum(axis=1, keepdims=True)))
+    if m == 1:
+        return np.linspace(-1.0, 1.0, classes)[:, None]
+    angle = 2 * np.pi * np.arange(classes) / classes
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.concatenate([circle, np.zeros((classes, m - 2))], axis=1)
