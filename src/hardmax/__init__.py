@@ -14,6 +14,7 @@ _HOME = {
     "BadInput": "hardmax.errors",
     "MissingExtra": "hardmax.errors",
     "NotExact": "hardmax.errors",
+    "NotFetched": "hardmax.errors",
     "NotCertified": "hardmax.errors",
     "Hardmax": "hardmax.attention.rules",
     "Softmax": "hardmax.attention.rules",
@@ -32,6 +33,9 @@ _HOME = {
     "Certificate": "hardmax.dynamics.certificate",
     "Polytope": "hardmax.dynamics.polytope",
     "preset": "hardmax.presets",
+    "HardmaxClassifier": "hardmax.sentiment.estimator",
+    "SentimentModel": "hardmax.sentiment.model",
+    "load": "hardmax.sentiment.estimator",
 }
 
 __all__ = ["__version__", *_HOME]
@@ -58,7 +62,11 @@ if TYPE_CHECKING:
     from hardmax.errors import MissingExtra as MissingExtra
     from hardmax.errors import NotCertified as NotCertified
     from hardmax.errors import NotExact as NotExact
+    from hardmax.errors import NotFetched as NotFetched
     from hardmax.presets import preset as preset
+    from hardmax.sentiment.estimator import HardmaxClassifier as HardmaxClassifier
+    from hardmax.sentiment.estimator import load as load
+    from hardmax.sentiment.model import SentimentModel as SentimentModel
 
 
 def __getattr__(name: str) -> Any:

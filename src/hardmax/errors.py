@@ -42,6 +42,12 @@ class MissingExtra(HardmaxError, ImportError):
         )
 
 
+class NotFetched(HardmaxError):
+    """A download failed, or what came is not what was expected."""
+
+    exit_code = 5
+
+
 class NotExact(HardmaxError):
     """An exact answer was asked for where only an approximate one exists."""
 
