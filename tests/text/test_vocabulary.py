@@ -1,0 +1,84 @@
+"""Counting terms, numbering them, and texts as bags of numbers."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardmax.errors import BadInput
+from hardmax.text.counting import TermCounts
+from hardmax.text.vocabulary import Bags, Vocabulary
+from hardmax.text.words import split, terms
+
+corpora = st.lists(st.lists(st.sampled_from("a b Not good don’t É ! ? 好 <br>".split()), max_size=9).map(" ".join), max_size=8)
+
+
+@given(corpora, st.integers(1, 3), st.integers(1, 3))
+@settings(derandomize=True, deadline=None, max_examples=150)
+def test_counting_keeps_exactly_the_terms_of_enough_texts(texts, ngrams, least):
+    counts = Counter(form for text in texts for form in {t.form for t in terms(split(text), ngrams)})
+    vocabulary = Vocabulary.count(texts, ngrams, least)
+    assert set(vocabulary.terms) == {form for form, n in counts.items() if n >= least}
+    assert len(set(vocabulary.terms)) == len(vocabulary)
+
+
+@given(corpora, st.integers(1, 3))
+@settings(derandomize=True, deadline=None, max_examples=150)
+def test_compiled_bags_equal_plain_bags(texts, ngrams):
+    vocabulary = Vocabulary.count(texts[: len(texts) // 2 + 1], ngrams)
+    bags = vocabulary.bags(texts)
+    assert len(bags) == len(texts)
+    for t, text in enumerate(texts):
+        assert bags.ids[bags.offsets[t] : bags.offsets[t + 1]].tolist() == vocabulary.bag(text)
+
+
+def test_the_table_of_counts_grows_without_losing_any():
+    words = [f"w{i}" for i in range(60_000)]
+    counts = TermCounts(ngrams=2, min_texts=2)
+    counts.add([" ".join(words)])
+    counts.add([" ".join(words[::2])])
+    assert set(counts.kept) == set(words[::2])
+
+
+def test_counting_in_parts_equals_counting_at_once():
+    texts = [f"a{i % 7} b{i % 3} c" for i in range(2500)]
+    whole, parts = TermCounts(2, 3), TermCounts(2, 3)
+    whole.add(texts)
+    for i in range(0, 2500, 11):
+        parts.add(texts[i : i + 11])
+    assert whole.kept == parts.kept
+
+
+def test_many_texts_and_few_give_the_same_bags():
+    texts = [f"word{i % 50} is {'good' if i % 2 else 'bad'} !" * (i % 5) for i in range(5000)]
+    vocabulary = Vocabulary.count(texts, 2)
+    many = vocabulary.bags(texts)
+    for t in (0, 1, 2047, 2048, 4999):
+        assert many.take(np.array([t])).ids.tolist() == vocabulary.bags([texts[t]]).ids.tolist()
+
+
+def test_take_picks_texts_in_the_order_given():
+    bags = Bags(np.array([5, 6, 7, 8], np.int32), np.array([0, 1, 1, 4]))
+    picked = bags.take(np.array([2, 0, 1]))
+    assert picked.ids.tolist() == [6, 7, 8, 5]
+    assert picked.offsets.tolist() == [0, 3, 4, 4]
+
+
+def test_a_ten_megabyte_text_and_no_text_are_fine():
+    vocabulary = Vocabulary.count(["good film"], 2)
+    assert vocabulary.bags(["good film " * 1_000_000, ""]).offsets.tolist() == [0, 3, 3]
+    assert len(vocabulary.bags([])) == 0
+    assert len(Vocabulary.count([], 2)) == 0
+
+
+def test_a_term_given_twice_is_refused():
+    with pytest.raises(BadInput, match="'a' twice"):
+        Vocabulary(["a", "b", "a"], 1)
+
+
+@pytest.mark.parametrize("ngrams", [0, 4])
+def test_ngrams_outside_one_to_three_are_refused(ngrams):
+    with pytest.raises(BadInput, match="ngrams"):
+        Vocabulary(["a"], ngrams)
