@@ -1,7 +1,10 @@
 """An explanation in a terminal: 80 columns, with colour or without."""
 
+import re
+from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import TYPE_CHECKING
+from unicodedata import combining, east_asian_width
 
 from hardmax.sentiment.marks import marks, visible
 
@@ -10,14 +13,16 @@ if TYPE_CHECKING:
 
 MOST_LEADERS = 15
 MOST_CHARACTERS = 4000
-STRONG = 0.1  # part of the largest weight from which on a word is marked
+LONGEST = 40  # columns that are never broken
+STRONG = 0.2  # part of the largest weight from which on a word is marked
 FOR, AGAINST, DIM, BOLD, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[1m", "\x1b[0m"
+Paint = Callable[[str, str], str]
 
 
 def terminal_text(ex: "Explanation", colour: bool, width: int = 80) -> str:
     """Label and sum, a bar for every leader, the marked text, and what was ignored."""
     width = max(width, 40)
-    paint = _paint if colour else (lambda text, style: text)
+    paint: Paint = _paint if colour else (lambda text, style: text)
     lines = [
         paint(f"{visible(str(ex.label), '')}", BOLD) + f"  probability {ex.probability:.4f}",
         f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f}"
@@ -36,12 +41,12 @@ def terminal_text(ex: "Explanation", colour: bool, width: int = 80) -> str:
 
 
 def _paint(text: str, style: str) -> str:
-    return f"{style}{text}{PLAIN}" if text else text
+    return f"{style}{text}{PLAIN}" if text and style else text
 
 
-def _table(ex: "Explanation", paint, width: int) -> list[str]:  # type: ignore[no-untyped-def]
+def _table(ex: "Explanation", paint: Paint, width: int) -> list[str]:
     shown = ex.leaders[:MOST_LEADERS]
-    name = min(20, max(6, *(len(visible(leader["word"], "")) for leader in shown)))
+    name = min(20, max(6, *(_columns(visible(leader["word"], "")) for leader in shown)))
     bar = 16
     most = max(abs(leader["contribution"]) for leader in shown) or 1.0
     room = width - name - bar - 20
@@ -50,12 +55,9 @@ def _table(ex: "Explanation", paint, width: int) -> list[str]:  # type: ignore[n
         part = leader["contribution"]
         full = round(bar * abs(part) / most)
         block = ("+" if part >= 0 else "-") * full
-        if len(leader["followers"]):
-            followers = ", ".join(visible(f, "") for f in leader["followers"][:30])
-        else:
-            followers = "none"
+        followers = ", ".join(visible(f, "") for f in leader["followers"][:30]) or "none"
         lines.append(
-            f"{_cut(visible(leader['word'], ''), name):<{name}}  {part:>+7.3f}  "
+            f"{_fill(visible(leader['word'], ''), name)}  {part:>+7.3f}  "
             + paint(f"{block:<{bar}}", FOR if part >= 0 else AGAINST)
             + f"  {leader['share']:>4.0%}  {_cut(followers, room)}"
         )
@@ -65,18 +67,35 @@ def _table(ex: "Explanation", paint, width: int) -> list[str]:  # type: ignore[n
     return lines
 
 
+def _columns(text: str) -> int:
+    """Columns a text takes in a terminal: two for wide characters, none for those that combine."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) or c == "\u200d" else 1 + (east_asian_width(c) in "WF") for c in text)
+
+
 def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else text[: max(room - 3, 0)] + "..."
+    """The text in exactly `room` columns, or less if it is shorter."""
+    if _columns(text) <= room:
+        return text
+    while text and _columns(text) > room - 3:
+        text = text[:-1]
+    return text + "..."
 
 
-def _marked(ex: "Explanation", paint, width: int) -> list[str]:  # type: ignore[no-untyped-def]
+def _fill(text: str, room: int) -> str:
+    cut = _cut(text, room)
+    return cut + " " * (room - _columns(cut))
+
+
+def _marked(ex: "Explanation", paint: Paint, width: int) -> list[str]:
     """The text word by word: strong words coloured, or in brackets with their sign where there is no colour."""
     every = [m for m in marks(ex) if m.end <= MOST_CHARACTERS]
     if not every:
         return []
     most = max(abs(m.weight) for m in every) or 1.0
     coloured = paint("x", FOR) != "x"
-    pieces: list[tuple[str, str]] = []  # what is shown, its style; blanks are where a line may end
+    pieces: list[tuple[str, str]] = []
     done = 0
     for m in every:
         pieces.append((ex.text[done : m.start], ""))
@@ -87,45 +106,34 @@ def _marked(ex: "Explanation", paint, width: int) -> list[str]:  # type: ignore[
         if strong and not coloured:
             word = f"[{'+' if m.weight > 0 else '-'}{word}]"
         pieces.append((word, style))
-    rest = ex.text[done:MOST_CHARACTERS]
-    pieces.append((rest, ""))
-    lines, line, used, blank = [], "", 0, False
+    pieces.append((ex.text[done:MOST_CHARACTERS], ""))
+    lines, line, used = [], "", 0
     for chunk, length, space in _chunks(pieces, paint):
-        if used and used + (blank or space) + length > width:
+        if used and used + space + length > width:
             lines.append(line)
             line, used = "", 0
-        elif used and space:
-            line, used = line + " ", used + 1
-        line, used = line + chunk, used + length
-        blank = False
+        gap = " " if used and space else ""
+        line, used = line + gap + chunk, used + len(gap) + length
     lines.append(line)
     if len(ex.text) > MOST_CHARACTERS:
         lines.append(f"... ({len(ex.text):,} characters in all; --json or -o FILE gives everything)")
     return lines
 
 
-def _chunks(pieces, paint):  # type: ignore[no-untyped-def]
-    """(painted chunk, its length, whether a blank stands before it), no chunk longer than 60 characters."""
+def _chunks(pieces: list[tuple[str, str]], paint: Paint) -> Iterator[tuple[str, int, bool]]:
+    """What must stay on one line: (painted, columns, whether a blank stands before it), at most LONGEST columns."""
     painted, length, space = "", 0, False
     for text, style in pieces:
-        parts = visible(text).split()
-        if text[:1].isspace() and length:
-            yield painted, length, space
-            painted, length, space = "", 0, True
-        elif text[:1].isspace():
-            space = True
-        for k, part in enumerate(parts):
-            if k and length:
-                yield painted, length, space
-                painted, length, space = "", 0, True
-            for begin in range(0, len(part), 60):
-                piece = part[begin : begin + 60]
-                if length + len(piece) > 60:
+        for part in re.split(r"(\s+)", visible(text)):
+            blank = part.isspace()
+            for begin in range(0, len(part), LONGEST // 2):  # a wide character has two columns
+                piece = part[begin : begin + LONGEST // 2]
+                if length and (blank or length + _columns(piece) > LONGEST):
                     yield painted, length, space
                     painted, length, space = "", 0, False
-                painted, length = painted + (paint(piece, style) if style else piece), length + len(piece)
-        if parts and text[-1:].isspace():
-            yield painted, length, space
-            painted, length, space = "", 0, True
+                if blank:
+                    space = True
+                else:
+                    painted, length = painted + paint(piece, style), length + _columns(piece)
     if length:
         yield painted, length, space
