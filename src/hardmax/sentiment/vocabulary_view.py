@@ -1,0 +1,89 @@
+"""What a model knows as a whole: its words with their scores, and who leads in a collection of texts."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from hardmax.sentiment.model import SentimentModel
+
+
+def words(model: "SentimentModel", most: int | None = None) -> list[dict[str, Any]]:
+    """The terms of a model, the strongest first: {term, score, radius}.
+
+    The score of a term is <v, E_w>, what it would add to the logit of a text of its own, without the bias; with
+    more than two classes it is a dict class -> score, and the strongest is the one whose scores differ most.
+    The radius |E_w| decides who can lead.
+
+    Example: `words(model, 3)` of a model of reviews begins with terms such as "worst" or "excellent".
+    """
+    vectors = np.asarray(model.embedding, np.float64)
+    scores = vectors @ model.scores.T
+    radius = np.sqrt((vectors**2).sum(axis=1))
+    strength = np.abs(scores[:, 0]) if scores.shape[1] == 1 else np.ptp(scores, axis=1)
+    order = np.argsort(-strength, kind="stable")[:most]
+    return [
+        {
+            "term": model.vocabulary.terms[i],
+            "score": float(scores[i, 0])
+            if scores.shape[1] == 1
+            else {c: float(s) for c, s in zip(model.classes, scores[i], strict=True)},
+            "radius": float(radius[i]),
+        }
+        for i in order
+    ]
+
+
+def leaders(
+    model: "SentimentModel",
+    texts: Sequence[str],
+    labels: Sequence[Any] | None = None,
+    *,
+    most: int = 30,
+    confident: float = 0.0,
+) -> dict[Any, list[dict[str, Any]]]:
+    """The most frequent leaders by predicted class: class -> [{word, texts, part, contribution}].
+
+    Args:
+        labels: if given, only texts that are predicted right count.
+        confident: only texts whose label has at least this probability count.
+
+    Returns:
+        For every class, `texts`: in how many of its texts the word leads; `part`: the same as a fraction;
+        `contribution`: the mean of its cluster's contribution there (towards the second of two classes; with more
+        classes towards the class itself).
+    """
+    from hardmax.sentiment.model import probabilities, winners
+    from hardmax.sentiment.tracing import trace
+
+    traced = trace(model, texts)
+    chosen = winners(traced.logits)
+    sure = probabilities(traced.logits)[np.arange(len(texts)), chosen] >= confident if len(texts) else np.zeros(0, bool)
+    if labels is not None:
+        right = {c: i for i, c in enumerate(model.classes)}
+        sure = sure & (chosen == np.array([right.get(c, -1) for c in np.asarray(labels).tolist()], np.int64))
+    sizes = np.diff(traced.bags.offsets)
+    text_of = np.repeat(np.arange(len(texts)), sizes)
+    parts = traced.clusters()
+    size = len(model.vocabulary)
+    found: dict[Any, list[dict[str, Any]]] = {}
+    for number, label in enumerate(model.classes):
+        mine = sure & (chosen == number)
+        heads = np.flatnonzero((traced.since >= 0) & mine[text_of])
+        ids = traced.bags.ids[heads]
+        counts = np.bincount(ids, minlength=size)
+        column = 0 if parts.shape[1] == 1 else number
+        sums = np.bincount(ids, weights=parts[heads, column], minlength=size)
+        order = np.argsort(-counts, kind="stable")[:most]
+        found[label] = [
+            {
+                "word": model.vocabulary.terms[i],
+                "texts": int(counts[i]),
+                "part": float(counts[i] / mine.sum()),
+                "contribution": float(sums[i] / counts[i]),
+            }
+            for i in order
+            if counts[i]
+        ]
+    return found
