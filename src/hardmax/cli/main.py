@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hardmax import __version__
-from hardmax.cli import demo, doctor, limit, simulate
+from hardmax.cli import data, demo, doctor, evaluate, explain, limit, predict, simulate, train
 from hardmax.errors import HardmaxError
 
 app = typer.Typer(
@@ -20,6 +20,11 @@ app = typer.Typer(
 )
 app.command("simulate")(simulate.command)
 app.command("limit")(limit.command)
+app.command("train")(train.command)
+app.command("evaluate")(evaluate.command)
+app.command("predict")(predict.command)
+app.command("explain")(explain.command)
+app.add_typer(data.app, name="data")
 app.command("demo")(demo.command)
 app.command("doctor")(doctor.command)
 

@@ -40,7 +40,7 @@ def write_checkpoint(path: str | Path, state: dict[str, Any], mark: str) -> None
 def read_checkpoint(path: str | Path, mark: str) -> dict[str, Any]:
     """The state in a checkpoint, if it belongs to this data and these settings."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             state = {name: stored[name] for name in stored.files}
     except Exception as error:
         raise BadInput(f"{path} is not a checkpoint, or it is damaged ({error})", fix="train without resuming") from error

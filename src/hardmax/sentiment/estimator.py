@@ -105,7 +105,7 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
             progress: called after every batch.
             checkpoint: a file to keep the state in; with `resume` training goes on from it, to the same bits.
         """
-        texts = as_texts(X)
+        texts = self._texts(X, True)
         self.classes_, labels = _labels(y, len(texts))
         recipe = self._recipe()
         vocabulary = self._vocabulary(texts)
@@ -137,7 +137,7 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         The first call fixes the classes, the vocabulary (that of the part, unless `vocabulary` is given: see
         `Vocabulary.count`, which reads a stream) and the radii.
         """
-        texts = as_texts(X)
+        texts = self._texts(X, not hasattr(self, "_trainer"))
         if not hasattr(self, "_trainer"):
             self.classes_ = np.unique(np.asarray(classes if classes is not None else y))
             if len(self.classes_) < 2:
@@ -159,6 +159,10 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         self._trainer.pass_once(examples)
         self._take(self._trainer, self._known)
         return self._done()
+
+    def _texts(self, X: Any, first: bool) -> list[str]:
+        """The texts in X; `first` when learning begins. A subclass may make texts from something else here."""
+        return as_texts(X)
 
     def _recipe(self) -> Recipe:
         seed = self.random_state
@@ -199,18 +203,18 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
         """(B,) the logit of the second of two classes, or (B, C) one score for each class."""
         check_is_fitted(self, "model_")
-        logits = self.model_.logits(as_texts(X))
+        logits = self.model_.logits(self._texts(X, False))
         return logits[:, 0] if logits.shape[1] == 1 else logits
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """(B, C) probabilities, in the order of `classes_`."""
         check_is_fitted(self, "model_")
-        return probabilities(self.model_.logits(as_texts(X)))
+        return probabilities(self.model_.logits(self._texts(X, False)))
 
     def predict(self, X: Iterable[str]) -> NDArray[Any]:
         """The most probable label of every text."""
         check_is_fitted(self, "model_")
-        return np.asarray(self.classes_[winners(self.model_.logits(as_texts(X)))])
+        return np.asarray(self.classes_[winners(self.model_.logits(self._texts(X, False)))])
 
     def save_pretrained(self, folder: str | Path, *, force: bool = True) -> Path:
         """Write the model folder: safetensors, JSON, vocabulary, model card."""
@@ -285,7 +289,7 @@ def _labels(y: ArrayLike, count: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     except TypeError:
         raise BadInput("labels of mixed types cannot be ordered", fix="all strings, or all numbers") from None
     if len(classes) < 2:
-        raise BadInput(f"all {count} texts have the same class", found=repr(classes.tolist()), fix="texts of two classes")
+        raise BadInput(f"there is only one class in {count} texts", found=repr(classes.tolist()), fix="texts of two classes")
     if given.dtype.kind == "f" and (given != np.round(given)).any():
         raise BadInput("Unknown label type: labels are numbers with fractions", fix="whole numbers or strings")
     return classes, numbers.astype(np.int64)
@@ -298,5 +302,5 @@ def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]
     if weight.shape != (count,):
         raise BadInput(f"sample_weight has shape {weight.shape}; there are {count} texts")
     if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
-        raise BadInput("sample_weight must hold finite numbers from 0 on, not all 0")
+        raise BadInput("each sample_weight must be a finite number from 0 on, and not all of them zero")
     return weight * (count / weight.sum())

@@ -18,6 +18,7 @@ import numpy as np
 
 from hardmax.attention.compiled import njit
 BUCKETS = 64
+TINY = 1e-3  # words shorter than this part of the longest get its band: a word that sums up to 0 but for rounding is 0
 BAND = 1e-12  # scores within this part of |z_i| max|z_j| are a tie: more than rounding, far less than words differ by
 
 
@@ -64,7 +65,7 @@ def _by_norm(z, n, norm, order, reach):  # type: ignore[no-untyped-def]
 def _follows(z, i, n, norm, order, reach):  # type: ignore[no-untyped-def]
     """The j with the largest <z_i, z_j>, whether a word elsewhere has the same score (a tie), and the least tied score."""
     best, arg, tie = _dot(z[i], z[i]), i, False
-    band = BAND * norm[i] * reach[0]
+    band = BAND * max(norm[i], TINY * reach[0]) * reach[0]
     for p in range(n):
         if norm[i] * reach[p] < best - band:
             break

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-BAND = 1e-12  # as in the kernel
-BUCKETS = 64
+BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in the kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -114,7 +113,7 @@ def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
     scale = (BUCKETS - 0.001) / largest if largest > 0 else 0.0
     order = np.argsort(((largest - norm) * scale).astype(np.int64), kind="stable")
     top = largest * (1.0 + 2.0 * BAND)
-    band = BAND * norm[who] * top
+    band = BAND * np.maximum(norm[who], TINY * top) * top
     scores = _scores(z, who)
     best = scores.max(axis=1)
     arg, tie, least = scores.argmax(axis=1), np.zeros(len(who), bool), best - band

@@ -78,10 +78,12 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where training begins: x (V, m), radius (V,), sideways (V, d - m) of unit length, scores (C', m), bias (C',)."""
+    """Where training begins: x (V, m), radius (V,), pace (V,) of learning, sideways (V, d - m) of unit length,
+    scores (C', m), bias (C',)."""
 
     x: Floats
     radius: Floats
+    pace: Floats
     sideways: Floats
     scores: Floats
     bias: Floats
@@ -116,7 +118,7 @@ def start(
             sideways /= np.sqrt((sideways**2).sum(axis=1, keepdims=True))
     prior = np.log((mass + 1.0) / (mass.sum() + classes))
     bias = np.array([prior[1] - prior[0]]) if classes == 2 else prior - prior.mean()
-    return Start(x, radius, sideways, recipe.scale * directions, bias)
+    return Start(x, radius, radius, sideways, recipe.scale * directions, bias)
 
 
 def positions(x: Floats, radius: Floats, sideways: Floats) -> Floats:

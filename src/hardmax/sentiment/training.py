@@ -124,7 +124,8 @@ class Trainer:
                 [(error * slopes).sum() / (2 * _NEARBY * self.alpha)] if nearby.size else [0.0],
             ]
         )
-        shared = self.x, self.first, self.second, self.begin.radius, self.begin.sideways, self.vectors
+        b = self.begin
+        shared = self.x, self.first, self.second, b.radius, b.pace, b.sideways, self.vectors
         bags = examples.bags
         step_words(
             bags.ids, bags.offsets, texts, places, c, pull, *shared, *self._scratch, self.step, r.learning_rate * fade

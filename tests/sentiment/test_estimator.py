@@ -1,0 +1,169 @@
+"""The scikit-learn contract, and what the classifier refuses."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import validate_data
+
+from corpus import reviews
+from hardmax.errors import BadInput
+from hardmax.sentiment.estimator import HardmaxClassifier, as_texts
+from hardmax.text.vocabulary import Vocabulary
+
+TEXTS, LABELS = reviews(240, seed=0)
+MORE, MORE_LABELS = reviews(120, seed=1)
+
+
+def small(**settings):
+    return HardmaxClassifier(**{"epochs": 3, "batch_size": 32, **settings})
+
+
+class OnNumbers(HardmaxClassifier):
+    """The classifier for tables of numbers, each number a word: scikit-learn's checks know no texts."""
+
+    def _texts(self, X, first):
+        X = validate_data(self, X, reset=first, dtype="numeric")
+        return [" ".join(f"c{k}v{int(np.floor(v))}" for k, v in enumerate(row)) for row in X]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = False
+        tags.input_tags.two_d_array, tags.input_tags.one_d_array = True, False
+        tags.no_validation = False
+        return tags
+
+
+NOT_FOR_TEXTS = {
+    "check_classifiers_train": "numbers rounded down to words are not enough for its accuracy",
+    "check_sample_weight_equivalence_on_dense_data": "batches are drawn by position, so a repeated text is another batch",
+}
+
+
+@parametrize_with_checks([OnNumbers(ngrams=1, epochs=2)], expected_failed_checks=lambda _: NOT_FOR_TEXTS)
+def test_scikit_learns_own_checks_pass(estimator, check):
+    check(estimator)
+
+
+def test_it_learns_and_scores():
+    clf = small().fit(TEXTS, LABELS)
+    assert clf.score(MORE, MORE_LABELS) > 0.9
+    assert clf.classes_.tolist() == ["neg", "pos"]
+    p = clf.predict_proba(MORE)
+    assert p.shape == (120, 2)
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=0, atol=1e-15)
+    assert (clf.predict(MORE) == clf.classes_[p.argmax(axis=1)]).all()
+    assert ((clf.decision_function(MORE) > 0) == (p[:, 1] > 0.5)).all()
+
+
+def test_clone_and_parameters_go_round():
+    clf = small(dim=3, layers=4, ngrams=1, alpha=0.7)
+    twin = clone(clf)
+    assert twin.get_params() == clf.get_params()
+    assert twin.set_params(dim=5).dim == 5
+    assert not hasattr(twin, "model_")
+
+
+def test_pipeline_grid_search_and_cross_validation_work():
+    pipe = Pipeline([("same", FunctionTransformer()), ("clf", small(epochs=1))])
+    search = GridSearchCV(pipe, {"clf__layers": [0, 2]}, cv=2).fit(TEXTS, LABELS)
+    assert search.best_score_ > 0.8
+    assert cross_val_score(small(epochs=1), TEXTS, LABELS, cv=2).min() > 0.8
+
+
+def test_a_pickled_estimator_predicts_the_same_bits():
+    clf = small().fit(TEXTS, LABELS)
+    again = pickle.loads(pickle.dumps(clf))
+    assert (again.decision_function(MORE) == clf.decision_function(MORE)).all()
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function"])
+def test_before_fit_there_is_an_error(method):
+    with pytest.raises(NotFittedError):
+        getattr(HardmaxClassifier(), method)(["a"])
+
+
+@pytest.mark.parametrize("layers", [0, 1, 8])
+@pytest.mark.parametrize("dim", [1, 2, 5])
+@pytest.mark.parametrize("ngrams", [1, 3])
+def test_any_dimension_depth_and_ngrams(dim, layers, ngrams):
+    clf = small(dim=dim, layers=layers, ngrams=ngrams, spread=0.2).fit(TEXTS, LABELS)
+    assert clf.model_.embedding.shape == (len(clf.model_.vocabulary), dim)
+    assert clf.score(MORE, MORE_LABELS) > 0.85
+
+
+def test_three_classes_have_one_score_each():
+    texts = TEXTS + ["a plain and ordinary thing"] * 60 + ["ordinary and plain film"] * 60
+    labels = [*LABELS, *["so-so"] * 120]
+    clf = small(dim=3, epochs=5).fit(texts, labels)
+    assert clf.decision_function(["good"]).shape == (1, 3)
+    assert clf.score(texts, labels) > 0.9
+    assert clf.predict(["plain and ordinary"]).tolist() == ["so-so"]
+
+
+def test_weights_of_zero_leave_texts_out():
+    flipped = ["pos" if v == "neg" else "neg" for v in LABELS]
+    weight = np.r_[np.ones(len(TEXTS)), np.zeros(len(TEXTS))]
+    clf = small().fit(TEXTS + TEXTS, [*LABELS, *flipped], sample_weight=weight)
+    assert clf.score(MORE, MORE_LABELS) > 0.9
+
+
+def test_a_stream_can_be_learned_in_parts():
+    vocabulary = Vocabulary.count(TEXTS, 2)
+    clf = small(vocabulary=vocabulary)
+    for _ in range(6):
+        for i in range(0, 240, 60):
+            clf.partial_fit(TEXTS[i : i + 60], LABELS[i : i + 60], classes=["neg", "pos"])
+    assert clf.score(MORE, MORE_LABELS) > 0.9
+    with pytest.raises(BadInput, match="classes"):
+        clf.partial_fit(TEXTS[:2], ["neg", "other"])
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_others():
+    first, second, third = (small(random_state=s).fit(TEXTS, LABELS).model_.embedding for s in (0, 0, 1))
+    assert (first == second).all()
+    assert (first != third).any()
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "what"),
+    [
+        (["a", "b"], ["x", "x"], "only one class"),
+        (["a", "b"], ["x"], "2 texts but 1 labels"),
+        ([], [], "no text"),
+        (["a", None], [0, 1], "text 1 is not a string"),
+        ("a text", [0], "one text was given"),
+        (["!?"[:0], ""], [0, 1], "no word"),
+    ],
+)
+def test_bad_input_is_one_clear_error(texts, labels, what):
+    with pytest.raises(BadInput, match=what):
+        HardmaxClassifier().fit(texts, labels)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"dim": 0}, {"layers": -1}, {"alpha": 0.0}, {"ngrams": 4}, {"epochs": 0}, {"method": "other"}, {"low": 2.0}]
+)
+def test_settings_out_of_range_are_refused_at_fit(settings):
+    with pytest.raises(BadInput):
+        HardmaxClassifier(**settings).fit(TEXTS, LABELS)
+
+
+def test_any_bytes_are_a_text():
+    clf = small().fit(TEXTS, LABELS)
+    odd = ["", "\x00\x00", "\ud800 good", "unknownword", "é" * 100, b"\xff\xfegood"]
+    assert np.isfinite(clf.predict_proba(odd)).all()
+    prior = clf.predict_proba(["unknownword"])[0, 1]
+    assert prior == clf.predict_proba([""])[0, 1]
+    assert np.isclose(prior, 1 / (1 + np.exp(-clf.model_.bias[0])))
+
+
+def test_texts_come_from_any_column():
+    assert as_texts(np.array(["a", "b"], object)) == ["a", "b"]
+    assert as_texts(np.array([["a"], ["b"]], object)) == ["a", "b"]

@@ -1,0 +1,167 @@
+"""Training: the gradient, reproducibility, and runs that are stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpus import reviews
+from hardmax.errors import BadInput
+from hardmax.sentiment import training
+from hardmax.sentiment.estimator import HardmaxClassifier
+from hardmax.sentiment.plain import flow, powers
+from hardmax.sentiment.recipe import Recipe, positions
+from hardmax.sentiment.training import Examples, prepare
+from hardmax.text.vocabulary import Vocabulary
+
+TEXTS, LABELS = reviews(200, seed=4)
+VOCABULARY = Vocabulary.count(TEXTS, 2)
+
+
+def examples():
+    labels = np.array([v == "pos" for v in LABELS], np.int64)
+    return Examples(VOCABULARY.bags(TEXTS), labels, np.ones(len(TEXTS)))
+
+
+def trainer(**settings):
+    return prepare(examples(), 2, len(VOCABULARY), 2, Recipe(**{"epochs": 3, "batch_size": 32, **settings}))
+
+
+def loss_of(t, x, alpha=None, scores=None):
+    """Mean loss over all texts by the plain layers."""
+    data = examples()
+    vectors = positions(x, t.begin.radius, t.begin.sideways)
+    scores = t.scores if scores is None else scores
+    total = 0.0
+    for k, label in enumerate(data.labels):
+        z = vectors[data.bags.ids[data.bags.offsets[k] : data.bags.offsets[k + 1]]]
+        K = t.recipe.layers
+        f = flow(z, powers(alpha or t.alpha, K), K)
+        logit = float(f.weights @ z[:, : x.shape[1]] @ scores[0] + t.bias[0])
+        total += np.log1p(np.exp(-logit if label else logit))
+    return total / len(data.labels)
+
+
+@pytest.mark.parametrize("layers", [0, 1, 8])
+def test_the_gradient_is_that_of_the_loss(layers, monkeypatch):
+    t = trainer(layers=layers, dropout=0.0, train_alpha=True, scale=5.0)
+    seen = {}
+
+    def remember_words(*arguments):
+        seen["pull"], seen["c"], seen["places"] = arguments[5], arguments[4], arguments[3]
+
+    monkeypatch.setattr(training, "step_words", remember_words)
+    monkeypatch.setattr(t, "_few", lambda gradient, fade: seen.update(few=gradient))
+    data, every = examples(), np.arange(len(TEXTS))
+    t.batch(data, every, 1.0)
+    gradient = np.zeros_like(t.x)
+    for k in every:
+        a, b = data.bags.offsets[k], data.bags.offsets[k + 1]
+        np.add.at(gradient, data.bags.ids[a:b], seen["c"][seen["places"][k] :][: b - a, None] * seen["pull"][k])
+    h = 1e-6
+    for word in np.argsort(-np.abs(gradient[:, 0]))[:12]:
+        up, down = t.x.copy(), t.x.copy()
+        up[word] += h
+        down[word] -= h
+        assert np.isclose((loss_of(t, up) - loss_of(t, down)) / (2 * h), gradient[word, 0], rtol=1e-4, atol=1e-9)
+    numeric = (loss_of(t, t.x, scores=t.scores + h) - loss_of(t, t.x, scores=t.scores - h)) / (2 * h)
+    assert np.isclose(numeric, seen["few"][0], rtol=1e-5)
+    if layers:
+        numeric = (loss_of(t, t.x, alpha=t.alpha + h) - loss_of(t, t.x, alpha=t.alpha - h)) / (2 * h)
+        assert np.isclose(numeric, seen["few"][-1], rtol=1e-3, atol=1e-8)
+
+
+def test_training_lowers_the_loss_and_words_keep_their_radius():
+    t = trainer()
+    t.run(examples(), examples())
+    assert t.losses[-1] < t.losses[0]
+    assert len(t.accuracies) == 3
+    np.testing.assert_allclose(np.sqrt((t.vectors**2).sum(axis=1)), t.begin.radius, rtol=1e-12)
+    assert (t.vectors == positions(t.x, t.begin.radius, t.begin.sideways)).all()
+
+
+def test_alpha_can_be_trained():
+    t = trainer(train_alpha=True)
+    t.run(examples())
+    assert t.alpha != t.recipe.alpha
+    assert t.alpha > 0
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
+    from hardmax.attention import search_threads
+
+    here = trainer()
+    here.run(examples())
+    monkeypatch.setattr(search_threads, "threads", lambda: threads)
+    monkeypatch.setattr(search_threads, "PARALLEL_FROM", 1)
+    monkeypatch.setattr(search_threads, "_pools", {})
+    there = trainer()
+    there.run(examples())
+    assert (here.vectors == there.vectors).all()
+    assert here.losses == there.losses
+
+
+def test_a_run_that_is_stopped_continues_to_the_same_bits(tmp_path):
+    whole = trainer()
+    whole.run(examples())
+    path = tmp_path / "state.npz"
+
+    class Stop(Exception):
+        pass
+
+    def stop(p):
+        if p.step == 11:
+            raise Stop
+
+    with pytest.raises(Stop):
+        trainer().run(examples(), progress=stop, checkpoint=path, checkpoint_seconds=0.0)
+    rest = trainer()
+    rest.run(examples(), checkpoint=path, resume=True)
+    assert (rest.vectors == whole.vectors).all()
+    assert rest.losses == whole.losses
+
+
+def test_a_kill_at_any_moment_leaves_a_good_checkpoint(tmp_path):
+    path = tmp_path / "state.npz"
+    script = (
+        "from corpus import reviews\nfrom hardmax.sentiment.estimator import HardmaxClassifier\n"
+        "texts, labels = reviews(200, seed=4)\n"
+        "HardmaxClassifier(epochs=100000, batch_size=32).fit(texts, labels, progress=lambda p: print(p.step, flush=True),"
+        f" checkpoint={str(path)!r})\n"
+    )
+    folders = [str(Path(__file__).parents[1]), *sys.path]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment, text=True)
+    for line in child.stdout:
+        if int(line) >= 60:
+            break
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    with np.load(path) as state:
+        assert state["step"] >= 7
+        assert np.isfinite(state["x"]).all()
+    assert [p.name for p in tmp_path.iterdir() if not p.name.startswith(".")] == ["state.npz"]
+
+
+def test_a_checkpoint_of_other_data_or_a_damaged_one_is_refused(tmp_path):
+    path = tmp_path / "state.npz"
+    trainer().run(examples(), checkpoint=path)
+    with pytest.raises(BadInput, match="other data or other settings"):
+        trainer(alpha=0.9).run(examples(), checkpoint=path, resume=True)
+    path.write_bytes(path.read_bytes()[:500])
+    with pytest.raises(BadInput, match="damaged"):
+        trainer().run(examples(), checkpoint=path, resume=True)
+
+
+def test_progress_tells_every_step_once():
+    steps = []
+    HardmaxClassifier(epochs=2, batch_size=64).fit(TEXTS, LABELS, progress=steps.append, validation=(TEXTS, LABELS))
+    assert [p.step for p in steps] == list(range(1, 9))
+    assert steps[-1].epoch == steps[-1].epochs == 2
+    assert 0.5 < steps[-1].validation <= 1
