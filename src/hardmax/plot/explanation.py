@@ -106,7 +106,7 @@ def _bars(ax: Any, ex: Explanation) -> None:
     for edge in ("left", "right", "top"):
         ax.spines[edge].set_visible(False)
     if not parts:
-        ax.text(0.0, 0.0, "no known word", ha="center", parse_math=False)
+        ax.text(0.05, 0.0, "no known word", ha="left", parse_math=False)
         ax.set_ylim(-1, 1)
 
 
