@@ -2,9 +2,10 @@
 
 import random
 
-GOOD = "good great lovely superb moving clever".split()
-BAD = "bad awful dull boring silly weak".split()
-FILLER = "the a film it was story and of actor scene with one very plot in to is that this end".split()
+GOOD = ["good", "great", "lovely", "superb", "moving", "clever"]
+BAD = ["bad", "awful", "dull", "boring", "silly", "weak"]
+FILLER = ["the", "a", "film", "it", "was", "story", "and", "of", "actor", "scene"]
+FILLER += ["with", "one", "very", "plot", "in", "to", "is", "that", "this", "end"]
 
 
 def reviews(count, seed):

@@ -15,7 +15,8 @@ def compiled(z, alpha, layers, **options):
     n, d = z.shape
     logits, heads = np.empty((1, d)), np.empty(1, np.int64)
     bags = Bags(np.arange(n, dtype=np.int32), np.array([0, n]))
-    weights, _ = batch_through(bags, np.array([0]), z, powers(alpha, layers), layers, np.eye(d), np.zeros(d), logits, heads, **options)  # fmt: skip
+    model = z, powers(alpha, layers), layers, np.eye(d), np.zeros(d)
+    weights, _ = batch_through(bags, np.array([0]), *model, logits, heads, **options)
     return weights, logits[0], int(heads[0])
 
 

@@ -96,7 +96,9 @@ def test_a_link_that_leaves_the_folder_is_refused(folder, tmp_path):
         load_model(folder)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 3}', '{"schema": "hardmax.net/1"}', '{"schema": "hardmax.model/x"}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"schema": 3}', '{"schema": "hardmax.net/1"}', '{"schema": "hardmax.model/x"}']
+)
 def test_a_config_that_is_none_is_refused(folder, content):
     (folder / "config.json").write_text(content)
     with pytest.raises(BadInput):

@@ -131,8 +131,8 @@ def test_a_kill_at_any_moment_leaves_a_good_checkpoint(tmp_path):
     script = (
         "from corpus import reviews\nfrom hardmax.sentiment.estimator import HardmaxClassifier\n"
         "texts, labels = reviews(200, seed=4)\n"
-        "HardmaxClassifier(epochs=100000, batch_size=32).fit(texts, labels, progress=lambda p: print(p.step, flush=True),"
-        f" checkpoint={str(path)!r})\n"
+        "clf = HardmaxClassifier(warm_epochs=100000, batch_size=32)\n"
+        f"clf.fit(texts, labels, progress=lambda p: print(p.step, flush=True), checkpoint={str(path)!r})\n"
     )
     folders = [str(Path(__file__).parents[1]), *sys.path]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}

@@ -62,7 +62,10 @@ def test_jsonl_and_parquet_hold_the_same_rows(tmp_path, table):
 
 def test_bad_rows_are_counted_and_the_good_ones_kept(tmp_path):
     path = tmp_path / "x.jsonl"
-    path.write_text('{"text": "a", "label": 1}\nnot json\n[1]\n{"label": 1}\n{"text": "b"}\n{"text": 5, "label": 0}\n\n{"text": "c", "label": 0}\n')
+    path.write_text(
+        '{"text": "a", "label": 1}\nnot json\n[1]\n{"label": 1}\n{"text": "b"}\n'
+        '{"text": 5, "label": 0}\n\n{"text": "c", "label": 0}\n'
+    )
     data = read(path)
     assert data.texts == ["a", "c"]
     assert [bad.line for bad in data.bad] == [2, 3, 4, 5, 6]
@@ -86,7 +89,9 @@ def test_texts_without_labels_can_be_read(tmp_path):
         read(path)
 
 
-@pytest.mark.parametrize("name", ["missing.csv", "x.docx", "empty.csv", "nothing.jsonl", "broken.parquet", "broken.tar.gz"])
+@pytest.mark.parametrize(
+    "name", ["missing.csv", "x.docx", "empty.csv", "nothing.jsonl", "broken.parquet", "broken.tar.gz"]
+)
 def test_sources_that_cannot_be_read_are_bad_input(tmp_path, name):
     if name != "missing.csv":
         (tmp_path / name).write_text("")

@@ -1,5 +1,7 @@
 """One batch of texts through the layers: scores and, for training, the weights that are the gradient."""
 
+from typing import Any
+
 import numpy as np
 
 from hardmax.attention.compiled import njit
@@ -20,7 +22,26 @@ def coin(seed: np.uint64, text: np.uint64, place: np.uint64) -> np.uint64:
 
 
 @njit()
-def run_batch(ids, offsets, texts, places, start, stop, E, rest, layers, V, bias, drop, seed, nearby, logits, c, heads, slopes):  # type: ignore[no-untyped-def]
+def run_batch(
+    ids: Any,
+    offsets: Any,
+    texts: Any,
+    places: Any,
+    start: Any,
+    stop: Any,
+    E: Any,
+    rest: Any,
+    layers: Any,
+    V: Any,
+    bias: Any,
+    drop: Any,
+    seed: Any,
+    nearby: Any,
+    logits: Any,
+    c: Any,
+    heads: Any,
+    slopes: Any,
+) -> None:
     """Texts texts[start:stop]: logits[t] = bias + V mean_i z_i^K, and the weights of the words.
 
     Args:

@@ -29,7 +29,8 @@ def write_checkpoint(path: str | Path, state: dict[str, Any], mark: str) -> None
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with open(beside, "wb") as file:
-            np.savez(file, mark=np.array(mark), **{name: np.asarray(value) for name, value in state.items()})
+            arrays: dict[str, Any] = {name: np.asarray(value) for name, value in state.items()}
+            np.savez(file, mark=np.array(mark), **arrays)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
@@ -43,7 +44,9 @@ def read_checkpoint(path: str | Path, mark: str) -> dict[str, Any]:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             state = {name: stored[name] for name in stored.files}
     except Exception as error:
-        raise BadInput(f"{path} is not a checkpoint, or it is damaged ({error})", fix="train without resuming") from error
+        raise BadInput(
+            f"{path} is not a checkpoint, or it is damaged ({error})", fix="train without resuming"
+        ) from error
     if str(state.pop("mark", "")) != mark:
         raise BadInput(
             f"{path} was made with other data or other settings", fix="the same data and settings, or train anew"

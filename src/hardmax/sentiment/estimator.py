@@ -1,6 +1,7 @@
 """`HardmaxClassifier`: the sentiment model as a scikit-learn estimator."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ MANY = 1000  # texts from which on a term must occur in three of them
 
 
 class HardmaxClassifier(ClassifierMixin, BaseEstimator):
-    """Classify texts with K hardmax layers between word vectors and a linear score; every prediction is a sum over words.
+    """Classify texts: word vectors, K hardmax layers, a linear score; every prediction is a sum over words.
 
     Args:
         dim: dimensions of the word vectors; 2 can be drawn. For C > 2 classes that have no order use at least C.
@@ -28,10 +29,11 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         ngrams: the longest terms, 1 to 3 words.
         alpha: step of the layers, z_i <- (z_i + alpha z_leader) / (1 + alpha); with `train_alpha` only its beginning.
         min_texts: a term must occur in so many texts; None: 3 from 1000 texts on, else 1.
-        method: "hardmax" (exact, compiled) or "softmax" (the relaxation of [AFZ24, section 6]; needs the torch extra).
+        method: "hardmax" (exact, compiled) or "softmax" (the relaxation of [AFZ24, section 6]; needs the extra torch).
         vocabulary: a `Vocabulary` made elsewhere (say from a stream), instead of one from the training texts.
         random_state: a whole number; None draws one.
-        low, power, spread, smoothing, dropout, epochs, batch_size, learning_rate, scale: see `Recipe`.
+        evidence, low, power, spread, smoothing, scale, dropout, warm_epochs, epochs, batch_size, warm_rate,
+            learning_rate: see `Recipe`.
 
     Attributes:
         classes_: the labels in order.   model_: the `SentimentModel`.   history_: loss (and accuracy) by epoch.
@@ -54,14 +56,17 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         min_texts: int | None = None,
         method: str = "hardmax",
         vocabulary: Vocabulary | None = None,
+        evidence: float = Recipe.evidence,
         low: float = Recipe.low,
         power: float = Recipe.power,
         spread: float = Recipe.spread,
         smoothing: float | None = None,
         scale: float = Recipe.scale,
         dropout: float = Recipe.dropout,
+        warm_epochs: int = Recipe.warm_epochs,
         epochs: int = Recipe.epochs,
         batch_size: int = Recipe.batch_size,
+        warm_rate: float = Recipe.warm_rate,
         learning_rate: float = Recipe.learning_rate,
         random_state: int | None = 0,
     ) -> None:
@@ -73,14 +78,17 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         self.min_texts = min_texts
         self.method = method
         self.vocabulary = vocabulary
+        self.evidence = evidence
         self.low = low
         self.power = power
         self.spread = spread
         self.smoothing = smoothing
         self.scale = scale
         self.dropout = dropout
+        self.warm_epochs = warm_epochs
         self.epochs = epochs
         self.batch_size = batch_size
+        self.warm_rate = warm_rate
         self.learning_rate = learning_rate
         self.random_state = random_state
 
@@ -119,7 +127,9 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         if self.method == "softmax":
             from hardmax.sentiment.relaxation import train_softmax
 
-            model, self.history_ = train_softmax(examples, held, vocabulary, tuple(self.classes_.tolist()), recipe, progress)
+            model, self.history_ = train_softmax(
+                examples, held, vocabulary, tuple(self.classes_.tolist()), recipe, progress
+            )
             self.model_ = model
             return self._done()
         if self.method != "hardmax":
@@ -141,10 +151,14 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         if not hasattr(self, "_trainer"):
             self.classes_ = np.unique(np.asarray(classes if classes is not None else y))
             if len(self.classes_) < 2:
-                raise BadInput("partial_fit needs two classes or more", found=repr(self.classes_.tolist()), fix="classes=")
+                raise BadInput(
+                    "partial_fit needs two classes or more", found=repr(self.classes_.tolist()), fix="classes="
+                )
             self._known = self._vocabulary(texts)
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise BadInput(f"classes={list(np.asarray(classes))!r} differ from the first call", found=repr(self.classes_))
+            raise BadInput(
+                f"classes={list(np.asarray(classes))!r} differ from the first call", found=repr(self.classes_)
+            )
         given = column_or_1d(np.asarray(y), warn=False)
         if len(given) != len(texts):
             raise BadInput(f"{len(texts)} texts but {len(given)} labels")
@@ -170,8 +184,8 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
             seed = int(np.random.default_rng().integers(2**31))
         elif isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
-        names = "dim layers alpha train_alpha low power spread smoothing scale dropout epochs batch_size learning_rate"
-        return Recipe(**{name: getattr(self, name) for name in names.split()}, seed=seed)
+        names = {field.name for field in fields(Recipe)} & set(self.get_params(deep=False))
+        return Recipe(**{name: getattr(self, name) for name in names}, seed=seed)
 
     def _vocabulary(self, texts: list[str]) -> Vocabulary:
         if self.vocabulary is not None:
@@ -289,7 +303,9 @@ def _labels(y: ArrayLike, count: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     except TypeError:
         raise BadInput("labels of mixed types cannot be ordered", fix="all strings, or all numbers") from None
     if len(classes) < 2:
-        raise BadInput(f"there is only one class in {count} texts", found=repr(classes.tolist()), fix="texts of two classes")
+        raise BadInput(
+            f"there is only one class in {count} texts", found=repr(classes.tolist()), fix="texts of two classes"
+        )
     if given.dtype.kind == "f" and (given != np.round(given)).any():
         raise BadInput("Unknown label type: labels are numbers with fractions", fix="whole numbers or strings")
     return classes, numbers.astype(np.int64)

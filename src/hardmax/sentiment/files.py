@@ -88,7 +88,9 @@ def load_model(where: str | Path) -> SentimentModel:
     if not folder.exists() and str(where) in shipped():
         folder = SHIPPED / str(where)
     if not folder.is_dir():
-        raise BadInput(f"no model {str(where)!r}", found=f"shipped: {', '.join(shipped())}", fix="a model folder or a name")
+        raise BadInput(
+            f"no model {str(where)!r}", found=f"shipped: {', '.join(shipped())}", fix="a model folder or a name"
+        )
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() in UNSAFE:
             raise BadInput(f"{path} may hold code; a model folder with such a file is not read", fix="remove it")

@@ -1,37 +1,40 @@
 """K exact hardmax layers on one bag of words, compiled: who leads, who follows whom, and the weight of every word.
 
-The mean of the last layer is linear in the words for a given pattern: mean_i z_i^K = sum_i c_i z_i^0. The kernel returns
-c, which is both the prediction (logit = b + sum_i c_i <v, z_i>) and the gradient (dlogit/dz_i = c_i v): the exact
-gradient through the selected values. Implements [AFZ24, eq. (1.1a)] with A = I, for a bag of distinct words.
+The mean of the last layer is linear in the words for a given pattern: mean_i z_i^K = sum_i c_i z_i^0. The kernel
+returns c, which is both the prediction (logit = b + sum_i c_i <v, z_i>) and the gradient (dlogit/dz_i = c_i v): the
+exact gradient through the selected values. Implements [AFZ24, eq. (1.1a)] with A = I, for a bag of distinct words.
 
 Four facts make it fast.
-1. Norms: <z_i, z_j> <= |z_i||z_j|, so with the words in order of falling norm the search for the best j stops as soon as
-   |z_i||z_j| is below the best score found (which begins at <z_i, z_i>).
-2. Settling: if C_i = {j} and j is a leader, i follows j for ever. Proof: every z_k' lies in conv(z), so
-   <z_i', z_k'> <= (<z_i, z_j> + a<z_j, z_j>)/(1 + a) = <z_i', z_j>, using <z_i, .> <= <z_i, z_j> and <z_j, .> <= <z_j, z_j>
-   on conv(z). So z_i^K = r z_i^s + (1 - r) z_j with r = (1 + a)^-(K - s), s the layer at which it settled.
+1. Norms: <z_i, z_j> <= |z_i||z_j|, so with the words in order of falling norm the search for the best j stops as soon
+   as |z_i||z_j| is below the best score found (which begins at <z_i, z_i>).
+2. Settling: if C_i = {j} and j is a leader, i follows j for ever. Proof: every z_k' lies in conv(z), so <z_i', z_k'>
+   <= (<z_i, z_j> + a<z_j, z_j>)/(1 + a) = <z_i', z_j>, using <z_i, .> <= <z_i, z_j> and <z_j, .> <= <z_j, z_j> on
+   conv(z). So z_i^K = r z_i^s + (1 - r) z_j with r = (1 + a)^-(K - s), s the layer at which it settled.
 3. Leaders never move, and only words that have not settled can become leaders later.
 4. Hence after layer 0 only words that follow a word which is not a leader need another search: a few per text.
 """
 
+from typing import Any
+
 import numpy as np
 
 from hardmax.attention.compiled import njit
+
 BUCKETS = 64
 TINY = 1e-3  # words shorter than this part of the longest get its band: a word that sums up to 0 but for rounding is 0
 BAND = 1e-12  # scores within this part of |z_i| max|z_j| are a tie: more than rounding, far less than words differ by
 
 
 @njit(inline="always")
-def _same(a, b, band):  # type: ignore[no-untyped-def]
-    for x in range(a.size):
+def _same(a: Any, b: Any, band: Any) -> Any:
+    for x in range(a.size):  # noqa: SIM110 (compiled)
         if abs(a[x] - b[x]) > band:
             return False
     return True
 
 
 @njit(inline="always")
-def _dot(a, b):  # type: ignore[no-untyped-def]
+def _dot(a: Any, b: Any) -> Any:
     total = a[0] * b[0]
     for x in range(1, a.size):
         total += a[x] * b[x]
@@ -39,7 +42,7 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _by_norm(z, n, norm, order, reach):  # type: ignore[no-untyped-def]
+def _by_norm(z: Any, n: Any, norm: Any, order: Any, reach: Any) -> None:
     """Words in order of falling norm, up to buckets: reach[p] bounds the norms of order[p], order[p + 1], ..."""
     largest = 0.0
     for i in range(n):
@@ -62,8 +65,8 @@ def _by_norm(z, n, norm, order, reach):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _follows(z, i, n, norm, order, reach):  # type: ignore[no-untyped-def]
-    """The j with the largest <z_i, z_j>, whether a word elsewhere has the same score (a tie), and the least tied score."""
+def _follows(z: Any, i: Any, n: Any, norm: Any, order: Any, reach: Any) -> Any:
+    """The j with the largest <z_i, z_j>, whether a word elsewhere scores the same (a tie), the least tied score."""
     best, arg, tie = _dot(z[i], z[i]), i, False
     band = BAND * max(norm[i], TINY * reach[0]) * reach[0]
     for p in range(n):
@@ -79,7 +82,7 @@ def _follows(z, i, n, norm, order, reach):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _spread(z, i, n, least, weight, to):  # type: ignore[no-untyped-def]
+def _spread(z: Any, i: Any, n: Any, least: Any, weight: Any, to: Any) -> None:
     """Add `weight`, split equally, to every j with <z_i, z_j> >= least."""
     count = 0
     for j in range(n):
@@ -91,7 +94,22 @@ def _spread(z, i, n, least, weight, to):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def run_bag(z, n, rest, layers, c, leader, since, settled, work, order, marks, history, target, tied):  # type: ignore[no-untyped-def]
+def run_bag(
+    z: Any,
+    n: Any,
+    rest: Any,
+    layers: Any,
+    c: Any,
+    leader: Any,
+    since: Any,
+    settled: Any,
+    work: Any,
+    order: Any,
+    marks: Any,
+    history: Any,
+    target: Any,
+    tied: Any,
+) -> Any:
     """Run the layers on words z[:n]; see the module for what c is.
 
     Args:
@@ -144,7 +162,22 @@ def run_bag(z, n, rest, layers, c, leader, since, settled, work, order, marks, h
 
 
 @njit()
-def _later(z, n, rest, layers, leader, since, settled, work, order, marks, history, target, tied, n_open):  # type: ignore[no-untyped-def]
+def _later(
+    z: Any,
+    n: Any,
+    rest: Any,
+    layers: Any,
+    leader: Any,
+    since: Any,
+    settled: Any,
+    work: Any,
+    order: Any,
+    marks: Any,
+    history: Any,
+    target: Any,
+    tied: Any,
+    n_open: Any,
+) -> Any:
     """Layers 1, 2, ... for the words that are still open; returns how many remain so."""
     norm, reach = work[0], work[1]
     d = z.shape[1]
@@ -191,7 +224,9 @@ def _later(z, n, rest, layers, leader, since, settled, work, order, marks, histo
 
 
 @njit()
-def weigh(n, rest, layers, c, leader, settled, history, target, tied):  # type: ignore[no-untyped-def]
+def weigh(
+    n: Any, rest: Any, layers: Any, c: Any, leader: Any, settled: Any, history: Any, target: Any, tied: Any
+) -> None:
     """The weights c of a known pattern, from the last layer back to the first.
 
     c[i] is the weight of z_i at layer min(k, settled[i]) while k falls from K to 0.
@@ -223,7 +258,7 @@ def weigh(n, rest, layers, c, leader, settled, history, target, tied):  # type: 
 
 
 @njit(inline="always")
-def _put(j, weight, k, rest, c, leader, settled):  # type: ignore[no-untyped-def]
+def _put(j: Any, weight: Any, k: Any, rest: Any, c: Any, leader: Any, settled: Any) -> None:
     """Add a weight on z_j at layer k, in terms of z_j at the layer where it settled and of its leader."""
     if settled[j] >= k or leader[j] == j:
         c[j] += weight

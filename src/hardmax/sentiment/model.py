@@ -1,8 +1,8 @@
 """The sentiment model: words -> vectors -> K hardmax layers -> mean -> one linear score.
 
-Implements [AFZ24, section 6]: p = sigmoid(<v, mean_i z_i^K> + b), layers (1.1a) with A = I and one alpha. Departs: a text
-is the set of its known n-grams, each once, and no word for padding takes part. With C > 2 classes there is one linear
-score for each. Nothing here needs a compiler until many texts are asked for at once.
+Implements [AFZ24, section 6]: p = sigmoid(<v, mean_i z_i^K> + b), layers (1.1a) with A = I and one alpha. Departs: a
+text is the set of its known n-grams, each once, and no word for padding takes part. With C > 2 classes there is one
+linear score for each. Nothing here needs a compiler until many texts are asked for at once.
 """
 
 from collections.abc import Sequence
@@ -128,7 +128,7 @@ class SentimentModel:
         """Everything about one text."""
         words = split(text)
         spans: dict[int, list[tuple[int, int]]] = {}
-        known = set()
+        known: set[int] = set()
         for term in terms(words, self.vocabulary.ngrams):
             number = self.vocabulary.number.get(term.form, -1)
             if number >= 0:
@@ -151,7 +151,19 @@ class SentimentModel:
         logits = self._logits(z, f.weights)
         forms = [self.vocabulary.terms[i] for i in ids]
         return Reading(
-            text, words, unknown, index, forms, spans, f.states, f.leader, f.since, f.settled, f.tie, contributions, logits
+            text,
+            words,
+            unknown,
+            index,
+            forms,
+            spans,
+            f.states,
+            f.leader,
+            f.since,
+            f.settled,
+            f.tie,
+            contributions,
+            logits,
         )
 
     def _logits(self, z: Floats, weights: Floats) -> Floats:

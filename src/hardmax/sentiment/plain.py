@@ -80,7 +80,7 @@ def flow(z: Floats, rest: Floats, layers: int) -> Flow:
             to = np.where(settled <= k, leader, target[k])
             states[k + 1] = keep * now + move * now[to]
             states[k + 1][to == np.arange(n)] = now[to == np.arange(n)]
-            for i in np.flatnonzero(to < 0):
+            for i in np.flatnonzero(to < 0).tolist():
                 share = _spread(now, i, least[k, i], move)
                 total = keep * now[i]
                 for m in range(n):
@@ -121,10 +121,10 @@ def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
     for row in np.flatnonzero((scores >= (best - 4 * band)[:, None]).sum(axis=1) > 1):
         i = int(who[row])
         high, chosen, tied = scores[row, i], i, False
-        for j in order:
+        for j in order.tolist():
             score = scores[row, j]
             if score > high + band[row]:
-                high, chosen, tied = score, int(j), False
+                high, chosen, tied = score, j, False
             elif score >= high - band[row] and j != chosen and (np.abs(z[j] - z[chosen]) > BAND * top).any():
                 tied = True
         arg[row], tie[row], least[row] = chosen, tied, high - band[row]

@@ -1,10 +1,14 @@
 """How a model begins: the settings of training, and where the words stand before the first step.
 
-Two facts decide the design. The gradient of the logit with respect to any word is a multiple of v (see the kernel), so
-only the coordinates along v learn; and a word can lead only if no word of larger norm lies close in direction. So a
-word is E_w = (x_w, sqrt(r_w^2 - |x_w|^2) u_w): x_w is learned, the radius r_w is prescribed from the training data, and the
-direction u_w orthogonal to all score vectors is fixed. Words with strong, frequent evidence get large radii and
-lead; the many weak ones get small radii and follow.
+Two facts decide the design. The gradient of the logit with respect to any word is a multiple of v (see the kernel),
+so only the coordinates along v learn; and a word can lead only if no word of larger norm lies close in direction. So
+a word is E_w = (x_w, sqrt(r_w^2 - |x_w|^2) u_w): x_w is learned, the radius r_w decides who leads, and the direction
+u_w orthogonal to all score vectors is fixed.
+
+Training has two phases. First the scores of the words are learned without attention (all radii 1). Then radii are
+given by the rank of |score| texts^evidence: strong, frequent words get large radii and lead, the many weak ones small
+radii and follow the leader in their direction, whose score is near their own; and all is trained on through the
+hardmax layers.
 """
 
 from dataclasses import asdict, dataclass
@@ -26,46 +30,52 @@ class Recipe:
 
     Attributes:
         dim, layers, alpha, train_alpha: of the model.
-        low, power: radii are low + (1 - low) rank^power, rank in [0, 1] by evidence |log-odds| sqrt(texts).
+        evidence, low, power: radii are low + (1 - low) rank^power, rank in [0, 1] by |score| texts^evidence.
         spread: size of random directions orthogonal to the scores (only for dim > 2; more spread, more leaders).
         smoothing: added to counts in the log-odds; None: by the size of the data.
-        slope: x_w begins at r_w clip(slope * log-odds).
+        slope: x_w begins at clip(slope * log-odds * pace), the pace growing with |log-odds| sqrt(texts).
         scale: length of the score vectors at the beginning.
-        learning_rate: of x_w; that of the scores is `scale_rate`, of the bias `bias_rate`, of alpha `alpha_rate`.
+        warm_rate, learning_rate: of x_w in the first and the second phase; that of the scores is `scale_rate`, of the
+            bias `bias_rate`, of alpha `alpha_rate`.
         dropout: part of a text's words left out at each step.
-        batch_size, epochs, seed: the learning rates fall linearly to 0 over all steps.
+        warm_epochs, epochs: passes of the two phases; in each the learning rates fall linearly to 0. With layers = 0
+            there is only the first.
+        batch_size, seed: of the steps.
     """
 
     dim: int = 2
     layers: int = 8
     alpha: float = 0.2
     train_alpha: bool = False
+    evidence: float = 0.45
     low: float = 0.1
-    power: float = 3.0
+    power: float = 4.0
     spread: float = 0.0
     smoothing: float | None = None
     slope: float = 0.4
     scale: float = 100.0
-    learning_rate: float = 0.005
+    warm_rate: float = 0.005
+    learning_rate: float = 0.003
     scale_rate: float = 0.3
     bias_rate: float = 0.01
     alpha_rate: float = 0.01
     dropout: float = 0.3
     batch_size: int = 256
-    epochs: int = 5
+    warm_epochs: int = 4
+    epochs: int = 3
     seed: int = 0
 
     def __post_init__(self) -> None:
-        whole = {"dim": 1, "layers": 0, "batch_size": 1, "epochs": 1, "seed": 0}
+        whole = {"dim": 1, "layers": 0, "batch_size": 1, "warm_epochs": 1, "epochs": 1, "seed": 0}
         for name, least in whole.items():
             value = getattr(self, name)
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
                 raise BadInput(f"{name} must be a whole number from {least} on", found=repr(value))
         between = {"low": (0.0, 1.0), "dropout": (0.0, 0.99)}
-        for name, (least, most) in between.items():
-            if not least <= getattr(self, name) <= most:
-                raise BadInput(f"{name} must lie between {least} and {most}", found=repr(getattr(self, name)))
-        for name in ("alpha", "power", "scale", "learning_rate", "slope"):
+        for name, (lowest, most) in between.items():
+            if not lowest <= getattr(self, name) <= most:
+                raise BadInput(f"{name} must lie between {lowest} and {most}", found=repr(getattr(self, name)))
+        for name in ("alpha", "power", "scale", "warm_rate", "learning_rate", "slope"):
             if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0):
                 raise BadInput(f"{name} must be positive", found=repr(getattr(self, name)))
         if self.smoothing is not None and not self.smoothing > 0:
@@ -78,12 +88,16 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where training begins: x (V, m), radius (V,), pace (V,) of learning, sideways (V, d - m) of unit length,
-    scores (C', m), bias (C',)."""
+    """Where training begins.
+
+    Attributes:
+        x: (V, m) positions along the scores.   pace: (V,) how fast words learn.   texts: (V,) how many hold a word.
+        sideways: (V, d - m) directions of unit length.   scores: (C', m).   bias: (C',).
+    """
 
     x: Floats
-    radius: Floats
     pace: Floats
+    texts: Floats
     sideways: Floats
     scores: Floats
     bias: Floats
@@ -92,7 +106,7 @@ class Start:
 def start(
     bags: Bags, labels: NDArray[np.int64], classes: int, size: int, weight: Floats, recipe: Recipe, ngrams: int
 ) -> Start:
-    """Radii, positions and scores from the counts of the training data."""
+    """Positions and scores from the counts of the training data."""
     a = recipe.smoothing
     if a is None:  # 50 for words and 10 for n-grams on 25,000 texts
         a = max(0.5, len(bags) / (500.0 if ngrams == 1 else 2500.0))
@@ -100,15 +114,12 @@ def start(
     odds = _log_odds(counts, mass, a)  # (V, classes): in favour of each class against the others
     if classes == 2:
         odds = odds[:, 1:]
-    strength = np.sqrt((odds**2).mean(axis=1))
-    rank = np.empty(size)
-    rank[np.argsort(strength * np.sqrt(counts.sum(axis=1)), kind="stable")] = np.linspace(0.0, 1.0, size)
-    radius = recipe.low + (1.0 - recipe.low) * rank**recipe.power
-    radius = np.maximum(radius, 1e-3)
+    texts = counts.sum(axis=1)
+    pace = 0.1 + 0.9 * ranks(np.sqrt((odds**2).mean(axis=1) * texts)) ** 3
     directions = _directions(classes, recipe.dim)  # (C', m)
-    wish = recipe.slope * odds @ directions / np.sqrt(max(1, len(directions) - 1))
+    wish = recipe.slope * pace[:, None] * odds @ directions / np.sqrt(max(1, len(directions) - 1))
     length = np.sqrt((wish**2).sum(axis=1, keepdims=True))
-    x = wish / np.maximum(1.0, length / 0.98) * radius[:, None]
+    x = wish / np.maximum(1.0, length / 0.98)
     rng = np.random.default_rng((recipe.seed, 1))
     sideways = np.zeros((size, recipe.dim - directions.shape[1]))
     if sideways.shape[1]:
@@ -118,7 +129,26 @@ def start(
             sideways /= np.sqrt((sideways**2).sum(axis=1, keepdims=True))
     prior = np.log((mass + 1.0) / (mass.sum() + classes))
     bias = np.array([prior[1] - prior[0]]) if classes == 2 else prior - prior.mean()
-    return Start(x, radius, radius, sideways, recipe.scale * directions, bias)
+    return Start(x, pace, texts, sideways, recipe.scale * directions, bias)
+
+
+def radii(x: Floats, texts: Floats, recipe: Recipe) -> Floats:
+    """(V,) radii by the rank of |x_w| texts_w^evidence."""
+    strength = np.sqrt((x**2).sum(axis=1))
+    rank = ranks(strength * texts**recipe.evidence)
+    return np.maximum(recipe.low + (1.0 - recipe.low) * rank**recipe.power, 1e-3)
+
+
+def ranks(values: Floats) -> Floats:
+    """Ranks from 0 to 1; equal values in their order.
+
+    Example:
+        >>> ranks(np.array([5.0, 1.0, 3.0])).tolist()
+        [1.0, 0.0, 0.5]
+    """
+    rank = np.empty(len(values))
+    rank[np.argsort(values, kind="stable")] = np.linspace(0.0, 1.0, len(values)) if len(values) > 1 else 1.0
+    return rank
 
 
 def positions(x: Floats, radius: Floats, sideways: Floats) -> Floats:
@@ -136,7 +166,8 @@ def _class_counts(
     lengths = np.diff(bags.offsets)
     of_word, of_text = np.repeat(labels, lengths), np.repeat(weight, lengths)
     counts = np.bincount(bags.ids.astype(np.int64) * classes + of_word, weights=of_text, minlength=size * classes)
-    return counts.reshape(size, classes), np.bincount(labels, weights=weight, minlength=classes)
+    mass = np.bincount(labels, weights=weight, minlength=classes)
+    return counts.reshape(size, classes).astype(np.float64), mass.astype(np.float64)
 
 
 def _log_odds(counts: Floats, mass: Floats, a: float) -> Floats:

@@ -1,4 +1,4 @@
-"""The paper's own way to train: softmax with a small temperature in place of hardmax, in torch. The same model comes out.
+"""The paper's way to train: softmax with a small temperature in place of hardmax, in torch. The same model comes out.
 
 Implements [AFZ24, section 6]: temperature 0.001, the first 128 words, Adam with rate 0.001, batches of 64, gradients
 clipped at 5, alpha trained. Departs: places without a word are masked, so no padding takes part; alpha stays positive;
@@ -41,7 +41,9 @@ def train_softmax(
     alpha = torch.nn.Parameter(torch.tensor(float(recipe.alpha)))
     numbers = [*E.parameters(), *decoder.parameters(), alpha]
     adam = torch.optim.Adam(numbers, lr=RATE)
-    loss_of = torch.nn.BCEWithLogitsLoss(reduction="none") if outputs == 1 else torch.nn.CrossEntropyLoss(reduction="none")
+    loss_of = (
+        torch.nn.BCEWithLogitsLoss(reduction="none") if outputs == 1 else torch.nn.CrossEntropyLoss(reduction="none")
+    )
     n = len(examples.bags)
     per_epoch = -(-n // BATCH)
     history: dict[str, list[float]] = {"loss": [], "accuracy": []}

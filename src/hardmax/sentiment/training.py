@@ -1,7 +1,7 @@
 """Training: exact hardmax forward and backward, Adam, the same bits for any number of threads.
 
-Texts of a batch run in parallel, each writing to places of its own; the gradient of a word is then added up in the order
-of the texts by one thread. All random choices come from (seed, epoch) and (seed, step, text, word), none from a
+Texts of a batch run in parallel, each writing to places of its own; the gradient of a word is then added up in the
+order of the texts by one thread. All random choices come from (seed, epoch) and (seed, step, text, word), none from a
 generator's state, so that a run that was stopped continues as if it had not been.
 """
 
@@ -19,7 +19,7 @@ from hardmax.sentiment.checkpoint import fingerprint, read_checkpoint, write_che
 from hardmax.sentiment.model import probabilities, winners
 from hardmax.sentiment.plain import powers
 from hardmax.sentiment.predicting import batch_through, run_bags
-from hardmax.sentiment.recipe import Floats, Recipe, Start, positions, start
+from hardmax.sentiment.recipe import Floats, Recipe, Start, positions, radii, start
 from hardmax.sentiment.updating import FIRST, SECOND, SMALL, step_words
 from hardmax.text.vocabulary import Bags
 
@@ -61,33 +61,50 @@ class Trainer:
     accuracies: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        size, m = self.begin.x.shape
         self.alpha = self.alpha or self.recipe.alpha
-        self.x, self.first, self.second = self.begin.x.copy(), np.zeros((size, m)), np.zeros((size, m))
-        self.scores, self.bias = self.begin.scores.copy(), self.begin.bias.copy()
-        # scores, bias and alpha in one vector: they share one small dense Adam
+        self.x, self.scores, self.bias = self.begin.x.copy(), self.begin.scores.copy(), self.begin.bias.copy()
+        self.radius, self.pace = np.ones(len(self.x)), self.begin.pace
+        self.layers = 0  # of the phase; the second has those of the recipe
+        self.epoch_loss = 0.0
+        self._fresh()
+
+    def _fresh(self) -> None:
+        """Moments of Adam at the beginning of a phase. Scores, bias and alpha share one small dense Adam."""
+        self.first, self.second = np.zeros_like(self.x), np.zeros_like(self.x)
         self.few_first = np.zeros(self.scores.size + self.bias.size + 1)
         self.few_second = self.few_first.copy()
-        self.epoch_loss = 0.0
-        self._scratch = np.empty((size, m)), np.zeros(size, np.int64), np.empty(size, np.int64)
-        self.vectors = positions(self.x, self.begin.radius, self.begin.sideways)
+        self.phase_step = 0
+        size = len(self.x)
+        self._scratch = np.empty_like(self.x), np.zeros(size, np.int64), np.empty(size, np.int64)
+        self.vectors = positions(self.x, self.radius, self.begin.sideways)
+
+    def place(self) -> None:
+        """Begin the second phase: give the words their radii, in the directions that the first has found."""
+        self.radius = radii(self.x, self.begin.texts, self.recipe)
+        self.x = self.x * self.radius[:, None]
+        self.pace = self.begin.pace * self.radius
+        self.layers = self.recipe.layers
+        self._fresh()
 
     # What a checkpoint holds.
-    ARRAYS = ("x", "first", "second", "scores", "bias", "few_first", "few_second")
+    ARRAYS = ("x", "first", "second", "scores", "bias", "few_first", "few_second", "radius", "pace")
+    WHOLE = ("step", "phase_step", "layers")
 
     def state(self) -> dict[str, Any]:
         """Everything that changes during training."""
-        numbers = {"step": self.step, "alpha": self.alpha, "epoch_loss": self.epoch_loss}
+        floats = {"alpha": self.alpha, "epoch_loss": self.epoch_loss}
         lists = {"losses": self.losses, "accuracies": self.accuracies}
-        return {name: getattr(self, name) for name in self.ARRAYS} | numbers | lists
+        return {name: getattr(self, name) for name in self.ARRAYS + self.WHOLE} | floats | lists
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go back to a stored state."""
         for name in self.ARRAYS:
             setattr(self, name, np.array(state[name]))
-        self.step, self.alpha, self.epoch_loss = int(state["step"]), float(state["alpha"]), float(state["epoch_loss"])
+        for name in self.WHOLE:
+            setattr(self, name, int(state[name]))
+        self.alpha, self.epoch_loss = float(state["alpha"]), float(state["epoch_loss"])
         self.losses, self.accuracies = list(map(float, state["losses"])), list(map(float, state["accuracies"]))
-        self.vectors = positions(self.x, self.begin.radius, self.begin.sideways)
+        self.vectors = positions(self.x, self.radius, self.begin.sideways)
 
     @property
     def full_scores(self) -> Floats:
@@ -99,8 +116,9 @@ class Trainer:
 
     def batch(self, examples: Examples, texts: NDArray[np.int64], fade: float) -> float:
         """One step on some of the texts with learning rates times `fade`; returns the summed loss."""
-        r, K = self.recipe, self.recipe.layers
+        r, K = self.recipe, self.layers
         self.step += 1
+        self.phase_step += 1
         logits, heads = np.empty((len(texts), len(self.bias))), np.empty(len(texts), np.int64)
         slopes, nearby = np.zeros_like(logits), np.empty((0, 0))
         if r.train_alpha and K:
@@ -114,7 +132,9 @@ class Trainer:
         loss = float(-(weight * np.log(np.maximum(p[np.arange(len(texts)), labels], 1e-300))).sum())
         error = p
         error[np.arange(len(texts)), labels] -= 1.0
-        error = (error if len(self.bias) > 1 else error[:, 1:]) * (weight / len(texts))[:, None]  # dloss/dlogit, (B, C')
+        error = (error if len(self.bias) > 1 else error[:, 1:]) * (weight / len(texts))[
+            :, None
+        ]  # dloss/dlogit, (B, C')
         pull = _times(error, self.scores)
         means = self._means(examples.bags, texts, places, c)
         few = np.concatenate(
@@ -124,12 +144,10 @@ class Trainer:
                 [(error * slopes).sum() / (2 * _NEARBY * self.alpha)] if nearby.size else [0.0],
             ]
         )
-        b = self.begin
-        shared = self.x, self.first, self.second, b.radius, b.pace, b.sideways, self.vectors
+        shared = self.x, self.first, self.second, self.radius, self.pace, self.begin.sideways, self.vectors
+        rate = fade * (r.learning_rate if K else r.warm_rate)
         bags = examples.bags
-        step_words(
-            bags.ids, bags.offsets, texts, places, c, pull, *shared, *self._scratch, self.step, r.learning_rate * fade
-        )
+        step_words(bags.ids, bags.offsets, texts, places, c, pull, *shared, *self._scratch, self.phase_step, rate)
         self._few(few, fade)
         return loss
 
@@ -146,11 +164,13 @@ class Trainer:
         r = self.recipe
         self.few_first = FIRST * self.few_first + (1 - FIRST) * gradient
         self.few_second = SECOND * self.few_second + (1 - SECOND) * gradient**2
-        move = (self.few_first / (1 - FIRST**self.step)) / (np.sqrt(self.few_second / (1 - SECOND**self.step)) + SMALL)
+        move = (self.few_first / (1 - FIRST**self.phase_step)) / (
+            np.sqrt(self.few_second / (1 - SECOND**self.phase_step)) + SMALL
+        )
         n, k = self.scores.size, self.bias.size
         self.scores = self.scores - fade * r.scale_rate * move[:n].reshape(self.scores.shape)
         self.bias = self.bias - fade * r.bias_rate * move[n : n + k]
-        if r.train_alpha and r.layers:
+        if r.train_alpha and self.layers:
             self.alpha = max(LEAST_ALPHA, float(self.alpha - fade * r.alpha_rate * move[-1]))
 
     def run(
@@ -162,20 +182,25 @@ class Trainer:
         resume: bool = False,
         checkpoint_seconds: float = 5.0,
     ) -> None:
-        """All epochs, with learning rates that fall linearly to 0."""
+        """All epochs of both phases, with learning rates that fall linearly to 0 in each."""
         r, n = self.recipe, len(examples.bags)
         per_epoch = -(-n // r.batch_size)
-        steps = per_epoch * r.epochs
+        warm = per_epoch * r.warm_epochs
+        epochs = r.warm_epochs + (r.epochs if r.layers else 0)
+        steps = per_epoch * epochs
         mark = fingerprint(examples, r.as_dict()) if checkpoint else ""
         if checkpoint and resume and Path(checkpoint).exists():
             self.restore(read_checkpoint(checkpoint, mark))
         begun = saved = time.monotonic()
         while self.step < steps:
             epoch, place = divmod(self.step, per_epoch)
+            if self.step == warm and not self.layers:
+                self.place()
+            length = warm if epoch < r.warm_epochs else steps - warm
             order = np.random.default_rng((r.seed, 2, epoch)).permutation(n)
             for k in range(place, per_epoch):
                 texts = order[k * r.batch_size : (k + 1) * r.batch_size]
-                self.epoch_loss += self.batch(examples, texts, 1.0 - self.step / steps)
+                self.epoch_loss += self.batch(examples, texts, 1.0 - self.phase_step / length)
                 seen = min((k + 1) * r.batch_size, n)
                 last = k == per_epoch - 1
                 if last:
@@ -187,21 +212,28 @@ class Trainer:
                     loss = self.losses[-1] if last else self.epoch_loss / seen
                     accuracy = self.accuracies[-1] if self.accuracies else None
                     now = time.monotonic() - begun
-                    progress(Progress(epoch + last, r.epochs, self.step, steps, loss, now, accuracy))
+                    progress(Progress(epoch + last, epochs, self.step, steps, loss, now, accuracy))
                 if checkpoint and (last or time.monotonic() - saved > checkpoint_seconds):
                     write_checkpoint(checkpoint, self.state(), mark)
                     saved = time.monotonic()
 
     def pass_once(self, examples: Examples) -> None:
-        """One pass over some texts in their order, at the full learning rate (for streams)."""
+        """One pass over some texts in their order, at the full learning rate (for streams).
+
+        The first one is made twice: without attention, to find the radii, and then with it.
+        """
         n, size = len(examples.bags), self.recipe.batch_size
         every = np.arange(n)
+        if self.recipe.layers and not self.layers:
+            for k in range(0, n, size):
+                self.batch(examples, every[k : k + size], 1.0)
+            self.place()
         total = sum(self.batch(examples, every[k : k + size], 1.0) for k in range(0, n, size))
         self.losses.append(total / max(n, 1))
 
     def accuracy(self, examples: Examples) -> float:
         """Part of the texts that are labelled right."""
-        K = self.recipe.layers
+        K = self.layers
         logits, _ = run_bags(examples.bags, self.vectors, powers(self.alpha, K), K, self.full_scores, self.bias)
         return float((winners(logits) == examples.labels).mean())
 

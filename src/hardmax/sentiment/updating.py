@@ -1,5 +1,7 @@
 """One step of Adam on the words of a batch, compiled; words that do not occur are not touched (lazy Adam)."""
 
+from typing import Any
+
 import numpy as np
 
 from hardmax.attention.compiled import njit
@@ -9,7 +11,26 @@ FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8
 
 
 @njit()
-def step_words(ids, offsets, texts, places, c, pull, x, m, s, radius, pace, sideways, vectors, sums, stamp, touched, step, rate):  # type: ignore[no-untyped-def]
+def step_words(
+    ids: Any,
+    offsets: Any,
+    texts: Any,
+    places: Any,
+    c: Any,
+    pull: Any,
+    x: Any,
+    m: Any,
+    s: Any,
+    radius: Any,
+    pace: Any,
+    sideways: Any,
+    vectors: Any,
+    sums: Any,
+    stamp: Any,
+    touched: Any,
+    step: Any,
+    rate: Any,
+) -> None:
     """Add up the gradient of every word in the order of the texts, then move the words that occur.
 
     Word w moves at rate * pace[w].

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,9 @@ def chunks(texts: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:
 
 
 @njit()
-def _scan_all(codes, begins_of, kind, small, hashes, begins, ends, word_offsets):  # type: ignore[no-untyped-def]
+def _scan_all(
+    codes: Any, begins_of: Any, kind: Any, small: Any, hashes: Any, begins: Any, ends: Any, word_offsets: Any
+) -> Any:
     count = 0
     for t in range(begins_of.size - 1):
         a, b = begins_of[t], begins_of[t + 1]
@@ -37,7 +40,19 @@ def _scan_all(codes, begins_of, kind, small, hashes, begins, ends, word_offsets)
 
 
 @njit()
-def _count(hashes, word_offsets, first_text, ngrams, min_texts, keys, counts, last, used, start, kept):  # type: ignore[no-untyped-def]
+def _count(
+    hashes: Any,
+    word_offsets: Any,
+    first_text: Any,
+    ngrams: Any,
+    min_texts: Any,
+    keys: Any,
+    counts: Any,
+    last: Any,
+    used: Any,
+    start: Any,
+    kept: Any,
+) -> Any:
     """Count the n-grams of texts `start`.. of a chunk; stops early (returning the text) when the table is half full.
 
     A slot is (key, number of texts, last text). `kept` receives (last word, length) when a count reaches min_texts.
@@ -77,7 +92,7 @@ def _count(hashes, word_offsets, first_text, ngrams, min_texts, keys, counts, la
 
 
 @njit()
-def _grow(keys, counts, last, new_keys, new_counts, new_last):  # type: ignore[no-untyped-def]
+def _grow(keys: Any, counts: Any, last: Any, new_keys: Any, new_counts: Any, new_last: Any) -> None:
     mask = np.uint64(new_keys.size - 1)
     for s in range(keys.size):
         key = keys[s]

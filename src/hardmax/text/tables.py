@@ -52,7 +52,9 @@ def rows(
         raise BadInput(f"no file {path}")
     kind = path.suffix.lower()
     if kind not in SUFFIXES:
-        raise BadInput(f"{path}: a table of texts cannot be read from {kind or 'a file without suffix'}", fix=" ".join(SUFFIXES))
+        raise BadInput(
+            f"{path}: a table of texts cannot be read from {kind or 'a file without suffix'}", fix=" ".join(SUFFIXES)
+        )
     source = {".csv": _csv, ".tsv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[kind](path)
     columns = next(source)
     names: _Columns | None = None
