@@ -16,7 +16,7 @@ TEXTS, LABELS = reviews(120, seed=5)
 
 @pytest.fixture(scope="module")
 def clf():
-    return HardmaxClassifier(epochs=2, batch_size=32).fit(TEXTS, LABELS)
+    return HardmaxClassifier(warm_epochs=1, epochs=1, batch_size=32).fit(TEXTS, LABELS)
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         validation: tuple[Iterable[str], ArrayLike] | None = None,
-        progress: Callable[[Progress], None] | None = None,
+        progress: Callable[[Progress], object] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
     ) -> "HardmaxClassifier":

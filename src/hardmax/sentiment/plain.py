@@ -86,7 +86,7 @@ def flow(z: Floats, rest: Floats, layers: int) -> Flow:
                 for m in range(n):
                     total = total + share[m] * now[m]
                 states[k + 1, i] = total
-    for i in undecided:
+    for i in undecided.tolist():
         for _ in range(n):
             if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
                 break

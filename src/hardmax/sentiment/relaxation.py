@@ -30,7 +30,7 @@ def train_softmax(
     vocabulary: Vocabulary,
     classes: tuple[Any, ...],
     recipe: Recipe,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> tuple[SentimentModel, dict[str, list[float]]]:
     """Train the relaxation and return it as a hardmax model, with its losses and accuracies by epoch."""
     torch = need("torch", "torch", "the method softmax")

@@ -177,7 +177,7 @@ class Trainer:
         self,
         examples: Examples,
         validation: Examples | None = None,
-        progress: Callable[[Progress], None] | None = None,
+        progress: Callable[[Progress], object] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
         checkpoint_seconds: float = 5.0,
