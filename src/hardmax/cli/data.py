@@ -59,7 +59,7 @@ def show_command(
     bad = texts.BadRows(data, errors, quiet or json)
     bad.add(found.bad)
     classes, counts = np.unique(found.labels.astype(str), return_counts=True)
-    document = {
+    document: dict[str, Any] = {
         "schema": "hardmax.data/1",
         "data": data,
         "n": len(found),

@@ -1,7 +1,6 @@
 """`hardmax evaluate`: a model on labelled texts."""
 
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer

@@ -16,7 +16,9 @@ from hardmax.errors import BadInput
 def command(
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[MODEL] [FILE]", help="A model folder or name (default imdb); a file of one text, or -."),
+        typer.Argument(
+            metavar="[MODEL] [FILE]", help="A model folder or name (default imdb); a file of one text, or -."
+        ),
     ] = None,
     text: Annotated[str | None, typer.Option("--text", help="The text itself, instead of FILE.")] = None,
     without: Annotated[
@@ -80,5 +82,7 @@ def _read(file: str) -> str:
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise BadInput(f"{path} cannot be read: {error.strerror or error}", fix='--text "..." for a text') from error
+            raise BadInput(
+                f"{path} cannot be read: {error.strerror or error}", fix='--text "..." for a text'
+            ) from error
     return data.decode("utf-8", "replace")

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -16,7 +16,9 @@ from hardmax.errors import BadInput
 DEFAULT_MODEL = "imdb"
 EVERY = 3.0  # seconds between lines of progress where there is no terminal
 
-TextColumn = Annotated[str | None, typer.Option("--text-column", help="Column of the texts (default: text, review...).")]
+TextColumn = Annotated[
+    str | None, typer.Option("--text-column", help="Column of the texts (default: text, review...).")
+]
 Label = Annotated[str | None, typer.Option("--label", help="Column of the labels (default: label, sentiment, ...).")]
 Errors = Annotated[Path | None, typer.Option("--errors", help="Write the bad rows here, one JSON object a line.")]
 Split = Annotated[str, typer.Option("--split", help="train, test or all, where the data has these parts.")]
@@ -69,7 +71,8 @@ def telling(silent: bool, what: str) -> Iterator[Tell]:
         yield Tell(None, None, silent)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn as Column, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import TextColumn as Column
 
     columns = Column("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -81,7 +84,8 @@ class BadRows:
 
     def __init__(self, source: str, errors: Path | None, silent: bool) -> None:
         self.source, self.errors, self.silent = source, errors, silent
-        self.count, self._first, self._file = 0, "", None
+        self.count, self._first = 0, ""
+        self._file: TextIO | None = None
         if errors is not None and not errors.parent.is_dir():
             raise BadInput(f"{errors}: the folder {errors.parent} does not exist", fix="create the folder first")
 
@@ -92,7 +96,7 @@ class BadRows:
             self._first = self._first or f"line {row.line}: {row.why}"
             if self.errors is not None:
                 if self._file is None:
-                    self._file = open(self.errors, "w", encoding="utf-8")
+                    self._file = _open(self.errors)
                 self._file.write(json.dumps({"line": row.line, "why": row.why, "content": row.content}) + "\n")
 
     def finish(self) -> None:
@@ -105,3 +109,10 @@ class BadRows:
         rows = f"{self.count} bad row{'s' * (self.count > 1)}"
         note(f"warning: {self.source}: {rows} left out ({self._first}); {where}", self.silent)
         raise typer.Exit(7)
+
+
+def _open(path: Path) -> TextIO:
+    try:
+        return open(path, "w", encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error

@@ -14,12 +14,16 @@ from hardmax.errors import BadInput
 
 
 def command(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="imdb, an aclImdb folder or .tar.gz, .csv, .jsonl, .parquet.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="imdb, an aclImdb folder or .tar.gz, .csv, .jsonl, .parquet.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the model.")],
     dim: Annotated[int, typer.Option("--dim", help="Dimensions of the word vectors.")] = 2,
     layers: Annotated[int, typer.Option("--layers", help="Hardmax layers; 0: none.")] = 8,
     ngrams: Annotated[int, typer.Option("--ngrams", help="Longest terms: 1 to 3 words.")] = 2,
-    method: Annotated[str, typer.Option("--method", help="hardmax, or softmax (the paper's; torch extra).")] = "hardmax",
+    method: Annotated[
+        str, typer.Option("--method", help="hardmax, or softmax (the paper's; torch extra).")
+    ] = "hardmax",
     alpha: Annotated[float | None, typer.Option("--alpha", help="Step size of the layers.")] = None,
     train_alpha: Annotated[bool, typer.Option("--train-alpha", help="Learn the step size too.")] = False,
     epochs: Annotated[int | None, typer.Option("--epochs", help="Passes over the data.")] = None,
@@ -30,9 +34,7 @@ def command(
     validation: Annotated[
         float, typer.Option("--validation", help="Part of the texts kept aside to measure accuracy; 0: learn from all.")
     ] = 0.1,
-    holdout: Annotated[
-        str, typer.Option("--holdout", help="blocks (neighbours stay together) or random.")
-    ] = "blocks",
+    holdout: Annotated[str, typer.Option("--holdout", help="blocks (neighbours stay together) or random.")] = "blocks",
     split: texts.Split = "",
     text_column: texts.TextColumn = None,
     label: texts.Label = None,
@@ -82,7 +84,7 @@ def command(
     )
     clf.save_pretrained(output, force=force)
     checkpoint.unlink(missing_ok=True)
-    document = {
+    document: dict[str, Any] = {
         "schema": "hardmax.train/1",
         "model": str(output),
         "accuracy": accuracy,
@@ -99,9 +101,14 @@ def command(
     if json:
         print_json(document)
     else:
-        shown = "not measured" if accuracy is None else f"{accuracy:.4f} on {document['n_validation']:,} texts kept aside"
+        shown = (
+            "not measured" if accuracy is None else f"{accuracy:.4f} on {document['n_validation']:,} texts kept aside"
+        )
         print(f"accuracy: {shown}")
-        print(f"{document['n']:,} texts, {document['terms']:,} terms, {document['parameters']:,} parameters, {seconds:.1f} s")
+        print(
+            f"{document['n']:,} texts, {document['terms']:,} terms, {document['parameters']:,} parameters, "
+            f"{seconds:.1f} s"
+        )
         print(f"model: {output}")
     bad.finish()
 
@@ -121,7 +128,7 @@ def _fit(
         aside = aside if len(aside[0]) else None
     clf = HardmaxClassifier(**settings)
     # The relaxation keeps no checkpoints: it is here to be compared with, not to be used.
-    keep = {"checkpoint": checkpoint, "resume": resume} if settings["method"] == "hardmax" else {}
+    keep: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume} if settings["method"] == "hardmax" else {}
     with texts.telling(silent, f"training on {len(learn):,} texts") as tell:
 
         def progress(p: Any) -> None:

@@ -49,9 +49,7 @@ def save_movie(ex: Explanation, path: Path) -> Path:
     """Write a .gif in which followers walk to their leaders, one layer after the other."""
     image = need("PIL.Image", "plot", "a .gif")
     with _no_glyph_warnings():
-        pictures = [
-            image.fromarray(frame).convert("P", palette=image.Palette.ADAPTIVE) for frame in _frames(ex)
-        ]
+        pictures = [image.fromarray(frame).convert("P", palette=image.Palette.ADAPTIVE) for frame in _frames(ex)]
     times = [int(1000 * SECONDS / (BETWEEN + 1))] * len(pictures)
     times[0] *= 4
     times[-1] *= 8

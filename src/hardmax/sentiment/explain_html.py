@@ -25,7 +25,7 @@ STYLE = """
   --for: 86, 170, 230; --against: 240, 140, 60; } }
 .hx h2 { font-size: 1.5rem; margin: 0; font-weight: 600; line-height: 1.25; }
 .hx h3 { font-size: 1.05rem; margin: 1.8rem 0 .4rem; font-weight: 600; }
-.hx p { margin: .3rem 0; }
+.hx p { margin: .3rem 0; max-width: none; }
 .hx .soft { color: var(--soft); font-size: .92rem; }
 .hx .text { white-space: pre-wrap; overflow-wrap: anywhere; padding: .9rem 1.1rem; border: 1px solid var(--line);
   border-radius: 6px; line-height: 1.9; unicode-bidi: plaintext; }
@@ -37,8 +37,9 @@ STYLE = """
 .hx table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .95rem; width: 100%;
   color: inherit; background: none; }
 .hx th, .hx td { text-align: left; padding: .22rem .7rem .22rem 0; border: 0; border-bottom: 1px solid var(--line);
-  vertical-align: top; background: none; }
+  vertical-align: top; background: none; white-space: normal; }
 .hx th { font-weight: 600; } .hx .n { text-align: right; white-space: nowrap; }
+.hx td b { white-space: nowrap; }
 .hx .bars { width: 14rem; min-width: 8rem; }
 .hx .bar { display: flex; height: 1rem; margin-top: .3rem; }
 .hx .bar i { display: block; height: 100%; } .hx .bar .half { width: 50%; display: flex; }
@@ -50,7 +51,8 @@ STYLE = """
 .hx svg text { fill: var(--ink); font-size: 12px; paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
 .hx svg .axis { fill: var(--soft); } .hx svg .frame { fill: none; stroke: var(--line); }
 .hx svg .start { fill: none; stroke: var(--soft); } .hx svg .way { stroke: var(--soft); stroke-opacity: .35; }
-.hx svg .for { fill: rgb(var(--for)); } .hx svg .against { fill: rgb(var(--against)); } .hx svg .lead { stroke: var(--ink); }
+.hx svg .for { fill: rgb(var(--for)); } .hx svg .against { fill: rgb(var(--against)); }
+.hx svg .lead { stroke: var(--ink); }
 """
 PAGE_STYLE = """
 :root { color-scheme: light dark; }
@@ -102,7 +104,7 @@ def _safe(value: Any) -> str:
 
 
 def _marked(ex: "Explanation") -> str:
-    every = [m for m in marks(ex) if m.end <= MOST_CHARACTERS]
+    every = marks(ex, MOST_CHARACTERS)
     most = max((abs(m.weight) for m in every), default=0.0) or 1.0
     parts, done = [], 0
     for m in every:
@@ -118,12 +120,16 @@ def _marked(ex: "Explanation") -> str:
             f"--a:{0.4 * strength:.2f};--c:var({'--for' if m.weight > 0 else '--against'})"
         )  # fmt: skip
         leaders = ", ".join(m.leaders[:6])
-        parts.append(f'<span class="{kind}" style="{tint}" title="{m.weight:+.4f}; led by {_safe(leaders)}">{word}</span>')
+        parts.append(
+            f'<span class="{kind}" style="{tint}" title="{m.weight:+.4f}; led by {_safe(leaders)}">{word}</span>'
+        )
     parts.append(_safe(ex.text[done:MOST_CHARACTERS]))
     more = ""
     if len(ex.text) > MOST_CHARACTERS:
         more = f'<p class="soft">The first {MOST_CHARACTERS:,} of {len(ex.text):,} characters.</p>'
-    return f'<p class="text" dir="auto">{"".join(parts)}</p>{more}' if ex.text.strip() else '<p class="soft">(empty)</p>'
+    return (
+        f'<p class="text" dir="auto">{"".join(parts)}</p>{more}' if ex.text.strip() else '<p class="soft">(empty)</p>'
+    )
 
 
 def _leaders(ex: "Explanation") -> str:
@@ -146,7 +152,9 @@ def _leaders(ex: "Explanation") -> str:
     rest = ex.leaders[MOST_LEADERS:]
     if rest:
         total = sum(leader["contribution"] for leader in rest)
-        rows.append(f'<tr><td>{len(rest)} more</td><td class="n">{total:+.4f}</td><td></td><td></td><td></td><td></td></tr>')
+        rows.append(
+            f'<tr><td>{len(rest)} more</td><td class="n">{total:+.4f}</td><td></td><td></td><td></td><td></td></tr>'
+        )
     return (
         '<div class="scroll"><table><thead><tr><th>leader</th><th class="n">contribution</th><th>against | for</th>'
         '<th class="n">share</th><th class="n">since layer</th><th>followers</th></tr></thead>'

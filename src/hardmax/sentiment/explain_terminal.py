@@ -23,14 +23,13 @@ def terminal_text(ex: "Explanation", colour: bool, width: int = 80) -> str:
     """Label and sum, a bar for every leader, the marked text, and what was ignored."""
     width = max(width, 40)
     paint: Paint = _paint if colour else (lambda text, style: text)
-    lines = [
-        paint(f"{visible(str(ex.label), '')}", BOLD) + f"  probability {ex.probability:.4f}",
-        f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f}"
-        + (f" and {len(ex.leaders)} leader{'s' * (len(ex.leaders) != 1)}" if ex.leaders else "")
-        + f"; + speaks for {visible(str(ex.toward), '')}",
-    ]
+    leaders = f" and {len(ex.leaders)} leader{'s' * (len(ex.leaders) != 1)}" if ex.leaders else ""
+    toward = _cut(visible(str(ex.toward), ""), 30)
+    total = f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f}{leaders}; + speaks for {toward}"
+    label = _cut(visible(str(ex.label), ""), width - 22)
+    lines = [paint(label, BOLD) + f"  probability {ex.probability:.4f}", *wrap(total, width)]
     if not ex.words:
-        lines += ["", "No word of the text is known: this is the probability of the bias alone."]
+        lines += ["", *wrap("No word of the text is known: this is the probability of the bias alone.", width)]
     else:
         lines += ["", *_table(ex, paint, width), "", *_marked(ex, paint, width)]
     if ex.ignored:
@@ -90,7 +89,7 @@ def _fill(text: str, room: int) -> str:
 
 def _marked(ex: "Explanation", paint: Paint, width: int) -> list[str]:
     """The text word by word: strong words coloured, or in brackets with their sign where there is no colour."""
-    every = [m for m in marks(ex) if m.end <= MOST_CHARACTERS]
+    every = marks(ex, MOST_CHARACTERS)
     if not every:
         return []
     most = max(abs(m.weight) for m in every) or 1.0
@@ -116,7 +115,8 @@ def _marked(ex: "Explanation", paint: Paint, width: int) -> list[str]:
         line, used = line + gap + chunk, used + len(gap) + length
     lines.append(line)
     if len(ex.text) > MOST_CHARACTERS:
-        lines.append(f"... ({len(ex.text):,} characters in all; --json or -o FILE gives everything)")
+        note = f"... ({len(ex.text):,} characters in all; to_json() and save(), or --json and -o, give everything)"
+        lines += wrap(note, width)
     return lines
 
 

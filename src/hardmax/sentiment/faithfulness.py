@@ -8,8 +8,8 @@ The leaders are compared with other ways to name k terms of the same text:
 - `leave-one-out`: terms ranked by how much the logit falls without each of them, the strongest rival;
 - `random`: terms drawn by chance.
 
-Every ranking is in favour of the predicted class: the best argument first. Terms are taken out of the bag; the layers then
-run anew on what is left.
+Every ranking is in favour of the predicted class: the best argument first. Terms are taken out of the bag; the layers
+then run anew on what is left.
 """
 
 from collections.abc import Callable, Sequence

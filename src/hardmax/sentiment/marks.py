@@ -4,6 +4,7 @@ A term's contribution is shared equally by its occurrences, an occurrence's part
 add up to logit - bias, so colours in the text leave nothing out and count nothing twice.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,27 +23,30 @@ class Mark:
     known: bool
 
 
-def marks(ex: "Explanation") -> list[Mark]:
-    """All words of the text in order.
+def marks(ex: "Explanation", most: int | None = None) -> list[Mark]:
+    """All words of the text in order; with `most`, those within the first so many characters.
 
     Example: in "dull, dull film" with contributions dull -1, film 0.25, the marks weigh -0.5, -0.5, 0.25.
     """
     reading = ex.reading
     row = 0 if len(ex.scores) == 1 else list(ex.scores).index(ex.label)
-    weight = [0.0] * len(reading.words)
-    leaders: list[dict[str, None]] = [{} for _ in reading.words]
+    count = len(reading.words)
+    if most is not None:
+        count = bisect_right(reading.words, most, key=lambda word: word.end)
+    weight = [0.0] * count
+    leaders: list[dict[str, None]] = [{} for _ in range(count)]
     own = reading.contributions[:, row].tolist()
     for i, spans in enumerate(reading.spans):
         leader = reading.forms[reading.leader[i]]
         for first, last in spans:
             part = own[i] / len(spans) / (last - first + 1)
-            for w in range(first, last + 1):
+            for w in range(first, min(last + 1, count)):
                 weight[w] += part
                 leaders[w][leader] = None
     unknown = set(reading.unknown)
     return [
         Mark(word.start, word.end, weight[w], tuple(leaders[w]), w not in unknown)
-        for w, word in enumerate(reading.words)
+        for w, word in enumerate(reading.words[:count])
     ]
 
 

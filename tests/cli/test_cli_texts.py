@@ -1,0 +1,306 @@
+"""The commands on texts as a person uses them: train, evaluate, predict, explain, data."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from corpus import reviews
+from hardmax.cli.main import run
+from hardmax.sentiment.explain import explain
+from hardmax.sentiment.files import load_model
+from hardmax.sentiment.model import probabilities
+from tiny_models import HOSTILE, two_classes
+
+TEXTS, LABELS = reviews(300, seed=5)
+
+
+@pytest.fixture
+def cli(capsys, monkeypatch):
+    def call(*words, stdin=None):
+        if stdin is not None:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        with pytest.raises(SystemExit) as stop:
+            run([str(w) for w in words])
+        out, err = capsys.readouterr()
+        return stop.value.code, out, err
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    return two_classes().save(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "reviews.csv"
+    rows = "".join(f'{label},{i},"{text}"\n' for i, (text, label) in enumerate(zip(TEXTS, LABELS, strict=True)))
+    path.write_text("sentiment,id,review\n" + rows)
+    return path
+
+
+# ---------------------------------------------------------------- explain
+
+
+def test_explain_prints_what_python_gives(cli, model):
+    ex = explain(load_model(model), "A great film, never dull.")
+    code, out, err = cli("explain", model, "--text", ex.text, "--json")
+    assert (code, out, err) == (0, ex.to_json(), "")
+    assert cli("explain", model, "--text", ex.text) == (0, ex.to_text(), "")
+    assert cli("explain", model, "--text", ex.text, "--color")[1] == ex.to_text(colour=True)
+
+
+def test_explain_reads_files_and_standard_input(cli, model, tmp_path):
+    path = tmp_path / "review.txt"
+    path.write_bytes(b"great film \xff")
+    expected = explain(load_model(model), "great film �").to_json()
+    assert cli("explain", model, path, "--json")[1] == expected
+    assert cli("explain", model, "-", "--json", stdin=b"great film \xff")[1] == expected
+
+
+@pytest.mark.parametrize("suffix", [".html", ".png", ".gif", ".json"])
+def test_explain_writes_files(cli, model, tmp_path, suffix):
+    path = tmp_path / f"why{suffix}"
+    code, _, err = cli("explain", model, "--text", "great film", "-o", path)
+    assert (code, err) == (0, f"wrote {path}\n")
+    assert path.stat().st_size > 100
+    code, _, err = cli("explain", model, "--text", "great film", "-o", path)
+    assert code == 3
+    assert "--force" in err
+
+
+def test_explain_answers_what_if(cli, model):
+    ex = explain(load_model(model), "a dull dull film")
+    assert cli("explain", model, "--text", ex.text, "--without", "dull", "--json")[1] == ex.without("dull").to_json()
+    changed = cli("explain", model, "--text", ex.text, "--replace", "dull=fine", "--json")[1]
+    assert changed == ex.replace("dull", "fine").to_json()
+    code, _, err = cli("explain", model, "--text", "great", "--without", "dull")
+    assert (code, "does not hold 'dull'" in err) == (3, True)
+    assert cli("explain", model, "--text", "great", "--replace", "dull")[0] == 3
+
+
+@pytest.mark.parametrize("name", [n for n in HOSTILE if n != "nul"])
+def test_explain_survives_hostile_text(cli, model, name):
+    assert cli("explain", model, "--text", HOSTILE[name])[0] == 0
+    assert json.loads(cli("explain", model, "--text", HOSTILE[name], "--json")[1])["text"] == HOSTILE[name]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["explain", "MODEL"], 3, "is a model"),
+        (["explain"], 2, "FILE"),
+        (["explain", "a", "b", "c"], 2, "FILE"),
+        (["explain", "MODEL", "nowhere.txt"], 3, "cannot be read"),
+        (["explain", "no-such-model", "--text", "x"], 3, "no model 'no-such-model'"),
+        (["evaluate", "MODEL", "nowhere.csv"], 3, "no data"),
+        (["evaluate", "MODEL", "TABLE", "--min-accuracy", "7"], 3, "--min-accuracy"),
+        (["evaluate", "MODEL", "TABLE", "--label", "stars"], 3, "found: sentiment, id, review"),
+        (["evaluate", "MODEL", "TABLE", "--split", "all of it"], 3, "--split"),
+        (["predict", "MODEL", "TABLE", "--text-column", "body"], 3, "no column 'body'"),
+        (["predict", "MODEL", "TABLE", "-o", "x.docx"], 3, ".jsonl or .csv"),
+        (["predict", "MODEL", "nowhere.txt"], 3, "no file"),
+        (["train", "TABLE", "-o", "nowhere/m"], 3, "does not exist"),
+        (["train", "TABLE", "-o", "m", "--method", "magic"], 3, "magic"),
+        (["train", "TABLE", "-o", "m", "--validation", "1"], 3, "--validation"),
+        (["train", "TABLE", "-o", "m", "--holdout", "films"], 3, "--holdout"),
+        (["data", "fetch", "moon"], 3, "no data set 'moon'"),
+        (["data", "show", "nowhere.csv"], 3, "no data"),
+    ],
+)
+def test_mistakes_get_one_clear_error(cli, model, table, tmp_path, monkeypatch, words, code, says):
+    monkeypatch.chdir(tmp_path)
+    found, out, err = cli(*({"MODEL": model, "TABLE": table}.get(w, w) for w in words))
+    assert (found, out) == (code, "")
+    assert says in err
+    assert "Traceback" not in err
+
+
+# ---------------------------------------------------------------- predict
+
+
+def test_predict_labels_lines_in_order(cli, model):
+    stdin = b"great film\n\ndull plot\nno word known\n"
+    code, out, _ = cli("predict", model, "-", "--json", stdin=stdin)
+    found = [json.loads(line) for line in out.splitlines()]
+    loaded = load_model(model)
+    texts = ["great film", "", "dull plot", "no word known"]
+    assert code == 0
+    assert [row["label"] for row in found] == loaded.predict(texts)
+    assert [row["probability"] for row in found] == probabilities(loaded.logits(texts)).max(axis=1).tolist()
+    assert [row["line"] for row in found] == [1, 2, 3, 4]
+
+
+def test_predict_keeps_ids_and_names_bad_rows(cli, model, tmp_path):
+    errors = tmp_path / "bad.jsonl"
+    stdin = b'{"id": "a", "text": "great"}\n{"id": "b"}\nnot json\n{"text": "dull", "id": 7}\n'
+    code, out, err = cli("predict", model, "-", "--errors", errors, "--json", stdin=stdin)
+    assert code == 7
+    assert [json.loads(line)["id"] for line in out.splitlines()] == ["a", 7]
+    assert [json.loads(line)["line"] for line in errors.read_text().splitlines()] == [2, 3]
+    code, out, err = cli("predict", model, "-", stdin=stdin)
+    assert (code, len(out.splitlines())) == (7, 2)
+    assert "2 bad rows left out (line 2: " in err
+
+
+def test_predict_writes_files(cli, model, table, tmp_path):
+    for suffix in (".jsonl", ".csv"):
+        path = tmp_path / f"labels{suffix}"
+        code, out, err = cli("predict", model, table, "-o", path)
+        assert (code, out) == (0, "")
+        assert "300 texts" in err
+        assert len(path.read_text().splitlines()) == 300 + (suffix == ".csv")
+    assert json.loads((tmp_path / "labels.jsonl").read_text().splitlines()[3])["id"] == "3"
+
+
+def test_the_number_of_texts_at_a_time_changes_no_bit(cli, model, table, tmp_path, monkeypatch):
+    whole = cli("predict", model, table, "--json")[1]
+    monkeypatch.setattr("hardmax.cli.predict.BATCH", 7)
+    assert cli("predict", model, table, "--json")[1] == whole
+
+
+def test_plain_text_files_hold_a_text_a_line(cli, model, tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_bytes(b'{"text": "great"}\ndull \xff\n')
+    _, out, _ = cli("predict", model, path)
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["positive", "negative"]
+
+
+# ---------------------------------------------------------------- train and evaluate
+
+
+@pytest.fixture(scope="session")
+def trained(table, tmp_path_factory):
+    where = tmp_path_factory.mktemp("trained") / "model"
+    words = ["train", table, "-o", where, "--epochs", 2, "--batch-size", 32, "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "hardmax", *map(str, words)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return where, json.loads(done.stdout)
+
+
+def test_train_writes_a_model_and_its_figures(trained):
+    where, document = trained
+    loaded = load_model(where)
+    assert document["schema"] == "hardmax.train/1"
+    assert document["accuracy"] > 0.9
+    assert (document["n"], document["n_validation"], document["epochs"]) == (270, 30, 2)
+    assert document["parameters"] == loaded.parameters
+    assert document["classes"] == ["neg", "pos"]
+    assert not list(where.parent.glob(".*"))
+    assert "30 of them kept aside" in (where / "README.md").read_text()
+
+
+def test_evaluate_measures_what_python_measures(cli, trained, table):
+    where, _ = trained
+    code, out, err = cli("evaluate", where, table, "--json", "--faithfulness", "--sample", 5)
+    document = json.loads(out)
+    loaded = load_model(where)
+    assert (code, err, document["schema"], document["n"]) == (0, "", "hardmax.evaluate/1", 300)
+    assert document["accuracy"] == np.mean(np.array(loaded.predict(TEXTS)) == np.array(LABELS))
+    own = loaded.probabilities(TEXTS)[np.arange(300), [loaded.classes.index(c) for c in LABELS]]
+    assert document["loss"] == pytest.approx(-np.log(own).mean())
+    heads = np.array([sum(a["since"] is not None for a in explain(loaded, t).leaders) for t in TEXTS])
+    leaders = document["leaders"]
+    assert (leaders["mean"], leaders["min"], leaders["max"]) == (heads.mean(), heads.min(), heads.max())
+    assert 0 < leaders["initial_fraction"] <= 1
+    assert document["texts_per_second"] > 0
+    assert document["faithfulness"]["n"] == 5
+    assert len(document["faithfulness"]["rows"]) == 8
+
+
+def test_a_missed_accuracy_is_exit_code_6(cli, trained, table):
+    assert cli("evaluate", trained[0], table, "--min-accuracy", "0.5")[0] == 0
+    code, out, err = cli("evaluate", trained[0], table, "--min-accuracy", "1.0")
+    assert (code, "accuracy: " in out) == (6, True)
+    assert "below --min-accuracy 1.0" in err
+
+
+def test_bad_rows_are_exit_code_7_and_the_good_ones_count(cli, trained, table, tmp_path):
+    path, errors = tmp_path / "some.csv", tmp_path / "bad.jsonl"
+    path.write_text(table.read_text() + "pos,301\n,302,text without label\n")
+    code, out, err = cli("evaluate", trained[0], path, "--errors", errors)
+    assert (code, "on 300 texts" in out) == (7, True)
+    assert "2 bad rows" in err
+    assert len(errors.read_text().splitlines()) == 2
+
+
+def test_training_twice_gives_the_same_bytes(cli, trained, table, tmp_path):
+    cli("train", table, "-o", tmp_path / "again", "--epochs", 2, "--batch-size", 32, "--quiet")
+    for name in ("model.safetensors", "vocabulary.txt"):
+        assert (tmp_path / "again" / name).read_bytes() == (trained[0] / name).read_bytes()
+
+
+def test_an_interrupted_training_goes_on_to_the_same_bytes(cli, trained, table, tmp_path, monkeypatch):
+    from hardmax.sentiment import training
+
+    words = ["train", table, "-o", tmp_path / "m", "--epochs", 2, "--batch-size", 32]
+    monkeypatch.setattr(sys, "argv", ["hardmax", *map(str, words)])
+    batch = training.Trainer.batch
+
+    def stopped(self, *args):
+        if self.step == 12:  # in the second of two epochs of nine batches
+            raise KeyboardInterrupt
+        return batch(self, *args)
+
+    monkeypatch.setattr(training.Trainer, "batch", stopped)
+    code, out, err = cli(*words)
+    assert (code, out) == (130, "")
+    assert f"resume: hardmax train {table}" in err
+    assert err.rstrip().endswith("--resume")
+    assert not (tmp_path / "m").exists()
+    monkeypatch.setattr(training.Trainer, "batch", batch)
+    assert cli(*words, "--resume")[0] == 0
+    stored = (tmp_path / "m" / "model.safetensors").read_bytes()
+    assert stored == (trained[0] / "model.safetensors").read_bytes()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_labels_of_one_class_are_refused(cli, tmp_path):
+    path = tmp_path / "one.jsonl"
+    path.write_text('{"text": "a", "label": "pos"}\n' * 20)
+    code, _, err = cli("train", path, "-o", tmp_path / "m")
+    assert (code, "same class" in err) == (3, True)
+
+
+def test_progress_is_on_stderr_and_quiet_is_quiet(cli, table, tmp_path):
+    code, out, err = cli("train", table, "-o", tmp_path / "a", "--epochs", 1)
+    assert (code, "training on 270 texts" in err, "accuracy: " in out) == (0, True, True)
+    code, _, err = cli("train", table, "-o", tmp_path / "b", "--epochs", 1, "--quiet", "--validation", 0)
+    assert (code, err) == (0, "")
+
+
+# ---------------------------------------------------------------- data
+
+
+def test_data_show_counts(cli, table):
+    document = json.loads(cli("data", "show", table, "--json")[1])
+    assert (document["schema"], document["n"]) == ("hardmax.data/1", 300)
+    assert document["classes"] == {"neg": 150, "pos": 150}
+    assert "neg: 150" in cli("data", "show", table)[1]
+
+
+def test_data_list_says_what_is_there(cli, monkeypatch, tmp_path):
+    monkeypatch.setenv("HARDMAX_DATA", str(tmp_path))
+    assert "hardmax data fetch imdb" in cli("data", "list")[1]
+    assert json.loads(cli("data", "list", "--json")[1])["fetched"]["imdb"]["there"] is False
+
+
+# ---------------------------------------------------------------- starting up
+
+
+def test_explaining_one_text_loads_no_compiler(model):
+    script = (
+        "import sys\nfrom hardmax.cli.main import run\n"
+        f"try:\n    run(['explain', {str(model)!r}, '--text', 'great film', '--json'])\nexcept SystemExit:\n    pass\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in done.stdout.splitlines()[-1].split()}
+    assert not loaded & {"numba", "sklearn", "scipy", "torch", "matplotlib"}

@@ -1,0 +1,51 @@
+"""Terminal text: 80 columns, with and without colour, harmless."""
+
+import re
+
+import pytest
+from rich.cells import cell_len
+
+from hardmax.sentiment.explain import explain
+from tiny_models import HOSTILE, random_model, two_classes
+
+PAINT = re.compile(r"\x1b\[[0-9;]*m")
+LONG = "The plot is dull, but the film is not dull at all; great! " * 8
+
+
+@pytest.mark.parametrize("text", [LONG, *HOSTILE.values()], ids=["long", *HOSTILE])
+@pytest.mark.parametrize("width", [80, 60])
+def test_no_line_is_wider_than_asked(text, width):
+    for colour in (False, True):
+        shown = explain(two_classes(), text).to_text(colour, width)
+        for line in PAINT.sub("", shown).split("\n"):
+            assert cell_len(line) <= width, line
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_text_cannot_command_the_terminal(name):
+    shown = explain(two_classes(), HOSTILE[name]).to_text(colour=True)
+    assert not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]", shown)
+    assert set(re.findall(r"\x1b[^m]*m", shown)) <= {"\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[1m", "\x1b[0m"}
+    shown.encode("utf-8")
+
+
+def test_without_colour_signs_say_the_same():
+    ex = explain(two_classes(), "A great film, a dull plot")
+    plain = ex.to_text(colour=False)
+    assert "\x1b" not in plain
+    assert "[+great]" in plain
+    assert "[-dull]" in plain
+    assert "\x1b[32mgreat" in ex.to_text(colour=True)
+
+
+def test_the_sum_and_all_leaders_are_shown_or_counted():
+    ex = explain(random_model(layers=0), " ".join(f"w{i}" for i in range(30)))
+    shown = ex.to_text()
+    assert f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f} and 30 leaders" in shown
+    assert "and 15 smaller leaders" in shown
+    assert str(ex) == shown
+
+
+def test_a_word_of_the_text_is_never_lost():
+    shown = PAINT.sub("", explain(two_classes(), LONG).to_text(colour=True))
+    assert " ".join(shown.split()).count("at all;") == 8

@@ -1,0 +1,52 @@
+"""The compiled explanation of many texts says what the plain one says of each."""
+
+import numpy as np
+import pytest
+
+from corpus import reviews
+from hardmax.sentiment.explain import explain
+from hardmax.sentiment.tracing import trace
+from tiny_models import random_model, two_classes
+
+
+@pytest.mark.parametrize("dim", [1, 2, 4])
+@pytest.mark.parametrize("layers", [0, 1, 6])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_traces_are_the_explanations(dim, layers, classes):
+    model = random_model(dim=dim, layers=layers, classes=classes)
+    rng = np.random.default_rng(1)
+    texts = ["", *(" ".join(f"w{i}" for i in rng.integers(0, 80, size)) for size in rng.integers(1, 60, 40))]
+    traced = trace(model, texts)
+    assert len(traced) == len(texts)
+    for t, text in enumerate(texts):
+        reading, place = explain(model, text).reading, traced.place(t)
+        assert traced.bags.ids[place].tolist() == reading.ids.tolist()
+        assert traced.leader[place].tolist() == reading.leader.tolist()
+        assert traced.since[place].tolist() == reading.since.tolist()
+        np.testing.assert_allclose(traced.contributions[place], reading.contributions, rtol=0, atol=1e-13)
+        np.testing.assert_allclose(traced.logits[t], reading.logits, rtol=0, atol=1e-12)
+
+
+def test_clusters_hold_everything():
+    model = two_classes()
+    traced = trace(model, ["great film dull plot", "the film", ""])
+    total = np.array([traced.clusters()[traced.place(t)].sum() for t in range(3)])
+    np.testing.assert_allclose(model.bias[0] + total, traced.logits[:, 0], rtol=0, atol=1e-12)
+    ex = explain(model, "great film dull plot")
+    mine = {model.vocabulary.terms[i]: c for i, c in zip(traced.bags.ids[:4], traced.clusters()[:4, 0], strict=True)}
+    assert {a["word"]: a["contribution"] for a in ex.leaders} == pytest.approx({w: c for w, c in mine.items() if c})
+
+
+def test_no_texts_give_no_traces():
+    assert len(trace(two_classes(), [])) == 0
+
+
+def test_the_number_of_texts_changes_no_bit():
+    from hardmax.sentiment.estimator import HardmaxClassifier
+
+    texts, labels = reviews(200, seed=3)
+    model = HardmaxClassifier(epochs=1, batch_size=32).fit(texts, labels).model_
+    whole = trace(model, texts * 30)
+    part = trace(model, texts[:7])
+    assert np.array_equal(whole.logits[:7], part.logits)
+    assert np.array_equal(whole.contributions[: part.bags.ids.size], part.contributions)
