@@ -189,12 +189,12 @@ def test_train_writes_a_model_and_its_figures(trained):
     where, document = trained
     loaded = load_model(where)
     assert document["schema"] == "hardmax.train/1"
-    assert document["accuracy"] > 0.9
-    assert (document["n"], document["n_validation"], document["epochs"]) == (270, 30, 2)
+    assert document["accuracy"] >= 0.8
+    assert (document["n"], document["n_validation"], document["epochs"]) == (260, 40, 2)
     assert document["parameters"] == loaded.parameters
     assert document["classes"] == ["neg", "pos"]
     assert not list(where.parent.glob(".*"))
-    assert "30 of them kept aside" in (where / "README.md").read_text()
+    assert "40 of them kept aside" in (where / "README.md").read_text()
 
 
 def test_evaluate_measures_what_python_measures(cli, trained, table):
@@ -266,12 +266,12 @@ def test_labels_of_one_class_are_refused(cli, tmp_path):
     path = tmp_path / "one.jsonl"
     path.write_text('{"text": "a", "label": "pos"}\n' * 20)
     code, _, err = cli("train", path, "-o", tmp_path / "m")
-    assert (code, "same class" in err) == (3, True)
+    assert (code, "only one class" in err) == (3, True)
 
 
 def test_progress_is_on_stderr_and_quiet_is_quiet(cli, table, tmp_path):
     code, out, err = cli("train", table, "-o", tmp_path / "a", "--epochs", 1)
-    assert (code, "training on 270 texts" in err, "accuracy: " in out) == (0, True, True)
+    assert (code, "training on 260 texts" in err, "accuracy: " in out) == (0, True, True)
     code, _, err = cli("train", table, "-o", tmp_path / "b", "--epochs", 1, "--quiet", "--validation", 0)
     assert (code, err) == (0, "")
 
