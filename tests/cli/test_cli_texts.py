@@ -190,7 +190,8 @@ def test_train_writes_a_model_and_its_figures(trained):
     loaded = load_model(where)
     assert document["schema"] == "hardmax.train/1"
     assert document["accuracy"] >= 0.8
-    assert (document["n"], document["n_validation"], document["epochs"]) == (260, 40, 2)
+    assert (document["n"], document["n_validation"]) == (260, 40)
+    assert document["epochs"] == len(document["loss"]) >= 2
     assert document["parameters"] == loaded.parameters
     assert document["classes"] == ["neg", "pos"]
     assert not list(where.parent.glob(".*"))
@@ -245,7 +246,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(cli, trained, table, 
     batch = training.Trainer.batch
 
     def stopped(self, *args):
-        if self.step == 12:  # in the second of two epochs of nine batches
+        if self.step == 12:  # after the first epoch of nine batches, which leaves a checkpoint
             raise KeyboardInterrupt
         return batch(self, *args)
 
