@@ -22,7 +22,7 @@ MORE, MORE_LABELS = reviews(120, seed=1)
 
 
 def small(**settings):
-    return HardmaxClassifier(**{"warm_epochs": 2, "epochs": 2, "batch_size": 32, **settings})
+    return HardmaxClassifier(**{"warm_epochs": 5, "epochs": 10, "batch_size": 32, **settings})
 
 
 class OnNumbers(HardmaxClassifier):
@@ -71,10 +71,10 @@ def test_clone_and_parameters_go_round():
 
 
 def test_pipeline_grid_search_and_cross_validation_work():
-    pipe = Pipeline([("same", FunctionTransformer()), ("clf", small(epochs=1))])
+    pipe = Pipeline([("same", FunctionTransformer()), ("clf", small())])
     search = GridSearchCV(pipe, {"clf__layers": [0, 2]}, cv=2).fit(TEXTS, LABELS)
     assert search.best_score_ > 0.8
-    assert cross_val_score(small(epochs=1), TEXTS, LABELS, cv=2).min() > 0.8
+    assert cross_val_score(small(), TEXTS, LABELS, cv=2).min() > 0.8
 
 
 def test_a_pickled_estimator_predicts_the_same_bits():
@@ -101,7 +101,7 @@ def test_any_dimension_depth_and_ngrams(dim, layers, ngrams):
 def test_three_classes_have_one_score_each():
     texts = TEXTS + ["a plain and ordinary thing"] * 60 + ["ordinary and plain film"] * 60
     labels = [*LABELS, *["so-so"] * 120]
-    clf = small(dim=3, epochs=5).fit(texts, labels)
+    clf = small(dim=3).fit(texts, labels)
     assert clf.decision_function(["good"]).shape == (1, 3)
     assert clf.score(texts, labels) > 0.9
     assert clf.predict(["plain and ordinary"]).tolist() == ["so-so"]
@@ -116,7 +116,7 @@ def test_weights_of_zero_leave_texts_out():
 
 def test_a_stream_can_be_learned_in_parts():
     vocabulary = Vocabulary.count(TEXTS, 2)
-    clf = small(vocabulary=vocabulary)
+    clf = small(vocabulary=vocabulary, learning_rate=0.02)
     for _ in range(6):
         for i in range(0, 240, 60):
             clf.partial_fit(TEXTS[i : i + 60], LABELS[i : i + 60], classes=["neg", "pos"])

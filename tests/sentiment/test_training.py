@@ -28,7 +28,9 @@ def examples():
 
 
 def trainer(**settings):
-    return prepare(examples(), 2, len(VOCABULARY), 2, Recipe(**{"warm_epochs": 2, "epochs": 1, "batch_size": 32, **settings}))
+    return prepare(
+        examples(), 2, len(VOCABULARY), 2, Recipe(**{"warm_epochs": 2, "epochs": 1, "batch_size": 32, **settings})
+    )
 
 
 def loss_of(t, x, alpha=None, scores=None):
@@ -77,12 +79,13 @@ def test_the_gradient_is_that_of_the_loss(layers, monkeypatch):
 
 
 def test_training_lowers_the_loss_and_words_keep_their_radius():
-    t = trainer()
+    t = trainer(warm_epochs=2, epochs=20)
     t.run(examples(), examples())
-    assert t.losses[-1] < t.losses[0]
-    assert len(t.accuracies) == 3
+    assert t.losses[1] < t.losses[0]
+    assert t.accuracies[-1] > 0.95
+    assert len(t.accuracies) == 22
     np.testing.assert_allclose(np.sqrt((t.vectors**2).sum(axis=1)), t.radius, rtol=1e-12)
-    assert (t.radius < 1).any()
+    assert t.radius.min() < 0.9
 
 
 def test_alpha_can_be_trained():
@@ -163,7 +166,9 @@ def test_a_checkpoint_of_other_data_or_a_damaged_one_is_refused(tmp_path):
 
 def test_progress_tells_every_step_once():
     steps = []
-    HardmaxClassifier(warm_epochs=1, epochs=1, batch_size=64).fit(TEXTS, LABELS, progress=steps.append, validation=(TEXTS, LABELS))
+    HardmaxClassifier(warm_epochs=1, epochs=1, batch_size=64).fit(
+        TEXTS, LABELS, progress=steps.append, validation=(TEXTS, LABELS)
+    )
     assert [p.step for p in steps] == list(range(1, 9))
     assert steps[-1].epoch == steps[-1].epochs == 2
     assert 0.5 < steps[-1].validation <= 1

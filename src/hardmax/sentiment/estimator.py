@@ -56,15 +56,15 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         min_texts: int | None = None,
         method: str = "hardmax",
         vocabulary: Vocabulary | None = None,
-        evidence: float = Recipe.evidence,
-        low: float = Recipe.low,
-        power: float = Recipe.power,
+        evidence: float | None = None,
+        low: float | None = None,
+        power: float | None = None,
         spread: float = Recipe.spread,
         smoothing: float | None = None,
         scale: float = Recipe.scale,
         dropout: float = Recipe.dropout,
-        warm_epochs: int = Recipe.warm_epochs,
-        epochs: int = Recipe.epochs,
+        warm_epochs: int | None = None,
+        epochs: int | None = None,
         batch_size: int = Recipe.batch_size,
         warm_rate: float = Recipe.warm_rate,
         learning_rate: float = Recipe.learning_rate,
@@ -169,7 +169,9 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         examples = Examples(self._known.bags(texts), labels.astype(np.int64), _weights(sample_weight, len(texts)))
         if not hasattr(self, "_trainer"):
             recipe = self._recipe()
-            self._trainer = prepare(examples, len(self.classes_), len(self._known), self._known.ngrams, recipe)
+            self._trainer = prepare(
+                examples, len(self.classes_), len(self._known), self._known.ngrams, recipe, stream=True
+            )
         self._trainer.pass_once(examples)
         self._take(self._trainer, self._known)
         return self._done()

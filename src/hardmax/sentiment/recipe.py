@@ -11,7 +11,7 @@ radii and follow the leader in their direction, whose score is near their own; a
 hardmax layers.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,10 @@ from hardmax.errors import BadInput
 from hardmax.text.vocabulary import Bags
 
 Floats = NDArray[np.float64]
+LEAST_STEPS = 200
+MANY_TEXTS = 10_000
+FEW = {"evidence": 0.5, "low": 0.1, "power": 3.0}
+GENTLE = {"evidence": 0.6, "low": 0.8, "power": 1.0}
 ROOM = 0.999  # |x_w| stays below this part of the radius
 
 
@@ -30,7 +34,8 @@ class Recipe:
 
     Attributes:
         dim, layers, alpha, train_alpha: of the model.
-        evidence, low, power: radii are low + (1 - low) rank^power, rank in [0, 1] by |score| texts^evidence.
+        evidence, low, power: radii are low + (1 - low) rank^power, rank in [0, 1] by |score| texts^evidence. None: FEW
+            for n-grams of many texts (few leaders), else GENTLE (more leaders, nearer to their followers).
         spread: size of random directions orthogonal to the scores (only for dim > 2; more spread, more leaders).
         smoothing: added to counts in the log-odds; None: by the size of the data.
         slope: x_w begins at clip(slope * log-odds * pace), the pace growing with |log-odds| sqrt(texts).
@@ -39,7 +44,7 @@ class Recipe:
             bias `bias_rate`, of alpha `alpha_rate`.
         dropout: part of a text's words left out at each step.
         warm_epochs, epochs: passes of the two phases; in each the learning rates fall linearly to 0. With layers = 0
-            there is only the first.
+            there is only the first. None: 4 and 3, and as many as make 200 steps for small data.
         batch_size, seed: of the steps.
     """
 
@@ -47,9 +52,9 @@ class Recipe:
     layers: int = 8
     alpha: float = 0.2
     train_alpha: bool = False
-    evidence: float = 0.45
-    low: float = 0.1
-    power: float = 4.0
+    evidence: float | None = None
+    low: float | None = None
+    power: float | None = None
     spread: float = 0.0
     smoothing: float | None = None
     slope: float = 0.4
@@ -61,25 +66,51 @@ class Recipe:
     alpha_rate: float = 0.01
     dropout: float = 0.3
     batch_size: int = 256
-    warm_epochs: int = 4
-    epochs: int = 3
+    warm_epochs: int | None = None
+    epochs: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
         whole = {"dim": 1, "layers": 0, "batch_size": 1, "warm_epochs": 1, "epochs": 1, "seed": 0}
         for name, least in whole.items():
             value = getattr(self, name)
+            if value is None and name.endswith("epochs"):
+                continue
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
                 raise BadInput(f"{name} must be a whole number from {least} on", found=repr(value))
         between = {"low": (0.0, 1.0), "dropout": (0.0, 0.99)}
         for name, (lowest, most) in between.items():
-            if not lowest <= getattr(self, name) <= most:
+            if getattr(self, name) is not None and not lowest <= getattr(self, name) <= most:
                 raise BadInput(f"{name} must lie between {lowest} and {most}", found=repr(getattr(self, name)))
         for name in ("alpha", "power", "scale", "warm_rate", "learning_rate", "slope"):
-            if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+            value = getattr(self, name)
+            if value is not None and not (np.isfinite(value) and value > 0):
                 raise BadInput(f"{name} must be positive", found=repr(getattr(self, name)))
         if self.smoothing is not None and not self.smoothing > 0:
             raise BadInput("smoothing must be positive, or None", found=repr(self.smoothing))
+
+    def passes(self, count: int) -> tuple[int, int]:
+        """How many epochs the two phases have for so many texts.
+
+        Example:
+            >>> Recipe().passes(25_000), Recipe().passes(256), Recipe(layers=0, warm_epochs=2).passes(256)
+            ((4, 3), (200, 200), (2, 0))
+        """
+        least = -(-LEAST_STEPS // -(-count // self.batch_size))
+        second = self.epochs if self.epochs is not None else max(3, least)
+        first = self.warm_epochs if self.warm_epochs is not None else max(4, least)
+        return first, second if self.layers else 0
+
+    def settled(self, count: int, ngrams: int) -> "Recipe":
+        """The recipe with radii that suit the data, where they were left open.
+
+        Example:
+            >>> Recipe().settled(25_000, ngrams=2).low, Recipe().settled(500, ngrams=2).low
+            (0.1, 0.8)
+        """
+        usual = FEW if ngrams > 1 and count >= MANY_TEXTS else GENTLE
+        missing: dict[str, Any] = {name: value for name, value in usual.items() if getattr(self, name) is None}
+        return replace(self, **missing)
 
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain numbers."""
@@ -135,8 +166,8 @@ def start(
 def radii(x: Floats, texts: Floats, recipe: Recipe) -> Floats:
     """(V,) radii by the rank of |x_w| texts_w^evidence."""
     strength = np.sqrt((x**2).sum(axis=1))
-    rank = ranks(strength * texts**recipe.evidence)
-    return np.maximum(recipe.low + (1.0 - recipe.low) * rank**recipe.power, 1e-3)
+    evidence, low, power = (GENTLE[k] if (v := getattr(recipe, k)) is None else v for k in GENTLE)
+    return np.maximum(low + (1.0 - low) * ranks(strength * texts**evidence) ** power, 1e-3)
 
 
 def ranks(values: Floats) -> Floats:

@@ -46,6 +46,7 @@ def train_softmax(
     )
     n = len(examples.bags)
     per_epoch = -(-n // BATCH)
+    epochs = recipe.passes(n)[1] or recipe.passes(n)[0]
     history: dict[str, list[float]] = {"loss": [], "accuracy": []}
     begun = time.monotonic()
 
@@ -61,7 +62,7 @@ def train_softmax(
             {"settings": recipe.as_dict() | {"method": "softmax", "temperature": TEMPERATURE}},
         )
 
-    for epoch in range(recipe.epochs):
+    for epoch in range(epochs):
         order = np.random.default_rng((recipe.seed, 2, epoch)).permutation(n)
         total = 0.0
         for k in range(per_epoch):
@@ -87,8 +88,8 @@ def train_softmax(
                 accuracy = history["accuracy"][-1] if history["accuracy"] else None
                 seen, step = min((k + 1) * BATCH, n), epoch * per_epoch + k + 1
                 seconds = time.monotonic() - begun
-                steps = per_epoch * recipe.epochs
-                progress(Progress(epoch + last, recipe.epochs, step, steps, total / seen, seconds, accuracy))
+                steps = per_epoch * epochs
+                progress(Progress(epoch + last, epochs, step, steps, total / seen, seconds, accuracy))
     return current(), history
 
 

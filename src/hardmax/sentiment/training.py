@@ -7,7 +7,7 @@ generator's state, so that a run that was stopped continues as if it had not bee
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -185,8 +185,8 @@ class Trainer:
         """All epochs of both phases, with learning rates that fall linearly to 0 in each."""
         r, n = self.recipe, len(examples.bags)
         per_epoch = -(-n // r.batch_size)
-        warm = per_epoch * r.warm_epochs
-        epochs = r.warm_epochs + (r.epochs if r.layers else 0)
+        first, second = r.passes(n)
+        warm, epochs = per_epoch * first, first + second
         steps = per_epoch * epochs
         mark = fingerprint(examples, r.as_dict()) if checkpoint else ""
         if checkpoint and resume and Path(checkpoint).exists():
@@ -196,7 +196,7 @@ class Trainer:
             epoch, place = divmod(self.step, per_epoch)
             if self.step == warm and not self.layers:
                 self.place()
-            length = warm if epoch < r.warm_epochs else steps - warm
+            length = warm if epoch < first else steps - warm
             order = np.random.default_rng((r.seed, 2, epoch)).permutation(n)
             for k in range(place, per_epoch):
                 texts = order[k * r.batch_size : (k + 1) * r.batch_size]
@@ -238,11 +238,13 @@ class Trainer:
         return float((winners(logits) == examples.labels).mean())
 
 
-def prepare(examples: Examples, classes: int, size: int, ngrams: int, recipe: Recipe) -> Trainer:
-    """A trainer that stands at the beginning."""
+def prepare(examples: Examples, classes: int, size: int, ngrams: int, recipe: Recipe, stream: bool = False) -> Trainer:
+    """A trainer at the beginning; in a stream all words learn alike, as the counts of its first part say little."""
     if size == 0:
         raise BadInput("no word occurs often enough to be learned", fix="smaller min_texts, or more texts")
-    return Trainer(recipe, start(examples.bags, examples.labels, classes, size, examples.weight, recipe, ngrams))
+    recipe = recipe.settled(len(examples.bags), ngrams)
+    begin = start(examples.bags, examples.labels, classes, size, examples.weight, recipe, ngrams)
+    return Trainer(recipe, replace(begin, pace=np.ones(size)) if stream else begin)
 
 
 def _times(a: Floats, b: Floats) -> Floats:
