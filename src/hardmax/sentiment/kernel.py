@@ -26,18 +26,18 @@ BAND = 1e-12  # scores within this part of |z_i| max|z_j| are a tie: more than r
 
 
 @njit(inline="always")
-def _same(a: Any, b: Any, band: Any) -> Any:
-    for x in range(a.size):  # noqa: SIM110 (compiled)
-        if abs(a[x] - b[x]) > band:
+def _same(z: Any, i: Any, j: Any, band: Any) -> Any:
+    for x in range(z.shape[1]):  # noqa: SIM110 (compiled)
+        if abs(z[i, x] - z[j, x]) > band:
             return False
     return True
 
 
 @njit(inline="always")
-def _dot(a: Any, b: Any) -> Any:
-    total = a[0] * b[0]
-    for x in range(1, a.size):
-        total += a[x] * b[x]
+def _dot(z: Any, i: Any, j: Any) -> Any:
+    total = z[i, 0] * z[j, 0]
+    for x in range(1, z.shape[1]):
+        total += z[i, x] * z[j, x]
     return total
 
 
@@ -46,7 +46,7 @@ def _by_norm(z: Any, n: Any, norm: Any, order: Any, reach: Any) -> None:
     """Words in order of falling norm, up to buckets: reach[p] bounds the norms of order[p], order[p + 1], ..."""
     largest = 0.0
     for i in range(n):
-        norm[i] = np.sqrt(_dot(z[i], z[i]))
+        norm[i] = np.sqrt(_dot(z, i, i))
         largest = max(largest, norm[i])
     scale = (BUCKETS - 0.001) / largest if largest > 0 else 0.0
     counts = np.zeros(BUCKETS + 1, np.int64)
@@ -67,17 +67,20 @@ def _by_norm(z: Any, n: Any, norm: Any, order: Any, reach: Any) -> None:
 @njit()
 def _follows(z: Any, i: Any, n: Any, norm: Any, order: Any, reach: Any) -> Any:
     """The j with the largest <z_i, z_j>, whether a word elsewhere scores the same (a tie), the least tied score."""
-    best, arg, tie = _dot(z[i], z[i]), i, False
+    best, arg, tie = _dot(z, i, i), i, False
     band = BAND * max(norm[i], TINY * reach[0]) * reach[0]
     for p in range(n):
         if norm[i] * reach[p] < best - band:
             break
         j = order[p]
-        score = _dot(z[i], z[j])
+        score = _dot(z, i, j)
         if score > best + band:
             best, arg, tie = score, j, False
-        elif score >= best - band and j != arg and not _same(z[j], z[arg], BAND * reach[0]):
-            tie = True
+        elif score >= best - band and j != arg:
+            if not _same(z, j, arg, BAND * reach[0]):
+                tie = True
+            elif arg != i and j < arg:
+                arg = j  # of copies the first
     return arg, tie, best - band
 
 
@@ -86,10 +89,10 @@ def _spread(z: Any, i: Any, n: Any, least: Any, weight: Any, to: Any) -> None:
     """Add `weight`, split equally, to every j with <z_i, z_j> >= least."""
     count = 0
     for j in range(n):
-        if _dot(z[i], z[j]) >= least:
+        if _dot(z, i, j) >= least:
             count += 1
     for j in range(n):
-        if _dot(z[i], z[j]) >= least:
+        if _dot(z, i, j) >= least:
             to[j] += weight / count
 
 
@@ -149,8 +152,21 @@ def run_bag(
             settled[i] = layers + 1
             marks[n_open] = i
             n_open += 1
-    if n_open:
+    carefully = any_tie
+    if n_open and not any_tie:
+        kept = n_open
+        n_open = _open_only(z, n, rest, layers, leader, since, settled, work, order, marks, history, target, kept)
+        if n_open < 0:  # a tie came up: begin again with all words
+            n_open = 0
+            for i in range(n):
+                if settled[i] > 0:
+                    settled[i], since[i], leader[i] = layers + 1, -1, target[0, i]
+                    marks[n_open] = i
+                    n_open += 1
+            carefully = True
+    if n_open and carefully:
         n_open = _later(z, n, rest, layers, leader, since, settled, work, order, marks, history, target, tied, n_open)
+    if n_open:
         for p in range(n_open):  # ties can stay open: name the leader at the end of the chain of first choices
             i = marks[p]
             for _ in range(n):
@@ -159,6 +175,110 @@ def run_bag(
                 leader[i] = leader[leader[i]]
     weigh(n, rest, layers, c, leader, settled, history, target, tied)
     return any_tie
+
+
+@njit()
+def _open_only(
+    z: Any,
+    n: Any,
+    rest: Any,
+    layers: Any,
+    leader: Any,
+    since: Any,
+    settled: Any,
+    work: Any,
+    order: Any,
+    marks: Any,
+    history: Any,
+    target: Any,
+    n_open: Any,
+) -> Any:
+    """Layers 1, 2, ... moving only the words that were open after layer 0; returns how many remain, -1 after a tie.
+
+    A word j settled at layer 0 lies between z_j^0 and its leader l, so <z_i, z_j^k> <= max(<z_i, z_j^0>, <z_i, l>): it
+    can win only if |z_i||z_j^0| exceeds the best score of leaders and open words. So the order by norm of layer 0
+    serves all layers, and words that have settled need not be moved.
+    """
+    reach = work[1]
+    d = z.shape[1]
+    keep, move = rest[1], 1.0 - rest[1]
+    moving = marks[:n_open].copy()
+    heads = np.empty(n, np.int64)
+    n_heads = 0
+    for i in range(n):
+        if since[i] == 0:
+            heads[n_heads] = i
+            n_heads += 1
+    for p in range(moving.size):
+        history[0, moving[p]] = z[moving[p]]
+    here, there = np.empty(d), np.empty(d)
+    for k in range(layers):
+        for p in range(moving.size):
+            i = moving[p]
+            j = leader[i] if settled[i] <= k else target[k, i]
+            _position(z, j, k, rest, leader, settled, history, there)
+            for x in range(d):
+                history[k + 1, i, x] = history[k, i, x] if j == i else keep * history[k, i, x] + move * there[x]
+        for p in range(n_open):
+            i = marks[p]
+            length = 0.0
+            for x in range(d):
+                here[x] = history[k + 1, i, x]
+                length += here[x] * here[x]
+            best, arg, length = length, i, np.sqrt(length)
+            band = BAND * max(length, TINY * reach[0]) * reach[0]
+            near = 0  # others whose score is within the band of the best
+            for q in range(n_heads + moving.size):
+                j = heads[q] if q < n_heads else moving[q - n_heads]
+                if j != i:
+                    score = 0.0
+                    for x in range(d):
+                        score += here[x] * (z[j, x] if q < n_heads else history[k + 1, j, x])
+                    if score > best + band:
+                        best, arg, near = score, j, 0
+                    elif score >= best - band:
+                        near += 1
+            for q in range(n):
+                if length * reach[q] < best - band:
+                    break
+                j = order[q]
+                if settled[j] == 0 and since[j] != 0:
+                    _position(z, j, k + 1, rest, leader, settled, history, there)
+                    score = 0.0
+                    for x in range(d):
+                        score += here[x] * there[x]
+                    if score > best + band:
+                        best, arg, near = score, j, 0
+                    elif score >= best - band:
+                        near += 1
+            if near:
+                return -1
+            leader[i] = arg
+            target[k + 1, i] = arg
+            if arg == i:
+                since[i] = k + 1
+        left = 0
+        for p in range(n_open):
+            i = marks[p]
+            if since[target[k + 1, i]] >= 0:
+                settled[i] = k + 1
+            else:
+                marks[left] = i
+                left += 1
+        n_open = left
+        if n_open == 0:
+            break
+    return n_open
+
+
+@njit(inline="always")
+def _position(z: Any, j: Any, k: Any, rest: Any, leader: Any, settled: Any, history: Any, to: Any) -> None:
+    """Where word j is at layer k: in closed form if it settled at layer 0, else as recorded."""
+    for x in range(to.size):
+        if settled[j] == 0:
+            to[x] = rest[k] * z[j, x] + (1.0 - rest[k]) * z[leader[j], x]
+        else:
+            to[x] = history[k, j, x]
 
 
 @njit()

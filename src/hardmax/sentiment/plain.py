@@ -125,8 +125,11 @@ def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
             score = scores[row, j]
             if score > high + band[row]:
                 high, chosen, tied = score, j, False
-            elif score >= high - band[row] and j != chosen and (np.abs(z[j] - z[chosen]) > BAND * top).any():
-                tied = True
+            elif score >= high - band[row] and j != chosen:
+                if (np.abs(z[j] - z[chosen]) > BAND * top).any():
+                    tied = True
+                elif chosen != i and j < chosen:
+                    chosen = j
         arg[row], tie[row], least[row] = chosen, tied, high - band[row]
     return arg, tie, least
 

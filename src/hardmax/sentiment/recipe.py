@@ -23,7 +23,7 @@ from hardmax.text.vocabulary import Bags
 Floats = NDArray[np.float64]
 LEAST_STEPS = 200
 MANY_TEXTS = 10_000
-FEW = {"evidence": 0.5, "low": 0.1, "power": 3.0}
+FEW = {"evidence": 0.45, "low": 0.1, "power": 4.0}
 GENTLE = {"evidence": 0.6, "low": 0.8, "power": 1.0}
 ROOM = 0.999  # |x_w| stays below this part of the radius
 
@@ -50,7 +50,7 @@ class Recipe:
 
     dim: int = 2
     layers: int = 8
-    alpha: float = 0.2
+    alpha: float = 0.3
     train_alpha: bool = False
     evidence: float | None = None
     low: float | None = None
