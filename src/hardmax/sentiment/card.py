@@ -7,6 +7,7 @@ if TYPE_CHECKING:
 
 LIMITS = """- A text is the set of its known n-grams. Word order beyond an n-gram, irony, and what is not said are lost.
 - Names of people and films carry weight when they did in the training data.
+- The mean over few words is extreme: probabilities of texts much shorter than those of the training data are too sure.
 - In other fields or languages than those of the training data expect less, or nothing.
 - Leaders are words with large radii, and the radii are prescribed from word statistics before training: that strong
   words lead is built in, not discovered. What is exact is the sum: bias + contributions = logit."""
