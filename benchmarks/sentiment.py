@@ -149,7 +149,7 @@ def training(bars: Bars, texts: list[str], labels: Any, test: list[str], wanted:
         theirs, sign = last.seconds, ""
     else:  # not there after so many epochs: at least one epoch more, timed by its steps
         per_epoch = last.steps / last.epochs
-        theirs, sign = last.seconds / last.step * per_epoch * (last.epoch + 1), ">= "
+        theirs, sign = last.seconds / last.step * per_epoch * (last.epoch + 1), ">= ~"
     print(
         f"  softmax relaxation in torch {torch.__version__} ({torch.get_num_threads()} threads): {last.seconds:.0f} s "
         f"for {last.step / (last.steps / last.epochs):.2f} epochs, loss {last.loss:.3f}, accuracy {last.validation}; "
