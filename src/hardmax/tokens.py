@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 from numbers import Rational, Real
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,14 +129,24 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
     except (TypeError, ValueError, OverflowError) as error:
         raise _not_numbers(Z, name) from error
     _check_shape(array, name)
-    if not np.isfinite(array.sum()):  # a sum is cheaper than a mask; overflow of the sum is cleared up below
-        bad = np.argwhere(~np.isfinite(array))
-        if len(bad):
-            i, k = bad[0]
-            raise BadInput(
-                f"{name}: token {i}, coordinate {k} is {array[i, k]}; tokens must be finite",
-                fix=f"remove or replace the {len(np.unique(bad[:, 0]))} token(s) with NaN or infinity",
-            )
+    _check_numbers(array, name)
+    array += 0.0  # -0.0 and 0.0 are one value
+    return Cloud(array)
+
+
+def _check_numbers(array: Floats, name: str) -> None:
+    flat = array.reshape(-1)
+    # One pass accepts nearly everything: a sum of squares in this range has neither NaN nor infinity nor extremes.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if 1e-299 * len(flat) < flat.dot(flat) < 1e299:
+            return
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        i, k = bad[0]
+        raise BadInput(
+            f"{name}: token {i}, coordinate {k} is {array[i, k]}; tokens must be finite",
+            fix=f"remove or replace the {len(np.unique(bad[:, 0]))} token(s) with NaN or infinity",
+        )
     # Scores are sums of products of two coordinates: beyond 1e150 they overflow, below 1e-150 they vanish.
     largest = np.abs(array).max()
     if largest > 1e150 or 0 < largest < 1e-150:
@@ -144,20 +154,61 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
             f"{name}: the largest coordinate is {largest:g}; products of coordinates leave the range of float64",
             fix="rescale the tokens (the dynamics commutes with scaling), or use exact=True",
         )
-    array += 0.0  # -0.0 and 0.0 are one value
-    return Cloud(array)
 
 
-def clouds(batch: Sequence[Any] | NDArray[Any]) -> list[Cloud]:
-    """Check and convert a ragged batch: clouds of different lengths, one dimension."""
-    result = [cloud(Z, f"Z[{b}]") for b, Z in enumerate(batch)]
-    for b, one in enumerate(result):
-        if one.dim != result[0].dim:
-            raise BadInput(
-                f"Z[{b}] has dimension {one.dim}, but Z[0] has dimension {result[0].dim}",
-                fix="give all clouds of a batch the same dimension; their lengths may differ",
-            )
-    return result
+@dataclass(frozen=True, eq=False)
+class Batch(Sequence[Cloud]):
+    """A ragged batch: cloud b is tokens[offsets[b]:offsets[b+1]]."""
+
+    tokens: Floats  # (T, d), no -0.0
+    offsets: Ints  # (B+1,)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def dim(self) -> int:
+        return int(self.tokens.shape[1])
+
+    @overload
+    def __getitem__(self, index: int) -> Cloud: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Cloud]: ...
+    def __getitem__(self, index: int | slice) -> Cloud | list[Cloud]:
+        if isinstance(index, slice):
+            return [self[b] for b in range(*index.indices(len(self)))]
+        return Cloud(self.tokens[self.offsets[index] : self.offsets[index + 1]])
+
+
+def clouds(batch: Sequence[Any] | NDArray[Any]) -> Batch:
+    """Check and convert a ragged batch: clouds of different lengths, one dimension.
+
+    Raises:
+        BadInput: one of the clouds cannot be used, or has another dimension; the message names it.
+    """
+    if len(batch) == 0:
+        raise BadInput("Z is an empty batch", fix="give at least one cloud")
+    arrays = [
+        z if isinstance(z, np.ndarray) and z.ndim == 2 else cloud(z, f"Z[{b}]").tokens for b, z in enumerate(batch)
+    ]
+    shapes = np.array([z.shape for z in arrays])
+    for b in np.flatnonzero(shapes[:, 1] != shapes[0, 1])[:1]:
+        raise BadInput(
+            f"Z[{b}] has dimension {shapes[b, 1]}, but Z[0] has dimension {shapes[0, 1]}",
+            fix="give all clouds of a batch the same dimension; their lengths may differ",
+        )
+    offsets = np.concatenate([[0], np.cumsum(shapes[:, 0])])
+    try:
+        tokens = np.concatenate(arrays).astype(np.float64, copy=False)
+        starts = offsets[:-1] * tokens.shape[1]
+        sizes = np.maximum.reduceat(np.abs(tokens.reshape(-1)), starts) if shapes.all() else np.array([np.nan])
+        usable = bool(((sizes == 0) | ((sizes >= 1e-150) & (sizes <= 1e150))).all())
+    except (TypeError, ValueError):
+        usable = False
+    if not usable:  # one of them is at fault: ask each
+        tokens = np.concatenate([cloud(z, f"Z[{b}]").tokens for b, z in enumerate(batch)])
+    tokens += 0.0  # -0.0 and 0.0 are one value
+    return Batch(tokens, offsets)
 
 
 def _check_shape(array: NDArray[Any], name: str) -> None:

@@ -1,5 +1,6 @@
 """The infinite-depth limit in closed form, with a certificate."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def limit(
         if exact:
             return [_limit_exact(one, alpha, A, max_layers) for one in Z]
         batch = clouds(Z)
-        return _limits(batch, step_size(alpha), metric(A, batch[0].dim), tie_tolerance, max_layers)
+        return _limits(batch, step_size(alpha), metric(A, batch.dim), tie_tolerance, max_layers)
     if exact:
         return _limit_exact(Z, alpha, A, max_layers)
     one = one_cloud(Z)
@@ -72,7 +73,7 @@ def _limit_exact(Z: Any, alpha: Any, A: Any, max_layers: int) -> Equilibrium:
 
 
 def _limits(
-    batch: list[Cloud], alpha: float, matrix: Metric, tie_tolerance: float, max_layers: int
+    batch: Sequence[Cloud], alpha: float, matrix: Metric, tie_tolerance: float, max_layers: int
 ) -> list[Equilibrium]:
     """Small clouds all in one compiled call; those with close scores, and large ones, one by one."""
     Hardmax(tie_tolerance)  # checks the value

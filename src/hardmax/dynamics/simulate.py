@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
 from hardmax.errors import BadInput, NotExact
-from hardmax.tokens import Cloud, Floats, Ints, Metric, clouds, is_batch, layer_count, metric, step_size
+from hardmax.tokens import Batch, Cloud, Floats, Ints, Metric, clouds, is_batch, layer_count, metric, step_size
 from hardmax.tokens import cloud as one_cloud
 
 if TYPE_CHECKING:
@@ -112,9 +113,7 @@ def _each(Z: Any, run: Any) -> Trajectory | TrajectoryBatch:
             done.append(run(one))
         except BadInput as error:
             raise BadInput(f"cloud {b} of the batch: {error.what}", found=error.found, fix=error.fix) from error
-    return TrajectoryBatch(
-        [t.tokens[-1] for t in done], [t.leaders for t in done], sum(t.undecided for t in done), done.__getitem__
-    )
+    return _batch_of(done)
 
 
 def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
@@ -233,35 +232,33 @@ def _expand(cloud: Cloud, target: NDArray[Any], ties: dict[int, Ints]) -> Follow
     return tuple(by_point[p] for p in cloud.point_of.tolist())
 
 
-def _simulate_batch(
-    batch: list[Cloud], alpha: float, A: Any, layers: int, rule: Hardmax, definite: bool
-) -> TrajectoryBatch:
+def _simulate_batch(batch: Batch, alpha: float, A: Any, layers: int, rule: Hardmax, definite: bool) -> TrajectoryBatch:
     from hardmax.attention.fused import run_fused
 
-    if not batch:
-        raise BadInput("Z is an empty batch", fix="give at least one cloud")
-    matrix = metric(A, batch[0].dim, definite)
+    matrix = metric(A, batch.dim, definite)
 
     def make(b: int) -> Trajectory:
         return _simulate_one(batch[b], alpha, matrix, layers, rule)
 
-    lengths = np.array([c.n for c in batch])
-    if not matrix.definite or lengths.max() > SMALL:
-        done = [make(b) for b in range(len(batch))]
-        return TrajectoryBatch(
-            [t.tokens[-1] for t in done], [t.leaders for t in done], sum(t.undecided for t in done), done.__getitem__
-        )
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    tokens = np.concatenate([c.tokens for c in batch])
-    flag = _flag_band(rule.tie_tolerance, batch[0].dim, matrix)
-    fused = run_fused(tokens, offsets, alpha, layers, matrix.A, flag)
+    offsets = batch.offsets
+    if not matrix.definite or np.diff(offsets).max() > SMALL:
+        return _batch_of([make(b) for b in range(len(batch))])
+    flag = _flag_band(rule.tie_tolerance, batch.dim, matrix)
+    fused = run_fused(batch.tokens, offsets, alpha, layers, matrix.A, flag)
     leads = np.flatnonzero(fused.leads)
-    ends = np.searchsorted(leads, offsets[1:]).tolist()
-    last = [fused.tokens[s:e] for s, e in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
-    leaders = [leads[s:e] - o for s, e, o in zip([0, *ends[:-1]], ends, offsets[:-1].tolist(), strict=True)]
+    starts = offsets.tolist()
+    ends = np.searchsorted(leads, offsets).tolist()
+    last = [fused.tokens[s:e] for s, e in pairwise(starts)]
+    leaders = [leads[s:e] - o for (s, e), o in zip(pairwise(ends), starts, strict=False)]
     undecided = 0
     for b in np.flatnonzero(fused.flagged).tolist():
         careful = make(b)
         last[b], leaders[b] = careful.tokens[-1], careful.leaders
         undecided += careful.undecided
     return TrajectoryBatch(last, leaders, undecided, make)
+
+
+def _batch_of(done: list[Trajectory]) -> TrajectoryBatch:
+    return TrajectoryBatch(
+        [t.tokens[-1] for t in done], [t.leaders for t in done], sum(t.undecided for t in done), done.__getitem__
+    )
