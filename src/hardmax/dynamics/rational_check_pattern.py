@@ -103,37 +103,55 @@ def always_positive(terms: Sum, alpha: Fraction, until: int | None = None) -> bo
         return False
     # Beyond `start` no other term grows in proportion to it: rho (m+1)/(m+1-s) <= 1 if m + 1 >= s (1+alpha)/alpha.
     start = ceil(max(s for _, s in whole) * (1 + alpha) / alpha) + 1
-    while _lowest({key: c for key, c in whole.items() if c < 0 or key == (first, top)}, start, start, alpha) <= 0:
-        if _lowest(whole, start, start, alpha) <= 0:
+    outweighing = {key: c for key, c in whole.items() if c < 0 or key == (first, top)}
+    while _value(outweighing, start, alpha) <= 0:
+        if _value(whole, start, alpha) <= 0:
             return False
         start *= 2
     return _positive_between(whole, 0, start, alpha)
 
 
 def _positive_between(terms: dict[tuple[int, int], int], low: int, high: int, alpha: Fraction) -> bool:
+    if low == high:
+        return _value(terms, low, alpha) > 0
     if _lowest(terms, low, high, alpha) > 0:
         return True
-    if low == high:
-        return False
     middle = (low + high) // 2
     return _positive_between(terms, low, middle, alpha) and _positive_between(terms, middle + 1, high, alpha)
 
 
-def _lowest(terms: dict[tuple[int, int], int], low: int, high: int, alpha: Fraction) -> int:
-    """A lower bound for low <= m <= high, exact if low = high, times a positive factor.
+def _value(terms: dict[tuple[int, int], int], m: int, alpha: Fraction) -> int:
+    """The sum at m, exactly, times the positive factor r^(2 m) for rho = q / r."""
+    q, r = alpha.denominator, alpha.numerator + alpha.denominator
+    return sum(c * comb(m, s) * _factor(q, e * m, r, (2 - e) * m) for (e, s), c in terms.items())
 
-    rho^(e m) falls and binom(m, s) grows with m: take each at the end where the term is least. The factor is
-    r^(2 high) for rho = q / r.
+
+def _lowest(terms: dict[tuple[int, int], int], low: int, high: int, alpha: Fraction) -> int:
+    """Positive only if the sum is positive for all low <= m <= high.
+
+    rho^(e m) falls and binom(m, s) grows with m: take each at the end where the term is least, after division by the
+    lowest power of rho^m that occurs. Powers are rounded down to a number of bits, or up where c < 0.
     """
     q, r = alpha.denominator, alpha.numerator + alpha.denominator
+    sizes = [c.bit_length() for c in terms.values()]
+    bits, lowest = 128 + max(sizes) - min(sizes), min(e for e, _ in terms)
     total = 0
     for (e, s), c in terms.items():
         m, power = (low, high) if c > 0 else (high, low)
-        total += c * comb(m, s) * _factor(q, e * power, r, 2 * high - e * power)
+        rounded = _fixed_point(q, r, (e - lowest) * power, bits)
+        total += c * comb(m, s) * (rounded if c > 0 or e == lowest else rounded + 1)
     return total
+
+
+# The same few layers are looked at for all pairs of tokens.
 
 
 @lru_cache(maxsize=4096)
 def _factor(q: int, m: int, r: int, k: int) -> int:
-    """q^m r^k; the same few intervals are looked at for all pairs of tokens."""
     return int(q**m * r**k)
+
+
+@lru_cache(maxsize=4096)
+def _fixed_point(q: int, r: int, m: int, bits: int) -> int:
+    """(q/r)^m in units of 2^-bits, rounded down."""
+    return int((q**m << bits) // r**m)
