@@ -87,6 +87,21 @@ def test_tie_rich_clouds_go_where_the_limit_says(family):
         assert eq.certificate.undecided == 0
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_limits_that_are_no_vertices_are_projections_of_zero_on_faces(family):
+    # x in K and <A x, v> <= <A x, x> for all vertices v: x is the point of its face {<A x, .> = <A x, x>} nearest to 0
+    faces = 0
+    for seed in range(30, 50):
+        _, tokens, alpha, A = tie_rich(seed, largest=16, family=family)
+        eq = limit_exact(tokens, alpha, A)
+        vertices = [v for v, kind in zip(eq.centers, eq.kind, strict=True) if kind == "vertex"]
+        for x in (x for x, kind in zip(eq.centers, eq.kind, strict=True) if kind == "face"):
+            query = x if A is None else np.array(A, dtype=object) @ x
+            assert max(query @ v for v in vertices) == query @ x
+            faces += 1
+    assert faces or family in ("dyadic", "copies", "permutations")
+
+
 def test_moving_ties_need_patterns_and_late_layers():
     found = [limit_exact(*tie_rich(seed, alphas=(F(1, 10),), family="moving ties")[1:]) for seed in range(40)]
     assert sum((eq.certificate.role == PATTERN).any() for eq in found) >= 5

@@ -134,7 +134,8 @@ def _lowest(terms: dict[tuple[int, int], int], low: int, high: int, alpha: Fract
     """
     q, r = alpha.denominator, alpha.numerator + alpha.denominator
     sizes = [c.bit_length() for c in terms.values()]
-    bits, lowest = 128 + max(sizes) - min(sizes), min(e for e, _ in terms)
+    bits = 256 * (1 + (max(sizes) - min(sizes)) // 128)
+    lowest = min(e for e, _ in terms)
     total = 0
     for (e, s), c in terms.items():
         m, power = (low, high) if c > 0 else (high, low)
