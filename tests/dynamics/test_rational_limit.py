@@ -87,7 +87,7 @@ def test_tie_rich_clouds_go_where_the_limit_says(family):
         assert eq.certificate.undecided == 0
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", ["grid", "signs", "mirror", "moving ties", "cube with axis tokens", "hexagon"])
 def test_limits_that_are_no_vertices_are_projections_of_zero_on_faces(family):
     # x in K and <A x, v> <= <A x, x> for all vertices v: x is the point of its face {<A x, .> = <A x, x>} nearest to 0
     faces = 0
@@ -99,7 +99,7 @@ def test_limits_that_are_no_vertices_are_projections_of_zero_on_faces(family):
             query = x if A is None else np.array(A, dtype=object) @ x
             assert max(query @ v for v in vertices) == query @ x
             faces += 1
-    assert faces or family in ("dyadic", "copies", "permutations")
+    assert faces
 
 
 def test_moving_ties_need_patterns_and_late_layers():
