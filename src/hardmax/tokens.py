@@ -33,11 +33,11 @@ class Cloud:
 
     @property
     def n(self) -> int:
-        return int(self.tokens.shape[0])
+        return self.tokens.shape[0]
 
     @property
     def dim(self) -> int:
-        return int(self.tokens.shape[1])
+        return self.tokens.shape[1]
 
     @cached_property
     def _distinct(self) -> tuple[Ints, Ints]:
@@ -137,9 +137,9 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
 def _check_numbers(array: Floats, name: str) -> None:
     flat = array.reshape(-1)
     # One pass accepts nearly everything: a sum of squares in this range has neither NaN nor infinity nor extremes.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if 1e-299 * len(flat) < flat.dot(flat) < 1e299:
-            return
+    # (vdot, because it does not warn when the sum overflows.)
+    if 1e-299 * len(flat) < np.vdot(flat, flat) < 1e299:
+        return
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         i, k = bad[0]
@@ -168,7 +168,7 @@ class Batch(Sequence[Cloud]):
 
     @property
     def dim(self) -> int:
-        return int(self.tokens.shape[1])
+        return self.tokens.shape[1]
 
     @overload
     def __getitem__(self, index: int) -> Cloud: ...
@@ -292,6 +292,8 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
 
 def step_size(alpha: Any) -> float:
     """Check alpha > 0."""
+    if type(alpha) is float and 0.0 < alpha < np.inf:
+        return alpha
     if isinstance(alpha, bool) or not isinstance(alpha, (Real, np.floating, np.integer)):
         raise BadInput(f"alpha is {alpha!r}; expected a number > 0")
     value = float(alpha)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from hardmax.tokens import cloud as one_cloud
 if TYPE_CHECKING:
     from hardmax.attention.fused import Fused
 
+HARDMAX = Hardmax()
 SMALL = 1024  # up to so many tokens all layers run in one compiled call
 
 
@@ -70,36 +71,37 @@ def simulate(
         >>> simulate([[1, 0], [-1, 0], [0.5, 0]], alpha=1.0, layers=2).tokens[:, 2, 0]
         array([0.5  , 0.75 , 0.875])
     """
-    rule = Hardmax() if rule is None else rule
+    rule = HARDMAX if rule is None else rule
+    layers = layer_count(layers)
+    papers = normalization == "rescale" and V is None and heads is None and not causal and feed_forward is None
+    if papers and isinstance(rule, Hardmax) and not exact:
+        alpha = step_size(alpha)
+        if is_batch(Z):
+            batch = clouds(Z)
+            matrix = metric(A, batch.dim, definite)
+            if matrix.definite:
+                return _simulate_batch(batch, alpha, matrix, layers, rule)
+        else:
+            cloud = one_cloud(Z)
+            matrix = metric(A, cloud.dim, definite)
+            if matrix.definite:
+                return _simulate_one(cloud, alpha, matrix, layers, rule)
     options: dict[str, Any] = {
         "normalization": normalization, "V": V, "heads": heads, "causal": causal, "feed_forward": feed_forward,
         "definite": definite,
     }  # fmt: skip
-    layers = layer_count(layers)
-    if exact:
-        from hardmax.dynamics.rational import simulate_exact
-
-        if not isinstance(rule, Hardmax):
-            raise NotExact(f"{rule} has no rational values", fix="exact=True goes with rule=Hardmax() only")
-        if rule.tie_tolerance:
-            raise NotExact(f"tie_tolerance is {rule.tie_tolerance}, but exact arithmetic needs no tolerance")
-        return _each(Z, lambda one: simulate_exact(one, alpha, A, layers, **options))
-    papers = normalization == "rescale" and V is None and heads is None and not causal and feed_forward is None
-    if not (papers and isinstance(rule, Hardmax)):
+    if not exact:
         from hardmax.dynamics.variants import simulate_variant
 
         return _each(Z, lambda one: simulate_variant(one, alpha, layers, A=A, rule=rule, **options))
 
-    alpha = step_size(alpha)
-    if is_batch(Z):
-        return _simulate_batch(clouds(Z), alpha, A, layers, rule, definite)
-    cloud = one_cloud(Z)
-    matrix = metric(A, cloud.dim, definite)
-    if not matrix.definite:
-        from hardmax.dynamics.variants import simulate_variant
+    from hardmax.dynamics.rational import simulate_exact
 
-        return simulate_variant(cloud.tokens, alpha, layers, A=A, rule=rule, **options)
-    return _simulate_one(cloud, alpha, matrix, layers, rule)
+    if not isinstance(rule, Hardmax):
+        raise NotExact(f"{rule} has no rational values", fix="exact=True goes with rule=Hardmax() only")
+    if rule.tie_tolerance:
+        raise NotExact(f"tie_tolerance is {rule.tie_tolerance}, but exact arithmetic needs no tolerance")
+    return _each(Z, lambda one: simulate_exact(one, alpha, A, layers, **options))
 
 
 def _each(Z: Any, run: Any) -> Trajectory | TrajectoryBatch:
@@ -126,11 +128,17 @@ def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule:
 
 def _simulate_small(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory | None:
     """All layers in one compiled call; None if some comparison is too close for it."""
+    flag = _flag_band(rule.tie_tolerance, cloud.dim, matrix)
+    fused = _compiled()(cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.A, flag, history=True)
+    return None if fused.flagged[0] else _SmallTrajectory(cloud, alpha, matrix, rule, fused)
+
+
+@cache
+def _compiled() -> Any:
+    """The compiled call. An import statement of its own would cost a tenth of the time of ten tokens."""
     from hardmax.attention.fused import run_fused
 
-    flag = _flag_band(rule.tie_tolerance, cloud.dim, matrix)
-    fused = run_fused(cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.A, flag, history=True)
-    return None if fused.flagged[0] else _SmallTrajectory(cloud, alpha, matrix, rule, fused)
+    return run_fused
 
 
 class _SmallTrajectory(Trajectory):
@@ -232,19 +240,15 @@ def _expand(cloud: Cloud, target: NDArray[Any], ties: dict[int, Ints]) -> Follow
     return tuple(by_point[p] for p in cloud.point_of.tolist())
 
 
-def _simulate_batch(batch: Batch, alpha: float, A: Any, layers: int, rule: Hardmax, definite: bool) -> TrajectoryBatch:
-    from hardmax.attention.fused import run_fused
-
-    matrix = metric(A, batch.dim, definite)
-
+def _simulate_batch(batch: Batch, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> TrajectoryBatch:
     def make(b: int) -> Trajectory:
         return _simulate_one(batch[b], alpha, matrix, layers, rule)
 
     offsets = batch.offsets
-    if not matrix.definite or np.diff(offsets).max() > SMALL:
+    if np.diff(offsets).max() > SMALL:
         return _batch_of([make(b) for b in range(len(batch))])
     flag = _flag_band(rule.tie_tolerance, batch.dim, matrix)
-    fused = run_fused(batch.tokens, offsets, alpha, layers, matrix.A, flag)
+    fused = _compiled()(batch.tokens, offsets, alpha, layers, matrix.A, flag)
     leads = np.flatnonzero(fused.leads)
     starts = offsets.tolist()
     ends = np.searchsorted(leads, offsets).tolist()
