@@ -5,8 +5,9 @@ import pytest
 from PIL import Image
 
 import hardmax as hx
+from hardmax.dynamics.document import readable
 from hardmax.errors import BadInput
-from hardmax.plot.page import number, table, trajectory_page
+from hardmax.plot.page import table, trajectory_page
 from hardmax.plot.report import write_demo
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -130,6 +131,6 @@ def test_text_of_the_caller_is_escaped():
 def test_long_fractions_are_shown_rounded():
     from fractions import Fraction
 
-    assert number(Fraction(1, 3)) == "1/3"
-    assert number(Fraction(10**30, 3 * 10**30 + 1)) == "0.333333"
-    assert number(0.1 + 0.2) == "0.3"
+    assert readable(Fraction(1, 3)) == "1/3"
+    assert readable(Fraction(10**30, 3 * 10**30 + 1)) == "0.333333"
+    assert readable(0.1 + 0.2) == "0.3"

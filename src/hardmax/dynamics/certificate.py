@@ -29,7 +29,8 @@ class Certificate:
         target: (n,) the leader's index (first copy; a leader's own for leaders), or -1-g for `groups[g]`.
         groups: index sets that are followed as a whole (ties and patterns), all copies listed, ascending.
         limit: (n, d) where each token ends.
-        margin: every strict comparison was won by at least margin * |z_i|_A * max_j |z_j|_A.
+        margin: every strict comparison was won by at least margin * |z_i|_A * max_j |z_j|_A (in rational arithmetic:
+            those at the layers `decided_at`); infinite if there was none.
         undecided: comparisons within float64 rounding, taken as ties. 0: the certificate is a proof.
         method: "float64" or "rational": the arithmetic that settled it.
         problem: fingerprint of tokens, alpha, A and tie_tolerance.
@@ -82,6 +83,10 @@ def fingerprint(tokens: NDArray[Any], alpha: Any, A: NDArray[Any] | None, tie_to
             digest.update(b"identity")
         else:
             digest.update(str(part.shape).encode())
-            digest.update(part.tobytes() if part.dtype != object else " ".join(map(str, part.ravel())).encode())
+            digest.update(part.tobytes() if part.dtype != object else " ".join(map(_text, part.ravel())).encode())
     digest.update(f"{alpha!r} {tie_tolerance!r}".encode())
     return digest.hexdigest()
+
+
+def _text(x: Any) -> str:
+    return f"{x.numerator:x}/{x.denominator:x}"  # hexadecimal: Python writes no integer of 4,300 digits in decimal
