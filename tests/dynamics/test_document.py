@@ -50,4 +50,5 @@ def test_fractions_too_long_for_decimal_are_written_and_read(tmp_path):
     for suffix in (".json", ".npz"):
         again = hx.Trajectory.load(traj.save(tmp_path / f"long{suffix}"))
         assert (again.tokens == traj.tokens).all()
-    assert "0.899999" in traj.save(tmp_path / "long.html").read_text()
+    assert "(0.9, 0.4)" in traj.save(tmp_path / "long.html").read_text()
+    assert "3 tokens" in repr(traj)

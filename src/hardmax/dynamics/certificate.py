@@ -1,6 +1,6 @@
 """How an infinite-depth limit is known, in a form that can be checked from the data alone."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -12,7 +12,7 @@ LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
 ROLE_NAMES = ("leader", "follower", "tie", "pattern")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """Why each token ends where `limit` says it ends.
 
@@ -41,8 +41,8 @@ class Certificate:
     decided_at: NDArray[np.int64]
     role: NDArray[np.int8]
     target: NDArray[np.int64]
-    groups: tuple[tuple[int, ...], ...] = field(repr=False)
-    limit: NDArray[Any] = field(repr=False)
+    groups: tuple[tuple[int, ...], ...]
+    limit: NDArray[Any]
     margin: float
     undecided: int
     tie_tolerance: float
@@ -54,6 +54,10 @@ class Certificate:
     def layers(self) -> int:
         """The layer at which everything was decided."""
         return int(self.decided_at.max())
+
+    def __repr__(self) -> str:
+        roles = ", ".join(f"{int((self.role == r).sum())} {name}s" for r, name in enumerate(ROLE_NAMES))
+        return f"Certificate ({self.method}): {roles}; layer {self.layers}, margin {self.margin:.3g}, {self.undecided} undecided"
 
     def check(self, Z: Any) -> list[str]:
         """Everything that is wrong with this certificate for the tokens Z; an empty list if nothing is."""

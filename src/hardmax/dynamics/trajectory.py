@@ -36,7 +36,7 @@ class Outcome:
     detail: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """Tokens at every layer, Z^0..Z^K, with follow sets and leaders.
 
@@ -52,7 +52,7 @@ class Trajectory:
     A: NDArray[Any] | None
     leader_since: dict[int, int]
     outcome: Outcome
-    sets: Callable[[int], FollowSets] = field(repr=False)
+    sets: Callable[[int], FollowSets]
     rule: Rule = field(default_factory=Hardmax)
     normalization: str = "rescale"
     undecided: int = 0
@@ -106,6 +106,12 @@ class Trajectory:
         from hardmax.dynamics.files import load_trajectory
 
         return load_trajectory(Path(path))
+
+    def __repr__(self) -> str:
+        return (
+            f"Trajectory of {self.n} tokens in dimension {self.dim}, {self.layers} layers, {len(self.leaders)} leaders, "
+            f"{self.outcome.kind}"
+        )
 
     def _layer(self, layer: int) -> int:
         if not -self.layers - 1 <= layer <= self.layers:
