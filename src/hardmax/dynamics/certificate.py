@@ -57,7 +57,8 @@ class Certificate:
 
     def __repr__(self) -> str:
         roles = ", ".join(f"{int((self.role == r).sum())} {name}s" for r, name in enumerate(ROLE_NAMES))
-        return f"Certificate ({self.method}): {roles}; layer {self.layers}, margin {self.margin:.3g}, {self.undecided} undecided"
+        figures = f"layer {self.layers}, margin {self.margin:.3g}, {self.undecided} undecided"
+        return f"Certificate ({self.method}): {roles}; {figures}"
 
     def check(self, Z: Any) -> list[str]:
         """Everything that is wrong with this certificate for the tokens Z; an empty list if nothing is."""

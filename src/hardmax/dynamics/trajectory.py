@@ -109,8 +109,8 @@ class Trajectory:
 
     def __repr__(self) -> str:
         return (
-            f"Trajectory of {self.n} tokens in dimension {self.dim}, {self.layers} layers, {len(self.leaders)} leaders, "
-            f"{self.outcome.kind}"
+            f"Trajectory of {self.n} tokens in dimension {self.dim}, {self.layers} layers, "
+            f"{len(self.leaders)} leaders, {self.outcome.kind}"
         )
 
     def _layer(self, layer: int) -> int:
