@@ -73,6 +73,7 @@ class _Replay:
         self.flag = wider(self.tie, rounding_bound(tokens.shape[1], matrix))
         self.wrong: list[str] = []
         self.margin, self.undecided = np.inf, 0
+        self._reached: dict[tuple[int, bytes], float] = {}
         self.small = len(self.start) <= 1024  # in larger clouds the margin is a lower bound, at most 2^-20
         # The claims by distinct token; `target` and `groups` by position among them.
         self.decided, self.role, self.limit = c.decided_at[first], c.role[first], c.limit[first]
@@ -123,6 +124,7 @@ class _Replay:
         single = np.where(gap > flag, top, -1)
         sets: dict[int, Ints] = {}
         scale = norm[looking] * largest
+        longest = float(np.linalg.norm(q, axis=1).max())
         for r in np.flatnonzero(gap <= flag):
             i = int(looking[r])
             s = x @ q[i]
@@ -133,7 +135,7 @@ class _Replay:
                 self.undecided += len(np.setdiff1d(follows, level))
                 follows = np.union1d(follows, level)
             else:
-                behind = self._behind(layer, q[i], follows, float(np.linalg.norm(q, axis=1).max()))
+                behind = self._behind(layer, q[i], follows, longest)
                 follows = np.setdiff1d(follows, behind)
                 self.undecided += len(near) - len(behind) - 1
             if len(follows) == 1:
@@ -196,11 +198,14 @@ class _Replay:
         )
         if np.abs(points).max() > 32 * (layer + 1) * EPS * np.abs(x).max():
             self.wrong.append("limit is not the leader's place")
+        longest = float(np.linalg.norm(q, axis=1).max())
         for r in np.flatnonzero((role == TIE) & (single < 0)):
             if not self.wrong:
-                self._tie_claim(layer, x, q, largest, int(looking[r]), sets[int(looking[r])], bool(now[r]))
+                self._tie_claim(layer, x, q, largest, longest, int(looking[r]), sets[int(looking[r])], bool(now[r]))
 
-    def _tie_claim(self, layer: int, x: Floats, q: Floats, largest: float, i: int, follows: Ints, now: bool) -> None:
+    def _tie_claim(
+        self, layer: int, x: Floats, q: Floats, largest: float, longest: float, i: int, follows: Ints, now: bool
+    ) -> None:
         group = self.groups[-1 - self.target[i]]
         others = group[group != i]
         t = self.limit[i]
@@ -210,7 +215,6 @@ class _Replay:
         base, w = self.limit[others], self.weight[others]
         since = self.decided[others]
         offset = self.offset_at_decision[others] * ((1 + self.alpha) ** np.minimum(since - since.max(), 0.0))[:, None]
-        longest = float(np.linalg.norm(q, axis=1).max())
         narrow = 8 * (a + b) * longest * float(np.linalg.norm(offset, axis=1).max())
         holds = {
             "follows another set than its group": np.array_equal(group, follows),
@@ -220,7 +224,7 @@ class _Replay:
             "its group is not in one face": np.abs(base @ query - query @ t).max() <= band
             and np.abs(offset @ query).max() <= narrow
             and np.abs(offset @ q[i]).max() <= narrow,
-            "its face does not support the cloud": (x @ query).max() <= query @ t + band,
+            "its face does not support the cloud": i in group or self._reach(layer, x, query) <= query @ t + band,
             "it does not stand still": i not in group or np.abs(t - x[i]).max() * largest <= band,
         }
         name = f"token {self.first[i]}"
@@ -230,6 +234,13 @@ class _Replay:
             self.wrong += [f"{name}: {what}" for what, good in holds.items() if not good]
         elif all(holds.values()):
             self.wrong.append(f"{name} is decided at layer {layer} already")
+
+    def _reach(self, layer: int, x: Floats, query: Floats) -> float:
+        """max_x <query, x>; many ties share one face."""
+        key = (layer, query.tobytes())
+        if key not in self._reached:
+            self._reached[key] = float((x @ query).max())
+        return self._reached[key]
 
     def _tie_holds_exactly(self, i: int) -> bool:
         """The same conditions for the tokens as they were given."""
