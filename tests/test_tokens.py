@@ -50,6 +50,7 @@ def test_the_callers_array_is_not_touched():
         ([[1e200, 0]], "1e\\+200"),
         ([[1e-200, 0]], "1e-200"),
         ([[10**400, 0]], "float64"),
+        ([[1j, 0]], "1j"),
     ],
 )
 def test_bad_tokens_are_refused_by_name(Z, words):
@@ -69,6 +70,7 @@ def test_a_batch_is_told_from_a_cloud():
     assert is_batch([np.zeros((3, 2)), np.zeros((5, 2))])
     assert is_batch([[[1, 2], [3, 4]], [[5, 6]]])
     assert not is_batch([])
+    assert is_batch(np.zeros((2, 3, 2)).astype(object))
 
 
 def test_clouds_of_a_batch_share_their_dimension():
@@ -82,7 +84,8 @@ def test_clouds_of_a_batch_share_their_dimension():
         (np.eye(3), r"shape \(3, 3\), but the tokens have dimension 2"),
         ([[1, 2], [3, 4]], r"not symmetric: A\[0, 1\] = 2 but A\[1, 0\] = 3"),
         ([[1, 0], [0, -2]], "smallest eigenvalue is -2"),
-        ([[1, 1], [1, 1]], "smallest eigenvalue"),
+        ([[1, 1], [1, 1]], "smallest eigenvalue|ill-conditioned"),
+        ([[1, 0], [0, 1e-15]], "too ill-conditioned"),
         ([[1, np.nan], [np.nan, 1]], r"A\[0, 1\] is nan"),
         ("x", "not a matrix"),
     ],
@@ -135,7 +138,7 @@ def test_what_has_no_exact_value_is_refused(x):
 
 def test_exact_clouds_and_matrices_name_the_place():
     assert exact_cloud([["1/3", 2]]).tolist() == [[Fraction(1, 3), 2]]
-    for bad in ([], [[]], [[1], [1, 2]], 5, [["a"]]):
+    for bad in ([], [[]], [[1], [1, 2]], 5, [["a"]], "12", ["12", "34"]):
         with pytest.raises(BadInput):
             exact_cloud(bad)
     with pytest.raises(BadInput, match="shape"):

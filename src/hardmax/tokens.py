@@ -73,13 +73,15 @@ class Metric:
     """The matrix A of the scores <A z_i, z_j>; `A is None` stands for the identity.
 
     Attributes:
-        condition: the condition number of A (of its symmetric part; inf where it is not definite).
+        condition: the condition number of A (inf where it is not definite).
+        size: the spectral norm of A.
         definite: whether A is symmetric positive definite, so that |z|_A = sqrt(<A z, z>) is a norm.
     """
 
     A: Floats | None
     condition: float = 1.0
     definite: bool = True
+    size: float = 1.0
 
     def queries(self, points: Floats) -> Floats:
         """Rows A z_i, so that scores are plain inner products <A z_i, z_j>.
@@ -87,7 +89,15 @@ class Metric:
         Departs: A is not factored as R R^T and moved into the tokens [fact 5]: computing A z keeps the ties of dyadic
         inputs exact, where a square root would break them by rounding.
         """
-        return points if self.A is None else np.ascontiguousarray(points @ self.A.T)
+        if self.A is None:
+            return points
+        result = np.empty_like(points)
+        for k, row in enumerate(self.A):  # in a fixed order: a matrix product may round equal rows differently
+            total = row[0] * points[:, 0]
+            for j in range(1, len(row)):
+                total += row[j] * points[:, j]
+            result[:, k] = total
+        return result
 
     def norms(self, points: Floats, queries: Floats | None = None) -> Floats:
         """|z_i|_A = sqrt(<A z_i, z_i>)."""
@@ -107,7 +117,7 @@ def is_batch(Z: Any) -> bool:
         if isinstance(first, np.ndarray) and first.dtype != object:
             return first.ndim == 2
         return isinstance(first, (list, tuple, np.ndarray)) and len(first) > 0 and _is_row(first[0])
-    return False
+    return isinstance(Z, np.ndarray) and Z.ndim == 3
 
 
 def _is_row(x: Any) -> bool:
@@ -125,6 +135,8 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
         array([2, 1])
     """
     try:
+        if np.iscomplexobj(Z):
+            raise TypeError
         array = np.array(Z, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise _not_numbers(Z, name) from error
@@ -277,8 +289,14 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
         if eigenvalues[0] > 0 and eigenvalues[0] > 1e-14 * eigenvalues[-1]:
             if np.array_equal(matrix, np.eye(dim)):
                 return IDENTITY
-            return Metric(matrix, float(eigenvalues[-1] / eigenvalues[0]))
+            return Metric(matrix, float(eigenvalues[-1] / eigenvalues[0]), size=float(eigenvalues[-1]))
         problem = f"its smallest eigenvalue is {eigenvalues[0]:g}"
+        if eigenvalues[0] > 0:
+            raise BadInput(
+                f"{name} is too ill-conditioned for float64: its eigenvalues go from {eigenvalues[0]:g} to "
+                f"{eigenvalues[-1]:g}",
+                fix="use exact=True, or other units for the coordinates",
+            )
     else:
         i, j = (int(x) for x in np.unravel_index(np.argmax(gap), gap.shape))
         problem = f"it is not symmetric: {name}[{i}, {j}] = {matrix[i, j]:g} but {name}[{j}, {i}] = {matrix[j, i]:g}"
@@ -287,18 +305,36 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
             f"{name} must be symmetric positive definite, but {problem}",
             fix="pass definite=False to simulate with it all the same (the theorem does not cover it)",
         )
-    return Metric(matrix, np.inf, definite=False)
+    return Metric(matrix, np.inf, definite=False, size=float(np.linalg.norm(matrix, 2)))
+
+
+def check_scores(tokens: Floats, matrix: Metric, name: str = "Z") -> None:
+    """Refuse tokens and a matrix whose scores <A z_i, z_j> leave the range of float64."""
+    if matrix.A is None:  # then the check of the tokens is enough
+        return
+    largest = float(np.abs(tokens).max())
+    size = float(np.abs(matrix.A).max()) * tokens.shape[1] ** 2
+    with np.errstate(over="ignore", under="ignore"):
+        reach = size * largest * largest
+    if largest > 0 and not 1e-290 < reach < 1e300:
+        raise BadInput(
+            f"{name} has coordinates up to {largest:g} and A entries up to {np.abs(matrix.A).max():g}: "
+            "their scores leave the range of float64",
+            fix="rescale A (a factor changes nothing) or the tokens, or use exact=True",
+        )
 
 
 def step_size(alpha: Any) -> float:
     """Check alpha > 0."""
-    if type(alpha) is float and 0.0 < alpha < np.inf:
+    if type(alpha) is float and 1e-100 < alpha < 1e100:
         return alpha
     if isinstance(alpha, bool) or not isinstance(alpha, (Real, np.floating, np.integer)):
         raise BadInput(f"alpha is {alpha!r}; expected a number > 0")
     value = float(alpha)
     if not np.isfinite(value) or value <= 0:
         raise BadInput(f"alpha is {alpha!r}; expected a finite number > 0", fix="the paper uses alpha = 0.5")
+    if not 1e-100 <= value <= 1e100:
+        raise BadInput(f"alpha is {alpha!r}; float64 needs 1e-100 <= alpha <= 1e100", fix="use exact=True")
     return value
 
 
@@ -350,6 +386,8 @@ def exact_matrix(A: Any, rows: int, columns: int, name: str = "A") -> NDArray[np
 
 def _exact_matrix(Z: Any, name: str, row_name: str) -> NDArray[np.object_]:
     try:
+        if isinstance(Z, str) or any(isinstance(row, str) for row in Z):
+            raise TypeError
         rows = [list(row) for row in Z]
     except TypeError as error:
         raise BadInput(f"{name} has the wrong shape; expected (n, d): one row per {row_name}") from error

@@ -129,5 +129,14 @@ def test_a_malformed_certificate_is_refused_without_an_exception():
         replace(c, alpha="fast"),
         replace(c, alpha=-1.0),
         replace(c, A=[[1, 2]]),
+        replace(c, groups=None),
+        replace(c, groups=((0.0, 2.0), (1, 3))),
+        replace(c, margin=None),
+        replace(c, margin=float("nan")),
+        replace(c, undecided=False),
+        replace(c, undecided=None),
+        replace(c, tie_tolerance="x"),
+        replace(c, problem=None),
+        replace(c, decided_at=changed(c.decided_at, 6, 10**8)),
     ):
         assert bad.check(Z)

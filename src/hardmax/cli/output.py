@@ -33,6 +33,6 @@ def indices(values: Any, most: int = 20) -> str:
 def undecided_advice(undecided: int) -> str:
     """What to say when float64 could not decide."""
     return (
-        f"note: {undecided} comparisons were closer than float64 rounding can decide and were taken as ties; "
+        f"note: {undecided} comparisons were closer than float64 rounding can decide (ties within the tolerance); "
         "--exact decides them for the numbers as written"
     )

@@ -29,9 +29,10 @@ class Certificate:
         target: (n,) the leader's index (first copy; a leader's own for leaders), or -1-g for `groups[g]`.
         groups: index sets that are followed as a whole (ties and patterns), all copies listed, ascending.
         limit: (n, d) where each token ends.
-        margin: every strict comparison was won by at least margin * |z_i|_A * max_j |z_j|_A (in rational arithmetic:
-            those at the layers `decided_at`); infinite if there was none.
-        undecided: comparisons within float64 rounding, taken as ties. 0: the certificate is a proof.
+        margin: every token followed alone won by at least margin * |z_i|_A * max_j |z_j|_A: in float64 at every layer
+            that was looked at, in rational arithmetic (ties included) at the layers `decided_at`. Infinite if none.
+        undecided: comparisons within float64 rounding: ties if within the tie band, else settled by their float64
+            order. 0: the certificate is a proof.
         method: "float64" or "rational": the arithmetic that settled it.
         problem: fingerprint of tokens, alpha, A and tie_tolerance.
     """

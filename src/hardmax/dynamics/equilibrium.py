@@ -69,7 +69,7 @@ class Equilibrium:
 
     @property
     def undecided(self) -> int:
-        """Comparisons closer than float64 rounding can decide; taken as ties. 0 means the limit is proved."""
+        """Comparisons closer than float64 rounding can decide. 0 means that the limit is proved."""
         return self.certificate.undecided
 
     @cached_property

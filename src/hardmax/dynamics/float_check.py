@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.attention.arithmetic import pair_scores, weighted_mean
 from hardmax.attention.ties import EPS, rounding_bound, tie_band, wider
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE, Certificate, fingerprint
 from hardmax.dynamics.exact_claims import ExactClaims
@@ -20,6 +21,13 @@ from hardmax.tokens import Floats, Ints, cloud, metric, step_size
 def problems(certificate: Certificate, Z: Any) -> list[str]:
     """Everything that is wrong with the certificate for the tokens Z; an empty list if nothing is."""
     try:
+        return _problems(certificate, Z)
+    except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
+        return [f"the certificate is malformed: {error}"]
+
+
+def _problems(certificate: Certificate, Z: Any) -> list[str]:
+    try:
         tokens = cloud(Z).tokens
         alpha = step_size(certificate.alpha)
         matrix = metric(certificate.A, tokens.shape[1])
@@ -29,6 +37,10 @@ def problems(certificate: Certificate, Z: Any) -> list[str]:
     wrong = _malformed(c, tokens)
     if wrong:
         return wrong
+    # Decisions follow one another: nothing decides itself after standing still for so long.
+    gaps = np.diff(np.unique(np.append(c.decided_at, 0)), prepend=0)
+    if gaps.max() > 10_000 + 100 / np.log1p(alpha):
+        return [f"decided_at claims that nothing is decided for {int(gaps.max())} layers and something after that"]
     if c.problem != fingerprint(tokens, c.alpha, c.A, c.tie_tolerance):
         return ["the certificate was made for other tokens, alpha, A or tie_tolerance"]
     return _Replay(c, tokens, alpha, matrix).run()
@@ -45,6 +57,14 @@ def _malformed(c: Certificate, tokens: Floats) -> list[str]:
             wrong.append(f"{name} is not an integer array of length {n}")
     if not isinstance(c.limit, np.ndarray) or c.limit.shape != tokens.shape or c.limit.dtype != np.float64:
         wrong.append(f"limit is not a float64 array of shape {tokens.shape}")
+    if not isinstance(c.groups, tuple) or not all(
+        isinstance(g, tuple) and all(isinstance(i, (int, np.integer)) for i in g) for g in c.groups
+    ):
+        wrong.append("groups is not a tuple of tuples of token indices")
+    if type(c.undecided) is not int or c.undecided < 0:
+        wrong.append(f"undecided is {c.undecided!r}; expected a count")
+    if not isinstance(c.margin, float) or not c.margin > 0:
+        wrong.append(f"margin is {c.margin!r}; expected a positive number")
     if wrong:
         return wrong
     if not np.isin(c.role, (LEADER, FOLLOWER, TIE)).all():
@@ -103,7 +123,7 @@ class _Replay:
             if self.wrong:
                 return self.wrong
             still = self.decided[looking] > layer
-            shrink = (1 + self.alpha) ** -(layer + 1.0 - self.decided)
+            shrink = (1 + self.alpha) ** np.minimum(self.decided - layer - 1.0, 0.0)
             moved = base + np.where(self.decided <= layer, shrink, 0.0)[:, None] * offset
             moved[looking[still]] = (x[looking[still]] + self.alpha * mean[still]) / (1 + self.alpha)
             x = moved
@@ -112,7 +132,7 @@ class _Replay:
 
     def _look(self, layer: int, x: Floats, looking: Ints) -> Floats:
         """Follow sets of the tokens not decided before `layer`; tests the claims made at it; returns the means."""
-        q = x if self.matrix.A is None else x @ self.matrix.A.T
+        q = self.matrix.queries(x)
         norm = np.sqrt(np.maximum((q * x).sum(1), 0.0))
         largest = norm.max()
         a, b = self.flag.at(layer)
@@ -124,12 +144,13 @@ class _Replay:
         single = np.where(gap > flag, top, -1)
         sets: dict[int, Ints] = {}
         scale = norm[looking] * largest
-        longest = float(np.linalg.norm(q, axis=1).max())
+        longest = float(np.linalg.norm(x, axis=1).max())
         for r in np.flatnonzero(gap <= flag):
             i = int(looking[r])
-            s = x @ q[i]
-            near = np.flatnonzero(s >= best[r] - flag[r])
-            follows = near[s[near] >= best[r] - tie[r]]
+            near = np.flatnonzero(x @ q[i] >= best[r] - 2 * flag[r])
+            s = pair_scores(np.broadcast_to(q[i], x[near].shape), x[near])  # in the order that the tie rule prescribes
+            near, s = near[s >= s.max() - flag[r]], s[s >= s.max() - flag[r]]
+            follows = near[s >= s.max() - tie[r]]
             if layer == 0:
                 level = self._exactly_top(i, near)
                 self.undecided += len(np.setdiff1d(follows, level))
@@ -142,7 +163,7 @@ class _Replay:
                 single[r], mean[r] = follows[0], x[follows[0]]
             else:
                 sets[i] = follows
-                mean[r] = self.weight[follows] @ x[follows] / self.weight[follows].sum()
+                mean[r] = weighted_mean(x[follows], self.weight[follows])
         won = (single >= 0) & (gap > tie)
         if won.any():
             self.margin = min(self.margin, float((gap[won] / scale[won]).min()))
@@ -153,18 +174,19 @@ class _Replay:
         """Followers whose offset tells them from their leader, or from a better follower of it."""
         gone: list[int] = []
         done = follows[(self.decided[follows] < layer) & (self.role[follows] != TIE)]
+        a, b = self.flag.at(layer)
+        length = np.linalg.norm(query)
         for leader in np.unique(self.target[done]):
             group = done[self.target[done] == leader]
             if len(group) < 2:
                 continue
-            ahead, size = [], []
-            for w in group:
-                o = self.offset_at_decision[w] * (1 + self.alpha) ** float(self.decided[w] - self.decided[group].max())
-                ahead.append(float(query @ o))
-                size.append(float(np.linalg.norm(o)))
-            a, b = self.tie.at(layer)
-            width = (a * np.linalg.norm(query) + b * longest) * max(size)
-            gone += [int(w) for w, value in zip(group, ahead, strict=True) if value < max(ahead) - width]
+            since = self.decided[group]
+            grown = (1 + self.alpha) ** (since - since.max()).astype(np.float64)
+            offset = self.offset_at_decision[group] * grown[:, None]
+            ahead = offset @ query
+            width = (a * length + b * self.matrix.size * longest) * np.linalg.norm(offset, axis=1).max()
+            width += 2 * length * float(((2 + 10 * since) * EPS * longest * grown).max())
+            gone += group[ahead < ahead.max() - width].tolist()
         return np.array(gone, dtype=np.int64)
 
     def _exactly_top(self, i: int, near: Ints) -> Ints:
@@ -215,7 +237,9 @@ class _Replay:
         base, w = self.limit[others], self.weight[others]
         since = self.decided[others]
         offset = self.offset_at_decision[others] * ((1 + self.alpha) ** np.minimum(since - since.max(), 0.0))[:, None]
-        narrow = 8 * (a + b) * longest * float(np.linalg.norm(offset, axis=1).max())
+        # Offsets are judged by their direction, but a limit that two ties share may be off by its last bits.
+        size = float(np.linalg.norm(offset, axis=1).max())
+        narrow = 8 * (a + b) * longest * size + 32 * EPS * longest * float(np.abs(x).max())
         holds = {
             "follows another set than its group": np.array_equal(group, follows),
             "its group holds undecided tokens": bool((self.decided[others] <= layer).all()),

@@ -11,8 +11,8 @@ from hardmax.dynamics.assembly import Problem, copies, equilibrium
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
-from hardmax.errors import NotCertified
-from hardmax.tokens import Cloud, Metric, clouds, is_batch, metric, step_size
+from hardmax.errors import BadInput, NotCertified, NotExact
+from hardmax.tokens import Cloud, Metric, check_scores, clouds, is_batch, layer_count, metric, step_size
 from hardmax.tokens import cloud as one_cloud
 
 RATIONAL_POINTS = 300  # up to so many points, what float64 leaves open is settled in rational arithmetic
@@ -55,15 +55,36 @@ def limit(
         >>> limit([[1, 1], [-1, 1], [1, -1], [-1, -1], [0.5, 0]], alpha=0.5).points[4]
         array([1., 0.])
     """
+    Hardmax(tie_tolerance)  # checks the value
+    max_layers = layer_count(max_layers)
+    if exact and tie_tolerance:
+        raise NotExact(f"tie_tolerance is {tie_tolerance}, but exact arithmetic needs no tolerance")
     if is_batch(Z):
         if exact:
-            return [_limit_exact(one, alpha, A, max_layers) for one in Z]
+            return _limits_exact(Z, alpha, A, max_layers)
         batch = clouds(Z)
         return _limits(batch, step_size(alpha), metric(A, batch.dim), tie_tolerance, max_layers)
     if exact:
         return _limit_exact(Z, alpha, A, max_layers)
     one = one_cloud(Z)
     return _limits([one], step_size(alpha), metric(A, one.dim), tie_tolerance, max_layers)[0]
+
+
+def _limits_exact(batch: Any, alpha: Any, A: Any, max_layers: int) -> list[Equilibrium]:
+    found = []
+    for b, one in enumerate(batch):
+        try:
+            found.append(_limit_exact(one, alpha, A, max_layers))
+        except BadInput as error:
+            raise BadInput(f"cloud {b} of the batch: {error.what}", found=error.found, fix=error.fix) from error
+        except NotCertified as error:
+            raise _of_cloud(b, error) from error
+    return found
+
+
+def _of_cloud(b: int, error: NotCertified) -> NotCertified:
+    what = f"cloud {b} of the batch: {error.what}"
+    return NotCertified(what, found=error.found, fix=error.fix, known=error.known | {"cloud": b})
 
 
 def _limit_exact(Z: Any, alpha: Any, A: Any, max_layers: int) -> Equilibrium:
@@ -76,7 +97,8 @@ def _limits(
     batch: Sequence[Cloud], alpha: float, matrix: Metric, tie_tolerance: float, max_layers: int
 ) -> list[Equilibrium]:
     """Small clouds all in one compiled call; those with close scores, and large ones, one by one."""
-    Hardmax(tie_tolerance)  # checks the value
+    for b, cloud in enumerate(batch) if matrix.A is not None else ():
+        check_scores(cloud.tokens, matrix, "Z" if len(batch) == 1 else f"Z[{b}]")
     problem = Problem(alpha, matrix, float(tie_tolerance))
     small = [b for b, cloud in enumerate(batch) if cloud.n <= SMALL]
     found: dict[int, Equilibrium] = {}
@@ -89,8 +111,7 @@ def _limits(
             except NotCertified as error:
                 if len(batch) == 1:
                     raise
-                what = f"cloud {b} of the batch: {error.what}"
-                raise NotCertified(what, found=error.found, fix=error.fix, known=error.known | {"cloud": b}) from error
+                raise _of_cloud(b, error) from error
     return [found[b] for b in range(len(batch))]
 
 
@@ -145,7 +166,7 @@ def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium:
 
     Not where ties hold only within the tolerance: there the caller's intention and the binary values differ.
     """
-    if run.inexact_ties == 0 and len(run.cloud.points) <= RATIONAL_POINTS:
+    if run.inexact_ties == 0 and run.tie_tolerance == 0 and len(run.cloud.points) <= RATIONAL_POINTS:
         A = run.metric.A
         try:
             found = _limit_exact(run.cloud.tokens, run.alpha, A, max_layers)

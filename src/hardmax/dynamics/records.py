@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, Traject
 from hardmax.errors import BadInput
 from hardmax.tokens import exact_matrix
 
+RULES = {kind.__name__: kind for kind in get_args(rules.Rule)}
 TRAJECTORY = "hardmax.simulate/1"
 BATCH = "hardmax.batch/1"
 EQUILIBRIUM = "hardmax.limit/1"
@@ -94,9 +95,7 @@ def load_trajectory(path: str | Path) -> Trajectory:
         tokens = numbers(document, "trajectory" if "trajectory" in document else "tokens", 3)
         sets = _follow_sets(document, tokens.shape)
         rule = dict(document["rule"])
-        made = getattr(rules, str(rule.pop("name")))(**rule)
-        if not isinstance(made, rules.Rule):
-            raise ValueError("the rule is unknown")
+        made = RULES[rule.pop("name")](**rule)
         return Trajectory(
             tokens=tokens,
             alpha=scalar(document["alpha"]),

@@ -13,7 +13,19 @@ from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
 from hardmax.errors import BadInput, NotExact
-from hardmax.tokens import Batch, Cloud, Floats, Ints, Metric, clouds, is_batch, layer_count, metric, step_size
+from hardmax.tokens import (
+    Batch,
+    Cloud,
+    Floats,
+    Ints,
+    Metric,
+    check_scores,
+    clouds,
+    is_batch,
+    layer_count,
+    metric,
+    step_size,
+)
 from hardmax.tokens import cloud as one_cloud
 
 if TYPE_CHECKING:
@@ -119,6 +131,7 @@ def _each(Z: Any, run: Any) -> Trajectory | TrajectoryBatch:
 
 
 def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
+    check_scores(cloud.tokens, matrix)
     if cloud.n <= SMALL:
         trajectory = _simulate_small(cloud, alpha, matrix, layers, rule)
         if trajectory is not None:
@@ -245,6 +258,8 @@ def _simulate_batch(batch: Batch, alpha: float, matrix: Metric, layers: int, rul
         return _simulate_one(batch[b], alpha, matrix, layers, rule)
 
     offsets = batch.offsets
+    for b in range(len(batch)) if matrix.A is not None else ():
+        check_scores(batch[b].tokens, matrix, f"Z[{b}]")
     if np.diff(offsets).max() > SMALL:
         return _batch_of([make(b) for b in range(len(batch))])
     flag = _flag_band(rule.tie_tolerance, batch.dim, matrix)
