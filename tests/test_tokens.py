@@ -150,3 +150,41 @@ def test_every_error_is_a_hardmax_error_and_says_how_to_mend_it():
         cloud([[np.nan]])
     assert "fix:" in str(caught.value)
     assert isinstance(caught.value, ValueError)
+
+
+class Table:
+    """Like a data frame: iterating gives column names, `__array__` the numbers."""
+
+    def __iter__(self):
+        return iter(["10", "20"])
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([[1.0, 0.0], [2.0, 1.0]], dtype=dtype)
+
+
+def test_tables_of_other_libraries_give_their_numbers_not_their_names():
+    assert exact_cloud(Table()).tolist() == [[1, 0], [2, 1]]
+    assert cloud(Table()).tokens.tolist() == [[1, 0], [2, 1]]
+    assert is_batch([Table(), Table()])
+    assert len(clouds([Table(), np.ones((3, 2))]).tokens) == 5
+    assert exact_cloud(np.longdouble([[0.5, 1]])).tolist() == [[Fraction(1, 2), 1]]
+
+
+@pytest.mark.parametrize(
+    "Z",
+    [np.array([[1 + 1j, 0]]), np.ma.masked_array([[1.0, 2.0]], [[True, False]]), np.array([["2020-01-01"]], "M8[D]")],
+)
+def test_nothing_is_dropped_to_make_a_number(Z):
+    with pytest.raises(BadInput):
+        cloud(Z)
+    with pytest.raises(BadInput):
+        clouds([Z, Z])
+
+
+def test_numbers_beyond_float64_are_refused_as_parameters():
+    with pytest.raises(BadInput, match="alpha"):
+        step_size(10**400)
+    with pytest.raises(BadInput, match="at most"):
+        layer_count(2**70)
+    with pytest.raises(BadInput, match="end of the range"):
+        metric([[1e308, 0], [0, 1e308]], 2)

@@ -18,6 +18,7 @@ from hardmax.errors import BadInput
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+MOST_LAYERS = 10**9
 MOST_DIGITS = 5000  # of an exact number given as text
 
 
@@ -114,8 +115,8 @@ def is_batch(Z: Any) -> bool:
         return Z.ndim == 3
     if isinstance(Z, (list, tuple)) and Z:
         first = Z[0]
-        if isinstance(first, np.ndarray) and first.dtype != object:
-            return first.ndim == 2
+        if hasattr(first, "__array__") and not (isinstance(first, np.ndarray) and first.dtype == object):
+            return bool(np.ndim(first) == 2)
         return isinstance(first, (list, tuple, np.ndarray)) and len(first) > 0 and _is_row(first[0])
     return isinstance(Z, np.ndarray) and Z.ndim == 3
 
@@ -134,9 +135,12 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
         >>> cloud([[1, 0], [0, 1], [1, 0]]).multiplicity
         array([2, 1])
     """
+    if _is_no_number(Z):
+        raise BadInput(
+            f"{name} holds values of type {Z.dtype}{' with masked entries' if np.ma.is_masked(Z) else ''}; "
+            "expected real numbers"
+        )
     try:
-        if np.iscomplexobj(Z):
-            raise TypeError
         array = np.array(Z, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise _not_numbers(Z, name) from error
@@ -144,6 +148,12 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
     _check_numbers(array, name)
     array += 0.0  # -0.0 and 0.0 are one value
     return Cloud(array)
+
+
+def _is_no_number(Z: Any) -> bool:
+    """Arrays that NumPy would make floats of by dropping something: an imaginary part, a mask, a date."""
+    kind = getattr(getattr(Z, "dtype", None), "kind", "")
+    return kind in ("c", "m", "M") or np.ma.is_masked(Z)
 
 
 def _check_numbers(array: Floats, name: str) -> None:
@@ -201,7 +211,8 @@ def clouds(batch: Sequence[Any] | NDArray[Any]) -> Batch:
     if len(batch) == 0:
         raise BadInput("Z is an empty batch", fix="give at least one cloud")
     arrays = [
-        z if isinstance(z, np.ndarray) and z.ndim == 2 else cloud(z, f"Z[{b}]").tokens for b, z in enumerate(batch)
+        z if type(z) is np.ndarray and z.ndim == 2 and z.dtype.kind in "fiu" else cloud(z, f"Z[{b}]").tokens
+        for b, z in enumerate(batch)
     ]
     shapes = np.array([z.shape for z in arrays])
     for b in np.flatnonzero(shapes[:, 1] != shapes[0, 1])[:1]:
@@ -282,6 +293,12 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
     if not np.isfinite(matrix).all():
         i, j = np.argwhere(~np.isfinite(matrix))[0]
         raise BadInput(f"{name}[{i}, {j}] is {matrix[i, j]}; the matrix must be finite")
+    largest = float(np.abs(matrix).max())
+    if not (largest == 0 or 1e-290 < largest < 1e290):
+        raise BadInput(
+            f"{name} has entries up to {largest:g}, at the end of the range of float64",
+            fix=f"rescale {name}: a factor changes nothing",
+        )
     symmetric = (matrix + matrix.T) / 2
     gap = np.abs(matrix - matrix.T)
     if not gap.any():
@@ -291,7 +308,7 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
                 return IDENTITY
             return Metric(matrix, float(eigenvalues[-1] / eigenvalues[0]), size=float(eigenvalues[-1]))
         problem = f"its smallest eigenvalue is {eigenvalues[0]:g}"
-        if eigenvalues[0] > 0:
+        if eigenvalues[0] > 0 and definite:
             raise BadInput(
                 f"{name} is too ill-conditioned for float64: its eigenvalues go from {eigenvalues[0]:g} to "
                 f"{eigenvalues[-1]:g}",
@@ -303,7 +320,7 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
     if definite:
         raise BadInput(
             f"{name} must be symmetric positive definite, but {problem}",
-            fix="pass definite=False to simulate with it all the same (the theorem does not cover it)",
+            fix="definite=False (--any-matrix) simulates with it all the same; the theorem does not cover it",
         )
     return Metric(matrix, np.inf, definite=False, size=float(np.linalg.norm(matrix, 2)))
 
@@ -330,7 +347,10 @@ def step_size(alpha: Any) -> float:
         return alpha
     if isinstance(alpha, bool) or not isinstance(alpha, (Real, np.floating, np.integer)):
         raise BadInput(f"alpha is {alpha!r}; expected a number > 0")
-    value = float(alpha)
+    try:
+        value = float(alpha)
+    except OverflowError:
+        value = np.inf
     if not np.isfinite(value) or value <= 0:
         raise BadInput(f"alpha is {alpha!r}; expected a finite number > 0", fix="the paper uses alpha = 0.5")
     if not 1e-100 <= value <= 1e100:
@@ -344,6 +364,8 @@ def layer_count(layers: Any) -> int:
         raise BadInput(f"layers is {layers!r}; expected a whole number >= 0")
     if layers < 0:
         raise BadInput(f"layers is {layers}; expected a whole number >= 0")
+    if layers > MOST_LAYERS:
+        raise BadInput(f"layers is {layers}; at most {MOST_LAYERS} can be run", fix="limit() gives infinite depth")
     return int(layers)
 
 
@@ -355,6 +377,8 @@ def exact_number(x: Any, where: str) -> Fraction:
         (Fraction(1, 10), Fraction(1, 2))
     """
     try:
+        if isinstance(x, np.longdouble):
+            return Fraction(*x.as_integer_ratio())
         if isinstance(x, np.generic):
             x = x.item()
         if isinstance(x, bool):
@@ -385,6 +409,8 @@ def exact_matrix(A: Any, rows: int, columns: int, name: str = "A") -> NDArray[np
 
 
 def _exact_matrix(Z: Any, name: str, row_name: str) -> NDArray[np.object_]:
+    if hasattr(Z, "__array__"):  # a table of some other library: its rows, not its column names
+        Z = np.asarray(Z)
     try:
         if isinstance(Z, str) or any(isinstance(row, str) for row in Z):
             raise TypeError

@@ -154,3 +154,17 @@ def test_offsets_are_no_evidence_beyond_their_own_rounding():
     run.offset[4] = [0.0, 100 * 2.0**-52]  # decided late: its offset is nothing but rounding
     pair = np.zeros(2, np.int64), np.array([0, 4])
     assert not run._behind_its_base(*pair, np.array([[1.0, 1.0]]), np.array([True, True])).any()
+
+
+def test_certificates_of_clouds_at_the_edge_of_the_tie_band_hold():
+    """Regression: engine and check must agree on scores that lie right at the band."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(2, 12)), int(rng.integers(1, 4))
+        centers = rng.normal(size=(int(rng.integers(1, 4)), d))
+        Z = centers[rng.integers(0, len(centers), n)] + rng.normal(size=(n, d)) * 10.0 ** -rng.uniform(9, 15)
+        try:
+            eq = hx.limit(Z, 0.5)
+        except hx.NotCertified:
+            continue
+        assert eq.certificate.check(Z) == [], seed

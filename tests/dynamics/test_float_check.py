@@ -140,3 +140,10 @@ def test_a_malformed_certificate_is_refused_without_an_exception():
         replace(c, decided_at=changed(c.decided_at, 6, 10**8)),
     ):
         assert bad.check(Z)
+
+
+def test_the_margin_of_a_single_token_is_infinite_and_nothing_else():
+    c = hx.limit([[1.0, 2.0]]).certificate
+    assert c.margin == np.inf
+    for margin in (-1.0, 0.0, 1.0, 1e300):
+        assert not replace(c, margin=margin).verify([[1.0, 2.0]])

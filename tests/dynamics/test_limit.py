@@ -266,3 +266,18 @@ def test_max_layers_is_a_count():
 def test_errors_in_exact_batches_name_the_cloud():
     with pytest.raises(hx.BadInput, match="cloud 1 of the batch"):
         hx.limit([[[1, 2]], [["x", 1]]], exact=True)
+
+
+def test_a_small_step_needs_layers_not_rational_arithmetic():
+    eq = hx.limit(np.random.default_rng(0).normal(size=(60, 2)), alpha=1e-4)
+    assert eq.certificate.method == "float64"
+    assert eq.undecided == 0
+    with pytest.raises(hx.NotCertified, match="raise max_layers, now 100"):
+        hx.limit(np.random.default_rng(0).normal(size=(60, 2)), alpha=1e-4, max_layers=100)
+
+
+def test_ties_after_layer_0_are_proved_in_rational_arithmetic():
+    eq = hx.limit([[1.0, 0], [0, 1], [0, 0]])
+    assert eq.undecided == 0
+    assert eq.certificate.method == "rational"
+    assert eq.certificate.verify([[1.0, 0], [0, 1], [0, 0]])

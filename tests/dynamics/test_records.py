@@ -113,3 +113,18 @@ def test_a_float_limit_that_rational_arithmetic_settled_comes_back(tmp_path, suf
     assert back.certificate.verify(Z)
     assert back.points.dtype == np.float64
     assert back.points.tolist() == eq.points.tolist()
+
+
+def test_a_saved_limit_whose_parts_disagree_is_refused(tmp_path):
+    path = hx.limit(hx.preset("square-ties")).save(tmp_path / "limit.json")
+    good = json.loads(path.read_text())
+    assert hx.Equilibrium.load(path).certificate.verify(hx.preset("square-ties"))
+    for change in (
+        {"centers": [[9.0, 9.0]] * len(good["centers"])},
+        {"leader_since": {"5": 0}},
+        {"kind": ["face"] * len(good["kind"])},
+        {"A": [[1.0]]},
+    ):
+        path.write_text(json.dumps(good | change))
+        with pytest.raises(hx.BadInput, match="damaged"):
+            hx.Equilibrium.load(path)

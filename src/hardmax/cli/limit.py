@@ -1,5 +1,6 @@
 """`hardmax limit`: infinite depth."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,10 @@ def command(
     matrix: inputs.Matrix = None,
     exact: inputs.Exact = False,
     tie_tolerance: Annotated[float, typer.Option("--tie-tolerance", help="Scores this close tie (relative).")] = 0.0,
-    output: inputs.Output = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write the result: .npz .json .png .svg .pdf .html, by suffix."),
+    ] = None,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,

@@ -1,6 +1,8 @@
 """The command `hardmax`: its subcommands, and how errors reach a person."""
 
+import os
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -48,14 +50,21 @@ def run(arguments: list[str] | None = None) -> None:
     arguments = (["--debug"] if debug else []) + [a for a in arguments if a != "--debug"]
     try:
         code = app(arguments, prog_name="hardmax", standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
+        sys.stdout.flush()
+        if code == 130:  # typer's answer to Ctrl-C
+            code = _interrupted()
     except Exception as error:
         if debug:
-            raise
-        sys.exit(_explain(error))
+            traceback.print_exc()
+        code = _explain(error)
     except KeyboardInterrupt:
-        print("\ninterrupted; files that were already complete are kept", file=sys.stderr)
-        sys.exit(130)
+        code = _interrupted()
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _interrupted() -> int:
+    print("\ninterrupted; files that were already complete are kept", file=sys.stderr)
+    return 130
 
 
 def _explain(error: Exception) -> int:
@@ -63,13 +72,13 @@ def _explain(error: Exception) -> int:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     if isinstance(error, typer.Abort):
-        print("interrupted", file=sys.stderr)
-        return 130
+        return _interrupted()
     show = getattr(error, "show", None)  # click's usage errors know how to print themselves
     if callable(show):
         show()
         return int(getattr(error, "exit_code", 2))
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError):  # the reader has seen enough: nothing may be written at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, MemoryError):
         print("error: not enough memory\n  fix:   fewer tokens or fewer layers", file=sys.stderr)

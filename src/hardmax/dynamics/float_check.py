@@ -145,10 +145,14 @@ class _Replay:
         sets: dict[int, Ints] = {}
         scale = norm[looking] * largest
         longest = float(np.linalg.norm(x, axis=1).max())
-        for r in np.flatnonzero(gap <= flag):
+        for r in np.flatnonzero(gap <= 2 * flag):
             i = int(looking[r])
-            near = np.flatnonzero(x @ q[i] >= best[r] - 2 * flag[r])
+            near = np.flatnonzero(x @ q[i] >= best[r] - 3 * flag[r])
             s = pair_scores(np.broadcast_to(q[i], x[near].shape), x[near])  # in the order that the tie rule prescribes
+            gap[r] = np.subtract(*np.sort(s)[:-3:-1])
+            if gap[r] > flag[r]:
+                single[r], mean[r] = near[s.argmax()], x[near[s.argmax()]]
+                continue
             near, s = near[s >= s.max() - flag[r]], s[s >= s.max() - flag[r]]
             follows = near[s >= s.max() - tie[r]]
             if layer == 0:
@@ -220,7 +224,7 @@ class _Replay:
         )
         if np.abs(points).max() > 32 * (layer + 1) * EPS * np.abs(x).max():
             self.wrong.append("limit is not the leader's place")
-        longest = float(np.linalg.norm(q, axis=1).max())
+        longest = self.matrix.size * float(np.linalg.norm(x, axis=1).max())
         for r in np.flatnonzero((role == TIE) & (single < 0)):
             if not self.wrong:
                 self._tie_claim(layer, x, q, largest, longest, int(looking[r]), sets[int(looking[r])], bool(now[r]))
@@ -277,7 +281,8 @@ class _Replay:
     def _check_figures(self) -> None:
         margin = self.margin if self.small else min(self.margin, 2.0**-20)
         # The two computations of a gap differ by their rounding.
-        if not (self.c.margin == margin or abs(self.c.margin - margin) <= 1e-6 * margin + self.flag.at(0)[0]):
+        near = np.isfinite(margin) and abs(self.c.margin - margin) <= 1e-6 * margin + self.flag.at(0)[0]
+        if not (self.c.margin == margin or near):
             self.wrong.append(f"margin is {self.c.margin:g}, but the narrowest decision has {margin:g}")
         if self.c.undecided != self.undecided:
             self.wrong.append(f"undecided is {self.c.undecided}, but {self.undecided} comparisons are")

@@ -123,7 +123,7 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
         next(iter(batch.values())).tokens if len(batch) == 1 else np.concatenate([c.tokens for c in batch.values()])
     )
     flag = wider(tie_band(problem.tie_tolerance), rounding_bound(tokens.shape[1], problem.matrix))
-    fused = run_fused(tokens, offsets, problem.alpha, None, problem.matrix.A, flag, max_layers=min(max_layers, 1000))
+    fused = run_fused(tokens, offsets, problem.alpha, None, problem.matrix.A, flag, max_layers=max_layers)
     found = {}
     for k, (b, cloud) in enumerate(batch.items()):
         here = slice(offsets[k], offsets[k + 1])
@@ -139,14 +139,20 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
 
 def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium:
     run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance)
-    # After so many layers without a new decision followers have merged with their leaders in float64.
-    patience = 8 if len(cloud.points) <= RATIONAL_POINTS else int(40 / np.log1p(problem.alpha)) + 8
+    # After so many layers without a change followers have merged with their leaders in float64. Where comparisons are
+    # undecided already and rational arithmetic can take over, there is no point in waiting for that.
+    patience = int(40 / np.log1p(problem.alpha)) + 8
+    rational = len(cloud.points) <= RATIONAL_POINTS and problem.tie_tolerance == 0
     while True:
         look = run.look()
+        if rational and run.undecided and run.inexact_ties == 0 and (not len(run.active) or run.unchanged_for >= 8):
+            found = _settle_in_rationals(run, max_layers)
+            if found is not None:
+                return found
         if not len(run.active):
             return _from_run(run, problem)
         if run.layer >= max_layers or run.unchanged_for >= patience:
-            return _settle_in_rationals(run, max_layers)
+            raise _not_certified(run, max_layers)
         run.move(look)
 
 
@@ -161,30 +167,28 @@ def _from_run(run: Run, problem: Problem) -> Equilibrium:
     )  # fmt: skip
 
 
-def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium:
-    """What float64 leaves open (ties on moving points, late leaders), decided for the same floats as rationals.
+def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium | None:
+    """What float64 cannot decide (ties after layer 0, late leaders), for the same floats as rationals.
 
-    Not where ties hold only within the tolerance: there the caller's intention and the binary values differ.
+    Not where ties of the given tokens hold only within the tolerance: there the caller's intention and the binary
+    values differ.
     """
-    if run.inexact_ties == 0 and run.tie_tolerance == 0 and len(run.cloud.points) <= RATIONAL_POINTS:
-        A = run.metric.A
-        try:
-            found = _limit_exact(run.cloud.tokens, run.alpha, A, max_layers)
-        except NotCertified as error:
-            raise _not_certified(run) from error
-        return Equilibrium(
-            tokens=run.cloud.tokens,
-            points=found.points.astype(np.float64),
-            cluster=found.cluster,
-            centers=found.centers.astype(np.float64),
-            kind=found.kind,
-            leader_since=found.leader_since,
-            certificate=found.certificate,
-        )
-    raise _not_certified(run)
+    try:
+        found = _limit_exact(run.cloud.tokens, run.alpha, run.metric.A, max_layers)
+    except NotCertified:
+        return None
+    return Equilibrium(
+        tokens=run.cloud.tokens,
+        points=found.points.astype(np.float64),
+        cluster=found.cluster,
+        centers=found.centers.astype(np.float64),
+        kind=found.kind,
+        leader_since=found.leader_since,
+        certificate=found.certificate,
+    )
 
 
-def _not_certified(run: Run) -> NotCertified:
+def _not_certified(run: Run, max_layers: int) -> NotCertified:
     cloud = run.cloud
     is_open = (run.role < 0)[cloud.point_of]
     token = int(np.flatnonzero(is_open)[0])
@@ -195,7 +199,9 @@ def _not_certified(run: Run) -> NotCertified:
         f"(first: token {token}, now at ({where}))",
         found=f"{run.undecided} comparisons closer than float64 rounding can decide; the other "
         f"{int((~is_open).sum())} tokens are certain",
-        fix="exact=True decides every comparison for the given binary values (or for decimals given as strings)",
+        fix="exact=True decides every comparison for the given binary values (or for decimals given as strings)"
+        if run.undecided
+        else f"raise max_layers, now {max_layers}: a small alpha takes about 2/alpha layers",
         known={
             "certain": np.flatnonzero(~is_open),
             "open": np.flatnonzero(is_open),

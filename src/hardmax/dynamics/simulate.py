@@ -121,12 +121,16 @@ def _each(Z: Any, run: Any) -> Trajectory | TrajectoryBatch:
     if not is_batch(Z):
         trajectory: Trajectory = run(Z)
         return trajectory
+    if len(Z) == 0:
+        raise BadInput("Z is an empty batch", fix="give at least one cloud")
     done: list[Trajectory] = []
     for b, one in enumerate(Z):
         try:
             done.append(run(one))
         except BadInput as error:
             raise BadInput(f"cloud {b} of the batch: {error.what}", found=error.found, fix=error.fix) from error
+        if done[b].dim != done[0].dim:
+            raise BadInput(f"Z[{b}] has dimension {done[b].dim}, but Z[0] has dimension {done[0].dim}")
     return _batch_of(done)
 
 

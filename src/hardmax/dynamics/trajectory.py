@@ -114,9 +114,11 @@ class Trajectory:
         )
 
     def _layer(self, layer: int) -> int:
+        if isinstance(layer, bool) or not isinstance(layer, (int, np.integer)):
+            raise BadInput(f"layer is {layer!r}; expected a whole number from 0 to {self.layers}")
         if not -self.layers - 1 <= layer <= self.layers:
             raise BadInput(f"layer {layer} is outside 0..{self.layers}")
-        return layer % (self.layers + 1)
+        return int(layer) % (self.layers + 1)
 
 
 class TrajectoryBatch(Sequence[Trajectory]):
