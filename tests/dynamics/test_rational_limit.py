@@ -8,22 +8,10 @@ import pytest
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE
 from hardmax.dynamics.rational import limit_exact, simulate_exact
 from hardmax.errors import BadInput, NotCertified
-from systems import SQUARE, SYSTEMS, tie_rich
+from systems import FAMILIES, SQUARE, SYSTEMS, tie_rich
 
 F = Fraction
 HALF = F(1, 2)
-FAMILIES = [
-    "dyadic",
-    "grid",
-    "signs",
-    "permutations",
-    "central",
-    "mirror",
-    "moving ties",
-    "cube with axis tokens",
-    "hexagon",
-    "copies",
-]
 
 
 def rows(array):
