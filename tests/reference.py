@@ -80,7 +80,7 @@ def leader_since(states: list[np.ndarray], sets: list[FollowSets]) -> dict[int, 
 
 
 def is_combination(point: Any, others: Any) -> bool:
-    """Whether a point is in a convex hull, by linear programming: weights >= 0, sum 1, point = sum of weights x others."""
+    """Whether a point is a convex combination of others, by linear programming."""
     from scipy.optimize import linprog
 
     others = np.asarray(others, dtype=float)
