@@ -15,6 +15,7 @@ from hardmax.tokens import Floats, Ints
 LARGEST, SMALLEST = 2.0**900, 2.0**-900
 # Sequences above this length are summed one by one; below it, position by position for all sequences at once.
 LONG = 4096
+ROWS = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +130,6 @@ def ragged(sequences: Any, name: str = "sequences") -> Ragged:
         raise BadInput(f"{name}: tokens have no coordinates")
     batch = Ragged(np.concatenate(arrays), np.array([len(array) for array in arrays], dtype=np.int64))
     _check_numbers(batch, name)
-    np.add(batch.tokens, 0.0, out=batch.tokens)  # -0.0 and 0.0 are one value
     return batch
 
 
@@ -163,20 +163,30 @@ def _array(sequence: Any, name: str) -> NDArray[np.float64]:
 
 
 def _check_numbers(batch: Ragged, name: str) -> None:
-    finite = np.isfinite(batch.tokens).all(axis=1)
-    if not finite.all():
-        row = int(np.argmin(finite))
-        j = int(batch.sequence_of[row])
-        raise BadInput(
-            f"{name}[{j}]: token {row - batch.starts[j]} is {batch.tokens[row].tolist()}; tokens must be finite",
-            fix=f"remove or replace the {int((~finite).sum())} token(s) with NaN or infinity",
-        )
-    largest = max(float(batch.tokens.max()), -float(batch.tokens.min()))
+    """Finite and in range; -0.0 becomes 0.0 on the way. Part by part, so that each is read from memory once."""
+    largest = 0.0
+    for start in range(0, len(batch.tokens), ROWS):
+        part = batch.tokens[start : start + ROWS]
+        part += 0.0  # -0.0 and 0.0 are one value
+        top = max(float(part.max()), -float(part.min()))
+        if not top < np.inf:  # also true for NaN
+            raise _not_finite(batch, name)
+        largest = max(largest, top)
     if largest > LARGEST or 0 < largest < SMALLEST:
         raise BadInput(
             f"{name}: the largest coordinate is {largest:g}, outside [2^-900, 2^900]",
             fix="rescale the tokens by a power of two",
         )
+
+
+def _not_finite(batch: Ragged, name: str) -> BadInput:
+    finite = np.isfinite(batch.tokens).all(axis=1)
+    row = int(np.argmin(finite))
+    j = int(batch.sequence_of[row])
+    return BadInput(
+        f"{name}[{j}]: token {row - batch.starts[j]} is {batch.tokens[row].tolist()}; tokens must be finite",
+        fix=f"remove or replace the {int((~finite).sum())} token(s) with NaN or infinity",
+    )
 
 
 def _short(value: Any) -> str:

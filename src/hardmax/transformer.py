@@ -17,8 +17,8 @@ from hardmax.errors import BadInput
 from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
 
-# A dense layer works on this many (row, unit) pairs at a time: 32 MB.
-CHUNK = 1 << 22
+# A layer works on this many (row, unit) pairs and at most this many rows at a time, so that they stay in the cache.
+CHUNK, ROWS = 1 << 17, 1 << 13
 # Narrower layers are evaluated unit by unit even in fast mode.
 WIDE = 64
 
@@ -91,7 +91,7 @@ class FeedForwardLayer:
         update = self.fast.update if fast and self.width > WIDE else self._every_unit
         out = x * self.eta if self.eta else np.zeros_like(x)
         if self.width and len(self.writes):
-            rows = max(1, CHUNK // self.width) if update == self._every_unit else CHUNK
+            rows = min(ROWS, max(1, CHUNK // self.width)) if update == self._every_unit else CHUNK
             for first in range(0, len(x), rows):
                 part = slice(first, first + rows)
                 out[part, self.writes] += update(x[part]).T

@@ -29,14 +29,15 @@ def build_bitwise(problem: Problem, identified: Identified, thin: float = 0.5) -
     if problem.single:
         keyed = merged_key(problem, identified)
         return _from_key(problem, identified, keyed, class_steps(problem, keyed, thin))
+    values = assign_tokens(problem, identified)
     try:
-        keyed = direct_key(problem, identified)
+        keyed = direct_key(problem, identified, values)
         steps = class_steps(problem, keyed, thin)
     except IllConditioned:  # A z is too fine for float64
-        return _ranked(problem, identified)
+        return _ranked(problem, identified, values)
     tau, _ = _numbered(steps)
     if steps.slack < LEAST_SLACK or steps.noise(np.diff(tau)) > MOST_NOISE:
-        return _ranked(problem, identified)
+        return _ranked(problem, identified, values)
     return _from_key(problem, identified, keyed, steps)
 
 
@@ -50,7 +51,7 @@ def _from_key(problem: Problem, identified: Identified, keyed: Keyed, steps: Ste
     ]
 
 
-def _ranked(problem: Problem, identified: Identified) -> list[Block]:
+def _ranked(problem: Problem, identified: Identified, values: Ints) -> list[Block]:
     """Replace z_j by the rank of its run first: then t = g + A rank needs no more bits than g and the rank do."""
     batch, dim = problem.batch, problem.batch.dim
     runs = fit_steps(identified.z, identified.z_error, identified.labels, sequence_trouble(problem))
@@ -58,7 +59,7 @@ def _ranked(problem: Problem, identified: Identified) -> list[Block]:
     A = float(np.exp2(np.ceil(np.log2(2 * identified.g.max()))))
     key = identified.g + A * rank
     error = (identified.g_error + 4 * EPS * key) * 1.01
-    steps = fit_steps(key, error, assign_tokens(problem, identified), token_trouble(problem))
+    steps = fit_steps(key, error, values, token_trouble(problem))
     tau, order = _numbered(steps)
     return [
         Block(identified.ff, AttentionLayer.of(dim, rho=1.0, V={(1, 0): 1.0}), "separate"),

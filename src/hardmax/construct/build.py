@@ -80,7 +80,7 @@ def _with_direction(problem: Problem, u: Any, style: str, pool: str, thin: float
 def _certified(problem: Problem, stack: tuple[Block, ...], style: str, pool: str) -> Network:
     """The network, if the intervals prove that every real output is the target."""
     proof = prove(stack, problem.batch)
-    good = compare(problem, proof.rows, proof.per_sequence, proof.exact).exact
+    good = compare(problem, proof.rows, proof.per_sequence, proof.exact, proof.where).exact
     if not good.all():
         j = int(np.argmin(good))
         raise IllConditioned(

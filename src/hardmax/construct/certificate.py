@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.construct.comparison import distinct_rows
 from hardmax.construct.rational import ExactRows, exact_forward
 from hardmax.error_free import two_sum
 from hardmax.piecewise import PiecewiseLinear
 from hardmax.ragged import Ragged
-from hardmax.tokens import Floats
+from hardmax.tokens import Floats, Ints
 from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
 
 EPS = 2.0**-53
+ROWS = 8192  # rows of the first layer worked on at a time: they stay in the cache
 Note = tuple[Floats, Floats, Any]  # keys, rounding bounds and plateaus of rows that a staircase made exact
 
 
@@ -27,146 +29,185 @@ class Proof:
     """What the intervals showed.
 
     Attributes:
-        rows: (T, d) or (N, d) the real outputs, rounded to float64.
+        rows: the distinct real outputs, rounded to float64.
         exact: per row, whether the output is known to be exactly this.
-        per_sequence: whether a row stands for a whole sequence.
+        where: (T,) or (N,) the row of each token, or of each sequence if `per_sequence`.
+        per_sequence: whether all tokens of a sequence have one row.
         gap: the smallest distance between two keys on different plateaus.
         slack: the smallest distance of a key from a ramp, in units of its rounding bound.
     """
 
     rows: Floats
     exact: Any
+    where: Ints
     per_sequence: bool
     gap: float
     slack: float
 
 
+Interval = tuple[Floats, Floats]  # mid points and radii
+
+
 class _Intervals:
-    """Mid points and radii of all rows, moved through the blocks."""
+    """The coordinates of all rows that are not 0, as intervals, moved through the blocks."""
 
     def __init__(self, batch: Ragged, notes: dict[PiecewiseLinear, list[Note]]) -> None:
         self.batch, self.notes = batch, notes
-        self.mid, self.radius = batch.tokens, np.zeros((1, batch.dim))
-        self.per_sequence = False
+        nothing = np.broadcast_to(0.0, len(batch.tokens))
+        self.columns: dict[int, Interval] = {k: (batch.tokens[:, k], nothing) for k in range(batch.dim)}
+        self.rows, self.per_sequence = len(batch.tokens), False
 
     @property
     def settled(self) -> bool:
-        return not self.radius.any()
+        return not any(radius.any() for _, radius in self.columns.values())
+
+    def column(self, k: int) -> Interval:
+        zero = np.broadcast_to(0.0, self.rows)
+        return self.columns.get(k, (zero, zero))
 
     def feed_forward(self, ff: FeedForwardLayer, first: bool) -> None:
-        mid, radius = np.zeros_like(self.mid), np.zeros((len(self.mid), self.mid.shape[1]))
-        if ff.eta:
-            product = self.mid * ff.eta
-            exact = np.abs(np.frexp(ff.eta)[0]) == 0.5  # a power of two
-            mid, radius = product, np.abs(ff.eta) * self.radius + (0.0 if exact else EPS) * np.abs(product)
-        for value, error in self._first(ff) if first else self._parts(ff):
-            for m, k in enumerate(ff.writes):
-                mid[:, k], rounding = two_sum(mid[:, k], value[m])
-                radius[:, k] += (error[m] + np.abs(rounding)) * (1 + 4 * EPS)
-        self.mid, self.radius = mid, radius
+        columns = {} if ff.eta == 0 else {k: _times(ff.eta, *column) for k, column in self.columns.items()}
+        for value, error in [self._first(ff)] if first else self._parts(ff):
+            for m, k in enumerate(ff.writes.tolist()):
+                columns[k] = _plus(columns[k], (value[m], error[m])) if k in columns else (value[m], error[m])
+        self.columns = columns
 
-    def _first(self, ff: FeedForwardLayer) -> list[tuple[Floats, Floats]]:
+    def _first(self, ff: FeedForwardLayer) -> tuple[Floats, Floats]:
         """A narrow layer on exact inputs: the rounding bound for any order of summation."""
-        x = self.mid[:, ff.reads]
-        value, error = np.zeros((len(ff.writes), len(x))), np.zeros((len(ff.writes), len(x)))
-        step = max(1, (1 << 22) // max(1, ff.width))
-        for start in range(0, len(x), step):
-            part = slice(start, start + step)
-            hidden = ff.hidden(self.mid[part])
-            size = _absolute_product(ff, x[part])
-            rounding = (len(ff.reads) + ff.width + 4) * EPS * 1.01 * size
+        tokens = self.batch.tokens
+        value, error = (np.empty((len(ff.writes), len(tokens))) for _ in range(2))
+        factor = (len(ff.reads) + ff.width + 4) * EPS * 1.01
+        one_direction = len(np.unique(ff.U, axis=0)) == 1
+        for start in range(0, len(tokens), ROWS):
+            part = slice(start, start + ROWS)
+            hidden = ff.hidden(tokens[part])
+            x = np.abs(tokens[part][:, ff.reads])
+            if one_direction:
+                size = (x @ np.abs(ff.U[0]))[:, None] + np.abs(ff.b)
+            else:
+                size = x @ np.abs(ff.U).T + np.abs(ff.b)
             for m, weights in enumerate(ff.W):
                 value[m, part] = np.add.accumulate(hidden * weights, axis=1)[:, -1]
-                error[m, part] = rounding @ np.abs(weights)
-        return [(value, error)]
+                error[m, part] = size @ np.abs(weights)
+        return value, error * (factor * (1 + 64 * EPS * (len(ff.reads) + ff.width)))
 
     def _parts(self, ff: FeedForwardLayer) -> list[tuple[Floats, Floats]]:
         fast = ff.fast
-        x, radius = self.mid[:, fast.reads], np.broadcast_to(self.radius, self.mid.shape)[:, fast.reads]
-        parts = [self._piecewise(part, x, radius) for part in fast.scalars]
+        read = [self.column(k) for k in fast.reads.tolist()]
+        parts = [self._piecewise(part, read) for part in fast.scalars]
         if fast.parabola is not None:
-            value = fast.parabola.update(x)
-            unsure = radius[:, list(fast.parabola.reads)].any(axis=1)
-            parts.append((value, np.broadcast_to(np.where(unsure, np.inf, EPS * np.abs(value).max(initial=0.0)), value.shape)))
+            value = fast.parabola.update(np.stack([mid for mid, _ in read], axis=1))
+            unsure = np.any([radius > 0 for _, radius in read], axis=0)
+            parts.append((value, np.where(unsure, np.inf, EPS * np.abs(value))))
         if fast.rest is not None:
-            hidden = fast.rest.hidden(self.mid)
-            value = hidden @ fast.rest.W.T
-            constant = fast.rest.width == 1 and not fast.rest.U.any() and fast.rest.b[0] in (0.0, 1.0)
-            bound = 0.0 if constant else np.inf  # b = 1: W relu(b) is W itself
-            parts.append((value.T, np.full(value.T.shape, bound)))
+            rest = fast.rest
+            x = np.stack([self.column(k)[0] for k in rest.reads.tolist()] or [np.zeros(self.rows)], axis=1)
+            hidden = np.maximum(x @ rest.U.T + rest.b if len(rest.reads) else rest.b + np.zeros((self.rows, 1)), 0.0)
+            constant = rest.width == 1 and not rest.U.any() and rest.b[0] in (0.0, 1.0)
+            bound = 0.0 if constant else np.inf  # b = 1: W relu(b) is W itself; anything else is not followed
+            parts.append(((hidden @ rest.W.T).T, np.full((len(rest.W), self.rows), bound)))
         return parts
 
-    def _piecewise(self, part: PiecewiseLinear, x: Floats, radius: Floats) -> tuple[Floats, Floats]:
-        t, error = np.zeros(len(x)), np.zeros(len(x))
-        for k, weight in enumerate(part.direction):
+    def _piecewise(self, part: PiecewiseLinear, read: list[Interval]) -> tuple[Floats, Floats]:
+        zero = np.broadcast_to(0.0, self.rows)
+        t, error = zero, zero
+        for weight, column in zip(part.direction, read, strict=True):
             if weight:
-                product = x[:, k] * weight
-                exact = np.abs(np.frexp(weight)[0]) == 0.5
-                t, rounding = two_sum(t, product)
-                error += np.abs(rounding) + abs(weight) * radius[:, k] + (0.0 if exact else EPS) * np.abs(product)
-        error *= 1 + 16 * EPS
-        low = part.locate(np.nextafter(t - error, -np.inf)) if error.any() else part.locate(t)
-        high = part.locate(np.nextafter(t + error, np.inf)) if error.any() else low
+                t, error = _plus((t, error), _times(float(weight), *column))
+        low = high = part.locate(t)
+        if error.any():
+            low = part.locate(np.nextafter(t - error, -np.inf))
+            high = part.locate(np.nextafter(t + error, np.inf))
         sure = (low == high) & part.flat[low]
-        value = part.value(t)
-        steep = np.where(low == high, np.abs(part.float_slopes[:, low]), np.abs(part.float_slopes).max(axis=1)[:, None])
-        bound = steep * error + 8 * EPS * (np.abs(value) + steep * np.abs(t - part.start[low]))
-        value = np.where(sure, part.values[:, low], value)
-        bound = np.where(sure, np.where(part.values_exact[:, low], 0.0, EPS * np.abs(value)), bound)
-        live = sure & (error > 0)  # here the staircase turned an interval into a point
+        live = sure & (error > 0)  # here the staircase turns an interval into a point
         if live.any():
             self.notes.setdefault(part, []).append((t[live], error[live], low[live]))
-        return value, bound
+        if sure.all():
+            value = part.values[:, low]
+            return value, np.where(part.values_exact[:, low], 0.0, EPS * np.abs(value))
+        steep = np.where(low == high, np.abs(part.float_slopes[:, low]), np.abs(part.float_slopes).max(axis=1)[:, None])
+        value = np.where(sure, part.values[:, low], part.value(t))
+        bound = steep * error + 8 * EPS * (np.abs(value) + steep * np.abs(t - part.start[low]))
+        return value, np.where(sure, np.where(part.values_exact[:, low], 0.0, EPS * np.abs(value)), bound)
 
     def attention(self, sa: AttentionLayer) -> None:
         if sa.is_identity:
             return
         batch = self.batch
         if self.per_sequence:
-            self.mid, self.radius = self.mid[batch.sequence_of], self.radius[batch.sequence_of]
-            self.per_sequence = False
-        values, errors = _product(sa.right, self.mid, self.radius)
-        if sa.is_uniform:
-            mean = batch.columns_in_order(values) / batch.lengths[:, None]
-            size = np.add.reduceat(np.abs(values), batch.starts, axis=0) / batch.lengths[:, None]
-            error = np.add.reduceat(errors, batch.starts, axis=0) / batch.lengths[:, None]
-            error = (error + (batch.lengths[:, None] + 6) * EPS * size) * 1.01
-            if sa.rho == 0.0:
-                self.mid, self.radius = _product(sa.left, mean, error)
-                self.per_sequence = True
-                return
-            mean, error = mean[batch.sequence_of], error[batch.sequence_of]
-        else:
-            mean, error = self._hull(sa, values, errors)
-        added, added_error = _product(sa.left, mean, error)
-        kept, kept_error = self.mid * sa.rho, self.radius * abs(sa.rho)
-        if np.abs(np.frexp(sa.rho)[0]) not in (0.0, 0.5):
-            kept_error = kept_error + EPS * np.abs(kept)
-        self.mid, rounding = two_sum(kept, added)
-        self.radius = (kept_error + added_error + np.abs(rounding)) * (1 + 4 * EPS)
+            owner = batch.sequence_of
+            self.columns = {k: (mid[owner], radius[owner]) for k, (mid, radius) in self.columns.items()}
+            self.rows, self.per_sequence = len(owner), False
+        merged = sa.is_uniform and sa.rho == 0.0
+        columns = {} if merged else {k: _times(sa.rho, *column) for k, column in self.columns.items()}
+        for r in range(len(sa.right)):
+            values = self._product(sa.right[r])
+            if sa.is_uniform:
+                mean = self._mean(values)
+                mean = mean if merged else (mean[0][batch.sequence_of], mean[1][batch.sequence_of])
+            else:
+                mean = self._hull(sa, values)
+            for k in np.flatnonzero(sa.left[:, r]).tolist():
+                added = _times(float(sa.left[k, r]), *mean)
+                columns[k] = _plus(columns[k], added) if k in columns else added
+        self.columns = columns
+        if merged:
+            self.rows, self.per_sequence = len(batch), True
 
-    def _hull(self, sa: AttentionLayer, values: Floats, errors: Floats) -> tuple[Floats, Floats]:
+    def _mean(self, values: Interval) -> Interval:
+        batch, (mid, radius) = self.batch, values
+        mean = batch.mean_in_order(mid)
+        size = np.add.reduceat(np.abs(mid), batch.starts) / batch.lengths
+        error = np.add.reduceat(radius, batch.starts) / batch.lengths
+        return mean, (error + (batch.lengths + 6) * EPS * size) * 1.01
+
+    def _product(self, row: Floats) -> Interval:
+        zero = np.broadcast_to(0.0, self.rows)
+        total: Interval = (zero, zero)
+        for k in np.flatnonzero(row).tolist():
+            if k in self.columns:
+                total = _plus(total, _times(float(row[k]), *self.columns[k]))
+        return total
+
+    def _hull(self, sa: AttentionLayer, values: Interval) -> Interval:
         """The mean over C_i lies between the extremes of all tokens that may be in C_i."""
-        queries, query_errors = _product(sa.Q, self.mid, self.radius)
-        keys, key_errors = _product(sa.K, self.mid, self.radius)
-        mean, error = np.empty_like(values), np.empty_like(values)
+        queries, keys = ([self._product(row) for row in matrix] for matrix in (sa.Q, sa.K))
+        mean, error = np.empty(self.rows), np.empty(self.rows)
         for start, n in zip(self.batch.starts, self.batch.lengths, strict=True):
             here = slice(start, start + n)
-            q, k, dq, dk = queries[here], keys[here], query_errors[here], key_errors[here]
-            score = q @ k.T
-            bound = np.abs(q) @ dk.T + dq @ (np.abs(k) + dk).T + 8 * q.shape[1] * EPS * (np.abs(q) @ np.abs(k).T)
+            score, bound = np.zeros((n, n)), np.zeros((n, n))
+            for (q, dq), (k, dk) in zip(queries, keys, strict=True):
+                product = np.multiply.outer(q[here], k[here])
+                score += product
+                bound += np.multiply.outer(np.abs(q[here]), dk[here])
+                bound += np.multiply.outer(dq[here], np.abs(k[here]) + dk[here])
+                bound += 8 * len(queries) * EPS * np.abs(product)
             maybe = score + bound >= (score - bound).max(axis=1, keepdims=True)
-            for r in range(values.shape[1]):
-                v, e = values[here, r], errors[here, r]
-                top = np.where(maybe, v + e, -np.inf).max(axis=1)
-                bottom = np.where(maybe, v - e, np.inf).min(axis=1)
-                one = np.argmax(maybe, axis=1)  # all candidates equal: keep the number itself
-                same = np.where(maybe, np.abs(v[None] - v[one][:, None]), 0.0).max(axis=1) == 0
-                widest = np.where(maybe, e[None], 0.0).max(axis=1)
-                mean[here, r] = np.where(same, v[one], (top + bottom) / 2)
-                hull = (top - bottom) / 2 * (1 + 8 * EPS) + 4 * EPS * (np.abs(top) + np.abs(bottom))
-                error[here, r] = np.where(same, widest, hull)
+            v, e = values[0][here], values[1][here]
+            top = np.where(maybe, v + e, -np.inf).max(axis=1)
+            bottom = np.where(maybe, v - e, np.inf).min(axis=1)
+            one = np.argmax(maybe, axis=1)  # all candidates equal: keep the number itself
+            same = np.where(maybe, np.abs(v[None] - v[one][:, None]), 0.0).max(axis=1) == 0
+            widest = np.where(maybe, e[None], 0.0).max(axis=1)
+            mean[here] = np.where(same, v[one], (top + bottom) / 2)
+            hull = (top - bottom) / 2 * (1 + 8 * EPS) + 4 * EPS * (np.abs(top) + np.abs(bottom))
+            error[here] = np.where(same, widest, hull)
         return mean, error
+
+
+def _times(weight: float, mid: Floats, radius: Floats) -> Interval:
+    """weight times an interval; exact for powers of two."""
+    if weight == 1.0:
+        return mid, radius
+    product = mid * weight
+    if abs(np.frexp(weight)[0]) in (0.0, 0.5):
+        return product, radius * abs(weight)
+    return product, (radius * abs(weight) + EPS * np.abs(product)) * (1 + 4 * EPS)
+
+
+def _plus(a: Interval, b: Interval) -> Interval:
+    mid, rounding = two_sum(a[0], b[0])
+    return mid, (a[1] + b[1] + np.abs(rounding)) * (1 + 4 * EPS)
 
 
 def prove(blocks: tuple[Block, ...] | list[Block], batch: Ragged) -> Proof:
@@ -174,24 +215,32 @@ def prove(blocks: tuple[Block, ...] | list[Block], batch: Ragged) -> Proof:
     notes: dict[PiecewiseLinear, list[Note]] = {}
     parts = [_prove_part(blocks, part, notes) for part in batch.parts()]
     gap, slack = _room(notes)
-    rows, exact = (np.concatenate(pieces) for pieces in zip(*((p[0], p[1]) for p in parts), strict=True))
-    return Proof(rows, exact, parts[0][2], gap, slack)
+    shift = np.cumsum([0, *(len(p.rows) for p in parts[:-1])])
+    where = np.concatenate([p.where + first for p, first in zip(parts, shift, strict=True)])
+    rows, exact = np.concatenate([p.rows for p in parts]), np.concatenate([p.exact for p in parts])
+    return Proof(rows, exact, where, parts[0].per_sequence, gap, slack)
 
 
 def _prove_part(
     blocks: tuple[Block, ...] | list[Block], batch: Ragged, notes: dict[PiecewiseLinear, list[Note]]
-) -> tuple[Floats, Any, bool]:
+) -> Proof:
     state = _Intervals(batch, notes)
     for i, block in enumerate(blocks):
         state.feed_forward(block.ff, first=i == 0)
         state.attention(block.sa)
         if state.settled and all(later.sa.is_identity for later in blocks[i + 1 :]):
-            distinct, where = np.unique(state.mid + 0.0, axis=0, return_inverse=True)
-            done = exact_forward(blocks[i + 1 :], ExactRows.of(distinct, where.ravel(), state.per_sequence), None)
-            values, exact = done.floats()
-            return values[done.where], exact[done.where], state.per_sequence
-    exact = ~np.broadcast_to(state.radius, state.mid.shape).any(axis=1)
-    return state.mid, exact, state.per_sequence
+            live = sorted(state.columns)
+            points = np.stack([state.columns[k][0] + 0.0 for k in live] or [np.zeros(state.rows)], axis=1)
+            distinct, where = distinct_rows(points)
+            rows = np.zeros((len(distinct), batch.dim))
+            rows[:, live] = distinct[:, : len(live)]
+            done = exact_forward(blocks[i + 1 :], ExactRows.of(rows, where, state.per_sequence), None)
+            return Proof(*done.floats(), done.where, state.per_sequence, np.inf, np.inf)
+    rows = np.zeros((state.rows, batch.dim))
+    for k, (mid, _) in state.columns.items():
+        rows[:, k] = mid
+    exact = ~np.any([np.broadcast_to(radius, state.rows) > 0 for _, radius in state.columns.values()], axis=0)
+    return Proof(rows, exact, np.arange(state.rows), state.per_sequence, np.inf, np.inf)
 
 
 def _room(notes: dict[PiecewiseLinear, list[Note]]) -> tuple[float, float]:
@@ -206,25 +255,3 @@ def _room(notes: dict[PiecewiseLinear, list[Note]]) -> tuple[float, float]:
         room = np.minimum(t - edges[piece], edges[piece + 1] - t)
         slack = min(slack, float((room / error).min()))
     return gap, slack
-
-
-def _absolute_product(ff: FeedForwardLayer, x: Floats) -> Floats:
-    """(rows, w) sum |U||x| + |b|."""
-    if len(np.unique(ff.U, axis=0)) == 1:  # one direction for all units, as in the first layer
-        total = np.zeros(len(x))
-        for k in range(len(ff.reads)):
-            total += np.abs(x[:, k] * ff.U[0, k])
-        return total[:, None] + np.abs(ff.b)
-    return np.abs(x) @ np.abs(ff.U).T + np.abs(ff.b)
-
-
-def _product(matrix: Floats, mid: Floats, radius: Floats) -> tuple[Floats, Floats]:
-    """(rows, m) matrix x and its radius; exact where each row of the matrix has one entry, a power of two."""
-    value, error = np.zeros((len(mid), len(matrix))), np.zeros((len(mid), len(matrix)))
-    for k in np.flatnonzero(matrix.any(axis=0)):
-        product = np.multiply.outer(mid[:, k], matrix[:, k])
-        value, rounding = two_sum(value, product)
-        dyadic = np.isin(np.abs(np.frexp(matrix[:, k])[0]), (0.0, 0.5))
-        column = np.broadcast_to(radius, mid.shape)[:, k]
-        error += np.abs(rounding) + np.multiply.outer(column, np.abs(matrix[:, k])) + ~dyadic * EPS * np.abs(product)
-    return value, error * (1 + 16 * EPS)

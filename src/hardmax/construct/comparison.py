@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from hardmax.construct.problem import Problem
-from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
 
 
@@ -25,24 +24,27 @@ class Comparison:
     error: Floats
 
 
-def compare(problem: Problem, rows: Floats, per_sequence: bool, exact_rows: Any = None) -> Comparison:
+def compare(
+    problem: Problem, rows: Floats, per_sequence: bool, exact_rows: Any = None, where: Ints | None = None
+) -> Comparison:
     """Compare outputs with the targets of a problem.
 
     Args:
-        rows: (T, d), or (N, d) if `per_sequence`.
+        rows: (T, d), or (N, d) if `per_sequence`; or fewer, with `where` saying which row each token or sequence has.
         exact_rows: where False, the row is not exact whatever its float64 digits say.
     """
+    where = np.arange(len(rows)) if where is None else where
     ids = match_rows(rows, problem.targets)
     if exact_rows is not None:
         ids = np.where(exact_rows, ids, -1)
-    exact = _same_sets(problem, ids, per_sequence)
+    exact = _same_sets(problem, ids[where], per_sequence)
     right, error = exact.copy(), np.zeros(len(exact))
     wrong = np.flatnonzero(~exact)
     if len(wrong):
         near = np.where(ids >= 0, ids, nearest_targets(rows, problem.targets))
-        right = _same_sets(problem, near, per_sequence)
+        right = _same_sets(problem, near[where], per_sequence)
         for j in wrong:
-            error[j] = _distance(problem, problem.batch, int(j), rows, per_sequence)
+            error[j] = _distance(problem, int(j), rows, where, per_sequence)
     return Comparison(exact, right, error)
 
 
@@ -53,7 +55,7 @@ def match_rows(rows: Floats, targets: Floats) -> Ints:
     between targets of equal hash; those are looked up one by one.
     """
     rows, targets = rows + 0.0, targets + 0.0
-    multipliers = np.random.default_rng(0).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | np.uint64(1)
+    multipliers = _multipliers(rows.shape[1])
     hashes = _hash(targets, multipliers)
     order = np.argsort(hashes, kind="stable")
     if (np.diff(hashes[order].astype(np.uint64)) == 0).any():
@@ -62,6 +64,20 @@ def match_rows(rows: Floats, targets: Floats) -> Ints:
     at = np.minimum(np.searchsorted(hashes[order], _hash(rows, multipliers)), len(order) - 1)
     candidate = order[at]
     return np.where((rows == targets[candidate]).all(axis=1), candidate, -1)
+
+
+def distinct_rows(rows: Floats) -> tuple[Floats, Ints]:
+    """The distinct rows, and for each row its index among them."""
+    _, first, where = np.unique(_hash(rows, _multipliers(rows.shape[1])), return_index=True, return_inverse=True)
+    where = where.ravel()
+    if not (rows == rows[first][where]).all():  # two different rows share a hash
+        found, where = np.unique(rows, axis=0, return_inverse=True)
+        return found, where.ravel()
+    return rows[first], where
+
+
+def _multipliers(dim: int) -> Any:
+    return np.random.default_rng(0).integers(1, 2**63, dim, dtype=np.uint64) | np.uint64(1)
 
 
 def _hash(rows: Floats, multipliers: Any) -> Any:
@@ -98,10 +114,10 @@ def _same_sets(problem: Problem, ids: Ints, per_sequence: bool) -> Any:
     return same
 
 
-def _distance(problem: Problem, batch: Ragged, j: int, rows: Floats, per_sequence: bool) -> float:
+def _distance(problem: Problem, j: int, rows: Floats, where: Ints, per_sequence: bool) -> float:
     """The Hausdorff distance in the maximum norm between outputs and targets of one sequence."""
-    outputs = rows[[j]] if per_sequence else rows[batch.starts[j] : batch.starts[j] + batch.lengths[j]]
-    outputs = np.unique(outputs, axis=0)
+    start, n = problem.batch.starts[j], problem.batch.lengths[j]
+    outputs = rows[np.unique(where[j : j + 1] if per_sequence else where[start : start + n])]
     first = problem.target_starts[j]
     targets = problem.targets[problem.target_ids[first : first + problem.counts[j]]]
     apart = np.abs(outputs[:, None] - targets[None]).max(axis=2)

@@ -25,7 +25,8 @@ def directions(problem: Problem, direction: Any = None, seed: int = 0) -> Iterat
     Args:
         direction: None for random ones, "ridge" for one learned from the targets, or an array (d,).
     """
-    largest = float(np.abs(problem.batch.tokens).max())
+    tokens = problem.batch.tokens
+    largest = max(float(tokens.max()), -float(tokens.min()))
     scale = 2.0 ** -np.ceil(np.log2(largest)) if largest else 1.0
     rng = np.random.default_rng(seed)
     if direction is None:

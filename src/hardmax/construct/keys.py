@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hardmax.construct.leaders import assign_tokens
 from hardmax.construct.mean_identifier import EPS, Identified
 from hardmax.construct.problem import Problem
 from hardmax.construct.steps import Steps, Trouble, fit_steps
@@ -40,8 +39,8 @@ def merged_key(problem: Problem, identified: Identified) -> Keyed:
     return Keyed(sa, identified.z, identified.z_error, problem.target_ids)
 
 
-def direct_key(problem: Problem, identified: Identified) -> Keyed:
-    """SA: rho = 1, Q = K = 0, V = A e0 e0^T. Token i of sequence j becomes (g_i + A z_j) e0."""
+def direct_key(problem: Problem, identified: Identified, values: Ints) -> Keyed:
+    """SA: rho = 1, Q = K = 0, V = A e0 e0^T. Token i of sequence j becomes (g_i + A z_j) e0; `values` as in `Keyed`."""
     owner = problem.batch.sequence_of
     runs = fit_steps(identified.z, identified.z_error, identified.labels, sequence_trouble(problem))
     spread = float(np.ptp(identified.g))
@@ -52,7 +51,7 @@ def direct_key(problem: Problem, identified: Identified) -> Keyed:
     key = identified.g + lift
     error = identified.g_error + A * identified.z_error[owner] + 4 * EPS * (identified.g + lift)
     sa = AttentionLayer.of(problem.batch.dim, rho=1.0, V={(0, 0): A})
-    return Keyed(sa, key, error * 1.01, assign_tokens(problem, identified))
+    return Keyed(sa, key, error * 1.01, values)
 
 
 def sequence_trouble(problem: Problem) -> Trouble:

@@ -20,7 +20,7 @@ from hardmax.construct.problem import Problem
 from hardmax.errors import ContradictoryTargets, IllConditioned
 from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import FeedForwardLayer
+from hardmax.transformer import ROWS, FeedForwardLayer
 
 EPS = 2.0**-53
 # z closer than NEAR rounding bounds are not apart; a kink must move a pair by more than CLEAR bounds to be of use.
@@ -83,12 +83,15 @@ def identify(problem: Problem, u: Floats, rng: np.random.Generator) -> Identifie
 
 def _dot(tokens: Floats, u: Floats, axes: Ints) -> tuple[Floats, Floats]:
     """<u, x> in the order in which the layer adds, and sum |u||x| for its rounding bound."""
-    dot = tokens[:, axes[0]] * u[axes[0]]
-    size = np.abs(dot)
-    for k in axes[1:]:
-        term = tokens[:, k] * u[k]
-        dot += term
-        size += np.abs(term, out=term)
+    dot, size = np.empty(len(tokens)), np.empty(len(tokens))
+    for start in range(0, len(tokens), ROWS):
+        part = slice(start, start + ROWS)
+        dot[part] = tokens[part, axes[0]] * u[axes[0]]
+        size[part] = np.abs(dot[part])
+        for k in axes[1:]:
+            term = tokens[part, k] * u[k]
+            dot[part] += term
+            size[part] += np.abs(term, out=term)
     return dot, size
 
 

@@ -7,6 +7,7 @@ the target of the run that t is in.
 import numpy as np
 
 from hardmax.construct.keys import class_steps, direct_key, merged_key
+from hardmax.construct.leaders import assign_tokens
 from hardmax.construct.mean_identifier import Identified
 from hardmax.construct.problem import Problem
 from hardmax.construct.steps import step_units
@@ -17,7 +18,10 @@ from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
 
 def build_two(problem: Problem, identified: Identified, thin: float = 0.5) -> list[Block]:
     """The two blocks for identified sequences."""
-    keyed = merged_key(problem, identified) if problem.single else direct_key(problem, identified)
+    if problem.single:
+        keyed = merged_key(problem, identified)
+    else:
+        keyed = direct_key(problem, identified, assign_tokens(problem, identified))
     steps = class_steps(problem, keyed, thin)
     U, b = step_units(steps, np.ones(1))
     y = problem.targets[steps.values]  # (R, d)

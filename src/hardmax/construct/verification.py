@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from hardmax.construct.network import Network
 
 LEVELS = ("certificate", "float64", "dense", "rational", "torch")
-# Levels that visit every unit look at this many sequences unless told otherwise; the rational one at this many tokens.
-SAMPLE, RATIONAL_TOKENS = 200, 2_000_000
+# Levels that visit every unit look at as many sequences as this many unit evaluations allow, and at most at SAMPLE;
+# the rational level looks at this many tokens.
+UNITS, SAMPLE, RATIONAL_TOKENS = 2e8, 200, 2_000_000
 
 
 @dataclass(frozen=True)
@@ -99,15 +100,16 @@ def verify(
     targets: Any,
     *,
     levels: Sequence[str] | None = None,
-    sample: int | None = SAMPLE,
+    sample: int | None = None,
     seed: int = 0,
 ) -> Verification:
     """Check a network against data.
 
     Args:
         levels: any of "certificate", "float64", "dense", "rational", "torch"; all that are installed by default.
-        sample: how many sequences the levels "dense" and "torch" look at; None for all. The rational level looks at all
-            sequences up to two million tokens in all, and at a random part of about that size otherwise.
+        sample: how many sequences the levels "dense" and "torch" look at; they visit every unit, so by default it is as
+            many as a few seconds allow. The rational level looks at all sequences up to two million tokens in all,
+            and at a random part of about that size otherwise.
         seed: of the choice of the sample.
     """
     problem = read_problem(sequences, targets)
@@ -120,6 +122,9 @@ def verify(
         raise BadInput(f"levels is {list(levels)!r}", fix=f"use some of {', '.join(LEVELS)}")
     problem = _with_classes_of(net, problem)
     rng = np.random.default_rng(seed)
+    if sample is None:
+        work = sum(block.ff.width * max(1, len(block.ff.writes)) for block in net.stack)
+        sample = int(np.clip(UNITS / work / problem.batch.lengths.mean(), 1, SAMPLE))
     few = _sample(rng, len(problem.batch), sample)
     rational = _sample(rng, len(problem.batch), int(RATIONAL_TOKENS / problem.batch.lengths.mean()) or 1)
     which = {"dense": few, "torch": few, "rational": rational}
@@ -158,7 +163,7 @@ def _certificate(net: "Network", problem: Problem) -> tuple[Comparison, float, f
     from hardmax.construct.network import fingerprint
 
     proof = prove(net.stack, problem.batch)
-    found = compare(problem, proof.rows, proof.per_sequence, proof.exact)
+    found = compare(problem, proof.rows, proof.per_sequence, proof.exact, proof.where)
     same = fingerprint(net.stack) == net.certified
     return found, proof.gap, proof.slack, "" if same else "the parameters are not those that were certified"
 
@@ -182,7 +187,7 @@ def _rational(net: "Network", problem: Problem) -> Comparison:
         rows, exact = state.floats()
         where = np.arange(first, first + len(part))
         taken = _take(problem, where, part)
-        pieces.append(compare(taken, rows[state.where], state.per_sequence, exact[state.where]))
+        pieces.append(compare(taken, rows, state.per_sequence, exact, state.where))
         first += len(part)
     return _joined(pieces)
 
@@ -208,8 +213,8 @@ def _joined(pieces: list[Comparison]) -> Comparison:
     return Comparison(*(np.concatenate([getattr(p, name) for p in pieces]) for name in ("exact", "right", "error")))
 
 
-def _sample(rng: np.random.Generator, n: int, size: int | None) -> Ints | None:
-    return None if size is None or size >= n else np.sort(rng.choice(n, size, replace=False))
+def _sample(rng: np.random.Generator, n: int, size: int) -> Ints | None:
+    return None if size >= n else np.sort(rng.choice(n, size, replace=False))
 
 
 def _take(problem: Problem, which: Any, batch: Any = None) -> Problem:
