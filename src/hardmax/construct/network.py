@@ -153,12 +153,15 @@ class Network:
 
 
 def fingerprint(stack: tuple[Block, ...]) -> str:
-    """A digest of every parameter, so that a certificate cannot be shown for other ones."""
+    """A digest of every parameter that is not 0, so that a certificate cannot be shown for other ones."""
     digest = sha256()
     for block in stack:
         ff, sa = block.ff, block.sa
-        for part in (ff.reads, ff.writes, ff.eta, ff.U, ff.b, ff.W, sa.rho, sa.Q, sa.K, sa.left, sa.right):
-            array = np.ascontiguousarray(part) + 0  # -0.0 and 0.0 are one value
+        (unit, read), (write, source) = np.nonzero(ff.U), np.nonzero(ff.W)
+        V = sa.V
+        parts = (ff.eta, sa.rho, ff.b, unit, ff.reads[read], ff.U[unit, read], ff.writes[write], source)
+        for part in (*parts, ff.W[write, source], sa.Q, sa.K, np.argwhere(V), V[V != 0]):
+            array = np.asarray(part) + 0  # -0.0 and 0.0 are one value
             digest.update(str(array.shape).encode())
             digest.update(array.tobytes())
     return digest.hexdigest()

@@ -5,6 +5,7 @@ division is the mean, so one denominator per row and one exponent for all rows a
 reduced. Wide layers use the exact tables of `hardmax.fast_layer`: the same function, O(log w) per row.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.dyadic import Integers, integer, integers, nearest, trailing_zeros
+from hardmax.dyadic import Integers, exact_products, integer, integers, nearest, trailing_zeros
 from hardmax.fast_layer import FastLayer, Parabola
 from hardmax.piecewise import PiecewiseLinear
 from hardmax.ragged import Ragged
@@ -32,13 +33,15 @@ class ExactRows:
         exponent: the common power of two below every numerator.
         where: (T,) or (N,) the row of each token or sequence.
         per_sequence: whether one entry of `where` stands for a whole sequence.
+        source: (rows, d) the same rows as float64 numbers, at the input of the network.
     """
 
-    columns: list[Integers | None]
+    columns: Sequence[Integers | None]
     denominators: Integers
     exponent: int
     where: Ints
     per_sequence: bool
+    source: Floats | None = None
 
     @staticmethod
     def of(rows: Floats, where: Ints | None = None, per_sequence: bool = False) -> "ExactRows":
@@ -46,6 +49,12 @@ class ExactRows:
         columns = [column if (column != 0).any() else None for column in np.ascontiguousarray(numerators.T)]
         where = np.arange(len(rows)) if where is None else where
         return ExactRows(columns, np.full(len(rows), 1, dtype=object), exponent, where, per_sequence)
+
+    @staticmethod
+    def of_tokens(tokens: Floats) -> "ExactRows":
+        """The input of a network: its first layer reads all coordinates at once, so they stay as they are."""
+        nothing: list[Integers | None] = [None] * tokens.shape[1]
+        return ExactRows(nothing, np.full(len(tokens), 1, dtype=object), 0, np.arange(len(tokens)), False, tokens)
 
     def __len__(self) -> int:
         return len(self.denominators)
@@ -66,7 +75,7 @@ class ExactRows:
         return values.T, exact
 
 
-def exact_forward(blocks: list[Block] | tuple[Block, ...], state: ExactRows, batch: Ragged | None) -> ExactRows:
+def exact_forward(blocks: Sequence[Block], state: ExactRows, batch: Ragged | None) -> ExactRows:
     """Run blocks in exact arithmetic; `batch` is needed as long as attention mixes tokens."""
     for block in blocks:
         state = _compress(exact_feed_forward(block.ff, state))
@@ -78,6 +87,8 @@ def exact_forward(blocks: list[Block] | tuple[Block, ...], state: ExactRows, bat
 
 def exact_feed_forward(ff: FeedForwardLayer, state: ExactRows) -> ExactRows:
     """eta x + W relu(U x + b), every unit accounted for."""
+    if ff.eta and state.source is not None:
+        state = ExactRows.of(state.source, state.where, state.per_sequence)
     fast: FastLayer = ff.fast
     outputs: dict[int, Terms] = {}
     if ff.eta:
@@ -116,6 +127,8 @@ def _piecewise(part: PiecewiseLinear, reads: list[int], state: ExactRows) -> lis
 
 
 def _linear(direction: Floats, reads: list[int], state: ExactRows) -> tuple[Integers, int]:
+    if state.source is not None:
+        return exact_products(state.source[:, reads], direction)
     v, v_exp = integers(direction)
     t = np.full(len(state), 0, dtype=object)
     for weight, k in zip(v, reads, strict=True):
@@ -126,6 +139,8 @@ def _linear(direction: Floats, reads: list[int], state: ExactRows) -> tuple[Inte
 
 def _parabola(part: Parabola, reads: list[int], state: ExactRows) -> list[Terms]:
     W, W_exp = integers(part.W)
+    if state.source is not None:
+        state = ExactRows.of(state.source, state.where, state.per_sequence)
     one = state.denominators << state.exponent
     x0, x1 = (state.column(reads[r]) for r in part.reads)
     totals = np.full((len(W), len(state)), 0, dtype=object)

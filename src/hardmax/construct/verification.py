@@ -183,7 +183,7 @@ def _rational(net: "Network", problem: Problem) -> Comparison:
     pieces = []
     first = 0
     for part in problem.batch.parts(1 << 18):
-        state = exact_forward(net.stack, ExactRows.of(part.tokens), part)
+        state = exact_forward(net.stack, ExactRows.of_tokens(part.tokens), part)
         rows, exact = state.floats()
         where = np.arange(first, first + len(part))
         taken = _take(problem, where, part)
