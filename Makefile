@@ -22,8 +22,9 @@ check: $(VENV)/.ready
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py
 
-docs: $(VENV)/.ready
-	$(BIN)/python docs/build.py
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --strict --quiet
+	@echo site/index.html
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -34,5 +35,9 @@ $(VENV)/.bench: $(VENV)/.ready
 	$(PIP) -e '.[bench]'
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.ready
+	$(PIP) -e '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) demo-report .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-report site .pytest_cache .mypy_cache .ruff_cache

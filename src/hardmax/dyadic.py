@@ -47,7 +47,7 @@ def integer(value: float) -> tuple[int, int]:
 
 
 def nearest(numerators: Integers, exponent: int, denominators: Any = 1) -> Floats:
-    """The float64 nearest to numerators / (denominators 2^exponent): one rounding, whatever the size of the integers."""
+    """The float64 nearest to numerators / (denominators 2^exponent): one rounding, integers of any size."""
     flat = numerators.ravel()
     scale = 1 << exponent
     if isinstance(denominators, int):

@@ -74,7 +74,7 @@ class NotCertified(HardmaxError):
     """No certificate could be made; the text and `known` say what is known all the same.
 
     Attributes:
-        known: a dict of what was established: `certified` (indices of tokens whose limit is certain),
+        known: a dict of what was established: `certain` (indices of tokens whose limit is certain),
             `open` (the others), `points` (best known position of every token), `leaders`, `layers`.
     """
 

@@ -93,6 +93,9 @@ class Metric:
         return np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, points), 0.0))
 
 
+IDENTITY = Metric(None)
+
+
 def is_batch(Z: Any) -> bool:
     """Whether Z is a list of clouds (or a 3-D array) instead of one cloud."""
     if isinstance(Z, np.ndarray) and Z.dtype != object:
@@ -202,7 +205,7 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
             names the asymmetric entry or the offending eigenvalue.
     """
     if A is None:
-        return Metric(None)
+        return IDENTITY
     try:
         matrix = np.array(A, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
@@ -220,7 +223,7 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
         eigenvalues = np.linalg.eigvalsh(symmetric)
         if eigenvalues[0] > 0 and eigenvalues[0] > 1e-14 * eigenvalues[-1]:
             if np.array_equal(matrix, np.eye(dim)):
-                return Metric(None)
+                return IDENTITY
             return Metric(matrix, float(eigenvalues[-1] / eigenvalues[0]))
         problem = f"its smallest eigenvalue is {eigenvalues[0]:g}"
     else:

@@ -189,7 +189,9 @@ class AttentionLayer:
             for h in range(1, queries.shape[1]):
                 scores += np.multiply.outer(queries[here, h], keys[here, h])
             top = scores.max(axis=1, keepdims=True)
-            weights = (scores == top).astype(np.float64) if temperature is None else np.exp((scores - top) / temperature)
+            weights = (
+                (scores == top).astype(np.float64) if temperature is None else np.exp((scores - top) / temperature)
+            )
             total = np.add.accumulate(weights, axis=1)[:, -1]
             for r in range(values.shape[1]):
                 attended[here, r] = np.add.accumulate(weights * values[here, r], axis=1)[:, -1] / total

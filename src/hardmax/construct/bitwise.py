@@ -1,11 +1,11 @@
 """Style `bitwise`: five blocks (eight for large interpolations); float64 output equals the target bit for bit.
 
-    merged or direct key (5 blocks)                 ranked key (8 blocks)
-    1 keys t                                        1 g in e0, z in e1
-    2 staircase: t -> tau, the target's number      2 staircase: z -> rank of the sequence    3 snap    4 unsnap
-    3 snap                                          5 staircase: g + A rank -> tau            6 snap
-    4 square: tau -> (tau, tau^2)                   7 square
-    5 select: (tau, tau^2) -> y_tau                 8 select
+merged or direct key (5 blocks)                 ranked key (8 blocks)
+1 keys t                                        1 g in e0, z in e1
+2 staircase: t -> tau, the target's number      2 staircase: z -> rank of the sequence    3 snap    4 unsnap
+3 snap                                          5 staircase: g + A rank -> tau            6 snap
+4 square: tau -> (tau, tau^2)                   7 square
+5 select: (tau, tau^2) -> y_tau                 8 select
 """
 
 import numpy as np

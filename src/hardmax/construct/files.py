@@ -62,7 +62,9 @@ def new_folder(folder: Path, force: bool) -> Iterator[Path]:
     if folder.exists() and not force:
         raise BadInput(f"{folder} exists already", fix="choose another place, or use force=True (--force)")
     if folder.exists() and not (folder / CONFIG).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise BadInput(f"{folder} exists and is not a network folder, so it is not replaced", fix="choose another place")
+        raise BadInput(
+            f"{folder} exists and is not a network folder, so it is not replaced", fix="choose another place"
+        )
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hardmax.construct.mean_identifier import EPS, Identified
 from hardmax.construct.problem import Problem
-from hardmax.construct.steps import Steps, Trouble, fit_steps
+from hardmax.construct.steps import Bools, Steps, Trouble, fit_steps
 from hardmax.errors import HardmaxError, IllConditioned
 from hardmax.tokens import Floats, Ints
 from hardmax.transformer import AttentionLayer
@@ -83,7 +83,7 @@ def token_trouble(problem: Problem) -> Trouble:
     return trouble
 
 
-def exceptions(problem: Problem, z: Floats) -> Floats | None:
+def exceptions(problem: Problem, z: Floats) -> Bools | None:
     """(N,) where the simple rule along z fails: a threshold between each two classes that are neighbours in the mean.
 
     The thresholds minimise the number of errors of the two classes beside them. None for interpolation.

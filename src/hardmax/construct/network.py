@@ -97,9 +97,7 @@ class Network:
         """Answers for any sequences, with the distance of each from the nearest plateau."""
         return answer(self, self._batch(sequences), temperature)
 
-    def forward(
-        self, sequences: Any, *, dense: bool = False, temperature: float | None = None
-    ) -> list[Floats]:
+    def forward(self, sequences: Any, *, dense: bool = False, temperature: float | None = None) -> list[Floats]:
         """The output tokens (n_j, d) of every sequence as float64 computes them.
 
         Args:

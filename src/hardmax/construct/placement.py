@@ -15,7 +15,12 @@ def snap(dim: int, coordinate: int, sign: float = 1.0) -> Block:
     L7: over the reals nothing happens but a shift. In float64 an integer with noise below 1/2 becomes exact.
     """
     ff = FeedForwardLayer(
-        np.zeros((1, 0)), np.ones(1), np.array([[sign * SNAP]]), np.array([], dtype=np.int64), np.array([coordinate]), 1.0
+        np.zeros((1, 0)),
+        np.ones(1),
+        np.array([[sign * SNAP]]),
+        np.array([], dtype=np.int64),
+        np.array([coordinate]),
+        1.0,
     )
     return Block(ff, AttentionLayer.identity(dim), "snap" if sign > 0 else "unsnap")
 

@@ -113,8 +113,8 @@ def _piecewise(part: PiecewiseLinear, reads: list[int], state: ExactRows) -> lis
     rounded = nearest(t, exponent, state.denominators)
     pieces = part.locate(rounded)
     # Rounding is monotone: t >= kink gives rounded >= kink. So only rounded == kink can hide t < kink.
-    on_kink = np.flatnonzero(part.kinks[np.maximum(pieces - 1, 0)] == rounded) if len(part.kinks) else []
-    for row in on_kink:
+    edges = np.append(-np.inf, part.kinks)
+    for row in np.flatnonzero(edges[pieces] == rounded):
         kink, kink_exp = integer(float(rounded[row]))
         if (t[row] << kink_exp) < kink * state.denominators[row] << exponent:
             pieces[row] = np.searchsorted(part.kinks, rounded[row], side="left")
@@ -258,7 +258,9 @@ def _common_denominators(denominators: Integers, batch: Ragged) -> tuple[Integer
     """One denominator per sequence, and the factor by which each row grows."""
     if not (denominators != 1).any():
         return denominators, denominators
-    common = np.array([lcm(*denominators[s : s + n].tolist()) for s, n in zip(batch.starts, batch.lengths, strict=True)])
+    common = np.array(
+        [lcm(*denominators[s : s + n].tolist()) for s, n in zip(batch.starts, batch.lengths, strict=True)]
+    )
     spread = common.astype(object)[batch.sequence_of]
     return spread, spread // denominators
 

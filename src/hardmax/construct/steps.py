@@ -11,11 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardmax.errors import HardmaxError
 from hardmax.tokens import Floats, Ints
 from hardmax.transformer import FeedForwardLayer
 
+Bools = NDArray[np.bool_]
 Trouble = Callable[[int, int, float, float], HardmaxError]
 
 
@@ -48,7 +50,7 @@ class Steps:
 
 
 def fit_steps(
-    key: Floats, error: Floats, values: Ints, trouble: Trouble, exceptional: Floats | None = None, thin: float = 0.5
+    key: Floats, error: Floats, values: Ints, trouble: Trouble, exceptional: Bools | None = None, thin: float = 0.5
 ) -> Steps:
     """Steps between neighbouring keys with different values.
 
@@ -93,7 +95,7 @@ def fit_steps(
 
 
 def _lean(
-    lo: Floats, hi: Floats, left: Ints, right: Ints, exceptional: Floats | None, thin: float
+    lo: Floats, hi: Floats, left: Ints, right: Ints, exceptional: Bools | None, thin: float
 ) -> tuple[Floats, Floats]:
     """Shrink a gap towards the run that is an exception to the rule, so that new inputs between follow the rule."""
     if exceptional is None or thin >= 0.5:

@@ -41,7 +41,7 @@ def _telescope(U: Floats, b: Floats, y: Floats) -> tuple[Floats, Floats, Floats]
     """
     before, after = y[:-1], y[1:]
     rise, residual = two_sum(after, -before)
-    twice = residual.any(axis=1)
+    twice = np.asarray(residual.any(axis=1))
     repeats = np.where(twice, 4, 2)
     unit = np.repeat(np.arange(len(rise)), repeats)
     place = np.arange(len(unit)) - np.repeat(np.cumsum(repeats) - repeats, repeats)

@@ -42,17 +42,20 @@ class Equilibrium:
         return np.array(sorted(self.leader_since), dtype=np.int64)
 
     @property
+    def exact(self) -> bool:
+        """Whether rational arithmetic was asked for, so that the points are Fractions."""
+        return self.points.dtype == object
+
+    @property
     def alpha(self) -> Any:
-        return self.certificate.alpha
+        """The step size."""
+        return self.certificate.alpha if self.exact else float(self.certificate.alpha)
 
     @property
     def A(self) -> NDArray[Any] | None:
-        return self.certificate.A
-
-    @property
-    def exact(self) -> bool:
-        """Whether rational arithmetic was asked for."""
-        return self.certificate.exact
+        """The matrix of the scores; None is the identity."""
+        A = self.certificate.A
+        return A if A is None or self.exact else A.astype(np.float64)
 
     @property
     def layers(self) -> int:

@@ -21,7 +21,7 @@ def torch_module(stack: Sequence[Block], dim: int) -> Any:
     def tensor(array: Any) -> Any:
         return torch.nn.Parameter(torch.tensor(np.asarray(array, dtype=np.float64)), requires_grad=False)
 
-    class FeedForwardModule(torch.nn.Module):  # type: ignore[name-defined,misc]
+    class FeedForwardModule(torch.nn.Module):  # type: ignore[name-defined]
         def __init__(self, block: Block) -> None:
             super().__init__()
             ff = block.ff
@@ -38,7 +38,7 @@ def torch_module(stack: Sequence[Block], dim: int) -> Any:
                 out[..., k] = out[..., k] + torch.cumsum(hidden * self.W[position], -1)[..., -1]
             return out
 
-    class AttentionModule(torch.nn.Module):  # type: ignore[name-defined,misc]
+    class AttentionModule(torch.nn.Module):  # type: ignore[name-defined]
         def __init__(self, block: Block) -> None:
             super().__init__()
             sa = block.sa
@@ -69,7 +69,7 @@ def torch_module(stack: Sequence[Block], dim: int) -> Any:
             ]
             return x * self.rho + self.combine("left", torch.stack(attended, -1))
 
-    class TransformerModule(torch.nn.Module):  # type: ignore[name-defined,misc]
+    class TransformerModule(torch.nn.Module):  # type: ignore[name-defined]
         """FF, SA, FF, SA, ... in float64."""
 
         def __init__(self) -> None:

@@ -1,0 +1,221 @@
+"""Speed of the dynamics engine against its peers, and proof in the same run that the answers are the same.
+
+    python benchmarks/engine.py            everything, a few minutes
+    python benchmarks/engine.py --quick    small sizes, to see that it runs; its bars mean nothing
+
+Times are the best of several runs after compilation. A peer that would take long is timed on its first queries and
+scaled to all of them; such times are marked ~. The exit status is 1 if a bar is missed or an answer differs.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from peers import PEERS, dense_batch, literal, torch_batch
+
+import hardmax as hx
+
+ALPHA = 0.5
+EPS = 2.0**-52
+DIMS = (2, 4, 8, 16)
+NEEDED = {2: 300, 4: 100, 8: 50, 16: 5}  # one layer of n = 1e5 against dense NumPy
+PEER_SECONDS = 0.5  # about how long a peer is timed
+CHECKED_PAIRS = 200_000_000  # scores of the dense check of follow sets, per cloud
+
+
+class Bars:
+    """The requirements, printed as they are met or missed."""
+
+    def __init__(self, count: bool) -> None:
+        self.count, self.failed = count, 0
+
+    def check(self, ok: bool, text: str, always: bool = False) -> None:
+        if self.count or always:
+            self.failed += not ok
+            print(f"    {'PASS' if ok else 'FAIL'}  {text}", flush=True)
+
+
+def best_of(run: Callable[[], Any], budget: float = PEER_SECONDS, most: int = 200) -> float:
+    """The shortest of as many runs as fit into the budget (at least two, unless one takes longer than that)."""
+    shortest, spent, runs = np.inf, 0.0, 0
+    while runs < most and (spent < budget or (runs < 2 and spent < 2 * budget)):
+        start = time.perf_counter()
+        run()
+        took = time.perf_counter() - start
+        shortest, spent, runs = min(shortest, took), spent + took, runs + 1
+    return shortest
+
+
+def show(seconds: float) -> str:
+    for unit, size in (("s ", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:7.2f} {unit}"
+    return f"{seconds / 1e-6:7.1f} us"
+
+
+def dense_follow_sets(Z: np.ndarray, queries: np.ndarray) -> list[tuple[int, ...]]:
+    """C_i of some tokens by comparing all scores in float64; a tie within 64 eps |z_i| max|z|."""
+    norms = np.linalg.norm(Z, axis=1)
+    sets: list[tuple[int, ...]] = []
+    rows = max(1, 4_000_000 // len(Z))
+    for start in range(0, len(queries), rows):
+        block = queries[start : start + rows]
+        scores = Z[block] @ Z.T
+        floor = scores.max(axis=1) - 64 * EPS * norms[block] * norms.max()
+        where, which = np.nonzero(scores >= floor[:, None])
+        for part in np.split(which, np.searchsorted(where, np.arange(1, len(block)))):
+            sets.append(tuple(part.tolist()))
+    return sets
+
+
+def one_layer(bars: Bars, sizes: tuple[int, ...]) -> None:
+    print(f"\nOne layer, hx.simulate(Z, layers=1), Gaussian clouds, alpha = {ALPHA}; peers as multiples of our time")
+    print(f"{'n':>8} {'d':>3} {'hardmax':>11}" + "".join(f"{name:>18}" for name in PEERS))
+    for n in sizes:
+        for d in DIMS:
+            Z = np.random.default_rng(n + d).standard_normal((n, d))
+            trajectory = hx.simulate(Z, ALPHA, layers=1)
+            ours = best_of(lambda Z=Z: hx.simulate(Z, ALPHA, layers=1), 2 * PEER_SECONDS)
+            line, ratios = f"{n:>8} {d:>3} {show(ours):>11}", {}
+            for name, layer in PEERS.items():
+                start = time.perf_counter()
+                few = min(n, 64)
+                layer(Z, ALPHA, few)  # warms up, and tells how many queries fit into the time
+                rate = (time.perf_counter() - start) / few
+                part = n if rate * n < 4 * PEER_SECONDS else min(n, max(few, int(PEER_SECONDS / rate)))
+                theirs = best_of(lambda Z=Z, layer=layer, part=part: layer(Z, ALPHA, part)) * n / part
+                ratios[name] = theirs / ours
+                line += f"{'~' if part < n else ''}{show(theirs).strip()} {ratios[name]:.3g}x".rjust(18)
+            print(line, flush=True)
+            queries = np.arange(min(n, max(1, CHECKED_PAIRS // n)))
+            follows = trajectory.follows(0)
+            same = all(follows[i] == s for i, s in zip(queries, dense_follow_sets(Z, queries), strict=True))
+            moved = literal(Z, ALPHA, min(n, 500))
+            same &= bool(np.allclose(trajectory.tokens[1][: len(moved)], moved, rtol=0, atol=1e-13 * np.abs(Z).max()))
+            if not same or n == sizes[-1]:
+                bars.check(same, f"follow sets equal those of the dense comparison ({len(queries)} queries)", True)
+            if n == 100_000:
+                bars.check(ratios["NumPy"] >= NEEDED[d], f"{ratios['NumPy']:.0f}x dense NumPy, needed {NEEDED[d]}x")
+            if n <= 1000:
+                text = f"{1 / ratios['NumPy']:.2f} of the time of dense NumPy, allowed 2"
+                bars.check(ratios["NumPy"] >= 0.5, text)
+
+
+def peak_megabytes() -> float:
+    """The largest resident size of this process so far."""
+    import resource
+
+    try:
+        with open("/proc/self/status") as status:  # getrusage would also count the parent of a forked process
+            return float(next(line for line in status if line.startswith("VmHWM:")).split()[1]) / 1024
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1024)
+
+
+def limit_alone(n: int, d: int) -> None:
+    """Run in a process of its own, so that the peak memory is that of one limit: prints numbers for `limits`."""
+    hx.limit(np.random.default_rng(1).standard_normal((max(2000, n // 50), d)), ALPHA)  # compiles
+    Z = np.random.default_rng(n + d).standard_normal((n, d))
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        equilibrium = hx.limit(Z, ALPHA)
+        seconds.append(time.perf_counter() - start)
+    peak = peak_megabytes()
+    start = time.perf_counter()
+    good = equilibrium.certificate.verify(Z)
+    checking = time.perf_counter() - start
+    fields = (min(seconds), peak, len(equilibrium.leaders), equilibrium.layers, equilibrium.undecided, good, checking)
+    print(*fields)
+
+
+def limits(bars: Bars, sizes: tuple[tuple[int, int], ...]) -> None:
+    print("\nCertified infinite-depth limit, hx.limit(Z), each in a process of its own")
+    for n, d in sizes:
+        command = [sys.executable, os.path.abspath(__file__), "--limit", str(n), str(d)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            bars.check(False, f"n = {n}, d = {d}: {done.stderr.strip().splitlines()[-1]}", True)
+            continue
+        seconds, peak, leaders, layers, undecided, good, checking = done.stdout.split()
+        print(
+            f"{n:>8} {d:>3} {show(float(seconds)):>11}, peak memory {float(peak):.0f} MB, {leaders} leaders, "
+            f"decided at layer {layers}, undecided {undecided}; independent check {show(float(checking)).strip()}",
+            flush=True,
+        )
+        bars.check(good == "True", "the certificate is verified from the data alone", True)
+        bars.check(undecided == "0", "nothing undecided: the limit is proved", True)
+        bars.check(float(seconds) < 1, "under 1 s")
+        if d == 2:
+            bars.check(float(peak) < 2048, "under 2 GB")
+
+
+def batches(bars: Bars, clouds: int) -> None:
+    n, d, layers = 128, 2, 8
+    print(f"\nBatch, hx.simulate(batch, layers={layers}): {clouds} clouds x {n} tokens, d = {d}")
+    batch = np.random.default_rng(5).standard_normal((clouds, n, d))
+    hx.simulate(batch[:200], ALPHA, layers=layers)
+    result = hx.simulate(batch, ALPHA, layers=layers)
+    ours = best_of(lambda: hx.simulate(batch, ALPHA, layers=layers), 4 * PEER_SECONDS)
+    few, part = 6, min(clouds, 400)
+
+    def loop(Z: np.ndarray) -> np.ndarray:
+        for _ in range(layers):
+            Z = literal(Z, ALPHA, n)
+        return Z
+
+    ends = [loop(Z) for Z in batch[:few]]
+    times = {
+        f"literal loop (on {few} clouds)": best_of(lambda: [loop(Z) for Z in batch[:few]]) * clouds / few,
+        f"stacked NumPy (on {part})": best_of(lambda: dense_batch(batch[:part], ALPHA, layers)) * clouds / part,
+        f"torch bmm (on {part})": best_of(lambda: torch_batch(batch[:part], ALPHA, layers)) * clouds / part,
+    }
+    print(f"    hardmax {show(ours).strip()}")
+    for name, seconds in times.items():
+        print(f"    {name} ~{show(seconds).strip()}: {seconds / ours:.0f}x")
+    same = all(np.allclose(result.last[b], end, rtol=0, atol=1e-12) for b, end in enumerate(ends))
+    checked = 50
+    for b in range(checked):
+        trajectory = result[b]
+        for k in range(layers + 1):
+            same &= list(trajectory.follows(k)) == dense_follow_sets(trajectory.tokens[k], np.arange(n))
+        same &= bool(np.array_equal(trajectory.tokens[-1], result.last[b]))
+    bars.check(same, f"follow sets equal those of the dense comparison ({checked} clouds, layers 0..{layers})", True)
+    ratio = next(iter(times.values())) / ours
+    bars.check(ratio >= 1000, f"{ratio:.0f}x the literal loop, needed 1000x")
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--limit"]:
+        limit_alone(int(arguments[1]), int(arguments[2]))
+        return 0
+    quick = arguments == ["--quick"]
+    if arguments and not quick:
+        print(__doc__, file=sys.stderr)
+        return 2
+    import faiss
+    import numba
+    import torch
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    print(
+        f"{cores} cores; hardmax {hx.__version__}, NumPy {np.__version__}, Numba {numba.__version__}, "
+        f"torch {torch.__version__} ({torch.get_num_threads()} threads), FAISS {faiss.__version__} "
+        f"({faiss.omp_get_max_threads()} threads). Float64, except torch and FAISS (float32, ties ignored)."
+    )
+    if hasattr(os, "getloadavg"):
+        print(f"load average before the run {os.getloadavg()[0]:.2f}: other work on the machine slows all sides")
+    bars = Bars(count=not quick)
+    one_layer(bars, (10, 128, 1000) if quick else (10, 128, 1000, 10_000, 100_000))
+    limits(bars, ((20_000, 2), (5_000, 8)) if quick else ((1_000_000, 2), (100_000, 8)))
+    batches(bars, 500 if quick else 15_000)
+    print(f"\n{bars.failed} failed" if bars.failed else "\nall passed")
+    return 1 if bars.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

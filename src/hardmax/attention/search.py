@@ -1,0 +1,158 @@
+"""The support search: for each query the points with the largest scores. Chooses the algorithm that fits the data.
+
+For queries q_i = A z_i and distinct points z_j: the follow set C_i = argmax_j <q_i, z_j> [AFZ24, eq. (1.1b)] needs the
+largest score, how far the runner-up is, and, where that is close, everything within a band of the maximum.
+
+Departs: scores are float64 numbers, computed in one order of operations by every algorithm; which of two nearly equal
+scores is larger in exact arithmetic is not decided here.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hardmax.attention.search_dense import collect_dense, faint_rows, find_dense, gaps
+from hardmax.attention.search_plane import FILTER_FROM, find_plane, near_boundary
+from hardmax.attention.search_shells import TINY, Shells, norm_bounds
+from hardmax.attention.search_tree import Tree
+from hardmax.tokens import Floats, Ints
+
+DENSE_POINTS = 64  # up to so many points, or queries, comparing everything is fastest
+DENSE_QUERIES = 4
+TREE_DIMENSIONS = 4  # boxes bound scores well in few dimensions only
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best point of each query.
+
+    Attributes:
+        target: (a,) index of the point with the largest score; the smallest index among equal float64 scores.
+        best: (a,) that score.
+        gap: (a,) best minus the largest score of the other points where that is <= the resolution asked for; else inf.
+    """
+
+    target: Ints
+    best: Floats
+    gap: Floats
+
+
+def find(
+    queries: Floats,
+    query_norms: Floats,
+    points: Floats,
+    point_norms: Floats,
+    resolution: Floats,
+    own: Ints,
+    definite: bool = True,
+    condition: float = 1.0,
+) -> Found:
+    """Best point and gap of each query: argmax_j <q_i, z_j>, and best_i - max_{j != target_i} <q_i, z_j>.
+
+    Args:
+        queries: (a, d) rows q_i = A z_i.
+        query_norms: (a,) A-norms |z_i|_A of the querying tokens.
+        points: (m, d) distinct points, and `point_norms` (m,) their A-norms.
+        resolution: (a,) gaps up to this are exact float64 differences; larger ones come back as inf.
+        own: (a,) index in `points` of the querying token, a lower bound of its best score.
+        definite: A is symmetric positive definite, so <q_i, z_j> <= |z_i|_A |z_j|_A.
+        condition: the condition number of A.
+
+    Example:
+        >>> Z = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
+        >>> N = np.array([1.0, 3.0, 1.0])
+        >>> find(Z, N, Z, N, np.full(3, 5.0), np.arange(3))
+        Found(target=array([1, 1, 2]), best=array([3., 9., 1.]), gap=array([2., 6., 1.]))
+    """
+    queries, points = np.ascontiguousarray(queries, np.float64), np.ascontiguousarray(points, np.float64)
+    resolution, own = np.ascontiguousarray(resolution, np.float64), np.ascontiguousarray(own, np.int64)
+    a = len(queries)
+    target, best, second = np.zeros(a, np.int64), np.zeros(a), np.full(a, -np.inf)
+    rows = np.arange(a)
+    zero = faint_rows(queries, rows, 0.0)  # every score is 0: a tie of all points
+    if len(zero):
+        second[zero] = 0.0 if len(points) > 1 else -np.inf
+        rows = np.setdiff1d(rows, zero)
+    if len(points) <= DENSE_POINTS or len(rows) <= DENSE_QUERIES:
+        find_dense(queries, points, rows, target, best, second)
+    elif points.shape[1] == 1:
+        Tree(points).find(queries, rows, np.full(a, -np.inf), resolution, target, best, second)
+    elif points.shape[1] == 2:
+        find_plane(queries, rows, points, resolution, target, best, second)
+    else:
+        reach, norms = norm_bounds(queries, query_norms, points, point_norms, definite, condition)
+        Shells(queries, points, reach, norms).find(rows, resolution, own, target, best, second)
+    return Found(target, best, gaps(best, second, resolution))
+
+
+def collect(
+    queries: Floats,
+    query_norms: Floats,
+    best: Floats,
+    band: Floats,
+    points: Floats,
+    point_norms: Floats,
+    definite: bool = True,
+    condition: float = 1.0,
+) -> tuple[Ints, Ints]:
+    """For each query all j with <q_i, z_j> >= best_i - band_i, ascending: row i is indices[indptr[i]:indptr[i+1]].
+
+    Example:
+        >>> Z = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+        >>> N = np.sqrt([1.0, 2.0, 1.0])
+        >>> collect(Z[:1], N[:1], np.ones(1), np.zeros(1), Z, N)
+        (array([0, 2]), array([0, 1]))
+    """
+    queries, points = np.ascontiguousarray(queries, np.float64), np.ascontiguousarray(points, np.float64)
+    floor = best - band
+    a, m = len(queries), len(points)
+    if m <= DENSE_POINTS or a == 0:
+        return collect_dense(queries, floor, points)
+    zero = faint_rows(queries, np.arange(a), 0.0)
+    if len(zero):
+        return _with_zero_rows(queries, query_norms, best, band, points, point_norms, definite, condition, zero)
+    # Few points can reach the floor of any query: those of large norm, and in the plane those near the boundary.
+    reach, norms = norm_bounds(queries, query_norms, points, point_norms, definite, condition)
+    kept = np.flatnonzero(norms + TINY >= (floor / reach).min())
+    if len(kept) < m:
+        points, norms = points[kept], norms[kept]
+    if points.shape[1] == 2 and len(points) >= FILTER_FROM:
+        inner = near_boundary(points, queries, floor)
+        points, norms, kept = points[inner], norms[inner], kept[inner]
+    if len(points) <= DENSE_POINTS or a <= DENSE_QUERIES:
+        indptr, indices = collect_dense(queries, floor, points)
+    elif points.shape[1] <= TREE_DIMENSIONS:
+        indptr, indices = Tree(points).collect(queries, floor)
+    else:
+        indptr, indices = Shells(queries, points, reach, norms).collect(floor)
+    return indptr, indices if len(kept) == m else kept[indices]
+
+
+def _with_zero_rows(
+    queries: Floats,
+    query_norms: Floats,
+    best: Floats,
+    band: Floats,
+    points: Floats,
+    point_norms: Floats,
+    definite: bool,
+    condition: float,
+    zero: Ints,
+) -> tuple[Ints, Ints]:
+    """`collect` where the queries in `zero` score 0 with every point: all points, or none if the floor is above 0."""
+    a, m = len(queries), len(points)
+    rows = np.setdiff1d(np.arange(a), zero)
+    pointers, found = collect(
+        queries[rows], query_norms[rows], best[rows], band[rows], points, point_norms, definite, condition
+    )
+    counts = np.zeros(a, np.int64)
+    counts[rows] = np.diff(pointers)
+    counts[zero] = np.where(best[zero] - band[zero] <= 0.0, m, 0)
+    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    indices = np.empty(indptr[-1], np.int64)
+    of_zero = np.zeros(a, bool)
+    of_zero[zero] = True
+    of_zero = np.repeat(of_zero, counts)
+    indices[of_zero] = np.tile(np.arange(m), int(of_zero.sum()) // m)
+    indices[~of_zero] = found
+    return indptr, indices

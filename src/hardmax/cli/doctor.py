@@ -1,0 +1,107 @@
+"""`hardmax doctor`: versions, extras, a self-test."""
+
+import platform
+import shutil
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import typer
+
+from hardmax import __version__
+from hardmax.cli import inputs
+from hardmax.cli.output import print_json
+
+CORE = ("numpy", "scipy", "numba", "typer", "rich")
+EXTRAS = {"plot": ("matplotlib", "pillow")}
+
+
+def command(json: inputs.Json = False) -> None:
+    """Show versions, which extras are installed, the built-in clouds, and whether the self-test passes."""
+    report = examine()
+    if json:
+        print_json(report)
+    else:
+        _print(report)
+    if not all(test["passed"] for test in report["self_test"]):
+        raise typer.Exit(6)
+
+
+def examine() -> dict[str, Any]:
+    """Everything the report holds, as plain data."""
+    from hardmax.presets import PRESETS
+
+    return {
+        "schema": "hardmax.doctor/1",
+        "hardmax": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": _cores(),
+        "packages": {name: _version(name) for name in CORE},
+        "extras": {
+            extra: {
+                "installed": all(_version(p) for p in packages),
+                "packages": {p: _version(p) for p in packages},
+                "pip": f'pip install "hardmax[{extra}]"',
+            }
+            for extra, packages in EXTRAS.items()
+        },
+        "ffmpeg": shutil.which("ffmpeg") is not None,
+        "presets": {name: text for name, (text, _) in PRESETS.items()},
+        "self_test": self_test(),
+    }
+
+
+def self_test() -> list[dict[str, Any]]:
+    """Small systems whose answer is known, through the compiled kernels and through rational arithmetic."""
+    from hardmax.dynamics.limit import limit
+    from hardmax.dynamics.simulate import simulate
+
+    square: list[list[Any]] = [[1, 1], [-1, 1], [1, -1], [-1, -1], ["1/2", 0]]
+    rounded = [[float(1 / 2 if x == "1/2" else x) for x in row] for row in square]
+
+    def ties_end_on_faces() -> bool:
+        eq: Any = limit(rounded)
+        return eq.points[4].tolist() == [1.0, 0.0] and eq.certificate.verify(rounded)
+
+    def rational_agrees() -> bool:
+        eq: Any = limit(square, "1/2", exact=True)
+        return [str(x) for x in eq.points[4]] == ["1", "0"] and eq.certificate.verify(square)
+
+    def leaders_stand_still() -> bool:
+        traj: Any = simulate(rounded, layers=50)
+        return traj.leaders.tolist() == [0, 1, 2, 3] and bool((traj.tokens[:, :4] == traj.tokens[0, :4]).all())
+
+    results = []
+    for test in (ties_end_on_faces, rational_agrees, leaders_stand_still):
+        try:
+            passed, problem = test(), ""
+        except Exception as error:
+            passed, problem = False, f"{type(error).__name__}: {error}"
+        results.append({"name": test.__name__.replace("_", " "), "passed": passed, "problem": problem})
+    return results
+
+
+def _print(report: dict[str, Any]) -> None:
+    print(f"hardmax {report['hardmax']}, Python {report['python']}, {report['platform']}, {report['cores']} cores")
+    print("packages: " + ", ".join(f"{name} {v or 'MISSING'}" for name, v in report["packages"].items()))
+    for extra, state in report["extras"].items():
+        print(f"extra {extra}: " + ("installed" if state["installed"] else f"missing; {state['pip']}"))
+    print("ffmpeg (for .mp4): " + ("found" if report["ffmpeg"] else "not found"))
+    print("presets:")
+    for name, text in report["presets"].items():
+        print(f"  {name:12s} {text}")
+    for test in report["self_test"]:
+        print(f"self-test: {test['name']}: {'passed' if test['passed'] else 'FAILED ' + test['problem']}")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _cores() -> int:
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,77 @@
+"""Options that commands share, and how they become numbers, tokens and matrices."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hardmax.errors import BadInput
+
+Tokens = Annotated[
+    str | None, typer.Argument(metavar="TOKENS", help="Tokens: .csv, .npy, .npz, .json, or - for standard input.")
+]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", help="A built-in cloud: triangle, emerging, square, square-ties, grid, ... (see doctor)."),
+]
+Alpha = Annotated[str, typer.Option("--alpha", help="Step size > 0; a decimal or a fraction such as 1/3.")]
+Matrix = Annotated[
+    str | None,
+    typer.Option("--matrix", help='The matrix A: a file, or rows such as "2,-1; -1,2". Default: the identity.'),
+]
+Exact = Annotated[bool, typer.Option("--exact", help="Rational arithmetic: no rounding anywhere.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", help="Write the result: .npz .json .png .svg .pdf .gif .mp4 .html, by suffix."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a summary.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes on stderr.")]
+
+
+def read(tokens: str | None, preset_name: str | None, exact: bool) -> Any:
+    """The cloud (or batch) that the arguments name."""
+    if (tokens is None) == (preset_name is None):
+        raise typer.BadParameter("give either TOKENS or --preset NAME", param_hint="TOKENS")
+    if preset_name is not None:
+        from hardmax.presets import preset
+
+        return preset(preset_name, exact=exact)
+    from hardmax.dynamics.files import read_tokens
+
+    return read_tokens(str(tokens), exact=exact)
+
+
+def number(text: str, name: str, exact: bool) -> Any:
+    """A number as typed: exactly, or as the nearest float64."""
+    from hardmax.tokens import exact_number
+
+    value = exact_number(text, name)
+    try:
+        return value if exact else float(value)
+    except OverflowError as error:
+        raise BadInput(f"{name} is {text}, which float64 does not hold", fix="use --exact") from error
+
+
+def matrix(text: str | None, exact: bool) -> Any:
+    """The matrix A: rows as typed, or a file of them."""
+    if text is None:
+        return None
+    if any(text.lower().endswith(s) for s in (".csv", ".tsv", ".txt", ".npy", ".npz", ".json")):
+        from hardmax.dynamics.files import read_tokens
+
+        return read_tokens(text, exact=exact)
+    rows = [row.replace(",", " ").split() for row in text.split(";") if row.strip()]
+    return [
+        [number(x, f"--matrix, row {i}, column {k}", exact) for k, x in enumerate(row)] for i, row in enumerate(rows)
+    ]
+
+
+def check_output(path: Path | None, force: bool) -> None:
+    """Refuse before the work, not after it: the output must not exist, its folder must."""
+    if path is None:
+        return
+    if path.exists() and not force:
+        raise BadInput(f"{path} exists", fix="--force replaces it")
+    if not path.parent.is_dir():
+        raise BadInput(f"{path}: the folder {path.parent} does not exist", fix="create the folder first")

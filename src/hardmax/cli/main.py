@@ -1,0 +1,85 @@
+"""The command `hardmax`: its subcommands, and how errors reach a person."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from hardmax import __version__
+from hardmax.cli import demo, doctor, limit, simulate
+from hardmax.errors import HardmaxError
+
+app = typer.Typer(
+    name="hardmax",
+    help="Transformers with hardmax attention: exact dynamics, certified infinite-depth limits, pictures.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("simulate")(simulate.command)
+app.command("limit")(limit.command)
+app.command("demo")(demo.command)
+app.command("doctor")(doctor.command)
+
+
+def _version(show: bool) -> None:
+    if show:
+        print(f"hardmax {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Transformers with hardmax attention: exact dynamics, certified infinite-depth limits, pictures."""
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit code; every error becomes one readable text on stderr."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in arguments
+    # --debug may stand anywhere: it is about the run, not about one command.
+    arguments = (["--debug"] if debug else []) + [a for a in arguments if a != "--debug"]
+    try:
+        code = app(arguments, prog_name="hardmax", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except Exception as error:
+        if debug:
+            raise
+        sys.exit(_explain(error))
+    except KeyboardInterrupt:
+        print("\ninterrupted; files that were already complete are kept", file=sys.stderr)
+        sys.exit(130)
+
+
+def _explain(error: Exception) -> int:
+    if isinstance(error, HardmaxError):
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    if isinstance(error, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return 130
+    show = getattr(error, "show", None)  # click's usage errors know how to print themselves
+    if callable(show):
+        show()
+        return int(getattr(error, "exit_code", 2))
+    if isinstance(error, BrokenPipeError):
+        return 0
+    if isinstance(error, MemoryError):
+        print("error: not enough memory\n  fix:   fewer tokens or fewer layers", file=sys.stderr)
+        return 3
+    print(
+        f"error: {type(error).__name__}: {error}\n  this is a bug in hardmax; --debug shows where it happened",
+        file=sys.stderr,
+    )
+    return 1
+
+
+if __name__ == "__main__":
+    run()

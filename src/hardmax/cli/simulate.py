@@ -1,0 +1,108 @@
+"""`hardmax simulate`: run layers."""
+
+from typing import Annotated, Any
+
+import typer
+
+from hardmax.cli import inputs
+from hardmax.cli.output import indices, note, point, print_json, undecided_advice
+from hardmax.errors import BadInput
+
+RULES = ("hardmax", "softmax", "localmax", "uniform", "random", "chain")
+
+
+def command(
+    tokens: inputs.Tokens = None,
+    preset: inputs.Preset = None,
+    alpha: inputs.Alpha = "0.5",
+    matrix: inputs.Matrix = None,
+    layers: Annotated[int, typer.Option("--layers", help="How many layers.")] = 30,
+    rule: Annotated[str, typer.Option("--rule", help=f"Whom a token follows: {', '.join(RULES)}.")] = "hardmax",
+    beta: Annotated[float, typer.Option("--beta", help="Inverse temperature of softmax and chain.")] = 1.0,
+    eps: Annotated[float, typer.Option("--eps", help="Width of localmax.")] = 0.1,
+    tie_tolerance: Annotated[float, typer.Option("--tie-tolerance", help="Scores this close tie (relative).")] = 0.0,
+    normalization: Annotated[str, typer.Option("--normalization", help="rescale, none or sphere.")] = "rescale",
+    causal: Annotated[bool, typer.Option("--causal", help="Token i sees the tokens 0..i only.")] = False,
+    any_matrix: Annotated[
+        bool, typer.Option("--any-matrix", help="Allow a matrix that is not symmetric positive definite.")
+    ] = False,
+    exact: inputs.Exact = False,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random rules.")] = 0,
+    output: inputs.Output = None,
+    force: inputs.Force = False,
+    json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
+) -> None:
+    """Run the dynamics for a number of layers and tell who leads and who follows whom.
+
+    Example: hardmax simulate --preset emerging --layers 30 -o emerging.png
+    """
+    inputs.check_output(output, force)
+    Z = inputs.read(tokens, preset, exact)
+
+    from hardmax.dynamics.simulate import simulate
+    from hardmax.dynamics.trajectory import TrajectoryBatch
+
+    result = simulate(
+        Z, inputs.number(alpha, "--alpha", exact), inputs.matrix(matrix, exact), layers,
+        rule=_rule(rule, beta, eps, tie_tolerance, seed), normalization=normalization, causal=causal,
+        definite=not any_matrix, exact=exact,
+    )  # fmt: skip
+    if isinstance(result, TrajectoryBatch):
+        _print_batch(result, output, json)
+        return
+    if output is not None:
+        result.save(output, force=force)
+        note(f"wrote {output}", quiet or json)
+    if result.undecided:
+        note(undecided_advice(result.undecided), quiet or json)
+    if json:
+        from hardmax.dynamics.records import trajectory_summary
+
+        print_json(trajectory_summary(result))
+    else:
+        _print(result)
+
+
+def _rule(name: str, beta: float, eps: float, tie_tolerance: float, seed: int) -> Any:
+    from hardmax.attention import rules
+
+    made = {
+        "hardmax": lambda: rules.Hardmax(tie_tolerance),
+        "softmax": lambda: rules.Softmax(beta),
+        "localmax": lambda: rules.Localmax(eps),
+        "uniform": rules.Uniform,
+        "random": lambda: rules.RandomFollow(seed),
+        "chain": lambda: rules.Chain(beta, seed),
+    }
+    if name not in made:
+        raise BadInput(f"there is no rule {name!r}", found=", ".join(RULES), fix="--rule with one of these names")
+    return made[name]()
+
+
+def _print(traj: Any) -> None:
+    print(f"{traj.n} tokens in dimension {traj.dim}, {traj.layers} layers, alpha = {traj.alpha}")
+    print(f"outcome: {traj.outcome.kind} ({traj.outcome.detail})" if traj.outcome.detail else f"{traj.outcome.kind}")
+    print(f"leaders: {indices(traj.leaders)}")
+    late = {i: k for i, k in traj.leader_since.items() if k > 0}
+    if late:
+        print("  emerged: " + ", ".join(f"{i} at layer {k}" for i, k in list(late.items())[:20]))
+    follows = traj.follows(traj.layers)
+    print("token  follows          place after the last layer")
+    for i in range(min(traj.n, 20)):
+        print(f"{i:5d}  {indices(follows[i], 4):15s}  {point(traj.tokens[-1][i])}")
+    if traj.n > 20:
+        print(f"  ... {traj.n - 20} more; --json or -o FILE gives all")
+
+
+def _print_batch(batch: Any, output: Any, json: bool) -> None:
+    if output is not None:
+        raise BadInput(f"{output}: a batch of {len(batch)} clouds cannot be written to one file", fix="use --json")
+    if json:
+        from hardmax.dynamics.records import trajectory_summary
+
+        print_json({"schema": "hardmax.simulate/1", "clouds": [trajectory_summary(t) for t in batch]})
+        return
+    print(f"{len(batch)} clouds")
+    for b, (last, leaders) in enumerate(zip(batch.last, batch.leaders, strict=True)):
+        print(f"cloud {b}: {len(last)} tokens, leaders {indices(leaders)}")

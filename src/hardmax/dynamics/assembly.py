@@ -1,0 +1,86 @@
+"""From decisions about tokens to an Equilibrium with its Certificate."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.dynamics.certificate import LEADER, TIE, Certificate, fingerprint
+from hardmax.dynamics.equilibrium import Equilibrium
+from hardmax.tokens import Cloud, Floats, Ints, Metric
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What was asked, apart from the tokens."""
+
+    alpha: float
+    matrix: Metric
+    tie_tolerance: float
+
+
+def equilibrium(
+    tokens: Floats,
+    problem: Problem,
+    decided_at: Ints,
+    role: NDArray[np.int8],
+    target: Ints,
+    groups: tuple[tuple[int, ...], ...],
+    limit: Floats,
+    margin: float,
+    undecided: int,
+) -> Equilibrium:
+    """Find the clusters, and put everything in its place; arguments as the attributes of Certificate."""
+    cluster, centers, kind = _centers(role, target, limit)
+    A = problem.matrix.A
+    certificate = Certificate(
+        alpha=problem.alpha,
+        A=A,
+        decided_at=decided_at,
+        role=role,
+        target=target,
+        groups=groups,
+        limit=centers[cluster],
+        margin=margin,
+        undecided=undecided,
+        tie_tolerance=problem.tie_tolerance,
+        exact=False,
+        method="float64",
+        problem=fingerprint(tokens, problem.alpha, A, problem.tie_tolerance),
+    )
+    leading = np.flatnonzero(role == LEADER)
+    since = dict(zip(leading.tolist(), decided_at[leading].tolist(), strict=True))
+    return Equilibrium(tokens, certificate.limit, cluster, centers, kind, since, certificate)
+
+
+def _centers(role: NDArray[np.int8], target: Ints, limit: Floats) -> tuple[Ints, Floats, tuple[str, ...]]:
+    """The distinct limit points, vertices first, and the one of each token."""
+    vertices = np.flatnonzero((role == LEADER) & (target == np.arange(len(target))))
+    number = np.full(len(role), -1, np.int64)
+    number[vertices] = np.arange(len(vertices))
+    cluster = number[np.maximum(target, 0)]
+    faces: list[Floats] = []
+    tied = np.flatnonzero(role == TIE)
+    if len(tied):
+        scale = float(np.abs(limit).max())
+        ends, first, place = np.unique(limit[tied], axis=0, return_index=True, return_inverse=True)
+        which = np.empty(len(ends), np.int64)
+        for e in np.argsort(first):  # in the order of their first tokens
+            end = ends[e]
+            # One limit reached through different ties can differ in the last bits of its float64 value.
+            near = [c for c, t in enumerate(faces) if np.abs(t - end).max() <= 1e-12 * scale]
+            if not near:
+                faces.append(end)
+            which[e] = near[0] if near else len(faces) - 1
+        cluster[tied] = len(vertices) + which[place.reshape(-1)]
+    centers = np.concatenate([limit[vertices], np.array(faces).reshape(-1, limit.shape[1])])
+    return cluster, centers, ("vertex",) * len(vertices) + ("face",) * len(faces)
+
+
+def copies(cloud: Cloud, groups: list[Ints]) -> tuple[tuple[int, ...], ...]:
+    """Sets of points -> ascending tuples of all tokens at them."""
+    if len(cloud.first) == cloud.n:
+        return tuple(tuple(group.tolist()) for group in groups)
+    order = np.argsort(cloud.point_of, kind="stable")
+    start = np.concatenate([[0], np.cumsum(cloud.multiplicity)])
+    return tuple(tuple(sorted(int(t) for p in group for t in order[start[p] : start[p + 1]])) for group in groups)

@@ -1,0 +1,217 @@
+"""The paper's system in float64, layer by layer, on distinct points, with every decision that is final kept for good.
+
+A point is *decided* once its follow set can never change again; from then on its path is known in closed form,
+z^{k+s} = base + rho^s offset with rho = 1/(1+alpha), and no score of it is ever computed again:
+
+* leader: C_i = {i}. Strict inequalities survive averaging, so it stands still for ever [fact 1].
+* follower: C_i = {l} with l a leader [fact 6]. Every later point is a convex combination of present ones with positive
+  weight on itself, and <A z, l - x> is positive at both ends of the segment from z_i to l, hence on all of it.
+* tie: several points are followed whose mean never moves (`tie_locks`).
+
+Nothing is lost to the float trap [fact 10]: a follower that has become equal to its leader in float64 is still told
+apart from it by its offset.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.attention.search import collect, find
+from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
+from hardmax.dynamics.certificate import FOLLOWER, LEADER
+from hardmax.tokens import Cloud, Floats, Ints, Metric
+
+ACTIVE = -1
+# Relative gaps up to the resolution are computed exactly: all of them in small clouds; in large ones those that could
+# be the narrowest, since a figure for every gap would cost far more than finding the targets.
+SMALL, RESOLUTION = 1024, 2.0**-20
+
+
+@dataclass(frozen=True)
+class Look:
+    """Whom the active points follow at one layer: a point (`target` >= 0), or several (`ties`, where target is -1)."""
+
+    active: Ints
+    target: Ints
+    ties: dict[int, Ints]  # point -> points it follows, ascending
+
+
+@dataclass
+class Run:
+    """The state of one run. `look` finds the follow sets at the present layer, `move` goes to the next."""
+
+    cloud: Cloud
+    alpha: float
+    metric: Metric
+    tie_tolerance: float = 0.0
+
+    layer: int = 0
+    undecided: int = 0
+    inexact_ties: int = 0  # ties at layer 0 that hold only within the tolerance: the given floats do not tie exactly
+    margin: float = np.inf
+    groups: list[Ints] = field(default_factory=list)  # sets of points that are followed as a whole for ever
+
+    def __post_init__(self) -> None:
+        m, dim = self.cloud.points.shape
+        self.rho = 1.0 / (1.0 + self.alpha)
+        self.points: Floats = self.cloud.points
+        self.weights: Floats = self.cloud.multiplicity.astype(np.float64)
+        self.role = np.full(m, ACTIVE, np.int8)
+        self.decided_at = np.full(m, -1, np.int64)
+        self.target = np.full(m, -1, np.int64)
+        self.base = np.zeros((m, dim))
+        self.offset = np.zeros((m, dim))  # at the layer of the decision
+        self.active: Ints = np.arange(m)
+        self.small = m <= SMALL
+        self.tie: Band = tie_band(self.tie_tolerance)
+        self.flag: Band = wider(self.tie, rounding_bound(dim, self.metric))
+        self.exactly_tied: set[int] = set()  # points whose ties at layer 0 hold for the given floats exactly
+        self._pattern: bytes = b""
+        self.unchanged_for = 0  # layers for which the follow sets of the active points have been the same
+
+    # -- looking ---------------------------------------------------------------------------------------------------
+
+    def look(self) -> Look:
+        """Find C_i for every active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""
+        active = self.active
+        if not len(active):
+            return Look(active, active, {})
+        queries = self.metric.queries(self.points)
+        norms = self.metric.norms(self.points, queries)
+        q, own_norms, largest = queries[active], norms[active], float(norms.max())
+        tie, flag = (self._width(band, own_norms, largest) for band in (self.tie, self.flag))
+        scale = own_norms * largest
+        resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
+        found = find(
+            q, own_norms, self.points, norms, resolution, active,
+            condition=self.metric.condition,
+        )  # fmt: skip
+        target = found.target.astype(np.int64, copy=True)
+        ties: dict[int, Ints] = {}
+        close = np.flatnonzero(found.gap <= flag)
+        if len(close):
+            ties = self._resolve_close(active, close, q, found.best, tie, flag, own_norms, norms, scale, target)
+        won = (target >= 0) & (found.gap > tie)
+        if won.any():
+            self.margin = min(self.margin, float((found.gap[won] / scale[won]).min()))
+        self._decide(active, target)
+        if ties:
+            from hardmax.dynamics.tie_locks import lock_ties
+
+            lock_ties(self, ties, norms, largest)
+        still = self.role[active] == ACTIVE
+        self.active = active[still]
+        self._note_pattern(target[still], [t for i, t in ties.items() if self.role[i] == ACTIVE])
+        return Look(active, target, ties)
+
+    def _width(self, band: Band, own: Floats, largest: float) -> Floats:
+        a, b = band.at(self.layer)
+        return a * own * largest + b * largest * largest
+
+    def _resolve_close(
+        self, active: Ints, close: Ints, q: Floats, best: Floats, tie: Floats, flag: Floats,
+        own_norms: Floats, norms: Floats, scale: Floats, target: Ints,
+    ) -> dict[int, Ints]:  # fmt: skip
+        """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
+        indptr, index = collect(
+            q[close], own_norms[close], best[close], flag[close], self.points, norms,
+            condition=self.metric.condition,
+        )  # fmt: skip
+        row = np.repeat(np.arange(len(close)), np.diff(indptr))
+        score = np.einsum("ij,ij->i", q[close][row], self.points[index])
+        followed = score >= (best[close] - tie[close])[row]
+        if self.layer == 0:
+            from hardmax.dynamics.exact_scores import exact_top
+
+            top = exact_top(self.cloud, self.metric, active[close], indptr, index)
+            blurred = followed & ~top
+            followed |= top
+            self.undecided += int(blurred.sum())
+            self.inexact_ties += int(blurred.sum())
+            self.exactly_tied = set(active[np.setdiff1d(close, close[row[blurred]])].tolist())
+        else:
+            behind = self._behind_its_base(row, index, q[close], followed)
+            followed &= ~behind
+            self.undecided += int((~behind).sum()) - len(close)
+        ties: dict[int, Ints] = {}
+        members = index[followed]
+        ends = np.cumsum(np.bincount(row[followed], minlength=len(close)))
+        for r, group in zip(close, np.split(members, ends[:-1]), strict=True):
+            if len(group) == 1:
+                target[r] = group[0]
+            else:
+                target[r] = -1
+                ties[int(active[r])] = group
+        return ties
+
+    def _behind_its_base(self, row: Ints, index: Ints, q: Floats, followed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Followers that lose to their own leader (or to a better follower of it), told apart by their offsets.
+
+        A follower w = l + rho^s o ties with l in float64 once rho^s is small, but <q, w> - <q, l> = rho^s <q, o> has
+        the sign of <q, o>, which is clear. All followers shrink by the same rho, so they are compared by the factor
+        (1+alpha)^(layer of decision).
+        """
+        drop = np.zeros(len(index), bool)
+        a, b = self.tie.at(self.layer)
+        blur = b * np.sqrt((self.metric.queries(self.points) ** 2).sum(axis=1).max())  # of q itself, by its rounding
+        grouped = followed & ((self.role[index] == FOLLOWER) | (self.role[index] == LEADER))
+        if not (self.role[index[grouped]] == FOLLOWER).any():
+            return drop
+        pairs = np.flatnonzero(grouped)
+        leader = self.target[index[pairs]]
+        key = row[pairs] * len(self.role) + leader
+        order = np.argsort(key, kind="stable")
+        for group in np.split(pairs[order], np.flatnonzero(np.diff(key[order])) + 1):
+            if len(group) < 2:
+                continue
+            since = self.decided_at[index[group]]
+            offset = self.offset[index[group]] * ((1.0 + self.alpha) ** (since - since.max()))[:, None]
+            query = q[row[group[0]]]
+            ahead = offset @ query
+            size = np.linalg.norm(offset, axis=1).max()
+            drop[group] = ahead < ahead.max() - (a * np.linalg.norm(query) + blur) * size
+        return drop
+
+    # -- deciding --------------------------------------------------------------------------------------------------
+
+    def _decide(self, active: Ints, target: Ints) -> None:
+        leaders = active[target == active]
+        self.settle(leaders, LEADER, leaders, self.points[leaders])
+        follows_leader = np.flatnonzero((target >= 0) & (target != active))
+        follows_leader = follows_leader[self.role[target[follows_leader]] == LEADER]
+        to = target[follows_leader]
+        self.settle(active[follows_leader], FOLLOWER, to, self.points[to])
+
+    def settle(self, points: Ints, role: int, target: Ints | int, base: Floats) -> None:
+        """Record that from this layer on `points` follow `target` for ever and approach `base`."""
+        self.role[points] = role
+        self.decided_at[points] = self.layer
+        self.target[points] = target
+        self.base[points] = base
+        self.offset[points] = self.points[points] - base
+
+    def _note_pattern(self, target: Ints, ties: list[Ints]) -> None:
+        pattern = self.active.tobytes() + target.tobytes() + b"".join(t.tobytes() for t in ties)
+        self.unchanged_for = self.unchanged_for + 1 if pattern == self._pattern else 0
+        self._pattern = pattern
+
+    # -- moving ----------------------------------------------------------------------------------------------------
+
+    def move(self, look: Look) -> None:
+        """z_i <- (z_i + alpha mean_{j in C_i} z_j) / (1 + alpha). Implements [AFZ24, eq. (1.1a)]."""
+        old = self.points
+        moving = self.role[look.active] == ACTIVE
+        active, target = look.active[moving], look.target[moving]
+        mean = old[target]  # rows with target -1 are replaced below
+        for r in np.flatnonzero(target < 0):
+            group = look.ties[int(active[r])]
+            mean[r] = self.weights[group] @ old[group] / self.weights[group].sum()
+        self.layer += 1
+        self.points = self.decided_points(self.layer)
+        self.points[active] = (old[active] + self.alpha * mean) / (1.0 + self.alpha)
+
+    def decided_points(self, layer: int) -> Floats:
+        """Closed-form positions at `layer` (rows of active points are meaningless)."""
+        shrink = self.rho ** np.maximum(layer - self.decided_at, 0)
+        return self.base + shrink[:, None] * self.offset

@@ -1,0 +1,185 @@
+"""The infinite-depth limit in closed form, with a certificate."""
+
+from typing import Any
+
+import numpy as np
+
+from hardmax.attention.rules import Hardmax
+from hardmax.attention.ties import rounding_bound, tie_band, wider
+from hardmax.dynamics.assembly import Problem, copies, equilibrium
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
+from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
+from hardmax.dynamics.equilibrium import Equilibrium
+from hardmax.errors import NotCertified
+from hardmax.tokens import Cloud, Metric, clouds, is_batch, metric, step_size
+from hardmax.tokens import cloud as one_cloud
+
+RATIONAL_POINTS = 300  # up to so many points, what float64 leaves open is settled in rational arithmetic
+
+
+def limit(
+    Z: Any,
+    alpha: Any = 0.5,
+    A: Any = None,
+    *,
+    exact: bool = False,
+    tie_tolerance: float = 0.0,
+    max_layers: int = 10_000,
+) -> Equilibrium | list[Equilibrium]:
+    """Where every token ends when the number of layers goes to infinity, and how this is known.
+
+    z_i^infinity = lim_k z_i^k under (1.1): a leader's vertex of K, or the A-projection of 0 onto a face of K. Most
+    tokens are decided by the follow sets of layer 0; layers are run only until the last one is.
+    Implements [AFZ24, Theorem 1.1].
+
+    Departs: repeated tokens are one point with a multiplicity; zero tokens, which the theorem excludes, follow
+    everybody and are handled; scores within rounding (plus `tie_tolerance`) of each other count as ties in float64.
+
+    Args:
+        Z: (n, d) tokens, or a list of clouds (then a list of results is returned).
+        alpha: step size > 0.
+        A: (d, d) symmetric positive definite matrix; None is the identity.
+        exact: rational arithmetic; numbers may be integers, Fractions, decimal strings or floats (binary value).
+        tie_tolerance: scores within tie_tolerance |z_i|_A max_j |z_j|_A of the maximum count as equal to it.
+        max_layers: give up after so many layers.
+
+    Returns:
+        An Equilibrium, or a list of them for a batch.
+
+    Raises:
+        BadInput: the input cannot be used.
+        NotCertified: no certificate within `max_layers`; its `known` holds what is certain all the same.
+
+    Example:
+        >>> limit([[1, 1], [-1, 1], [1, -1], [-1, -1], [0.5, 0]], alpha=0.5).points[4]
+        array([1., 0.])
+    """
+    if is_batch(Z):
+        if exact:
+            return [_limit_exact(one, alpha, A, max_layers) for one in Z]
+        batch = clouds(Z)
+        return _limits(batch, step_size(alpha), metric(A, batch[0].dim), tie_tolerance, max_layers)
+    if exact:
+        return _limit_exact(Z, alpha, A, max_layers)
+    one = one_cloud(Z)
+    return _limits([one], step_size(alpha), metric(A, one.dim), tie_tolerance, max_layers)[0]
+
+
+def _limit_exact(Z: Any, alpha: Any, A: Any, max_layers: int) -> Equilibrium:
+    from hardmax.dynamics.rational import limit_exact
+
+    return limit_exact(Z, alpha, A, max_layers=max_layers)
+
+
+def _limits(
+    batch: list[Cloud], alpha: float, matrix: Metric, tie_tolerance: float, max_layers: int
+) -> list[Equilibrium]:
+    """Small clouds all in one compiled call; those with close scores, and large ones, one by one."""
+    Hardmax(tie_tolerance)  # checks the value
+    problem = Problem(alpha, matrix, float(tie_tolerance))
+    small = [b for b, cloud in enumerate(batch) if cloud.n <= SMALL]
+    found: dict[int, Equilibrium] = {}
+    if small:
+        found = _small_limits({b: batch[b] for b in small}, problem, max_layers)
+    for b, cloud in enumerate(batch):
+        if b not in found:
+            try:
+                found[b] = _limit_by_layers(cloud, problem, max_layers)
+            except NotCertified as error:
+                if len(batch) == 1:
+                    raise
+                what = f"cloud {b} of the batch: {error.what}"
+                raise NotCertified(what, found=error.found, fix=error.fix, known=error.known | {"cloud": b}) from error
+    return [found[b] for b in range(len(batch))]
+
+
+def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) -> dict[int, Equilibrium]:
+    from hardmax.attention.fused import run_fused
+
+    offsets = np.concatenate([[0], np.cumsum([c.n for c in batch.values()])])
+    tokens = (
+        next(iter(batch.values())).tokens if len(batch) == 1 else np.concatenate([c.tokens for c in batch.values()])
+    )
+    flag = wider(tie_band(problem.tie_tolerance), rounding_bound(tokens.shape[1], problem.matrix))
+    fused = run_fused(tokens, offsets, problem.alpha, None, problem.matrix.A, flag, max_layers=min(max_layers, 1000))
+    found = {}
+    for k, (b, cloud) in enumerate(batch.items()):
+        here = slice(offsets[k], offsets[k + 1])
+        if not fused.flagged[k] and (fused.lock_target[here] >= 0).all():
+            target = fused.lock_target[here].astype(np.int64)
+            leads = (cloud.tokens[target] == cloud.tokens).all(axis=1)  # copies of its target are at its own point
+            found[b] = equilibrium(
+                cloud.tokens, problem, fused.lock_layer[here].astype(np.int64),
+                np.where(leads, LEADER, FOLLOWER).astype(np.int8), target, (), fused.tokens[here],
+                float(fused.margin[k]), 0,
+            )  # fmt: skip
+    return found
+
+
+def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium:
+    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance)
+    # After so many layers without a new decision followers have merged with their leaders in float64.
+    patience = 8 if len(cloud.points) <= RATIONAL_POINTS else int(40 / np.log1p(problem.alpha)) + 8
+    while True:
+        look = run.look()
+        if not len(run.active):
+            return _from_run(run, problem)
+        if run.layer >= max_layers or run.unchanged_for >= patience:
+            return _settle_in_rationals(run, max_layers)
+        run.move(look)
+
+
+def _from_run(run: Run, problem: Problem) -> Equilibrium:
+    """From distinct points to tokens."""
+    cloud, of = run.cloud, run.cloud.point_of
+    tied = run.role == TIE
+    target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])
+    return equilibrium(
+        cloud.tokens, problem, run.decided_at[of], run.role[of], target[of], copies(cloud, run.groups), run.base[of],
+        run.margin if run.small else min(run.margin, RESOLUTION), run.undecided,
+    )  # fmt: skip
+
+
+def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium:
+    """What float64 leaves open (ties on moving points, late leaders), decided for the same floats as rationals.
+
+    Not where ties hold only within the tolerance: there the caller's intention and the binary values differ.
+    """
+    if run.inexact_ties == 0 and len(run.cloud.points) <= RATIONAL_POINTS:
+        A = run.metric.A
+        try:
+            found = _limit_exact(run.cloud.tokens, run.alpha, A, max_layers)
+        except NotCertified as error:
+            raise _not_certified(run) from error
+        return Equilibrium(
+            tokens=run.cloud.tokens,
+            points=found.points.astype(np.float64),
+            cluster=found.cluster,
+            centers=found.centers.astype(np.float64),
+            kind=found.kind,
+            leader_since=found.leader_since,
+            certificate=found.certificate,
+        )
+    raise _not_certified(run)
+
+
+def _not_certified(run: Run) -> NotCertified:
+    cloud = run.cloud
+    is_open = (run.role < 0)[cloud.point_of]
+    token = int(np.flatnonzero(is_open)[0])
+    points = np.where((run.role < 0)[:, None], run.points, run.base)[cloud.point_of]
+    where = ", ".join(f"{x:.6g}" for x in points[token][:4])
+    return NotCertified(
+        f"no certificate for {int(is_open.sum())} of {cloud.n} tokens after {run.layer} layers "
+        f"(first: token {token}, now at ({where}))",
+        found=f"{run.undecided} comparisons closer than float64 rounding can decide; the other "
+        f"{int((~is_open).sum())} tokens are certain",
+        fix="exact=True decides every comparison for the given binary values (or for decimals given as strings)",
+        known={
+            "certain": np.flatnonzero(~is_open),
+            "open": np.flatnonzero(is_open),
+            "points": points,
+            "leaders": np.flatnonzero((run.role == LEADER)[cloud.point_of]),
+            "layers": run.layer,
+        },
+    )

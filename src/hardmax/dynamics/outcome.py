@@ -1,0 +1,105 @@
+"""What happened in a run: settled, still moving, periodic, or growing without bound.
+
+Judged from the tokens alone, with these thresholds (`scale` is the largest |z| of the first and the last layer):
+
+* settled: in the last layer no token moved more than 1e-12 * min(1, alpha) * scale. The step of a layer is proportional
+  to alpha where alpha is small, so a slow run is not taken for a finished one. A layer is a function of the cloud, so
+  one such layer is enough; a rule that draws can stand still by chance, and `patience` asks for more of them.
+* periodic: over the last two periods (p >= 2 layers each) every cloud equals the one p layers before within
+  1e-9 * scale, and inside the period some token leaves its place by more than 1e-6 * scale.
+* growing: over the last third, and at least 4 layers, the largest |z| rises at every layer, by 5 % or more in all, and
+  its increments do not fall off: their mean over the second half is at least 99 % of that over the first. A bounded
+  quantity cannot keep this up; that it will go on is an extrapolation, and "growing" means no more than that.
+* moving: everything else.
+"""
+
+import numpy as np
+
+from hardmax.dynamics.trajectory import Outcome
+from hardmax.tokens import Floats
+
+QUIET = 1e-12
+RETURNED, LEFT = 1e-9, 1e-6
+GROWTH_LAYERS, GROWTH, KEEPS_UP = 4, 1.05, 0.99
+
+
+def detect(
+    tokens: Floats, normalization: str = "rescale", alpha: float = 1.0, decided: bool = False, patience: int = 1
+) -> Outcome:
+    """Say what the run Z^0..Z^K did; see the top of the file for the thresholds.
+
+    Args:
+        tokens: (layers+1, n, d) finite.
+        normalization: on the sphere nothing can grow.
+        decided: the caller knows that every follow set is final, so that all tokens converge.
+        patience: how many layers in a row must be quiet.
+
+    Example:
+        >>> still = np.ones((4, 1, 2))
+        >>> detect(still).kind, detect(still * np.array([1, 2, 1, 2])[:, None, None]).kind
+        ('settled', 'moving')
+    """
+    layers = len(tokens) - 1
+    lengths = np.sqrt(np.einsum("kij,kij->ki", tokens, tokens)).max(axis=1)
+    scale = max(float(lengths[0]), float(lengths[-1]))
+    steps = np.array([_distance(tokens[k + 1], tokens[k]) for k in range(layers)])
+    quiet = QUIET * min(1.0, alpha) * scale
+    loud = np.flatnonzero(steps > quiet)
+    still_since = int(loud[-1]) + 1 if len(loud) else 0
+
+    if layers and layers - still_since >= min(patience, layers):
+        return Outcome("settled", layer=still_since, detail=f"no token moves from layer {still_since} on")
+    if decided:
+        return Outcome(
+            "settled", layer=layers, detail="every follow set is final; the tokens converge to where limit() says"
+        )
+    if layers == 0:
+        return Outcome("moving", detail="no layer was run")
+    if (found := _period(tokens, scale)) is not None:
+        period, since = found
+        return Outcome("periodic", period, since, f"the cloud returns every {period} layers from layer {since} on")
+    if normalization != "sphere" and (since := _growing_since(lengths)) is not None:
+        return Outcome(
+            "growing", layer=since, detail=f"the largest token grew from {lengths[since]:.3g} to {lengths[-1]:.3g}"
+        )
+    return Outcome(
+        "moving", layer=layers, detail=f"in the last layer a token moved by {steps[-1] / scale:.2g} of the cloud's size"
+    )
+
+
+def _distance(one: Floats, other: Floats) -> float:
+    """The farthest that a token is from its counterpart."""
+    away = one - other
+    return float(np.sqrt(np.einsum("ij,ij->i", away, away).max()))
+
+
+def _period(tokens: Floats, scale: float) -> tuple[int, int] | None:
+    """The shortest period of the last layers, and the layer from which on it holds."""
+    last = len(tokens) - 1
+    for period in range(2, last // 2 + 1):
+        returned = 0  # layers, counted from the end, that equal the one a period before
+        while returned <= last - period and (
+            _distance(tokens[last - returned], tokens[last - returned - period]) <= RETURNED * scale
+        ):
+            returned += 1
+        if returned > period and any(
+            _distance(tokens[last - s], tokens[last]) > LEFT * scale for s in range(1, period)
+        ):
+            return period, last - period - returned + 1
+    return None
+
+
+def _growing_since(lengths: Floats) -> int | None:
+    """The layer from which on the largest token grows, if it does so without an end in sight."""
+    layers = len(lengths) - 1
+    if layers < GROWTH_LAYERS:
+        return None
+    rises = np.diff(lengths)
+    tail = rises[layers - max(layers // 3, GROWTH_LAYERS) :]
+    half = len(tail) // 2
+    if tail.min() <= 0 or lengths[-1] < GROWTH * lengths[layers - len(tail)]:
+        return None
+    if tail[-half:].mean() < KEEPS_UP * tail[:half].mean():
+        return None
+    falls = np.flatnonzero(rises <= 0)
+    return int(falls[-1]) + 1 if len(falls) else 0

@@ -1,0 +1,203 @@
+"""Trajectories and limits as documents of plain data, and back."""
+
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.attention import rules
+from hardmax.dynamics.certificate import Certificate
+from hardmax.dynamics.document import Document, integers, numbers, read_document, scalar
+from hardmax.dynamics.equilibrium import Equilibrium
+from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory
+from hardmax.errors import BadInput
+from hardmax.tokens import exact_matrix
+
+TRAJECTORY = "hardmax.simulate/1"
+EQUILIBRIUM = "hardmax.limit/1"
+
+
+def _trajectory_header(traj: Trajectory) -> Document:
+    return {
+        "schema": TRAJECTORY,
+        "n": traj.n,
+        "dim": traj.dim,
+        "alpha": traj.alpha,
+        "layers": traj.layers,
+        "leaders": traj.leaders.tolist(),
+        "leader_since": traj.leader_since,
+        "outcome": asdict(traj.outcome),
+        "rule": {"name": type(traj.rule).__name__, **asdict(traj.rule)},
+        "normalization": traj.normalization,
+        "undecided": traj.undecided,
+        "exact": traj.exact,
+    }
+
+
+def trajectory_summary(traj: Trajectory) -> Document:
+    """What `hardmax simulate --json` gives: `tokens` and `follows` are those of the last layer."""
+    return _trajectory_header(traj) | {"A": traj.A, "tokens": traj.tokens[-1], "follows": traj.follows(traj.layers)}
+
+
+def trajectory_document(traj: Trajectory) -> Document:
+    """The .json form: the summary, and tokens (`trajectory`) and follow sets (`follow_sets`) of all layers."""
+    sets = [traj.follows(k) for k in range(traj.layers + 1)]
+    return trajectory_summary(traj) | {"trajectory": traj.tokens, "follow_sets": sets}
+
+
+def trajectory_arrays(traj: Trajectory) -> Document:
+    """The .npz form: each distinct follow set once, because thousands of tokens share few of them."""
+    number: dict[tuple[int, ...], int] = {}
+    which = np.array([[number.setdefault(s, len(number)) for s in traj.follows(k)] for k in range(traj.layers + 1)])
+    arrays = {
+        "tokens": traj.tokens,
+        "follow_set": which,
+        "set_size": np.array([len(s) for s in number], dtype=np.int64),
+        "set_members": np.array([i for s in number for i in s], dtype=np.int64),
+    }
+    return _trajectory_header(traj) | arrays | ({} if traj.A is None else {"A": traj.A})
+
+
+def load_trajectory(path: str | Path) -> Trajectory:
+    """Read a trajectory from .npz or .json.
+
+    Raises:
+        BadInput: the file is missing, damaged, of another kind or of a newer version.
+    """
+    path = Path(path)
+    document = read_document(path, TRAJECTORY)
+    try:
+        if "trajectory" not in document and "follow_set" not in document:
+            raise ValueError("it holds the last layer only")
+        tokens = numbers(document, "trajectory" if "trajectory" in document else "tokens", 3)
+        sets = _follow_sets(document, tokens.shape)
+        rule = dict(document["rule"])
+        made = getattr(rules, str(rule.pop("name")))(**rule)
+        if not isinstance(made, rules.Rule):
+            raise ValueError("the rule is unknown")
+        return Trajectory(
+            tokens=tokens,
+            alpha=scalar(document["alpha"]),
+            A=None if document.get("A") is None else numbers(document, "A", 2),
+            leader_since=_since(document, tokens.shape[1]),
+            outcome=Outcome(**document["outcome"]),
+            sets=sets.__getitem__,
+            rule=made,
+            normalization=str(document["normalization"]),
+            undecided=int(document["undecided"]),
+            exact=bool(document["exact"]),
+        )
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise BadInput(f"{path} is damaged: {error!r}") from error
+
+
+def _follow_sets(document: Document, shape: tuple[int, ...]) -> list[FollowSets]:
+    if "follow_sets" in document:
+        sets = [tuple(tuple(int(i) for i in s) for s in layer) for layer in document["follow_sets"]]
+        distinct = {s for layer in sets for s in layer}
+    else:
+        ends = np.cumsum(integers(document, "set_size"))[:-1]
+        table = [tuple(members.tolist()) for members in np.split(integers(document, "set_members"), ends)]
+        distinct = set(table)
+        sets = [tuple(table[k] for k in layer) for layer in np.asarray(document["follow_set"]).tolist()]
+    if [len(layer) for layer in sets] != [shape[1]] * shape[0]:
+        raise ValueError("tokens and follow sets do not match")
+    _check_indices((i for s in distinct for i in s), shape[1])
+    return sets
+
+
+def _since(document: Document, n: int) -> dict[int, int]:
+    since = {int(i): int(layer) for i, layer in document["leader_since"].items()}
+    _check_indices(since, n)
+    return since
+
+
+def _check_indices(indices: Any, n: int) -> None:
+    for i in indices:
+        if not 0 <= i < n:
+            raise ValueError(f"there is no token {i} among {n}")
+
+
+def equilibrium_document(eq: Equilibrium) -> Document:
+    """The form of both files: what `hardmax limit --json` gives, the input, and the certificate."""
+    c = eq.certificate
+    document: Document = {
+        "schema": EQUILIBRIUM,
+        "n": len(eq.tokens),
+        "dim": eq.tokens.shape[1],
+        "alpha": eq.alpha,
+        "certified": eq.undecided == 0,
+        "layers": eq.layers,
+        "leaders": eq.leaders.tolist(),
+        "leader_since": eq.leader_since,
+        "kind": list(eq.kind),
+        "margin": eq.margin,
+        "undecided": eq.undecided,
+        "exact": eq.exact,
+        "tie_tolerance": c.tie_tolerance,
+        "method": c.method,
+        "problem": c.problem,
+        "groups": c.groups,
+        "tokens": eq.tokens,
+        "limit": eq.points,
+        "cluster": eq.cluster,
+        "centers": eq.centers,
+        "decided_at": c.decided_at,
+        "role": c.role,
+        "target": c.target,
+    }
+    if c.limit.dtype == object and not eq.exact:  # floats whose limit was settled in rational arithmetic
+        document["rational_limit"] = c.limit
+    return document if eq.A is None else document | {"A": eq.A}
+
+
+def load_equilibrium(path: str | Path) -> Equilibrium:
+    """Read a limit and its certificate from .npz or .json; `certificate.verify` then checks it from the data alone.
+
+    Raises:
+        BadInput: the file is missing, damaged, of another kind or of a newer version.
+    """
+    path = Path(path)
+    document = read_document(path, EQUILIBRIUM)
+    try:
+        tokens, points = numbers(document, "tokens", 2), numbers(document, "limit", 2)
+        n = len(tokens)
+        per_token: dict[str, NDArray[Any]] = {
+            k: integers(document, k) for k in ("cluster", "decided_at", "role", "target")
+        }
+        if points.shape != tokens.shape or any(len(array) != n for array in per_token.values()):
+            raise ValueError("the arrays differ in length")
+        centers, kind = numbers(document, "centers", 2), tuple(str(k) for k in document["kind"])
+        if len(kind) != len(centers):
+            raise ValueError("centers and kind differ in length")
+        _check_indices(per_token["cluster"], len(centers))
+        groups = tuple(tuple(int(i) for i in g) for g in document["groups"])
+        _check_indices((i for g in groups for i in g), n)
+        margin = document["margin"]
+        alpha = scalar(document["alpha"])
+        A = None if document.get("A") is None else numbers(document, "A", 2)
+        limit = points
+        if "rational_limit" in document:
+            alpha, A = Fraction(alpha), None if A is None else exact_matrix(A, *A.shape)
+            limit = numbers(document, "rational_limit", 2)
+        certificate = Certificate(
+            alpha=alpha,
+            A=A,
+            decided_at=per_token["decided_at"],
+            role=per_token["role"].astype(np.int8),
+            target=per_token["target"],
+            groups=groups,
+            limit=limit,
+            margin=np.inf if margin is None else float(margin),
+            tie_tolerance=float(document["tie_tolerance"]),
+            undecided=int(document["undecided"]),
+            exact=limit.dtype == object,
+            method=str(document["method"]),
+            problem=str(document["problem"]),
+        )
+        return Equilibrium(tokens, points, per_token["cluster"], centers, kind, _since(document, n), certificate)
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise BadInput(f"{path} is damaged: {error!r}") from error

@@ -1,0 +1,272 @@
+"""Layers one after another: one entry for the paper's system, its variants, and rational arithmetic."""
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
+from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
+from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
+from hardmax.errors import BadInput, NotExact
+from hardmax.tokens import Cloud, Floats, Ints, Metric, clouds, is_batch, layer_count, metric, step_size
+from hardmax.tokens import cloud as one_cloud
+
+if TYPE_CHECKING:
+    from hardmax.attention.fused import Fused
+
+SMALL = 1024  # up to so many tokens all layers run in one compiled call
+
+
+def simulate(
+    Z: Any,
+    alpha: Any = 0.5,
+    A: Any = None,
+    layers: int = 30,
+    *,
+    rule: Rule | None = None,
+    normalization: str = "rescale",
+    V: Any = None,
+    heads: Sequence[Head | Any] | None = None,
+    causal: bool = False,
+    feed_forward: Sublayer | None = None,
+    definite: bool = True,
+    exact: bool = False,
+) -> Trajectory | TrajectoryBatch:
+    """Run the dynamics for a number of layers.
+
+    z_i^{k+1} = (z_i^k + alpha mean_{j in C_i} z_j^k) / (1 + alpha), C_i = argmax_j <A z_i^k, z_j^k>.
+    Implements [AFZ24, eq. (1.1a), (1.1b)].
+
+    Departs: equal tokens are merged first and weigh in the means with their multiplicity; in float64, scores within
+    rounding (plus the rule's `tie_tolerance`) of the maximum count as ties; a zero token follows everybody.
+
+    Args:
+        Z: (n, d) tokens, or a ragged batch: a list of such clouds of one dimension, or a 3-D array.
+        alpha: step size > 0.
+        A: (d, d) matrix of the scores; None is the identity. Symmetric positive definite unless definite=False.
+        layers: how many layers, >= 0.
+        rule: Hardmax() (the paper), Softmax, Localmax, Uniform, RandomFollow, Chain.
+        normalization: "rescale" (the paper's 1/(1+alpha)), "none", or "sphere" (unit length after every layer).
+        V: value matrix; with "rescale" z' = (I + alpha V)^-1 (z + alpha V m).
+        heads: several heads, each Head(A, V) or a matrix A; their values are averaged. Excludes A and V.
+        causal: token i sees the tokens 0..i only.
+        feed_forward: sublayer after the attention of each layer: FeedForward(W, U, b) or a function on (n, d) arrays.
+        definite: False allows any real A, which the theorem does not cover.
+        exact: rational arithmetic (Hardmax only); numbers may be integers, Fractions, decimal strings or floats.
+
+    Returns:
+        A Trajectory; for a batch a TrajectoryBatch.
+
+    Raises:
+        BadInput: the input cannot be used, or numbers overflow during a run without normalisation.
+        NotExact: exact=True with something that has no rational value (softmax, the sphere, a Python function).
+
+    Example:
+        >>> simulate([[1, 0], [-1, 0], [0.5, 0]], alpha=1.0, layers=2).tokens[:, 2, 0]
+        array([0.5  , 0.75 , 0.875])
+    """
+    rule = Hardmax() if rule is None else rule
+    options: dict[str, Any] = {
+        "normalization": normalization, "V": V, "heads": heads, "causal": causal, "feed_forward": feed_forward,
+        "definite": definite,
+    }  # fmt: skip
+    layers = layer_count(layers)
+    if exact:
+        from hardmax.dynamics.rational import simulate_exact
+
+        if not isinstance(rule, Hardmax):
+            raise NotExact(f"{rule} has no rational values", fix="exact=True goes with rule=Hardmax() only")
+        if rule.tie_tolerance:
+            raise NotExact(f"tie_tolerance is {rule.tie_tolerance}, but exact arithmetic needs no tolerance")
+        return _each(Z, lambda one: simulate_exact(one, alpha, A, layers, **options))
+    papers = normalization == "rescale" and V is None and heads is None and not causal and feed_forward is None
+    if not (papers and isinstance(rule, Hardmax)):
+        from hardmax.dynamics.variants import simulate_variant
+
+        return _each(Z, lambda one: simulate_variant(one, alpha, layers, A=A, rule=rule, **options))
+
+    alpha = step_size(alpha)
+    if is_batch(Z):
+        return _simulate_batch(clouds(Z), alpha, A, layers, rule, definite)
+    cloud = one_cloud(Z)
+    matrix = metric(A, cloud.dim, definite)
+    if not matrix.definite:
+        from hardmax.dynamics.variants import simulate_variant
+
+        return simulate_variant(cloud.tokens, alpha, layers, A=A, rule=rule, **options)
+    return _simulate_one(cloud, alpha, matrix, layers, rule)
+
+
+def _each(Z: Any, run: Any) -> Trajectory | TrajectoryBatch:
+    """One cloud, or each cloud of a batch."""
+    if not is_batch(Z):
+        trajectory: Trajectory = run(Z)
+        return trajectory
+    done: list[Trajectory] = []
+    for b, one in enumerate(Z):
+        try:
+            done.append(run(one))
+        except BadInput as error:
+            raise BadInput(f"cloud {b} of the batch: {error.what}", found=error.found, fix=error.fix) from error
+    return TrajectoryBatch(
+        [t.tokens[-1] for t in done], [t.leaders for t in done], sum(t.undecided for t in done), done.__getitem__
+    )
+
+
+def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
+    if cloud.n <= SMALL:
+        trajectory = _simulate_small(cloud, alpha, matrix, layers, rule)
+        if trajectory is not None:
+            return trajectory
+    return _simulate_layers(cloud, alpha, matrix, layers, rule)
+
+
+def _simulate_small(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory | None:
+    """All layers in one compiled call; None if some comparison is too close for it."""
+    from hardmax.attention.fused import run_fused
+
+    flag = _flag_band(rule.tie_tolerance, cloud.dim, matrix)
+    fused = run_fused(cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.A, flag, history=True)
+    return None if fused.flagged[0] else _SmallTrajectory(cloud, alpha, matrix, rule, fused)
+
+
+class _SmallTrajectory(Trajectory):
+    """A trajectory of the compiled call. What it tells beyond the tokens is worked out when first asked for: for ten
+    tokens that takes longer than the layers themselves."""
+
+    cloud: Cloud
+    fused: "Fused"
+
+    def __init__(self, cloud: Cloud, alpha: float, matrix: Metric, rule: Hardmax, fused: "Fused") -> None:
+        self.__dict__.update(
+            tokens=fused.history, alpha=alpha, A=matrix.A, rule=rule, normalization="rescale", undecided=0, exact=False,
+            cloud=cloud, fused=fused, sets=self._sets,
+        )  # fmt: skip
+
+    @cached_property
+    def leader_since(self) -> dict[int, int]:
+        leads = _leads(self.cloud.tokens, self.fused.lock_target, 0)
+        return dict(zip(leads.tolist(), self.fused.lock_layer[leads].tolist(), strict=True))
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        done = bool((self.fused.lock_target >= 0).all())
+        return _outcome(self.tokens, self.alpha, int(self.fused.lock_layer.max()) if done else None)
+
+    def _sets(self, layer: int) -> FollowSets:
+        targets: Any = self.fused.targets
+        return _expand(self.cloud, targets[layer], {})
+
+
+@lru_cache(maxsize=64)
+def _flag_band(tie_tolerance: float, dim: int, matrix: Metric) -> Band:
+    return wider(tie_band(tie_tolerance), rounding_bound(dim, matrix))
+
+
+def _leads(tokens: Floats, lock_target: NDArray[np.int32], start: int | Ints) -> Ints:
+    """Tokens whose target is their own point: copies of one point are equal at layer 0, other tokens are not."""
+    locked = np.flatnonzero(lock_target >= 0)
+    first = lock_target[locked] + (start if isinstance(start, int) else start[locked])
+    return locked[(first == locked) | (tokens[first] == tokens[locked]).all(axis=1)]
+
+
+def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
+    """Any size, any ties: layer by layer on distinct points."""
+    from hardmax.dynamics.engine import Look, Run
+
+    run = Run(cloud, alpha, matrix, rule.tie_tolerance)
+    of = cloud.point_of
+    tokens = np.empty((layers + 1, cloud.n, cloud.dim))
+    looks: list[Look] = []
+    for layer in range(layers + 1):
+        np.take(run.points, of, axis=0, out=tokens[layer])
+        look = run.look()
+        looks.append(look)
+        if not len(run.active):
+            for later in range(layer + 1, layers + 1):
+                np.take(run.decided_points(later), of, axis=0, out=tokens[later])
+            break
+        if layer < layers:
+            run.move(look)
+
+    def sets(layer: int) -> FollowSets:
+        target = np.where(run.role >= 0, run.target, -1)
+        ties = {int(i): run.groups[-1 - target[i]] for i in np.flatnonzero((run.role >= 0) & (target < 0))}
+        if layer < len(looks):  # what was not decided before this layer
+            look = looks[layer]
+            target[look.active] = look.target
+            ties |= look.ties
+        return _expand(cloud, target, ties)
+
+    leading = np.flatnonzero((run.role == 0)[of])
+    since = run.decided_at[of[leading]]
+    return Trajectory(
+        tokens, alpha, matrix.A, dict(zip(leading.tolist(), since.tolist(), strict=True)),
+        _outcome(tokens, alpha, None if len(run.active) else int(run.decided_at.max())), sets, rule,
+        undecided=run.undecided,
+    )  # fmt: skip
+
+
+def _outcome(tokens: Floats, alpha: float, decided: int | None) -> Outcome:
+    """Settled once every follow set is final, from layer `decided` on; else judged by the tokens."""
+    if decided is None:
+        from hardmax.dynamics.outcome import detect
+
+        return detect(tokens, alpha=alpha)
+    return Outcome("settled", layer=decided, detail=f"from layer {decided} on every follow set is final")
+
+
+def _expand(cloud: Cloud, target: NDArray[Any], ties: dict[int, Ints]) -> FollowSets:
+    """Sets of points -> sets of tokens, all copies listed. `target` is by point, or by token if n = len(target)."""
+    if len(cloud.first) == cloud.n:
+        singles = [(t,) for t in target.tolist()]
+        for i, group in ties.items():
+            singles[i] = tuple(group.tolist())
+        return tuple(singles)
+    order = np.argsort(cloud.point_of, kind="stable").tolist()
+    ends = np.cumsum(cloud.multiplicity).tolist()
+    at = [tuple(order[e - c : e]) for e, c in zip(ends, cloud.multiplicity.tolist(), strict=True)]
+    if len(target) == cloud.n:  # by token, naming first copies
+        by_token = cloud.point_of[target].tolist()
+        return tuple(at[p] for p in by_token)
+    by_point = [at[t] for t in target.tolist()]
+    for i, group in ties.items():
+        by_point[i] = tuple(sorted(t for p in group.tolist() for t in at[p]))
+    return tuple(by_point[p] for p in cloud.point_of.tolist())
+
+
+def _simulate_batch(
+    batch: list[Cloud], alpha: float, A: Any, layers: int, rule: Hardmax, definite: bool
+) -> TrajectoryBatch:
+    from hardmax.attention.fused import run_fused
+
+    if not batch:
+        raise BadInput("Z is an empty batch", fix="give at least one cloud")
+    matrix = metric(A, batch[0].dim, definite)
+
+    def make(b: int) -> Trajectory:
+        return _simulate_one(batch[b], alpha, matrix, layers, rule)
+
+    lengths = np.array([c.n for c in batch])
+    if not matrix.definite or lengths.max() > SMALL:
+        done = [make(b) for b in range(len(batch))]
+        return TrajectoryBatch(
+            [t.tokens[-1] for t in done], [t.leaders for t in done], sum(t.undecided for t in done), done.__getitem__
+        )
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    tokens = np.concatenate([c.tokens for c in batch])
+    flag = _flag_band(rule.tie_tolerance, batch[0].dim, matrix)
+    fused = run_fused(tokens, offsets, alpha, layers, matrix.A, flag)
+    leads = _leads(tokens, fused.lock_target, np.repeat(offsets[:-1], lengths))
+    ends = np.searchsorted(leads, offsets[1:]).tolist()
+    last = [fused.tokens[s:e] for s, e in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
+    leaders = [leads[s:e] - o for s, e, o in zip([0, *ends[:-1]], ends, offsets[:-1].tolist(), strict=True)]
+    undecided = 0
+    for b in np.flatnonzero(fused.flagged).tolist():
+        careful = make(b)
+        last[b], leaders[b] = careful.tokens[-1], careful.leaders
+        undecided += careful.undecided
+    return TrajectoryBatch(last, leaders, undecided, make)

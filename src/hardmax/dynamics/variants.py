@@ -1,0 +1,189 @@
+"""The layer loop for everything beyond the paper's system: any rule, matrix, value matrix, heads, mask, sublayer.
+
+One layer, in float64 and from the definition, dense: O(n^2 d) time and a few blocks of memory. The paper's own system
+has a much faster engine (`hardmax.dynamics.engine`); both follow the same tie rule.
+"""
+
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+
+from hardmax.attention.dense import Scene, attend, supports
+from hardmax.attention.rules import Hardmax, Localmax, Rule
+from hardmax.attention.ties import EPS
+from hardmax.attention.weights import is_random
+from hardmax.dynamics.locks import Locks
+from hardmax.dynamics.outcome import detect
+from hardmax.dynamics.parts import Parts, check_parts, on_sphere
+from hardmax.dynamics.trajectory import FollowSets, Trajectory
+from hardmax.errors import BadInput
+from hardmax.tokens import Floats, Ints, Metric, cloud, layer_count, step_size
+
+
+def simulate_variant(
+    Z: Any, alpha: Any, layers: Any, *, A: Any = None, rule: Rule, normalization: str = "rescale", V: Any = None,
+    heads: Any = None, causal: bool = False, feed_forward: Any = None, definite: bool = True,
+) -> Trajectory:  # fmt: skip
+    """Run layers of a variant of the hardmax dynamics.
+
+    With scores <A_h z_i, z_j>, the weights w^h of the rule, m_i^h = sum_j w_ij^h z_j and W = mean_h V_h, one layer is
+
+        rescale:  z_i' = (I + alpha W)^{-1} (z_i + alpha mean_h V_h m_i^h)
+        none:     z_i' = z_i + alpha mean_h V_h m_i^h
+        sphere:   the same divided by its Euclidean length; the tokens are put on the unit sphere first
+
+    followed by the feed-forward sublayer. One head, V = I, "rescale" and Hardmax give the paper's system.
+
+    Implements [AFZ24, eq. (1.1a)] and [AFZ24, eq. (1.1b)].
+    Departs: ties within `hardmax.attention.ties`; where layers average, tokens that certainly lead, and those that
+    certainly follow leaders for ever, are not compared again (`hardmax.dynamics.locks`).
+
+    Args:
+        rule: Hardmax, Softmax, Localmax, Uniform, RandomFollow or Chain.
+        V: (d, d) value matrix.
+        heads: a list of `Head(A, V)` or of matrices A, instead of A and V.
+        causal: token i sees the tokens j <= i only.
+        feed_forward: `FeedForward(W, U, b, eta)`, or a function from (n, d) to (n, d) arrays.
+        definite: False lets A be any real matrix.
+
+    Returns:
+        A Trajectory. `leader_since` names tokens that follow nothing but themselves (Hardmax: and their copies).
+        `undecided` counts comparisons of distinct tokens that rounding may have turned: a rigorous bound for layers
+        that average; elsewhere the errors of earlier layers are carried along with `Parts.error_after`.
+
+    Raises:
+        BadInput: an argument cannot be used, or a token overflows; the message names the layer and the token.
+
+    Example:
+        >>> simulate_variant([[1.0], [-1.0], [0.5]], 1.0, 1, rule=Hardmax(), normalization="none").tokens[1].ravel()
+        array([ 2. , -2. ,  1.5])
+    """
+    start = cloud(Z)
+    alpha, layers = step_size(alpha), layer_count(layers)
+    if not isinstance(rule, get_args(Rule)):
+        raise BadInput(f"rule is {rule!r}; expected one of {', '.join(r.__name__ + '(...)' for r in get_args(Rule))}")
+    parts = check_parts(
+        start.dim, alpha, A=A, V=V, heads=heads, normalization=normalization, feed_forward=feed_forward,
+        definite=definite,
+    )  # fmt: skip
+    tokens = np.empty((layers + 1, start.n, start.dim))
+    tokens[0] = start.tokens if normalization != "sphere" else on_sphere(start.tokens, range(start.n), "in Z")
+    run = _Run(parts, rule, bool(causal), tokens, start.point_of, _draws(rule, layers, len(parts.metrics), start.n))
+    for layer in range(layers):
+        run.advance(layer, run.look(layer))
+    run.look(layers)
+    return Trajectory(
+        tokens=tokens,
+        alpha=alpha,
+        A=parts.metrics[0].A if len(parts.metrics) == 1 else None,
+        leader_since=dict(sorted(run.leader_since.items())),
+        outcome=detect(tokens, normalization, alpha, patience=5 if is_random(rule) else 1),
+        sets=run.follow_sets,
+        rule=rule,
+        normalization=normalization,
+        undecided=run.undecided + (run.locks.undecided if run.locks is not None else 0),
+    )
+
+
+class _Run:
+    """The state of one run: `look` finds the attention of a layer, `advance` computes the next tokens."""
+
+    def __init__(
+        self, parts: Parts, rule: Rule, causal: bool, tokens: Floats, origin: Ints, draws: Floats | None
+    ) -> None:
+        self.parts, self.rule, self.causal, self.tokens, self.draws = parts, rule, causal, tokens, draws
+        self.origin = origin if parts.normalization != "sphere" else cloud(tokens[0]).point_of
+        self.leader_since: dict[int, int] = {}
+        self.undecided = 0
+        # Lock-in is a fact about layers that average; a tolerance is a rule of its own, under which it fails.
+        lockable = isinstance(rule, Hardmax) and rule.tie_tolerance == 0 and parts.averages
+        self.locks = Locks(tokens.shape[1], tokens.shape[2], parts.alpha) if lockable else None
+        self.errors = [0.0 if parts.normalization != "sphere" else 2 * EPS] + [0.0] * (len(tokens) - 1)
+
+    def look(self, layer: int) -> Floats:
+        """The pull mean_h V_h m_i^h on every looking token of a layer; notes leaders, locks, undecided comparisons."""
+        self.scene = scene = self._scene(layer)
+        rows = scene.lookers if self.locks is None else self.locks.free(scene.lookers, layer)
+        gazes = [
+            attend(scene, metric, self.rule, rows, self._uniforms(layer, h), self._behind(scene, metric))
+            for h, metric in enumerate(self.parts.metrics)
+        ]
+        self.undecided += sum(gaze.undecided for gaze in gazes)
+        self._note_leaders(scene, rows[np.logical_and.reduce([gaze.alone for gaze in gazes])])
+        if self.locks is None:
+            return self.parts.pull([gaze.means for gaze in gazes])
+        means = self.locks.base.copy()  # right for the locked tokens; the free ones follow
+        means[rows] = self.parts.pull([gaze.means for gaze in gazes])
+        self.locks.add(scene, rows, gazes, self.parts.metrics)
+        return means[scene.lookers]
+
+    def advance(self, layer: int, pull: Floats) -> None:
+        """Z^{k+1} from Z^k. Copies are computed once, so that they stay equal to the last bit."""
+        scene, parts = self.scene, self.parts
+        z = scene.tokens[scene.lookers]
+        moved = parts.step(z, pull, layer, scene.lookers)
+        if self.locks is not None:
+            self.locks.place(moved, scene.lookers, layer + 1)
+        if not callable(parts.feed_forward):
+            moved = parts.feed(moved, layer)
+        if len(moved) < len(scene.tokens):
+            moved = moved[scene.group_of]
+        if callable(parts.feed_forward):
+            moved = parts.feed(moved, layer)
+        self.tokens[layer + 1] = moved + 0.0  # -0.0 and 0.0 are one value
+        if isinstance(self.rule, (Hardmax, Localmax)):
+            self.errors[layer + 1] = parts.error_after(self.errors[layer], z, pull, self.tokens[layer + 1])
+
+    def follow_sets(self, layer: int) -> FollowSets:
+        """C_i at one layer, computed anew from the tokens: the groups with a positive weight in some head."""
+        scene = self._scene(layer)
+        rows = scene.lookers if self.locks is None else self.locks.free(scene.lookers, layer)
+        groups: dict[int, Ints] = {}
+        if self.locks is not None:
+            locked = np.setdiff1d(scene.lookers, rows)
+            groups = {int(i): scene.group_of[self.locks.followed(i)] for i in locked}
+        heads = [
+            supports(scene, metric, self.rule, rows, self._uniforms(layer, h), self._behind(scene, metric))
+            for h, metric in enumerate(self.parts.metrics)
+        ]
+        for i, *followed in zip(rows, *heads, strict=True):
+            groups[int(i)] = followed[0] if len(followed) == 1 else np.unique(np.concatenate(followed))
+        if self.causal:
+            return tuple(scene.visible(i, groups[i]) for i in range(len(scene.tokens)))
+        known: dict[bytes, tuple[int, ...]] = {}  # many tokens follow the same set: list it once
+        listed = {}
+        for i, g in groups.items():
+            key = g.tobytes()
+            if key not in known:
+                known[key] = scene.visible(i, g)
+            listed[i] = known[key]
+        return tuple(listed[int(i)] for i in scene.first[scene.group_of])
+
+    def _note_leaders(self, scene: Scene, alone: Ints) -> None:
+        leads = np.zeros(len(scene.tokens), bool)
+        leads[alone] = True
+        if not self.causal:
+            leads = leads[scene.first[scene.group_of]]
+        for i in np.flatnonzero(leads):
+            self.leader_since.setdefault(int(i), scene.layer)
+
+    def _scene(self, layer: int) -> Scene:
+        return Scene.of(self.tokens[layer], self.origin, self.rule, self.causal, layer, self.errors[layer])
+
+    def _uniforms(self, layer: int, head: int) -> Floats | None:
+        return None if self.draws is None else self.draws[layer, head]
+
+    def _behind(self, scene: Scene, metric: Metric) -> Any:
+        locks = self.locks
+        return None if locks is None else partial(locks.behind, scene, metric)
+
+
+def _draws(rule: Rule, layers: int, heads: int, n: int) -> Floats | None:
+    """(layers+1, heads, n) uniform numbers for a random rule, drawn at once so that no block size can change them."""
+    if not is_random(rule):
+        return None
+    seed = rule.seed  # type: ignore[union-attr]
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise BadInput(f"the seed of {type(rule).__name__} is {seed!r}; expected a whole number >= 0")
+    return np.random.default_rng(int(seed)).random((layers + 1, heads, n))

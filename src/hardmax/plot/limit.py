@@ -1,0 +1,170 @@
+"""Where tokens end at infinite depth, and the ways they take."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from hardmax.dynamics.equilibrium import Equilibrium
+from hardmax.dynamics.trajectory import Trajectory
+from hardmax.plot.layer import MOST_TRAILS, under
+from hardmax.plot.roles import first_copies
+from hardmax.plot.style import FAINT, INK, colour, in_house
+from hardmax.plot.view import View, dress, marker_area, new_axes, shade, thinned, view
+
+
+@in_house
+def plot_limit(eq: Equilibrium, ax: Any = None, *, legend: bool = True, title: str | None = None) -> Axes:
+    """Draw the start and the limit of every token, and the limit polytope K.
+
+    A star is a vertex of K (a leader), a diamond a limit on a face of K; small circles are the initial tokens in the
+    colour of the point where they end, with a thin line to it (for at most 500 tokens).
+
+    Args:
+        ax: axes to draw on (projection="3d" for tokens in space); None makes a new figure, `result.figure`.
+
+    Returns:
+        The axes.
+    """
+    n = len(eq.tokens)
+    where = view(np.stack([eq.tokens.astype(np.float64), eq.points.astype(np.float64)]), _is_flat(ax))
+    ax = new_axes(where) if ax is None else ax
+    start, end, centers = where(eq.tokens), where(eq.points), where(eq.centers)
+    vertex = np.array([k == "vertex" for k in eq.kind])
+    shade(ax, centers[vertex], where)
+    if n <= MOST_TRAILS and where.kind != "line":
+        for i in np.flatnonzero(np.abs(end - start).max(axis=1) > 0):
+            way = np.stack([start[i], end[i]])
+            ax.plot(*way.T, color=colour(eq.cluster[i]), linewidth=0.7, alpha=0.4, zorder=1)
+    space = {"depthshade": False} if hasattr(ax, "zaxis") else {}
+    drawn = thinned(n, np.zeros(n, bool))
+    area = marker_area(n)
+    ax.scatter(
+        *start[drawn].T,
+        s=0.55 * area,
+        c=[colour(eq.cluster[i]) for i in drawn],
+        edgecolors="white",
+        linewidths=0.4 if area > 8 else 0.0,
+        zorder=2,
+        rasterized=n > 2000,
+        gid="start",
+        **space,
+    )
+    for shape, which, size in (("*", vertex, 4.2), ("D", ~vertex, 1.3)):
+        ax.scatter(
+            *centers[which].T,
+            s=max(size * area, 9.5 * size),
+            marker=shape,
+            c=[colour(c) for c in np.flatnonzero(which).tolist()],
+            edgecolors=INK,
+            linewidths=0.7,
+            zorder=3,
+            gid="vertices" if shape == "*" else "faces",
+            **space,
+        )
+    dress(ax, where)
+    ax.set_title(title if title is not None else "\n".join(filter(None, [_heading(eq), where.note])))
+    if legend:
+        _explain(ax, eq, n)
+    return ax
+
+
+def _heading(eq: Equilibrium) -> str:
+    count = int(sum(k == "vertex" for k in eq.kind))
+    state = f"decided at layer {eq.layers}" if eq.undecided == 0 else f"{eq.undecided} comparisons undecided"
+    return f"limit: {count} leader{'s' if count != 1 else ''}, {state}"
+
+
+def _is_flat(ax: Any) -> bool:
+    return ax is not None and not hasattr(ax, "zaxis")
+
+
+def _explain(ax: Any, eq: Equilibrium, n: int) -> None:
+    def mark(shape: str, face: str, edge: str, size: float) -> Line2D:
+        return Line2D(
+            [], [], linestyle="none", marker=shape, markerfacecolor=face, markeredgecolor=edge, markersize=size
+        )
+
+    entries = [(mark("o", colour(0), "white", 5.5), "initial token, in the colour of its limit")]
+    if "vertex" in eq.kind:
+        entries.append((mark("*", colour(0), INK, 10), "leader: a vertex of $K$"))
+    if "face" in eq.kind:
+        entries.append((mark("D", colour(len(eq.kind) - 1), INK, 5.5), "limit on a face of $K$"))
+    if n > 20_000:
+        entries.append((mark("", FAINT, FAINT, 0), f"({n:,} tokens, evenly thinned out)"))
+    under(ax, [h for h, _ in entries], [text for _, text in entries], handletextpad=0.3, columnspacing=1.4, borderpad=0)
+
+
+@in_house
+def plot_trails(traj: Trajectory, ax: Any = None, *, title: str | None = None) -> Axes:
+    """Draw the way of every token through all layers, in the colour of the leader it is nearest to at the end.
+
+    Grey is equally near to several. Tokens on a line (d = 1) are drawn over the layers. Dots mark the layers, stars the
+    leaders at the end.
+
+    Returns:
+        The axes.
+    """
+    where = view(traj.tokens, _is_flat(ax))
+    ax = new_axes(where if where.kind != "line" else _over_layers(where, traj.layers)) if ax is None else ax
+    shown = where(traj.tokens)
+    if where.kind == "line":
+        shown[..., 1] = np.arange(traj.layers + 1)[:, None]
+    leaders = np.unique(first_copies(traj.tokens[0])[traj.leaders]) if len(traj.leaders) else np.zeros(0, np.int64)
+    near = _nearest(traj, leaders)
+    drawn = thinned(traj.n, np.isin(np.arange(traj.n), leaders))[: 10 * MOST_TRAILS]
+    if where.kind != "line":
+        shade(ax, shown[-1][leaders], where)
+    fine = traj.n <= MOST_TRAILS
+    for i in drawn:
+        ax.plot(
+            *shown[:, i].T,
+            color=colour(near[i]),
+            linewidth=1.0 if fine else 0.4,
+            alpha=0.7 if fine else 0.35,
+            marker="o" if fine else None,
+            markersize=2.2,
+            markeredgewidth=0,
+            zorder=1,
+            rasterized=not fine,
+        )
+    space = {"depthshade": False} if hasattr(ax, "zaxis") else {}
+    ax.scatter(
+        *shown[-1][leaders].T,
+        s=150,
+        marker="*",
+        c=[colour(c) for c in range(len(leaders))],
+        edgecolors=INK,
+        linewidths=0.6,
+        zorder=3,
+        gid="stars",
+        **space,
+    )
+    if where.kind == "line":
+        ax.set(xlim=(where.low[0], where.high[0]), ylim=(traj.layers + 0.5, -0.5), ylabel="layer")
+        ax.spines[["right", "top"]].set_visible(False)
+    else:
+        dress(ax, where)
+    ax.set_title(title if title is not None else "\n".join(filter(None, [f"layers 0 to {traj.layers}", where.note])))
+    return ax
+
+
+def _over_layers(where: View, layers: int) -> View:
+    """A plane of the same width, as tall as the number of layers asks for."""
+    width = float(where.high[0] - where.low[0])
+    tall = width * float(np.clip(layers / 30, 0.4, 1.2))
+    return View("plane", where.centre, where.axes, np.array([0.0, 0.0]), np.array([width, tall]))
+
+
+def _nearest(traj: Trajectory, leaders: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) which of the leaders each token is nearest to at the last layer; -1 if none, or several."""
+    last = traj.tokens[-1].astype(np.float64)
+    best, near = np.full(traj.n, np.inf), np.full(traj.n, -1, dtype=np.int64)
+    for c, leader in enumerate(leaders):
+        distance = np.linalg.norm(last - last[leader], axis=1)
+        level = np.isclose(distance, best, rtol=1e-6, atol=0)
+        near = np.where(level, -1, np.where(distance < best, c, near))
+        best = np.minimum(best, distance)
+    return near

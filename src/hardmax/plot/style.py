@@ -1,0 +1,107 @@
+"""How pictures look: one palette, one typeface, and files that are the same bytes for the same result."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from io import StringIO
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import matplotlib
+from matplotlib.figure import Figure, SubFigure
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Told apart by people with any of the common colour deficiencies: Okabe and Ito without black and yellow, then the
+# "muted" scheme of Paul Tol. With more leaders than colours the colours repeat.
+PALETTE = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
+    "#882255", "#999933", "#44AA99", "#332288", "#CC6677", "#117733", "#AA4499", "#DDCC77",
+)  # fmt: skip
+NEUTRAL = "#9A9A9A"  # follows three tokens or more
+INK = "#222222"
+FAINT = "#B8B8B8"
+HULL = "#E9E7DF"  # the shaded hull of the leaders
+HULL_EDGE = "#8A8678"
+
+SETTINGS: Any = {
+    "font.family": "STIXGeneral",  # ships with matplotlib: a picture looks the same on every machine
+    "mathtext.fontset": "stix",
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.edgecolor": FAINT,
+    "axes.linewidth": 0.6,
+    "axes.labelcolor": INK,
+    "axes.unicode_minus": True,
+    "text.color": INK,
+    "xtick.color": "#666666",
+    "ytick.color": "#666666",
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "svg.hashsalt": "hardmax",  # the ids inside an .svg do not change from run to run
+    "figure.dpi": 100,
+}
+
+
+@contextmanager
+def house() -> Iterator[None]:
+    """The look of this package for a while; the caller's own settings come back afterwards."""
+    with matplotlib.rc_context(SETTINGS):
+        yield
+
+
+def in_house(draw: Callable[P, R]) -> Callable[P, R]:
+    """Draw with the look of this package."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **options: P.kwargs) -> R:
+        with house():
+            return draw(*args, **options)
+
+    return drawn
+
+
+def colour(number: int) -> str:
+    """The colour with this number; a negative number is neutral."""
+    return NEUTRAL if number < 0 else PALETTE[number % len(PALETTE)]
+
+
+def save_figure(figure: Figure | SubFigure, path: str | Path, dpi: int = 200) -> Path:
+    """Write a figure to .png, .svg or .pdf, without the date and the version in it."""
+    path = Path(path)
+    dateless: dict[str, dict[str, Any]] = {
+        ".png": {"Software": None},
+        ".svg": {"Date": None, "Creator": None},
+        ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    }
+    whole: Any = figure.figure  # a part of a figure is saved with the rest
+    with house():
+        whole.savefig(path, dpi=dpi, metadata=dateless.get(path.suffix.lower()), bbox_inches="tight", pad_inches=0.06)
+    return path
+
+
+def svg_text(figure: Figure | SubFigure, description: str) -> str:
+    """The figure as an <svg> element for a page, with a description for those who do not see it."""
+    from html import escape
+
+    buffer = StringIO()
+    whole: Any = figure.figure
+    with house():
+        whole.savefig(
+            buffer,
+            format="svg",
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+            bbox_inches="tight",
+            pad_inches=0.06,
+        )
+    text = buffer.getvalue()
+    element = text[text.index("<svg") :]
+    label = f'<svg role="img" aria-label="{escape(description, quote=True)}"'
+    return element.replace("<svg", label, 1)

@@ -1,0 +1,74 @@
+"""Exact scores, and the widths of ties for matrices that are not definite."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardmax.attention.closeness import scores_are_exact, widths
+from hardmax.attention.ties import EPS, rounding_bound, tie_band
+from hardmax.tokens import metric
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(st.data())
+def test_scores_said_to_be_exact_are_exact(data):
+    bits = data.draw(st.integers(0, 30))
+    dim = data.draw(st.integers(1, 4))
+    numbers = st.lists(st.integers(-(2**bits), 2**bits), min_size=dim, max_size=dim)
+    points = np.array(data.draw(st.lists(numbers, min_size=1, max_size=4)), float) / 2.0 ** data.draw(
+        st.integers(0, 12)
+    )
+    if scores_are_exact(points, None):
+        scores = points @ points.T
+        for i, j in np.ndindex(scores.shape):
+            pairs = zip(points[i], points[j], strict=True)
+            assert sum(Fraction(x) * Fraction(y) for x, y in pairs) == Fraction(scores[i, j])
+    else:
+        assert bits > 8
+
+
+def test_exactness_of_scores_needs_a_matrix_on_the_grid_too():
+    points = np.array([[1.0, 0.5]])
+    assert scores_are_exact(points, np.diag([2.0, 0.25]))
+    assert not scores_are_exact(points, np.diag([2.0, 0.1]))
+    assert not scores_are_exact(points * 2.0**22, np.diag([2.0, 2.0**10]))
+
+
+def test_exact_scores_must_differ_by_more_than_the_width():
+    assert scores_are_exact(np.array([[0.5]]), None, width=0.2)
+    assert not scores_are_exact(np.array([[0.5]]), None, width=0.3)  # 1/4 is the unit of the scores
+
+
+def test_widths_of_a_definite_matrix_are_the_bands_of_the_tie_rule():
+    Z = np.array([[1.0, 2.0], [0.5, 0.0], [3.0, -1.0]])
+    A = metric(np.diag([2.0, 1.0]), 2)
+    norms = A.norms(Z)
+    found = widths(A, Z, Z, layer=7, tie_tolerance=1e-3)
+    a, b = tie_band(1e-3).at(7)
+    assert found.tie == pytest.approx(a * norms * norms.max() + b * norms.max() ** 2)
+    a, b = rounding_bound(2, A).at(7)
+    assert (found.flag >= a * norms * norms.max() + b * norms.max() ** 2).all()
+
+
+def test_errors_of_the_tokens_widen_what_cannot_be_told():
+    Z = np.array([[1.0, 2.0], [0.5, 0.0]])
+    plain, blurred = (widths(metric(None, 2), Z, Z, 1, error) for error in (0.0, 1e-9))
+    assert (blurred.flag > 1e-9).all()
+    assert (plain.flag < 1e-12).all()
+    assert (plain.tie == blurred.tie).all()
+
+
+def test_rounding_never_exceeds_the_flag_of_any_matrix():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        Z, A = rng.normal(size=(6, 3)), rng.normal(size=(3, 3)) * 10.0 ** rng.integers(-3, 4)
+        flag = widths(metric(A, 3, definite=False), Z, Z, layer=0).flag
+        exact = [[sum(Fraction(a) * Fraction(x) for a, x in zip(row, z, strict=True)) for row in A] for z in Z]
+        for i, query in enumerate(exact):
+            scores = [sum(q * Fraction(x) for q, x in zip(query, z, strict=True)) for z in Z]
+            off = np.array([float(s - Fraction(t)) for s, t in zip(scores, (Z @ A.T)[i] @ Z.T, strict=True)])
+            assert np.ptp(off) <= flag[i]
+            assert flag[i] < 1e3 * EPS * np.linalg.norm(A, 2) * (Z**2).sum(axis=1).max()

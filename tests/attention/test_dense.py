@@ -1,0 +1,84 @@
+"""Dense attention: blocks, groups, undecided comparisons."""
+
+import numpy as np
+import pytest
+
+import hardmax.attention.dense as dense
+from hardmax.attention.dense import Scene, attend, supports
+from hardmax.attention.rules import Chain, Hardmax, Localmax, Softmax
+from hardmax.errors import BadInput
+from hardmax.tokens import cloud, metric
+
+
+def scene_of(Z, rule=Hardmax(), causal=False, layer=0, error=0.0):  # noqa: B008 - rules are immutable
+    start = cloud(Z)
+    return Scene.of(start.tokens, start.point_of, rule, causal, layer, error)
+
+
+@pytest.mark.parametrize("rule", [Hardmax(), Softmax(1.0), Localmax(0.3), Chain(1.0)], ids=lambda r: type(r).__name__)
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_size_of_the_blocks_changes_nothing(rule, causal, monkeypatch):
+    Z = np.random.default_rng(1).normal(size=(60, 3))
+    Z[40:50] = Z[10:20]
+    uniforms = np.random.default_rng(2).random(60)
+    scene = scene_of(Z, rule, causal)
+    whole = attend(scene, metric(None, 3), rule, scene.lookers, uniforms)
+    monkeypatch.setattr(dense, "BLOCK", 1)
+    parts = attend(scene, metric(None, 3), rule, scene.lookers, uniforms)
+    assert parts.means == pytest.approx(whole.means, abs=1e-14)
+    assert parts.target.tolist() == whole.target.tolist()
+    assert parts.alone.tolist() == whole.alone.tolist()
+
+
+def test_copies_are_one_group_and_their_weight_counts():
+    scene = scene_of([[1, 1], [1, -1], [1, 1], [0.5, 0]])
+    assert scene.group_of.tolist() == [0, 1, 0, 2]
+    gaze = attend(scene, metric(None, 2), Hardmax(), scene.lookers)
+    assert gaze.means[2].tolist() == pytest.approx([1, 1 / 3])
+    assert gaze.alone.tolist() == [True, True, False]
+
+
+def test_a_causal_token_sees_only_the_copies_before_it():
+    scene = scene_of([[0.5, 0], [1, 1], [1, -1], [0.5, 0], [1, 1], [0.5, 0]], causal=True)
+    gaze = attend(scene, metric(None, 2), Hardmax(), scene.lookers)
+    assert gaze.means[0].tolist() == [0.5, 0]
+    assert gaze.means[3].tolist() == [1, 0]
+    assert gaze.means[5].tolist() == pytest.approx([1, 1 / 3])
+    groups = list(supports(scene, metric(None, 2), Hardmax(), scene.lookers))
+    assert scene.visible(3, groups[3]) == (1, 2)
+    assert scene.visible(5, groups[5]) == (1, 2, 4)
+
+
+def test_ties_of_dyadic_tokens_are_decided_at_the_first_layer_and_blurred_later():
+    square = [[1, 1], [1, -1], [-1, 1], [-1, -1], [0.5, 0]]
+    exact = attend(scene_of(square), metric(None, 2), Hardmax(), np.arange(5))
+    later = attend(scene_of(square, layer=1, error=1e-15), metric(None, 2), Hardmax(), np.arange(5))
+    assert (exact.undecided, later.undecided) == (0, 1)
+    assert exact.clear.tolist() == [True, True, True, True, False]
+
+
+def test_a_rounded_tie_is_counted_as_undecided():
+    third = 1 / 3
+    gaze = attend(scene_of([[1, third], [1, -third], [third, 0]]), metric(None, 2), Hardmax(), np.arange(3))
+    assert gaze.undecided == 1
+    assert gaze.means[2].tolist() == [1, 0]
+
+
+def test_comparisons_near_the_threshold_of_localmax_are_undecided():
+    Z = [[1.0], [0.7], [0.1]]
+    gaze = attend(scene_of(Z, Localmax(0.3)), metric(None, 1), Localmax(0.3), np.arange(3))
+    assert gaze.undecided == 1  # <z_0, z_0> - <z_0, z_1> = 0.3
+    assert attend(scene_of(Z), metric(None, 1), Localmax(0.2), np.arange(3)).undecided == 0
+
+
+def test_a_token_in_the_kernel_of_a_follows_everyone():
+    direction = np.array([0.1, 0.3])  # rank one; A z_2 is 5.6e-18, not 0
+    Z = np.array([[1.0, 2.0], [-1.0, 0.5], [0.3, -0.1]])
+    A = np.outer(direction, direction)
+    gaze = attend(scene_of(Z), metric(A, 2, definite=False), Hardmax(), np.arange(3))
+    assert gaze.means[2] == pytest.approx(Z.mean(axis=0))
+
+
+def test_scores_beyond_float64_are_refused():
+    with pytest.raises(BadInput, match="token 0 left the range of float64 at layer 0"):
+        attend(scene_of([[1e140], [2e140]]), metric([[1e200]], 1), Hardmax(), np.arange(2))

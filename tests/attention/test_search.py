@@ -1,0 +1,241 @@
+"""The searches against a dense oracle: same target, same gap, same sets, bit for bit."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardmax.attention import search_threads
+from hardmax.attention.search import collect, find
+
+EPS = 2.0**-52
+
+
+def scores(Q, Z):
+    """All scores by a sequential sum, the order of operations the searches promise."""
+    S = np.multiply.outer(Q[:, 0], Z[:, 0])
+    for k in range(1, Z.shape[1]):
+        S = S + np.multiply.outer(Q[:, k], Z[:, k])
+    return S
+
+
+def norms(Q, Z):
+    return np.sqrt(np.maximum(np.einsum("ij,ij->i", Q, Z), 0.0))
+
+
+def agree(Z, A=None, rows=None, units=2.0**-20, definite=True, condition=1.0, band_units=64 * EPS):
+    """Assert that find and collect give what the oracle gives; return the gaps of the oracle."""
+    Z = np.unique(Z, axis=0)
+    Z = np.ascontiguousarray(np.random.default_rng(len(Z)).permutation(Z))
+    Q = Z if A is None else np.ascontiguousarray(Z @ A.T)
+    N = norms(Q, Z) if definite else np.zeros(len(Z))
+    own = np.arange(len(Z)) if rows is None else np.asarray(rows)
+    scale = N.max() if definite else np.linalg.norm(Z, axis=1).max()
+    size = N[own] if definite else np.linalg.norm(Q, axis=1)[own]
+    resolution = units * size * scale
+    S = scores(Q[own], Z)
+    target = S.argmax(1)
+    best = S[np.arange(len(own)), target]
+    rest = S.copy()
+    rest[np.arange(len(own)), target] = -np.inf
+    gap = best - rest.max(1)
+
+    found = find(Q[own], N[own], Z, N, resolution, own, definite=definite, condition=condition)
+    np.testing.assert_array_equal(found.target, target)
+    np.testing.assert_array_equal(found.best, best)
+    close = gap <= resolution
+    np.testing.assert_array_equal(found.gap[close], gap[close])
+    assert np.all(found.gap[~close] > resolution[~close])
+
+    band = band_units * size * scale
+    indptr, indices = collect(Q[own], N[own], best, band, Z, N, definite=definite, condition=condition)
+    inside = (best - band)[:, None] <= S
+    np.testing.assert_array_equal(indptr, np.concatenate(([0], np.cumsum(inside.sum(1)))))
+    np.testing.assert_array_equal(indices, np.nonzero(inside)[1])
+    return gap
+
+
+def cloud(kind, n, d, rng):
+    """Random and tie-rich clouds."""
+    g = rng.standard_normal((n, d))
+    if kind == "gaussian":
+        return g
+    if kind == "ball":
+        return g / np.linalg.norm(g, axis=1, keepdims=True) * rng.random((n, 1)) ** (1 / d)
+    if kind == "sphere":
+        return g / np.linalg.norm(g, axis=1, keepdims=True)
+    if kind == "cube":
+        return rng.uniform(-1, 1, (n, d))
+    if kind == "lattice":
+        return rng.integers(-3, 4, (n, d)).astype(float)
+    if kind == "fine lattice":
+        return rng.integers(-40, 41, (n, d)) / 64
+    if kind == "collinear":
+        return rng.integers(-50, 51, (n, 1)) * rng.integers(-2, 3, (1, d)) + rng.integers(-2, 3, (1, d)) * 1.0
+    if kind == "rounded line":
+        return rng.standard_normal((n, 1)) * rng.standard_normal((1, d)) + rng.standard_normal((1, d))
+    if kind == "near-duplicates":
+        return g[rng.integers(0, max(1, n // 8), n)] + 1e-15 * rng.integers(-2, 3, (n, d))
+    if kind == "two scales":
+        return g * 10.0 ** rng.uniform(-30, 0, (n, 1))
+    raise ValueError(kind)
+
+
+KINDS = [
+    "gaussian", "ball", "sphere", "cube", "lattice", "fine lattice",
+    "collinear", "rounded line", "near-duplicates", "two scales",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 8, 17])
+@pytest.mark.parametrize("n", [90, 700])
+def test_search_agrees_with_all_scores(kind, d, n):
+    rng = np.random.default_rng([KINDS.index(kind), d, n])
+    agree(cloud(kind, n, d, rng))
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(
+    kind=st.sampled_from(KINDS),
+    d=st.integers(1, 6),
+    n=st.integers(1, 300),
+    seed=st.integers(0, 2**32 - 1),
+    exponent=st.integers(-460, 460),
+    units=st.sampled_from([64 * EPS, 2.0**-20, 1e-3, 0.5]),
+)
+def test_search_agrees_on_any_cloud_at_any_scale(kind, d, n, seed, exponent, units):
+    Z = np.ldexp(cloud(kind, n, d, np.random.default_rng(seed)), exponent)
+    agree(Z, units=units, band_units=units)
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+@pytest.mark.parametrize("condition", [1e1, 1e4, 1e8])
+def test_search_agrees_for_a_general_definite_matrix(d, condition):
+    rng = np.random.default_rng([d, int(np.log10(condition))])
+    R = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    A = (R * np.geomspace(1, condition, d)) @ R.T
+    A = (A + A.T) / 2
+    for kind in KINDS:
+        agree(cloud(kind, 400, d, rng), A=A, condition=condition)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 7])
+def test_search_agrees_for_a_matrix_that_is_not_definite(d):
+    rng = np.random.default_rng(d)
+    for kind in KINDS:
+        agree(cloud(kind, 400, d, rng), A=rng.standard_normal((d, d)), definite=False, condition=np.inf)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 9])
+def test_some_queries_get_what_all_queries_get(d):
+    rng = np.random.default_rng(d)
+    for kind in KINDS:
+        Z = np.unique(cloud(kind, 600, d, rng), axis=0)
+        agree(Z, rows=rng.permutation(len(Z))[: max(1, len(Z) // 3)])
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 9])
+@pytest.mark.parametrize("n", [2, 300])
+def test_a_zero_query_ties_with_everything(d, n):
+    Z = np.random.default_rng(n).standard_normal((n, d))
+    Z[n // 2] = 0.0
+    gap = agree(Z)
+    assert (gap == 0).any()
+
+
+def test_a_single_point_has_no_runner_up():
+    Z, N = np.array([[1.0, 2.0]]), np.array([5.0**0.5])
+    found = find(Z, N, Z, N, np.ones(1), np.zeros(1, np.int64))
+    assert found.target.tolist() == [0]
+    assert found.best.tolist() == [5.0]
+    assert found.gap.tolist() == [np.inf]
+
+
+def test_points_on_a_circle_are_searched_exactly():
+    for n in (360, 1024):
+        angle = 2 * np.pi * np.arange(n) / n
+        agree(np.column_stack((np.cos(angle), np.sin(angle))))
+
+
+def test_square_grids_are_searched_exactly():
+    side = np.arange(-12.0, 13.0)
+    for grid in (side, side / 7):
+        agree(np.stack(np.meshgrid(grid, grid), -1).reshape(-1, 2))
+        agree(np.stack(np.meshgrid(grid, grid[::4], grid[::3]), -1).reshape(-1, 3))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 6])
+def test_large_clouds_where_points_are_dropped_unseen_agree_on_a_sample(kind, d):
+    rng = np.random.default_rng([7, KINDS.index(kind), d])
+    Z = np.unique(cloud(kind, 9000, d, rng), axis=0)
+    agree(Z, rows=rng.permutation(len(Z))[:150])
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-9, 1e-15])
+def test_thin_slanted_clouds_agree(width):
+    rng = np.random.default_rng(3)
+    turned = np.array([[0.8, 0.6], [-0.6, 0.8]])
+    Z = (rng.standard_normal((6000, 2)) * [1.0, width]) @ turned
+    agree(Z, rows=np.arange(200))
+
+
+def test_clusters_of_near_copies_on_a_circle_agree():
+    rng = np.random.default_rng(4)
+    angle = 2 * np.pi * rng.integers(0, 50, 5000) / 50
+    Z = np.column_stack((np.cos(angle), np.sin(angle))) + 2.0**-54 * rng.integers(-9, 10, (5000, 2))
+    Z = np.unique(Z, axis=0)
+    agree(Z, rows=rng.permutation(len(Z))[:200])
+
+
+def test_the_gap_says_inf_beyond_the_resolution():
+    Z = np.random.default_rng(0).standard_normal((500, 2))
+    N = norms(Z, Z)
+    found = find(Z, N, Z, N, np.zeros(500), np.arange(500))
+    assert np.all(np.isinf(found.gap))
+
+
+def test_a_band_below_the_maximum_is_complete_even_if_the_best_score_is_understated():
+    Z = np.random.default_rng(0).standard_normal((6000, 2))
+    N = norms(Z, Z)
+    S = scores(Z[:40], Z)
+    low = np.sort(S, axis=1)[:, -30]
+    indptr, indices = collect(Z[:40], N[:40], low, np.zeros(40), Z, N)
+    np.testing.assert_array_equal(np.diff(indptr), np.full(40, 30))
+    np.testing.assert_array_equal(indices, np.nonzero(low[:, None] <= S)[1])
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_threads_do_not_change_the_answer(d, monkeypatch):
+    Z = cloud("fine lattice", 6000, d, np.random.default_rng(d))
+    Z = np.unique(Z, axis=0)
+    N = norms(Z, Z)
+    resolution = 2.0**-20 * N * N.max()
+    answers = []
+    for workers, start in ((1, 10**9), (2, 0), (5, 0)):
+        monkeypatch.setattr(search_threads, "threads", lambda workers=workers: workers)
+        monkeypatch.setattr(search_threads, "PARALLEL_FROM", start)
+        found = find(Z, N, Z, N, resolution, np.arange(len(Z)))
+        bands = collect(Z, N, found.best, 64 * EPS * N * N.max(), Z, N)
+        answers.append((found.target, found.best, found.gap, *bands))
+    for other in answers[1:]:
+        for one, two in zip(answers[0], other, strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+def test_two_python_threads_may_search_at_once(monkeypatch):
+    monkeypatch.setattr(search_threads, "PARALLEL_FROM", 0)
+    Z = np.random.default_rng(0).standard_normal((5000, 3))
+    N = norms(Z, Z)
+
+    def search(_):
+        return find(Z, N, Z, N, 1e-6 * N, np.arange(5000)).target
+
+    with ThreadPoolExecutor(4) as pool:
+        targets = list(pool.map(search, range(8)))
+    expected = scores(Z, Z).argmax(1)
+    for target in targets:
+        np.testing.assert_array_equal(target, expected)

@@ -1,0 +1,133 @@
+"""The check of a float64 certificate can fail: every field is corrupted in turn and refused."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, fingerprint
+
+SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
+CLOUDS = {
+    "ties": np.array([*SQUARE, [0.5, 0.0], [-0.5, 0.0], [0.3, 0.2], [1.0, 1.0]]),
+    "emerging": hx.preset("emerging"),
+    "gaussian": np.random.default_rng(0).normal(size=(60, 3)),
+    "large": np.random.default_rng(1).normal(size=(1500, 2)),
+    "polygon": np.array([[np.cos(a), np.sin(a)] for a in 2 * np.pi * np.arange(5) / 5] + [[-0.4, 0.0]]),
+}
+
+
+def changed(array, index, value):
+    copy = np.array(array)
+    copy[index] = value
+    return copy
+
+
+def corruptions(c):
+    """(field, what was done, certificate)"""
+    last, other = len(c.role) - 1, int(c.target[c.role == LEADER][-1])
+    yield "alpha", "twice", replace(c, alpha=c.alpha * 2)
+    yield "A", "another matrix", replace(c, A=2 * np.eye(c.limit.shape[1]))
+    for shift in (1, -1):
+        yield "decided_at", f"all {shift:+d}", replace(c, decided_at=c.decided_at + shift)
+        yield (
+            "decided_at",
+            f"last {shift:+d}",
+            replace(c, decided_at=changed(c.decided_at, last, c.decided_at[last] + shift)),
+        )
+        yield (
+            "decided_at",
+            f"a leader {shift:+d}",
+            replace(c, decided_at=changed(c.decided_at, other, c.decided_at[other] + shift)),
+        )
+    for role in (LEADER, FOLLOWER, TIE, PATTERN, 9):
+        if role != c.role[last]:
+            yield "role", f"last becomes {role}", replace(c, role=changed(c.role, last, role))
+    for target in {0, other, len(c.role), -1, -99} - {int(c.target[last])}:
+        yield "target", f"last to {target}", replace(c, target=changed(c.target, last, target))
+    yield "groups", "one more", replace(c, groups=(*c.groups, (0, 1)))
+    if c.groups:
+        yield "groups", "none", replace(c, groups=())
+        yield "groups", "one member less", replace(c, groups=(c.groups[0][1:], *c.groups[1:]))
+        yield "groups", "one member more", replace(c, groups=(tuple(range(len(c.role))), *c.groups[1:]))
+    yield "limit", "moved", replace(c, limit=changed(c.limit, (last, 0), c.limit[last, 0] + 1e-6))
+    yield "limit", "all moved", replace(c, limit=c.limit * 1.001)
+    yield "limit", "shape", replace(c, limit=c.limit[:-1])
+    yield "margin", "twice", replace(c, margin=c.margin * 2)
+    yield "margin", "half", replace(c, margin=c.margin / 2)
+    yield "undecided", "one more", replace(c, undecided=c.undecided + 1)
+    yield "tie_tolerance", "larger", replace(c, tie_tolerance=c.tie_tolerance + 1e-3)
+    yield "exact", "claimed", replace(c, exact=True)
+    yield "method", "claimed", replace(c, method="rational")
+    yield "problem", "another", replace(c, problem="0" * 64)
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+def test_a_true_certificate_is_accepted(name):
+    Z = CLOUDS[name]
+    assert hx.limit(Z).certificate.check(Z) == []
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+def test_every_corrupted_field_is_refused(name):
+    Z = CLOUDS[name]
+    certificate = hx.limit(Z).certificate
+    seen = set()
+    for field, what, bad in corruptions(certificate):
+        assert not bad.verify(Z), f"{field}: {what}"
+        seen.add(field)
+    assert seen == {f.name for f in fields(certificate)}
+
+
+@pytest.mark.parametrize("name", ["ties", "emerging", "gaussian"])
+def test_false_claims_are_refused_even_with_a_fitting_fingerprint(name):
+    """The fingerprint alone would stop a change of alpha, A or tolerance: here it is made to fit."""
+    Z = CLOUDS[name]
+    certificate = hx.limit(Z, 0.1).certificate
+    tolerant = replace(certificate, tie_tolerance=0.5, problem=fingerprint(Z, 0.1, None, 0.5))
+    assert not tolerant.verify(Z)
+    A = np.diag(np.arange(1.0, Z.shape[1] + 1)) + 3 * np.eye(Z.shape[1])[::-1] ** 2
+    A = A @ A.T
+    assert not replace(certificate, A=A, problem=fingerprint(Z, 0.1, A, 0.0)).verify(Z)
+
+
+def test_a_certificate_does_not_hold_for_other_tokens():
+    Z = CLOUDS["gaussian"]
+    certificate = hx.limit(Z).certificate
+    assert not certificate.verify(Z[:-1])
+    assert not certificate.verify(Z + 1e-9)
+    assert not certificate.verify([["x"]])
+    assert "other tokens" in certificate.check(Z[::-1])[0]
+
+
+def test_a_wrong_limit_of_the_naive_rule_is_refused():
+    """CE1: the face of the two followed leaders does not support the cloud, so the tie does not last."""
+    Z = np.array([[-1, 1, 0], [1, 1, 0], [0, 1.5, -1], [0, -3, 4], [0, 0.5, 0.4]])
+    c = hx.limit(Z, 1.0).certificate
+    naive = replace(
+        c,
+        decided_at=changed(c.decided_at, 4, 0),
+        role=changed(c.role, 4, TIE),
+        target=changed(c.target, 4, -1),
+        groups=((0, 1),),
+        limit=changed(c.limit, 4, [0.0, 1.0, 0.0]),
+    )
+    assert any("does not support the cloud" in problem for problem in naive.check(Z))
+
+
+def test_a_malformed_certificate_is_refused_without_an_exception():
+    Z = CLOUDS["ties"]
+    c = hx.limit(Z).certificate
+    for bad in (
+        replace(c, role=None),
+        replace(c, target=c.target.astype(float)),
+        replace(c, decided_at=c.decided_at[:2]),
+        replace(c, groups=((5,),)),
+        replace(c, groups=((-3, 99),)),
+        replace(c, limit="here"),
+        replace(c, alpha="fast"),
+        replace(c, alpha=-1.0),
+        replace(c, A=[[1, 2]]),
+    ):
+        assert bad.check(Z)

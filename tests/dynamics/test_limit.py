@@ -1,0 +1,208 @@
+"""`limit` in float64: hand-solved systems, tie-rich clouds against rational arithmetic, long runs as judge."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+from systems import SYSTEMS, tie_rich
+
+SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
+
+
+def polygon_with_midpoints(m):
+    angle = 2 * np.pi * np.arange(m) / m
+    corners = np.c_[np.cos(angle), np.sin(angle)]
+    middle = (corners + np.roll(corners, -1, axis=0)) / 2
+    return corners, middle
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda s: s.name)
+def test_hand_solved_systems_come_out_right(system):
+    Z, A = np.array(system.tokens, dtype=float), None if system.A is None else np.array(system.A, dtype=float)
+    eq = hx.limit(Z, float(system.alpha), A)
+    assert np.abs(eq.points - np.array(system.limits, dtype=float)).max() < 1e-12
+    assert set(eq.leader_since) == set(system.leaders)
+    assert tuple(eq.kind[c] for c in eq.cluster) == system.kinds
+    assert eq.certificate.check(Z) == []
+    if all(float(x) == x for row in system.tokens for x in row):
+        assert eq.leader_since == system.leaders
+        assert eq.layers == system.layer
+    else:  # tenths: the rounded tokens may need another layer, which rational arithmetic on them confirms
+        assert eq.leader_since == hx.limit(Z, float(system.alpha), A, exact=True).leader_since
+
+
+def test_tie_rich_clouds_agree_with_rational_arithmetic():
+    proved = 0
+    for seed in range(400):
+        _, tokens, alpha, A = tie_rich(seed)
+        Z, matrix = np.array(tokens, dtype=float), None if A is None else np.array(A, dtype=float)
+        if float(alpha) != alpha or not all(Fraction(x) == y for x, y in zip(Z.ravel(), sum(tokens, ()), strict=True)):
+            continue  # tenths: another problem in float64
+        exact, eq = hx.limit(tokens, alpha, A, exact=True), hx.limit(Z, float(alpha), matrix)
+        assert np.abs(eq.points - exact.points.astype(float)).max() < 1e-9, seed
+        assert eq.leader_since == exact.leader_since, seed
+        assert eq.kind == exact.kind, seed
+        assert eq.certificate.check(Z) == [], seed
+        proved += eq.undecided == 0
+    assert proved > 250
+
+
+def test_random_clouds_are_proved_and_agree_with_a_long_run():
+    rng = np.random.default_rng(0)
+    for n, d, alpha in [(5, 1, 0.5), (40, 2, 0.1), (60, 3, 1.0), (200, 4, 0.5), (1500, 2, 0.5), (1500, 5, 3.0)]:
+        Z = rng.normal(size=(n, d))
+        eq = hx.limit(Z, alpha)
+        traj = hx.simulate(Z, alpha, layers=eq.layers + int(40 / np.log1p(alpha)))
+        assert eq.undecided == 0
+        assert np.abs(traj.tokens[-1] - eq.points).max() < 1e-12 * np.abs(Z).max()
+        assert traj.leader_since == eq.leader_since
+        assert (eq.centers[eq.cluster] == eq.points).all()
+        assert set(eq.kind) == {"vertex"}
+        assert eq.certificate.check(Z) == []
+        assert eq.margin > 0
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.1, 0.5, 1.0, 10.0])
+def test_any_spd_matrix_works(alpha):
+    rng = np.random.default_rng(1)
+    R = rng.normal(size=(3, 3))
+    A = R @ R.T + 0.1 * np.eye(3)
+    A = (A + A.T) / 2
+    Z = rng.normal(size=(50, 3))
+    eq, moved = hx.limit(Z, alpha, A), hx.limit(Z @ np.linalg.cholesky(A), alpha)
+    assert eq.leader_since == moved.leader_since
+    assert (eq.cluster == moved.cluster).all()
+    assert eq.certificate.verify(Z)
+
+
+@pytest.mark.parametrize("m", [3, 4, 5, 6, 7, 8, 12])
+def test_midpoints_of_a_regular_polygon_are_kept(m):
+    """The rounded corners do not tie; the intended ones do. The result says that it relied on the tolerance."""
+    corners, middle = polygon_with_midpoints(m)
+    Z = np.r_[corners, middle / 2]
+    eq = hx.limit(Z)
+    assert np.abs(eq.points[m:] - middle).max() < 1e-14
+    assert eq.kind == ("vertex",) * m + ("face",) * m
+    assert eq.certificate.verify(Z)
+    if m != 4:
+        assert eq.undecided > 0
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0, 3.0])
+def test_an_odd_grid_has_nine_limits(alpha):
+    side = np.arange(-5, 6) / 4
+    Z = np.array(np.meshgrid(side, side)).reshape(2, -1).T
+    eq = hx.limit(Z, alpha)
+    assert len(eq.kind) == 9
+    assert sorted(map(tuple, np.sign(eq.centers))) == sorted((x, y) for x in (-1, 0, 1) for y in (-1, 0, 1))
+    assert eq.undecided == 0
+    assert eq.layers == 0
+    assert eq.certificate.verify(Z)
+
+
+def test_a_grid_of_a_hundred_thousand_tokens():
+    side = (2 * np.arange(317) - 316) / 512
+    Z = np.array(np.meshgrid(side, side)).reshape(2, -1).T
+    eq = hx.limit(Z)
+    assert len(Z) == 100_489
+    assert len(eq.kind) == 9
+    assert eq.kind.count("vertex") == 4
+    assert eq.undecided == 0
+
+
+def test_a_grid_with_rounded_steps_comes_out_as_intended():
+    side = np.linspace(-1, 1, 11)
+    Z = np.array(np.meshgrid(side, side)).reshape(2, -1).T
+    eq = hx.limit(Z, 0.1)
+    assert len(eq.kind) == 9
+    assert eq.undecided > 0  # the steps of linspace are not symmetric in their last bits
+    assert eq.certificate.verify(Z)
+
+
+def test_late_leaders_are_found_by_rational_arithmetic_on_the_same_floats():
+    Z = np.array([*SQUARE, [1.001, 0.5], [1.001, -0.5], [0.5, 0.0]])
+    eq = hx.limit(Z, 1.0)
+    assert eq.leader_since[6] == 502
+    assert eq.certificate.method == "rational"
+    assert eq.points.dtype == np.float64
+    assert eq.certificate.verify(Z)
+
+
+def test_what_cannot_be_certified_is_said_with_what_is_known(monkeypatch):
+    monkeypatch.setattr("hardmax.dynamics.limit.RATIONAL_POINTS", 0)
+    Z = np.array([*SQUARE, [1.001, 0.5], [1.001, -0.5], [0.5, 0.0]])
+    with pytest.raises(hx.NotCertified, match=r"1 of 7 tokens .*token 6") as caught:
+        hx.limit(Z, 1.0)
+    known = caught.value.known
+    assert known["open"].tolist() == [6]
+    assert known["certain"].tolist() == [0, 1, 2, 3, 4, 5]
+    assert known["points"][6] == pytest.approx([1, 0], abs=1e-12)
+    assert known["leaders"].tolist() == [0, 1, 2, 3]
+    assert "exact=True" in str(caught.value)
+    with pytest.raises(hx.NotCertified, match="cloud 1 of the batch") as caught:
+        hx.limit([np.eye(2), Z], 1.0)
+    assert caught.value.known["cloud"] == 1
+
+
+def test_giving_up_early_is_not_an_answer():
+    Z = hx.preset("emerging")
+    with pytest.raises(hx.NotCertified):
+        hx.limit(Z, 1e-6, max_layers=2)
+
+
+def test_a_batch_gives_a_list():
+    rng = np.random.default_rng(2)
+    batch = [rng.normal(size=(n, 2)) for n in (1, 30, 7, 1200)] + [np.array([*SQUARE, [0.5, 0]])]
+    results = hx.limit(batch)
+    for Z, eq in zip(batch, results, strict=True):
+        alone = hx.limit(Z)
+        assert (eq.points == alone.points).all()
+        assert eq.leader_since == alone.leader_since
+        assert eq.certificate.verify(Z)
+    exact = hx.limit([[["1/2", 0], [1, 1]], [[3, 4]]], exact=True)
+    assert [e.exact for e in exact] == [True, True]
+
+
+def test_copies_end_together_and_lead_together():
+    Z = [[2.0, 0], [-2, 0], [0.5, 0.2], [2, 0], [0.5, 0.2]]
+    eq = hx.limit(Z)
+    assert eq.leaders.tolist() == [0, 1, 3]
+    assert eq.cluster.tolist() == [0, 1, 0, 0, 0]
+    assert len(eq.centers) == 2
+    assert eq.certificate.target.tolist() == [0, 1, 0, 0, 0]
+
+
+def test_the_limit_polytope_has_the_leaders_as_vertices():
+    eq = hx.limit([*SQUARE, [0.5, 0.0], [0.1, 0.2]])
+    assert len(eq.polytope.vertices) == 4
+    assert eq.polytope.contains(eq.points).all()
+
+
+def test_the_tolerance_is_checked_and_used():
+    Z = [*SQUARE, [0.5, 1e-6]]
+    assert hx.limit(Z).kind == ("vertex",) * 4
+    assert hx.limit(Z, tie_tolerance=1e-4).kind == ("vertex",) * 4 + ("face",)
+    with pytest.raises(hx.BadInput, match="tie_tolerance"):
+        hx.limit(Z, tie_tolerance=-1)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"alpha": 0}, "alpha is 0"), ({"A": [[1, 2], [0, 1]]}, "not symmetric"), ({"A": np.eye(3)}, "shape")],
+)
+def test_bad_input_is_refused(options, words):
+    with pytest.raises(hx.BadInput, match=words):
+        hx.limit(SQUARE, **options)
+    with pytest.raises(hx.BadInput):
+        hx.limit(SQUARE, **options, exact=True)
+
+
+def test_scale_does_not_matter():
+    Z = np.random.default_rng(3).normal(size=(60, 3))
+    eq = hx.limit(Z)
+    for power in (-300, -40, 40, 300):
+        scaled = hx.limit(Z * 2.0**power)
+        assert (scaled.points == eq.points * 2.0**power).all()
+        assert scaled.leader_since == eq.leader_since
