@@ -91,8 +91,9 @@ def _only(layer: "FeedForwardLayer", units: Ints) -> "FeedForwardLayer":
 def _parabola(layer: "FeedForwardLayer", units: Ints) -> tuple[Parabola | None, Ints]:
     if len(layer.reads) != 2:
         return None, units
-    k = layer.U[:, 0] / 2
-    fits = (layer.U[:, 1] == -1.0) & (k == np.rint(k)) & (np.abs(k) < 2.0**26) & (layer.b == 1 - k * k)
+    fits = (layer.U[:, 1] == -1.0) & (np.abs(layer.U[:, 0]) < 2.0**27)
+    k = np.where(fits, layer.U[:, 0], 0.0) / 2
+    fits &= (k == np.rint(k)) & (layer.b == 1 - k * k)
     chosen = units[fits]
     order = np.argsort(k[chosen], kind="stable")
     chosen, sorted_k = chosen[order], k[chosen][order]

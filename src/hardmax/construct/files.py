@@ -1,7 +1,8 @@
 """A network as a folder: config.json says what it is, network.safetensors holds every parameter in float64.
 
-Anyone can evaluate it from the definition of a block alone: `block.{i}.ff.eta`, `.ff.U` (w, d), `.ff.b` (w,), `.ff.W`
-(d, w), `.sa.rho`, `.sa.Q` (h, d), `.sa.K` (h, d), `.sa.V` (d, d) or its factors `.sa.V.left` (d, r), `.sa.V.right` (r, d).
+Anyone can evaluate it from the definition of a block alone: `block.{i}.ff.eta`, `.ff.U` (w, d), `.ff.b` (w,),
+`.ff.W` (d, w), `.sa.rho`, `.sa.Q` (h, d), `.sa.K` (h, d), `.sa.V` (d, d) or its factors `.sa.V.left` (d, r) and
+`.sa.V.right` (r, d).
 U and W are stored as CSR (`.data`, `.indices`, `.indptr`) when that is smaller.
 """
 

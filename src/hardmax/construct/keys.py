@@ -6,6 +6,7 @@ inside an interval the tokens keep the order of g.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -94,7 +95,7 @@ def exceptions(problem: Problem, z: Floats) -> Bools | None:
     centre = np.array([np.median(z[labels == c]) for c in range(len(problem.classes))])
     order = np.argsort(centre, kind="stable")
     thresholds = []
-    for below, above in zip(order[:-1], order[1:], strict=True):
+    for below, above in pairwise(order.tolist()):
         pair = (labels == below) | (labels == above)
         ascending = np.argsort(z[pair], kind="stable")
         # errors of a threshold behind position i: members of `above` up to i, members of `below` after i

@@ -1,8 +1,8 @@
 """Stage 2, interpolation: which tokens of a sequence go to which target token.
 
-A sequence with m targets is cut at the m-1 widest gaps of its sorted token keys; the r-th group goes to the r-th target.
-Each group holds at least one token, so the set of outputs is the whole target set. Equal tokens have equal keys, so a
-sequence with fewer distinct tokens than targets cannot be cut often enough [N2].
+A sequence with m targets is cut at the m-1 widest gaps of its sorted token keys; group r goes to target r. Each group
+holds at least one token, so the set of outputs is the whole target set. Equal tokens have equal keys, so a sequence with
+fewer distinct tokens than targets cannot be cut often enough [N2].
 """
 
 import numpy as np
@@ -32,8 +32,11 @@ def assign_tokens(problem: Problem, identified: Identified) -> Ints:
     _check_cuts(problem, identified, order, gap, cut)
     before = np.cumsum(cut) - cut  # cuts before each token, over all sequences
     group = before - before[batch.starts][owner]
+    # Sequences merged for their equal measure carry the label of one of them, and take their targets in its order.
+    merged = identified.labels >= len(problem.targets)
+    leader = np.where(merged, identified.labels - len(problem.targets), np.arange(len(batch)))
     result = np.empty(len(g), dtype=np.int64)
-    result[order] = problem.target_ids[problem.target_starts[owner] + group]
+    result[order] = problem.target_ids[problem.target_starts[leader][owner] + group]
     return result
 
 

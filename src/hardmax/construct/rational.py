@@ -1,6 +1,6 @@
 """Level 2: the stored float64 parameters evaluated in exact arithmetic, with no rounding anywhere.
 
-A coordinate of a row is numerator / (denominator 2^exponent) in Python integers: float64 numbers are dyadic and the only
+A coordinate of a row is numerator / (denominator 2^exponent) in Python integers: floats are dyadic and the only
 division is the mean, so one denominator per row and one exponent for all rows are enough, and no fraction is ever
 reduced. Wide layers use the exact tables of `hardmax.fast_layer`: the same function, O(log w) per row.
 """
