@@ -28,7 +28,7 @@ def build_bitwise(problem: Problem, identified: Identified, thin: float = 0.5) -
     """The blocks for identified sequences."""
     if problem.single:
         keyed = merged_key(problem, identified)
-        return _from_key(problem, identified, keyed, class_steps(problem, keyed, thin))
+        return _from_key(problem, keyed, class_steps(problem, keyed, thin))
     values = assign_tokens(problem, identified)
     try:
         keyed = direct_key(problem, identified, values)
@@ -38,14 +38,14 @@ def build_bitwise(problem: Problem, identified: Identified, thin: float = 0.5) -
     tau, _ = _numbered(steps)
     if steps.slack < LEAST_SLACK or steps.noise(np.diff(tau)) > MOST_NOISE:
         return _ranked(problem, identified, values)
-    return _from_key(problem, identified, keyed, steps)
+    return _from_key(problem, keyed, steps)
 
 
-def _from_key(problem: Problem, identified: Identified, keyed: Keyed, steps: Steps) -> list[Block]:
+def _from_key(problem: Problem, keyed: Keyed, steps: Steps) -> list[Block]:
     tau, order = _numbered(steps)
     dim = problem.batch.dim
     return [
-        Block(identified.ff, keyed.sa, "separate"),
+        *keyed.front,
         Block(staircase(steps, tau, {0: 1.0}, 0), AttentionLayer.identity(dim), "number"),
         *_place(problem, order),
     ]
@@ -62,7 +62,7 @@ def _ranked(problem: Problem, identified: Identified, values: Ints) -> list[Bloc
     steps = fit_steps(key, error, values, token_trouble(problem))
     tau, order = _numbered(steps)
     return [
-        Block(identified.ff, AttentionLayer.of(dim, rho=1.0, V={(1, 0): 1.0}), "separate"),
+        *identified.split(dim),
         Block(_keep_and_rank(runs), AttentionLayer.identity(dim), "rank"),
         snap(dim, 1),
         snap(dim, 1, sign=-1.0),

@@ -15,33 +15,32 @@ from hardmax.construct.problem import Problem
 from hardmax.construct.steps import Bools, Steps, Trouble, fit_steps
 from hardmax.errors import HardmaxError, IllConditioned
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import AttentionLayer
+from hardmax.transformer import Block
 
 
 @dataclass(frozen=True, eq=False)
 class Keyed:
-    """Keys in coordinate 0 after the first block.
+    """Keys in coordinate 0.
 
     Attributes:
-        sa: the attention layer that makes them.
+        front: the blocks that make them; every other coordinate is 0 behind them.
         key, error: (rows,) rows are sequences (merged) or tokens (direct).
         values: (rows,) the row of `problem.targets` that each key goes to.
     """
 
-    sa: AttentionLayer
+    front: list[Block]
     key: Floats
     error: Floats
     values: Ints
 
 
 def merged_key(problem: Problem, identified: Identified) -> Keyed:
-    """SA: rho = 0, Q = K = 0, V = e0 e0^T. Every token of sequence j becomes z_j e0."""
-    sa = AttentionLayer.of(problem.batch.dim, rho=0.0, V={(0, 0): 1.0})
-    return Keyed(sa, identified.z, identified.z_error, problem.target_ids)
+    """Every token of sequence j becomes z_j e0."""
+    return Keyed(identified.merged(problem.batch.dim), identified.z, identified.z_error, problem.target_ids)
 
 
 def direct_key(problem: Problem, identified: Identified, values: Ints) -> Keyed:
-    """SA: rho = 1, Q = K = 0, V = A e0 e0^T. Token i of sequence j becomes (g_i + A z_j) e0; `values` as in `Keyed`."""
+    """Token i of sequence j becomes (g_i + A z_j) e0; `values` as in `Keyed`."""
     owner = problem.batch.sequence_of
     runs = fit_steps(identified.z, identified.z_error, identified.labels, sequence_trouble(problem))
     spread = float(np.ptp(identified.g))
@@ -51,8 +50,7 @@ def direct_key(problem: Problem, identified: Identified, values: Ints) -> Keyed:
     lift = A * identified.z[owner]  # A is a power of two: exact
     key = identified.g + lift
     error = identified.g_error + A * identified.z_error[owner] + 4 * EPS * (identified.g + lift)
-    sa = AttentionLayer.of(problem.batch.dim, rho=1.0, V={(0, 0): A})
-    return Keyed(sa, key, error * 1.01, values)
+    return Keyed(identified.direct(problem.batch.dim, A), key, error * 1.01, values)
 
 
 def sequence_trouble(problem: Problem) -> Trouble:

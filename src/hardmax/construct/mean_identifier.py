@@ -20,7 +20,7 @@ from hardmax.construct.problem import Problem
 from hardmax.errors import ContradictoryTargets, IllConditioned
 from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import ROWS, FeedForwardLayer
+from hardmax.transformer import ROWS, AttentionLayer, Block, FeedForwardLayer
 
 EPS = 2.0**-53
 # z closer than NEAR rounding bounds are not apart; a kink must move a pair by more than CLEAR bounds to be of use.
@@ -45,6 +45,18 @@ class Identified:
     z: Floats
     z_error: Floats
     labels: Ints
+
+    def merged(self, dim: int) -> list[Block]:
+        """Blocks after which every token is z e0: SA with rho = 0, Q = K = 0, V = e0 e0^T."""
+        return [Block(self.ff, AttentionLayer.of(dim, rho=0.0, V={(0, 0): 1.0}), "separate")]
+
+    def direct(self, dim: int, A: float) -> list[Block]:
+        """Blocks after which a token is (g + A z) e0: SA with rho = 1, Q = K = 0, V = A e0 e0^T."""
+        return [Block(self.ff, AttentionLayer.of(dim, rho=1.0, V={(0, 0): A}), "separate")]
+
+    def split(self, dim: int) -> list[Block]:
+        """Blocks after which a token is g e0 + z e1: SA with rho = 1, Q = K = 0, V = e1 e0^T."""
+        return [Block(self.ff, AttentionLayer.of(dim, rho=1.0, V={(1, 0): 1.0}), "separate")]
 
 
 def identify(problem: Problem, u: Floats, rng: np.random.Generator) -> Identified:

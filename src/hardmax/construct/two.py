@@ -29,7 +29,7 @@ def build_two(problem: Problem, identified: Identified, thin: float = 0.5) -> li
     writes = np.flatnonzero(W.any(axis=1))
     place = FeedForwardLayer(U, b, W[writes], np.array([0]), writes, 0.0)
     return [
-        Block(identified.ff, keyed.sa, "separate"),
+        *keyed.front,
         Block(place, AttentionLayer.identity(problem.batch.dim), "place"),
     ]
 
