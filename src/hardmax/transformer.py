@@ -143,11 +143,10 @@ class AttentionLayer:
         Q, K = np.zeros((1, dim)), np.zeros((1, dim))
         if query is not None:
             Q[0, query], K[0, key] = 1.0, 1.0
-        entries = V or {}
-        left, right = np.zeros((dim, max(1, len(entries)))), np.zeros((max(1, len(entries)), dim))
-        for r, ((i, j), value) in enumerate(entries.items()):
-            left[i, r], right[r, j] = 1.0, value
-        return AttentionLayer(float(rho), Q, K, left, right)
+        full = np.zeros((dim, dim))
+        for place, value in (V or {}).items():
+            full[place] = value
+        return AttentionLayer(float(rho), Q, K, *row_factors(full))
 
     @property
     def V(self) -> Floats:
@@ -263,6 +262,21 @@ def _attention(sa: AttentionLayer, state: State, temperature: float | None) -> S
         means = state.batch.columns_in_order(values) / state.batch.lengths[:, None]
         return State(_combine(sa.left, means), True, state.batch)
     return State(sa.apply(state.tokens(), state.batch, temperature), False, state.batch)
+
+
+def row_factors(V: Floats) -> tuple[Floats, Floats]:
+    """left (d, r), right (r, d) with V = left right exactly: e_i times row i, for the r rows that are not 0 (r >= 1).
+
+    Example:
+        >>> row_factors(np.array([[0.0, 0.0], [5.0, 0.0]]))
+        (array([[0.],
+               [1.]]), array([[5., 0.]]))
+    """
+    rows = np.flatnonzero(V.any(axis=1))
+    left, right = np.zeros((len(V), max(1, len(rows)))), np.zeros((max(1, len(rows)), len(V)))
+    left[rows, np.arange(len(rows))] = 1.0
+    right[: len(rows)] = V[rows]
+    return left, right
 
 
 def _combine(matrix: Floats, x: Floats) -> Floats:

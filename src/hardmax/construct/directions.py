@@ -47,12 +47,12 @@ def sequence_means(problem: Problem) -> Floats:
 def _best_random(problem: Problem, scale: float, rng: np.random.Generator) -> list[Floats]:
     candidates = rng.standard_normal((TRIES, problem.batch.dim)) * scale
     means = sequence_means(problem)
-    scores = [_smallest_gap(means @ u, problem.labels) for u in candidates]
+    scores = [smallest_gap(means @ u, problem.labels) for u in candidates]
     order = np.argsort(scores, kind="stable")[::-1]
     return [candidates[i] for i in order[:4]]
 
 
-def _smallest_gap(z: Floats, labels: Ints) -> float:
+def smallest_gap(z: Floats, labels: Ints) -> float:
     """The smallest gap between neighbours that must be told apart, relative to the range."""
     order = np.argsort(z, kind="stable")
     gaps, sorted_labels = np.diff(z[order]), labels[order]

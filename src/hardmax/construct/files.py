@@ -20,7 +20,7 @@ import numpy as np
 from hardmax.construct.network import Network
 from hardmax.errors import BadInput
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer, row_factors
 
 SCHEMA, VERSION = "hardmax.network", 1
 CONFIG, TENSORS = "config.json", "network.safetensors"
@@ -93,7 +93,7 @@ def load_network(folder: Path) -> Network:
     tensors = _tensors(folder / TENSORS)
     try:
         dim, count = int(config["dim"]), int(config["blocks"])
-        stages = config.get("stages") or [""] * count
+        stages = [*config.get("stages", []), *[""] * count]
         stack = tuple(_block(tensors, f"block.{i}", dim, stages[i]) for i in range(count))
         classes = None if config["task"] == "interpolation" else tuple(_label(x) for x in config["classes"])
         if classes is None:
@@ -192,11 +192,7 @@ def _block(tensors: dict[str, Any], name: str, dim: int, stage: str) -> Block:
     ff = FeedForwardLayer(U, b, W, reads, writes, _floats(tensors[f"{name}.ff.eta"]).item())
     Q, K = _floats(tensors[f"{name}.sa.Q"]), _floats(tensors[f"{name}.sa.K"])
     if f"{name}.sa.V" in tensors:
-        V = _floats(tensors[f"{name}.sa.V"])
-        rows = np.flatnonzero(V.any(axis=1))
-        left, right = np.zeros((dim, max(1, len(rows)))), np.zeros((max(1, len(rows)), dim))
-        left[rows, np.arange(len(rows))] = 1.0  # V = sum_i e_i (row i of V), exactly
-        right[: len(rows)] = V[rows]
+        left, right = row_factors(_floats(tensors[f"{name}.sa.V"]))
     else:
         left, right = _floats(tensors[f"{name}.sa.V.left"]), _floats(tensors[f"{name}.sa.V.right"])
     if Q.shape != K.shape or Q.shape[1] != dim or left.shape != right.shape[::-1] or len(left) != dim:

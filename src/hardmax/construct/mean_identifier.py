@@ -68,7 +68,7 @@ def identify(problem: Problem, u: Floats, rng: np.random.Generator) -> Identifie
     """
     batch = problem.batch
     axes = np.flatnonzero(u)
-    dot, size = _dot(batch.tokens, u, axes)
+    dot, size = project(batch.tokens, u, axes)
     shift = 0.125 - float(dot.min())  # s + shift >= 1/8: the first unit is active at every token
     kinks: list[float] = []
     weights: list[float] = []
@@ -76,7 +76,7 @@ def identify(problem: Problem, u: Floats, rng: np.random.Generator) -> Identifie
     g = np.maximum(dot + shift, 0.0)
     while True:
         biases = np.array([shift, *(shift - b for b in kinks)])
-        g_error = _key_error(size, biases, weights, len(axes))
+        g_error = key_error(size, biases, weights, len(axes))
         z = batch.mean_in_order(g)
         mean_error = np.add.reduceat(g_error, batch.starts) / batch.lengths
         z_error = (mean_error + (batch.lengths + 6) * EPS * z) * 1.01  # g > 0, so mean |g| = z
@@ -93,7 +93,7 @@ def identify(problem: Problem, u: Floats, rng: np.random.Generator) -> Identifie
     return Identified(ff, g, g_error, z, z_error, labels)
 
 
-def _dot(tokens: Floats, u: Floats, axes: Ints) -> tuple[Floats, Floats]:
+def project(tokens: Floats, u: Floats, axes: Ints) -> tuple[Floats, Floats]:
     """<u, x> in the order in which the layer adds, and sum |u||x| for its rounding bound."""
     dot, size = np.empty(len(tokens)), np.empty(len(tokens))
     for start in range(0, len(tokens), ROWS):
@@ -107,7 +107,7 @@ def _dot(tokens: Floats, u: Floats, axes: Ints) -> tuple[Floats, Floats]:
     return dot, size
 
 
-def _key_error(size: Floats, biases: Floats, weights: list[float], axes: int) -> Floats:
+def key_error(size: Floats, biases: Floats, weights: list[float], axes: int) -> Floats:
     """A bound on the rounding of g that holds for any order of summation."""
     factor = (axes + 2 * len(weights) + 6) * EPS * (1 + sum(weights)) * 1.01
     return (size + np.abs(biases).max()) * factor

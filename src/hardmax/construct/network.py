@@ -156,9 +156,8 @@ def fingerprint(stack: tuple[Block, ...]) -> str:
     for block in stack:
         ff, sa = block.ff, block.sa
         (unit, read), (write, source) = np.nonzero(ff.U), np.nonzero(ff.W)
-        V = sa.V
         parts = (ff.eta, sa.rho, ff.b, unit, ff.reads[read], ff.U[unit, read], ff.writes[write], source)
-        for part in (*parts, ff.W[write, source], sa.Q, sa.K, np.argwhere(V), V[V != 0]):
+        for part in (*parts, ff.W[write, source], sa.Q, sa.K, sa.left, sa.right):
             array = np.asarray(part) + 0  # -0.0 and 0.0 are one value
             digest.update(str(array.shape).encode())
             digest.update(array.tobytes())
