@@ -13,7 +13,10 @@ from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
 
 def _random_block(rng, dim, width, uniform):
     ff = FeedForwardLayer.of(
-        rng.standard_normal((width, dim)), rng.standard_normal(width), rng.standard_normal((dim, width)), rng.choice([0.0, 1.0, 0.3])
+        rng.standard_normal((width, dim)),
+        rng.standard_normal(width),
+        rng.standard_normal((dim, width)),
+        rng.choice([0.0, 1.0, 0.3]),
     )
     scale = 0.0 if uniform else 1.0
     sa = AttentionLayer(

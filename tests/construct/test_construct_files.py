@@ -54,7 +54,12 @@ def test_what_is_saved_can_be_evaluated_by_anyone_and_read_back(name, style, tmp
     assert literal_outputs(blocks, sequences[0]) == expected[0]
     again = hx.Network.load(folder)
     assert again.verify(sequences, targets, levels=("certificate", "float64", "rational")).exact
-    assert (again.blocks, again.parameters, again.bound, again.classes) == (net.blocks, net.parameters, net.bound, net.classes)
+    assert (again.blocks, again.parameters, again.bound, again.classes) == (
+        net.blocks,
+        net.parameters,
+        net.bound,
+        net.classes,
+    )
     for one, other in zip(net.forward(sequences, dense=True), again.forward(sequences, dense=True), strict=True):
         assert (one == other).all()
     assert sorted(os.listdir(tmp_path)) == ["net"]

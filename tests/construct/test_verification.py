@@ -9,7 +9,16 @@ from construction_cases import interpolated, labelled
 import hardmax as hx
 from hardmax.construct.network import fingerprint
 
-PARTS = [("ff", "U"), ("ff", "b"), ("ff", "W"), ("ff", "eta"), ("sa", "rho"), ("sa", "Q"), ("sa", "left"), ("sa", "right")]
+PARTS = [
+    ("ff", "U"),
+    ("ff", "b"),
+    ("ff", "W"),
+    ("ff", "eta"),
+    ("sa", "rho"),
+    ("sa", "Q"),
+    ("sa", "left"),
+    ("sa", "right"),
+]
 
 
 def _nudged(net, block, layer, name, certify=False):
@@ -74,7 +83,10 @@ def test_missing_and_extra_target_tokens_are_wrong():
     fewer = [t[:-1] if k == j else t for k, t in enumerate(targets)]
     for level in ("certificate", "float64", "rational"):
         assert net.verify(sequences, fewer, levels=(level,)).levels[0].exact == 9
-    more = [np.vstack([t, targets[0][:1] + 1]) if k == j and len(sequences[k]) > len(t) else t for k, t in enumerate(targets)]
+    more = [
+        np.vstack([t, targets[0][:1] + 1]) if k == j and len(sequences[k]) > len(t) else t
+        for k, t in enumerate(targets)
+    ]
     if any(len(x) != len(y) for x, y in zip(more, targets, strict=True)):
         assert net.verify(sequences, more, levels=("float64",)).levels[0].exact == 9
 

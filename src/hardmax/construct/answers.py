@@ -39,7 +39,7 @@ def answer(net: "Network", batch: Ragged, temperature: float | None = None) -> A
     distances, margins = [], []
     for part in batch.parts():
         watch = _Plateaus(net, part)
-        state = forward(net.stack, part, temperature=temperature, watch=watch)
+        state = forward(net.fused, part, temperature=temperature, watch=watch)
         values.extend(_labels(net, state) if net.classes is not None else _tokens(net, state))
         distances.append(watch.distance)
         margins.append(watch.margin)
@@ -58,8 +58,9 @@ class _Plateaus:
         if layer == "sa":
             self.before = state
             return
-        ff = self.net.stack[block].ff
-        for part in ff.fast.scalars if block else ():
+        ff, sa = self.net.fused[block].ff, self.net.fused[block].sa
+        # The first layer projects, and layers in front of an attention layer prepare its keys.
+        for part in ff.fast.scalars if block and sa.is_identity else ():
             if is_staircase(part):
                 self._look(part, self.before.rows[:, ff.reads])
 

@@ -35,14 +35,14 @@ def build_bitwise(problem: Problem, identified: Identified, thin: float = 0.5) -
         steps = class_steps(problem, keyed, thin)
     except IllConditioned:  # A z is too fine for float64
         return _ranked(problem, identified, values)
-    tau, _ = _numbered(steps)
+    tau, _ = numbered(steps)
     if steps.slack < LEAST_SLACK or steps.noise(np.diff(tau)) > MOST_NOISE:
         return _ranked(problem, identified, values)
     return _from_key(problem, keyed, steps)
 
 
 def _from_key(problem: Problem, keyed: Keyed, steps: Steps) -> list[Block]:
-    tau, order = _numbered(steps)
+    tau, order = numbered(steps)
     dim = problem.batch.dim
     return [
         *keyed.front,
@@ -60,7 +60,7 @@ def _ranked(problem: Problem, identified: Identified, values: Ints) -> list[Bloc
     key = identified.g + A * rank
     error = (identified.g_error + 4 * EPS * key) * 1.01
     steps = fit_steps(key, error, values, token_trouble(problem))
-    tau, order = _numbered(steps)
+    tau, order = numbered(steps)
     return [
         *identified.split(dim),
         Block(_keep_and_rank(runs), AttentionLayer.identity(dim), "rank"),
@@ -76,7 +76,7 @@ def _place(problem: Problem, order: Ints) -> list[Block]:
     return [snap(dim, 0), square(dim, len(order)), select(dim, problem.targets[order])]
 
 
-def _numbered(steps: Steps) -> tuple[Floats, Ints]:
+def numbered(steps: Steps) -> tuple[Floats, Ints]:
     """tau of every run, and the targets in the order of their numbers: by first appearance along the key.
 
     In this order most steps rise by exactly 1, which keeps the weights of the staircase small.

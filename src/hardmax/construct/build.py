@@ -5,6 +5,7 @@ Departs: one averaging layer instead of N collapses, staircases instead of one b
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,25 @@ from hardmax.construct.bitwise import build_bitwise
 from hardmax.construct.certificate import prove
 from hardmax.construct.comparison import compare
 from hardmax.construct.directions import directions
+from hardmax.construct.max_identifier import MaxIdentified, identify_max
 from hardmax.construct.mean_identifier import Identified, identify
+from hardmax.construct.narrow import build_narrow
 from hardmax.construct.network import Network, fingerprint
 from hardmax.construct.problem import Problem, check_options, read_problem
 from hardmax.construct.two import build_two
 from hardmax.errors import BadInput, IllConditioned
+from hardmax.fusion import fused
+from hardmax.tokens import Floats
 from hardmax.transformer import Block
 
-Builder = Callable[[Problem, Identified, float], list[Block]]
-BUILDERS: dict[str, Builder] = {"bitwise": build_bitwise, "two": build_two}
+Builder = Callable[[Problem, Identified, float, int], list[Block]]
+Identify = Callable[[Problem, Floats, np.random.Generator], Identified]
+IDENTIFY: dict[str, Identify] = {"mean": identify, "max": identify_max}
+BUILDERS: dict[str, Builder] = {
+    "bitwise": lambda problem, identified, thin, width: build_bitwise(problem, identified, thin),
+    "two": lambda problem, identified, thin, width: build_two(problem, identified, thin),
+    "narrow": build_narrow,
+}
 
 
 def construct(
@@ -32,6 +43,7 @@ def construct(
     pool: str = "mean",
     direction: Any = None,
     thin: float = 0.5,
+    width: int = 4,
     seed: int = 0,
 ) -> Network:
     """A transformer that maps every sequence onto its target, exactly, with a proof for all of them.
@@ -45,6 +57,7 @@ def construct(
         direction: None, "ridge" (learned from the targets) or an array (d,): the direction along which tokens are read.
         thin: beside a sequence that contradicts the simple rule along `direction`, steps are centred at this part of
             the gap from it. 1/2 is the middle; 1/32 lets new inputs follow the rule.
+        width: the most units in a layer of style "narrow": an even number from 4 on; blocks are about 5M / width.
         seed: of the random directions and weights.
 
     Raises:
@@ -59,27 +72,25 @@ def construct(
     check_options(style, pool, problem.batch.dim)
     if not 0 < thin <= 0.5:
         raise BadInput(f"thin is {thin!r}; expected a number in (0, 1/2]", fix="1/2 is the middle of the gap")
+    if isinstance(width, bool) or not isinstance(width, int) or width < 4 or width % 2:
+        raise BadInput(f"width is {width!r}; expected an even number from 4 on")
     # L1: some direction tells all tokens apart. A direction that float64 cannot use is replaced by the next one.
     trouble: IllConditioned | None = None
     for u in directions(problem, direction, seed):
         try:
-            blocks = _with_direction(problem, u, style, pool, thin, seed)
-            return _certified(problem, tuple(blocks), style, pool)
+            identified = IDENTIFY[pool](problem, u, np.random.default_rng(seed))  # separate: L2 or L3
+            blocks = BUILDERS[style](problem, identified, thin, width)  # number the groups, place them on the targets
+            net = _certified(problem, tuple(blocks), style, pool)
+            return _with_temperature(net, problem, identified)
         except IllConditioned as error:
             trouble = trouble or error
     assert trouble is not None
     raise trouble
 
 
-def _with_direction(problem: Problem, u: Any, style: str, pool: str, thin: float, seed: int) -> list[Block]:
-    """Separate the sequences, number their groups, place the numbers on the targets."""
-    identified = identify(problem, u, np.random.default_rng(seed))  # L2
-    return BUILDERS[style](problem, identified, thin)
-
-
 def _certified(problem: Problem, stack: tuple[Block, ...], style: str, pool: str) -> Network:
     """The network, if the intervals prove that every real output is the target."""
-    proof = prove(stack, problem.batch)
+    proof = prove(fused(stack), problem.batch)
     good = compare(problem, proof.rows, proof.per_sequence, proof.exact, proof.where).exact
     if not good.all():
         j = int(np.argmin(good))
@@ -101,3 +112,14 @@ def _certified(problem: Problem, stack: tuple[Block, ...], style: str, pool: str
         proof.slack,
         fingerprint(stack),
     )
+
+
+def _with_temperature(net: Network, problem: Problem, identified: Identified) -> Network:
+    """The network with the highest temperature at which softmax attention is proved to give the same answers."""
+    if not isinstance(identified, MaxIdentified) or identified.last is None:
+        return net  # Q = K = 0: any temperature
+    batch = problem.batch
+    # Keys are A z + ..., so z may move by the room of the key over A, the largest weight behind the rounds.
+    A = float(np.abs(net.stack[len(identified.rounds)].ff.W).max())
+    room = float(net.answer(batch).margin.min()) / max(1.0, A)
+    return replace(net, temperature=identified.temperature(room, int(batch.lengths.max())))

@@ -14,6 +14,7 @@ import numpy as np
 from hardmax.construct.comparison import distinct_rows
 from hardmax.construct.rational import ExactRows, exact_forward
 from hardmax.error_free import two_sum
+from hardmax.fusion import chains, touched
 from hardmax.piecewise import PiecewiseLinear
 from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
@@ -64,6 +65,23 @@ class _Intervals:
     def column(self, k: int) -> Interval:
         zero = np.broadcast_to(0.0, self.rows)
         return self.columns.get(k, (zero, zero))
+
+    def block(self, block: Block, first: bool) -> None:
+        self.feed_forward(block.ff, first)
+        self.attention(block.sa)
+
+    def chain(self, chain: list[Block]) -> None:
+        """Blocks without attention, on the distinct rows of the coordinates that they touch."""
+        columns = touched(chain).tolist()
+        every = np.stack([part for k in columns for part in self.column(k)], axis=1)
+        distinct, where = distinct_rows(every)
+        part = _Intervals(self.batch, self.notes)
+        part.columns = {k: (distinct[:, 2 * i], distinct[:, 2 * i + 1]) for i, k in enumerate(columns)}
+        part.rows = len(distinct)
+        for block in chain:
+            part.feed_forward(block.ff, first=False)
+        for k, (mid, radius) in part.columns.items():
+            self.columns[k] = (mid[where], radius[where])
 
     def feed_forward(self, ff: FeedForwardLayer, first: bool) -> None:
         columns = {} if ff.eta == 0 else {k: _times(ff.eta, *column) for k, column in self.columns.items()}
@@ -172,6 +190,8 @@ class _Intervals:
     def _hull(self, sa: AttentionLayer, values: Interval) -> Interval:
         """The mean over C_i lies between the extremes of all tokens that may be in C_i."""
         queries, keys = ([self._product(row) for row in matrix] for matrix in (sa.Q, sa.K))
+        if len(queries) == 1 and (queries[0][0] > queries[0][1]).all():
+            return self._extreme(keys[0], values)
         mean, error = np.empty(self.rows), np.empty(self.rows)
         for start, n in zip(self.batch.starts, self.batch.lengths, strict=True):
             here = slice(start, start + n)
@@ -193,6 +213,19 @@ class _Intervals:
             hull = (top - bottom) / 2 * (1 + 8 * EPS) + 4 * EPS * (np.abs(top) + np.abs(bottom))
             error[here] = np.where(same, widest, hull)
         return mean, error
+
+    def _extreme(self, keys: Interval, values: Interval) -> Interval:
+        """One query > 0 for all: C_i is where the key is largest, for every token of the sequence."""
+        starts, owner = self.batch.starts, self.batch.sequence_of
+        floor = np.maximum.reduceat(np.nextafter(keys[0] - keys[1], -np.inf), starts)
+        maybe = np.nextafter(keys[0] + keys[1], np.inf) >= floor[owner]
+        v, e = values
+        high = np.maximum.reduceat(np.where(maybe, v, -np.inf), starts)
+        low = np.minimum.reduceat(np.where(maybe, v, np.inf), starts)
+        widest = np.maximum.reduceat(np.where(maybe, e, 0.0), starts)
+        middle = low / 2 + high / 2
+        reach = np.where(high == low, 0.0, (high - low) * (0.5 + 8 * EPS) + 4 * EPS * np.abs(middle))
+        return np.where(high == low, high, middle)[owner], (widest + reach)[owner]
 
 
 def _times(weight: float, mid: Floats, radius: Floats) -> Interval:
@@ -225,16 +258,20 @@ def _prove_part(
     blocks: tuple[Block, ...] | list[Block], batch: Ragged, notes: dict[PiecewiseLinear, list[Note]]
 ) -> Proof:
     state = _Intervals(batch, notes)
-    for i, block in enumerate(blocks):
-        state.feed_forward(block.ff, first=i == 0)
-        state.attention(block.sa)
-        if state.settled and all(later.sa.is_identity for later in blocks[i + 1 :]):
+    done = 0
+    for chain in chains(blocks):
+        state.chain(chain) if len(chain) > 1 else state.block(chain[0], first=done == 0)
+        done += len(chain)
+        if done < len(blocks) and blocks[done].ff.eta == 0:  # what the next layer does not read is forgotten
+            reads = blocks[done].ff.reads.tolist()
+            state.columns = {k: column for k, column in state.columns.items() if k in reads}
+        if state.settled and all(later.sa.is_identity for later in blocks[done:]):
             live = sorted(state.columns)
             points = np.stack([state.columns[k][0] + 0.0 for k in live] or [np.zeros(state.rows)], axis=1)
             distinct, where = distinct_rows(points)
             rows = np.zeros((len(distinct), batch.dim))
             rows[:, live] = distinct[:, : len(live)]
-            done = exact_forward(blocks[i + 1 :], ExactRows.of(rows, where, state.per_sequence), None)
+            done = exact_forward(blocks[done:], ExactRows.of(rows, where, state.per_sequence), None)
             return Proof(*done.floats(), done.where, state.per_sequence, np.inf, np.inf)
     rows = np.zeros((state.rows, batch.dim))
     for k, (mid, _) in state.columns.items():

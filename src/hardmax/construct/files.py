@@ -46,6 +46,7 @@ def save_network(net: Network, folder: Path, force: bool = False) -> Path:
         "parameters": net.parameters,
         "min_gap": None if np.isinf(net.gap) else net.gap,
         "slack": None if np.isinf(net.slack) else net.slack,
+        "temperature": None if np.isinf(net.temperature) else net.temperature,
         "certified": net.certified,
     }
     tensors: dict[str, Any] = {}
@@ -113,6 +114,7 @@ def load_network(folder: Path) -> Network:
             np.inf if config["min_gap"] is None else float(config["min_gap"]),
             np.inf if config["slack"] is None else float(config["slack"]),
             str(config["certified"]),
+            np.inf if config.get("temperature") is None else float(config["temperature"]),
         )
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise BadInput(f"{folder} is damaged: {error!r} while reading its parameters", fix="build it again") from error

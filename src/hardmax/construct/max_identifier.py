@@ -97,7 +97,7 @@ def identify_max(problem: Problem, u: Floats, rng: np.random.Generator) -> MaxId
     rounds = _separate(problem, sets, labels, grid)
     features = np.stack([choice.nearest for choice in rounds], axis=1) if rounds else np.zeros((len(batch), 0))
     c = _weights(features, labels, rng)
-    z = features @ c + LIFT
+    z = features @ c + (LIFT if rounds else 0.0)
     # Tents are added and removed in float64: a few roundings of s and of e1 in every round.
     z_error = (c.sum() + 4 * len(c) + 4) * error.max() + 8 * (len(c) + 2) * EPS * (z + 4)
     margin = min((choice.margin for choice in rounds), default=np.inf)

@@ -15,11 +15,13 @@ import numpy as np
 
 from hardmax.dyadic import Integers, exact_products, integer, integers, nearest, trailing_zeros
 from hardmax.fast_layer import FastLayer, Parabola
+from hardmax.fusion import chains
 from hardmax.piecewise import PiecewiseLinear
 from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
 from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
 
+CHAIN = 4  # chains from this length on are run unit by unit, and only through units that may be active
 Terms = list[tuple[Integers, int]]  # numerators and their exponents, over the denominators of the rows
 
 
@@ -77,11 +79,17 @@ class ExactRows:
 
 def exact_forward(blocks: Sequence[Block], state: ExactRows, batch: Ragged | None) -> ExactRows:
     """Run blocks in exact arithmetic; `batch` is needed as long as attention mixes tokens."""
-    for block in blocks:
-        state = _compress(exact_feed_forward(block.ff, state))
-        if not block.sa.is_identity:
-            assert batch is not None
-            state = exact_attention(block.sa, state, batch)
+    for chain in chains(blocks):
+        if len(chain) >= CHAIN:
+            from hardmax.construct.exact_chain import exact_chain
+
+            state = _compress(exact_chain(chain, state))
+            continue
+        for block in chain:
+            state = _compress(exact_feed_forward(block.ff, state))
+            if not block.sa.is_identity:
+                assert batch is not None
+                state = exact_attention(block.sa, state, batch)
     return state
 
 

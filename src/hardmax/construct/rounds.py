@@ -106,11 +106,10 @@ def _round_near(sets: TokenSets, v: int, grid: float) -> Choice:
     x = float(sets.values[v])
     first = x - (x - sets.values[v - 1]) / 4 if v > 0 else x - 0.25
     last = x + (sets.values[v + 1] - x) / 4 if v + 1 < len(sets.values) else x + 0.25
-    first, last = max(first, 1.0), min(last, 2.0)
     low, here, high = sets.around(v)
     middle = np.where(np.isnan(here), (low + high) / 2, np.nan)
     inside = np.unique(middle[(middle > first) & (middle < last)])
-    # The ends of the window may be midpoints, too, or close to some outside: treat them as such.
+    # A midpoint may lie just outside the window, so its ends count as midpoints.
     edges = np.concatenate([[first], inside, [last]])
     widest = int(np.argmax(np.diff(edges)))
     b = float(np.rint((edges[widest] + edges[widest + 1]) / 2 / grid) * grid)

@@ -162,7 +162,7 @@ def _level(net: "Network", name: str, found: Comparison, seconds: float, note: s
 def _certificate(net: "Network", problem: Problem) -> tuple[Comparison, float, float, str]:
     from hardmax.construct.network import fingerprint
 
-    proof = prove(net.stack, problem.batch)
+    proof = prove(net.fused, problem.batch)
     found = compare(problem, proof.rows, proof.per_sequence, proof.exact, proof.where)
     same = fingerprint(net.stack) == net.certified
     return found, proof.gap, proof.slack, "" if same else "the parameters are not those that were certified"
@@ -172,7 +172,7 @@ def _float64(net: "Network", problem: Problem, dense: bool = False) -> Compariso
     pieces = []
     first = 0
     for part in problem.batch.parts():
-        state = forward(net.stack, part, dense=dense)
+        state = forward(net.stack if dense else net.fused, part, dense=dense)
         where = np.arange(first, first + len(part))
         pieces.append(compare(_take(problem, where, part), state.rows, state.per_sequence))
         first += len(part)
@@ -183,7 +183,7 @@ def _rational(net: "Network", problem: Problem) -> Comparison:
     pieces = []
     first = 0
     for part in problem.batch.parts(1 << 18):
-        state = exact_forward(net.stack, ExactRows.of_tokens(part.tokens), part)
+        state = exact_forward(net.fused, ExactRows.of_tokens(part.tokens), part)
         rows, exact = state.floats()
         where = np.arange(first, first + len(part))
         taken = _take(problem, where, part)
