@@ -63,8 +63,8 @@ def classification(n: int, dim: int, build_limit: float, float_limit: float, rat
     bar(
         f"{name} build",
         net.blocks == 5 and build < build_limit,
-        f"{build:.2f} s (< {build_limit:g}), {net.blocks} blocks (5; the paper's bound {net.bound}), width {net.width}, "
-        f"{net.parameters} parameters, gap {net.gap:.1e}, slack {net.slack:.3g}",
+        f"{build:.2f} s (< {build_limit:g}), {net.blocks} blocks (5; the paper's bound {net.bound}), "
+        f"width {net.width}, {net.parameters} parameters, gap {net.gap:.1e}, slack {net.slack:.3g}",
     )
     report, spent = seconds(lambda: net.verify(X, y, levels=("float64",)))
     level = report.levels[0]
@@ -226,8 +226,8 @@ def training(n: int = 10_000, dim: int = 16) -> None:
     bar(
         f"against training N={n} d={dim}",
         exact == 1.0,
-        f"constructed {exact:.1%} in {build:.1f} s with {net.parameters} parameters; trained {np.mean(guesses == y):.1%} "
-        f"in {spent:.1f} s ({steps} steps) with {count} parameters",
+        f"constructed {exact:.1%} in {build:.1f} s with {net.parameters} parameters; "
+        f"trained {np.mean(guesses == y):.1%} in {spent:.1f} s ({steps} steps) with {count} parameters",
     )
 
 

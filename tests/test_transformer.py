@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from construction_cases import interpolated, labelled, literal_outputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardmax as hx
+from construction_cases import interpolated, labelled, literal_outputs
 from hardmax.ragged import ragged
 from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer, forward
 
@@ -89,7 +89,7 @@ def test_softmax_is_the_mean_for_equal_scores():
     moved = sa.apply(batch.tokens, batch, 0.7)
     for j, tokens in enumerate(batch):
         rows = moved[batch.starts[j] : batch.starts[j] + batch.lengths[j]]
-        assert np.allclose(rows, tokens + [tokens[:, 1].mean(), 0.0], atol=1e-15)
+        assert np.allclose(rows, tokens + np.array([tokens[:, 1].mean(), 0.0]), atol=1e-15)
 
 
 def test_ties_share_the_mean():

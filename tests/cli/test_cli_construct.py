@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 import typer
-from construction_cases import interpolated, labelled
 from safetensors.numpy import load_file, save_file
 
 import hardmax as hx
+from construction_cases import interpolated, labelled
 from hardmax.cli import check, construct
 from hardmax.construct.data import read_lines
 

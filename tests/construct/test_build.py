@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from construction_cases import CASES, LINE_CASES, full_blocks, interpolated, labelled, literal_outputs, target_sets
 
 import hardmax as hx
+from construction_cases import CASES, LINE_CASES, full_blocks, interpolated, labelled, literal_outputs, target_sets
 from hardmax.construct import bitwise
 
 ALL = ("certificate", "float64", "dense", "rational", "torch")

@@ -1,10 +1,10 @@
 """The intervals of the certificate hold the rational numbers."""
 
 import numpy as np
-from construction_cases import labelled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from construction_cases import labelled
 from hardmax.construct.certificate import _Intervals, prove
 from hardmax.construct.rational import ExactRows, exact_forward
 from hardmax.ragged import ragged

@@ -5,10 +5,10 @@ import os
 
 import numpy as np
 import pytest
-from construction_cases import CASES, interpolated, labelled, literal_outputs, target_sets
 from safetensors.numpy import load_file, save_file
 
 import hardmax as hx
+from construction_cases import CASES, interpolated, labelled, literal_outputs, target_sets
 
 
 def _from_the_paragraph(folder):
@@ -35,7 +35,8 @@ def _from_the_paragraph(folder):
         blocks.append(
             {
                 "eta": tensors[f"{name}.ff.eta"], "b": tensors[f"{name}.ff.b"], "V": V,
-                "U": matrix(f"{name}.ff.U", (width, config["dim"])), "W": matrix(f"{name}.ff.W", (config["dim"], width)),
+                "U": matrix(f"{name}.ff.U", (width, config["dim"])),
+                "W": matrix(f"{name}.ff.W", (config["dim"], width)),
                 "rho": tensors[f"{name}.sa.rho"], "Q": tensors[f"{name}.sa.Q"], "K": tensors[f"{name}.sa.K"],
             }
         )  # fmt: skip

@@ -1,10 +1,10 @@
 """Exact arithmetic agrees with the definition taken literally, for networks of any kind."""
 
 import numpy as np
-from construction_cases import literal_outputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from construction_cases import literal_outputs
 from hardmax.construct.rational import ExactRows, exact_forward
 from hardmax.ragged import ragged
 from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer

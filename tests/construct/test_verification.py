@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from construction_cases import interpolated, labelled
 
 import hardmax as hx
+from construction_cases import interpolated, labelled
 from hardmax.construct.network import fingerprint
 
 PARTS = [

@@ -1,8 +1,8 @@
 """Stage 2, interpolation: which tokens of a sequence go to which target token.
 
 A sequence with m targets is cut at the m-1 widest gaps of its sorted token keys; group r goes to target r. Each group
-holds at least one token, so the set of outputs is the whole target set. Equal tokens have equal keys, so a sequence with
-fewer distinct tokens than targets cannot be cut often enough [N2].
+holds at least one token, so the set of outputs is the whole target set. Equal tokens have equal keys, so a sequence
+with fewer distinct tokens than targets cannot be cut often enough [N2].
 """
 
 import numpy as np
