@@ -73,8 +73,9 @@ def exact_products(x: Floats, v: Floats) -> tuple[Integers, int]:
     then the matrix product of limbs is exact in float64, in any order of summation.
 
     Example:
-        >>> exact_products(np.array([[0.5, 3.0]]), np.array([0.25, 1.0]))
-        (array([25], dtype=object), 3)
+        >>> k, e = exact_products(np.array([[0.5, 3.0]]), np.array([0.25, 1.0]))
+        >>> k[0] / 2**e
+        3.125
     """
     bits = (52 - max(1, len(v)).bit_length()) // 2
     x_limbs, x_top = _limbs(x, bits)
