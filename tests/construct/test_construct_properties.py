@@ -5,11 +5,11 @@ from math import gcd
 
 import numpy as np
 import pytest
-from construction_cases import full_blocks, literal_outputs, target_sets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardmax as hx
+from construction_cases import full_blocks, literal_outputs, target_sets
 
 TAME = settings(derandomize=True, deadline=None, max_examples=60)
 TOKEN = st.tuples(st.integers(-2, 2), st.integers(-2, 2))
