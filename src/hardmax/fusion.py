@@ -9,8 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hardmax.tokens import Ints
-from hardmax.transformer import Block, FeedForwardLayer
+from hardmax.tokens import Floats, Ints
+from hardmax.transformer import WIDE, Block, FeedForwardLayer, State, attend
+
+# Chains from this length on are run on distinct rows.
+LONG = 8
 
 
 def fused(blocks: Sequence[Block]) -> tuple[Block, ...]:
@@ -49,11 +52,11 @@ def _joined(group: list[Block]) -> list[Block]:
 
 
 def chains(blocks: Sequence[Block]) -> list[list[Block]]:
-    """The stack in runs: as many blocks in a row as have eta = 1 and no attention, and every other block alone."""
+    """The stack in runs: narrow blocks in a row with eta = 1 and no attention, and every other block alone."""
     result: list[list[Block]] = []
     open_chain = False
     for block in blocks:
-        plain = block.ff.eta == 1.0 and block.sa.is_identity
+        plain = block.ff.eta == 1.0 and block.sa.is_identity and block.ff.width <= WIDE
         if plain and open_chain:
             result[-1].append(block)
         else:
@@ -65,3 +68,32 @@ def chains(blocks: Sequence[Block]) -> list[list[Block]]:
 def touched(chain: Sequence[Block]) -> Ints:
     """The coordinates that a chain reads or writes; it neither needs nor changes the others."""
     return np.unique(np.concatenate([part for block in chain for part in (block.ff.reads, block.ff.writes)]))
+
+
+def forward_chains(blocks: Sequence[Block], state: State, temperature: float | None) -> State:
+    """What `hardmax.transformer.forward` computes, long chains on the distinct rows of the coordinates they touch."""
+    for chain in chains(blocks):
+        rows = _on_distinct_rows(chain, state.rows) if len(chain) >= LONG else _one_by_one(chain, state.rows)
+        state = State(rows, state.per_sequence, state.batch)
+        if not chain[-1].sa.is_identity:
+            state = attend(chain[-1].sa, state, temperature, fast=True)
+    return state
+
+
+def _one_by_one(chain: Sequence[Block], rows: Floats) -> Floats:
+    for block in chain:
+        rows = block.ff.apply(rows, fast=True)
+    return rows
+
+
+def _on_distinct_rows(chain: Sequence[Block], rows: Floats) -> Floats:
+    from hardmax.distinct import distinct_rows
+
+    columns = touched(chain)
+    part = rows[:, columns] + 0.0
+    first, where = distinct_rows(part)
+    few = np.zeros((len(first), rows.shape[1]))
+    few[:, columns] = part[first]
+    result = rows.copy()
+    result[:, columns] = _one_by_one(chain, few)[where][:, columns]
+    return result

@@ -167,8 +167,11 @@ class AttentionLayer:
         """Whether every token attends to its whole sequence with equal weights, at any temperature."""
         return not (self.Q.any() and self.K.any())
 
-    def apply(self, x: Floats, batch: Ragged, temperature: float | None = None) -> Floats:
-        """The layer on all tokens x (T, d); softmax instead of hardmax when a temperature is given."""
+    def apply(self, x: Floats, batch: Ragged, temperature: float | None = None, fast: bool = False) -> Floats:
+        """The layer on all tokens x (T, d); softmax instead of hardmax when a temperature is given.
+
+        With `fast`, scores of rank one are compared without the (n, n) matrix where that gives the same bits.
+        """
         if self.is_identity:
             return x
         values = _combine(self.right, x)  # (T, r)
@@ -176,13 +179,17 @@ class AttentionLayer:
             means = batch.columns_in_order(values) / batch.lengths[:, None]
             attended = means[batch.sequence_of]
         else:
-            attended = self._attend(x, values, batch, temperature)
+            attended = self._attend(x, values, batch, temperature, fast)
         return x * self.rho + _combine(self.left, attended)
 
-    def _attend(self, x: Floats, values: Floats, batch: Ragged, temperature: float | None) -> Floats:
+    def _attend(self, x: Floats, values: Floats, batch: Ragged, temperature: float | None, fast: bool) -> Floats:
         queries, keys = _combine(self.Q, x), _combine(self.K, x)
-        attended = np.empty_like(values)
-        for start, n in zip(batch.starts, batch.lengths, strict=True):
+        attended, sequences = np.empty_like(values), np.arange(len(batch))
+        if fast and temperature is None and len(self.Q) == 1:
+            from hardmax.rank_one import attend_extreme
+
+            attended, sequences = attend_extreme(queries[:, 0], keys[:, 0], values, batch)
+        for start, n in zip(batch.starts[sequences], batch.lengths[sequences], strict=True):
             here = slice(start, start + n)
             scores = np.multiply.outer(queries[here, 0], keys[here, 0])  # (n, n)
             for h in range(1, queries.shape[1]):
@@ -245,23 +252,28 @@ def forward(
     if temperature is not None and not (np.isfinite(temperature) and temperature > 0):
         raise BadInput(f"temperature is {temperature!r}; expected a finite number > 0", fix="None means hardmax")
     state = State(batch.tokens, False, batch)
+    if not dense and watch is None:
+        from hardmax.fusion import forward_chains
+
+        return forward_chains(blocks, state, temperature)
     for i, block in enumerate(blocks):
         state = State(block.ff.apply(state.rows, fast=not dense), state.per_sequence, batch)
         if watch:
             watch(i, "ff", state)
         if not block.sa.is_identity:
-            state = _attention(block.sa, state, temperature)
+            state = attend(block.sa, state, temperature, fast=not dense)
         if watch:
             watch(i, "sa", state)
     return state
 
 
-def _attention(sa: AttentionLayer, state: State, temperature: float | None) -> State:
+def attend(sa: AttentionLayer, state: State, temperature: float | None, fast: bool) -> State:
+    """One attention layer."""
     if sa.is_uniform and sa.rho == 0.0 and not state.per_sequence:
         values = _combine(sa.right, state.rows)
         means = state.batch.columns_in_order(values) / state.batch.lengths[:, None]
         return State(_combine(sa.left, means), True, state.batch)
-    return State(sa.apply(state.tokens(), state.batch, temperature), False, state.batch)
+    return State(sa.apply(state.tokens(), state.batch, temperature, fast), False, state.batch)
 
 
 def row_factors(V: Floats) -> tuple[Floats, Floats]:

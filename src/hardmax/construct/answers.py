@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardmax.fusion import forward_chains
 from hardmax.piecewise import PiecewiseLinear
 from hardmax.ragged import Ragged
 from hardmax.tokens import Floats
@@ -37,9 +38,11 @@ def answer(net: "Network", batch: Ragged, temperature: float | None = None) -> A
     """Run the network on any sequences and name the target that each output is nearest to."""
     values: list[Any] = []
     distances, margins = [], []
+    cut = max((i + 1 for i, block in enumerate(net.fused) if block.stage != "place"), default=0)
     for part in batch.parts():
         watch = _Plateaus(net, part)
-        state = forward(net.fused, part, temperature=temperature, watch=watch)
+        state = forward(net.fused[:cut], part, temperature=temperature, watch=watch)
+        state = forward_chains(net.fused[cut:], state, temperature)
         values.extend(_labels(net, state) if net.classes is not None else _tokens(net, state))
         distances.append(watch.distance)
         margins.append(watch.margin)

@@ -54,8 +54,13 @@ class _Units:
         skip = int(np.searchsorted(self.block, first))
         U, b = self.U[skip:], self.b[skip:]
         result = np.zeros((len(x), len(self.b)), dtype=bool)
-        bound = (len(self.reads) + 3) * EPS * 1.01 * (np.abs(x) @ np.abs(U).T + np.abs(b))
-        result[:, skip:] = ~(x @ U.T + b + bound < 0)  # also if something overflowed
+        value, size = np.broadcast_to(b, (len(x), len(b))).copy(), np.broadcast_to(np.abs(b), (len(x), len(b))).copy()
+        for r in range(len(self.reads)):
+            term = np.multiply.outer(x[:, r], U[:, r])
+            value += term
+            size += np.abs(term, out=term)
+        bound = (len(self.reads) + 4) * EPS * 1.01 * size
+        result[:, skip:] = ~(value + bound < 0)  # also if something overflowed
         return result
 
     def run(self, rows: "list[list[Fraction]]", i: int, awake: Bools) -> None:

@@ -16,6 +16,7 @@ from hardmax.tokens import Floats
 from hardmax.transformer import Block, forward
 
 if TYPE_CHECKING:
+    from hardmax.construct.stages import Stages
     from hardmax.construct.verification import Verification
 
 
@@ -119,6 +120,12 @@ class Network:
             tokens = forward(blocks, part, dense=dense, temperature=temperature).tokens()
             outputs.extend(np.split(tokens, part.starts[1:]))
         return outputs
+
+    def stages(self, sequences: Any, *, every: str = "stage", temperature: float | None = None) -> "Stages":
+        """The tokens at the end of every stage of the construction; with every="block", after every block."""
+        from hardmax.construct.stages import stages_of
+
+        return stages_of(self, self._batch(sequences), every, temperature)
 
     def verify(self, sequences: Any, targets: Any, **options: Any) -> "Verification":
         """Check the network against data on up to four levels; see `hardmax.construct.verification.verify`."""

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 LEVELS = ("certificate", "float64", "dense", "rational", "torch")
 # Levels that visit every unit look at as many sequences as this many unit evaluations allow, and at most at SAMPLE;
-# the rational level looks at this many tokens.
-UNITS, SAMPLE, RATIONAL_TOKENS = 2e8, 200, 2_000_000
+# at LAYERS blocks of one sequence in all; the rational level looks at this many tokens, once for each layer that works on
+# single tokens.
+UNITS, LAYERS, SAMPLE, RATIONAL_TOKENS = 2e8, 4e3, 200, 2_000_000
 
 
 @dataclass(frozen=True)
@@ -124,9 +125,9 @@ def verify(
     rng = np.random.default_rng(seed)
     if sample is None:
         work = sum(block.ff.width * max(1, len(block.ff.writes)) for block in net.stack)
-        sample = int(np.clip(UNITS / work / problem.batch.lengths.mean(), 1, SAMPLE))
+        sample = int(np.clip(min(UNITS / work / problem.batch.lengths.mean(), LAYERS / net.blocks), 1, SAMPLE))
     few = _sample(rng, len(problem.batch), sample)
-    rational = _sample(rng, len(problem.batch), int(RATIONAL_TOKENS / problem.batch.lengths.mean()) or 1)
+    rational = _sample(rng, len(problem.batch), _rational_sample(net, problem))
     which = {"dense": few, "torch": few, "rational": rational}
     reports, gap, slack = [], net.gap, net.slack
     for name in levels:
@@ -207,6 +208,13 @@ _EVALUATE: dict[str, Callable[["Network", Problem], Comparison]] = {
     "rational": _rational,
     "torch": _torch,
 }
+
+
+def _rational_sample(net: "Network", problem: Problem) -> int:
+    """How many sequences the rational level looks at: chains of blocks that read what they write cost one block each."""
+    spread = sum(block.ff.eta == 1.0 and block.stage == "separate" for block in net.fused)
+    tokens = RATIONAL_TOKENS / max(1, spread)
+    return max(1, int(tokens / problem.batch.lengths.mean()))
 
 
 def _joined(pieces: list[Comparison]) -> Comparison:
