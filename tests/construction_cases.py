@@ -63,6 +63,17 @@ LINE_CASES = {
 }
 
 
+def distinct_sets(sequences, targets):
+    """The same data without sequences whose set of tokens was there before: what `max` can tell apart."""
+    seen, kept = set(), []
+    for j, sequence in enumerate(sequences):
+        tokens = frozenset(map(tuple, np.asarray(sequence).tolist()))
+        if tokens not in seen:
+            seen.add(tokens)
+            kept.append(j)
+    return [sequences[j] for j in kept], [targets[j] for j in kept]
+
+
 def target_sets(sequences, targets):
     """The sets of tokens that the network has to put out, in Fractions; classes are numbered as documented."""
     if isinstance(targets[0], (list, np.ndarray)):

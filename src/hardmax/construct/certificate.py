@@ -271,8 +271,8 @@ def _prove_part(
             distinct, where = distinct_rows(points)
             rows = np.zeros((len(distinct), batch.dim))
             rows[:, live] = distinct[:, : len(live)]
-            done = exact_forward(blocks[done:], ExactRows.of(rows, where, state.per_sequence), None)
-            return Proof(*done.floats(), done.where, state.per_sequence, np.inf, np.inf)
+            end = exact_forward(blocks[done:], ExactRows.of(rows, where, state.per_sequence), None)
+            return Proof(*end.floats(), end.where, state.per_sequence, np.inf, np.inf)
     rows = np.zeros((state.rows, batch.dim))
     for k, (mid, _) in state.columns.items():
         rows[:, k] = mid

@@ -1,8 +1,8 @@
 """Stages 2 and 3 of `narrow`: tokens climb to the number tau of their leader, then drop everything else.
 
-After `climb` a token is (key, tau). Dropping the key makes all tokens with one leader equal: they are one point from here
-on, the leader. Leader tau then moves to S (h tau, h^2 tau^2 - 4), h = 2^-r, 2^r >= D: a point of a parabola, from where
-each can be addressed alone (L8).
+After `climb` a token is (key, tau). Dropping the key makes all tokens with one leader equal: from here on they are one
+point, the leader. Leader tau then moves to S (h tau, h^2 tau^2 - 4), h = 2^-r, 2^r >= D: a point of a parabola, from
+where each can be addressed alone (L8).
 """
 
 import numpy as np

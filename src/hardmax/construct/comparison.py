@@ -97,7 +97,7 @@ def nearest_targets(rows: Floats, targets: Floats) -> Ints:
         from scipy.spatial import cKDTree
 
         finite = np.nan_to_num(rows[missing], nan=0.0, posinf=1e300, neginf=-1e300)
-        scale = max(1.0, float(np.abs(targets).max()))
+        scale = float(np.abs(targets).max()) or 1.0
         ids[missing] = cKDTree(targets / scale).query(np.clip(finite / scale, -1e6, 1e6))[1]
     return ids
 

@@ -1,7 +1,7 @@
 """Stage 1, pool `max`: rounds of hardmax give every sequence a number of its own (lemma L3).
 
-s in [1, 2] is a projection of the tokens, kept in e0. Round k adds the tent -|s - b_k| to e1 (and removes the last one);
-hardmax with scores x_i[0] x_l[1] picks the token l* of the sequence that is nearest to b_k, because all queries are
+s in [1, 2] is a projection of the tokens, kept in e0. Round k adds the tent -|s - b_k| to e1 (and removes the one
+before); hardmax with scores x_i[0] x_l[1] picks the token l* of the sequence that is nearest to b_k, as all queries are
 positive, and V = c_k e1 e0^T hands c_k s_{l*} to every token. After K rounds e1 holds A_j = sum_k c_k (nearest to b_k).
 *K <= N-1 suffices.* If the sets S^i, S^j differ in a token x, any b close to x has different nearest tokens in them; a
 round for an unseparated pair raises the number of classes. A_i = A_j is then at most a hyperplane in c.
@@ -12,6 +12,7 @@ b keeps a margin from every such midpoint of every sequence.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class MaxIdentified(Identified):
     """Identifiers z_j = A_j + LIFT made by rounds of hardmax, and g = s.
 
     Attributes:
-        rounds: the blocks of the rounds; the first holds `ff`. One block without attention if nothing is to be separated.
+        rounds: the blocks of the rounds; the first holds `ff`. One block without attention if all targets are equal.
         last: b_K, the top of the tent that is still in e1; None without rounds.
         margin: the smallest distance by which a nearest token is nearest.
         weight: sum of the c_k.
@@ -71,11 +72,11 @@ class MaxIdentified(Identified):
     def temperature(self, room: float, longest: int) -> float:
         """A temperature at which softmax attention gives the same answers on the data as hardmax.
 
-        Let eta = min(margin/8, room/2) / sum c_k, `room` the distance of z from leaving its plateau. If all rounds before
-        erred by <= c eta, A differs by <= 2 eta sum c <= margin/4 between tokens of a sequence, so the nearest token
-        still leads by margin/2, and queries are >= 1: the others have weight <= (n-1) e^(-margin / 2T) in all, which is
-        <= eta for T = margin / (2 ln((n-1)/eta)). Tokens are <= 1 apart, so this round errs by <= c_k eta as well, and z
-        by <= room/2 in the end: the key stays on its plateau, and the output is the same.
+        Let eta = min(margin/8, room/2) / sum c_k, `room` the distance of z from leaving its plateau. If all rounds so
+        far erred by <= c eta, A differs by <= 2 eta sum c <= margin/4 between tokens of a sequence, so the nearest
+        token still leads by margin/2, and queries are >= 1: the others weigh <= (n-1) e^(-margin / 2T) in all, which is
+        <= eta for T = margin / (2 ln((n-1)/eta)). Tokens are <= 1 apart, so this round errs by <= c_k eta as well,
+        and z by <= room/2 in the end: the key stays on its plateau, and the output is the same.
         """
         if self.last is None or longest < 2:
             return float(np.inf)
@@ -201,7 +202,7 @@ def _blocks(dim: int, u: Floats, axes: Ints, shift: float, tops: list[float], c:
         0.0,
     )
     layers = [ff]
-    for before, b in zip(tops[:-1], tops[1:], strict=True):
+    for before, b in pairwise(tops):
         U = np.array([[1.0], [-1.0], [1.0], [-1.0]])
         W = np.array([[-1.0, -1.0, 1.0, 1.0]])
         layers.append(FeedForwardLayer(U, np.array([-b, b, -before, before]), W, one, np.array([1]), 1.0))

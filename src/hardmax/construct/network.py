@@ -34,8 +34,8 @@ class Network:
         gap: the smallest distance between keys that must be told apart.
         slack: the smallest distance of a key from a ramp, in units of its rounding bound; above 1 is a proof.
         certified: the fingerprint of the parameters that the certificate was made for.
-        temperature: softmax attention up to this temperature gives the same outputs on the data as hardmax. Infinite for
-            pool "mean", where both are the same map.
+        temperature: softmax attention up to this temperature gives the same outputs on the data as hardmax. Infinite
+            for pool "mean", where both are the same map.
     """
 
     stack: tuple[Block, ...] = field(repr=False)

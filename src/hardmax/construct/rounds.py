@@ -39,7 +39,7 @@ class TokenSets:
         values = s[order][fresh]
         codes = np.unique(batch.sequence_of * len(values) + ids)
         starts = np.searchsorted(codes, np.arange(len(batch) + 1) * len(values))
-        # Sums of random 64-bit numbers: different sets collide with probability 2^-64, and a collision is noticed later.
+        # Sums of random numbers: different sets collide with probability 2^-63, and a collision is noticed later.
         random = np.random.default_rng(0).integers(0, 2**63, len(values), dtype=np.int64)
         digests = np.add.reduceat(random[codes % len(values)], starts[:-1])
         return TokenSets(values, codes, starts, digests)
@@ -51,20 +51,22 @@ class TokenSets:
         """The token numbers of S^j."""
         return self.codes[self.starts[j] : self.starts[j + 1]] - j * len(self.values)
 
-    def around(self, v: int) -> tuple[Floats, Floats, Floats]:
-        """(N,) for each sequence its token below value v, v itself if it is there, and the one above; NaN for none."""
-        j = np.arange(len(self))
-        at = np.searchsorted(self.codes, j * len(self.values) + v)
-        here = at < self.starts[1:]
-        inside = np.where(here, at, 0)
-        has = here & (self.codes[inside] == j * len(self.values) + v)
-        below, above = at - 1, at + has
-        size = len(self.values)
-        low = np.where(below >= self.starts[:-1], self.values[self.codes[np.maximum(below, 0)] % size], np.nan)
-        high = np.where(
-            above < self.starts[1:], self.values[self.codes[np.minimum(above, len(self.codes) - 1)] % size], np.nan
-        )
-        return low, np.where(has, self.values[v], np.nan), high
+    def around(self, v: int) -> Floats:
+        """(5, N) for each sequence its two tokens below value v, v itself if it is there, and two above; NaN for none.
+
+        These hold the two tokens nearest to any b that is closer to v than to the neighbouring values.
+        """
+        base = np.arange(len(self)) * len(self.values)
+        at = np.searchsorted(self.codes, base + v)
+        has = (at < self.starts[1:]) & (self.codes[np.minimum(at, len(self.codes) - 1)] == base + v)
+        above = at + has
+        here = np.where(has, self.values[v], np.nan)
+        return np.stack([self._value(at - 2), self._value(at - 1), here, self._value(above), self._value(above + 1)])
+
+    def _value(self, position: Ints) -> Floats:
+        """(N,) the value at a position of `codes`, NaN where that is not in the sequence."""
+        inside = (position >= self.starts[:-1]) & (position < self.starts[1:])
+        return np.where(inside, self.values[self.codes[np.where(inside, position, 0)] % len(self.values)], np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +108,13 @@ def _round_near(sets: TokenSets, v: int, grid: float) -> Choice:
     x = float(sets.values[v])
     first = x - (x - sets.values[v - 1]) / 4 if v > 0 else x - 0.25
     last = x + (sets.values[v + 1] - x) / 4 if v + 1 < len(sets.values) else x + 0.25
-    low, here, high = sets.around(v)
-    middle = np.where(np.isnan(here), (low + high) / 2, np.nan)
+    tokens = sets.around(v)
+    middle = np.where(np.isnan(tokens[2]), (tokens[1] + tokens[3]) / 2, np.nan)
     inside = np.unique(middle[(middle > first) & (middle < last)])
     # A midpoint may lie just outside the window, so its ends count as midpoints.
     edges = np.concatenate([[first], inside, [last]])
     widest = int(np.argmax(np.diff(edges)))
     b = float(np.rint((edges[widest] + edges[widest + 1]) / 2 / grid) * grid)
-    tokens = np.stack([low, here, high])
     distance = np.where(np.isnan(tokens), np.inf, np.abs(tokens - b))
     nearest = np.take_along_axis(tokens, np.argmin(distance, axis=0)[None], axis=0)[0]
     two = np.sort(distance, axis=0)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 LEVELS = ("certificate", "float64", "dense", "rational", "torch")
 # Levels that visit every unit look at as many sequences as this many unit evaluations allow, and at most at SAMPLE;
-# at LAYERS blocks of one sequence in all; the rational level looks at this many tokens, once for each layer that works on
-# single tokens.
+# at LAYERS blocks of one sequence in all; the rational level looks at this many tokens, divided by the number of
+# blocks that work on single tokens.
 UNITS, LAYERS, SAMPLE, RATIONAL_TOKENS = 2e8, 4e3, 200, 2_000_000
 
 
@@ -197,8 +197,13 @@ def _torch(net: "Network", problem: Problem) -> Comparison:
     import torch
 
     module = net.to_torch()
-    with torch.no_grad():
-        outputs = [module(torch.from_numpy(np.array(tokens))).numpy() for tokens in problem.batch]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # single sequences are small: threads would only wait for each other
+    try:
+        with torch.no_grad():
+            outputs = [module(torch.from_numpy(np.array(tokens))).numpy() for tokens in problem.batch]
+    finally:
+        torch.set_num_threads(threads)
     return compare(problem, np.concatenate(outputs), per_sequence=False)
 
 
@@ -211,7 +216,7 @@ _EVALUATE: dict[str, Callable[["Network", Problem], Comparison]] = {
 
 
 def _rational_sample(net: "Network", problem: Problem) -> int:
-    """How many sequences the rational level looks at: chains of blocks that read what they write cost one block each."""
+    """How many sequences the rational level looks at; rounds of attention and lifts cost as much as the first block."""
     spread = sum(block.ff.eta == 1.0 and block.stage == "separate" for block in net.fused)
     tokens = RATIONAL_TOKENS / max(1, spread)
     return max(1, int(tokens / problem.batch.lengths.mean()))
