@@ -23,5 +23,9 @@ def attend_extreme(queries: Floats, keys: Floats, values: Floats, batch: Ragged)
     near = keys >= (top - 8 * EPS * np.abs(top) - NORMAL)[owner]
     hard = np.logical_or.reduceat((near != chosen) | (queries < NORMAL), starts)
     counts = np.add.reduceat(chosen, starts, dtype=np.int64)
-    means = batch.columns_in_order(np.where(chosen[:, None], values, 0.0)) / counts[:, None]
+    rows = np.flatnonzero(chosen)
+    if len(rows) == len(counts):  # no ties: the mean is the value itself
+        means = values[rows]
+    else:
+        means = Ragged(values[rows], counts).columns_in_order(values[rows]) / counts[:, None]
     return means[owner], np.flatnonzero(hard)

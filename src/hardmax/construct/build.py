@@ -5,7 +5,6 @@ Departs: one averaging layer instead of N collapses, staircases instead of one b
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,15 +79,14 @@ def construct(
         try:
             identified = IDENTIFY[pool](problem, u, np.random.default_rng(seed))  # separate: L2 or L3
             blocks = BUILDERS[style](problem, identified, thin, width)  # number the groups, place them on the targets
-            net = _certified(problem, tuple(blocks), style, pool)
-            return _with_temperature(net, problem, identified)
+            return _certified(problem, identified, tuple(blocks), style, pool)
         except IllConditioned as error:
             trouble = trouble or error
     assert trouble is not None
     raise trouble
 
 
-def _certified(problem: Problem, stack: tuple[Block, ...], style: str, pool: str) -> Network:
+def _certified(problem: Problem, identified: Identified, stack: tuple[Block, ...], style: str, pool: str) -> Network:
     """The network, if the intervals prove that every real output is the target."""
     proof = prove(fused(stack), problem.batch)
     good = compare(problem, proof.rows, proof.per_sequence, proof.exact, proof.where).exact
@@ -111,15 +109,14 @@ def _certified(problem: Problem, stack: tuple[Block, ...], style: str, pool: str
         proof.gap,
         proof.slack,
         fingerprint(stack),
+        _temperature(problem, identified, stack, proof.room),
     )
 
 
-def _with_temperature(net: Network, problem: Problem, identified: Identified) -> Network:
-    """The network with the highest temperature at which softmax attention is proved to give the same answers."""
+def _temperature(problem: Problem, identified: Identified, stack: tuple[Block, ...], room: float) -> float:
+    """The highest temperature at which softmax attention is proved to give the same answers; see L3."""
     if not isinstance(identified, MaxIdentified) or identified.last is None:
-        return net  # Q = K = 0: any temperature
-    batch = problem.batch
+        return float(np.inf)  # Q = K = 0: any temperature
     # Keys are A z + ..., so z may move by the room of the key over A, the largest weight behind the rounds.
-    A = float(np.abs(net.stack[len(identified.rounds)].ff.W).max())
-    room = float(net.answer(batch).margin.min()) / max(1.0, A)
-    return replace(net, temperature=identified.temperature(room, int(batch.lengths.max())))
+    A = float(np.abs(stack[len(identified.rounds)].ff.W).max())
+    return identified.temperature(room / max(1.0, A), int(problem.batch.lengths.max()))

@@ -36,6 +36,7 @@ class Proof:
         per_sequence: whether all tokens of a sequence have one row.
         gap: the smallest distance between two keys on different plateaus.
         slack: the smallest distance of a key from a ramp, in units of its rounding bound.
+        room: the same distance as it is.
     """
 
     rows: Floats
@@ -44,6 +45,7 @@ class Proof:
     per_sequence: bool
     gap: float
     slack: float
+    room: float = np.inf
 
 
 Interval = tuple[Floats, Floats]  # mid points and radii
@@ -56,7 +58,7 @@ class _Intervals:
         self.batch, self.notes = batch, notes
         nothing = np.broadcast_to(0.0, len(batch.tokens))
         self.columns: dict[int, Interval] = {k: (batch.tokens[:, k], nothing) for k in range(batch.dim)}
-        self.rows, self.per_sequence = len(batch.tokens), False
+        self.rows, self.per_sequence, self.staircase = len(batch.tokens), False, True
 
     @property
     def settled(self) -> bool:
@@ -67,6 +69,7 @@ class _Intervals:
         return self.columns.get(k, (zero, zero))
 
     def block(self, block: Block, first: bool) -> None:
+        self.staircase = block.sa.is_identity  # layers in front of attention prepare its keys
         self.feed_forward(block.ff, first)
         self.attention(block.sa)
 
@@ -138,7 +141,7 @@ class _Intervals:
             high = part.locate(np.nextafter(t + error, np.inf))
         sure = (low == high) & part.flat[low]
         live = sure & (error > 0)  # here the staircase turns an interval into a point
-        if live.any():
+        if live.any() and self.staircase:
             self.notes.setdefault(part, []).append((t[live], error[live], low[live]))
         if sure.all():
             value = part.values[:, low]
@@ -247,11 +250,11 @@ def prove(blocks: tuple[Block, ...] | list[Block], batch: Ragged) -> Proof:
     """Follow every sequence through the network in intervals, and in rational arithmetic once they are points."""
     notes: dict[PiecewiseLinear, list[Note]] = {}
     parts = [_prove_part(blocks, part, notes) for part in batch.parts()]
-    gap, slack = _room(notes)
+    gap, slack, room = _room(notes)
     shift = np.cumsum([0, *(len(p.rows) for p in parts[:-1])])
     where = np.concatenate([p.where + first for p, first in zip(parts, shift, strict=True)])
     rows, exact = np.concatenate([p.rows for p in parts]), np.concatenate([p.exact for p in parts])
-    return Proof(rows, exact, where, parts[0].per_sequence, gap, slack)
+    return Proof(rows, exact, where, parts[0].per_sequence, gap, slack, room)
 
 
 def _prove_part(
@@ -280,9 +283,9 @@ def _prove_part(
     return Proof(rows, exact, np.arange(state.rows), state.per_sequence, np.inf, np.inf)
 
 
-def _room(notes: dict[PiecewiseLinear, list[Note]]) -> tuple[float, float]:
-    """The smallest gap between keys on different plateaus, and the smallest distance of a key from a ramp."""
-    gap = slack = np.inf
+def _room(notes: dict[PiecewiseLinear, list[Note]]) -> tuple[float, float, float]:
+    """The smallest gap between keys on other plateaus, and how far keys are from ramps: over their bound, and as is."""
+    gap = slack = smallest = np.inf
     for part, seen in notes.items():
         t, error, piece = (np.concatenate(pieces) for pieces in zip(*seen, strict=True))
         order = np.argsort(t)
@@ -291,4 +294,5 @@ def _room(notes: dict[PiecewiseLinear, list[Note]]) -> tuple[float, float]:
         edges = np.concatenate([[-np.inf], part.kinks, [np.inf]])
         room = np.minimum(t - edges[piece], edges[piece + 1] - t)
         slack = min(slack, float((room / error).min()))
-    return gap, slack
+        smallest = min(smallest, float(room.min()))
+    return gap, slack, smallest

@@ -8,10 +8,10 @@ from hardmax.errors import IllConditioned
 from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
 
-# A nearest token must be nearest by this much in every sequence.
-LEAST_MARGIN = 1e-10
-# How many unseparated pairs vote for a token, and how many of the most wanted tokens are tried.
-PAIRS, CANDIDATES = 64, 4
+# A nearest token must be nearest by this much in every sequence; by GOOD_MARGIN there is no need to look further.
+LEAST_MARGIN, GOOD_MARGIN = 1e-10, 1e-6
+# How many unseparated pairs vote for a token, how many of the most wanted tokens are tried, and how many b for each.
+PAIRS, CANDIDATES, PLACES = 64, 3, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +51,10 @@ class TokenSets:
         """The token numbers of S^j."""
         return self.codes[self.starts[j] : self.starts[j + 1]] - j * len(self.values)
 
-    def around(self, v: int) -> Floats:
-        """(5, N) for each sequence its two tokens below value v, v itself if it is there, and two above; NaN for none.
-
-        These hold the two tokens nearest to any b that is closer to v than to the neighbouring values.
-        """
-        base = np.arange(len(self)) * len(self.values)
-        at = np.searchsorted(self.codes, base + v)
-        has = (at < self.starts[1:]) & (self.codes[np.minimum(at, len(self.codes) - 1)] == base + v)
-        above = at + has
-        here = np.where(has, self.values[v], np.nan)
-        return np.stack([self._value(at - 2), self._value(at - 1), here, self._value(above), self._value(above + 1)])
+    def around(self, b: float) -> Floats:
+        """(4, N) for each sequence its two tokens below b and the two from b on: the two nearest are among them."""
+        at = np.searchsorted(self.codes, np.arange(len(self)) * len(self.values) + np.searchsorted(self.values, b))
+        return np.stack([self._value(at + step) for step in (-2, -1, 0, 1)])
 
     def _value(self, position: Ints) -> Floats:
         """(N,) the value at a position of `codes`, NaN where that is not in the sequence."""
@@ -81,17 +74,19 @@ class Choice:
 def choose_round(sets: TokenSets, i: Ints, j: Ints, grid: float) -> Choice:
     """A round that separates at least one of the pairs (i, j), and many if one token is missing in many."""
     some = np.linspace(0, len(i) - 1, min(PAIRS, len(i))).astype(np.int64)
-    differences = [np.setxor1d(sets.tokens(int(i[p])), sets.tokens(int(j[p])), assume_unique=True) for p in some]
+    pairs = [(int(i[p]), int(j[p])) for p in some]
+    differences = [np.setxor1d(sets.tokens(a), sets.tokens(b), assume_unique=True) for a, b in pairs]
     token, votes = np.unique(np.concatenate(differences), return_counts=True)
     best = token[np.argsort(-votes, kind="stable")]
-    found = max((_round_near(sets, int(v), grid) for v in best[:CANDIDATES]), key=lambda choice: choice.margin)
-    if found.margin > LEAST_MARGIN:
-        return found
-    for v in best[CANDIDATES:]:
-        found = _round_near(sets, int(v), grid)
-        if found.margin > LEAST_MARGIN:
+    found = Choice(np.nan, np.empty(0), -np.inf)
+    for tried, v in enumerate(best.tolist()):
+        voters = [pair for pair, difference in zip(pairs, differences, strict=True) if v in difference]
+        for b in _places(sets, v, voters) if tried < CANDIDATES else [_clear_place(sets, v)]:
+            choice = _round_at(sets, float(np.rint(b / grid) * grid))
+            found = choice if choice.margin > found.margin else found
+        if found.margin > (GOOD_MARGIN if tried < CANDIDATES - 1 else LEAST_MARGIN):
             return found
-    first, second = sorted((int(i[0]), int(j[0])))
+    first, second = sorted(pairs[0])
     raise IllConditioned(
         f"pool='max' cannot tell sequences {first} and {second} apart without a near tie",
         found=f"the nearest token would be nearest by {found.margin:.3g} only; {LEAST_MARGIN:g} is needed",
@@ -99,22 +94,42 @@ def choose_round(sets: TokenSets, i: Ints, j: Ints, grid: float) -> Choice:
     )
 
 
-def _round_near(sets: TokenSets, v: int, grid: float) -> Choice:
+def _places(sets: TokenSets, v: int, voters: list[tuple[int, int]]) -> list[float]:
+    """Places where v is nearest in every sequence of the pairs that has it: each of them separates all these pairs."""
+    x = float(sets.values[v])
+    low, high = x - 0.25, x + 0.25
+    for pair in voters:
+        for tokens in (sets.tokens(k) for k in pair):
+            at = int(np.searchsorted(tokens, v))
+            if at == len(tokens) or tokens[at] != v:
+                continue
+            low = max(low, (x + sets.values[tokens[at - 1]]) / 2) if at else low
+            high = min(high, (x + sets.values[tokens[at + 1]]) / 2) if at + 1 < len(tokens) else high
+    # Multiples of the golden ratio modulo 1 are spread evenly, and never twice at the same midpoint.
+    parts = (np.arange(1, PLACES + 1) * 0.6180339887498949) % 1.0
+    return [float(low + (high - low) * part) for part in parts]
+
+
+def _clear_place(sets: TokenSets, v: int) -> float:
     """b near the token v, as far as possible from every midpoint of two neighbouring tokens of a sequence.
 
-    Within a quarter of the way to the neighbouring values the token v is nearest wherever it is present, and elsewhere
-    the two candidates do not change: they tie at their midpoint only, and b - midpoint is half of the margin.
+    Within a quarter of the way to the neighbouring values v is nearest wherever it is present, and elsewhere the two
+    candidates do not change: they tie at their midpoint only, and b - midpoint is half of the margin.
     """
     x = float(sets.values[v])
     first = x - (x - sets.values[v - 1]) / 4 if v > 0 else x - 0.25
     last = x + (sets.values[v + 1] - x) / 4 if v + 1 < len(sets.values) else x + 0.25
-    tokens = sets.around(v)
-    middle = np.where(np.isnan(tokens[2]), (tokens[1] + tokens[3]) / 2, np.nan)
+    tokens = sets.around(x)
+    middle = (tokens[1] + tokens[2]) / 2
     inside = np.unique(middle[(middle > first) & (middle < last)])
     # A midpoint may lie just outside the window, so its ends count as midpoints.
     edges = np.concatenate([[first], inside, [last]])
     widest = int(np.argmax(np.diff(edges)))
-    b = float(np.rint((edges[widest] + edges[widest + 1]) / 2 / grid) * grid)
+    return float((edges[widest] + edges[widest + 1]) / 2)
+
+
+def _round_at(sets: TokenSets, b: float) -> Choice:
+    tokens = sets.around(b)
     distance = np.where(np.isnan(tokens), np.inf, np.abs(tokens - b))
     nearest = np.take_along_axis(tokens, np.argmin(distance, axis=0)[None], axis=0)[0]
     two = np.sort(distance, axis=0)

@@ -72,8 +72,8 @@ class Tikhonov:
 
     Attributes:
         norm: |theta*|^2.
-        objective_slope, loss_slope: of log J and log L against log eps between the two smallest eps, over the best run of
-            each. 1 is linear, as the threshold is; L may fall faster.
+        objective_slope, loss_slope: of log J and log L against log eps between the two smallest eps, over the best run
+            of each. 1 is linear, as the threshold is; L may fall faster.
     """
 
     setting: Setting
