@@ -8,7 +8,7 @@ import typer
 from safetensors.numpy import load_file, save_file
 
 import hardmax as hx
-from construction_cases import interpolated, labelled
+from construction_cases import distinct_sets, interpolated, labelled
 from hardmax.cli import check, construct
 from hardmax.construct.data import read_lines
 
@@ -54,6 +54,17 @@ def test_construct_then_check(cli, labels, tmp_path):
     document = json.loads(out)
     assert (code, document["schema"], document["exact"]) == (0, "hardmax.check/1", True)
     assert [level["name"] for level in document["levels"]] == ["rational", "certificate"]
+
+
+def test_pool_max_prints_the_temperature_that_suffices(cli, tmp_path):
+    data = _write(tmp_path / "sets.jsonl", *distinct_sets(*labelled(20, 3)), "label")
+    words = ("construct", data, "--style", "narrow", "--pool", "max")
+    code, out, _ = cli(*words, "-o", tmp_path / "net", "--json")
+    document = json.loads(out)
+    assert (code, document["exact"], document["width"]) == (0, True, 4)
+    assert document["temperature"] == hx.construct.network.Network.load(tmp_path / "net").temperature > 0
+    assert "softmax up to temperature" in cli(*words, "-o", tmp_path / "again")[1]
+    assert cli("check", tmp_path / "net", data)[0] == 0
 
 
 def test_numbers_are_those_of_python(cli, labels, tmp_path):

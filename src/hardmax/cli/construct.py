@@ -1,5 +1,6 @@
 """`hardmax construct`: compile a data set into a transformer."""
 
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -82,13 +83,19 @@ def summary(net: "Network", report: "Verification") -> dict[str, Any]:
         "min_gap": found["min_gap"],
         "slack": found["slack"],
         "max_error": found["max_error"],
+        "temperature": net.temperature if isfinite(net.temperature) else None,
         "levels": found["levels"],
     }
 
 
 def describe(net: "Network", report: "Verification") -> str:
     """The same for a person."""
+    soft = (
+        f"softmax up to temperature {net.temperature:.3g}"
+        if isfinite(net.temperature)
+        else "softmax at any temperature"
+    )
     return (
         f"{net.task}, style {net.style}, pool {net.pool}: {net.blocks} blocks (the paper's bound: {net.bound}), "
-        f"width {net.width}, {net.parameters} parameters\n{report}"
+        f"width {net.width}, {net.parameters} parameters\nthe same outputs with {soft}\n{report}"
     )
