@@ -5,6 +5,7 @@ import pytest
 
 import hardmax as hx
 from construction_cases import distinct_sets, interpolated, labelled
+from hardmax.construct import rounds as rounds_module
 from hardmax.construct.max_identifier import identify_max
 from hardmax.construct.problem import read_problem
 from hardmax.construct.rounds import LEAST_MARGIN, TokenSets, choose_round
@@ -56,6 +57,14 @@ def test_no_tent_ends_on_a_tie():
     assert choice.nearest[1] in (1.0, 2.0)
     net = hx.construct(sequences, ["with", "without"], style="narrow", pool="max", direction=[1.0, 0.0])
     assert net(sequences) == ["with", "without"]
+
+
+def test_a_margin_that_is_not_good_is_good_enough(monkeypatch):
+    """Regression: a pair that differs in fewer tokens than are tried was given up although its margin sufficed."""
+    monkeypatch.setattr(rounds_module, "GOOD_MARGIN", 1e6)
+    sequences = [line(0.0, 0.3, 1.0), line(0.0, 1.0), line(0.0, 0.3001, 1.0)]
+    net = hx.construct(sequences, [0, 1, 2], style="narrow", pool="max")
+    assert net(sequences) == [0, 1, 2]
 
 
 def test_the_nearest_token_is_nearest_by_the_margin():

@@ -8,8 +8,8 @@ from hardmax.errors import IllConditioned
 from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
 
-# A nearest token must be nearest by this much in every sequence; by GOOD_MARGIN there is no need to look further.
-LEAST_MARGIN, GOOD_MARGIN = 1e-10, 1e-6
+# A nearest token must be nearest by this much in every sequence; by GOOD_MARGIN / N there is no need to look further.
+LEAST_MARGIN, GOOD_MARGIN = 1e-10, 1e-3
 # How many unseparated pairs vote for a token, how many of the most wanted tokens are tried, and how many b for each.
 PAIRS, CANDIDATES, PLACES = 64, 3, 8
 
@@ -79,13 +79,21 @@ def choose_round(sets: TokenSets, i: Ints, j: Ints, grid: float) -> Choice:
     token, votes = np.unique(np.concatenate(differences), return_counts=True)
     best = token[np.argsort(-votes, kind="stable")]
     found = Choice(np.nan, np.empty(0), -np.inf)
-    for tried, v in enumerate(best.tolist()):
+    good = max(GOOD_MARGIN / len(sets), LEAST_MARGIN)
+    for v in best[:CANDIDATES].tolist():
         voters = [pair for pair, difference in zip(pairs, differences, strict=True) if v in difference]
-        for b in _places(sets, v, voters) if tried < CANDIDATES else [_clear_place(sets, v)]:
+        for b in _places(sets, v, voters):
             choice = _round_at(sets, float(np.rint(b / grid) * grid))
             found = choice if choice.margin > found.margin else found
-        if found.margin > (GOOD_MARGIN if tried < CANDIDATES - 1 else LEAST_MARGIN):
+            if found.margin > good:
+                return found
+    for v in best.tolist():
+        if found.margin > LEAST_MARGIN:
             return found
+        choice = _round_at(sets, float(np.rint(_clear_place(sets, v) / grid) * grid))
+        found = choice if choice.margin > found.margin else found
+    if found.margin > LEAST_MARGIN:
+        return found
     first, second = sorted(pairs[0])
     raise IllConditioned(
         f"pool='max' cannot tell sequences {first} and {second} apart without a near tie",
