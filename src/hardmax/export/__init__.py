@@ -1,0 +1,1 @@
+"""The same blocks in other frameworks."""
