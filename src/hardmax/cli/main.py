@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from hardmax import __version__
-from hardmax.cli import demo, doctor, limit, simulate
+from hardmax.cli import check, construct, demo, doctor, limit, simulate
 from hardmax.errors import HardmaxError
 
 app = typer.Typer(
     name="hardmax",
-    help="Transformers with hardmax attention: exact dynamics, certified infinite-depth limits, pictures.",
+    help="Transformers with hardmax attention: exact dynamics, certified limits, exact construction.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -22,6 +22,8 @@ app = typer.Typer(
 )
 app.command("simulate")(simulate.command)
 app.command("limit")(limit.command)
+app.command("construct")(construct.command)
+app.command("check")(check.command)
 app.command("demo")(demo.command)
 app.command("doctor")(doctor.command)
 
@@ -39,7 +41,7 @@ def _main(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Transformers with hardmax attention: exact dynamics, certified infinite-depth limits, pictures."""
+    """Transformers with hardmax attention: exact dynamics, certified limits, exact construction."""
 
 
 def run(arguments: list[str] | None = None) -> None:

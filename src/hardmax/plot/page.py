@@ -1,7 +1,10 @@
 """Results as one self-contained HTML page: no outside request, light and dark, readable without colours."""
 
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 from hardmax.dynamics.certificate import ROLE_NAMES
@@ -71,6 +74,21 @@ def facts(pairs: Iterable[tuple[str, Any]]) -> str:
 
 def point(row: Iterable[Any]) -> str:
     return "(" + ", ".join(readable(x) for x in row) + ")"
+
+
+def picture(path: Path, alt: str, width: int | None = None) -> str:
+    """An image inside the page, scaled to `width`, with the words for those who do not see it."""
+    from PIL import Image
+
+    data = path.read_bytes()
+    with Image.open(BytesIO(data)) as image:
+        w, h = image.size
+    shown = width or min(w, 1000)
+    kind = "image/gif" if path.suffix == ".gif" else "image/png"
+    source = f"data:{kind};base64,{b64encode(data).decode()}"
+    size = f'width="{shown}" height="{round(h * shown / w)}"'
+    frame = "" if width else ' class="wide"'
+    return f'<figure{frame}><img {size} alt="{escape(alt, quote=True)}" src="{source}"></figure>'
 
 
 def _some(indices: Sequence[int], most: int = 12) -> str:
