@@ -13,8 +13,8 @@ ROOT = Path(hardmax.__file__).parent
 HEAVY = ("torch", "numba", "sklearn", "scipy", "matplotlib")
 # Each part may import, at the top of its files, from itself and from those before it.
 ORDER = [
-    "errors", "distinct", "tokens", "error_free", "dyadic", "ragged", "piecewise", "fast_layer", "rank_one",
-    "transformer", "fusion", "export", "attention", "presets", "dynamics", "construct", "experiments", "plot", "cli",
+    "errors", "distinct", "tokens", "attention", "presets", "transformer", "dynamics", "construct", "experiments",
+    "plot", "cli",
 ]  # fmt: skip
 
 

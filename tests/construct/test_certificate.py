@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from construction_cases import labelled
 from hardmax.construct.certificate import _Intervals, prove
 from hardmax.construct.rational import ExactRows, exact_forward
-from hardmax.ragged import ragged
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.ragged import ragged
 
 
 def _random_block(rng, dim, width, uniform):

@@ -10,7 +10,7 @@ from hardmax.construct.max_identifier import identify_max
 from hardmax.construct.problem import read_problem
 from hardmax.construct.rounds import LEAST_MARGIN, TokenSets, choose_round
 from hardmax.errors import IllConditioned
-from hardmax.ragged import ragged
+from hardmax.transformer.ragged import ragged
 
 
 def line(*values):

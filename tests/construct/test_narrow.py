@@ -10,7 +10,7 @@ from construction_cases import CASES, distinct_sets, full_blocks, interpolated, 
 from hardmax.construct import narrow
 from hardmax.construct.narrow_placement import place
 from hardmax.errors import BadInput, ContradictoryTargets, IllConditioned, ImpossibleTarget
-from hardmax.transformer import FeedForwardLayer
+from hardmax.transformer.blocks import FeedForwardLayer
 
 ALL = ("certificate", "float64", "dense", "rational", "torch")
 a, b, c = [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from construction_cases import literal_outputs
 from hardmax.construct.rational import ExactRows, exact_forward
-from hardmax.ragged import ragged
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.ragged import ragged
 
 
 def _block(rng, dim, width, heads):

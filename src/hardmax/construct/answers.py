@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardmax.fusion import forward_chains
-from hardmax.piecewise import PiecewiseLinear
-from hardmax.ragged import Ragged
 from hardmax.tokens import Floats
-from hardmax.transformer import State, forward
+from hardmax.transformer.blocks import State, forward
+from hardmax.transformer.fusion import forward_chains
+from hardmax.transformer.piecewise import PiecewiseLinear
+from hardmax.transformer.ragged import Ragged
 
 if TYPE_CHECKING:
     from hardmax.construct.network import Network

@@ -18,7 +18,7 @@ from hardmax.construct.problem import Problem
 from hardmax.construct.steps import Steps, fit_steps, staircase
 from hardmax.errors import IllConditioned
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 
 # A direct key is used while its staircase is this quiet and its plateaus this roomy.
 MOST_NOISE, LEAST_SLACK = 1e-3, 64.0

@@ -20,9 +20,9 @@ from hardmax.construct.network import Network, fingerprint
 from hardmax.construct.problem import Problem, check_options, read_problem
 from hardmax.construct.two import build_two
 from hardmax.errors import BadInput, IllConditioned
-from hardmax.fusion import fused
 from hardmax.tokens import Floats
-from hardmax.transformer import Block
+from hardmax.transformer.blocks import Block
+from hardmax.transformer.fusion import fused
 
 Builder = Callable[[Problem, Identified, float, int], list[Block]]
 Identify = Callable[[Problem, Floats, np.random.Generator], Identified]

@@ -13,12 +13,12 @@ import numpy as np
 
 from hardmax.construct.comparison import distinct_rows
 from hardmax.construct.rational import ExactRows, exact_forward
-from hardmax.error_free import two_sum
-from hardmax.fusion import chains, touched
-from hardmax.piecewise import PiecewiseLinear
-from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.error_free import two_sum
+from hardmax.transformer.fusion import chains, touched
+from hardmax.transformer.piecewise import PiecewiseLinear
+from hardmax.transformer.ragged import Ragged
 
 EPS = 2.0**-53
 ROWS = 8192  # rows of the first layer worked on at a time: they stay in the cache

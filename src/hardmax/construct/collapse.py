@@ -10,7 +10,7 @@ import numpy as np
 from hardmax.construct.placement import SNAP, snap
 from hardmax.construct.steps import Steps, step_units
 from hardmax.tokens import Floats
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 
 # The parabola hangs this far below the axis, in units of S.
 DEPTH = 4.0

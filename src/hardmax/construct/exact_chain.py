@@ -12,10 +12,10 @@ import numpy as np
 
 from hardmax.construct.rational import ExactRows
 from hardmax.construct.steps import Bools
-from hardmax.dyadic import Integers
-from hardmax.fusion import touched
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import Block
+from hardmax.transformer.blocks import Block
+from hardmax.transformer.dyadic import Integers
+from hardmax.transformer.fusion import touched
 
 EPS = 2.0**-53
 CHUNK = 1 << 21  # (row, unit) pairs looked at in one go

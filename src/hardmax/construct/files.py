@@ -20,7 +20,7 @@ import numpy as np
 from hardmax.construct.network import Network
 from hardmax.errors import BadInput
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer, row_factors
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer, row_factors
 
 SCHEMA, VERSION = "hardmax.network", 1
 CONFIG, TENSORS = "config.json", "network.safetensors"

@@ -15,7 +15,7 @@ from hardmax.construct.problem import Problem
 from hardmax.construct.steps import Bools, Steps, Trouble, fit_steps
 from hardmax.errors import HardmaxError, IllConditioned
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import Block
+from hardmax.transformer.blocks import Block
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,9 +21,9 @@ from hardmax.construct.mean_identifier import EPS, NEAR, Identified, contradicti
 from hardmax.construct.problem import Problem
 from hardmax.construct.rounds import Choice, TokenSets, choose_round
 from hardmax.errors import ContradictoryTargets, IllConditioned
-from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.ragged import Ragged
 
 LIFT = 2.0  # above every tent: e1 + LIFT > 0
 TRIES = 32

@@ -18,9 +18,9 @@ import numpy as np
 
 from hardmax.construct.problem import Problem
 from hardmax.errors import ContradictoryTargets, IllConditioned
-from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import ROWS, AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import ROWS, AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.ragged import Ragged
 
 EPS = 2.0**-53
 # z closer than NEAR rounding bounds are not apart; a kink must move a pair by more than CLEAR bounds to be of use.

@@ -20,9 +20,9 @@ from hardmax.construct.problem import Problem
 from hardmax.construct.spread import spread_key
 from hardmax.construct.steps import Steps
 from hardmax.errors import IllConditioned
-from hardmax.ragged import SMALLEST
 from hardmax.tokens import Floats
-from hardmax.transformer import Block
+from hardmax.transformer.blocks import Block
+from hardmax.transformer.ragged import SMALLEST
 
 # Below this slack of the key g + A z the sequences are spread apart first.
 LEAST_SLACK = 16.0

@@ -14,7 +14,7 @@ import numpy as np
 
 from hardmax.construct.collapse import DEPTH, spacing
 from hardmax.tokens import Floats
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 
 
 def place(dim: int, targets: Floats, scale: float, width: int) -> list[Block]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardmax.construct.answers import Answers, answer
-from hardmax.fusion import fused
-from hardmax.ragged import Ragged, ragged
 from hardmax.tokens import Floats
-from hardmax.transformer import Block, forward
+from hardmax.transformer.blocks import Block, forward
+from hardmax.transformer.fusion import fused
+from hardmax.transformer.ragged import Ragged, ragged
 
 if TYPE_CHECKING:
     from hardmax.construct.stages import Stages
@@ -135,13 +135,13 @@ class Network:
 
     def to_torch(self) -> Any:
         """The same network as a torch.nn.Module in float64, with the same output bits (extra `torch`)."""
-        from hardmax.export.torch_module import torch_module
+        from hardmax.transformer.torch_module import torch_module
 
         return torch_module(self.stack, self.dim)
 
     def to_onnx(self, path: str | Path) -> Path:
         """Write the network as an ONNX graph in float64 for one sequence of any length (extra `onnx`)."""
-        from hardmax.export.onnx_graph import write_onnx
+        from hardmax.transformer.onnx_graph import write_onnx
 
         return write_onnx(self.stack, self.dim, Path(path))
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hardmax.tokens import Floats
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 
 # L7: float64 numbers between 2^52 and 2^53 are the integers, so adding SNAP rounds to an integer.
 SNAP = 1.5 * 2.0**52

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hardmax.errors import BadInput, ImpossibleTarget
-from hardmax.ragged import Ragged, ragged
 from hardmax.tokens import Floats, Ints
+from hardmax.transformer.ragged import Ragged, ragged
 
 STYLES = ("bitwise", "two", "narrow")
 POOLS = ("mean", "max")

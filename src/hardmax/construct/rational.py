@@ -2,7 +2,7 @@
 
 A coordinate of a row is numerator / (denominator 2^exponent) in Python integers: floats are dyadic and the only
 division is the mean, so one denominator per row and one exponent for all rows are enough, and no fraction is ever
-reduced. Wide layers use the exact tables of `hardmax.fast_layer`: the same function, O(log w) per row.
+reduced. Wide layers use the exact tables of `hardmax.transformer.fast_layer`: the same function, O(log w) per row.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.dyadic import Integers, exact_products, integer, integers, nearest, trailing_zeros
-from hardmax.fast_layer import FastLayer, Parabola
-from hardmax.fusion import chains
-from hardmax.piecewise import PiecewiseLinear
-from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.dyadic import Integers, exact_products, integer, integers, nearest, trailing_zeros
+from hardmax.transformer.fast_layer import FastLayer, Parabola
+from hardmax.transformer.fusion import chains
+from hardmax.transformer.piecewise import PiecewiseLinear
+from hardmax.transformer.ragged import Ragged
 
 CHAIN = 4  # chains from this length on are run unit by unit, and only through units that may be active
 Terms = list[tuple[Integers, int]]  # numerators and their exponents, over the denominators of the rows

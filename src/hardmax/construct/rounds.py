@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardmax.errors import IllConditioned
-from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
+from hardmax.transformer.ragged import Ragged
 
 # A nearest token must be nearest by this much in every sequence; by GOOD_MARGIN / N there is no need to look further.
 LEAST_MARGIN, GOOD_MARGIN = 1e-10, 1e-3

@@ -13,7 +13,7 @@ from hardmax.construct.mean_identifier import EPS, Identified
 from hardmax.construct.problem import Problem
 from hardmax.construct.steps import fit_steps, step_units
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 
 
 def spread_key(problem: Problem, identified: Identified, values: Ints, width: int) -> Keyed:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardmax.errors import BadInput
-from hardmax.ragged import Ragged
 from hardmax.tokens import Floats
-from hardmax.transformer import State, forward
+from hardmax.transformer.blocks import State, forward
+from hardmax.transformer.ragged import Ragged
 
 if TYPE_CHECKING:
     from hardmax.construct.network import Network

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hardmax.errors import HardmaxError
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import FeedForwardLayer
+from hardmax.transformer.blocks import FeedForwardLayer
 
 Bools = NDArray[np.bool_]
 Trouble = Callable[[int, int, float, float], HardmaxError]

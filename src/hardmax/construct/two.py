@@ -11,9 +11,9 @@ from hardmax.construct.leaders import assign_tokens
 from hardmax.construct.mean_identifier import Identified
 from hardmax.construct.problem import Problem
 from hardmax.construct.steps import step_units
-from hardmax.error_free import two_sum
 from hardmax.tokens import Floats
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.error_free import two_sum
 
 
 def build_two(problem: Problem, identified: Identified, thin: float = 0.5) -> list[Block]:

@@ -20,7 +20,7 @@ from hardmax.construct.problem import Problem, read_problem
 from hardmax.construct.rational import ExactRows, exact_forward
 from hardmax.errors import BadInput
 from hardmax.tokens import Ints
-from hardmax.transformer import forward
+from hardmax.transformer.blocks import forward
 
 if TYPE_CHECKING:
     from hardmax.construct.network import Network

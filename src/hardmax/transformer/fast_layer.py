@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardmax.piecewise import PiecewiseLinear
 from hardmax.tokens import Floats, Ints
+from hardmax.transformer.piecewise import PiecewiseLinear
 
 if TYPE_CHECKING:
-    from hardmax.transformer import FeedForwardLayer
+    from hardmax.transformer.blocks import FeedForwardLayer
 
 # More different directions than this and the layer is not worth taking apart.
 MOST_DIRECTIONS = 16
@@ -83,7 +83,7 @@ class FastLayer:
 
 
 def _only(layer: "FeedForwardLayer", units: Ints) -> "FeedForwardLayer":
-    from hardmax.transformer import FeedForwardLayer
+    from hardmax.transformer.blocks import FeedForwardLayer
 
     return FeedForwardLayer(layer.U[units], layer.b[units], layer.W[:, units], layer.reads, layer.writes)
 

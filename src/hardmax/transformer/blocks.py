@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from hardmax.errors import BadInput
-from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
+from hardmax.transformer.ragged import Ragged
 
 # A layer works on this many (row, unit) pairs and at most this many rows at a time, so that they stay in the cache.
 CHUNK, ROWS = 1 << 17, 1 << 13
@@ -109,7 +109,7 @@ class FeedForwardLayer:
     @cached_property
     def fast(self) -> Any:
         """The same function, compiled for evaluation in O(log w) per row."""
-        from hardmax.fast_layer import FastLayer
+        from hardmax.transformer.fast_layer import FastLayer
 
         return FastLayer.of(self)
 
@@ -186,7 +186,7 @@ class AttentionLayer:
         queries, keys = _combine(self.Q, x), _combine(self.K, x)
         attended, sequences = np.empty_like(values), np.arange(len(batch))
         if fast and temperature is None and len(self.Q) == 1:
-            from hardmax.rank_one import attend_extreme
+            from hardmax.transformer.rank_one import attend_extreme
 
             attended, sequences = attend_extreme(queries[:, 0], keys[:, 0], values, batch)
         for start, n in zip(batch.starts[sequences], batch.lengths[sequences], strict=True):
@@ -253,7 +253,7 @@ def forward(
         raise BadInput(f"temperature is {temperature!r}; expected a finite number > 0", fix="None means hardmax")
     state = State(batch.tokens, False, batch)
     if not dense and watch is None:
-        from hardmax.fusion import forward_chains
+        from hardmax.transformer.fusion import forward_chains
 
         return forward_chains(blocks, state, temperature)
     for i, block in enumerate(blocks):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hardmax.tokens import Floats, Ints
-from hardmax.transformer import WIDE, Block, FeedForwardLayer, State, attend
+from hardmax.transformer.blocks import WIDE, Block, FeedForwardLayer, State, attend
 
 # Chains from this length on are run on distinct rows.
 LONG = 8

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hardmax.construct.certificate import _Intervals
 from hardmax.construct.exact_chain import exact_chain
 from hardmax.construct.rational import ExactRows, exact_attention, exact_feed_forward, exact_forward
-from hardmax.fusion import chains, fused, touched
-from hardmax.ragged import ragged
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer, forward
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer, forward
+from hardmax.transformer.fusion import chains, fused, touched
+from hardmax.transformer.ragged import ragged
 
 TAME = settings(derandomize=True, deadline=None, max_examples=40)
 

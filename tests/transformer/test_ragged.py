@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import hardmax as hx
-from hardmax import ragged as module
-from hardmax.ragged import ragged
+from hardmax.transformer import ragged as module
+from hardmax.transformer.ragged import ragged
 
 
 def _batch(lengths, seed=0):

@@ -11,7 +11,7 @@ import numpy as np
 
 from hardmax.errors import need
 from hardmax.tokens import Floats
-from hardmax.transformer import Block
+from hardmax.transformer.blocks import Block
 
 
 def torch_module(stack: Sequence[Block], dim: int) -> Any:

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardmax.dyadic import exact_products, integers, nearest, trailing_zeros
-from hardmax.error_free import two_sum
-from hardmax.piecewise import PiecewiseLinear
+from hardmax.transformer.dyadic import exact_products, integers, nearest, trailing_zeros
+from hardmax.transformer.error_free import two_sum
+from hardmax.transformer.piecewise import PiecewiseLinear
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 MODERATE = st.floats(-1e3, 1e3)

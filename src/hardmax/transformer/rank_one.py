@@ -7,8 +7,8 @@ might round to the same score. Such sequences, and those with a query <= 0, are 
 
 import numpy as np
 
-from hardmax.ragged import Ragged
 from hardmax.tokens import Floats, Ints
+from hardmax.transformer.ragged import Ragged
 
 EPS = 2.0**-53
 # Products of numbers above this neither underflow nor lose bits.

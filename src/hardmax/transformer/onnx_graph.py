@@ -12,7 +12,7 @@ import numpy as np
 
 from hardmax.errors import BadInput, need
 from hardmax.tokens import Floats
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 
 OPSET = 18
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import hardmax as hx
 from construction_cases import interpolated, labelled, literal_outputs
-from hardmax.ragged import ragged
-from hardmax.transformer import AttentionLayer, Block, FeedForwardLayer, forward
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer, forward
+from hardmax.transformer.ragged import ragged
 
 
 def _integer_block(rng, dim, width):
@@ -133,7 +133,7 @@ def test_torch_takes_batches_of_equal_lengths():
 def test_general_blocks_agree_with_torch():
     import torch
 
-    from hardmax.export.torch_module import torch_module
+    from hardmax.transformer.torch_module import torch_module
 
     rng = np.random.default_rng(4)
     for _ in range(20):
@@ -160,7 +160,7 @@ def test_onnx_gives_the_targets_bit_for_bit(data, tmp_path):
 def test_onnx_attention_with_scores_agrees(tmp_path):
     import onnxruntime
 
-    from hardmax.export.onnx_graph import write_onnx
+    from hardmax.transformer.onnx_graph import write_onnx
 
     rng = np.random.default_rng(5)
     blocks = [_integer_block(rng, 3, 4) for _ in range(3)]

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.dyadic import Integers, integers, nearest
 from hardmax.tokens import Floats, Ints
+from hardmax.transformer.dyadic import Integers, integers, nearest
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,0 @@
-"""The same blocks in other frameworks."""
