@@ -21,6 +21,7 @@ check: $(VENV)/.ready
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/construct.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet
@@ -32,7 +33,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.ready
-	$(PIP) -e '.[bench]'
+	$(PIP) -e '.[bench,imdb]'
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.ready

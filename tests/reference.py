@@ -77,3 +77,14 @@ def leader_since(states: list[np.ndarray], sets: list[FollowSets]) -> dict[int, 
             if i in followed and all((Z[j] == Z[i]).all() for j in followed):
                 since.setdefault(i, k)
     return since
+
+
+def is_combination(point: Any, others: Any) -> bool:
+    """Whether a point is a convex combination of others, by linear programming."""
+    from scipy.optimize import linprog
+
+    others = np.asarray(others, dtype=float)
+    if len(others) == 0:
+        return False
+    equations = np.vstack([others.T, np.ones(len(others))])
+    return linprog(np.zeros(len(others)), A_eq=equations, b_eq=np.append(np.asarray(point, float), 1.0)).status == 0

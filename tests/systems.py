@@ -139,22 +139,24 @@ SYSTEMS = (
 ALPHAS = tuple(map(Fraction, ("1/10", "1/2", "1", "2", "10")))
 
 
+FAMILIES = (
+    "dyadic",
+    "grid",
+    "signs",
+    "permutations",
+    "central",
+    "mirror",
+    "moving ties",
+    "cube with axis tokens",
+    "hexagon",
+    "copies",
+)
+
+
 def tie_rich(seed, largest=24, alphas=ALPHAS, family=None):
     """A random cloud with many exact ties: (name of the family, tokens, alpha, A), all in Fractions."""
     draw = random.Random(seed)
-    families = (
-        "dyadic",
-        "grid",
-        "signs",
-        "permutations",
-        "central",
-        "mirror",
-        "moving ties",
-        "cube with axis tokens",
-        "hexagon",
-        "copies",
-    )
-    family = family or draw.choice(families)
+    family = family or draw.choice(FAMILIES)
     dim = 2 if family == "hexagon" else draw.choice([2, 2, 3, 4])
     A = None
 

@@ -12,7 +12,10 @@ import hardmax
 ROOT = Path(hardmax.__file__).parent
 HEAVY = ("torch", "numba", "sklearn", "scipy", "matplotlib")
 # Each part may import, at the top of its files, from itself and from those before it.
-ORDER = ["errors", "distinct", "tokens", "attention", "presets", "dynamics", "text", "sentiment", "plot", "cli"]
+ORDER = [
+    "errors", "distinct", "tokens", "attention", "presets", "transformer", "dynamics", "construct", "text",
+    "sentiment", "experiments", "plot", "cli",
+]  # fmt: skip
 
 
 def _top_imports(path: Path) -> set[str]:

@@ -50,6 +50,7 @@ def test_the_callers_array_is_not_touched():
         ([[1e200, 0]], "1e\\+200"),
         ([[1e-200, 0]], "1e-200"),
         ([[10**400, 0]], "float64"),
+        ([[1j, 0]], "1j"),
     ],
 )
 def test_bad_tokens_are_refused_by_name(Z, words):
@@ -69,6 +70,7 @@ def test_a_batch_is_told_from_a_cloud():
     assert is_batch([np.zeros((3, 2)), np.zeros((5, 2))])
     assert is_batch([[[1, 2], [3, 4]], [[5, 6]]])
     assert not is_batch([])
+    assert is_batch(np.zeros((2, 3, 2)).astype(object))
 
 
 def test_clouds_of_a_batch_share_their_dimension():
@@ -82,7 +84,8 @@ def test_clouds_of_a_batch_share_their_dimension():
         (np.eye(3), r"shape \(3, 3\), but the tokens have dimension 2"),
         ([[1, 2], [3, 4]], r"not symmetric: A\[0, 1\] = 2 but A\[1, 0\] = 3"),
         ([[1, 0], [0, -2]], "smallest eigenvalue is -2"),
-        ([[1, 1], [1, 1]], "smallest eigenvalue"),
+        ([[1, 1], [1, 1]], "smallest eigenvalue|ill-conditioned"),
+        ([[1, 0], [0, 1e-15]], "too ill-conditioned"),
         ([[1, np.nan], [np.nan, 1]], r"A\[0, 1\] is nan"),
         ("x", "not a matrix"),
     ],
@@ -135,7 +138,7 @@ def test_what_has_no_exact_value_is_refused(x):
 
 def test_exact_clouds_and_matrices_name_the_place():
     assert exact_cloud([["1/3", 2]]).tolist() == [[Fraction(1, 3), 2]]
-    for bad in ([], [[]], [[1], [1, 2]], 5, [["a"]]):
+    for bad in ([], [[]], [[1], [1, 2]], 5, [["a"]], "12", ["12", "34"]):
         with pytest.raises(BadInput):
             exact_cloud(bad)
     with pytest.raises(BadInput, match="shape"):
@@ -147,3 +150,41 @@ def test_every_error_is_a_hardmax_error_and_says_how_to_mend_it():
         cloud([[np.nan]])
     assert "fix:" in str(caught.value)
     assert isinstance(caught.value, ValueError)
+
+
+class Table:
+    """Like a data frame: iterating gives column names, `__array__` the numbers."""
+
+    def __iter__(self):
+        return iter(["10", "20"])
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([[1.0, 0.0], [2.0, 1.0]], dtype=dtype)
+
+
+def test_tables_of_other_libraries_give_their_numbers_not_their_names():
+    assert exact_cloud(Table()).tolist() == [[1, 0], [2, 1]]
+    assert cloud(Table()).tokens.tolist() == [[1, 0], [2, 1]]
+    assert is_batch([Table(), Table()])
+    assert len(clouds([Table(), np.ones((3, 2))]).tokens) == 5
+    assert exact_cloud(np.longdouble([[0.5, 1]])).tolist() == [[Fraction(1, 2), 1]]
+
+
+@pytest.mark.parametrize(
+    "Z",
+    [np.array([[1 + 1j, 0]]), np.ma.masked_array([[1.0, 2.0]], [[True, False]]), np.array([["2020-01-01"]], "M8[D]")],
+)
+def test_nothing_is_dropped_to_make_a_number(Z):
+    with pytest.raises(BadInput):
+        cloud(Z)
+    with pytest.raises(BadInput):
+        clouds([Z, Z])
+
+
+def test_numbers_beyond_float64_are_refused_as_parameters():
+    with pytest.raises(BadInput, match="alpha"):
+        step_size(10**400)
+    with pytest.raises(BadInput, match="at most"):
+        layer_count(2**70)
+    with pytest.raises(BadInput, match="end of the range"):
+        metric([[1e308, 0], [0, 1e308]], 2)

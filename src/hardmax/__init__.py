@@ -36,6 +36,11 @@ _HOME = {
     "HardmaxClassifier": "hardmax.sentiment.estimator",
     "SentimentModel": "hardmax.sentiment.model",
     "load": "hardmax.sentiment.estimator",
+    "construct": "hardmax.construct",
+    "Network": "hardmax.construct.network",
+    "ContradictoryTargets": "hardmax.errors",
+    "ImpossibleTarget": "hardmax.errors",
+    "IllConditioned": "hardmax.errors",
 }
 
 __all__ = ["__version__", *_HOME]
@@ -49,6 +54,8 @@ if TYPE_CHECKING:
     from hardmax.attention.rules import RandomFollow as RandomFollow
     from hardmax.attention.rules import Softmax as Softmax
     from hardmax.attention.rules import Uniform as Uniform
+    from hardmax.construct.build import construct as construct
+    from hardmax.construct.network import Network as Network
     from hardmax.dynamics.certificate import Certificate as Certificate
     from hardmax.dynamics.equilibrium import Equilibrium as Equilibrium
     from hardmax.dynamics.limit import limit as limit
@@ -58,7 +65,10 @@ if TYPE_CHECKING:
     from hardmax.dynamics.trajectory import Trajectory as Trajectory
     from hardmax.dynamics.trajectory import TrajectoryBatch as TrajectoryBatch
     from hardmax.errors import BadInput as BadInput
+    from hardmax.errors import ContradictoryTargets as ContradictoryTargets
     from hardmax.errors import HardmaxError as HardmaxError
+    from hardmax.errors import IllConditioned as IllConditioned
+    from hardmax.errors import ImpossibleTarget as ImpossibleTarget
     from hardmax.errors import MissingExtra as MissingExtra
     from hardmax.errors import NotCertified as NotCertified
     from hardmax.errors import NotExact as NotExact
@@ -72,7 +82,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'hardmax' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    home = import_module(_HOME[name])
+    value = home if home.__name__ == f"hardmax.{name}" else getattr(home, name)  # the package `construct` is callable
     globals()[name] = value
     return value
 

@@ -30,6 +30,28 @@ class BadInput(HardmaxError, ValueError):
     exit_code = 3
 
 
+class ContradictoryTargets(BadInput):
+    """Two sequences that no transformer of this form can tell apart have different targets.
+
+    Attributes:
+        sequences: their two indices.
+    """
+
+    def __init__(
+        self, what: str, *, found: str | None = None, fix: str | None = None, sequences: tuple[int, int] = (-1, -1)
+    ) -> None:
+        super().__init__(what, found=found, fix=fix)
+        self.sequences = sequences
+
+
+class ImpossibleTarget(BadInput):
+    """A target has more tokens than its sequence has distinct ones; equal tokens stay equal."""
+
+
+class IllConditioned(BadInput):
+    """The answer hangs on a difference that float64 does not resolve; nothing is built on it."""
+
+
 class MissingExtra(HardmaxError, ImportError):
     """An optional part is not installed; the text holds its pip line."""
 

@@ -88,7 +88,10 @@ PRESETS: dict[str, tuple[str, Callable[[], list[Row]]]] = {
     "square-ties": ("a square with (±0.5, 0): clusters that are no leaders (Fig. 2)", _square_ties),
     "grid": ("a 9 x 9 grid without its centre: ties everywhere, eight clusters", _grid),
     "polygon": ("an octagon on the unit circle with tokens that tie between two corners", _polygon),
-    "late-leader": ("a leader that appears at layer 502 for alpha = 1; only exact=True sees it", _late_leader),
+    "late-leader": (
+        "a leader that appears at layer 502 for alpha = 1; found by limit(), not by float64 layers",
+        _late_leader,
+    ),
     "cube": ("a cube in three dimensions with eight tokens inside", _cube),
     "gaussian": ("100 Gaussian tokens in the plane", _gaussian),
 }

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 from numbers import Rational, Real
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from hardmax.errors import BadInput
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+MOST_LAYERS = 10**9
 MOST_DIGITS = 5000  # of an exact number given as text
 
 
@@ -33,11 +34,11 @@ class Cloud:
 
     @property
     def n(self) -> int:
-        return int(self.tokens.shape[0])
+        return self.tokens.shape[0]
 
     @property
     def dim(self) -> int:
-        return int(self.tokens.shape[1])
+        return self.tokens.shape[1]
 
     @cached_property
     def _distinct(self) -> tuple[Ints, Ints]:
@@ -73,13 +74,15 @@ class Metric:
     """The matrix A of the scores <A z_i, z_j>; `A is None` stands for the identity.
 
     Attributes:
-        condition: the condition number of A (of its symmetric part; inf where it is not definite).
+        condition: the condition number of A (inf where it is not definite).
+        size: the spectral norm of A.
         definite: whether A is symmetric positive definite, so that |z|_A = sqrt(<A z, z>) is a norm.
     """
 
     A: Floats | None
     condition: float = 1.0
     definite: bool = True
+    size: float = 1.0
 
     def queries(self, points: Floats) -> Floats:
         """Rows A z_i, so that scores are plain inner products <A z_i, z_j>.
@@ -87,7 +90,15 @@ class Metric:
         Departs: A is not factored as R R^T and moved into the tokens [fact 5]: computing A z keeps the ties of dyadic
         inputs exact, where a square root would break them by rounding.
         """
-        return points if self.A is None else np.ascontiguousarray(points @ self.A.T)
+        if self.A is None:
+            return points
+        result = np.empty_like(points)
+        for k, row in enumerate(self.A):  # in a fixed order: a matrix product may round equal rows differently
+            total = row[0] * points[:, 0]
+            for j in range(1, len(row)):
+                total += row[j] * points[:, j]
+            result[:, k] = total
+        return result
 
     def norms(self, points: Floats, queries: Floats | None = None) -> Floats:
         """|z_i|_A = sqrt(<A z_i, z_i>)."""
@@ -104,10 +115,10 @@ def is_batch(Z: Any) -> bool:
         return Z.ndim == 3
     if isinstance(Z, (list, tuple)) and Z:
         first = Z[0]
-        if isinstance(first, np.ndarray) and first.dtype != object:
-            return first.ndim == 2
+        if hasattr(first, "__array__") and not (isinstance(first, np.ndarray) and first.dtype == object):
+            return bool(np.ndim(first) == 2)
         return isinstance(first, (list, tuple, np.ndarray)) and len(first) > 0 and _is_row(first[0])
-    return False
+    return isinstance(Z, np.ndarray) and Z.ndim == 3
 
 
 def _is_row(x: Any) -> bool:
@@ -124,19 +135,40 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
         >>> cloud([[1, 0], [0, 1], [1, 0]]).multiplicity
         array([2, 1])
     """
+    if _is_no_number(Z):
+        raise BadInput(
+            f"{name} holds values of type {Z.dtype}{' with masked entries' if np.ma.is_masked(Z) else ''}; "
+            "expected real numbers"
+        )
     try:
         array = np.array(Z, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise _not_numbers(Z, name) from error
     _check_shape(array, name)
-    if not np.isfinite(array.sum()):  # a sum is cheaper than a mask; overflow of the sum is cleared up below
-        bad = np.argwhere(~np.isfinite(array))
-        if len(bad):
-            i, k = bad[0]
-            raise BadInput(
-                f"{name}: token {i}, coordinate {k} is {array[i, k]}; tokens must be finite",
-                fix=f"remove or replace the {len(np.unique(bad[:, 0]))} token(s) with NaN or infinity",
-            )
+    _check_numbers(array, name)
+    array += 0.0  # -0.0 and 0.0 are one value
+    return Cloud(array)
+
+
+def _is_no_number(Z: Any) -> bool:
+    """Arrays that NumPy would make floats of by dropping something: an imaginary part, a mask, a date."""
+    kind = getattr(getattr(Z, "dtype", None), "kind", "")
+    return kind in ("c", "m", "M") or np.ma.is_masked(Z)
+
+
+def _check_numbers(array: Floats, name: str) -> None:
+    flat = array.reshape(-1)
+    # One pass accepts nearly everything: a sum of squares in this range has neither NaN nor infinity nor extremes.
+    # (vdot, because it does not warn when the sum overflows.)
+    if 1e-299 * len(flat) < np.vdot(flat, flat) < 1e299:
+        return
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        i, k = bad[0]
+        raise BadInput(
+            f"{name}: token {i}, coordinate {k} is {array[i, k]}; tokens must be finite",
+            fix=f"remove or replace the {len(np.unique(bad[:, 0]))} token(s) with NaN or infinity",
+        )
     # Scores are sums of products of two coordinates: beyond 1e150 they overflow, below 1e-150 they vanish.
     largest = np.abs(array).max()
     if largest > 1e150 or 0 < largest < 1e-150:
@@ -144,20 +176,62 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
             f"{name}: the largest coordinate is {largest:g}; products of coordinates leave the range of float64",
             fix="rescale the tokens (the dynamics commutes with scaling), or use exact=True",
         )
-    array += 0.0  # -0.0 and 0.0 are one value
-    return Cloud(array)
 
 
-def clouds(batch: Sequence[Any] | NDArray[Any]) -> list[Cloud]:
-    """Check and convert a ragged batch: clouds of different lengths, one dimension."""
-    result = [cloud(Z, f"Z[{b}]") for b, Z in enumerate(batch)]
-    for b, one in enumerate(result):
-        if one.dim != result[0].dim:
-            raise BadInput(
-                f"Z[{b}] has dimension {one.dim}, but Z[0] has dimension {result[0].dim}",
-                fix="give all clouds of a batch the same dimension; their lengths may differ",
-            )
-    return result
+@dataclass(frozen=True, eq=False)
+class Batch(Sequence[Cloud]):
+    """A ragged batch: cloud b is tokens[offsets[b]:offsets[b+1]]."""
+
+    tokens: Floats  # (T, d), no -0.0
+    offsets: Ints  # (B+1,)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def dim(self) -> int:
+        return self.tokens.shape[1]
+
+    @overload
+    def __getitem__(self, index: int) -> Cloud: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Cloud]: ...
+    def __getitem__(self, index: int | slice) -> Cloud | list[Cloud]:
+        if isinstance(index, slice):
+            return [self[b] for b in range(*index.indices(len(self)))]
+        return Cloud(self.tokens[self.offsets[index] : self.offsets[index + 1]])
+
+
+def clouds(batch: Sequence[Any] | NDArray[Any]) -> Batch:
+    """Check and convert a ragged batch: clouds of different lengths, one dimension.
+
+    Raises:
+        BadInput: one of the clouds cannot be used, or has another dimension; the message names it.
+    """
+    if len(batch) == 0:
+        raise BadInput("Z is an empty batch", fix="give at least one cloud")
+    arrays = [
+        z if type(z) is np.ndarray and z.ndim == 2 and z.dtype.kind in "fiu" else cloud(z, f"Z[{b}]").tokens
+        for b, z in enumerate(batch)
+    ]
+    shapes = np.array([z.shape for z in arrays])
+    for b in np.flatnonzero(shapes[:, 1] != shapes[0, 1])[:1]:
+        raise BadInput(
+            f"Z[{b}] has dimension {shapes[b, 1]}, but Z[0] has dimension {shapes[0, 1]}",
+            fix="give all clouds of a batch the same dimension; their lengths may differ",
+        )
+    offsets = np.concatenate([[0], np.cumsum(shapes[:, 0])])
+    try:
+        tokens = np.concatenate(arrays).astype(np.float64, copy=False)
+        starts = offsets[:-1] * tokens.shape[1]
+        sizes = np.maximum.reduceat(np.abs(tokens.reshape(-1)), starts) if shapes.all() else np.array([np.nan])
+        usable = bool(((sizes == 0) | ((sizes >= 1e-150) & (sizes <= 1e150))).all())
+    except (TypeError, ValueError):
+        usable = False
+    if not usable:  # one of them is at fault: ask each
+        tokens = np.concatenate([cloud(z, f"Z[{b}]").tokens for b, z in enumerate(batch)])
+    tokens += 0.0  # -0.0 and 0.0 are one value
+    return Batch(tokens, offsets)
 
 
 def _check_shape(array: NDArray[Any], name: str) -> None:
@@ -219,6 +293,12 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
     if not np.isfinite(matrix).all():
         i, j = np.argwhere(~np.isfinite(matrix))[0]
         raise BadInput(f"{name}[{i}, {j}] is {matrix[i, j]}; the matrix must be finite")
+    largest = float(np.abs(matrix).max())
+    if not (largest == 0 or 1e-290 < largest < 1e290):
+        raise BadInput(
+            f"{name} has entries up to {largest:g}, at the end of the range of float64",
+            fix=f"rescale {name}: a factor changes nothing",
+        )
     symmetric = (matrix + matrix.T) / 2
     gap = np.abs(matrix - matrix.T)
     if not gap.any():
@@ -226,26 +306,55 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
         if eigenvalues[0] > 0 and eigenvalues[0] > 1e-14 * eigenvalues[-1]:
             if np.array_equal(matrix, np.eye(dim)):
                 return IDENTITY
-            return Metric(matrix, float(eigenvalues[-1] / eigenvalues[0]))
+            return Metric(matrix, float(eigenvalues[-1] / eigenvalues[0]), size=float(eigenvalues[-1]))
         problem = f"its smallest eigenvalue is {eigenvalues[0]:g}"
+        if eigenvalues[0] > 0 and definite:
+            raise BadInput(
+                f"{name} is too ill-conditioned for float64: its eigenvalues go from {eigenvalues[0]:g} to "
+                f"{eigenvalues[-1]:g}",
+                fix="use exact=True, or other units for the coordinates",
+            )
     else:
         i, j = (int(x) for x in np.unravel_index(np.argmax(gap), gap.shape))
         problem = f"it is not symmetric: {name}[{i}, {j}] = {matrix[i, j]:g} but {name}[{j}, {i}] = {matrix[j, i]:g}"
     if definite:
         raise BadInput(
             f"{name} must be symmetric positive definite, but {problem}",
-            fix="pass definite=False to simulate with it all the same (the theorem does not cover it)",
+            fix="definite=False (--any-matrix) simulates with it all the same; the theorem does not cover it",
         )
-    return Metric(matrix, np.inf, definite=False)
+    return Metric(matrix, np.inf, definite=False, size=float(np.linalg.norm(matrix, 2)))
+
+
+def check_scores(tokens: Floats, matrix: Metric, name: str = "Z") -> None:
+    """Refuse tokens and a matrix whose scores <A z_i, z_j> leave the range of float64."""
+    if matrix.A is None:  # then the check of the tokens is enough
+        return
+    largest = float(np.abs(tokens).max())
+    size = float(np.abs(matrix.A).max()) * tokens.shape[1] ** 2
+    with np.errstate(over="ignore", under="ignore"):
+        reach = size * largest * largest
+    if largest > 0 and not 1e-290 < reach < 1e300:
+        raise BadInput(
+            f"{name} has coordinates up to {largest:g} and A entries up to {np.abs(matrix.A).max():g}: "
+            "their scores leave the range of float64",
+            fix="rescale A (a factor changes nothing) or the tokens, or use exact=True",
+        )
 
 
 def step_size(alpha: Any) -> float:
     """Check alpha > 0."""
+    if type(alpha) is float and 1e-100 < alpha < 1e100:
+        return alpha
     if isinstance(alpha, bool) or not isinstance(alpha, (Real, np.floating, np.integer)):
         raise BadInput(f"alpha is {alpha!r}; expected a number > 0")
-    value = float(alpha)
+    try:
+        value = float(alpha)
+    except OverflowError:
+        value = np.inf
     if not np.isfinite(value) or value <= 0:
         raise BadInput(f"alpha is {alpha!r}; expected a finite number > 0", fix="the paper uses alpha = 0.5")
+    if not 1e-100 <= value <= 1e100:
+        raise BadInput(f"alpha is {alpha!r}; float64 needs 1e-100 <= alpha <= 1e100", fix="use exact=True")
     return value
 
 
@@ -255,6 +364,8 @@ def layer_count(layers: Any) -> int:
         raise BadInput(f"layers is {layers!r}; expected a whole number >= 0")
     if layers < 0:
         raise BadInput(f"layers is {layers}; expected a whole number >= 0")
+    if layers > MOST_LAYERS:
+        raise BadInput(f"layers is {layers}; at most {MOST_LAYERS} can be run", fix="limit() gives infinite depth")
     return int(layers)
 
 
@@ -266,6 +377,8 @@ def exact_number(x: Any, where: str) -> Fraction:
         (Fraction(1, 10), Fraction(1, 2))
     """
     try:
+        if isinstance(x, np.longdouble):
+            return Fraction(*x.as_integer_ratio())
         if isinstance(x, np.generic):
             x = x.item()
         if isinstance(x, bool):
@@ -296,7 +409,11 @@ def exact_matrix(A: Any, rows: int, columns: int, name: str = "A") -> NDArray[np
 
 
 def _exact_matrix(Z: Any, name: str, row_name: str) -> NDArray[np.object_]:
+    if hasattr(Z, "__array__"):  # a table of some other library: its rows, not its column names
+        Z = np.asarray(Z)
     try:
+        if isinstance(Z, str) or any(isinstance(row, str) for row in Z):
+            raise TypeError
         rows = [list(row) for row in Z]
     except TypeError as error:
         raise BadInput(f"{name} has the wrong shape; expected (n, d): one row per {row_name}") from error

@@ -239,3 +239,11 @@ def test_two_python_threads_may_search_at_once(monkeypatch):
     expected = scores(Z, Z).argmax(1)
     for target in targets:
         np.testing.assert_array_equal(target, expected)
+
+
+@pytest.mark.parametrize("angle", [0.1, 1.0, 2.5, 4.0])
+def test_rotated_grids_whose_sides_are_lines_up_to_rounding_agree(angle):
+    side = np.arange(30.0) - 15
+    Z = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
+    turned = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    agree(Z @ turned, units=64 * EPS)

@@ -225,8 +225,12 @@ def test_a_bug_is_said_to_be_one_and_debug_shows_it(cli, monkeypatch):
     assert code == 1
     assert "RuntimeError: boom" in err
     assert "--debug" in err
-    with pytest.raises(RuntimeError, match="boom"):
-        run(["simulate", "--preset", "square", "--debug"])
+    code, _, err = cli("simulate", "--preset", "square", "--debug")
+    assert code == 1
+    assert "Traceback" in err
+    assert cli("simulate", "nowhere.csv", "--debug")[0] == 1  # `read` is still broken
+    monkeypatch.undo()
+    assert cli("simulate", "nowhere.csv", "--debug")[0] == 3
 
 
 def test_an_interruption_is_exit_130(cli, monkeypatch):
@@ -234,7 +238,16 @@ def test_an_interruption_is_exit_130(cli, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("hardmax.cli.inputs.read", interrupted)
-    assert cli("simulate", "--preset", "square")[0] == 130
+    code, _, err = cli("simulate", "--preset", "square")
+    assert code == 130
+    assert "interrupted" in err
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m hardmax simulate --preset gaussian --json | head -c 10"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr == ""
 
 
 def test_doctor_passes_its_self_test(cli):

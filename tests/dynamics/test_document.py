@@ -42,3 +42,13 @@ def test_an_array_that_claims_more_than_there_is_memory_for_is_refused(tmp_path)
         np.lib.format.write_array_header_1_0(file, header)
     with pytest.raises(BadInput, match=r"huge\.npy cannot be read"):
         read_tokens(tmp_path / "huge.npy")
+
+
+def test_fractions_too_long_for_decimal_are_written_and_read(tmp_path):
+    traj = hx.simulate([[0.1, 0.2], [0.3, -0.7], [0.9, 0.4]], 0.1, layers=300, exact=True)
+    assert traj.tokens[-1, 0, 0].denominator.bit_length() > 14_000
+    for suffix in (".json", ".npz"):
+        again = hx.Trajectory.load(traj.save(tmp_path / f"long{suffix}"))
+        assert (again.tokens == traj.tokens).all()
+    assert "(0.9, 0.4)" in traj.save(tmp_path / "long.html").read_text()
+    assert "3 tokens" in repr(traj)

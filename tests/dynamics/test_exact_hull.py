@@ -4,24 +4,14 @@ from itertools import combinations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from hardmax.dynamics.polytope import Polytope
-from reference import fractions
+from reference import fractions, is_combination
 
 modest = settings(derandomize=True, deadline=None, max_examples=60)
 integer_clouds = st.integers(1, 3).flatmap(
     lambda d: st.lists(st.tuples(*[st.integers(-3, 3)] * d), min_size=1, max_size=14)
 )
-
-
-def is_combination(point, others) -> bool:
-    """An oracle by linear programming: weights >= 0, sum 1, with point = sum of weights times others."""
-    others = np.asarray(others, dtype=float)
-    if len(others) == 0:
-        return False
-    equations = np.vstack([others.T, np.ones(len(others))])
-    return linprog(np.zeros(len(others)), A_eq=equations, b_eq=np.append(np.asarray(point, float), 1.0)).status == 0
 
 
 @given(integer_clouds)

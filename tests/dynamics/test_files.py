@@ -5,36 +5,12 @@ from io import StringIO
 import numpy as np
 import pytest
 
-import hardmax as hx
 from hardmax.dynamics import files
 from hardmax.dynamics.files import read_tokens
 from hardmax.errors import BadInput
-from reference import leader_since, run
+from literal import written
 
 ROWS = [[1.0, 0.5], [-0.25, 3.0]]
-
-
-def literal_trajectory(exact: bool, layers: int = 4, rule=None) -> hx.Trajectory:
-    """A trajectory from the definition, token by token."""
-    alpha = Fraction(1, 2) if exact else 0.5
-    states, sets = run(hx.preset("emerging", exact=exact), alpha, layers)
-    return hx.Trajectory(
-        tokens=np.array(states),
-        alpha=alpha,
-        A=None,
-        leader_since=leader_since(states, sets),
-        outcome=hx.Outcome("moving", detail="a sentence"),
-        sets=sets.__getitem__,
-        rule=rule or hx.Hardmax(),
-        undecided=0 if exact else 3,
-        exact=exact,
-    )
-
-
-def written(tmp_path, name, text):
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize(

@@ -129,5 +129,21 @@ def test_a_malformed_certificate_is_refused_without_an_exception():
         replace(c, alpha="fast"),
         replace(c, alpha=-1.0),
         replace(c, A=[[1, 2]]),
+        replace(c, groups=None),
+        replace(c, groups=((0.0, 2.0), (1, 3))),
+        replace(c, margin=None),
+        replace(c, margin=float("nan")),
+        replace(c, undecided=False),
+        replace(c, undecided=None),
+        replace(c, tie_tolerance="x"),
+        replace(c, problem=None),
+        replace(c, decided_at=changed(c.decided_at, 6, 10**8)),
     ):
         assert bad.check(Z)
+
+
+def test_the_margin_of_a_single_token_is_infinite_and_nothing_else():
+    c = hx.limit([[1.0, 2.0]]).certificate
+    assert c.margin == np.inf
+    for margin in (-1.0, 0.0, 1.0, 1e300):
+        assert not replace(c, margin=margin).verify([[1.0, 2.0]])

@@ -2,22 +2,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 from hardmax.dynamics.polytope import Polytope
 from hardmax.errors import BadInput
+from reference import is_combination
 
 SQUARE = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
-
-
-def is_combination(point, others) -> bool:
-    """An oracle by linear programming: weights >= 0, sum 1, with point = sum of weights times others."""
-    others = np.asarray(others, dtype=float)
-    if len(others) == 0:
-        return False
-    equations = np.vstack([others.T, np.ones(len(others))])
-    return linprog(np.zeros(len(others)), A_eq=equations, b_eq=np.append(np.asarray(point, float), 1.0)).status == 0
 
 
 def test_polygons_are_listed_counterclockwise_from_the_lowest_index():

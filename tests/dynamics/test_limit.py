@@ -226,3 +226,58 @@ def test_other_limits_are_projections_of_zero_onto_faces():
             assert np.abs(nearest - t.astype(float)).max() < 1e-9, seed
             seen += 1
     assert seen > 50
+
+
+def test_the_rational_fallback_does_not_drop_the_tolerance():
+    Z = np.array([*SQUARE, [1.001, 0.5], [1.001, -0.5], [0.5, 0.0]])
+    with pytest.raises(hx.NotCertified):
+        hx.limit(Z, 1.0, tie_tolerance=1e-9)
+    with pytest.raises(hx.NotExact, match="tie_tolerance"):
+        hx.limit(Z, 1.0, tie_tolerance=1e-9, exact=True)
+
+
+@pytest.mark.parametrize("call", [hx.limit, hx.simulate])
+def test_scores_beyond_float64_are_refused(call):
+    Z, A = np.array([[1, 0], [0, 1], [0.5, 0.1]]), np.array([[2.0, 1], [1, 2]])
+    for z, a in ((1e100, 1e109), (1e100, 1e200), (1e-100, 1e-200)):
+        with pytest.raises(hx.BadInput, match="leave the range of float64"):
+            call(z * Z, A=a * A)
+        with pytest.raises(hx.BadInput, match=r"Z\[0\] has coordinates"):
+            call([z * Z, Z], A=a * A)
+    call(1e100 * Z, A=1e-100 * A)
+
+
+@pytest.mark.parametrize("alpha", [1e308, 1e-308, 1e101])
+def test_extreme_steps_are_refused(alpha):
+    for call in (hx.limit, hx.simulate):
+        with pytest.raises(hx.BadInput, match="1e-100 <= alpha <= 1e100"):
+            call(SQUARE, alpha)
+    for fine in (1e-100, 1e100):
+        assert hx.simulate(SQUARE, fine, layers=5).leaders.tolist() == [0, 1, 2, 3]
+        assert np.isfinite(hx.simulate(np.random.default_rng(0).normal(size=(1500, 2)), fine, layers=3).tokens).all()
+
+
+def test_max_layers_is_a_count():
+    for bad in (1.5, -1, "many"):
+        with pytest.raises(hx.BadInput, match="layers"):
+            hx.limit(SQUARE, max_layers=bad)
+
+
+def test_errors_in_exact_batches_name_the_cloud():
+    with pytest.raises(hx.BadInput, match="cloud 1 of the batch"):
+        hx.limit([[[1, 2]], [["x", 1]]], exact=True)
+
+
+def test_a_small_step_needs_layers_not_rational_arithmetic():
+    eq = hx.limit(np.random.default_rng(0).normal(size=(60, 2)), alpha=1e-4)
+    assert eq.certificate.method == "float64"
+    assert eq.undecided == 0
+    with pytest.raises(hx.NotCertified, match="raise max_layers, now 100"):
+        hx.limit(np.random.default_rng(0).normal(size=(60, 2)), alpha=1e-4, max_layers=100)
+
+
+def test_ties_after_layer_0_are_proved_in_rational_arithmetic():
+    eq = hx.limit([[1.0, 0], [0, 1], [0, 0]])
+    assert eq.undecided == 0
+    assert eq.certificate.method == "rational"
+    assert eq.certificate.verify([[1.0, 0], [0, 1], [0, 0]])

@@ -6,23 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog, minimize
+from scipy.optimize import minimize
 
 from hardmax.dynamics.polytope import Polytope
 from hardmax.errors import BadInput
-from reference import fractions
+from reference import fractions, is_combination
 
 SQUARE = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 modest = settings(derandomize=True, deadline=None, max_examples=60)
-
-
-def is_combination(point, others) -> bool:
-    """An oracle by linear programming: weights >= 0, sum 1, with point = sum of weights times others."""
-    others = np.asarray(others, dtype=float)
-    if len(others) == 0:
-        return False
-    equations = np.vstack([others.T, np.ones(len(others))])
-    return linprog(np.zeros(len(others)), A_eq=equations, b_eq=np.append(np.asarray(point, float), 1.0)).status == 0
 
 
 integer_clouds = st.integers(1, 3).flatmap(

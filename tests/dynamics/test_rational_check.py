@@ -181,3 +181,16 @@ def test_positivity_for_all_layers_agrees_with_a_long_look(seed):
         return sum(c * rho ** (e * m) * binomial[s] for (e, s), c in terms.items())
 
     assert always_positive(terms, alpha) == all(value(m) > 0 for m in range(150))
+    for until in (0, 1, 5, 37):
+        assert always_positive(terms, alpha, until) == all(value(m) > 0 for m in range(until + 1))
+
+
+@pytest.mark.parametrize("alpha", ["1", "1/10"])
+def test_late_decisions_are_checked_to_the_layer(alpha):
+    e = Fraction(1, 300)
+    tokens = [(1, 1), (1, -1), (-1, 1), (-1, -1), (1 + e, "1/2"), (1 + e, "-1/2"), ("1/2", 0)]
+    certificate = limit_exact(tokens, alpha).certificate
+    assert certificate.layers > 100
+    assert problems(certificate, tokens) == []
+    for wrong in (certificate.layers - 1, certificate.layers + 1, 10**9):
+        assert problems(replace(certificate, decided_at=changed(certificate.decided_at, 6, wrong)), tokens)

@@ -8,22 +8,10 @@ import pytest
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE
 from hardmax.dynamics.rational import limit_exact, simulate_exact
 from hardmax.errors import BadInput, NotCertified
-from systems import SQUARE, SYSTEMS, tie_rich
+from systems import FAMILIES, SQUARE, SYSTEMS, tie_rich
 
 F = Fraction
 HALF = F(1, 2)
-FAMILIES = [
-    "dyadic",
-    "grid",
-    "signs",
-    "permutations",
-    "central",
-    "mirror",
-    "moving ties",
-    "cube with axis tokens",
-    "hexagon",
-    "copies",
-]
 
 
 def rows(array):
@@ -85,6 +73,21 @@ def test_tie_rich_clouds_go_where_the_limit_says(family):
         _, tokens, alpha, A = tie_rich(seed, largest=16, family=family)
         eq = check_against_layers(tokens, alpha, A)
         assert eq.certificate.undecided == 0
+
+
+@pytest.mark.parametrize("family", ["grid", "signs", "mirror", "moving ties", "cube with axis tokens", "hexagon"])
+def test_limits_that_are_no_vertices_are_projections_of_zero_on_faces(family):
+    # x in K and <A x, v> <= <A x, x> for all vertices v: x is the point of its face {<A x, .> = <A x, x>} nearest to 0
+    faces = 0
+    for seed in range(30, 50):
+        _, tokens, alpha, A = tie_rich(seed, largest=16, family=family)
+        eq = limit_exact(tokens, alpha, A)
+        vertices = [v for v, kind in zip(eq.centers, eq.kind, strict=True) if kind == "vertex"]
+        for x in (x for x, kind in zip(eq.centers, eq.kind, strict=True) if kind == "face"):
+            query = x if A is None else np.array(A, dtype=object) @ x
+            assert max(query @ v for v in vertices) == query @ x
+            faces += 1
+    assert faces
 
 
 def test_moving_ties_need_patterns_and_late_layers():

@@ -1,5 +1,4 @@
 import json
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -7,30 +6,7 @@ import pytest
 import hardmax as hx
 from hardmax.dynamics.files import load_equilibrium, load_trajectory, read_tokens
 from hardmax.errors import BadInput
-from reference import leader_since, run
-
-
-def literal_trajectory(exact: bool, layers: int = 4, rule=None) -> hx.Trajectory:
-    """A trajectory from the definition, token by token."""
-    alpha = Fraction(1, 2) if exact else 0.5
-    states, sets = run(hx.preset("emerging", exact=exact), alpha, layers)
-    return hx.Trajectory(
-        tokens=np.array(states),
-        alpha=alpha,
-        A=None,
-        leader_since=leader_since(states, sets),
-        outcome=hx.Outcome("moving", detail="a sentence"),
-        sets=sets.__getitem__,
-        rule=rule or hx.Hardmax(),
-        undecided=0 if exact else 3,
-        exact=exact,
-    )
-
-
-def written(tmp_path, name, text):
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    return path
+from literal import literal_trajectory, written
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -113,3 +89,18 @@ def test_a_float_limit_that_rational_arithmetic_settled_comes_back(tmp_path, suf
     assert back.certificate.verify(Z)
     assert back.points.dtype == np.float64
     assert back.points.tolist() == eq.points.tolist()
+
+
+def test_a_saved_limit_whose_parts_disagree_is_refused(tmp_path):
+    path = hx.limit(hx.preset("square-ties")).save(tmp_path / "limit.json")
+    good = json.loads(path.read_text())
+    assert hx.Equilibrium.load(path).certificate.verify(hx.preset("square-ties"))
+    for change in (
+        {"centers": [[9.0, 9.0]] * len(good["centers"])},
+        {"leader_since": {"5": 0}},
+        {"kind": ["face"] * len(good["kind"])},
+        {"A": [[1.0]]},
+    ):
+        path.write_text(json.dumps(good | change))
+        with pytest.raises(hx.BadInput, match="damaged"):
+            hx.Equilibrium.load(path)

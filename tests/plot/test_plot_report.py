@@ -5,8 +5,9 @@ import pytest
 from PIL import Image
 
 import hardmax as hx
+from hardmax.dynamics.document import readable
 from hardmax.errors import BadInput
-from hardmax.plot.page import number, table, trajectory_page
+from hardmax.plot.page import table, trajectory_page
 from hardmax.plot.report import write_demo
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -63,7 +64,7 @@ def test_the_demo_writes_a_report_that_stands_alone(demo):
     outline = Outline(text)
     assert_offline(outline, text)
     assert "prefers-color-scheme: dark" in text
-    assert len(outline.images) == 9
+    assert len(outline.images) == 10
     assert all(len(image["alt"]) > 20 for image in outline.images)
 
 
@@ -84,7 +85,8 @@ def test_the_demo_writes_its_pictures_beside_the_report(demo):
     pictures = {
         f"{name}{end}.png" for name in ("triangle", "emerging", "square", "square-ties") for end in ("", "-limit")
     }
-    assert names == pictures | {"report.html", "emerging.gif"}
+    pictures.add("stages.png")
+    assert names == pictures | {"report.html", "emerging.gif", "stages.json", "network"}
     for name in pictures:
         with Image.open(folder / name) as image:
             image.load()
@@ -92,10 +94,17 @@ def test_the_demo_writes_its_pictures_beside_the_report(demo):
         assert image.n_frames == 33
 
 
+def test_the_demo_compiles_an_exact_classifier(demo):
+    text = demo[0].read_text(encoding="utf-8")
+    assert "<dt>exact on every sequence</dt><dd>yes</dd>" in text
+    assert "<dt>largest float64 error</dt><dd>0</dd>" in text
+    assert hx.Network.load(demo[0].parent / "network").blocks == 5
+
+
 def test_progress_counts_up_to_the_end(demo):
     _, steps = demo
     assert [done for done, _, _ in steps] == list(range(len(steps)))
-    assert steps[-1][:2] == (7, 7)
+    assert steps[-1][:2] == (8, 8)
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
@@ -130,6 +139,6 @@ def test_text_of_the_caller_is_escaped():
 def test_long_fractions_are_shown_rounded():
     from fractions import Fraction
 
-    assert number(Fraction(1, 3)) == "1/3"
-    assert number(Fraction(10**30, 3 * 10**30 + 1)) == "0.333333"
-    assert number(0.1 + 0.2) == "0.3"
+    assert readable(Fraction(1, 3)) == "1/3"
+    assert readable(Fraction(10**30, 3 * 10**30 + 1)) == "0.333333"
+    assert readable(0.1 + 0.2) == "0.3"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.attention.arithmetic import weighted_mean
 from hardmax.attention.closeness import scores_are_exact, widths
 from hardmax.attention.rules import Hardmax, Localmax, Rule, Softmax
 from hardmax.attention.weights import follows_everyone, gaps, is_random, weights_of_gaps
@@ -118,6 +119,10 @@ def attend(
             several = part.start + np.flatnonzero(~single)
             if isinstance(rule, Softmax):
                 means[several] = w[~single] @ points
+            elif isinstance(rule, Hardmax):
+                counts = np.broadcast_to(copies, w.shape)
+                for r in np.flatnonzero(~single):
+                    means[part.start + r] = weighted_mean(points[followed[r]], counts[r, followed[r]])
             else:  # summed before it is divided: the mean of three equal numbers is that number
                 counted = np.where(followed, copies, 0.0)[~single]
                 means[several] = counted @ points / counted.sum(axis=1, keepdims=True)

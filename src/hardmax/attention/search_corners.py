@@ -7,8 +7,8 @@ It is neither best nor second best, so the search may leave it out.
 """
 
 import numpy as np
-from numba import njit
 
+from hardmax.attention.compiled import njit
 from hardmax.attention.search_threads import over_parts
 from hardmax.tokens import Floats, Ints
 
@@ -17,7 +17,7 @@ GROUP = 64  # points tested together
 DEEP = 1e-10  # of the largest coordinate: far above the rounding of scores (1e-15) and of Qhull's planes (1e-13)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _test_group(group, count, planes, height, highest, members, flags):  # type: ignore[no-untyped-def]
     """Flag the points of a group, (d, GROUP) coordinates, that are not below all planes."""
     d = group.shape[0]
@@ -35,7 +35,7 @@ def _test_group(group, count, planes, height, highest, members, flags):  # type:
             flags[members[x]] = 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _flag_outer(points, start, stop, centre, radius, planes, flags):  # type: ignore[no-untyped-def]
     """flags[i] = 1 unless point i is below all planes <p, z> + c < 0; inside the ball it is for certain."""
     d = points.shape[1]

@@ -5,12 +5,12 @@ every path gives the same bits.
 """
 
 import numpy as np
-from numba import njit
 
+from hardmax.attention.compiled import njit
 from hardmax.tokens import Floats, Ints
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def score(q, z):  # type: ignore[no-untyped-def]
     """<q, z> as the sequential sum (q_0 z_0 + q_1 z_1) + ... in float64."""
     s = q[0] * z[0]
@@ -19,7 +19,7 @@ def score(q, z):  # type: ignore[no-untyped-def]
     return s
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def largest_coordinate(x):  # type: ignore[no-untyped-def]
     """max |x_ik|."""
     largest = 0.0
@@ -29,7 +29,7 @@ def largest_coordinate(x):  # type: ignore[no-untyped-def]
     return largest
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def faint_rows(x, rows, limit):  # type: ignore[no-untyped-def]
     """Those of `rows` where no coordinate of x exceeds the limit in size (limit 0: the zero rows)."""
     out = np.empty(rows.shape[0], np.int64)
@@ -44,7 +44,7 @@ def faint_rows(x, rows, limit):  # type: ignore[no-untyped-def]
     return out[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def gaps(best, second, resolution):  # type: ignore[no-untyped-def]
     """best - second where that is <= resolution, else inf."""
     out = np.empty(best.shape[0])
@@ -54,7 +54,7 @@ def gaps(best, second, resolution):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def find_dense(queries, points, rows, target, best, second):  # type: ignore[no-untyped-def]
     """Largest and second largest score over all points for the queries in `rows`; written into the last three arrays.
 
@@ -74,7 +74,7 @@ def find_dense(queries, points, rows, target, best, second):  # type: ignore[no-
         target[i], best[i], second[i] = t, b, s
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def count_dense(queries, floor, points, counts):  # type: ignore[no-untyped-def]
     """counts[i] = number of points with <q_i, z_j> >= floor_i."""
     for i in range(queries.shape[0]):
@@ -85,7 +85,7 @@ def count_dense(queries, floor, points, counts):  # type: ignore[no-untyped-def]
         counts[i] = c
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def fill_dense(queries, floor, points, indptr, indices):  # type: ignore[no-untyped-def]
     """The indices counted by `count_dense`, ascending for each query."""
     for i in range(queries.shape[0]):

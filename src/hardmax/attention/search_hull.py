@@ -5,12 +5,13 @@ summed exactly. So the edges turn strictly one way, and a binary search by their
 """
 
 import numpy as np
-from numba import njit
+
+from hardmax.attention.compiled import njit
 
 SPLITTER = 134217729.0  # 2^27 + 1 cuts a float64 into two halves whose products are exact
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _exact_turn(ax, ay, bx, by, cx, cy):  # type: ignore[no-untyped-def]
     """Sign of (a - c) x (b - c) = ax by - ax cy - cx by - ay bx + ay cx + cy bx without rounding.
 
@@ -44,7 +45,7 @@ def _exact_turn(ax, ay, bx, by, cx, cy):  # type: ignore[no-untyped-def]
     return 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def turn(P, a, b, c):  # type: ignore[no-untyped-def]
     """1 if the points a, b, c of P turn left, -1 right, 0 on a line."""
     ax, ay, bx, by, cx, cy = P[a, 0], P[a, 1], P[b, 0], P[b, 1], P[c, 0], P[c, 1]
@@ -55,7 +56,7 @@ def turn(P, a, b, c):  # type: ignore[no-untyped-def]
     return _exact_turn(ax, ay, bx, by, cx, cy)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def in_order(P, by_x):  # type: ignore[no-untyped-def]
     """Make the order `by_x` (of rising x) lexicographic, in place: runs of equal x are sorted by y.
 
@@ -81,7 +82,7 @@ def in_order(P, by_x):  # type: ignore[no-untyped-def]
         start = stop
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _chain(P, order, hull, base):  # type: ignore[no-untyped-def]
     """Andrew's monotone chain: push the lower hull of the ordered points on hull[base:]; returns the new length."""
     length = base
@@ -94,7 +95,7 @@ def _chain(P, order, hull, base):  # type: ignore[no-untyped-def]
     return length
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def peel(P, order):  # type: ignore[no-untyped-def]
     """Vertices of the convex hull of P[order] (lexicographic order, no point twice), and the other points.
 
@@ -121,7 +122,7 @@ def peel(P, order):  # type: ignore[no-untyped-def]
     return hull[:length].copy(), upper, rest
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def edges(P, hull):  # type: ignore[no-untyped-def]
     """(h, 2) the edge from each vertex to the next."""
     h = hull.shape[0]
@@ -132,13 +133,13 @@ def edges(P, hull):  # type: ignore[no-untyped-def]
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(error_model="numpy", inline="always")
 def _bin(x, y, bins):  # type: ignore[no-untyped-def]
     """In which of `bins` equal parts of a half turn the direction (x, y) lies: x / (|x| + |y|) rises with the angle."""
     return min(np.int64((1.0 + x / (abs(x) + abs(y))) * (0.5 * bins)), bins - 1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def guide(edge, upper):  # type: ignore[no-untyped-def]
     """(2, bins + 3) table for the lower and the upper chain: column b + 1 counts the edges with normals in bins < b."""
     h = edge.shape[0]
@@ -157,7 +158,7 @@ def guide(edge, upper):  # type: ignore[no-untyped-def]
     return table
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(error_model="numpy", inline="always")
 def extreme(edge, upper, table, x, y):  # type: ignore[no-untyped-def]
     """Position on the hull of the vertex farthest in direction (x, y): the first one whose next edge leads back.
 

@@ -12,8 +12,8 @@ the margin, for every query; the same for F. Then two points beat it, and it is 
 """
 
 import numpy as np
-from numba import njit
 
+from hardmax.attention.compiled import njit
 from hardmax.attention.search_dense import faint_rows, find_dense, largest_coordinate
 from hardmax.attention.search_hull import edges, extreme, guide, in_order, peel
 from hardmax.attention.search_threads import over_parts
@@ -27,7 +27,7 @@ FILTER_FROM = 4096  # points from which dropping inner points pays
 UNDERFLOW = 1e-280  # scores below have no full precision left
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _among(i, indices):  # type: ignore[no-untyped-def]
     for k in range(indices.shape[0]):  # noqa: SIM110 - a plain loop compiles to a plain loop
         if indices[k] == i:
@@ -35,7 +35,7 @@ def _among(i, indices):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _extremes(points, start, stop, axes, skip, high, low, top, bottom):  # type: ignore[no-untyped-def]
     """Farthest points along each axis and against it, without those in `skip`."""
     for i in range(start, stop):
@@ -48,7 +48,7 @@ def _extremes(points, start, stop, axes, skip, high, low, top, bottom):  # type:
                 low[k], bottom[k] = s, i
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _outside(points, start, stop, centre, radius, sides, flags):  # type: ignore[no-untyped-def]
     """Flag the points that are not inside all half planes <(a, b), z> > c; inside the disc they are for certain."""
     for i in range(start, stop):
@@ -62,7 +62,7 @@ def _outside(points, start, stop, centre, radius, sides, flags):  # type: ignore
                 break
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(error_model="numpy", inline="always")
 def _keep(s, j, best, second, target):  # type: ignore[no-untyped-def]
     """The two best scores with score s of point j added; ties keep the smallest index."""
     if s > best:
@@ -72,7 +72,7 @@ def _keep(s, j, best, second, target):  # type: ignore[no-untyped-def]
     return best, max(second, s), target
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _walk(x, y, hull, vertex, at, near, margin, best, second, target):  # type: ignore[no-untyped-def]
     """Look at the vertices around position `at` in both directions until they fall below the second best score,
     or below the best one by more than `near`.
@@ -102,7 +102,7 @@ def _walk(x, y, hull, vertex, at, near, margin, best, second, target):  # type: 
     return best, second, target
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _search(rows, start, stop, queries, resolution, largest, first, other, third, target, best, second, open_):  # type: ignore[no-untyped-def]
     """The two best scores of queries rows[start:stop] by bisection; open_[r] = 1 where the tree has to decide.
 

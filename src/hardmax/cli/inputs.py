@@ -46,7 +46,10 @@ def number(text: str, name: str, exact: bool) -> Any:
     """A number as typed: exactly, or as the nearest float64."""
     from hardmax.tokens import exact_number
 
-    value = exact_number(text, name)
+    try:
+        value = exact_number(text, name)
+    except BadInput as error:
+        raise BadInput(f"{name} is {text!r}; expected a number such as 0.5 or 1/3") from error
     try:
         return value if exact else float(value)
     except OverflowError as error:

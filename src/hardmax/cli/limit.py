@@ -1,5 +1,6 @@
 """`hardmax limit`: infinite depth."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,10 @@ def command(
     matrix: inputs.Matrix = None,
     exact: inputs.Exact = False,
     tie_tolerance: Annotated[float, typer.Option("--tie-tolerance", help="Scores this close tie (relative).")] = 0.0,
-    output: inputs.Output = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write the result: .npz .json .png .svg .pdf .html, by suffix."),
+    ] = None,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
@@ -29,6 +33,10 @@ def command(
     Z = inputs.read(tokens, preset, exact)
 
     from hardmax.dynamics.limit import limit
+    from hardmax.tokens import is_batch
+
+    if output is not None and is_batch(Z):
+        raise BadInput(f"{output}: a batch of {len(Z)} clouds cannot be written to one file", fix="use --json")
 
     try:
         found = limit(
@@ -40,9 +48,10 @@ def command(
             print_json({"schema": "hardmax.limit/1", "certified": False, "reason": error.what, **error.known})
         raise
     if isinstance(found, list):
-        if output is not None:
-            raise BadInput(f"{output}: a batch of {len(found)} clouds cannot be written to one file", fix="use --json")
         results = [_checked(eq) for eq in found]
+        undecided = sum(eq.undecided for eq in results)
+        if undecided:
+            note(undecided_advice(undecided), quiet or json)
         if json:
             print_json({"schema": "hardmax.limit/1", "clouds": [_summary(eq) for eq in results]})
         else:

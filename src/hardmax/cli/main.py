@@ -1,17 +1,31 @@
 """The command `hardmax`: its subcommands, and how errors reach a person."""
 
+import os
 import sys
+import traceback
 from typing import Annotated
 
 import typer
 
 from hardmax import __version__
-from hardmax.cli import data, demo, doctor, evaluate, explain, limit, predict, simulate, train
+from hardmax.cli import (
+    check,
+    construct,
+    data,
+    demo,
+    doctor,
+    evaluate,
+    explain,
+    limit,
+    predict,
+    simulate,
+    train,
+)
 from hardmax.errors import HardmaxError
 
 app = typer.Typer(
     name="hardmax",
-    help="Transformers with hardmax attention: exact dynamics, certified infinite-depth limits, pictures.",
+    help="Transformers with hardmax attention: exact dynamics, certified limits, exact construction.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -25,6 +39,8 @@ app.command("evaluate")(evaluate.command)
 app.command("predict")(predict.command)
 app.command("explain")(explain.command)
 app.add_typer(data.app, name="data")
+app.command("construct")(construct.command)
+app.command("check")(check.command)
 app.command("demo")(demo.command)
 app.command("doctor")(doctor.command)
 
@@ -42,7 +58,7 @@ def _main(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Transformers with hardmax attention: exact dynamics, certified infinite-depth limits, pictures."""
+    """Transformers with hardmax attention: exact dynamics, certified limits, exact construction."""
 
 
 def run(arguments: list[str] | None = None) -> None:
@@ -53,14 +69,21 @@ def run(arguments: list[str] | None = None) -> None:
     arguments = (["--debug"] if debug else []) + [a for a in arguments if a != "--debug"]
     try:
         code = app(arguments, prog_name="hardmax", standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
+        sys.stdout.flush()
+        if code == 130:  # typer's answer to Ctrl-C
+            code = _interrupted()
     except Exception as error:
         if debug:
-            raise
-        sys.exit(_explain(error))
+            traceback.print_exc()
+        code = _explain(error)
     except KeyboardInterrupt:
-        print("\ninterrupted; files that were already complete are kept", file=sys.stderr)
-        sys.exit(130)
+        code = _interrupted()
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _interrupted() -> int:
+    print("\ninterrupted; files that were already complete are kept", file=sys.stderr)
+    return 130
 
 
 def _explain(error: Exception) -> int:
@@ -68,13 +91,13 @@ def _explain(error: Exception) -> int:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     if isinstance(error, typer.Abort):
-        print("interrupted", file=sys.stderr)
-        return 130
+        return _interrupted()
     show = getattr(error, "show", None)  # click's usage errors know how to print themselves
     if callable(show):
         show()
         return int(getattr(error, "exit_code", 2))
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError):  # the reader has seen enough: nothing may be written at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, MemoryError):
         print("error: not enough memory\n  fix:   fewer tokens or fewer layers", file=sys.stderr)

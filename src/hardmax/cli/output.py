@@ -19,9 +19,9 @@ def note(text: str, quiet: bool) -> None:
 
 def point(z: Any, most: int = 6) -> str:
     """A token for reading: (1, 0.333333), long ones cut."""
-    parts = [str(x) if not isinstance(x, float) else f"{x:.6g}" for x in list(z)[:most]]
-    parts = [p if len(p) <= 24 else f"{float(x):.6g}..." for p, x in zip(parts, z, strict=False)]
-    return "(" + ", ".join(parts) + (", ..." if len(z) > most else "") + ")"
+    from hardmax.dynamics.document import readable
+
+    return "(" + ", ".join(readable(x) for x in list(z)[:most]) + (", ..." if len(z) > most else "") + ")"
 
 
 def indices(values: Any, most: int = 20) -> str:
@@ -33,6 +33,6 @@ def indices(values: Any, most: int = 20) -> str:
 def undecided_advice(undecided: int) -> str:
     """What to say when float64 could not decide."""
     return (
-        f"note: {undecided} comparisons were closer than float64 rounding can decide and were taken as ties; "
+        f"note: {undecided} comparisons were closer than float64 rounding can decide (ties within the tolerance); "
         "--exact decides them for the numbers as written"
     )

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.attention.ties import EPS
 from hardmax.dynamics.certificate import LEADER, TIE, Certificate, fingerprint
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.tokens import Cloud, Floats, Ints, Metric
+
+SAME_PLACE = 32 * EPS  # limits of ties that differ by no more are one center
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +71,7 @@ def _centers(role: NDArray[np.int8], target: Ints, limit: Floats) -> tuple[Ints,
         for e in np.argsort(first):  # in the order of their first tokens
             end = ends[e]
             # One limit reached through different ties can differ in the last bits of its float64 value.
-            near = [c for c, t in enumerate(faces) if np.abs(t - end).max() <= 1e-12 * scale]
+            near = [c for c, t in enumerate(faces) if np.abs(t - end).max() <= SAME_PLACE * scale]
             if not near:
                 faces.append(end)
             which[e] = near[0] if near else len(faces) - 1

@@ -1,6 +1,6 @@
 """How an infinite-depth limit is known, in a form that can be checked from the data alone."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -12,7 +12,7 @@ LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
 ROLE_NAMES = ("leader", "follower", "tie", "pattern")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """Why each token ends where `limit` says it ends.
 
@@ -29,8 +29,10 @@ class Certificate:
         target: (n,) the leader's index (first copy; a leader's own for leaders), or -1-g for `groups[g]`.
         groups: index sets that are followed as a whole (ties and patterns), all copies listed, ascending.
         limit: (n, d) where each token ends.
-        margin: every strict comparison was won by at least margin * |z_i|_A * max_j |z_j|_A.
-        undecided: comparisons within float64 rounding, taken as ties. 0: the certificate is a proof.
+        margin: every token followed alone won by at least margin * |z_i|_A * max_j |z_j|_A: in float64 at every layer
+            that was looked at, in rational arithmetic (ties included) at the layers `decided_at`. Infinite if none.
+        undecided: comparisons within float64 rounding: ties if within the tie band, else settled by their float64
+            order. 0: the certificate is a proof.
         method: "float64" or "rational": the arithmetic that settled it.
         problem: fingerprint of tokens, alpha, A and tie_tolerance.
     """
@@ -40,8 +42,8 @@ class Certificate:
     decided_at: NDArray[np.int64]
     role: NDArray[np.int8]
     target: NDArray[np.int64]
-    groups: tuple[tuple[int, ...], ...] = field(repr=False)
-    limit: NDArray[Any] = field(repr=False)
+    groups: tuple[tuple[int, ...], ...]
+    limit: NDArray[Any]
     margin: float
     undecided: int
     tie_tolerance: float
@@ -53,6 +55,11 @@ class Certificate:
     def layers(self) -> int:
         """The layer at which everything was decided."""
         return int(self.decided_at.max())
+
+    def __repr__(self) -> str:
+        roles = ", ".join(f"{int((self.role == r).sum())} {name}s" for r, name in enumerate(ROLE_NAMES))
+        figures = f"layer {self.layers}, margin {self.margin:.3g}, {self.undecided} undecided"
+        return f"Certificate ({self.method}): {roles}; {figures}"
 
     def check(self, Z: Any) -> list[str]:
         """Everything that is wrong with this certificate for the tokens Z; an empty list if nothing is."""
@@ -82,6 +89,10 @@ def fingerprint(tokens: NDArray[Any], alpha: Any, A: NDArray[Any] | None, tie_to
             digest.update(b"identity")
         else:
             digest.update(str(part.shape).encode())
-            digest.update(part.tobytes() if part.dtype != object else " ".join(map(str, part.ravel())).encode())
+            digest.update(part.tobytes() if part.dtype != object else " ".join(map(_text, part.ravel())).encode())
     digest.update(f"{alpha!r} {tie_tolerance!r}".encode())
     return digest.hexdigest()
+
+
+def _text(x: Any) -> str:
+    return f"{x.numerator:x}/{x.denominator:x}"  # hexadecimal: Python writes no integer of 4,300 digits in decimal

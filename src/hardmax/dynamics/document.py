@@ -20,6 +20,7 @@ from hardmax.errors import BadInput
 
 Document = dict[str, Any]
 MOST_BYTES = 4 << 30  # what a file may unpack to before it is refused
+LONG_BITS = 13_000  # of an integer that Python still writes in decimal
 EXACT = "_exact"  # name of the text beside a rounded array in .npz
 
 
@@ -47,6 +48,34 @@ def write_whole(path: Path, write: Callable[[Path], Any], force: bool = True) ->
     return path
 
 
+def fraction_text(x: Any) -> str:
+    """p/q in decimal; in hexadecimal (0x...) where it is longer than Python converts, about 4,000 digits.
+
+    Example:
+        >>> fraction_text(Fraction(-1, 3)), fraction_text(Fraction(2**20000))[:6]
+        ('-1/3', '0x1000')
+    """
+    x = Fraction(x)
+    if max(abs(x.numerator), x.denominator).bit_length() < LONG_BITS:
+        return str(x)
+    return f"{x.numerator:#x}" + ("" if x.denominator == 1 else f"/{x.denominator:#x}")
+
+
+def readable(x: Any) -> str:
+    """A coordinate for people: short fractions as they are, everything else with six digits.
+
+    Example:
+        >>> readable(Fraction(2, 3)), readable(0.1 + 0.2)
+        ('2/3', '0.3')
+    """
+    if isinstance(x, Fraction) and (abs(x.numerator) * x.denominator).bit_length() <= 50:
+        return str(x)
+    try:
+        return f"{float(x):.6g}"
+    except OverflowError:
+        return "-huge" if x < 0 else "huge"
+
+
 def write_json(document: Document, path: Path) -> None:
     """One JSON object; arrays as nested lists, Fractions as strings, infinities as null."""
     path.write_text(json_text(document), encoding="utf-8")
@@ -65,7 +94,7 @@ def _one_level(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, Fraction):
-        return str(value)
+        return fraction_text(value)
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} has no JSON form")
@@ -79,7 +108,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, Fraction):
-        return str(value)
+        return fraction_text(value)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
@@ -96,7 +125,7 @@ def write_npz(document: Document, path: Path) -> None:
             header[key] = value
         elif value.dtype == object:
             arrays[key] = _rounded(value)
-            arrays[key + EXACT] = np.frombuffer("\n".join(map(str, value.ravel())).encode(), dtype=np.uint8)
+            arrays[key + EXACT] = np.frombuffer("\n".join(map(fraction_text, value.ravel())).encode(), dtype=np.uint8)
         else:
             arrays[key] = value
     np.savez_compressed(path, header=np.array(json_text(header)), **arrays)  # type: ignore[arg-type]
@@ -158,6 +187,9 @@ def _read_npz(path: Path) -> Document:
 
 def fraction(text: str) -> Fraction:
     """A Fraction from "p" or "p/q" and nothing else: a damaged file must not ask for 1e999999999, or divide by 0."""
+    if re.fullmatch(r"-?0x[0-9a-f]+(/0x0*[1-9a-f][0-9a-f]*)?", text):  # a long one, see `fraction_text`
+        p, _, q = text.partition("/")
+        return Fraction(int(p, 16), int(q or "1", 16))
     if not re.fullmatch(r"-?\d+(/0*[1-9]\d*)?", text):
         raise ValueError(f"{text[:40]!r} is not a fraction")
     return Fraction(text)

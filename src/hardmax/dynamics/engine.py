@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.attention.arithmetic import pair_scores, weighted_mean
 from hardmax.attention.search import collect, find
-from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
+from hardmax.attention.ties import EPS, Band, rounding_bound, tie_band, wider
 from hardmax.dynamics.certificate import FOLLOWER, LEADER
 from hardmax.tokens import Cloud, Floats, Ints, Metric
 
@@ -91,7 +92,7 @@ class Run:
         ties: dict[int, Ints] = {}
         close = np.flatnonzero(found.gap <= flag)
         if len(close):
-            ties = self._resolve_close(active, close, q, found.best, tie, flag, own_norms, norms, scale, target)
+            ties = self._resolve_close(active, close, q, found.best, tie, flag, own_norms, norms, target)
         won = (target >= 0) & (found.gap > tie)
         if won.any():
             self.margin = min(self.margin, float((found.gap[won] / scale[won]).min()))
@@ -111,7 +112,7 @@ class Run:
 
     def _resolve_close(
         self, active: Ints, close: Ints, q: Floats, best: Floats, tie: Floats, flag: Floats,
-        own_norms: Floats, norms: Floats, scale: Floats, target: Ints,
+        own_norms: Floats, norms: Floats, target: Ints,
     ) -> dict[int, Ints]:  # fmt: skip
         """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
         indptr, index = collect(
@@ -119,7 +120,7 @@ class Run:
             condition=self.metric.condition,
         )  # fmt: skip
         row = np.repeat(np.arange(len(close)), np.diff(indptr))
-        score = np.einsum("ij,ij->i", q[close][row], self.points[index])
+        score = pair_scores(q[close][row], self.points[index])
         followed = score >= (best[close] - tie[close])[row]
         if self.layer == 0:
             from hardmax.dynamics.exact_scores import exact_top
@@ -153,8 +154,9 @@ class Run:
         (1+alpha)^(layer of decision).
         """
         drop = np.zeros(len(index), bool)
-        a, b = self.tie.at(self.layer)
-        blur = b * np.sqrt((self.metric.queries(self.points) ** 2).sum(axis=1).max())  # of q itself, by its rounding
+        a, b = self.flag.at(self.layer)
+        longest = float(np.linalg.norm(self.points, axis=1).max())
+        blur = b * self.metric.size * longest  # of q itself, by the rounding of its token
         grouped = followed & ((self.role[index] == FOLLOWER) | (self.role[index] == LEADER))
         if not (self.role[index[grouped]] == FOLLOWER).any():
             return drop
@@ -166,11 +168,14 @@ class Run:
             if len(group) < 2:
                 continue
             since = self.decided_at[index[group]]
-            offset = self.offset[index[group]] * ((1.0 + self.alpha) ** (since - since.max()))[:, None]
+            grown = (1.0 + self.alpha) ** (since - since.max())
+            offset = self.offset[index[group]] * grown[:, None]
+            noise = float(((2 + 10 * since) * EPS * longest * grown).max())  # of the offsets, by rounding before
             query = q[row[group[0]]]
             ahead = offset @ query
             size = np.linalg.norm(offset, axis=1).max()
-            drop[group] = ahead < ahead.max() - (a * np.linalg.norm(query) + blur) * size
+            length = np.linalg.norm(query)
+            drop[group] = ahead < ahead.max() - (a * length + blur) * size - 2 * length * noise
         return drop
 
     # -- deciding --------------------------------------------------------------------------------------------------
@@ -206,7 +211,7 @@ class Run:
         mean = old[target]  # rows with target -1 are replaced below
         for r in np.flatnonzero(target < 0):
             group = look.ties[int(active[r])]
-            mean[r] = self.weights[group] @ old[group] / self.weights[group].sum()
+            mean[r] = weighted_mean(old[group], self.weights[group])
         self.layer += 1
         self.points = self.decided_points(self.layer)
         self.points[active] = (old[active] + self.alpha * mean) / (1.0 + self.alpha)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hardmax.dynamics.polytope import Polytope
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium:
     """The infinite-depth limit of the hardmax dynamics, in closed form.
 
@@ -69,7 +69,7 @@ class Equilibrium:
 
     @property
     def undecided(self) -> int:
-        """Comparisons closer than float64 rounding can decide; taken as ties. 0 means the limit is proved."""
+        """Comparisons closer than float64 rounding can decide. 0 means that the limit is proved."""
         return self.certificate.undecided
 
     @cached_property
@@ -90,6 +90,13 @@ class Equilibrium:
         from hardmax.dynamics.files import save_equilibrium
 
         return save_equilibrium(self, Path(path), **options)
+
+    def __repr__(self) -> str:
+        n, dim = self.points.shape
+        return (
+            f"Equilibrium of {n} tokens in dimension {dim}: {len(self.centers)} centers, {len(self.leaders)} leaders, "
+            f"decided at layer {self.layers}, {'proved' if self.undecided == 0 else f'{self.undecided} undecided'}"
+        )
 
     @staticmethod
     def load(path: str | Path) -> "Equilibrium":

@@ -67,7 +67,9 @@ class ExactClaims:
         if key not in self._bases:
             base = np.array([self._base(int(v)) for v in group], dtype=object)
             weight = self.weight[group][:, None]
-            self._bases[key] = (base * weight).sum(axis=0) / Fraction(int(weight.sum()))
+            mean = (base * weight).sum(axis=0) / Fraction(int(weight.sum()))
+            # Whole numbers as int: the sums over large groups are ten times faster than with Fractions.
+            self._bases[key] = np.array([x.numerator if x.denominator == 1 else x for x in mean], dtype=object)
         return self._bases[key]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.attention.arithmetic import pair_scores, weighted_mean
 from hardmax.attention.ties import EPS, rounding_bound, tie_band, wider
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE, Certificate, fingerprint
 from hardmax.dynamics.exact_claims import ExactClaims
@@ -20,6 +21,13 @@ from hardmax.tokens import Floats, Ints, cloud, metric, step_size
 def problems(certificate: Certificate, Z: Any) -> list[str]:
     """Everything that is wrong with the certificate for the tokens Z; an empty list if nothing is."""
     try:
+        return _problems(certificate, Z)
+    except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
+        return [f"the certificate is malformed: {error}"]
+
+
+def _problems(certificate: Certificate, Z: Any) -> list[str]:
+    try:
         tokens = cloud(Z).tokens
         alpha = step_size(certificate.alpha)
         matrix = metric(certificate.A, tokens.shape[1])
@@ -29,6 +37,10 @@ def problems(certificate: Certificate, Z: Any) -> list[str]:
     wrong = _malformed(c, tokens)
     if wrong:
         return wrong
+    # Decisions follow one another: nothing decides itself after standing still for so long.
+    gaps = np.diff(np.unique(np.append(c.decided_at, 0)), prepend=0)
+    if gaps.max() > 10_000 + 100 / np.log1p(alpha):
+        return [f"decided_at claims that nothing is decided for {int(gaps.max())} layers and something after that"]
     if c.problem != fingerprint(tokens, c.alpha, c.A, c.tie_tolerance):
         return ["the certificate was made for other tokens, alpha, A or tie_tolerance"]
     return _Replay(c, tokens, alpha, matrix).run()
@@ -45,6 +57,14 @@ def _malformed(c: Certificate, tokens: Floats) -> list[str]:
             wrong.append(f"{name} is not an integer array of length {n}")
     if not isinstance(c.limit, np.ndarray) or c.limit.shape != tokens.shape or c.limit.dtype != np.float64:
         wrong.append(f"limit is not a float64 array of shape {tokens.shape}")
+    if not isinstance(c.groups, tuple) or not all(
+        isinstance(g, tuple) and all(isinstance(i, (int, np.integer)) for i in g) for g in c.groups
+    ):
+        wrong.append("groups is not a tuple of tuples of token indices")
+    if type(c.undecided) is not int or c.undecided < 0:
+        wrong.append(f"undecided is {c.undecided!r}; expected a count")
+    if not isinstance(c.margin, float) or not c.margin > 0:
+        wrong.append(f"margin is {c.margin!r}; expected a positive number")
     if wrong:
         return wrong
     if not np.isin(c.role, (LEADER, FOLLOWER, TIE)).all():
@@ -73,6 +93,7 @@ class _Replay:
         self.flag = wider(self.tie, rounding_bound(tokens.shape[1], matrix))
         self.wrong: list[str] = []
         self.margin, self.undecided = np.inf, 0
+        self._reached: dict[tuple[int, bytes], float] = {}
         self.small = len(self.start) <= 1024  # in larger clouds the margin is a lower bound, at most 2^-20
         # The claims by distinct token; `target` and `groups` by position among them.
         self.decided, self.role, self.limit = c.decided_at[first], c.role[first], c.limit[first]
@@ -102,7 +123,7 @@ class _Replay:
             if self.wrong:
                 return self.wrong
             still = self.decided[looking] > layer
-            shrink = (1 + self.alpha) ** -(layer + 1.0 - self.decided)
+            shrink = (1 + self.alpha) ** np.minimum(self.decided - layer - 1.0, 0.0)
             moved = base + np.where(self.decided <= layer, shrink, 0.0)[:, None] * offset
             moved[looking[still]] = (x[looking[still]] + self.alpha * mean[still]) / (1 + self.alpha)
             x = moved
@@ -111,7 +132,7 @@ class _Replay:
 
     def _look(self, layer: int, x: Floats, looking: Ints) -> Floats:
         """Follow sets of the tokens not decided before `layer`; tests the claims made at it; returns the means."""
-        q = x if self.matrix.A is None else x @ self.matrix.A.T
+        q = self.matrix.queries(x)
         norm = np.sqrt(np.maximum((q * x).sum(1), 0.0))
         largest = norm.max()
         a, b = self.flag.at(layer)
@@ -123,24 +144,30 @@ class _Replay:
         single = np.where(gap > flag, top, -1)
         sets: dict[int, Ints] = {}
         scale = norm[looking] * largest
-        for r in np.flatnonzero(gap <= flag):
+        longest = float(np.linalg.norm(x, axis=1).max())
+        for r in np.flatnonzero(gap <= 2 * flag):
             i = int(looking[r])
-            s = x @ q[i]
-            near = np.flatnonzero(s >= best[r] - flag[r])
-            follows = near[s[near] >= best[r] - tie[r]]
+            near = np.flatnonzero(x @ q[i] >= best[r] - 3 * flag[r])
+            s = pair_scores(np.broadcast_to(q[i], x[near].shape), x[near])  # in the order that the tie rule prescribes
+            gap[r] = np.subtract(*np.sort(s)[:-3:-1])
+            if gap[r] > flag[r]:
+                single[r], mean[r] = near[s.argmax()], x[near[s.argmax()]]
+                continue
+            near, s = near[s >= s.max() - flag[r]], s[s >= s.max() - flag[r]]
+            follows = near[s >= s.max() - tie[r]]
             if layer == 0:
                 level = self._exactly_top(i, near)
                 self.undecided += len(np.setdiff1d(follows, level))
                 follows = np.union1d(follows, level)
             else:
-                behind = self._behind(layer, q[i], follows, float(np.linalg.norm(q, axis=1).max()))
+                behind = self._behind(layer, q[i], follows, longest)
                 follows = np.setdiff1d(follows, behind)
                 self.undecided += len(near) - len(behind) - 1
             if len(follows) == 1:
                 single[r], mean[r] = follows[0], x[follows[0]]
             else:
                 sets[i] = follows
-                mean[r] = self.weight[follows] @ x[follows] / self.weight[follows].sum()
+                mean[r] = weighted_mean(x[follows], self.weight[follows])
         won = (single >= 0) & (gap > tie)
         if won.any():
             self.margin = min(self.margin, float((gap[won] / scale[won]).min()))
@@ -151,18 +178,19 @@ class _Replay:
         """Followers whose offset tells them from their leader, or from a better follower of it."""
         gone: list[int] = []
         done = follows[(self.decided[follows] < layer) & (self.role[follows] != TIE)]
+        a, b = self.flag.at(layer)
+        length = np.linalg.norm(query)
         for leader in np.unique(self.target[done]):
             group = done[self.target[done] == leader]
             if len(group) < 2:
                 continue
-            ahead, size = [], []
-            for w in group:
-                o = self.offset_at_decision[w] * (1 + self.alpha) ** float(self.decided[w] - self.decided[group].max())
-                ahead.append(float(query @ o))
-                size.append(float(np.linalg.norm(o)))
-            a, b = self.tie.at(layer)
-            width = (a * np.linalg.norm(query) + b * longest) * max(size)
-            gone += [int(w) for w, value in zip(group, ahead, strict=True) if value < max(ahead) - width]
+            since = self.decided[group]
+            grown = (1 + self.alpha) ** (since - since.max()).astype(np.float64)
+            offset = self.offset_at_decision[group] * grown[:, None]
+            ahead = offset @ query
+            width = (a * length + b * self.matrix.size * longest) * np.linalg.norm(offset, axis=1).max()
+            width += 2 * length * float(((2 + 10 * since) * EPS * longest * grown).max())
+            gone += group[ahead < ahead.max() - width].tolist()
         return np.array(gone, dtype=np.int64)
 
     def _exactly_top(self, i: int, near: Ints) -> Ints:
@@ -196,11 +224,14 @@ class _Replay:
         )
         if np.abs(points).max() > 32 * (layer + 1) * EPS * np.abs(x).max():
             self.wrong.append("limit is not the leader's place")
+        longest = self.matrix.size * float(np.linalg.norm(x, axis=1).max())
         for r in np.flatnonzero((role == TIE) & (single < 0)):
             if not self.wrong:
-                self._tie_claim(layer, x, q, largest, int(looking[r]), sets[int(looking[r])], bool(now[r]))
+                self._tie_claim(layer, x, q, largest, longest, int(looking[r]), sets[int(looking[r])], bool(now[r]))
 
-    def _tie_claim(self, layer: int, x: Floats, q: Floats, largest: float, i: int, follows: Ints, now: bool) -> None:
+    def _tie_claim(
+        self, layer: int, x: Floats, q: Floats, largest: float, longest: float, i: int, follows: Ints, now: bool
+    ) -> None:
         group = self.groups[-1 - self.target[i]]
         others = group[group != i]
         t = self.limit[i]
@@ -210,8 +241,9 @@ class _Replay:
         base, w = self.limit[others], self.weight[others]
         since = self.decided[others]
         offset = self.offset_at_decision[others] * ((1 + self.alpha) ** np.minimum(since - since.max(), 0.0))[:, None]
-        longest = float(np.linalg.norm(q, axis=1).max())
-        narrow = 8 * (a + b) * longest * float(np.linalg.norm(offset, axis=1).max())
+        # Offsets are judged by their direction, but a limit that two ties share may be off by its last bits.
+        size = float(np.linalg.norm(offset, axis=1).max())
+        narrow = 8 * (a + b) * longest * size + 32 * EPS * longest * float(np.abs(x).max())
         holds = {
             "follows another set than its group": np.array_equal(group, follows),
             "its group holds undecided tokens": bool((self.decided[others] <= layer).all()),
@@ -220,7 +252,7 @@ class _Replay:
             "its group is not in one face": np.abs(base @ query - query @ t).max() <= band
             and np.abs(offset @ query).max() <= narrow
             and np.abs(offset @ q[i]).max() <= narrow,
-            "its face does not support the cloud": (x @ query).max() <= query @ t + band,
+            "its face does not support the cloud": i in group or self._reach(layer, x, query) <= query @ t + band,
             "it does not stand still": i not in group or np.abs(t - x[i]).max() * largest <= band,
         }
         name = f"token {self.first[i]}"
@@ -230,6 +262,13 @@ class _Replay:
             self.wrong += [f"{name}: {what}" for what, good in holds.items() if not good]
         elif all(holds.values()):
             self.wrong.append(f"{name} is decided at layer {layer} already")
+
+    def _reach(self, layer: int, x: Floats, query: Floats) -> float:
+        """max_x <query, x>; many ties share one face."""
+        key = (layer, query.tobytes())
+        if key not in self._reached:
+            self._reached[key] = float((x @ query).max())
+        return self._reached[key]
 
     def _tie_holds_exactly(self, i: int) -> bool:
         """The same conditions for the tokens as they were given."""
@@ -242,7 +281,8 @@ class _Replay:
     def _check_figures(self) -> None:
         margin = self.margin if self.small else min(self.margin, 2.0**-20)
         # The two computations of a gap differ by their rounding.
-        if not (self.c.margin == margin or abs(self.c.margin - margin) <= 1e-6 * margin + self.flag.at(0)[0]):
+        near = np.isfinite(margin) and abs(self.c.margin - margin) <= 1e-6 * margin + self.flag.at(0)[0]
+        if not (self.c.margin == margin or near):
             self.wrong.append(f"margin is {self.c.margin:g}, but the narrowest decision has {margin:g}")
         if self.c.undecided != self.undecided:
             self.wrong.append(f"undecided is {self.c.undecided}, but {self.undecided} comparisons are")

@@ -1,5 +1,6 @@
 """The infinite-depth limit in closed form, with a certificate."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from hardmax.dynamics.assembly import Problem, copies, equilibrium
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
-from hardmax.errors import NotCertified
-from hardmax.tokens import Cloud, Metric, clouds, is_batch, metric, step_size
+from hardmax.errors import BadInput, NotCertified, NotExact
+from hardmax.tokens import Cloud, Metric, check_scores, clouds, is_batch, layer_count, metric, step_size
 from hardmax.tokens import cloud as one_cloud
 
 RATIONAL_POINTS = 300  # up to so many points, what float64 leaves open is settled in rational arithmetic
@@ -54,15 +55,36 @@ def limit(
         >>> limit([[1, 1], [-1, 1], [1, -1], [-1, -1], [0.5, 0]], alpha=0.5).points[4]
         array([1., 0.])
     """
+    Hardmax(tie_tolerance)  # checks the value
+    max_layers = layer_count(max_layers)
+    if exact and tie_tolerance:
+        raise NotExact(f"tie_tolerance is {tie_tolerance}, but exact arithmetic needs no tolerance")
     if is_batch(Z):
         if exact:
-            return [_limit_exact(one, alpha, A, max_layers) for one in Z]
+            return _limits_exact(Z, alpha, A, max_layers)
         batch = clouds(Z)
-        return _limits(batch, step_size(alpha), metric(A, batch[0].dim), tie_tolerance, max_layers)
+        return _limits(batch, step_size(alpha), metric(A, batch.dim), tie_tolerance, max_layers)
     if exact:
         return _limit_exact(Z, alpha, A, max_layers)
     one = one_cloud(Z)
     return _limits([one], step_size(alpha), metric(A, one.dim), tie_tolerance, max_layers)[0]
+
+
+def _limits_exact(batch: Any, alpha: Any, A: Any, max_layers: int) -> list[Equilibrium]:
+    found = []
+    for b, one in enumerate(batch):
+        try:
+            found.append(_limit_exact(one, alpha, A, max_layers))
+        except BadInput as error:
+            raise BadInput(f"cloud {b} of the batch: {error.what}", found=error.found, fix=error.fix) from error
+        except NotCertified as error:
+            raise _of_cloud(b, error) from error
+    return found
+
+
+def _of_cloud(b: int, error: NotCertified) -> NotCertified:
+    what = f"cloud {b} of the batch: {error.what}"
+    return NotCertified(what, found=error.found, fix=error.fix, known=error.known | {"cloud": b})
 
 
 def _limit_exact(Z: Any, alpha: Any, A: Any, max_layers: int) -> Equilibrium:
@@ -72,10 +94,11 @@ def _limit_exact(Z: Any, alpha: Any, A: Any, max_layers: int) -> Equilibrium:
 
 
 def _limits(
-    batch: list[Cloud], alpha: float, matrix: Metric, tie_tolerance: float, max_layers: int
+    batch: Sequence[Cloud], alpha: float, matrix: Metric, tie_tolerance: float, max_layers: int
 ) -> list[Equilibrium]:
     """Small clouds all in one compiled call; those with close scores, and large ones, one by one."""
-    Hardmax(tie_tolerance)  # checks the value
+    for b, cloud in enumerate(batch) if matrix.A is not None else ():
+        check_scores(cloud.tokens, matrix, "Z" if len(batch) == 1 else f"Z[{b}]")
     problem = Problem(alpha, matrix, float(tie_tolerance))
     small = [b for b, cloud in enumerate(batch) if cloud.n <= SMALL]
     found: dict[int, Equilibrium] = {}
@@ -88,8 +111,7 @@ def _limits(
             except NotCertified as error:
                 if len(batch) == 1:
                     raise
-                what = f"cloud {b} of the batch: {error.what}"
-                raise NotCertified(what, found=error.found, fix=error.fix, known=error.known | {"cloud": b}) from error
+                raise _of_cloud(b, error) from error
     return [found[b] for b in range(len(batch))]
 
 
@@ -101,7 +123,7 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
         next(iter(batch.values())).tokens if len(batch) == 1 else np.concatenate([c.tokens for c in batch.values()])
     )
     flag = wider(tie_band(problem.tie_tolerance), rounding_bound(tokens.shape[1], problem.matrix))
-    fused = run_fused(tokens, offsets, problem.alpha, None, problem.matrix.A, flag, max_layers=min(max_layers, 1000))
+    fused = run_fused(tokens, offsets, problem.alpha, None, problem.matrix.A, flag, max_layers=max_layers)
     found = {}
     for k, (b, cloud) in enumerate(batch.items()):
         here = slice(offsets[k], offsets[k + 1])
@@ -117,14 +139,20 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
 
 def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium:
     run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance)
-    # After so many layers without a new decision followers have merged with their leaders in float64.
-    patience = 8 if len(cloud.points) <= RATIONAL_POINTS else int(40 / np.log1p(problem.alpha)) + 8
+    # After so many layers without a change followers have merged with their leaders in float64. Where comparisons are
+    # undecided already and rational arithmetic can take over, there is no point in waiting for that.
+    patience = int(40 / np.log1p(problem.alpha)) + 8
+    rational = len(cloud.points) <= RATIONAL_POINTS and problem.tie_tolerance == 0
     while True:
         look = run.look()
+        if rational and run.undecided and run.inexact_ties == 0 and (not len(run.active) or run.unchanged_for >= 8):
+            found = _settle_in_rationals(run, max_layers)
+            if found is not None:
+                return found
         if not len(run.active):
             return _from_run(run, problem)
         if run.layer >= max_layers or run.unchanged_for >= patience:
-            return _settle_in_rationals(run, max_layers)
+            raise _not_certified(run, max_layers)
         run.move(look)
 
 
@@ -139,30 +167,28 @@ def _from_run(run: Run, problem: Problem) -> Equilibrium:
     )  # fmt: skip
 
 
-def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium:
-    """What float64 leaves open (ties on moving points, late leaders), decided for the same floats as rationals.
+def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium | None:
+    """What float64 cannot decide (ties after layer 0, late leaders), for the same floats as rationals.
 
-    Not where ties hold only within the tolerance: there the caller's intention and the binary values differ.
+    Not where ties of the given tokens hold only within the tolerance: there the caller's intention and the binary
+    values differ.
     """
-    if run.inexact_ties == 0 and len(run.cloud.points) <= RATIONAL_POINTS:
-        A = run.metric.A
-        try:
-            found = _limit_exact(run.cloud.tokens, run.alpha, A, max_layers)
-        except NotCertified as error:
-            raise _not_certified(run) from error
-        return Equilibrium(
-            tokens=run.cloud.tokens,
-            points=found.points.astype(np.float64),
-            cluster=found.cluster,
-            centers=found.centers.astype(np.float64),
-            kind=found.kind,
-            leader_since=found.leader_since,
-            certificate=found.certificate,
-        )
-    raise _not_certified(run)
+    try:
+        found = _limit_exact(run.cloud.tokens, run.alpha, run.metric.A, max_layers)
+    except NotCertified:
+        return None
+    return Equilibrium(
+        tokens=run.cloud.tokens,
+        points=found.points.astype(np.float64),
+        cluster=found.cluster,
+        centers=found.centers.astype(np.float64),
+        kind=found.kind,
+        leader_since=found.leader_since,
+        certificate=found.certificate,
+    )
 
 
-def _not_certified(run: Run) -> NotCertified:
+def _not_certified(run: Run, max_layers: int) -> NotCertified:
     cloud = run.cloud
     is_open = (run.role < 0)[cloud.point_of]
     token = int(np.flatnonzero(is_open)[0])
@@ -173,7 +199,9 @@ def _not_certified(run: Run) -> NotCertified:
         f"(first: token {token}, now at ({where}))",
         found=f"{run.undecided} comparisons closer than float64 rounding can decide; the other "
         f"{int((~is_open).sum())} tokens are certain",
-        fix="exact=True decides every comparison for the given binary values (or for decimals given as strings)",
+        fix="exact=True decides every comparison for the given binary values (or for decimals given as strings)"
+        if run.undecided
+        else f"raise max_layers, now {max_layers}: a small alpha takes about 2/alpha layers",
         known={
             "certain": np.flatnonzero(~is_open),
             "open": np.flatnonzero(is_open),

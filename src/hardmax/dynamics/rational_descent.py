@@ -65,7 +65,7 @@ class Descent:
                     if change is None:  # nothing will happen before max_layers, and what comes after is not known
                         return False
                     if change == inf:
-                        self._settle_pattern()
+                        self._settle_pattern(forms)
                         return True
                     self._jump(forms, int(change))
                     continue
@@ -172,13 +172,11 @@ class Descent:
                 low, high = (low, middle) if self._settle(forms.at(middle)) else (middle, high)
         self.cloud, self.layer = forms.at(high), self.layer + high
 
-    def _settle_pattern(self) -> None:
+    def _settle_pattern(self, forms: Forms) -> None:
         """All open points keep their follow sets for ever; they have done so since the last event."""
         layer, cloud = self._event
         waiting = self.open
-        limits = self._forms()
-        assert limits is not None
         for i in waiting:
-            self.role[i], self.base[i], self.decided_at[i] = PATTERN, limits.limit(i), layer
+            self.role[i], self.base[i], self.decided_at[i] = PATTERN, forms.limit(i), layer
         narrowest = Scores(cloud.rows, self.matrix).narrowest(waiting, [self.sets[i] for i in waiting])
         self.margin = min(self.margin, narrowest)

@@ -3,19 +3,20 @@
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention import rules
-from hardmax.dynamics.certificate import Certificate
+from hardmax.dynamics.certificate import LEADER, Certificate
 from hardmax.dynamics.document import Document, integers, numbers, read_document, scalar
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
 from hardmax.errors import BadInput
 from hardmax.tokens import exact_matrix
 
+RULES = {kind.__name__: kind for kind in get_args(rules.Rule)}
 TRAJECTORY = "hardmax.simulate/1"
 BATCH = "hardmax.batch/1"
 EQUILIBRIUM = "hardmax.limit/1"
@@ -94,9 +95,10 @@ def load_trajectory(path: str | Path) -> Trajectory:
         tokens = numbers(document, "trajectory" if "trajectory" in document else "tokens", 3)
         sets = _follow_sets(document, tokens.shape)
         rule = dict(document["rule"])
-        made = getattr(rules, str(rule.pop("name")))(**rule)
-        if not isinstance(made, rules.Rule):
-            raise ValueError("the rule is unknown")
+        name = rule.pop("name")
+        if name not in RULES:
+            raise ValueError(f"the rule {name!r} is unknown")
+        made = RULES[name](**rule)
         return Trajectory(
             tokens=tokens,
             alpha=scalar(document["alpha"]),
@@ -126,6 +128,21 @@ def _follow_sets(document: Document, shape: tuple[int, ...]) -> list[FollowSets]
         raise ValueError("tokens and follow sets do not match")
     _check_indices((i for s in distinct for i in s), shape[1])
     return sets
+
+
+def _check_agreement(eq: Equilibrium) -> None:
+    """What the certificate does not hold itself must follow from it, or `verify` would say nothing about it."""
+    c = eq.certificate
+    leading = np.flatnonzero(c.role == LEADER)
+    if eq.leader_since != {int(i): int(c.decided_at[i]) for i in leading}:
+        raise ValueError("leader_since differs from the certificate")
+    if (eq.centers[eq.cluster] != eq.points).any():
+        raise ValueError("centers and cluster do not give the limit")
+    vertices = set(eq.cluster[leading].tolist())
+    if [k == "vertex" for k in eq.kind] != [b in vertices for b in range(len(eq.kind))]:
+        raise ValueError("kind differs from the certificate")
+    if c.A is not None and c.A.shape != (eq.tokens.shape[1],) * 2:
+        raise ValueError(f"A has shape {c.A.shape}")
 
 
 def _since(document: Document, n: int) -> dict[int, int]:
@@ -217,6 +234,8 @@ def load_equilibrium(path: str | Path) -> Equilibrium:
             method=str(document["method"]),
             problem=str(document["problem"]),
         )
-        return Equilibrium(tokens, points, per_token["cluster"], centers, kind, _since(document, n), certificate)
+        eq = Equilibrium(tokens, points, per_token["cluster"], centers, kind, _since(document, n), certificate)
+        _check_agreement(eq)
+        return eq
     except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
         raise BadInput(f"{path} is damaged: {error!r}") from error

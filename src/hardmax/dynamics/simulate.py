@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,25 @@ from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
 from hardmax.errors import BadInput, NotExact
-from hardmax.tokens import Cloud, Floats, Ints, Metric, clouds, is_batch, layer_count, metric, step_size
+from hardmax.tokens import (
+    Batch,
+    Cloud,
+    Floats,
+    Ints,
+    Metric,
+    check_scores,
+    clouds,
+    is_batch,
+    layer_count,
+    metric,
+    step_size,
+)
 from hardmax.tokens import cloud as one_cloud
 
 if TYPE_CHECKING:
     from hardmax.attention.fused import Fused
 
+HARDMAX = Hardmax()
 SMALL = 1024  # up to so many tokens all layers run in one compiled call
 
 
@@ -69,36 +83,37 @@ def simulate(
         >>> simulate([[1, 0], [-1, 0], [0.5, 0]], alpha=1.0, layers=2).tokens[:, 2, 0]
         array([0.5  , 0.75 , 0.875])
     """
-    rule = Hardmax() if rule is None else rule
+    rule = HARDMAX if rule is None else rule
+    layers = layer_count(layers)
+    papers = normalization == "rescale" and V is None and heads is None and not causal and feed_forward is None
+    if papers and isinstance(rule, Hardmax) and not exact:
+        alpha = step_size(alpha)
+        if is_batch(Z):
+            batch = clouds(Z)
+            matrix = metric(A, batch.dim, definite)
+            if matrix.definite:
+                return _simulate_batch(batch, alpha, matrix, layers, rule)
+        else:
+            cloud = one_cloud(Z)
+            matrix = metric(A, cloud.dim, definite)
+            if matrix.definite:
+                return _simulate_one(cloud, alpha, matrix, layers, rule)
     options: dict[str, Any] = {
         "normalization": normalization, "V": V, "heads": heads, "causal": causal, "feed_forward": feed_forward,
         "definite": definite,
     }  # fmt: skip
-    layers = layer_count(layers)
-    if exact:
-        from hardmax.dynamics.rational import simulate_exact
-
-        if not isinstance(rule, Hardmax):
-            raise NotExact(f"{rule} has no rational values", fix="exact=True goes with rule=Hardmax() only")
-        if rule.tie_tolerance:
-            raise NotExact(f"tie_tolerance is {rule.tie_tolerance}, but exact arithmetic needs no tolerance")
-        return _each(Z, lambda one: simulate_exact(one, alpha, A, layers, **options))
-    papers = normalization == "rescale" and V is None and heads is None and not causal and feed_forward is None
-    if not (papers and isinstance(rule, Hardmax)):
+    if not exact:
         from hardmax.dynamics.variants import simulate_variant
 
         return _each(Z, lambda one: simulate_variant(one, alpha, layers, A=A, rule=rule, **options))
 
-    alpha = step_size(alpha)
-    if is_batch(Z):
-        return _simulate_batch(clouds(Z), alpha, A, layers, rule, definite)
-    cloud = one_cloud(Z)
-    matrix = metric(A, cloud.dim, definite)
-    if not matrix.definite:
-        from hardmax.dynamics.variants import simulate_variant
+    from hardmax.dynamics.rational import simulate_exact
 
-        return simulate_variant(cloud.tokens, alpha, layers, A=A, rule=rule, **options)
-    return _simulate_one(cloud, alpha, matrix, layers, rule)
+    if not isinstance(rule, Hardmax):
+        raise NotExact(f"{rule} has no rational values", fix="exact=True goes with rule=Hardmax() only")
+    if rule.tie_tolerance:
+        raise NotExact(f"tie_tolerance is {rule.tie_tolerance}, but exact arithmetic needs no tolerance")
+    return _each(Z, lambda one: simulate_exact(one, alpha, A, layers, **options))
 
 
 def _each(Z: Any, run: Any) -> Trajectory | TrajectoryBatch:
@@ -106,18 +121,21 @@ def _each(Z: Any, run: Any) -> Trajectory | TrajectoryBatch:
     if not is_batch(Z):
         trajectory: Trajectory = run(Z)
         return trajectory
+    if len(Z) == 0:
+        raise BadInput("Z is an empty batch", fix="give at least one cloud")
     done: list[Trajectory] = []
     for b, one in enumerate(Z):
         try:
             done.append(run(one))
         except BadInput as error:
             raise BadInput(f"cloud {b} of the batch: {error.what}", found=error.found, fix=error.fix) from error
-    return TrajectoryBatch(
-        [t.tokens[-1] for t in done], [t.leaders for t in done], sum(t.undecided for t in done), done.__getitem__
-    )
+        if done[b].dim != done[0].dim:
+            raise BadInput(f"Z[{b}] has dimension {done[b].dim}, but Z[0] has dimension {done[0].dim}")
+    return _batch_of(done)
 
 
 def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
+    check_scores(cloud.tokens, matrix)
     if cloud.n <= SMALL:
         trajectory = _simulate_small(cloud, alpha, matrix, layers, rule)
         if trajectory is not None:
@@ -127,11 +145,17 @@ def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule:
 
 def _simulate_small(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory | None:
     """All layers in one compiled call; None if some comparison is too close for it."""
+    flag = _flag_band(rule.tie_tolerance, cloud.dim, matrix)
+    fused = _compiled()(cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.A, flag, history=True)
+    return None if fused.flagged[0] else _SmallTrajectory(cloud, alpha, matrix, rule, fused)
+
+
+@cache
+def _compiled() -> Any:
+    """The compiled call. An import statement of its own would cost a tenth of the time of ten tokens."""
     from hardmax.attention.fused import run_fused
 
-    flag = _flag_band(rule.tie_tolerance, cloud.dim, matrix)
-    fused = run_fused(cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.A, flag, history=True)
-    return None if fused.flagged[0] else _SmallTrajectory(cloud, alpha, matrix, rule, fused)
+    return run_fused
 
 
 class _SmallTrajectory(Trajectory):
@@ -233,35 +257,31 @@ def _expand(cloud: Cloud, target: NDArray[Any], ties: dict[int, Ints]) -> Follow
     return tuple(by_point[p] for p in cloud.point_of.tolist())
 
 
-def _simulate_batch(
-    batch: list[Cloud], alpha: float, A: Any, layers: int, rule: Hardmax, definite: bool
-) -> TrajectoryBatch:
-    from hardmax.attention.fused import run_fused
-
-    if not batch:
-        raise BadInput("Z is an empty batch", fix="give at least one cloud")
-    matrix = metric(A, batch[0].dim, definite)
-
+def _simulate_batch(batch: Batch, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> TrajectoryBatch:
     def make(b: int) -> Trajectory:
         return _simulate_one(batch[b], alpha, matrix, layers, rule)
 
-    lengths = np.array([c.n for c in batch])
-    if not matrix.definite or lengths.max() > SMALL:
-        done = [make(b) for b in range(len(batch))]
-        return TrajectoryBatch(
-            [t.tokens[-1] for t in done], [t.leaders for t in done], sum(t.undecided for t in done), done.__getitem__
-        )
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    tokens = np.concatenate([c.tokens for c in batch])
-    flag = _flag_band(rule.tie_tolerance, batch[0].dim, matrix)
-    fused = run_fused(tokens, offsets, alpha, layers, matrix.A, flag)
+    offsets = batch.offsets
+    for b in range(len(batch)) if matrix.A is not None else ():
+        check_scores(batch[b].tokens, matrix, f"Z[{b}]")
+    if np.diff(offsets).max() > SMALL:
+        return _batch_of([make(b) for b in range(len(batch))])
+    flag = _flag_band(rule.tie_tolerance, batch.dim, matrix)
+    fused = _compiled()(batch.tokens, offsets, alpha, layers, matrix.A, flag)
     leads = np.flatnonzero(fused.leads)
-    ends = np.searchsorted(leads, offsets[1:]).tolist()
-    last = [fused.tokens[s:e] for s, e in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
-    leaders = [leads[s:e] - o for s, e, o in zip([0, *ends[:-1]], ends, offsets[:-1].tolist(), strict=True)]
+    starts = offsets.tolist()
+    ends = np.searchsorted(leads, offsets).tolist()
+    last = [fused.tokens[s:e] for s, e in pairwise(starts)]
+    leaders = [leads[s:e] - o for (s, e), o in zip(pairwise(ends), starts, strict=False)]
     undecided = 0
     for b in np.flatnonzero(fused.flagged).tolist():
         careful = make(b)
         last[b], leaders[b] = careful.tokens[-1], careful.leaders
         undecided += careful.undecided
     return TrajectoryBatch(last, leaders, undecided, make)
+
+
+def _batch_of(done: list[Trajectory]) -> TrajectoryBatch:
+    return TrajectoryBatch(
+        [t.tokens[-1] for t in done], [t.leaders for t in done], sum(t.undecided for t in done), done.__getitem__
+    )

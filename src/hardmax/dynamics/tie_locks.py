@@ -88,7 +88,7 @@ class FloatTies:
         self.run, self.norms, self.largest = run, norms, largest
         a, b = run.tie.at(run.layer)
         self.band = 4 * (a + b) * largest * largest  # t may be tiny by cancellation: an absolute band
-        self.longest = np.sqrt((run.metric.queries(run.points) ** 2).sum(axis=1).max())
+        self.longest = run.metric.size * float(np.linalg.norm(run.points, axis=1).max())
         self.offset_band = 4 * (a + b) * self.longest  # for offsets of length 1
 
     def face(self, others: Ints, own: int | None) -> tuple[Floats, bool]:

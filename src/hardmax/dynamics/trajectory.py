@@ -36,7 +36,7 @@ class Outcome:
     detail: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """Tokens at every layer, Z^0..Z^K, with follow sets and leaders.
 
@@ -52,7 +52,7 @@ class Trajectory:
     A: NDArray[Any] | None
     leader_since: dict[int, int]
     outcome: Outcome
-    sets: Callable[[int], FollowSets] = field(repr=False)
+    sets: Callable[[int], FollowSets]
     rule: Rule = field(default_factory=Hardmax)
     normalization: str = "rescale"
     undecided: int = 0
@@ -107,10 +107,18 @@ class Trajectory:
 
         return load_trajectory(Path(path))
 
+    def __repr__(self) -> str:
+        return (
+            f"Trajectory of {self.n} tokens in dimension {self.dim}, {self.layers} layers, "
+            f"{len(self.leaders)} leaders, {self.outcome.kind}"
+        )
+
     def _layer(self, layer: int) -> int:
+        if isinstance(layer, bool) or not isinstance(layer, (int, np.integer)):
+            raise BadInput(f"layer is {layer!r}; expected a whole number from 0 to {self.layers}")
         if not -self.layers - 1 <= layer <= self.layers:
             raise BadInput(f"layer {layer} is outside 0..{self.layers}")
-        return layer % (self.layers + 1)
+        return int(layer) % (self.layers + 1)
 
 
 class TrajectoryBatch(Sequence[Trajectory]):

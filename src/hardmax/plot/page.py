@@ -1,11 +1,14 @@
 """Results as one self-contained HTML page: no outside request, light and dark, readable without colours."""
 
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from html import escape
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 from hardmax.dynamics.certificate import ROLE_NAMES
+from hardmax.dynamics.document import readable
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.plot.layer import plot_panels
@@ -69,18 +72,23 @@ def facts(pairs: Iterable[tuple[str, Any]]) -> str:
     return "<dl>" + "".join(f"<dt>{escape(k)}</dt><dd>{escape(str(v))}</dd>" for k, v in pairs) + "</dl>"
 
 
-def number(x: Any) -> str:
-    """A coordinate for people: short fractions as they are, everything else with six digits."""
-    if isinstance(x, Fraction) and len(str(x)) <= 16:
-        return str(x)
-    try:
-        return f"{float(x):.6g}"
-    except OverflowError:
-        return str(x)[:16] + "..."
-
-
 def point(row: Iterable[Any]) -> str:
-    return "(" + ", ".join(number(x) for x in row) + ")"
+    return "(" + ", ".join(readable(x) for x in row) + ")"
+
+
+def picture(path: Path, alt: str, width: int | None = None) -> str:
+    """An image inside the page, scaled to `width`, with the words for those who do not see it."""
+    from PIL import Image
+
+    data = path.read_bytes()
+    with Image.open(BytesIO(data)) as image:
+        w, h = image.size
+    shown = width or min(w, 1000)
+    kind = "image/gif" if path.suffix == ".gif" else "image/png"
+    source = f"data:{kind};base64,{b64encode(data).decode()}"
+    size = f'width="{shown}" height="{round(h * shown / w)}"'
+    frame = "" if width else ' class="wide"'
+    return f'<figure{frame}><img {size} alt="{escape(alt, quote=True)}" src="{source}"></figure>'
 
 
 def _some(indices: Sequence[int], most: int = 12) -> str:

@@ -1,10 +1,8 @@
 """The demonstration: the four configurations of Fig. 2 of [AFZ24], simulated, certified, drawn, on one page."""
 
-from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
-from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
@@ -18,7 +16,8 @@ from hardmax.errors import BadInput
 from hardmax.plot.layer import PAPER_LAYERS, plot_panels
 from hardmax.plot.limit import plot_limit
 from hardmax.plot.movie import movie
-from hardmax.plot.page import page, point, table
+from hardmax.plot.page import page, picture, point, table
+from hardmax.plot.report_construct import construct_section
 from hardmax.plot.style import save_figure
 from hardmax.presets import PRESETS, preset
 
@@ -86,7 +85,8 @@ COLUMNS = (
 
 
 def write_demo(folder: str | Path, progress: Progress | None = None) -> Path:
-    """Simulate the four configurations of [AFZ24, Fig. 2], certify their limits, and write pictures and a report.
+    """Simulate the four configurations of [AFZ24, Fig. 2], certify their limits, compile an exact classifier, and write
+    pictures and a report.
 
     Args:
         folder: where to write; made if it does not exist. Files of an earlier report are replaced.
@@ -101,7 +101,7 @@ def write_demo(folder: str | Path, progress: Progress | None = None) -> Path:
     except OSError as error:
         raise BadInput(f"{folder} cannot be made: {error.strerror or error}") from error
     tell = progress or (lambda done, total, what: None)
-    total = len(FIGURE_2) + 3
+    total = len(FIGURE_2) + 4
     tell(0, total, "getting ready")
     limit(preset("square"), alpha=ALPHA)  # so that the seconds below measure the work, not the first use
     cases = []
@@ -111,12 +111,14 @@ def write_demo(folder: str | Path, progress: Progress | None = None) -> Path:
         case = _run(name, heading, text)
         cases.append(case)
         parts.append(_section(case, folder))
-    tell(total - 2, total, "a movie")
+    tell(total - 3, total, "a movie")
     film = write_whole(
         folder / "emerging.gif", lambda to: movie(_short(cases[1].traj), to, between=3, seconds_per_layer=0.8)
     )
+    tell(total - 2, total, "an exact classifier")
+    built = construct_section(folder)
     tell(total - 1, total, "the report")
-    text = _report(cases, parts, film)
+    text = _report(cases, parts, film, built)
     report = write_whole(folder / "report.html", lambda to: to.write_text(text, encoding="utf-8"))
     tell(total, total, "done")
     return report
@@ -151,9 +153,9 @@ def _section(case: Case, folder: Path) -> str:
         [
             f"<h2>{escape(case.heading)}</h2>",
             f"<p>{escape(case.text)}</p>",
-            _picture(panels, f"{len(case.eq.tokens)} tokens at layers {shown}. Leaders: tokens {leaders}."),
+            picture(panels, f"{len(case.eq.tokens)} tokens at layers {shown}. Leaders: tokens {leaders}."),
             '<div class="pair">',
-            _picture(end, f"The limit polytope K with {vertices} vertices and {faces} limits on faces.", width=400),
+            picture(end, f"The limit polytope K with {vertices} vertices and {faces} limits on faces.", width=400),
             table("Infinite depth: where tokens end", ["point", "of K", "tokens"], where),
             "</div>",
         ]
@@ -164,22 +166,7 @@ def _centers(eq: Equilibrium) -> Iterator[tuple[Any, str]]:
     return zip(eq.centers, eq.kind, strict=True)
 
 
-def _picture(path: Path, alt: str, width: int | None = None) -> str:
-    """An image inside the page, scaled to `width`, with the words for those who do not see it."""
-    from PIL import Image
-
-    data = path.read_bytes()
-    with Image.open(BytesIO(data)) as image:
-        w, h = image.size
-    shown = width or min(w, 1000)
-    kind = "image/gif" if path.suffix == ".gif" else "image/png"
-    source = f"data:{kind};base64,{b64encode(data).decode()}"
-    size = f'width="{shown}" height="{round(h * shown / w)}"'
-    frame = "" if width else ' class="wide"'
-    return f'<figure{frame}><img {size} alt="{escape(alt, quote=True)}" src="{source}"></figure>'
-
-
-def _report(cases: list[Case], parts: list[str], film: Path) -> str:
+def _report(cases: list[Case], parts: list[str], film: Path, built: str) -> str:
     title = "Clustering in hardmax attention"
     described = "; ".join(f"{case.name}: {PRESETS[case.name][0]}" for case in cases)
     summary = table(f"Limits at infinite depth (alpha = {ALPHA}, A = identity)", COLUMNS, [case.row for case in cases])
@@ -199,7 +186,8 @@ def _report(cases: list[Case], parts: list[str], film: Path) -> str:
             "<em>Certificate verified</em>: checked again from the tokens alone by independent code.</p>",
             *parts,
             "<h2>The emerging leader, layer by layer</h2>",
-            _picture(film, "Animation of the emerging leader over layers 0 to 8.", width=440),
+            picture(film, "Animation of the emerging leader over layers 0 to 8.", width=440),
             f'<p class="soft">Configurations: {escape(described)}.</p>',
+            built,
         ],
     )

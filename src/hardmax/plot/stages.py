@@ -1,0 +1,142 @@
+"""The stages of an exact construction: a row of panels as [AFZ25, Fig. 5], one stage alone, or a movie."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from hardmax.errors import BadInput, need
+from hardmax.plot.style import FAINT, INK, colour, in_house
+
+if TYPE_CHECKING:
+    from hardmax.construct.stages import Stage, Stages
+
+# What a stage shows, for a reader who sees the picture first.
+CAPTIONS = {
+    "input": "sequences overlap",
+    "separate": "each on an interval of its own",
+    "leaders": "each token has a leader's number",
+    "collapse": "tokens meet in their leader",
+    "place": "leaders move onto the targets",
+}
+AXES = {
+    "input": ("$x_0$", "$x_1$"),
+    "separate": ("key", ""),
+    "leaders": ("key", "number"),
+    "collapse": ("$x_0$", "$x_1$"),
+    "place": ("$x_0$", "$x_1$"),
+}
+MARKERS = "osD^vP<>"
+
+
+@in_house
+def plot_stages(stages: "Stages", *, size: float = 2.5) -> Figure:
+    """One panel for the input and for the end of every stage: coordinates 0 and 1 of all tokens.
+
+    Every sequence has a colour and a marker of its own; stars are points in which tokens have met; open squares are the
+    targets. Each panel has its own scale: keys are far apart, and leaders wait below the targets.
+
+    Example:
+        >>> import hardmax as hx
+        >>> net = hx.construct([[[0, 0], [1, 1]], [[0, 1]]], [[[2, 0], [2, 1]], [[0, 0]]], style="narrow", pool="max")
+        >>> len(plot_stages(net.stages([[[0, 0], [1, 1]], [[0, 1]]])).axes)
+        5
+    """
+    figure = Figure(figsize=(size * len(stages), size * 1.32), layout="constrained")
+    panels = figure.subplots(1, len(stages), squeeze=False)[0]
+    for letter, (ax, stage) in zip("abcdefghijklmnop", zip(panels, stages, strict=True), strict=False):
+        _draw(ax, stages, stage)
+        ax.set_title(f"({letter}) {stage.name}{_count(stage)}\n{CAPTIONS.get(stage.name, '')}", fontsize=9)
+    figure.legend(handles=_legend(stages), loc="outside lower center", ncols=min(8, len(_legend(stages))))
+    return figure
+
+
+@in_house
+def plot_stage(stages: "Stages", which: int | str = -1, ax: Any = None) -> Axes:
+    """One stage, or one step of `net.stages(sequences, every="block")`, by number or by name."""
+    stage = stages[which]
+    ax = Figure(figsize=(4.2, 4.0), layout="constrained").add_subplot() if ax is None else ax
+    _draw(ax, stages, stage)
+    block = "input" if stage.first < 0 else f"block {stage.last} ({stage.name})"
+    ax.set_title(f"{block}\n{CAPTIONS.get(stage.name, '')}")
+    return ax
+
+
+@in_house
+def stages_movie(stages: "Stages", path: str | Path, *, seconds: float = 0.6, dpi: int = 110) -> Path:
+    """Step through `net.stages(sequences, every="block")`: one frame for each, as a .gif."""
+    path = Path(path)
+    if path.suffix.lower() != ".gif":
+        raise BadInput(f"{path}: stages are written as .gif", fix="use the suffix .gif")
+    image = need("PIL.Image", "plot", "a .gif")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = Figure(figsize=(4.4, 4.2), dpi=dpi)
+    canvas = FigureCanvasAgg(figure)
+    figure.subplots_adjust(left=0.15, right=0.96, top=0.86, bottom=0.12)
+    ax = figure.add_subplot()
+    frames = []
+    for k in range(len(stages)):
+        ax.clear()
+        plot_stage(stages, k, ax)
+        canvas.draw()
+        frames.append(image.fromarray(np.array(canvas.buffer_rgba())[..., :3].copy()))
+    pauses = [int(1000 * seconds)] * len(frames)
+    pauses[0] = pauses[-1] = 3 * pauses[0]
+    frames[0].save(path, format="GIF", save_all=True, append_images=frames[1:], duration=pauses, loop=0)
+    return path
+
+
+def _draw(ax: Axes, stages: "Stages", stage: "Stage") -> None:
+    dim = stages.targets.shape[1]
+    if stage.name in ("input", "place"):
+        x, y = _plane(stages.targets).T
+        ax.scatter(x, y, s=110, marker="s", facecolors="none", edgecolors=INK, linewidths=0.9, zorder=2)
+    for j, cloud in enumerate(stage.clouds):
+        points, counts = np.unique(_plane(cloud), axis=0, return_counts=True)
+        alone = counts == 1 if len(cloud) > 1 else np.ones(len(points), dtype=bool)
+        style: dict[str, Any] = {"color": colour(j), "edgecolors": "white", "linewidths": 0.5, "zorder": 3}
+        ax.scatter(points[alone, 0], points[alone, 1], s=34, marker=MARKERS[j % len(MARKERS)], alpha=0.9, **style)
+        ax.scatter(points[~alone, 0], points[~alone, 1], s=120, marker="*", **style)
+    ax.margins(0.12)
+    if not np.ptp([y for cloud in stage.clouds for y in _plane(cloud)[:, 1]]) and stage.name == "separate":
+        ax.set_ylim(-1, 1)
+        ax.locator_params(axis="x", nbins=5)
+        ax.set_yticks([0.0])  # all tokens are on a line
+    else:
+        ax.locator_params(nbins=5)
+    names = AXES.get(stage.name, ("$x_0$", "$x_1$"))
+    ax.set_xlabel(names[0] if dim > 1 else "$x_0$")
+    ax.set_ylabel(names[1] if dim > 1 else "")
+    ax.tick_params(length=2)
+    ax.ticklabel_format(useOffset=False)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.grid(color=FAINT, linewidth=0.3, alpha=0.6)
+    ax.set_axisbelow(True)
+
+
+def _plane(tokens: Any) -> Any:
+    """Coordinates 0 and 1; all that happens between the first and the last layer happens there."""
+    return tokens[:, :2] if tokens.shape[1] > 1 else np.concatenate([tokens, np.zeros_like(tokens)], axis=1)
+
+
+def _count(stage: "Stage") -> str:
+    return "" if stage.first < 0 else f", {stage.blocks} block{'s' if stage.blocks != 1 else ''}"
+
+
+def _legend(stages: "Stages") -> list[Line2D]:
+    clouds = stages[0].clouds
+    handles = [
+        Line2D([], [], linestyle="", marker=MARKERS[j % len(MARKERS)], color=colour(j), label=f"sequence {j}")
+        for j in range(min(6, len(clouds)))
+    ]
+    if len(clouds) > 6:
+        handles.append(Line2D([], [], linestyle="", label=f"and {len(clouds) - 6} more"))
+    handles.append(Line2D([], [], linestyle="", marker="*", markersize=9, color=INK, label="tokens that have met"))
+    target: dict[str, Any] = {"marker": "s", "markersize": 8, "markerfacecolor": "none", "markeredgecolor": INK}
+    handles.append(Line2D([], [], linestyle="", label="target", **target))
+    return handles

@@ -1,0 +1,43 @@
+"""Sequences laid end to end: sums in order, parts, selections."""
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+from hardmax.transformer import ragged as module
+from hardmax.transformer.ragged import ragged
+
+
+def _batch(lengths, seed=0):
+    rng = np.random.default_rng(seed)
+    return ragged([rng.standard_normal((n, 2)) * 10.0 ** rng.integers(-8, 8, (n, 1)) for n in lengths])
+
+
+@pytest.mark.parametrize("long", [4096, 3, 1])
+def test_sums_are_taken_from_the_first_token_to_the_last(long, monkeypatch):
+    monkeypatch.setattr(module, "LONG", long)
+    batch = _batch([3, 1, 7, 7, 2, 30])
+    sums = batch.sum_in_order(np.ascontiguousarray(batch.tokens[:, 0]))
+    for tokens, total in zip(batch, sums, strict=True):
+        by_hand = 0.0
+        for x in tokens[:, 0]:
+            by_hand += x
+        assert by_hand == total
+    assert (batch.columns_in_order(batch.tokens)[:, 0] == sums).all()
+    assert (batch.mean_in_order(batch.tokens[:, 0]) == sums / batch.lengths).all()
+
+
+def test_parts_and_selections_are_the_sequences():
+    batch = _batch([3, 1, 7, 7, 2, 30])
+    again = [tokens for part in batch.parts(8) for tokens in part]
+    assert len(list(batch.parts(8))) > 2
+    assert all((one == other).all() for one, other in zip(again, batch, strict=True))
+    chosen = batch.take([4, 0, 0])
+    assert all((one == batch[j]).all() for one, j in zip(chosen, [4, 0, 0], strict=True))
+
+
+def test_arrays_of_equal_lengths_are_batches_too():
+    batch = ragged(np.arange(12.0).reshape(2, 3, 2))
+    assert batch.lengths.tolist() == [3, 3]
+    with pytest.raises(hx.BadInput, match="no coordinates"):
+        ragged(np.zeros((2, 3, 0)))
