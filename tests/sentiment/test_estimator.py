@@ -168,3 +168,17 @@ def test_any_bytes_are_a_text():
 def test_texts_come_from_any_column():
     assert as_texts(np.array(["a", "b"], object)) == ["a", "b"]
     assert as_texts(np.array([["a"], ["b"]], object)) == ["a", "b"]
+
+
+def test_a_fitted_classifier_explains_itself():
+    texts, labels = ["a fine film", "a dull film", "fine fine fun", "dull and bad"] * 6, ["good", "bad"] * 12
+    clf = HardmaxClassifier(ngrams=1, random_state=0)
+    for method, argument in ((clf.explain, "fine"), (clf.leaders, ["fine"]), (clf.words, 3)):
+        with pytest.raises(NotFittedError):
+            method(argument)
+    clf.fit(texts, labels)
+    why = clf.explain("a fine film")
+    assert why.label == clf.predict(["a fine film"])[0]
+    assert abs(why.bias + sum(w["contribution"] for w in why.words) - why.logit) < 1e-9
+    assert set(clf.leaders(texts)) == {"bad", "good"}
+    assert len(clf.words(2)) == 2

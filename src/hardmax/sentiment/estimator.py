@@ -1,9 +1,9 @@
 """`HardmaxClassifier`: the sentiment model as a scikit-learn estimator."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,9 @@ from hardmax.sentiment.model import SentimentModel, probabilities, winners
 from hardmax.sentiment.recipe import Recipe
 from hardmax.sentiment.training import Examples, Progress, Trainer, prepare
 from hardmax.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from hardmax.sentiment.explain import Explanation
 
 MANY = 1000  # texts from which on a term must occur in three of them
 
@@ -231,6 +234,27 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         """The most probable label of every text."""
         check_is_fitted(self, "model_")
         return np.asarray(self.classes_[winners(self.model_.logits(self._texts(X, False)))])
+
+    def explain(self, text: str) -> "Explanation":
+        """Why a text gets its label: logit = bias + sum of the contributions of its words, exactly."""
+        from hardmax.sentiment.explain import explain
+
+        check_is_fitted(self, "model_")
+        return explain(self.model_, text)
+
+    def leaders(self, texts: Sequence[str], labels: Sequence[Any] | None = None, **options: Any) -> dict[Any, Any]:
+        """The most frequent leaders by class; see `hardmax.sentiment.vocabulary_view.leaders`."""
+        from hardmax.sentiment.vocabulary_view import leaders
+
+        check_is_fitted(self, "model_")
+        return leaders(self.model_, texts, labels, **options)
+
+    def words(self, most: int | None = None) -> list[dict[str, Any]]:
+        """The words of the vocabulary by their own score; see `hardmax.sentiment.vocabulary_view.words`."""
+        from hardmax.sentiment.vocabulary_view import words
+
+        check_is_fitted(self, "model_")
+        return words(self.model_, most)
 
     def save_pretrained(self, folder: str | Path, *, force: bool = True) -> Path:
         """Write the model folder: safetensors, JSON, vocabulary, model card."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in the kernel
+SCORES_AT_ONCE = 4_000_000
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -104,7 +105,20 @@ def _scores(z: Floats, who: Ints) -> Floats:
 
 
 def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
-    """For each i in `who`: whom it follows, whether that is a tie, and the least tied score."""
+    """For each i in `who`: whom it follows, whether that is a tie, and the least tied score.
+
+    In blocks of rows: a text of two megabytes has a hundred thousand terms, and ten billion scores fit nowhere.
+    """
+    step = max(1, SCORES_AT_ONCE // len(z))
+    parts = [_follow_some(z, who[start : start + step]) for start in range(0, len(who), step)]
+    return (
+        np.concatenate([p[0] for p in parts]),
+        np.concatenate([p[1] for p in parts]),
+        np.concatenate([p[2] for p in parts]),
+    )
+
+
+def _follow_some(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
     squares = z[:, 0] * z[:, 0]
     for x in range(1, z.shape[1]):
         squares = squares + z[:, x] * z[:, x]
