@@ -15,8 +15,8 @@ test: $(VENV)/.ready
 	$(BIN)/python -m pytest -n auto
 
 check: $(VENV)/.ready
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
 bench: $(VENV)/.bench
