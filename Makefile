@@ -22,6 +22,7 @@ check: $(VENV)/.ready
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/construct.py
+	$(BIN)/python benchmarks/sentiment.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet

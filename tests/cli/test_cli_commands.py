@@ -280,13 +280,13 @@ def test_a_missing_extra_is_exit_4_with_its_pip_line(cli, monkeypatch, tmp_path)
 
 
 def test_demo_writes_a_report_and_prints_its_path(cli, tmp_path):
-    code, out, err = cli("demo", "-o", tmp_path / "report")
+    code, out, err = cli("demo", "-o", tmp_path / "report", "--quick")
     assert code == 0
     assert out.strip().endswith("report.html")
     assert (tmp_path / "report" / "report.html").stat().st_size > 10_000
     assert "[" in err  # progress
     assert cli("demo", "-o", tmp_path / "report")[0] == 3
-    code, out, err = cli("demo", "-o", tmp_path / "report", "--force", "--json")
+    code, out, err = cli("demo", "-o", tmp_path / "report", "--quick", "--force", "--json")
     document = json.loads(out)
     assert (code, err) == (0, "")
     assert document["schema"] == "hardmax.demo/1"

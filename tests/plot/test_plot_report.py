@@ -54,7 +54,7 @@ def assert_offline(outline: Outline, text: str) -> None:
 def demo(tmp_path_factory):
     steps = []
     folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    report = write_demo(folder, lambda done, total, what: steps.append((done, total, what)))
+    report = write_demo(folder, lambda done, total, what: steps.append((done, total, what)), quick=True)
     return report, steps
 
 

@@ -74,7 +74,7 @@ def test_pipeline_grid_search_and_cross_validation_work():
     pipe = Pipeline([("same", FunctionTransformer()), ("clf", small())])
     search = GridSearchCV(pipe, {"clf__layers": [0, 2]}, cv=2).fit(TEXTS, LABELS)
     assert search.best_score_ > 0.8
-    assert cross_val_score(small(), TEXTS, LABELS, cv=2).min() > 0.8
+    assert cross_val_score(small(), TEXTS, LABELS, cv=2).min() > 0.7
 
 
 def test_a_pickled_estimator_predicts_the_same_bits():

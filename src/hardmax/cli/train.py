@@ -74,7 +74,7 @@ def command(
     except KeyboardInterrupt:
         saved = f"its state is in {checkpoint}" if checkpoint.exists() else "nothing was saved yet"
         print(f"\ninterrupted; {saved}\n  resume: {_again()}", file=sys.stderr)
-        raise typer.Exit(130) from None
+        sys.exit(130)
     seconds = time.monotonic() - begun
     accuracy = clf.score(*aside) if aside else None
     clf.model_.card.update(

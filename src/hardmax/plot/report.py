@@ -18,6 +18,7 @@ from hardmax.plot.limit import plot_limit
 from hardmax.plot.movie import movie
 from hardmax.plot.page import page, picture, point, table
 from hardmax.plot.report_construct import construct_section
+from hardmax.plot.report_sentiment import sentiment_section
 from hardmax.plot.style import save_figure
 from hardmax.presets import PRESETS, preset
 
@@ -84,13 +85,14 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def write_demo(folder: str | Path, progress: Progress | None = None) -> Path:
+def write_demo(folder: str | Path, progress: Progress | None = None, quick: bool = False) -> Path:
     """Simulate the four configurations of [AFZ24, Fig. 2], certify their limits, compile an exact classifier, and write
     pictures and a report.
 
     Args:
         folder: where to write; made if it does not exist. Files of an earlier report are replaced.
         progress: called with (steps done, steps in all, what is next).
+        quick: leave out the classifier, whose training takes most of the time.
 
     Returns:
         The path of report.html, which needs no other file.
@@ -101,7 +103,7 @@ def write_demo(folder: str | Path, progress: Progress | None = None) -> Path:
     except OSError as error:
         raise BadInput(f"{folder} cannot be made: {error.strerror or error}") from error
     tell = progress or (lambda done, total, what: None)
-    total = len(FIGURE_2) + 4
+    total = len(FIGURE_2) + (4 if quick else 5)
     tell(0, total, "getting ready")
     limit(preset("square"), alpha=ALPHA)  # so that the seconds below measure the work, not the first use
     cases = []
@@ -111,14 +113,18 @@ def write_demo(folder: str | Path, progress: Progress | None = None) -> Path:
         case = _run(name, heading, text)
         cases.append(case)
         parts.append(_section(case, folder))
-    tell(total - 3, total, "a movie")
+    tell(len(FIGURE_2) + 1, total, "a movie")
     film = write_whole(
         folder / "emerging.gif", lambda to: movie(_short(cases[1].traj), to, between=3, seconds_per_layer=0.8)
     )
-    tell(total - 2, total, "an exact classifier")
-    built = construct_section(folder)
+    tell(len(FIGURE_2) + 2, total, "an exact classifier")
+    more = [construct_section(folder)]
+    if not quick:
+        step = len(FIGURE_2) + 3
+        tell(step, total, "a classifier of film reviews")
+        more += sentiment_section(folder, lambda done, of, what: tell(step, total, f"{what} ({done}/{of})"))
     tell(total - 1, total, "the report")
-    text = _report(cases, parts, film, built)
+    text = _report(cases, parts, film, more)
     report = write_whole(folder / "report.html", lambda to: to.write_text(text, encoding="utf-8"))
     tell(total, total, "done")
     return report
@@ -166,7 +172,7 @@ def _centers(eq: Equilibrium) -> Iterator[tuple[Any, str]]:
     return zip(eq.centers, eq.kind, strict=True)
 
 
-def _report(cases: list[Case], parts: list[str], film: Path, built: str) -> str:
+def _report(cases: list[Case], parts: list[str], film: Path, more: list[str]) -> str:
     title = "Clustering in hardmax attention"
     described = "; ".join(f"{case.name}: {PRESETS[case.name][0]}" for case in cases)
     summary = table(f"Limits at infinite depth (alpha = {ALPHA}, A = identity)", COLUMNS, [case.row for case in cases])
@@ -188,6 +194,6 @@ def _report(cases: list[Case], parts: list[str], film: Path, built: str) -> str:
             "<h2>The emerging leader, layer by layer</h2>",
             picture(film, "Animation of the emerging leader over layers 0 to 8.", width=440),
             f'<p class="soft">Configurations: {escape(described)}.</p>',
-            built,
+            *more,
         ],
     )
