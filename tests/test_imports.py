@@ -13,8 +13,8 @@ ROOT = Path(hardmax.__file__).parent
 HEAVY = ("torch", "numba", "sklearn", "scipy", "matplotlib")
 # Each part may import, at the top of its files, from itself and from those before it.
 ORDER = [
-    "errors", "distinct", "tokens", "attention", "presets", "transformer", "dynamics", "construct", "text",
-    "sentiment", "experiments", "plot", "cli",
+    "errors", "parameters", "metric", "distinct", "tokens", "attention", "presets", "transformer", "dynamics",
+    "construct", "text", "sentiment", "experiments", "plot", "cli",
 ]  # fmt: skip
 
 

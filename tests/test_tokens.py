@@ -1,23 +1,13 @@
 """What a caller hands over is checked once, and refused with a sentence that names the place."""
 
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from hardmax.errors import BadInput, HardmaxError
-from hardmax.tokens import (
-    cloud,
-    clouds,
-    exact_cloud,
-    exact_matrix,
-    exact_number,
-    is_batch,
-    layer_count,
-    metric,
-    step_size,
-)
+from hardmax.parameters import exact_cloud
+from hardmax.tokens import cloud, clouds, is_batch
 
 
 def test_equal_tokens_become_one_point_with_a_multiplicity():
@@ -78,73 +68,6 @@ def test_clouds_of_a_batch_share_their_dimension():
         clouds([np.ones((4, 2)), np.ones((4, 3))])
 
 
-@pytest.mark.parametrize(
-    ("A", "words"),
-    [
-        (np.eye(3), r"shape \(3, 3\), but the tokens have dimension 2"),
-        ([[1, 2], [3, 4]], r"not symmetric: A\[0, 1\] = 2 but A\[1, 0\] = 3"),
-        ([[1, 0], [0, -2]], "smallest eigenvalue is -2"),
-        ([[1, 1], [1, 1]], "smallest eigenvalue|ill-conditioned"),
-        ([[1, 0], [0, 1e-15]], "too ill-conditioned"),
-        ([[1, np.nan], [np.nan, 1]], r"A\[0, 1\] is nan"),
-        ("x", "not a matrix"),
-    ],
-)
-def test_bad_matrices_are_refused_by_name(A, words):
-    with pytest.raises(BadInput, match=words):
-        metric(A, 2)
-
-
-def test_definite_false_takes_any_real_matrix():
-    assert not metric([[0, 1], [-1, 0]], 2, definite=False).definite
-    assert metric([[2, 1], [1, 2]], 2, definite=False).definite
-
-
-def test_the_condition_number_is_known():
-    assert metric(np.diag([4.0, 1.0]), 2).condition == pytest.approx(4.0)
-    assert metric(None, 2).A is None
-    assert metric(np.eye(2), 2).A is None
-
-
-@pytest.mark.parametrize("alpha", [0, -1, np.nan, np.inf, "x", None, True])
-def test_alpha_must_be_positive(alpha):
-    with pytest.raises(BadInput, match="alpha"):
-        step_size(alpha)
-
-
-@pytest.mark.parametrize("layers", [-1, 1.5, "3", None, True])
-def test_layers_must_be_a_count(layers):
-    with pytest.raises(BadInput, match="layers"):
-        layer_count(layers)
-
-
-def test_exact_numbers_are_taken_at_their_exact_value():
-    assert exact_number("0.1", "x") == Fraction(1, 10)
-    assert exact_number(0.1, "x") == Fraction(3602879701896397, 36028797018963968)
-    assert exact_number("-2/6", "x") == Fraction(-1, 3)
-    assert exact_number(Decimal("1e-3"), "x") == Fraction(1, 1000)
-    assert exact_number(np.float64(0.5), "x") == Fraction(1, 2)
-    assert exact_number(np.int64(3), "x") == 3
-    assert exact_number(" 1e-300 ", "x") == Fraction(1, 10**300)
-
-
-@pytest.mark.parametrize(
-    "x", [np.nan, np.inf, "one", None, True, 1j, "1/0", "1e999999999", Decimal("1e-999999"), "1/2/3", ""]
-)
-def test_what_has_no_exact_value_is_refused(x):
-    with pytest.raises(BadInput, match="x is"):
-        exact_number(x, "x")
-
-
-def test_exact_clouds_and_matrices_name_the_place():
-    assert exact_cloud([["1/3", 2]]).tolist() == [[Fraction(1, 3), 2]]
-    for bad in ([], [[]], [[1], [1, 2]], 5, [["a"]], "12", ["12", "34"]):
-        with pytest.raises(BadInput):
-            exact_cloud(bad)
-    with pytest.raises(BadInput, match="shape"):
-        exact_matrix([[1, 2]], 2, 2)
-
-
 def test_every_error_is_a_hardmax_error_and_says_how_to_mend_it():
     with pytest.raises(HardmaxError) as caught:
         cloud([[np.nan]])
@@ -179,12 +102,3 @@ def test_nothing_is_dropped_to_make_a_number(Z):
         cloud(Z)
     with pytest.raises(BadInput):
         clouds([Z, Z])
-
-
-def test_numbers_beyond_float64_are_refused_as_parameters():
-    with pytest.raises(BadInput, match="alpha"):
-        step_size(10**400)
-    with pytest.raises(BadInput, match="at most"):
-        layer_count(2**70)
-    with pytest.raises(BadInput, match="end of the range"):
-        metric([[1e308, 0], [0, 1e308]], 2)

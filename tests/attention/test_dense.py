@@ -7,7 +7,8 @@ import hardmax.attention.dense as dense
 from hardmax.attention.dense import Scene, attend, supports
 from hardmax.attention.rules import Chain, Hardmax, Localmax, Softmax
 from hardmax.errors import BadInput
-from hardmax.tokens import cloud, metric
+from hardmax.metric import metric
+from hardmax.tokens import cloud
 
 
 def scene_of(Z, rule=Hardmax(), causal=False, layer=0, error=0.0):  # noqa: B008 - rules are immutable

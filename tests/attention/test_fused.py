@@ -15,7 +15,7 @@ from hardmax.attention.fused_search import WORTH
 from hardmax.attention.fused_top2 import LANES
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.errors import BadInput
-from hardmax.tokens import Metric, metric
+from hardmax.metric import Metric, metric
 
 EPS = 2.0**-52
 FOLLOWER = [[1.0, 0.0], [-1.0, 0.0], [0.5, 0.1]]  # the last token follows the first

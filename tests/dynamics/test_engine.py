@@ -6,7 +6,8 @@ import pytest
 import hardmax as hx
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import Run
-from hardmax.tokens import cloud, metric
+from hardmax.metric import metric
+from hardmax.tokens import cloud
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hardmax.dynamics.exact_scores import exact_top, integers
-from hardmax.tokens import cloud, metric
+from hardmax.metric import metric
+from hardmax.tokens import cloud
 
 floats = st.floats(-1e100, 1e100, allow_nan=False, allow_subnormal=True)
 

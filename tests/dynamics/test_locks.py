@@ -12,7 +12,7 @@ from hardmax.attention.dense import Scene
 from hardmax.dynamics.locks import Locks
 from hardmax.dynamics.rational_layers import simulate_exact
 from hardmax.dynamics.variants import simulate_variant
-from hardmax.tokens import metric
+from hardmax.metric import metric
 from reference import follow_sets, fractions, layer
 
 

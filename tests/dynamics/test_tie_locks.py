@@ -6,7 +6,8 @@ import pytest
 import hardmax as hx
 from hardmax.dynamics.engine import Run
 from hardmax.dynamics.tie_locks import ExactTies, FloatTies
-from hardmax.tokens import cloud, metric
+from hardmax.metric import metric
+from hardmax.tokens import cloud
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 

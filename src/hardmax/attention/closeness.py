@@ -14,7 +14,8 @@ from math import ceil
 import numpy as np
 
 from hardmax.attention.ties import EPS, Band, rounding_bound, tie_band, wider
-from hardmax.tokens import Floats, Metric
+from hardmax.metric import Metric
+from hardmax.tokens import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,8 @@ from hardmax.attention.closeness import scores_are_exact, widths
 from hardmax.attention.rules import Hardmax, Localmax, Rule, Softmax
 from hardmax.attention.weights import follows_everyone, gaps, is_random, weights_of_gaps
 from hardmax.errors import BadInput
-from hardmax.tokens import Floats, Ints, Metric
+from hardmax.metric import Metric
+from hardmax.tokens import Floats, Ints
 
 BLOCK = 1 << 17  # scores held at once: 1 MB, so that the passes over a block stay in the cache
 LISTED = 256  # larger ties are not kept; they are compared anew at every layer

@@ -44,7 +44,7 @@ def read(tokens: str | None, preset_name: str | None, exact: bool) -> Any:
 
 def number(text: str, name: str, exact: bool) -> Any:
     """A number as typed: exactly, or as the nearest float64."""
-    from hardmax.tokens import exact_number
+    from hardmax.parameters import exact_number
 
     try:
         value = exact_number(text, name)

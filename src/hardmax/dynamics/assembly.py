@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from hardmax.attention.ties import EPS
 from hardmax.dynamics.certificate import LEADER, TIE, Certificate, fingerprint
 from hardmax.dynamics.equilibrium import Equilibrium
-from hardmax.tokens import Cloud, Floats, Ints, Metric
+from hardmax.metric import Metric
+from hardmax.tokens import Cloud, Floats, Ints
 
 SAME_PLACE = 32 * EPS  # limits of ties that differ by no more are one center
 

@@ -21,7 +21,8 @@ from hardmax.attention.arithmetic import pair_scores, weighted_mean
 from hardmax.attention.search import collect, find
 from hardmax.attention.ties import EPS, Band, rounding_bound, tie_band, wider
 from hardmax.dynamics.certificate import FOLLOWER, LEADER
-from hardmax.tokens import Cloud, Floats, Ints, Metric
+from hardmax.metric import Metric
+from hardmax.tokens import Cloud, Floats, Ints
 
 ACTIVE = -1
 # Relative gaps up to the resolution are computed exactly: all of them in small clouds; in large ones those that could

@@ -7,7 +7,8 @@ integers times a power of two; over one common power all scores are Python integ
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.tokens import Cloud, Floats, Ints, Metric
+from hardmax.metric import Metric
+from hardmax.tokens import Cloud, Floats, Ints
 
 
 def integers(values: Floats) -> tuple[NDArray[np.object_], int]:

@@ -18,7 +18,8 @@ from hardmax.dynamics.saving import save_batch as save_batch
 from hardmax.dynamics.saving import save_equilibrium as save_equilibrium
 from hardmax.dynamics.saving import save_trajectory as save_trajectory
 from hardmax.errors import BadInput
-from hardmax.tokens import cloud, exact_cloud, is_batch
+from hardmax.parameters import exact_cloud
+from hardmax.tokens import cloud, is_batch
 
 MOST_CHARACTERS = 1 << 30  # of a text file or stream
 # A number in text: decimal, or a fraction p/q. Exponents have at most three digits, so that nobody's 1e999999999 fills

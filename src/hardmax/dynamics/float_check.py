@@ -15,7 +15,9 @@ from hardmax.attention.ties import EPS, rounding_bound, tie_band, wider
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE, Certificate, fingerprint
 from hardmax.dynamics.exact_claims import ExactClaims
 from hardmax.errors import BadInput
-from hardmax.tokens import Floats, Ints, cloud, metric, step_size
+from hardmax.metric import metric
+from hardmax.parameters import step_size
+from hardmax.tokens import Floats, Ints, cloud
 
 
 def problems(certificate: Certificate, Z: Any) -> list[str]:

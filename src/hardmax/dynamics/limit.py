@@ -12,7 +12,9 @@ from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.errors import BadInput, NotCertified, NotExact
-from hardmax.tokens import Cloud, Metric, check_scores, clouds, is_batch, layer_count, metric, step_size
+from hardmax.metric import Metric, check_scores, metric
+from hardmax.parameters import layer_count, step_size
+from hardmax.tokens import Cloud, clouds, is_batch
 from hardmax.tokens import cloud as one_cloud
 
 RATIONAL_POINTS = 300  # up to so many points, what float64 leaves open is settled in rational arithmetic

@@ -20,7 +20,8 @@ import numpy as np
 from hardmax.attention.closeness import scores_are_exact, widths
 from hardmax.attention.dense import BLOCK, Bools, Gaze, Scene
 from hardmax.attention.ties import EPS, TIE_UNITS
-from hardmax.tokens import Floats, Ints, Metric
+from hardmax.metric import Metric
+from hardmax.tokens import Floats, Ints
 
 
 class Locks:

@@ -11,7 +11,8 @@ from hardmax.attention.dense import overflow
 from hardmax.attention.rules import FeedForward, Head
 from hardmax.attention.ties import EPS
 from hardmax.errors import BadInput
-from hardmax.tokens import Floats, Metric, metric
+from hardmax.metric import Metric, metric
+from hardmax.tokens import Floats
 
 NORMALIZATIONS = ("rescale", "none", "sphere")
 

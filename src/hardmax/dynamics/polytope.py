@@ -14,7 +14,9 @@ from hardmax.dynamics.exact_hull import exact_hull
 from hardmax.dynamics.hull import Hull, hull
 from hardmax.dynamics.nearest import nearest_to_origin
 from hardmax.errors import BadInput
-from hardmax.tokens import cloud, exact_cloud, exact_matrix, metric
+from hardmax.metric import metric
+from hardmax.parameters import exact_cloud, exact_matrix
+from hardmax.tokens import cloud
 
 Faces = tuple[tuple[int, ...], ...]
 

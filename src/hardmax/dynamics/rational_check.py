@@ -12,7 +12,7 @@ import numpy as np
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint
 from hardmax.dynamics.rational_check_replay import Replay
 from hardmax.errors import BadInput
-from hardmax.tokens import exact_cloud
+from hardmax.parameters import exact_cloud
 
 
 def problems(certificate: Certificate, Z: Any) -> list[str]:

@@ -22,7 +22,7 @@ from hardmax.dynamics.rational_numbers import (
 from hardmax.dynamics.rational_outcome import outcome_of
 from hardmax.dynamics.trajectory import FollowSets, Trajectory
 from hardmax.errors import BadInput, NotExact
-from hardmax.tokens import exact_cloud, exact_matrix, exact_number, layer_count
+from hardmax.parameters import exact_cloud, exact_matrix, exact_number, layer_count
 
 
 def simulate_exact(

@@ -10,7 +10,7 @@ from hardmax.dynamics.rational_descent import OPEN, Descent
 from hardmax.dynamics.rational_follow import places_of
 from hardmax.dynamics.rational_numbers import Objects, exact_metric, exact_step, over_common_denominator
 from hardmax.errors import NotCertified
-from hardmax.tokens import exact_cloud, layer_count
+from hardmax.parameters import exact_cloud, layer_count
 
 
 def limit_exact(Z: Any, alpha: Any, A: Any = None, max_layers: int = 10_000) -> Equilibrium:

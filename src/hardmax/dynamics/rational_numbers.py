@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
-from hardmax.tokens import exact_matrix, exact_number
+from hardmax.parameters import exact_matrix, exact_number
 
 Objects = NDArray[Any]  # dtype object: Python ints or Fractions
 

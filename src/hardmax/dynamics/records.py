@@ -14,7 +14,7 @@ from hardmax.dynamics.document import Document, integers, numbers, read_document
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
 from hardmax.errors import BadInput
-from hardmax.tokens import exact_matrix
+from hardmax.parameters import exact_matrix
 
 RULES = {kind.__name__: kind for kind in get_args(rules.Rule)}
 TRAJECTORY = "hardmax.simulate/1"

@@ -13,19 +13,9 @@ from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
 from hardmax.errors import BadInput, NotExact
-from hardmax.tokens import (
-    Batch,
-    Cloud,
-    Floats,
-    Ints,
-    Metric,
-    check_scores,
-    clouds,
-    is_batch,
-    layer_count,
-    metric,
-    step_size,
-)
+from hardmax.metric import Metric, check_scores, metric
+from hardmax.parameters import layer_count, step_size
+from hardmax.tokens import Batch, Cloud, Floats, Ints, clouds, is_batch
 from hardmax.tokens import cloud as one_cloud
 
 if TYPE_CHECKING:

@@ -18,7 +18,9 @@ from hardmax.dynamics.outcome import detect
 from hardmax.dynamics.parts import Parts, check_parts, on_sphere
 from hardmax.dynamics.trajectory import FollowSets, Trajectory
 from hardmax.errors import BadInput
-from hardmax.tokens import Floats, Ints, Metric, cloud, layer_count, step_size
+from hardmax.metric import Metric
+from hardmax.parameters import layer_count, step_size
+from hardmax.tokens import Floats, Ints, cloud
 
 
 def simulate_variant(

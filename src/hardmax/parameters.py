@@ -1,0 +1,104 @@
+"""Step sizes, counts and exact numbers, checked."""
+
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.errors import BadInput
+
+MOST_LAYERS = 10**9
+MOST_DIGITS = 5000  # of an exact number given as text
+
+
+def step_size(alpha: Any) -> float:
+    """Check alpha > 0."""
+    if type(alpha) is float and 1e-100 < alpha < 1e100:
+        return alpha
+    if isinstance(alpha, bool) or not isinstance(alpha, (Real, np.floating, np.integer)):
+        raise BadInput(f"alpha is {alpha!r}; expected a number > 0")
+    try:
+        value = float(alpha)
+    except OverflowError:
+        value = np.inf
+    if not np.isfinite(value) or value <= 0:
+        raise BadInput(f"alpha is {alpha!r}; expected a finite number > 0", fix="the paper uses alpha = 0.5")
+    if not 1e-100 <= value <= 1e100:
+        raise BadInput(f"alpha is {alpha!r}; float64 needs 1e-100 <= alpha <= 1e100", fix="use exact=True")
+    return value
+
+
+def layer_count(layers: Any) -> int:
+    """Check layers >= 0."""
+    if isinstance(layers, bool) or not isinstance(layers, (int, np.integer)):
+        raise BadInput(f"layers is {layers!r}; expected a whole number >= 0")
+    if layers < 0:
+        raise BadInput(f"layers is {layers}; expected a whole number >= 0")
+    if layers > MOST_LAYERS:
+        raise BadInput(f"layers is {layers}; at most {MOST_LAYERS} can be run", fix="limit() gives infinite depth")
+    return int(layers)
+
+
+def exact_number(x: Any, where: str) -> Fraction:
+    """A number at its exact value: integers, Fractions, decimal strings ("0.1", "1/3"), floats at their binary value.
+
+    Example:
+        >>> exact_number("0.1", "alpha"), exact_number(0.5, "alpha")
+        (Fraction(1, 10), Fraction(1, 2))
+    """
+    try:
+        if isinstance(x, np.longdouble):
+            return Fraction(*x.as_integer_ratio())
+        if isinstance(x, np.generic):
+            x = x.item()
+        if isinstance(x, bool):
+            raise TypeError
+        if isinstance(x, (str, Decimal)) and abs(Decimal(str(x).partition("/")[0].strip()).adjusted()) > MOST_DIGITS:
+            raise ValueError  # 1e999999999 as an integer would fill the memory
+        if isinstance(x, (Rational, float, str, Decimal)):
+            return Fraction(x)
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError, InvalidOperation):
+        pass
+    raise BadInput(
+        f"{where} is {x!r}, which has no exact rational value",
+        fix='use integers, Fractions, decimal strings such as "0.1" or "1/3", or finite floats',
+    )
+
+
+def exact_cloud(Z: Any, name: str = "Z") -> NDArray[np.object_]:
+    """Check one cloud for rational arithmetic: an (n, d) object array of Fractions."""
+    return _exact_matrix(Z, name, "token")
+
+
+def exact_matrix(A: Any, rows: int, columns: int, name: str = "A") -> NDArray[np.object_]:
+    """Check a matrix for rational arithmetic: a (rows, columns) object array of Fractions."""
+    matrix = _exact_matrix(A, name, "row")
+    if matrix.shape != (rows, columns):
+        raise BadInput(f"{name} has shape {matrix.shape}; expected ({rows}, {columns})")
+    return matrix
+
+
+def _exact_matrix(Z: Any, name: str, row_name: str) -> NDArray[np.object_]:
+    if hasattr(Z, "__array__"):  # a table of some other library: its rows, not its column names
+        Z = np.asarray(Z)
+    try:
+        if isinstance(Z, str) or any(isinstance(row, str) for row in Z):
+            raise TypeError
+        rows = [list(row) for row in Z]
+    except TypeError as error:
+        raise BadInput(f"{name} has the wrong shape; expected (n, d): one row per {row_name}") from error
+    if not rows or not rows[0]:
+        raise BadInput(f"{name} is empty", fix="give at least one token with at least one coordinate")
+    result = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise BadInput(
+                f"{name}: {row_name} {i} has {len(row)} coordinates, but {row_name} 0 has {len(rows[0])}",
+                fix=f"give every {row_name} the same dimension",
+            )
+        for k, x in enumerate(row):
+            result[i, k] = exact_number(x, f"{name}: {row_name} {i}, coordinate {k}")
+    return result
