@@ -1,0 +1,32 @@
+"""Where a result comes from: versions, seed, machine. Every result that is written to a file carries it."""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "matplotlib")
+
+
+def provenance(seed: int | None = None) -> dict[str, Any]:
+    """Versions of what computed it, the seed, and the kind of machine (no name, no user, no time).
+
+    Example:
+        >>> sorted(provenance(seed=7))
+        ['machine', 'packages', 'python', 'seed', 'version']
+    """
+    from hardmax import __version__
+
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "packages": found,
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "seed": seed,
+    }
