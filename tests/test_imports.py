@@ -13,7 +13,7 @@ ROOT = Path(hardmax.__file__).parent
 HEAVY = ("torch", "numba", "sklearn", "scipy", "matplotlib")
 # Each part may import, at the top of its files, from itself and from those before it.
 ORDER = [
-    "errors", "parameters", "metric", "distinct", "tokens", "attention", "presets", "transformer", "dynamics",
+    "errors", "parameters", "metric", "distinct", "tokens", "attention", "generated", "presets", "transformer", "dynamics",
     "construct", "text", "sentiment", "experiments", "plot", "cli",
 ]  # fmt: skip
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
+from hardmax.generated import DEFAULT_TOKENS, KINDS, cloud
 
 Row = tuple[Fraction, ...]
 
@@ -97,17 +98,35 @@ PRESETS: dict[str, tuple[str, Callable[[], list[Row]]]] = {
 }
 
 
-def preset(name: str, exact: bool = False) -> NDArray[Any]:
+def preset(
+    name: str, exact: bool = False, *, n: int | None = None, dim: int | None = None, seed: int | None = None
+) -> NDArray[Any]:
     """The (n, d) tokens of a named cloud, float64, or Fractions (dtype object) with exact=True.
 
+    Args:
+        name: one of `PRESETS`, or a generated cloud: "random", "ring", "ball" (see `hardmax.generated.cloud`).
+        exact: Fractions instead of float64.
+        n, dim, seed: of a generated cloud; 100 tokens, dimension 2, seed 0 if not given.
+
     Raises:
-        BadInput: no such name; the message lists them.
+        BadInput: no such name (the message lists them), or n, dim, seed for a cloud that is not generated.
 
     Example:
         >>> preset("square")[:2]
         array([[ 1.,  1.],
                [-1.,  1.]])
+        >>> preset("random", n=300, dim=3, seed=7).shape
+        (300, 3)
     """
+    if name in KINDS:
+        return cloud(name, DEFAULT_TOKENS if n is None else n, 2 if dim is None else dim, seed or 0, exact)
     if name not in PRESETS:
-        raise BadInput(f"there is no preset {name!r}", found=", ".join(PRESETS), fix="use one of the names above")
+        names = ", ".join([*PRESETS, *KINDS])
+        raise BadInput(f"there is no preset {name!r}", found=names, fix="use one of the names above")
+    for option, value in (("n", n), ("dim", dim), ("seed", seed)):
+        if value is not None:
+            raise BadInput(
+                f"the preset {name!r} is always the same tokens, but {option} is {value!r}",
+                fix=f"{', '.join(KINDS)} take n, dim and seed",
+            )
     return np.array(PRESETS[name][1](), dtype=object if exact else np.float64)

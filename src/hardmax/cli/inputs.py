@@ -12,8 +12,14 @@ Tokens = Annotated[
 ]
 Preset = Annotated[
     str | None,
-    typer.Option("--preset", help="A built-in cloud: triangle, emerging, square, square-ties, grid, ... (see doctor)."),
+    typer.Option(
+        "--preset",
+        help="A built-in cloud (see doctor): triangle, emerging, ...; random, ring, ball take --n --dim --seed.",
+    ),
 ]
+Count = Annotated[int | None, typer.Option("--n", help="Tokens of a generated preset (random, ring, ball).")]
+Dim = Annotated[int | None, typer.Option("--dim", help="Dimension of a generated preset.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of a generated preset.")]
 Alpha = Annotated[str, typer.Option("--alpha", help="Step size > 0; a decimal or a fraction such as 1/3.")]
 Matrix = Annotated[
     str | None,
@@ -29,14 +35,23 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes on stderr.")]
 
 
-def read(tokens: str | None, preset_name: str | None, exact: bool) -> Any:
-    """The cloud (or batch) that the arguments name."""
+def read(
+    tokens: str | None,
+    preset_name: str | None,
+    exact: bool,
+    n: int | None = None,
+    dim: int | None = None,
+    seed: int | None = None,
+) -> Any:
+    """The cloud (or batch) that the arguments name; n, dim and seed are those of a generated preset."""
     if (tokens is None) == (preset_name is None):
         raise typer.BadParameter("give either TOKENS or --preset NAME", param_hint="TOKENS")
     if preset_name is not None:
         from hardmax.presets import preset
 
-        return preset(preset_name, exact=exact)
+        return preset(preset_name, exact=exact, n=n, dim=dim, seed=seed)
+    if (n, dim, seed) != (None, None, None):
+        raise typer.BadParameter("--n, --dim and --seed go with --preset random, ring or ball", param_hint="TOKENS")
     from hardmax.dynamics.files import read_tokens
 
     return read_tokens(str(tokens), exact=exact)

@@ -13,6 +13,9 @@ from hardmax.errors import BadInput, NotCertified
 def command(
     tokens: inputs.Tokens = None,
     preset: inputs.Preset = None,
+    n: inputs.Count = None,
+    dim: inputs.Dim = None,
+    seed: inputs.Seed = None,
     alpha: inputs.Alpha = "0.5",
     matrix: inputs.Matrix = None,
     exact: inputs.Exact = False,
@@ -30,7 +33,7 @@ def command(
     Exit code 6 if no certificate can be had. Example: hardmax limit --preset square-ties
     """
     inputs.check_output(output, force)
-    Z = inputs.read(tokens, preset, exact)
+    Z = inputs.read(tokens, preset, exact, n, dim, seed)
 
     from hardmax.dynamics.limit import limit
     from hardmax.tokens import is_batch

@@ -14,6 +14,8 @@ RULES = ("hardmax", "softmax", "localmax", "uniform", "random", "chain")
 def command(
     tokens: inputs.Tokens = None,
     preset: inputs.Preset = None,
+    n: inputs.Count = None,
+    dim: inputs.Dim = None,
     alpha: inputs.Alpha = "0.5",
     matrix: inputs.Matrix = None,
     layers: Annotated[int, typer.Option("--layers", help="How many layers.")] = 30,
@@ -27,7 +29,7 @@ def command(
         bool, typer.Option("--any-matrix", help="Allow a matrix that is not symmetric positive definite.")
     ] = False,
     exact: inputs.Exact = False,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random rules.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random rules, and of a generated preset.")] = 0,
     output: inputs.Output = None,
     force: inputs.Force = False,
     json: inputs.Json = False,
@@ -38,7 +40,9 @@ def command(
     Example: hardmax simulate --preset emerging --layers 30 -o emerging.png
     """
     inputs.check_output(output, force)
-    Z = inputs.read(tokens, preset, exact)
+    from hardmax.generated import KINDS
+
+    Z = inputs.read(tokens, preset, exact, n, dim, seed if preset in KINDS else None)
 
     from hardmax.dynamics.simulate import simulate
     from hardmax.dynamics.trajectory import TrajectoryBatch
