@@ -1,0 +1,170 @@
+// What the model said about a text, made ready to be shown. No DOM here.
+//
+// Python counts characters as code points, JavaScript as UTF-16 units: `unitOffsets` translates once, everything after
+// it is in units. A text is cut into atoms (words and what stands between them); every n-gram gets a lane below the
+// words, so that overlapping n-grams never share a line.
+
+// A word is a run of letters and digits with apostrophes inside it; ! and ? are words; tags, entities and links are not.
+const WORD =
+  /<[A-Za-z/!][^<>]{0,300}>|(?:https?:\/\/|www\.)\S+|&(?:[A-Za-z]{2,8}|#[0-9]{1,8});|([\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*|[!?])/giu;
+
+// Underlines that differ without colour; the rank of a leader chooses one.
+export const PATTERNS = ["solid", "dash", "dot", "double", "dash-dot", "thick", "long", "thick-dash", "dash-dot-dot", "thick-dot", "double-dash", "thick-long"];
+
+/** unitOffsets("a😀b") = [0, 1, 3, 4]: where each code point begins, and the end. */
+export function unitOffsets(text) {
+  const offsets = [];
+  let at = 0;
+  for (const character of text) {
+    offsets.push(at);
+    at += character.length;
+  }
+  offsets.push(at);
+  return offsets;
+}
+
+/** The words of a text with their places in units. */
+export function splitWords(text) {
+  const found = [];
+  for (const match of text.matchAll(WORD)) {
+    if (match[1] !== undefined) {
+      found.push({ form: match[1].toLowerCase().replaceAll("’", "'"), start: match.index, end: match.index + match[1].length });
+    }
+  }
+  return found;
+}
+
+/** An answer of /api/explain with places in units, terms numbered, and every term knowing the rank of its leader. */
+export function readExplanation(answer) {
+  const offsets = unitOffsets(answer.text);
+  const rank = new Map(answer.leaders.map((leader, i) => [leader.word, i]));
+  const number = new Map(answer.trace.terms.map((term, i) => [term, i]));
+  const terms = answer.words.map((word) => ({
+    term: word.term,
+    leader: word.leader,
+    rank: rank.get(word.leader) ?? -1,
+    leads: word.term === word.leader,
+    contribution: word.contribution,
+    index: number.get(word.term) ?? -1,
+    places: word.places.map(([start, end]) => [offsets[start], offsets[end]]),
+  }));
+  return { ...answer, terms };
+}
+
+/** The text as atoms: {text, start, word, known, weight, spans: [{lane, term, first, last}]}. */
+export function atoms(reading) {
+  const text = reading.text;
+  const words = splitWords(text);
+  const cuts = new Set([0, text.length]);
+  for (const { start, end } of words) cuts.add(start).add(end);
+  for (const { places } of reading.terms) for (const [start, end] of places) cuts.add(start).add(end);
+  const edges = [...cuts].sort((a, b) => a - b);
+  const list = [];
+  const at = new Map();
+  let w = 0;
+  let count = 0;
+  for (let e = 0; e + 1 < edges.length; e++) {
+    const [start, end] = [edges[e], edges[e + 1]];
+    while (w < words.length && words[w].end <= start) w++;
+    const word = w < words.length && words[w].start <= start && end <= words[w].end;
+    at.set(start, list.length);
+    list.push({ text: text.slice(start, end), start, end, word, order: word ? count++ : -1, known: false, weight: 0, spans: [] });
+  }
+  reading.terms.forEach((term, t) => {
+    for (const [start, end] of term.places) {
+      const from = at.get(start);
+      let to = from;
+      while (to + 1 < list.length && list[to + 1].start < end) to++;
+      const covered = list.slice(from, to + 1).filter((atom) => atom.word);
+      const lane = laneOf(covered.length, covered[0]?.order ?? 0);
+      for (let i = from; i <= to; i++) {
+        list[i].spans.push({ lane, term: t, first: i === from, last: i === to });
+        list[i].known ||= list[i].word;
+        if (list[i].word) list[i].weight += term.contribution / term.places.length / covered.length;
+      }
+    }
+  });
+  for (const atom of list) atom.spans.sort((a, b) => a.lane - b.lane);
+  return list;
+}
+
+/** n-grams of one length overlap only with their n - 1 neighbours, so n lanes hold them all: 0 | 1 2 | 3 4 5 | ... */
+export function laneOf(length, order) {
+  const size = Math.max(1, length);
+  return (size * (size - 1)) / 2 + (order % size);
+}
+
+/** logit_k = b + mean of <v, z_i^k>: what the decoder would say after each layer. */
+export function logitsByLayer(reading) {
+  return reading.trace.positions.map((layer) => reading.decoder.b + sum(partsOf(reading, layer)));
+}
+
+/** {word, followers, since, part, members} for each leader at a layer; the last layer gives the model's own numbers. */
+export function leaderParts(reading, layer) {
+  const last = reading.trace.positions.length - 1;
+  const parts = layer >= last ? null : partsOf(reading, reading.trace.positions[layer]);
+  return reading.leaders.map((leader, rank) => {
+    const members = reading.terms.filter((term) => term.rank === rank);
+    const part = parts ? sum(members.map((term) => parts[term.index])) : leader.contribution;
+    return { ...leader, rank, part, members };
+  });
+}
+
+function partsOf(reading, layer) {
+  const v = reading.decoder.v;
+  return layer.map((z) => sum(z.map((x, c) => x * v[c])) / layer.length);
+}
+
+export function sum(numbers) {
+  return numbers.reduce((total, x) => total + x, 0);
+}
+
+/** Where a word stands in the text, all its occurrences, in units. */
+export function occurrences(text, form) {
+  return splitWords(text).filter((word) => word.form === form).map(({ start, end }) => [start, end]);
+}
+
+/** The text with `by` in place of the given places; with "" no neighbours grow together and no double space is left. */
+export function replacePlaces(text, places, by) {
+  let result = "";
+  let done = 0;
+  for (const [start, end] of places) {
+    result += text.slice(done, start) + by;
+    done = end;
+    if (by) continue;
+    const [before, after] = [text.slice(start - 1, start), text.slice(end, end + 1)];
+    if (start > 0 && isSpace(before) && isSpace(after)) done += 1;
+    else if (start > 0 && before && after && !isSpace(before) && !isSpace(after)) result += " ";
+  }
+  return result + text.slice(done);
+}
+
+function isSpace(character) {
+  return /^\s$/u.test(character);
+}
+
+/** Leaders of two readings side by side: [{word, a, b}], the largest change first; null where a word does not lead. */
+export function compareLeaders(a, b) {
+  const rows = new Map(a.leaders.map((leader) => [leader.word, { word: leader.word, a: leader.contribution, b: null }]));
+  for (const leader of b.leaders) {
+    const row = rows.get(leader.word) ?? { word: leader.word, a: null, b: null };
+    rows.set(leader.word, { ...row, b: leader.contribution });
+  }
+  const change = (row) => Math.abs((row.b ?? 0) - (row.a ?? 0));
+  return [...rows.values()].sort((one, two) => change(two) - change(one) || one.word.localeCompare(two.word));
+}
+
+/** Text that is safe to show: control characters as pictures of themselves, lone surrogates and bidi controls as �. */
+export function visible(text) {
+  return text
+    .replace(/[\u0000-\u0008\u000b-\u001f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)))
+    .replace(/\u007f/g, "\u2421")
+    .replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd")
+    .replace(/\p{Cs}/gu, "\ufffd");
+}
+
+/** A signed number with a true minus sign, so that columns line up. */
+export function signed(x, digits = 3) {
+  const text = Math.abs(x).toFixed(digits);
+  return (x < 0 && Number(text) !== 0 ? "−" : "+") + text;
+}
