@@ -98,11 +98,14 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
             )
     else:
         i, j = (int(x) for x in np.unravel_index(np.argmax(gap), gap.shape))
-        problem = f"it is not symmetric: {name}[{i}, {j}] = {matrix[i, j]:g} but {name}[{j}, {i}] = {matrix[j, i]:g}"
+        problem = (  # all digits: rounding alone can make a matrix unsymmetric
+            f"it is not symmetric: {name}[{i}, {j}] = {matrix[i, j]:.17g} but {name}[{j}, {i}] = {matrix[j, i]:.17g}"
+        )
     if definite:
         raise BadInput(
             f"{name} must be symmetric positive definite, but {problem}",
-            fix="definite=False (--any-matrix) simulates with it all the same; the theorem does not cover it",
+            fix="(A + A.T) / 2 if rounding did it; definite=False (--any-matrix) simulates with any matrix, which the "
+            "theorem does not cover",
         )
     return Metric(matrix, np.inf, definite=False, size=float(np.linalg.norm(matrix, 2)))
 

@@ -1,0 +1,1 @@
+"""Three studies: finite depth, robustness, ablation. `python -m hardmax.experiments.studies` runs them."""

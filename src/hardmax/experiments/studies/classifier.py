@@ -1,0 +1,215 @@
+"""One small classifier with the attention as its only variable: the fair ground of the ablation.
+
+Words stand in the plane, E_w = r_w (cos t_w, sin t_w). The radii r_w are given (by the rank of |log-odds| sqrt(texts),
+from 0.8 to 1) and the angles learn, begun at cos t_w = clip(0.4 log-odds); the logit is b + s <e_1, mean_i z_i^K>. Only
+the attention differs between variants, so the number of learned numbers is the same for all but learned matrices.
+
+For given attention every layer is linear in the values, z^K = W z^0 with W a product of (I + alpha P_k)/(1 + alpha). So
+
+    logit = b + sum_j a_j s <e_1, z_j^0>,      a_j = mean_i W_ij,
+
+is an exact sum over words for every variant: a_j is the weight that attention gives to word j. With hardmax a_j is
+large for leaders and 0 or (1+alpha)^-K / n for the rest. This is what is ranked when explanations are compared.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hardmax.errors import need
+from hardmax.experiments.studies.reviews import Reviews, Sample
+from hardmax.tokens import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A kind of attention.
+
+    Attributes:
+        rule: "hardmax", "softmax", "uniform", "random" (each word follows one drawn anew in every layer).
+        layers, alpha: of the layers; 0 layers is the mean of the word vectors.
+        temperature: of softmax; scores of hardmax are compared exactly.
+        heads: how many; their values are averaged. More than one learn their matrices.
+        learned: whether the matrices A_h = L_h L_h^T learn (they begin at I, heads apart by random turns).
+        normalization: "rescale", "sphere" (unit length after every layer) or "none".
+        causal: a word sees itself and those before it.
+    """
+
+    rule: str = "hardmax"
+    layers: int = 8
+    alpha: float = 1.0
+    temperature: float = 1.0
+    heads: int = 1
+    learned: bool = False
+    normalization: str = "rescale"
+    causal: bool = False
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The same for all variants."""
+
+    epochs: int = 4
+    batch: int = 64
+    rate: float = 0.004
+    dropout: float = 0.3
+    scale: float = 60.0
+    low: float = 0.8
+
+
+class Classifier:
+    """The model and its training, in torch, one thread, seeded."""
+
+    def __init__(self, sample: Sample, variant: Variant, budget: Budget, seed: int) -> None:
+        self.torch = torch = need("torch", "torch", "the studies")
+        self.variant, self.budget, self.seed = variant, budget, seed
+        self.generator = torch.Generator().manual_seed(seed)
+        strength = np.abs(sample.odds) * np.sqrt(sample.texts)
+        rank = strength.argsort().argsort() / max(len(strength) - 1, 1)
+        self.radius = torch.tensor(budget.low + (1 - budget.low) * rank, dtype=torch.float32)
+        start = np.arccos(np.clip(0.4 * sample.odds, -0.999, 0.999))
+        self.angle = torch.tensor(start, dtype=torch.float32, requires_grad=True)
+        self.scale = torch.tensor(budget.scale, requires_grad=True)
+        self.bias = torch.tensor(0.0, requires_grad=True)
+        self.factors = self._matrices()
+        self.learned = [self.angle, self.scale, self.bias, *([self.factors] if variant.learned else [])]
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers learn."""
+        return int(sum(part.numel() for part in self.learned))
+
+    def _matrices(self) -> Any:
+        """(heads, 2, 2) factors L_h, A_h = L_h L_h^T; heads begin apart, so that they can become different."""
+        torch = self.torch
+        eye = torch.eye(2).repeat(self.variant.heads, 1, 1)
+        if self.variant.heads > 1 or self.variant.learned:
+            eye = eye + 0.3 * torch.randn(eye.shape, generator=self.generator)
+        return eye.requires_grad_(self.variant.learned)
+
+    def fit(self, reviews: Reviews) -> "Classifier":
+        """Adam on the binary cross-entropy, the rate falling linearly to 0, words dropped at random."""
+        torch = self.torch
+        groups = [{"params": [self.angle], "lr": self.budget.rate}, {"params": [self.scale], "lr": 0.3},
+                  {"params": [self.bias], "lr": 0.01}]  # fmt: skip
+        if self.variant.learned:
+            groups.append({"params": [self.factors], "lr": 0.01})
+        adam = torch.optim.Adam(groups)
+        steps = self.budget.epochs * -(-len(reviews) // self.budget.batch)
+        falling = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: 1 - step / steps)
+        rows, labels = torch.from_numpy(reviews.rows), torch.from_numpy(reviews.labels).float()
+        for _ in range(self.budget.epochs):
+            order = torch.randperm(len(reviews), generator=self.generator)
+            for some in order.split(self.budget.batch):
+                there = rows[some] >= 0
+                there &= torch.rand(there.shape, generator=self.generator) >= self.budget.dropout
+                logits = self.forward(rows[some], there, self.generator)[0]
+                loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, labels[some])
+                adam.zero_grad()
+                loss.backward()
+                adam.step()
+                falling.step()
+        return self
+
+    def forward(self, rows: Any, there: Any, generator: Any, weights: bool = False) -> tuple[Any, Any, Any]:
+        """(B,) logits, (B, n) words' own scores s <e_1, z_j^0>, and with `weights` (B, n) the a_j of the top."""
+        torch, v = self.torch, self.variant
+        angle, radius = self.angle[rows.clamp(min=0)], self.radius[rows.clamp(min=0)]
+        z = radius[..., None] * torch.stack([angle.cos(), angle.sin()], -1)
+        own = self.scale * z[..., 0]
+        count = there.sum(1).clamp(min=1)
+        share = (there / count[:, None]).float()
+        product = torch.eye(rows.shape[1]).expand(len(rows), -1, -1) if weights else None
+        if v.normalization == "sphere":
+            length = z.norm(dim=-1, keepdim=True)
+            z, product = z / length, None if product is None else product / length
+        for _ in range(v.layers):
+            P = self._attention(z, there, generator)
+            moved = z + v.alpha * (P @ z)
+            down = 1.0 + v.alpha if v.normalization == "rescale" else 1.0
+            if v.normalization == "sphere":
+                down = moved.norm(dim=-1, keepdim=True).clamp(min=1e-9)
+            if product is not None:
+                product = (product + v.alpha * (P @ product)) / down
+            z = moved / down
+        if v.normalization == "none":  # the growth (1 + alpha)^K is a constant that the scale absorbs
+            z = z / (1.0 + v.alpha) ** v.layers
+            product = None if product is None else product / (1.0 + v.alpha) ** v.layers
+        logits = self.bias + self.scale * (share * z[..., 0]).sum(1)
+        a = None if product is None else (share[:, None, :] @ product)[:, 0]
+        return logits, own, a
+
+    def _attention(self, z: Any, there: Any, generator: Any) -> Any:
+        """(B, n, n) attention, averaged over the heads; rows sum to 1."""
+        torch, v = self.torch, self.variant
+        n = z.shape[1]
+        seen = there[:, None, :].expand(-1, n, -1)
+        if v.causal:
+            seen = seen & torch.ones(n, n, dtype=torch.bool).tril()
+        seen = seen | torch.eye(n, dtype=torch.bool)  # a place without a word sees itself, and nobody sees it
+        if v.rule == "uniform":
+            return seen / seen.sum(-1, keepdim=True)
+        heads = []
+        for L in self.factors:
+            q = z @ L
+            scores = torch.rand(seen.shape, generator=generator) if v.rule == "random" else q @ q.transpose(1, 2)
+            scores = scores.masked_fill(~seen, -1e9)
+            if v.rule == "softmax":
+                heads.append(torch.softmax(scores / v.temperature, -1))
+            else:  # ties have probability 0 here
+                heads.append(torch.nn.functional.one_hot(scores.argmax(-1), n).float())
+        return sum(heads) / len(heads)
+
+    def look(self, reviews: Reviews, there: Any = None, weights: bool = False) -> tuple[Floats, Floats, Floats | None]:
+        """Logits (and words' own scores and weights a_j) of many reviews; `there` leaves words out."""
+        torch = self.torch
+        rows = torch.from_numpy(reviews.rows)
+        there = rows >= 0 if there is None else torch.from_numpy(there)
+        parts = []
+        with torch.no_grad():
+            for k, some in enumerate(self._blocks(len(reviews))):
+                drawn = torch.Generator().manual_seed(self.seed + k)
+                parts.append(self.forward(rows[some], there[some], drawn, weights))
+        logits, own = (torch.cat([part[x] for part in parts]).numpy().astype(np.float64) for x in (0, 1))
+        return logits, own, torch.cat([p[2] for p in parts]).numpy().astype(np.float64) if weights else None
+
+    def accuracy(self, reviews: Reviews) -> float:
+        """The part of the reviews that gets its label."""
+        return float(((self.look(reviews)[0] > 0) == reviews.labels).mean())
+
+    @staticmethod
+    def _blocks(count: int, size: int = 250) -> Iterator[slice]:
+        return (slice(a, min(a + size, count)) for a in range(0, count, size))
+
+
+def explained(classifier: Classifier, reviews: Reviews, top: int, seed: int) -> dict[str, float]:
+    """Comprehensiveness and sufficiency of the `top` words by their exact part a_j s <e_1, z_j>, by their own score,
+    and of words by chance; and how many words carry the logit, 1 / sum_j a_j^2 on average.
+    """
+    there = reviews.rows >= 0
+    logits, own, a = classifier.look(reviews, weights=True)
+    sign = np.where(logits > 0, 1.0, -1.0)[:, None]
+    assert a is not None
+    parts = {
+        "parts": sign * a * own,
+        "score": sign * own,
+        "random": np.random.default_rng(seed).random(own.shape),
+    }
+    sure = 1 / (1 + np.exp(-np.abs(logits)))
+    found = {"carriers": float((1 / np.maximum(((a / a.sum(1, keepdims=True)) ** 2).sum(1), 1e-12)).mean())}
+    for name, value in parts.items():
+        best = np.argsort(-np.where(there, value, -np.inf), axis=1, kind="stable")[:, :top]
+        named = np.zeros_like(there)
+        np.put_along_axis(named, best, True, axis=1)
+        for what, kept in (("comprehensiveness", there & ~named), ("sufficiency", there & named)):
+            left = classifier.look(reviews, kept)[0] * sign[:, 0]
+            found[f"{what} {name}"] = float((sure - 1 / (1 + np.exp(-left))).mean())
+    return found
+
+
+def labels_of(reviews: Reviews, count: int) -> Reviews:
+    """The first `count` reviews of each class."""
+    which: Ints = np.concatenate([np.flatnonzero(reviews.labels == k)[:count] for k in (0, 1)])
+    return Reviews(reviews.rows[which], reviews.labels[which])

@@ -1,0 +1,124 @@
+"""Finite depth: how much of the infinite-depth picture is there after 6, 8 or 12 layers?
+
+The theorems are about infinitely many layers, networks have few. For random clouds this study compares layer k with the
+certified limit: how far tokens are from where they end, whether the polytope is already there (all leaders lead), and
+how well two predictions in closed form do:
+
+- after lock-in: a token that follows one leader v from layer s on is at distance (1+alpha)^{-(k-s)} |z_i^s - v|,
+  exactly;
+- from the input alone: (1+alpha)^{-k} |z_i^0 - z_i^inf|, which is right for tokens decided at layer 0.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from hardmax.dynamics.limit import limit
+from hardmax.dynamics.simulate import simulate
+from hardmax.experiments.provenance import provenance
+from hardmax.experiments.studies.study import Study, Table, interval
+from hardmax.tokens import Floats
+
+DEPTHS = (6, 8, 12)
+MEASURES = {  # name in `measure_cloud` -> column
+    "median_distance": "median distance",
+    "largest_distance": "largest distance",
+    "leading": "leaders / tokens",
+    "leaders_found": "leaders found",
+    "polytope_there": "polytope there",
+    "tokens_decided": "tokens decided",
+    "from_input": "actual / predicted",
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is varied, and how many clouds of each kind are drawn."""
+
+    families: tuple[str, ...] = ("gaussian", "cube", "ball")
+    dims: tuple[int, ...] = (2, 4, 8, 16)
+    sizes: tuple[int, ...] = (32, 128, 512)
+    alphas: tuple[float, ...] = (0.1, 0.5, 1.0, 2.35)
+    clouds: int = 100
+    seed: int = 0
+
+    @staticmethod
+    def quick() -> "Setting":
+        return Setting(dims=(2, 8), sizes=(32, 128), alphas=(0.1, 1.0), clouds=10)
+
+
+def draw(family: str, n: int, d: int, rng: np.random.Generator) -> Floats:
+    """n tokens in R^d: standard normal, uniform in [-1, 1]^d, or uniform in the unit ball."""
+    if family == "cube":
+        return rng.uniform(-1, 1, (n, d))
+    Z = rng.standard_normal((n, d))
+    if family == "ball":
+        Z *= (rng.random(n) ** (1 / d) / np.linalg.norm(Z, axis=1))[:, None]
+    return Z
+
+
+def measure_cloud(Z: Floats, alpha: float) -> list[dict[str, float]]:
+    """For each depth: distances to the limit, leaders found, tokens decided, and the error of the two predictions.
+
+    Distances are over the tokens that move at all, relative to the largest |z_i|. `from_input` is the mean of the
+    actual distance over the one predicted from the input: 1 is perfect, more says that tokens are late.
+    """
+    eq: Any = limit(Z, alpha)
+    traj: Any = simulate(Z, alpha, layers=DEPTHS[-1])
+    radius = float(np.linalg.norm(Z, axis=1).max())
+    decided = np.asarray(eq.certificate.decided_at)
+    since = np.array(sorted(eq.leader_since.values()))
+    start = np.linalg.norm(Z - eq.points, axis=1)
+    moving = start > 1e-9 * radius
+    found = []
+    for k in DEPTHS:
+        away = np.linalg.norm(traj.tokens[k] - eq.points, axis=1)
+        locked = np.flatnonzero(decided <= k)
+        then = traj.tokens[decided[locked], locked]
+        closed = np.linalg.norm(then - eq.points[locked], axis=1) * (1 + alpha) ** (decided[locked] - float(k))
+        predicted = (1 + alpha) ** -float(k) * start[moving]
+        found.append(
+            {
+                "median_distance": float(np.median(away[moving])) / radius if moving.any() else 0.0,
+                "largest_distance": float(away.max()) / radius,
+                "leading": len(since) / len(Z),
+                "leaders_found": float((since <= k).mean()),
+                "polytope_there": float((since <= k).all()),
+                "tokens_decided": float((decided <= k).mean()),
+                "from_input": float((away[moving] / predicted).mean()) if moving.any() else 1.0,
+                "closed_form_error": float(np.abs(away[locked] - closed).max(initial=0.0)) / radius,
+            }
+        )
+    return found
+
+
+def run(setting: Setting | None = None, progress: Callable[[int, int, str], object] | None = None) -> Study:
+    """Draw the clouds, measure them, and gather the tables."""
+    setting = setting or Setting()
+    tell = progress or (lambda done, total, what: None)
+    cases = list(product(setting.families, setting.dims, setting.sizes, setting.alphas))
+    rows, worst = [], 0.0
+    for number, (family, d, n, alpha) in enumerate(cases):
+        tell(number, len(cases), f"{family} d={d} n={n} alpha={alpha}")
+        seeds = [(setting.seed, setting.families.index(family), d, n, c) for c in range(setting.clouds)]
+        runs = [measure_cloud(draw(family, n, d, np.random.default_rng(seed)), alpha) for seed in seeds]
+        for place, k in enumerate(DEPTHS):
+            at = [one[place] for one in runs]
+            worst = max(worst, *(x["closed_form_error"] for x in at))
+            measured = [interval(x[name] for x in at) for name in MEASURES]
+            rows.append((family, d, n, alpha, k, (1 + alpha) ** -float(k), *measured))
+    tell(len(cases), len(cases), "done")
+    columns = ("cloud", "d", "n", "alpha", "layers", "(1+alpha)^-k", *MEASURES.values())
+    everything = Table("by-depth", "Random clouds against their certified limit", columns, tuple(rows))
+    middle = setting.sizes[len(setting.sizes) // 2]
+    chosen = tuple(row for row in rows if row[0] == setting.families[0] and row[2] == middle)
+    return Study(
+        "finite-depth",
+        "At 6, 8 and 12 layers, how far are tokens from their limit, and is the polytope already there?",
+        asdict(setting) | {"closed_form_error": worst},
+        provenance(setting.seed),
+        (Table("summary", f"{setting.families[0]} clouds of {middle} tokens", columns, chosen), everything),
+    )
