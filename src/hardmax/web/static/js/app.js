@@ -1,0 +1,218 @@
+// The shell: holds the state, keeps it in the address, mounts screens, listens to the keyboard.
+
+import { Api } from "./api.js";
+import { el, short, svgEl, tableOf } from "./dom.js";
+import { effectiveTheme, installPalette, loadPalette } from "./palette.js";
+import { Player } from "./player.js";
+import { makeScene } from "./scene.js";
+import { Shell } from "./shell.js";
+import { changedKeys, decodeState, encodeState, startState, tidy } from "./state.js";
+import { screen as dynamicsScreen } from "../screens/dynamics.js";
+import { screen as betaScreen } from "../screens/beta.js";
+
+const ADDRESS_EVERY = 250; // ms: browsers refuse to rewrite the address more often
+const SWITCHES = { l: "leaders", t: "trails", a: "arrows", h: "hull" };
+
+/** Screens in the order of their tabs; those with `load` need the server and are fetched when first opened. */
+const SCREENS = [
+  { view: "dyn", title: "Dynamics", key: "1", screen: dynamicsScreen },
+  { view: "beta", title: "Hardmax vs softmax", key: "2", screen: betaScreen },
+  { view: "text", title: "Sentiment", key: "3", load: () => import("../screens/text.js") },
+  { view: "exact", title: "Exact", key: "4", load: () => import("../screens/exact.js") },
+  { view: "corpus", title: "Corpus", key: "5", load: () => import("../screens/corpus.js") },
+];
+
+export class App {
+  constructor(root, palette, start) {
+    this.palette = palette;
+    this.start = start;
+    this.dom = { el, svgEl, short, tableOf };
+    this.makeScene = (svg, options) => makeScene(svg, { palette, ...options });
+    this.effectiveTheme = effectiveTheme;
+    this.offline = start.server === false;
+    this.screens = SCREENS.filter((entry) => !(this.offline && entry.load));
+    this.controllers = new Map();
+    this.failed = new Map(); // view -> why its screen could not be loaded
+    this.pending = new Set();
+    this.state = startState();
+    this.api = new Api({
+      offline: this.offline,
+      onLost: () => this.banner("server", "warn", "The server does not answer. Dynamics go on in this page; start it again with: hardmax playground"),
+      onBack: () => this.clearBanner("server"),
+    });
+    this.player = new Player(this);
+    this.shell = new Shell(root, this);
+    window.addEventListener("hashchange", () => this.readAddress());
+    window.addEventListener("keydown", (event) => this.onKey(event));
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw(["theme"]));
+    this.readAddress(start.hash);
+    if (!this.offline) this.api.alive();
+  }
+
+  // -- state -----------------------------------------------------------------------------------------------------
+
+  /** Change the state: the address and the screen follow. `{ push: true }` makes a step of the browser's history. */
+  set(patch, { push = false } = {}) {
+    const after = tidy({ ...this.state, ...patch });
+    const changed = changedKeys(this.state, after);
+    this.state = after;
+    if (changed.size === 0) return;
+    this.redraw(changed);
+    this.#writeAddress(push || changed.has("view"));
+  }
+
+  /** Draw again, once, before the next frame. */
+  redraw(keys) {
+    for (const key of keys) this.pending.add(key);
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => this.flush());
+  }
+
+  /** Draw what is pending now. */
+  flush() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    const changed = this.pending;
+    this.pending = new Set();
+    if (changed.size === 0) return;
+    this.shell.render(this.state, changed);
+    this.controllers.get(this.state.view)?.render(this.state, changed);
+    this.#lessons(changed);
+  }
+
+  /** Take the state from the address (or from `hash`), and say what could not be read. */
+  readAddress(hash = window.location.hash) {
+    if (hash.replace(/^#/, "") === this.written) return;
+    const { state, dropped, newer } = decodeState(hash);
+    if (!this.screens.some((entry) => entry.view === state.view)) state.view = "dyn";
+    this.player.pause(false);
+    const changed = changedKeys(this.state, state);
+    this.state = state;
+    const parts = [];
+    if (newer) parts.push(`This link was made by a newer version (v=${newer}); it was read as far as possible.`);
+    if (dropped.length) parts.push(`Not read: ${dropped.map(({ key, reason }) => `${key} (${reason.slice(0, 120)})`).join("; ")}.`);
+    if (parts.length) this.banner("link", "warn", parts.join(" "));
+    else this.clearBanner("link");
+    this.openScreen(state.view, {}, changed);
+  }
+
+  #writeAddress(push) {
+    const write = () => {
+      this.writing = 0;
+      this.written = encodeState(this.state);
+      if (!this.start.hash) window.history.replaceState(null, "", `#${this.written}`);
+    };
+    if (push && !this.start.hash) window.history.pushState(null, "", window.location.hash || "#");
+    if (push) write();
+    else if (!this.writing) this.writing = setTimeout(write, ADDRESS_EVERY);
+  }
+
+  // -- screens ---------------------------------------------------------------------------------------------------
+
+  /** Go to a screen, changing the state on the way. */
+  async openScreen(view, patch = {}, changed = null) {
+    const arriving = changed === null;
+    if (arriving) this.set({ ...patch, view }, { push: true });
+    const entry = this.screens.find((one) => one.view === view);
+    if (!this.controllers.has(view) && !this.failed.has(view)) await this.#mount(entry);
+    if (this.state.view !== view) return; // the reader went on in the meantime
+    this.shell.show(view);
+    this.redraw(Object.keys(this.state));
+  }
+
+  async #mount(entry) {
+    const root = this.shell.section(entry);
+    const wait = setTimeout(() => this.shell.loading(entry.view, true), 300);
+    try {
+      const screen = entry.screen ?? (await entry.load()).screen;
+      if (!this.controllers.has(entry.view)) this.controllers.set(entry.view, screen.mount(root, this));
+    } catch (error) {
+      this.failed.set(entry.view, error);
+      this.banner(`screen-${entry.view}`, "error", `The screen ${entry.title} could not be loaded: ${error.message}`);
+    } finally {
+      clearTimeout(wait);
+      this.shell.loading(entry.view, false);
+    }
+  }
+
+  get controller() {
+    return this.controllers.get(this.state.view) ?? null;
+  }
+
+  async #lessons(changed) {
+    if (this.offline || (this.state.lesson === 0 && !this.lessons)) return;
+    if (!this.lessons && !this.loadingLessons) {
+      this.loadingLessons = import("../screens/lessons.js");
+      const { lessons } = await this.loadingLessons;
+      this.lessons = lessons.mount(this.shell.lessons, this);
+      changed = new Set(Object.keys(this.state));
+    }
+    this.lessons?.render(this.state, changed);
+  }
+
+  // -- what screens call -----------------------------------------------------------------------------------------
+
+  say(text) { this.shell.say(text); }
+
+  banner(id, kind, text) { this.shell.banner(id, kind, text); }
+
+  clearBanner(id) { this.shell.clearBanner(id); }
+
+  formula(node) { this.shell.formula(node); }
+
+  tableToggle(figure, table) { return this.shell.tableToggle(figure, table); }
+
+  /** Say aloud what the screen shows now: after a pause or a step. */
+  announce() {
+    this.flush();
+    const text = this.controller?.announce?.();
+    if (text) this.say(text);
+  }
+
+  // -- keyboard --------------------------------------------------------------------------------------------------
+
+  onKey(event) {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") {
+      if (this.shell.closeMenus()) event.preventDefault();
+      else this.controller?.onKey?.(event);
+      return;
+    }
+    const target = event.target;
+    if (target.closest?.("input, select, textarea, [contenteditable], dialog, [role=dialog]")) return;
+    if (this.controller?.onKey?.(event) || this.#shortcut(event, target)) event.preventDefault();
+  }
+
+  #shortcut(event, target) {
+    const { key, shiftKey } = event;
+    const stride = shiftKey ? 10 : 1;
+    const onButton = target.closest?.("button, a, summary");
+    if (key === " ") return onButton ? false : (this.player.toggle(), true);
+    if (key === "ArrowRight") return (this.player.step(stride), true);
+    if (key === "ArrowLeft") return (this.player.step(-stride), true);
+    if (key === "Home") return (this.player.go(0), true);
+    if (key === "End") return (this.player.go(this.state.K), true);
+    if (key === "?") return (this.shell.help(), true);
+    const entry = this.screens.find((one) => one.key === key);
+    if (entry) return (this.openScreen(entry.view), true);
+    const shown = SWITCHES[key.toLowerCase()];
+    if (!shown) return false;
+    const show = this.state.show.includes(shown) ? this.state.show.filter((word) => word !== shown) : [...this.state.show, shown];
+    this.set({ show });
+    this.say(`${shown} ${show.includes(shown) ? "shown" : "hidden"}`);
+    return true;
+  }
+}
+
+/** Start the page in `root`; returns the app when its first screen stands. */
+export async function startApp(root) {
+  const palette = await loadPalette();
+  installPalette(palette);
+  const inside = document.getElementById("hardmax-start");
+  const app = new App(root, palette, inside ? JSON.parse(inside.textContent) : {});
+  window.hardmaxApp = app;
+  return app;
+}
+
+const root = document.getElementById("app");
+if (root) startApp(root);

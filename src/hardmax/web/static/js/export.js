@@ -1,0 +1,125 @@
+// The Export menu: picture, data, and the program that gives the same numbers.
+
+import { el } from "./dom.js";
+
+const INLINED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linejoin",
+  "stroke-linecap", "opacity", "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order", "display", "visibility"];
+
+/** A copy of an <svg> that looks the same outside the page: computed styles become attributes. */
+export function standalone(svg) {
+  const copy = svg.cloneNode(true);
+  const from = [svg, ...svg.querySelectorAll("*")];
+  const to = [copy, ...copy.querySelectorAll("*")];
+  from.forEach((node, i) => {
+    const style = getComputedStyle(node);
+    for (const name of INLINED) {
+      const value = style.getPropertyValue(name);
+      if (value) to[i].setAttribute(name, value);
+    }
+    for (const name of ["class", "style", "tabindex", "role", "aria-label", "aria-roledescription", "aria-describedby"]) to[i].removeAttribute(name);
+  });
+  for (const node of [...copy.querySelectorAll("[data-screen-only]")]) node.remove();
+  const box = svg.getBoundingClientRect();
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", Math.round(box.width));
+  copy.setAttribute("height", Math.round(box.height));
+  if (!copy.hasAttribute("viewBox")) copy.setAttribute("viewBox", `0 0 ${Math.round(box.width)} ${Math.round(box.height)}`);
+  const page = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  page.setAttribute("width", "100%");
+  page.setAttribute("height", "100%");
+  page.setAttribute("fill", getComputedStyle(document.documentElement).getPropertyValue("--page").trim());
+  const [x, y] = (copy.getAttribute("viewBox") ?? "0 0").split(" ");
+  page.setAttribute("x", x);
+  page.setAttribute("y", y);
+  copy.prepend(page);
+  return copy;
+}
+
+export const svgText = (svg) => new XMLSerializer().serializeToString(standalone(svg));
+
+/** The picture as a PNG blob, `scale` pixels for each of the page. */
+export async function pngOf(svg, scale = 2) {
+  const copy = standalone(svg);
+  const [width, height] = ["width", "height"].map((name) => Number(copy.getAttribute(name)));
+  const image = new Image();
+  // As data:, because the page's own policy allows pictures from itself and from data: only.
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+  await image.decode();
+  const canvas = el("canvas");
+  canvas.width = width * scale;
+  canvas.height = height * scale;
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture is too large"))), "image/png");
+  });
+}
+
+/** Rows as comma-separated values; quoted where needed, and never a formula for a spreadsheet. */
+export function csvOf({ columns, rows }) {
+  const cell = (value) => {
+    let text = String(value ?? "");
+    if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = `'${text}`;
+    return /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+  };
+  return [columns, ...rows].map((row) => row.map(cell).join(",")).join("\r\n").concat("\r\n");
+}
+
+export function download(name, blob) {
+  const link = el("a", { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** Put text on the clipboard; whether it worked. */
+export async function copyText(text, app) {
+  try {
+    await navigator.clipboard.writeText(text);
+    app.say("Copied");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The entries of the menu for what the present screen can give: [label, action]. */
+function entries(app) {
+  const given = app.controller?.exports?.() ?? {};
+  const stem = `hardmax-${app.state.view}`;
+  const text = (body, type) => new Blob([body], { type });
+  const picture = () => given.svg?.() ?? null;
+  const list = [];
+  if (picture()) {
+    list.push(["Picture as SVG", () => download(`${stem}.svg`, text(svgText(picture()), "image/svg+xml"))]);
+    list.push(["Picture as PNG", async () => download(`${stem}.png`, await pngOf(picture()))]);
+  }
+  if (given.table) list.push(["Table as CSV", () => download(`${stem}.csv`, text(csvOf(given.table()), "text/csv"))]);
+  if (given.json) list.push(["Everything as JSON", () => download(`${stem}.json`, text(`${JSON.stringify(given.json(), null, 1)}\n`, "application/json"))]);
+  if (given.python) list.push(["Copy as Python", () => given.python()]);
+  if (given.command) list.push(["Copy as command", () => given.command()]);
+  return list;
+}
+
+export function exportMenu(body, app) {
+  const status = el("p", { class: "note", role: "status" });
+  const shown = el("textarea", { class: "code", readonly: true, rows: "5", hidden: true, "aria-label": "Text to copy" });
+  const buttons = entries(app).map(([label, action]) => el("button", {
+    class: "menu-item", type: "button", text: label,
+    onclick: async () => {
+      try {
+        const result = await action();
+        if (typeof result !== "string") {
+          status.textContent = `${label}: saved`;
+          return;
+        }
+        shown.value = result;
+        shown.hidden = false;
+        status.textContent = (await copyText(result, app)) ? "Copied; this is the text:" : "Select the text and copy it by hand:";
+      } catch (error) {
+        status.textContent = `${label} failed: ${error.message}`;
+      }
+    },
+  }));
+  body.replaceChildren(...(buttons.length ? buttons : [el("p", { class: "note", text: "Nothing to export here yet." })]), status, shown);
+}

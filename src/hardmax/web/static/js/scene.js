@@ -1,0 +1,258 @@
+// Clouds as SVG: every token an element, everything below the tokens a few paths.
+//
+// scene = makeScene(svg, { palette, label, describe(i), editable, onSelect(i), onDrag(i, point, phase), onAdd(point),
+//                          onDelete(i), onNudge(i, point), onTurn([yaw, pitch]) });
+// scene.draw({ d, coords,                      // coords[i * d + c], in units of the tokens
+//              shape: [], colour: [], size: [], text: [],   // one entry a token; text "" for none
+//              under: [{ kind: "area" | "line" | "arrow" | "ring" | "dot", points: [[x, y], ...], class, colour }],
+//              turn, selected, hidden: Set of tokens not drawn });
+// scene.fit(coords, d) chooses the window. Points of `under` have as many coordinates as the tokens.
+
+import { el, keep, svgEl } from "./dom.js";
+import { glyph } from "./glyphs.js";
+import { Pointing } from "./pointing.js";
+import { View } from "./view.js";
+
+const MOST_ELEMENTS = 800; // above this plain tokens are drawn on a canvas below
+const LABELS_WAIT = 300; // ms of rest before spoken labels are brought up to date
+
+const px = (x) => Math.round(x * 10) / 10;
+
+class Scene {
+  constructor(svg, options) {
+    this.svg = svg;
+    this.options = options;
+    this.view = new View();
+    this.positions = new Float64Array(0); // pixels of the tokens
+    this.depths = new Float64Array(0);
+    this.focus = 0; // the token that Tab reaches
+    this.memory = []; // what each element shows, to change only what differs
+    svg.classList.add("cloud");
+    svg.setAttribute("aria-label", options.label ?? "Cloud of tokens");
+    this.canvas = el("canvas", { class: "cloud-canvas", "aria-hidden": "true", hidden: true });
+    svg.before(this.canvas);
+    this.underGroup = svgEl("g", { "aria-hidden": "true" });
+    this.tokenGroup = svgEl("g", { role: "presentation" });
+    this.textGroup = svgEl("g", { class: "token-texts", "aria-hidden": "true" });
+    svg.append(this.underGroup, this.tokenGroup, this.textGroup);
+    this.pointing = new Pointing(this);
+    this.observer = new ResizeObserver(() => this.#resized());
+    this.observer.observe(svg);
+    this.#measure();
+  }
+
+  #measure() {
+    const width = this.svg.clientWidth || 600;
+    const height = this.svg.clientHeight || 450;
+    this.view.resize(width, height);
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  }
+
+  #resized() {
+    this.#measure();
+    if (this.fitted) this.view.fit(...this.fitted);
+    if (this.picture) this.draw(this.picture);
+  }
+
+  fit(coords, d) {
+    this.fitted = [Float64Array.from(coords), d];
+    this.view.fit(coords, d);
+  }
+
+  /** Whether a token lies outside the window. */
+  sees(coords, d) {
+    for (let i = 0; i < coords.length / d; i += 1) {
+      const [x, y] = this.view.pixel(coords, i);
+      if (x < 8 || y < 8 || x > this.view.width - 8 || y > this.view.height - 8) return false;
+    }
+    return true;
+  }
+
+  draw(picture) {
+    this.picture = picture;
+    const { view } = this;
+    view.d = picture.d;
+    if (picture.turn) view.turnTo(picture.turn);
+    const n = picture.coords.length / picture.d;
+    if (this.positions.length !== 2 * n) {
+      this.positions = new Float64Array(2 * n);
+      this.depths = new Float64Array(n);
+    }
+    for (let i = 0; i < n; i += 1) {
+      const [x, y] = view.pixel(picture.coords, i);
+      this.positions[2 * i] = x;
+      this.positions[2 * i + 1] = y;
+      if (picture.d === 3) this.depths[i] = view.depth(picture.coords[3 * i], picture.coords[3 * i + 1], picture.coords[3 * i + 2]);
+    }
+    this.#drawUnder(picture.under ?? []);
+    this.#drawTokens(picture, n);
+    this.svg.setAttribute("role", this.elements.length ? "listbox" : "group");
+    clearTimeout(this.labelTimer);
+    if (!this.labelled) this.label();
+    else this.labelTimer = setTimeout(() => this.label(), LABELS_WAIT);
+  }
+
+  // -- below the tokens ------------------------------------------------------------------------------------------
+
+  /** One path for all parts of one kind, class and colour, in the order in which these first appear. */
+  #drawUnder(parts) {
+    const paths = new Map();
+    const place = (point) => this.view.place(point[0], point[1], point[2] ?? 0);
+    for (const { kind, points, class: name = "", colour = "" } of parts) {
+      const key = `${kind}|${name}|${colour}`;
+      if (!paths.has(key)) paths.set(key, { kind, name, colour, d: [] });
+      const { d } = paths.get(key);
+      const at = points.map(place);
+      if (kind === "ring") for (const [x, y] of at) d.push(`M${px(x - 8)} ${px(y)}a8 8 0 1 0 16 0a8 8 0 1 0 -16 0Z`);
+      else if (kind === "dot") for (const [x, y] of at) d.push(`M${px(x)} ${px(y)}h0`);
+      else if (kind === "arrow") d.push(arrow(at[0], at[1]));
+      else d.push(`M${at.map(([x, y]) => `${px(x)} ${px(y)}`).join("L")}${kind === "area" ? "Z" : ""}`);
+    }
+    const list = [...paths.values()].filter(({ d }) => d.length > 0);
+    keep(this.underGroup, list.length, () => svgEl("path")).forEach((node, i) => {
+      const { kind, name, colour, d } = list[i];
+      node.setAttribute("class", `under-${kind} ${name}`);
+      node.setAttribute("d", d.join(""));
+      const style = node.style;
+      style.fill = kind === "area" && colour ? colour : "";
+      style.stroke = kind !== "area" && colour ? colour : "";
+    });
+  }
+
+  // -- tokens ----------------------------------------------------------------------------------------------------
+
+  /** Which tokens are elements: all, or in large clouds those that stand out. */
+  #choose(picture, n) {
+    const all = Array.from({ length: n }, (_, i) => i);
+    if (n <= MOST_ELEMENTS) return all;
+    const chosen = all.filter((i) => picture.shape[i] === "star" || i === picture.selected || i === this.focus);
+    return chosen.slice(0, MOST_ELEMENTS);
+  }
+
+  #drawTokens(picture, n) {
+    this.focus = Math.max(0, Math.min(this.focus, n - 1));
+    const chosen = this.#choose(picture, n);
+    this.elements = chosen;
+    const nodes = keep(this.tokenGroup, chosen.length, () => svgEl("g", { class: "token", role: "option" }, svgEl("path", { class: "glyph" })));
+    this.memory.length = chosen.length;
+    let texts = 0;
+    chosen.forEach((i, at) => {
+      const node = nodes[at];
+      const was = this.memory[at] ?? (this.memory[at] = {});
+      const change = (name, value, apply) => {
+        if (was[name] !== value) apply(was[name] = value);
+      };
+      const size = Math.round(picture.size[i] * this.#nearness(picture, i) * 2) / 2;
+      change("token", i, (v) => { node.dataset.token = v; });
+      change("place", `translate(${px(this.positions[2 * i])} ${px(this.positions[2 * i + 1])})`, (v) => node.setAttribute("transform", v));
+      change("glyph", glyph(picture.shape[i], size), (v) => node.firstChild.setAttribute("d", v));
+      change("colour", picture.colour[i], (v) => { node.firstChild.style.fill = v; });
+      change("class", `token${picture.shape[i] === "star" ? " leads" : ""}${i === picture.selected ? " selected" : ""}${this.pointing.moving === i ? " moving" : ""}`, (v) => node.setAttribute("class", v));
+      change("tab", i === this.focus ? "0" : "-1", (v) => node.setAttribute("tabindex", v));
+      change("chosen", String(i === picture.selected), (v) => node.setAttribute("aria-selected", v));
+      if (picture.text?.[i]) texts += 1;
+    });
+    this.#drawTexts(picture, chosen, texts);
+    this.#drawCanvas(picture, n, chosen);
+  }
+
+  /** In space near tokens are larger. */
+  #nearness(picture, i) {
+    return picture.d === 3 ? 1 + 0.25 * Math.max(-1, Math.min(1, (this.depths[i] * this.view.scale * 2.2) / this.view.height)) : 1;
+  }
+
+  #drawTexts(picture, chosen, count) {
+    const nodes = keep(this.textGroup, count, () => svgEl("text"));
+    let at = 0;
+    for (const i of chosen) {
+      const text = picture.text?.[i];
+      if (!text) continue;
+      const node = nodes[at];
+      at += 1;
+      node.setAttribute("x", px(this.positions[2 * i] + 9));
+      node.setAttribute("y", px(this.positions[2 * i + 1] - 9));
+      if (node.textContent !== text) node.textContent = text;
+    }
+  }
+
+  #drawCanvas(picture, n, chosen) {
+    this.canvas.hidden = chosen.length === n;
+    if (this.canvas.hidden) return;
+    const ratio = window.devicePixelRatio || 1;
+    const { width, height } = this.view;
+    this.canvas.width = width * ratio;
+    this.canvas.height = height * ratio;
+    const pen = this.canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    pen.globalAlpha = 0.85;
+    const elements = new Set(chosen);
+    for (let i = 0; i < n; i += 1) {
+      if (elements.has(i)) continue;
+      pen.fillStyle = picture.colour[i];
+      pen.fillRect(this.positions[2 * i] - 2, this.positions[2 * i + 1] - 2, 4, 4);
+    }
+  }
+
+  /** The picture with the tokens of the canvas as elements too, for an export. */
+  whole() {
+    if (this.canvas.hidden) return this.svg;
+    const elements = new Set(this.elements);
+    const byColour = new Map();
+    this.picture.colour.forEach((colour, i) => {
+      if (elements.has(i)) return;
+      const dot = `M${px(this.positions[2 * i])} ${px(this.positions[2 * i + 1])}h0`;
+      byColour.set(colour, (byColour.get(colour) ?? "") + dot);
+    });
+    this.underGroup.append(...[...byColour].map(([colour, d]) => svgEl("path", { d, stroke: colour, class: "under-dot" })));
+    return this.svg;
+  }
+
+  /** Bring the spoken labels up to date. */
+  label() {
+    this.labelled = true;
+    const nodes = this.tokenGroup.childNodes;
+    this.elements.forEach((i, at) => {
+      const text = this.options.describe?.(i) ?? `token ${i}`;
+      if (this.memory[at].label !== text) nodes[at].setAttribute("aria-label", this.memory[at].label = text);
+    });
+  }
+
+  /** Give a token the keyboard. */
+  focusToken(i) {
+    this.focus = i;
+    if (this.picture) this.draw(this.picture);
+    const node = this.tokenGroup.querySelector(`[data-token="${i}"]`);
+    const at = this.elements.indexOf(i);
+    if (node && at >= 0) node.setAttribute("aria-label", this.memory[at].label = this.options.describe?.(i) ?? `token ${i}`);
+    node?.focus({ preventScroll: true });
+  }
+
+  /** The token whose mark is under or next to a pixel, or -1. */
+  tokenAt(x, y, reach = 14) {
+    let [best, found] = [reach * reach, -1];
+    for (let i = 0; i < this.positions.length / 2; i += 1) {
+      const away = (this.positions[2 * i] - x) ** 2 + (this.positions[2 * i + 1] - y) ** 2;
+      if (away <= best) [best, found] = [away, i];
+    }
+    return found;
+  }
+
+  dispose() {
+    this.observer.disconnect();
+    clearTimeout(this.labelTimer);
+  }
+}
+
+/** A shaft that stops short of the target, and its head. */
+function arrow([x0, y0], [x1, y1]) {
+  const length = Math.hypot(x1 - x0, y1 - y0);
+  if (length < 14) return "";
+  const [ux, uy] = [(x1 - x0) / length, (y1 - y0) / length];
+  const [tx, ty] = [x1 - ux * 9, y1 - uy * 9];
+  const [bx, by] = [tx - ux * 6, ty - uy * 6];
+  return `M${px(x0 + ux * 6)} ${px(y0 + uy * 6)}L${px(tx)} ${px(ty)}M${px(bx - uy * 3.2)} ${px(by + ux * 3.2)}L${px(tx)} ${px(ty)}L${px(bx + uy * 3.2)} ${px(by - ux * 3.2)}`;
+}
+
+export function makeScene(svg, options) {
+  return new Scene(svg, options);
+}
