@@ -14,7 +14,7 @@ HEAVY = ("torch", "numba", "sklearn", "scipy", "matplotlib")
 # Each part may import, at the top of its files, from itself and from those before it.
 ORDER = [
     "errors", "parameters", "metric", "distinct", "tokens", "attention", "generated", "presets", "transformer", "dynamics",
-    "construct", "text", "sentiment", "experiments", "plot", "cli",
+    "construct", "text", "sentiment", "experiments", "plot", "web", "cli",
 ]  # fmt: skip
 
 

@@ -17,9 +17,11 @@ from hardmax.cli import (
     evaluate,
     explain,
     limit,
+    playground,
     predict,
     simulate,
     train,
+    verify,
 )
 from hardmax.errors import HardmaxError
 
@@ -41,6 +43,8 @@ app.command("explain")(explain.command)
 app.add_typer(data.app, name="data")
 app.command("construct")(construct.command)
 app.command("check")(check.command)
+app.command("playground")(playground.command)
+app.command("verify")(verify.command)
 app.command("demo")(demo.command)
 app.command("doctor")(doctor.command)
 

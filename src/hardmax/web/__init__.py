@@ -1,0 +1,1 @@
+"""The playground: a server on this machine, the page it serves, links, self-contained pages and the notebook widget."""

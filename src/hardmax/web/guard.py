@@ -1,0 +1,219 @@
+"""Every request passes here first: who may ask, how much may come, and the headers of every answer.
+
+* The Host must be this machine's own name, so that no other web page can reach the server through a name that it made
+  point here (DNS rebinding); requests that another page sends are refused by their Origin.
+* On any other address than the loopback a token is asked for: in the query once, then in a cookie; or as a bearer.
+* A body is read up to a size and within a time, before anything looks at it.
+"""
+
+import asyncio
+import hmac
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from hardmax.web import limits
+from hardmax.web.wording import error_document
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+COOKIE = "hardmax_token"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "SAMEORIGIN",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may ask.
+
+    Attributes:
+        names: host names that requests may use, as in a URL; None: any (a token is asked for then).
+        port: the port that must stand beside the name; None: any, for tests without a network.
+        token: the secret that a request must show; None: no secret is asked for.
+    """
+
+    names: tuple[str, ...] | None = LOOPBACK
+    port: int | None = None
+    token: str | None = None
+
+    def knows_host(self, host: str) -> bool:
+        """Whether a Host header names this server."""
+        if self.names is None:
+            return True
+        name, port = _name_and_port(host.lower())
+        return name in self.names and (self.port is None or port == str(self.port))
+
+    def accepts(self, given: str | None) -> bool:
+        """Whether this is the token; takes as long whatever is given."""
+        return self.token is None or hmac.compare_digest((given or "").encode(), self.token.encode())
+
+
+def _name_and_port(host: str) -> tuple[str, str]:
+    if host.startswith("["):
+        name, _, rest = host.partition("]")
+        return name + "]", rest.removeprefix(":") or "80"
+    name, _, port = host.partition(":")
+    return name, port or "80"
+
+
+class Guard:
+    """ASGI middleware around the whole application."""
+
+    def __init__(self, app: App, access: Access, body_seconds: float = limits.BODY_SECONDS) -> None:
+        self.app, self.access, self.body_seconds = app, access, body_seconds
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Refuse, or pass on with the body read."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        reply = _with_headers(scope["path"], send)
+        refusal = self._refused(scope, headers)
+        if refusal is not None:
+            await _refuse(reply, *refusal)
+            return
+        token = _query_token(scope)
+        if self.access.token is not None and token is not None and scope["path"] == "/":
+            await _redirect(reply, token)
+            return
+        body = await self._body(headers, receive)
+        if body is None:
+            return  # the client has gone
+        if isinstance(body, tuple):
+            await _refuse(reply, *body)
+            return
+        await self.app(scope, _replay(body, receive), reply)
+
+    def _refused(self, scope: MutableMapping[str, Any], headers: dict[str, str]) -> tuple[int, dict[str, Any]] | None:
+        host = headers.get("host", "")
+        if not self.access.knows_host(host):
+            fix = "use the address that hardmax playground printed"
+            return 403, error_document("this server does not answer to that name", found=host[:80], fix=fix)
+        origin = headers.get("origin")
+        if origin is not None and origin != "null" and urlsplit(origin).netloc.lower() != host.lower():
+            return 403, error_document("requests from other pages are not answered", found=origin[:80])
+        if origin == "null" and scope["method"] != "GET":
+            return 403, error_document("requests from other pages are not answered", found="no origin")
+        if self.access.accepts(_token(scope, headers)):
+            return None
+        return 401, error_document("a token is needed", fix="use the address that hardmax playground printed")
+
+    async def _body(self, headers: dict[str, str], receive: Receive) -> bytes | tuple[int, dict[str, Any]] | None:
+        """The whole body; or a refusal; or None when the client has gone."""
+        too_long = 413, error_document(f"the body is longer than {limits.BODY_BYTES:,} bytes", fix="send less")
+        announced = headers.get("content-length", "0")
+        if not announced.isdigit():
+            return 400, error_document("content-length is not a number", found=announced[:40])
+        if int(announced) > limits.BODY_BYTES:
+            return too_long
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(self.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return None
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > limits.BODY_BYTES:
+                        return too_long
+                    if not message.get("more_body", False):
+                        return b"".join(parts)
+        except TimeoutError:
+            what = f"the body did not arrive within {self.body_seconds:g} seconds"
+            return 408, error_document(what, fix="send it again")
+
+
+def _token(scope: MutableMapping[str, Any], headers: dict[str, str]) -> str | None:
+    """What the request shows: a bearer, the query, or the cookie."""
+    kind, _, bearer = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return bearer.strip()
+    asked = _query_token(scope)
+    if asked is not None:
+        return asked
+    try:
+        crumb = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return None
+    return None if crumb is None else crumb.value
+
+
+def _query_token(scope: MutableMapping[str, Any]) -> str | None:
+    try:
+        given = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=100).get("token")
+    except ValueError:  # more fields than anybody needs
+        return None
+    return given[0] if given else None
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """The body once, then whatever comes."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _with_headers(path: str, send: Send) -> Send:
+    """Add the headers that every answer has."""
+
+    async def reply(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = dict(HEADERS)
+            if path.startswith("/api/"):
+                own["cache-control"] = "no-store"
+            present = {name.lower() for name, _ in message["headers"]}
+            extra = [(k.encode(), v.encode()) for k, v in own.items() if k.encode() not in present]
+            message = {**message, "headers": [*message["headers"], *extra]}
+        await send(message)
+
+    return reply
+
+
+async def _refuse(send: Send, status: int, document: dict[str, Any]) -> None:
+    """Answer without the application; the connection is closed, because a body may be on its way."""
+    body = json.dumps(document).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+        (b"cache-control", b"no-store"),
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _redirect(send: Send, token: str) -> None:
+    """The token moves from the address into a cookie that scripts do not see."""
+    cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
+    headers = [(b"location", b"/"), (b"set-cookie", cookie.encode("latin-1")), (b"content-length", b"0"),
+               (b"cache-control", b"no-store")]  # fmt: skip
+    await send({"type": "http.response.start", "status": 303, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})

@@ -1,0 +1,187 @@
+"""What workers compute: a request's body becomes the document of its answer. No mathematics of its own.
+
+Sizes were checked by the routes; what only shows while computing (the size of follow sets) is checked here.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from hardmax.errors import BadInput, NotCertified
+from hardmax.web import limits
+from hardmax.web.corpus_job import corpus
+from hardmax.web.model_jobs import explain, models, setup
+
+if TYPE_CHECKING:
+    from hardmax.dynamics.trajectory import Trajectory
+
+Body = dict[str, Any]
+Document = dict[str, Any]
+
+# What a stage of an exact construction does, for a person.
+STAGES = {
+    "input": "the sequences as they were given",
+    "separate": "attention gives every sequence numbers that no other sequence has",
+    "number": "a staircase turns them into the number of the class",
+    "snap": "adding and taking away a large number rounds it to a whole number, exactly",
+    "unsnap": "the large number is taken away again",
+    "square": "the square of the number is written beside it",
+    "leaders": "every token gets the number of its leader",
+    "collapse": "the tokens of a sequence meet in one point",
+    "place": "the points move onto their targets",
+}
+
+
+def warm(body: Body) -> Document:
+    """Use the kernels of a job once, so that no request spends its time on a compiler or on reading a model."""
+    for example in EXAMPLES.get(body["job"], list)():
+        with suppress(BadInput):  # where there is no model, the request itself will say so
+            JOBS[body["job"]](example)
+    return {"ready": body["job"]}
+
+
+def _clouds() -> list[Body]:
+    """Few tokens and many, with ties and without, with a matrix and without: kernels of their own."""
+    from hardmax.presets import preset
+
+    clouds = [preset("square"), preset("square-ties"), preset("random", n=1100), preset("cube")]
+    matrices = [None, [[2.0, 0.5], [0.5, 1.0]], [[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]]
+    return [
+        {"tokens": Z.tolist(), "alpha": 0.5, "layers": 2, "matrix": A}
+        for Z in clouds
+        for A in matrices
+        if A is None or len(A) == Z.shape[1]
+    ]
+
+
+def _sequences() -> list[Body]:
+    sequences = [{"tokens": [[0.0, 0.0], [1.0, 1.0]], "label": 0}, {"tokens": [[0.0, 1.0]], "label": 1}]
+    return [{"sequences": sequences, "style": style, "pool": "max"} for style in ("bitwise", "narrow")]
+
+
+def simulate(body: Body) -> Document:
+    """All layers of a trajectory: the document of its .json file."""
+    from hardmax.attention import rules
+    from hardmax.dynamics.records import trajectory_document
+    from hardmax.dynamics.simulate import simulate as run
+
+    made: dict[str, Callable[[], Any]] = {
+        "hardmax": rules.Hardmax,
+        "softmax": lambda: rules.Softmax(body["beta"]),
+        "localmax": lambda: rules.Localmax(body["eps"]),
+        "uniform": rules.Uniform,
+    }
+    tokens = body["tokens"]
+    numbers = (body["layers"] + 1) * len(tokens) * len(tokens[0])
+    if numbers > limits.COORDINATES:
+        raise BadInput(
+            f"{body['layers']} layers of {len(tokens)} tokens are {numbers:,} coordinates",
+            fix=f"at most {limits.COORDINATES:,} in one answer: fewer tokens or layers",
+        )
+    traj: Any = run(tokens, body["alpha"], body.get("matrix"), body["layers"], rule=made[body.get("rule", "hardmax")]())
+    _check_follow_sets(traj)
+    return trajectory_document(traj)
+
+
+def _check_follow_sets(traj: "Trajectory") -> None:
+    """Zero tokens follow everybody: n^2 indices for each layer."""
+    total = 0
+    for layer in range(traj.layers + 1):
+        total += sum(map(len, traj.follows(layer)))
+        if total > limits.FOLLOWED:
+            raise BadInput(
+                f"the follow sets of {layer + 1} of {traj.layers} layers hold {total:,} indices",
+                fix=f"at most {limits.FOLLOWED:,} in one answer: fewer tokens or layers",
+            )
+
+
+def limit(body: Body) -> Document:
+    """The certified limit; without a certificate what is known all the same."""
+    from hardmax.dynamics.certificate import ROLE_NAMES
+    from hardmax.dynamics.limit import limit as run
+    from hardmax.dynamics.records import EQUILIBRIUM, equilibrium_document
+
+    try:
+        eq: Any = run(body["tokens"], body["alpha"], body.get("matrix"))
+    except NotCertified as error:
+        return {
+            "schema": EQUILIBRIUM, "certified": False, "verified": False, "reason": str(error), "certificate": None,
+            "n": len(body["tokens"]), "dim": len(body["tokens"][0]), "alpha": body["alpha"],
+            "limit": error.known.get("points"),
+            **{k: error.known.get(k) for k in ("layers", "leaders", "certain", "open")},
+        }  # fmt: skip
+    c = eq.certificate
+    wrong = c.check(eq.tokens)
+    roles = {name: int((c.role == r).sum()) for r, name in enumerate(ROLE_NAMES)}
+    summary = {"method": c.method, "margin": c.margin, "undecided": c.undecided, "layers": c.layers, "roles": roles}
+    verdict = {"verified": not wrong, "reason": wrong[0] if wrong else None, "certificate": summary}
+    return equilibrium_document(eq) | verdict
+
+
+def construct(body: Body) -> Document:
+    """A network for a few labelled sequences, and what each of its stages does to them."""
+    import numpy as np
+
+    from hardmax.construct.build import construct as build
+
+    sequences = [np.array(one["tokens"], dtype=np.float64) for one in body["sequences"]]
+    labels = [one["label"] for one in body["sequences"]]
+    net = build(sequences, labels, style=body["style"], pool=body["pool"])
+    report = net.verify(sequences, labels, levels=("certificate", "float64"))
+    found = report.to_json()
+    flat = net.dim > 2
+    return {
+        "schema": "hardmax.construct/1",
+        "exact": report.exact,
+        "style": net.style,
+        "pool": net.pool,
+        "dim": net.dim,
+        "blocks": net.blocks,
+        "width": net.width,
+        "parameters": net.parameters,
+        "bound": net.bound,
+        "min_gap": found["min_gap"],
+        "max_error": found["max_error"],
+        "temperature": net.temperature if np.isfinite(net.temperature) else None,
+        "labels": labels,
+        "answers": net(sequences),
+        "correct": [ours == theirs for ours, theirs in zip(net(sequences), labels, strict=True)],
+        "projection": "coordinates 0 and 1, where everything between the first and the last layer happens"
+        if flat
+        else None,
+        "stages": [
+            {
+                "name": stage.name,
+                "explanation": STAGES.get(stage.name, stage.name),
+                "first": stage.first,
+                "last": stage.last,
+                "tokens": [_plane(cloud).tolist() for cloud in stage.clouds],
+            }
+            for stage in net.stages(sequences)
+        ],
+    }
+
+
+def _plane(cloud: Any) -> Any:
+    """Coordinates 0 and 1; a zero for the second where there is none."""
+    import numpy as np
+
+    return cloud[:, :2] if cloud.shape[1] > 1 else np.concatenate([cloud, np.zeros_like(cloud)], axis=1)
+
+
+EXAMPLES: dict[str, Callable[[], list[Body]]] = {
+    "simulate": _clouds,
+    "limit": _clouds,
+    "construct": _sequences,
+    "explain": lambda: [{"text": "fine"}],
+}
+JOBS: dict[str, Callable[[Body], Document]] = {
+    "setup": setup,
+    "warm": warm,
+    "simulate": simulate,
+    "limit": limit,
+    "construct": construct,
+    "explain": explain,
+    "models": models,
+    "corpus": corpus,
+}

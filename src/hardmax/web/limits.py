@@ -1,0 +1,28 @@
+"""What the server accepts: sizes and times. Nothing a request asks for is without a bound."""
+
+BODY_BYTES = 1_000_000  # of a request; a longer one is refused before it is read whole
+BODY_SECONDS = 15.0  # for a request's body to arrive
+HEADER_SECONDS = 10.0  # for a request's first lines to arrive
+CONNECTIONS = 512  # open at one time
+
+WORK_SECONDS = 15.0  # one computation; the process that takes longer is ended and replaced
+START_SECONDS = 180.0  # a worker's start: the first one after an update compiles its kernels
+CORPUS_SECONDS = 300.0  # reading and predicting the sample of reviews, once, in the background
+WORKERS = 3  # computations at one time
+WAITING = 256  # computations that may wait for their turn
+WAIT_SECONDS = 30.0  # longest wait for a turn
+
+TOKENS = 5_000
+DIM = 16
+LAYERS = 1_000
+COORDINATES = 1_000_000  # (layers + 1) n d of one answer
+FOLLOWED = 2_000_000  # indices in all follow sets of one answer
+TEXT = 20_000  # characters
+TRACE = 400_000  # coordinates of a text's way through the layers
+SEQUENCES = 12
+SEQUENCE_TOKENS = 20
+SIZE = 1e9  # of a coordinate
+
+SAMPLE = 1_000  # reviews of the corpus screen
+PAGE = 25  # reviews of one page of it
+EXCERPT = 240  # characters
