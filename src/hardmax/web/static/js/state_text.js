@@ -1,6 +1,6 @@
 // Keys of the screens text, exact and corpus; rows as in state.js. No DOM here.
 //
-// A text a person typed is in the state only after "include my text": until then the screen keeps it to itself.
+// Rows marked `personal` go into a link only after "include my text".
 
 import { EXAMPLES } from "./examples.js";
 import { choice, whole, words } from "./rows.js";
@@ -15,8 +15,8 @@ export const textTable = {
   model: freeText(200),
   ex: choice("mixed", Object.keys(EXAMPLES)),
   review: freeText(100), // a review of the corpus, by its number
-  text: freeText(MOST_CHARACTERS),
-  text2: freeText(MOST_CHARACTERS),
+  text: { ...freeText(MOST_CHARACTERS), personal: true },
+  text2: { ...freeText(MOST_CHARACTERS), personal: true },
   layer: whole(-1, [-1, 1000]), // -1 is the last
   set: choice("overlap", Object.keys(SETS)),
   seqs: { start: null, parse: decodeSequences, text: encodeSequences },

@@ -1,0 +1,259 @@
+// A picture of points in the plane: frame, half-planes, marks, names that do not cover each other, one tab stop.
+//
+// The picture is as many units wide as it is pixels wide on the screen, so that letters are never scaled.
+
+import { el, freshId, svgEl } from "./dom.js";
+import { clipHalfPlane, frameOf } from "./flat.js";
+import { glyph } from "./glyphs.js";
+
+const LETTER = 6.7; // pixels, the usual width of a letter of the names
+const STEP_MS = 260;
+
+/** A mark as a path element around the origin. */
+export function mark(shape, size, className) {
+  return svgEl("path", { d: glyph(shape, size), class: `mark ${className}` });
+}
+
+/** A small picture of a mark, for legends and lists. */
+export function markIcon(shape, className) {
+  return svgEl("svg", { viewBox: "-8 -8 16 16", class: "mark-icon", "aria-hidden": "true" }, mark(shape, 5, className));
+}
+
+export class Plane {
+  #groups;
+  #points = [];
+  #nodes = [];
+  #positions = [];
+  #current = 0;
+  #animation = 0;
+  #lastDraw = null;
+  #observer;
+
+  /** options: label, height, equal, still (no animation), onPick(i), onPlace([x, y]), onRemove(i) */
+  constructor(options) {
+    this.options = { height: 360, equal: true, ...options };
+    const names = ["halves", "lines", "trails", "dots", "names"];
+    this.#groups = Object.fromEntries(names.map((name) => [name, svgEl("g", { class: `plane-${name}` })]));
+    const title = freshId("plane");
+    this.svg = svgEl("svg", { class: "plane", role: "group", "aria-labelledby": title },
+      svgEl("title", { id: title, text: options.label }), svgEl("rect", { class: "plane-page" }), Object.values(this.#groups));
+    this.svg.addEventListener("keydown", (event) => this.#key(event));
+    this.svg.addEventListener("focusin", (event) => this.#focused(event));
+    if (options.onPlace) this.svg.addEventListener("click", (event) => this.#click(event));
+    this.#observer = new ResizeObserver(() => this.redraw());
+    this.#observer.observe(this.svg);
+  }
+
+  dispose() {
+    this.#observer.disconnect();
+    cancelAnimationFrame(this.#animation);
+  }
+
+  set label(text) {
+    this.svg.querySelector("title").textContent = text;
+  }
+
+  /**
+   * content: { points: [{ at, start, shape, size, class, name, label, lead }], frame: points that must be inside,
+   *   line: { n, c, positive, negative } or null, axes: bool }
+   */
+  draw(content, { animate = false } = {}) {
+    const kept = animate && content.points.length === this.#points.length ? this.#positions : null;
+    this.#lastDraw = content;
+    this.#points = content.points;
+    this.#layout();
+    const goal = content.points.map(({ at }) => at);
+    cancelAnimationFrame(this.#animation);
+    if (kept && !this.options.still && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#glide(kept, goal);
+    else this.#place(goal);
+  }
+
+  redraw() {
+    if (this.#lastDraw && this.svg.clientWidth !== this.width) this.draw(this.#lastDraw);
+  }
+
+  /** Where a point of the plane is in the picture. */
+  toScreen([x, y]) {
+    const { x0, x1, y0, y1 } = this.frame;
+    return [((x - x0) / (x1 - x0)) * this.width, ((y1 - y) / (y1 - y0)) * this.height];
+  }
+
+  /** The token of the plane under a place in the picture. */
+  toPlane([px, py]) {
+    const { x0, x1, y0, y1 } = this.frame;
+    return [x0 + (px / this.width) * (x1 - x0), y1 - (py / this.height) * (y1 - y0)];
+  }
+
+  /** Mark the points that belong together; null marks none. */
+  highlight(belongs) {
+    this.#nodes.forEach((node, i) => {
+      node.classList.toggle("is-lit", belongs !== null && belongs(i));
+      node.classList.toggle("is-dim", belongs !== null && !belongs(i));
+    });
+  }
+
+  #layout() {
+    const { points, frame = [], line = null, axes = false } = this.#lastDraw;
+    this.width = this.svg.clientWidth || 640;
+    this.height = Math.min(this.options.height, Math.max(220, 0.8 * this.width));
+    this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
+    this.svg.style.height = `${this.height}px`;
+    const page = this.svg.querySelector(".plane-page");
+    page.setAttribute("width", this.width);
+    page.setAttribute("height", this.height);
+    const inside = [...frame, ...points.map(({ at }) => at)];
+    this.frame = this.options.frame ?? frameOf(inside, this.width, this.height, { equal: this.options.equal });
+    this.#groups.halves.replaceChildren(...(line ? this.#halves(line) : []));
+    this.#groups.lines.replaceChildren(...(axes ? this.#axes() : []));
+    this.#groups.trails.replaceChildren(...points.flatMap((point) => (point.start ? [this.#trail(point)] : [])));
+    this.#nodes = points.map((point, i) => svgEl("g", {
+      class: `point ${point.class}${point.lead ? " is-leader" : ""}`, role: "img", tabindex: i === this.#current ? 0 : -1,
+      "aria-label": point.label, onclick: (event) => this.#pick(event, i),
+    }, svgEl("circle", { r: 12, class: "point-ring" }), mark(point.shape, point.size, point.class), svgEl("title", { text: point.label })));
+    if (this.#current >= points.length) this.#current = 0;
+    this.#nodes[this.#current]?.setAttribute("tabindex", 0);
+    const focused = this.svg.contains(document.activeElement) && document.activeElement !== this.svg;
+    this.#groups.dots.replaceChildren(...this.#nodes);
+    if (focused) this.#nodes[this.#current]?.focus();
+  }
+
+  #halves({ n, c, positive, negative }) {
+    const { x0, x1, y0, y1 } = this.frame;
+    const page = [[x0, y0], [x1, y0], [x1, y1], [x0, y1]];
+    const shape = (polygon, className) => {
+      if (polygon.length < 3) return [];
+      const points = polygon.map((p) => this.toScreen(p).map((x) => x.toFixed(1)).join(",")).join(" ");
+      return [svgEl("polygon", { points, class: `half ${className}` })];
+    };
+    const [above, below] = [clipHalfPlane(page, n, c), clipHalfPlane(page, n.map((x) => -x), -c)];
+    const edge = below.filter((p) => Math.abs(n[0] * p[0] + n[1] * p[1] + c) <= 1e-9 * (Math.abs(c) + Math.hypot(...n)));
+    const [from, to] = edge.map((p) => this.toScreen(p));
+    const boundary = to ? [svgEl("line", { x1: from[0], y1: from[1], x2: to[0], y2: to[1], class: "half-edge" })] : [];
+    const right = n[0] >= 0;
+    const word = (text, atRight) => svgEl("text", {
+      x: atRight ? this.width - 10 : 10, y: this.height - 10, class: "half-name", "text-anchor": atRight ? "end" : "start", text,
+    });
+    const names = [above.length > 2 ? word(positive, right) : null, below.length > 2 ? word(negative, !right) : null];
+    return [...shape(above, "is-positive"), ...shape(below, "is-negative"), ...boundary, ...names.filter(Boolean)];
+  }
+
+  #axes() {
+    const { x0, x1, y0, y1 } = this.frame;
+    const lines = [];
+    for (const x of ticks(x0, x1, this.width / 90)) {
+      const [px] = this.toScreen([x, 0]);
+      lines.push(svgEl("line", { x1: px, x2: px, y1: 0, y2: this.height, class: x === 0 ? "axis" : "grid" }));
+      if (px > 16 && px < this.width - 24) lines.push(svgEl("text", { x: px + 3, y: this.height - 5, class: "tick", text: tickText(x, x1 - x0) }));
+    }
+    for (const y of ticks(y0, y1, this.height / 70)) {
+      const [, py] = this.toScreen([0, y]);
+      lines.push(svgEl("line", { x1: 0, x2: this.width, y1: py, y2: py, class: y === 0 ? "axis" : "grid" }));
+      if (py > 14 && py < this.height - 18) lines.push(svgEl("text", { x: 4, y: py - 3, class: "tick", text: tickText(y, y1 - y0) }));
+    }
+    return lines;
+  }
+
+  #trail({ start, at, class: className }) {
+    const [[x1, y1], [x2, y2]] = [this.toScreen(start), this.toScreen(at)];
+    return svgEl("line", { x1, y1, x2, y2, class: `trail ${className}` });
+  }
+
+  #place(positions) {
+    this.#positions = positions;
+    const screen = positions.map((at) => this.toScreen(at));
+    this.#nodes.forEach((node, i) => node.setAttribute("transform", `translate(${screen[i].map((x) => x.toFixed(2)).join(" ")})`));
+    this.#names(screen);
+  }
+
+  #glide(from, to) {
+    const began = performance.now();
+    const step = (now) => {
+      const t = Math.min(1, Math.max(0, (now - began) / STEP_MS));
+      const eased = t * t * (3 - 2 * t);
+      this.#place(t === 1 ? to : to.map((z, i) => z.map((x, c) => from[i][c] + eased * (x - from[i][c]))));
+      if (t < 1) this.#animation = requestAnimationFrame(step);
+    };
+    step(began);
+  }
+
+  #names(screen) {
+    const taken = screen.map(([x, y], i) => (this.#points[i].lead ? [x - 6, y - 6, x + 6, y + 6] : null)).filter(Boolean);
+    const texts = [];
+    this.#points.forEach(({ name, lead }, i) => {
+      if (!name) return;
+      const [x, y] = screen[i];
+      const shown = name.length > 24 ? `${name.slice(0, 23)}…` : name;
+      const wide = LETTER * shown.length + 4;
+      const places = [[x + 10, y + 4], [x - 10 - wide, y + 4], [x - wide / 2, y - 12], [x - wide / 2, y + 20], [x + 8, y - 10], [x + 8, y + 18]];
+      const good = places.find(([left, base]) => {
+        const box = [left, base - 11, left + wide, base + 3];
+        const inside = box[0] > 2 && box[2] < this.width - 2 && box[1] > 2 && box[3] < this.height - 2;
+        return inside && taken.every((o) => box[2] < o[0] || o[2] < box[0] || box[3] < o[1] || o[3] < box[1]);
+      });
+      if (!good) return;
+      taken.push([good[0], good[1] - 11, good[0] + wide, good[1] + 3]);
+      texts.push(svgEl("text", { x: good[0].toFixed(1), y: good[1].toFixed(1), class: `point-name${lead ? " is-leader" : ""}`, text: shown }));
+    });
+    this.#groups.names.replaceChildren(...texts);
+  }
+
+  #pick(event, i) {
+    event.stopPropagation();
+    this.#move(i);
+    if (event.altKey || event.shiftKey) this.options.onRemove?.(i);
+    else this.options.onPick?.(i);
+  }
+
+  #click(event) {
+    const box = this.svg.getBoundingClientRect();
+    this.options.onPlace(this.toPlane([event.clientX - box.left, event.clientY - box.top]));
+  }
+
+  #focused(event) {
+    const i = this.#nodes.indexOf(event.target.closest?.(".point"));
+    if (i >= 0) this.#current = i;
+  }
+
+  #key(event) {
+    const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    const count = this.#nodes.length;
+    if (count === 0 || event.ctrlKey || event.metaKey) return;
+    if (event.key in steps) this.#move((this.#current + steps[event.key] + count) % count);
+    else if (event.key === "Home") this.#move(0);
+    else if (event.key === "End") this.#move(count - 1);
+    else if (event.key === "Enter") this.options.onPick?.(this.#current);
+    else if ((event.key === "Delete" || event.key === "Backspace") && this.options.onRemove) this.options.onRemove(this.#current);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  #move(i) {
+    this.#nodes[this.#current]?.setAttribute("tabindex", -1);
+    this.#current = i;
+    this.#nodes[i].setAttribute("tabindex", 0);
+    this.#nodes[i].focus({ preventScroll: true });
+  }
+}
+
+/** Round numbers between low and high, about `wanted` of them. */
+export function ticks(low, high, wanted) {
+  const rough = (high - low) / Math.max(1, wanted);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((m) => m * power >= rough) ?? 10);
+  const first = Math.ceil(low / step);
+  const last = Math.floor(high / step);
+  if (!(last - first < 200)) return [];
+  return Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step || 0);
+}
+
+function tickText(x, span) {
+  if (Math.abs(x) >= 1e9 * span) return "";
+  const digits = Math.max(0, Math.min(6, 1 - Math.floor(Math.log10(span / 4))));
+  return String(Number(x.toFixed(digits))).replace("-", "−");
+}
+
+/** A legend: [[shape, class, text], ...]. */
+export function legend(entries) {
+  return el("ul", { class: "legend" }, entries.map(([shape, className, text]) => el("li", {}, markIcon(shape, className), el("span", { text }))));
+}

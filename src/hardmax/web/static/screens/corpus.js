@@ -1,0 +1,199 @@
+// Corpus: who leads in a thousand labelled texts, by class, and the texts on which the model is wrong.
+
+import { el, freshId } from "../js/dom.js";
+import { visible } from "../js/reading.js";
+import { Models } from "./models.js";
+import { percent } from "./reading_panel.js";
+import { sentence } from "./wording.js";
+
+const PATIENCE = 300; // ms before "loading" is said
+const AGAIN = 2000; // ms between questions while the server still computes
+const SHOWN = 15; // leaders of a class before "show all"
+
+export const screen = {
+  view: "corpus", title: "Corpus", key: "5",
+  mount: (root, app) => new CorpusScreen(root, app),
+};
+
+class CorpusScreen {
+  #asked = null;
+  #request = null;
+  #timer = 0;
+  #answer = null;
+  #all = false;
+
+  constructor(root, app) {
+    this.app = app;
+    this.models = new Models(app, () => this.render(app.state));
+    this.status = el("p", { class: "reading-note", role: "status" });
+    this.figures = el("p", { class: "corpus-figures" });
+    this.histogram = el("div", { class: "histogram" });
+    this.figure = el("figure", { class: "histogram-figure", "aria-label": "How often a word leads, by predicted class" },
+      el("figcaption", {}, el("span", { text: "Who leads: in how many texts of a class a word is a leader" })), this.histogram);
+    app.tableToggle(this.figure, () => this.#table());
+    this.more = el("button", { type: "button", class: "button small", onclick: () => this.#toggleAll() });
+    this.reviews = el("ol", { class: "reviews" });
+    this.pages = el("div", { class: "row pages" });
+    this.heading = el("h3", {});
+    this.body = el("div", { class: "corpus-body", hidden: true },
+      el("div", { class: "panel" }, this.figures, this.figure, this.more),
+      el("div", { class: "panel" }, this.heading, this.#filters(), this.reviews, this.pages));
+    root.append(el("div", { class: "panel controls corpus-controls" }, el("div", { class: "row" }, this.models.node), this.status), this.body);
+  }
+
+  #filters() {
+    const { app } = this;
+    const [wrong, label, leader] = ["wrong", "label", "leader"].map(freshId);
+    this.wrong = el("input", { id: wrong, type: "checkbox", onchange: () => app.set({ wrong: this.wrong.checked ? "1" : null, page: 1 }) });
+    this.label = el("select", { id: label, onchange: () => app.set({ label: this.label.value === "" ? null : this.label.value, page: 1 }) });
+    this.leader = el("input", {
+      id: leader, type: "search", maxlength: "200", autocomplete: "off", spellcheck: "false", placeholder: "any word",
+      onchange: () => app.set({ leader: this.leader.value.trim().toLowerCase() || null, page: 1 }),
+    });
+    return el("div", { class: "row filters", role: "group", "aria-label": "Filters" },
+      el("label", { class: "check", for: wrong }, this.wrong, "only wrong answers"),
+      el("div", { class: "field inline" }, el("label", { for: label, text: "True class" }), this.label),
+      el("div", { class: "field inline" }, el("label", { for: leader, text: "Led by" }), this.leader),
+      el("button", { type: "button", class: "button quiet small", text: "Clear filters", onclick: () => app.set({ wrong: null, label: null, leader: null, page: 1 }) }));
+  }
+
+  #toggleAll() {
+    this.#all = !this.#all;
+    this.#draw();
+  }
+
+  // -- asking ------------------------------------------------------------------------------------------------------
+
+  render(state) {
+    this.models.render(state.model);
+    this.wrong.checked = state.wrong !== null;
+    if (document.activeElement !== this.leader) this.leader.value = state.leader ?? "";
+    const wanted = { model: state.model, wrong: state.wrong === null ? null : "true", label: state.label, leader: state.leader, page: state.page };
+    const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value !== null).map(([key, value]) => [key, String(value)]));
+    if (query.toString() === this.#asked || !this.models.ready) {
+      if (!this.models.ready && this.models.reason) this.#say(`There is no model to read texts with: ${this.models.reason}`);
+      return;
+    }
+    this.#asked = query.toString();
+    this.#ask();
+  }
+
+  async #ask() {
+    this.#request?.abort();
+    clearTimeout(this.#timer);
+    const request = new AbortController();
+    this.#request = request;
+    const slow = setTimeout(() => this.#say("Reading a sample of labelled texts; the first time this takes a moment…"), PATIENCE);
+    try {
+      const answer = await this.app.api.get(`/api/corpus?${this.#asked}`, { signal: request.signal });
+      if (request.signal.aborted) return;
+      clearTimeout(slow);
+      if (answer.available && answer.ready === false) {
+        this.#say("The server is still reading the sample…");
+        this.#timer = setTimeout(() => this.#ask(), AGAIN);
+        return;
+      }
+      this.#answer = answer.available ? answer : null;
+      this.#say(answer.available ? "" : `No labelled texts to show: ${answer.reason}`);
+      this.#draw();
+    } catch (error) {
+      if (request.signal.aborted) return;
+      this.#say(`${sentence(error)}${this.#answer ? ". The last good answer is kept." : ""}`);
+      this.#asked = null; // the next change asks again
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  #say(text) {
+    this.status.textContent = text;
+    this.status.classList.toggle("warn", text !== "");
+  }
+
+  // -- drawing -----------------------------------------------------------------------------------------------------
+
+  #name(one) {
+    return String(this.#answer.labels?.[String(one)] ?? one);
+  }
+
+  #draw() {
+    const answer = this.#answer;
+    this.body.hidden = answer === null;
+    if (answer === null) return;
+    const { state } = this.app;
+    this.figures.textContent = `${answer.n.toLocaleString("en")} texts of ${answer.data}, read by ${answer.model}: ${percent(answer.accuracy)} right. ${answer.note ?? ""}`;
+    const most = Math.max(1, ...answer.histogram.flatMap(({ leaders }) => leaders.map(({ texts }) => texts)));
+    this.histogram.replaceChildren(...answer.histogram.map((group, i) => this.#bars(group, i, most)));
+    const longest = Math.max(0, ...answer.histogram.map(({ leaders }) => leaders.length));
+    this.more.hidden = longest <= SHOWN;
+    this.more.textContent = this.#all ? "Show fewer leaders" : `Show all ${longest} leaders of a class`;
+    this.label.replaceChildren(el("option", { value: "", text: "any" }), ...answer.classes.map((one) => el("option", { value: String(one), text: this.#name(one) })));
+    this.label.value = state.label ?? "";
+    const kind = state.wrong !== null ? "Wrong answers" : "Texts";
+    const led = state.leader === null ? "" : ` led by “${visible(state.leader)}”`;
+    this.heading.textContent = `${kind}${led}: ${answer.total.toLocaleString("en")}`;
+    this.reviews.replaceChildren(...answer.reviews.map((review) => this.#review(review)));
+    this.reviews.start = (answer.page - 1) * 25 + 1;
+    if (answer.reviews.length === 0) this.reviews.replaceChildren(el("li", { class: "soft no-review", text: "No text passes these filters." }));
+    this.#pager(answer);
+  }
+
+  #bars({ class: one, leaders }, i, most) {
+    const side = this.#answer.classes.length === 2 ? ["negative", "positive"][i] : null;
+    const rows = leaders.slice(0, this.#all ? leaders.length : SHOWN).map(({ word, texts, part }) => {
+      const bar = el("span", { class: `bar ${side ? `is-${side}` : `c${i}`}`, "aria-hidden": "true" });
+      bar.style.setProperty("--size", `${(100 * texts) / most}%`);
+      const chosen = this.app.state.leader === word;
+      return el("li", {}, el("button", {
+        type: "button", class: "bar-row", "aria-pressed": String(chosen), title: `${visible(word)} leads ${texts} texts, ${percent(part)} of this class`,
+        onclick: () => this.app.set({ leader: chosen ? null : word, page: 1 }),
+      }, el("bdi", { class: "bar-word", text: visible(word) }), el("span", { class: "bars" }, bar), el("span", { class: "number", text: String(texts) })));
+    });
+    const sign = side ? el("span", { class: `sign is-${side}`, "aria-hidden": "true", text: side === "positive" ? "▲ " : "▼ " }) : null;
+    return el("section", { class: "bar-group", "aria-label": `Leaders of texts read as ${this.#name(one)}` },
+      el("h4", {}, sign, `read as ${this.#name(one)}`), el("ol", { class: "bar-list" }, rows));
+  }
+
+  #review({ id, label, predicted, probability, leaders, excerpt }) {
+    const right = String(label) === String(predicted);
+    return el("li", { class: "review" },
+      el("button", { type: "button", class: "review-open", onclick: () => this.app.openScreen("text", { review: String(id), text: null, text2: null, layer: -1 }) },
+        el("span", { class: `review-verdict ${right ? "is-right" : "is-wrong"}` },
+          el("span", { "aria-hidden": "true", text: right ? "✓ " : "✗ " }),
+          `${this.#name(label)}, read as ${this.#name(predicted)} (${percent(probability)})`),
+        el("bdi", { class: "review-text", text: visible(excerpt) }),
+        el("span", { class: "review-leaders soft" }, "led by ", el("bdi", { text: leaders.slice(0, 6).map(visible).join(", ") || "no known word" }))));
+  }
+
+  #pager({ page, pages }) {
+    const button = (text, to, off) => el("button", { type: "button", class: "button", text, disabled: off, onclick: () => this.app.set({ page: to }) });
+    this.pages.hidden = pages <= 1;
+    this.pages.replaceChildren(button("Previous", page - 1, page <= 1), el("span", { text: `page ${page} of ${pages}` }), button("Next", page + 1, page >= pages));
+  }
+
+  // -- what the shell asks -----------------------------------------------------------------------------------------
+
+  #table() {
+    const rows = (this.#answer?.histogram ?? []).flatMap(({ class: one, leaders }) =>
+      leaders.map(({ word, texts, part, contribution }) => [this.#name(one), visible(word), texts, part, contribution]));
+    return { columns: ["class", "leader", "texts", "part of the class", "mean contribution"], rows };
+  }
+
+  announce() {
+    return this.#answer ? `${this.heading.textContent}. ${this.figures.textContent}` : this.status.textContent;
+  }
+
+  exports() {
+    const answer = this.#answer;
+    if (!answer) return {};
+    return {
+      table: () => this.#table(),
+      json: () => answer,
+    };
+  }
+
+  dispose() {
+    this.#request?.abort();
+    clearTimeout(this.#timer);
+  }
+}

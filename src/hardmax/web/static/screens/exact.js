@@ -1,0 +1,278 @@
+// Exact: a few labelled sequences become a transformer that classifies every one of them, stage by stage.
+
+import { el, freshId, short } from "../js/dom.js";
+import { Plane } from "../js/plane.js";
+import { encodeSequences, parseSequences, SETS, trouble } from "../js/sequences.js";
+import { Scrubber } from "./scrubber.js";
+import { looks, SequenceList } from "./sequence_list.js";
+import { gather, sizesTable, thumbnail } from "./stage_pictures.js";
+import { pythonText, sentence } from "./wording.js";
+
+const TYPING = 250; // ms of rest before the server is asked
+const PATIENCE = 300;
+const DRAWN = [[-1.5, -1.5], [1.5, 1.5]]; // the picture of the input shows at least this
+const MOST_BYTES = 200_000;
+const STYLES = {
+  bitwise: "bitwise: exact in float64, bit for bit", two: "two: two blocks, exact over the reals", narrow: "narrow: at most four units wide, as in the paper",
+};
+const POOLS = { mean: "mean: averages tell sequences apart", max: "max: extreme tokens do" };
+
+export const screen = {
+  view: "exact", title: "Exact", key: "4",
+  mount: (root, app) => new ExactScreen(root, app),
+};
+
+class ExactScreen {
+  #asked = null; // text of the request whose answer is shown or awaited
+  #request = null;
+  #timer = 0;
+  #result = null; // the last good answer, with the sequences it is for
+  #current = false; // whether it is the answer for what is on the screen
+  #wrong = null; // { sequence, text }
+
+  constructor(root, app) {
+    this.app = app;
+    this.active = 0;
+    this.list = new SequenceList({ onChange: (sequences) => this.#edit(sequences), onChoose: (j) => this.#activate(j) });
+    this.scrubber = new Scrubber(app, {
+      name: "stage", onChange: (stage) => app.set({ stage }),
+      say: (value, last) => `stage ${value} of ${last}${this.#result ? `: ${this.#result.stages[Math.min(value, last)]?.name ?? ""}` : ""}`,
+    });
+    this.plane = new Plane({
+      label: "The sequences", height: 420, equal: false,
+      onPlace: (at) => this.#placed(at), onRemove: (i) => this.#removed(i),
+      onPick: (i) => this.app.state.stage === 0 && this.#activate(this.drawn[i].sequence),
+    });
+    root.append(el("div", { class: "exact-grid" }, this.#controls(), this.#picture()));
+  }
+
+  #controls() {
+    const { app } = this;
+    const [set, file, style, pool, error] = ["set", "file", "style", "pool", "exact-error"].map(freshId);
+    const options = (names) => Object.entries(names).map(([value, text]) => el("option", { value, text }));
+    this.set = el("select", { id: set, onchange: () => this.set.value !== "own" && this.#choose({ set: this.set.value, seqs: null }) },
+      options(Object.fromEntries(Object.entries(SETS).map(([name, { text }]) => [name, text]))), el("option", { value: "own", text: "My own" }));
+    this.style = el("select", { id: style, onchange: () => app.set({ style: this.style.value }) }, options(STYLES));
+    this.pool = el("select", { id: pool, onchange: () => app.set({ pool: this.pool.value }) }, options(POOLS));
+    this.file = el("input", { id: file, type: "file", accept: ".json,.jsonl,application/json", onchange: () => this.#load() });
+    this.error = el("p", { id: error, class: "field-error", role: "alert" });
+    const field = (id, text, node) => el("div", { class: "field" }, el("label", { for: id, text }), node);
+    return el("div", { class: "panel controls exact-controls" },
+      field(set, "Sequences", this.set), this.list.node, this.error,
+      field(file, "or a file (one {\"tokens\", \"label\"} a line)", this.file),
+      field(style, "Style", this.style), field(pool, "Pool", this.pool));
+  }
+
+  #picture() {
+    this.caption = el("span", {});
+    this.figure = el("figure", { class: "stage-figure", "aria-label": "The sequences at this stage" }, el("figcaption", {}, this.caption), this.plane.svg);
+    this.app.tableToggle(this.figure, () => this.#table());
+    this.explanation = el("p", { class: "note stage-note", role: "status" });
+    this.strip = el("ol", { class: "stage-strip", "aria-label": "All stages" });
+    this.sizes = el("div", { class: "sizes" });
+    return el("div", { class: "panel exact-picture" }, this.figure, this.explanation, this.scrubber.node, this.strip, this.sizes);
+  }
+
+  // -- what a person does ------------------------------------------------------------------------------------------
+
+  #edit(sequences) {
+    this.app.set({ seqs: sequences, stage: 0 });
+    this.render(this.app.state);
+  }
+
+  #choose(patch) {
+    this.active = 0;
+    this.app.set({ ...patch, stage: 0 });
+  }
+
+  #activate(j) {
+    this.active = j;
+    this.render(this.app.state);
+  }
+
+  #placed(at) {
+    if (this.app.state.stage !== 0) {
+      this.app.say("Tokens are added in the picture of the input, stage 0");
+      this.explanation.textContent = "Tokens are added at stage 0, the input.";
+      return;
+    }
+    this.list.addToken(at.map((x) => Math.round(x * 100) / 100 || 0));
+  }
+
+  #removed(i) {
+    const { sequence, token } = this.drawn[i];
+    if (this.app.state.stage === 0) this.list.removeToken(sequence, token);
+  }
+
+  async #load() {
+    const [file] = this.file.files;
+    if (!file) return;
+    try {
+      if (file.size > MOST_BYTES) throw new Error(`the file has ${file.size} bytes, more than ${MOST_BYTES}`);
+      this.#choose({ seqs: parseSequences(await file.text()) });
+    } catch (error) {
+      this.#problem({ sequence: -1, text: `${file.name}: ${error.message}` });
+    }
+    this.file.value = "";
+  }
+
+  // -- drawing -----------------------------------------------------------------------------------------------------
+
+  render(state) {
+    this.sequences = state.seqs ?? SETS[state.set].sequences;
+    this.active = Math.min(this.active, Math.max(0, this.sequences.length - 1));
+    this.set.value = state.seqs === null ? state.set : "own";
+    this.style.value = state.style;
+    this.pool.value = state.pool;
+    this.#ask(state);
+    this.#draw(state);
+  }
+
+  #ask({ style, pool }) {
+    const key = JSON.stringify([encodeSequences(this.sequences), style, pool]);
+    if (key === this.#asked) return;
+    this.#asked = key;
+    this.#current = false;
+    this.#request?.abort();
+    clearTimeout(this.#timer);
+    const wrong = trouble(this.sequences);
+    this.#problem(wrong);
+    if (wrong) return;
+    const body = { sequences: this.sequences, style, pool };
+    this.#timer = setTimeout(() => this.#send(body), this.#result ? TYPING : 0);
+  }
+
+  async #send(body) {
+    const request = new AbortController();
+    this.#request = request;
+    const slow = setTimeout(() => (this.explanation.textContent = "Compiling the sequences…"), PATIENCE);
+    try {
+      const answer = await this.app.api.post("/api/construct", body, { signal: request.signal });
+      if (request.signal.aborted) return;
+      this.#result = { ...answer, sequences: body.sequences };
+      this.#current = true;
+      this.#problem(null);
+    } catch (error) {
+      if (request.signal.aborted) return;
+      this.#problem({ sequence: -1, text: sentence(error) });
+    } finally {
+      clearTimeout(slow);
+    }
+    this.#draw(this.app.state);
+  }
+
+  #problem(wrong) {
+    this.#wrong = wrong;
+    this.error.textContent = wrong ? `${wrong.text}${this.#result ? " The last good network is kept." : ""}` : "";
+  }
+
+  #draw(state) {
+    const result = this.#result;
+    const last = result ? result.stages.length - 1 : 0;
+    const stage = Math.min(state.stage, last);
+    this.scrubber.show(stage, last);
+    const correct = result && this.#current ? result.correct : [];
+    this.list.render(this.sequences, this.active, correct, this.#wrong?.sequence ?? -1);
+    const shown = stage === 0 ? this.sequences : result.sequences;
+    const clouds = stage === 0 ? this.sequences.map(({ tokens }) => tokens) : result.stages[stage].tokens;
+    this.drawn = stage === 0
+      ? clouds.flatMap((tokens, j) => tokens.map((at, i) => ({ at, sequence: j, token: i, names: [String(j + 1)] })))
+      : gather(clouds);
+    const atEnd = stage > 0 && stage === last;
+    this.plane.draw({
+      axes: true, frame: stage === 0 ? DRAWN : [],
+      points: this.drawn.map(({ at, sequence, names, count }) => this.#point(shown, at, sequence, names, count ?? 1, atEnd)),
+    });
+    this.plane.label = `${shown.length} sequences at stage ${stage}`;
+    this.plane.svg.classList.toggle("is-drawing", stage === 0);
+    this.#words(stage, last);
+    this.strip.replaceChildren(...(result ? result.stages.map((one, k) => this.#thumb(one, k, stage)) : []));
+    this.sizes.replaceChildren(...(result ? [sizesTable(result, this.#current)] : []));
+  }
+
+  #point(shown, at, sequence, names, count, atEnd) {
+    const { label } = shown[sequence];
+    const { shape, class: className } = looks(shown, label);
+    const together = names.length > 1 ? `sequences ${names.join(", ")}` : `sequence ${names[0]}`;
+    const dim = this.app.state.stage === 0 && sequence !== this.active ? " is-quiet" : "";
+    return {
+      at, shape, size: count > 1 ? 7 : 5, class: className + dim, lead: count > 1,
+      name: atEnd ? label : names.length > 4 ? `${names.length} sequences` : names.join(", "),
+      label: `${together}, ${label}, at ${short(at[0])}, ${short(at[1])}${count > 1 ? `, ${count} tokens together` : ""}`,
+    };
+  }
+
+  #words(stage, last) {
+    const result = this.#result;
+    this.caption.textContent = stage === 0 ? "Stage 0: the input" : `Stage ${stage} of ${last}: ${result.stages[stage].name}`;
+    const blocks = stage === 0 ? "" : ` ${blockRange(result.stages[stage])}`;
+    const stale = result && !this.#current && stage > 0 ? " This is the last good network, not the sequences as they are now." : "";
+    const projected = result?.projection && stage > 0 ? ` Shown: ${result.projection}.` : "";
+    this.explanation.textContent = stage === 0
+      ? "Every mark is a token; the number beside it says which sequence it belongs to, the shape which label it has."
+      : `${capital(result.stages[stage].explanation)}.${blocks}${projected}${stale}`;
+  }
+
+  #thumb({ name, tokens }, k, stage) {
+    const used = k === 0 ? this.#result.sequences.map((one) => one.tokens) : tokens;
+    return el("li", {}, el("button", {
+      type: "button", class: "thumb", "aria-current": k === stage ? "step" : null, onclick: () => this.app.set({ stage: k }),
+    }, thumbnail(gather(used), this.#result.sequences), el("span", { text: `${k} ${name}` })));
+  }
+
+  // -- what the shell asks -----------------------------------------------------------------------------------------
+
+  #table() {
+    const stage = Math.min(this.app.state.stage, this.scrubber.last);
+    const clouds = stage === 0 ? this.sequences.map(({ tokens }) => tokens) : this.#result.stages[stage].tokens;
+    const labels = stage === 0 ? this.sequences : this.#result.sequences;
+    return {
+      columns: ["stage", "sequence", "label", "token", "x0", "x1"],
+      rows: clouds.flatMap((tokens, j) => tokens.map((at, i) => [stage, j + 1, labels[j].label, i + 1, ...at])),
+    };
+  }
+
+  onKey(event) {
+    return this.scrubber.onKey(event);
+  }
+
+  announce() {
+    const result = this.#result;
+    if (!result) return "";
+    const right = result.correct.filter(Boolean).length;
+    return `${this.caption.textContent}. ${right} of ${result.correct.length} sequences are classified correctly.`;
+  }
+
+  exports() {
+    const result = this.#result;
+    if (!result) return {};
+    const { sequences } = result;
+    const lines = sequences.map(({ label, tokens }) => JSON.stringify({ tokens, label }));
+    return {
+      svg: () => this.plane.svg,
+      table: () => this.#table(),
+      json: () => result,
+      python: () => [
+        "import hardmax as hx", "",
+        `sequences = ${JSON.stringify(sequences.map(({ tokens }) => tokens))}`,
+        `labels = [${sequences.map(({ label }) => pythonText(label)).join(", ")}]`,
+        `net = hx.construct(sequences, labels, style="${result.style}", pool="${result.pool}")`,
+        "print(net.blocks, net.bound, net.width, net.parameters, net(sequences) == labels)", "",
+      ].join("\n"),
+      command: () => ["cat > sequences.jsonl <<'END'", ...lines, "END", `hardmax construct sequences.jsonl -o network --style ${result.style} --pool ${result.pool}`].join("\n"),
+    };
+  }
+
+  dispose() {
+    this.plane.dispose();
+    this.scrubber.pause();
+  }
+}
+
+function blockRange({ first, last }) {
+  return first === last ? `Block ${first + 1}.` : `Blocks ${first + 1} to ${last + 1}.`;
+}
+
+function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}

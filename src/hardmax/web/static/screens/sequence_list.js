@@ -1,0 +1,93 @@
+// The labelled sequences of the Exact screen as a form: choose one to draw in, name it, remove it, add a token by numbers.
+
+import { el, freshId } from "../js/dom.js";
+import { CLUSTER_SHAPES } from "../js/glyphs.js";
+import { markIcon } from "../js/plane.js";
+import { labelsOf, MOST_SEQUENCES, MOST_TOKENS } from "../js/sequences.js";
+
+/** The shape and the colour class of a label, by its place among the labels. */
+export function looks(sequences, label) {
+  const number = labelsOf(sequences).indexOf(label);
+  return { shape: CLUSTER_SHAPES[number % CLUSTER_SHAPES.length], class: `c${number % 14}` };
+}
+
+export class SequenceList {
+  /** onChange(sequences), onChoose(j) */
+  constructor({ onChange, onChoose }) {
+    Object.assign(this, { onChange, onChoose, sequences: [], active: 0, group: freshId("sequence") });
+    this.rows = el("ol", { class: "sequences" });
+    this.add = el("button", { type: "button", class: "button", text: "Add a sequence", onclick: () => this.#add() });
+    const [x, y] = [freshId("x"), freshId("y")];
+    this.x = el("input", { id: x, type: "number", step: "any", value: "0.5" });
+    this.y = el("input", { id: y, type: "number", step: "any", value: "0.5" });
+    this.place = el("button", { type: "button", class: "button", text: "Add token", onclick: () => this.#token() });
+    this.node = el("div", { class: "sequence-list" },
+      el("p", { class: "note", text: "Choose a sequence, then click in the picture of the input to add tokens; Delete removes the one in focus." }),
+      this.rows,
+      el("div", { class: "row" }, this.add),
+      el("div", { class: "row by-numbers", role: "group", "aria-label": "Add a token by numbers" },
+        el("label", { for: x, text: "x" }), this.x, el("label", { for: y, text: "y" }), this.y, this.place));
+  }
+
+  /** correct: per sequence true, false, or null while it is not known. */
+  render(sequences, active, correct, wrongAt) {
+    Object.assign(this, { sequences, active });
+    const focused = document.activeElement?.dataset?.field;
+    const at = document.activeElement?.selectionStart;
+    this.rows.replaceChildren(...sequences.map((one, j) => this.#row(one, j, correct[j] ?? null, j === wrongAt)));
+    this.add.disabled = sequences.length >= MOST_SEQUENCES;
+    this.place.disabled = sequences.length === 0 || (sequences[active]?.tokens.length ?? 0) >= MOST_TOKENS;
+    this.place.textContent = sequences.length ? `Add token to ${active + 1}` : "Add token";
+    const again = focused ? this.rows.querySelector(`[data-field="${CSS.escape(focused)}"]`) : null;
+    again?.focus();
+    if (again?.type === "text" && at !== null) again.setSelectionRange(at, at);
+  }
+
+  #row({ label, tokens }, j, correct, wrong) {
+    const { shape, class: className } = looks(this.sequences, label);
+    const tick = correct === null ? el("span", { class: "tick-mark soft", text: "…", title: "not yet known" })
+      : el("span", { class: `tick-mark ${correct ? "is-right" : "is-wrong"}`, text: correct ? "✓" : "✗", role: "img", "aria-label": correct ? "classified correctly" : "classified wrongly" });
+    return el("li", { class: `sequence${j === this.active ? " is-active" : ""}${wrong ? " has-error" : ""}` },
+      el("label", { class: "sequence-choice" },
+        el("input", { type: "radio", name: this.group, value: String(j), checked: j === this.active, "data-field": `choice-${j}`, onchange: () => this.onChoose(j), "aria-label": `Draw in sequence ${j + 1}` }),
+        el("span", { class: "sequence-number", text: String(j + 1) }), markIcon(shape, className)),
+      el("input", {
+        type: "text", class: "sequence-label", value: label, maxlength: "24", "aria-label": `Label of sequence ${j + 1}`, "data-field": `label-${j}`,
+        "aria-invalid": wrong ? "true" : null, oninput: (event) => this.#change(j, { label: event.target.value }),
+      }),
+      el("span", { class: "sequence-size soft", text: `${tokens.length} token${tokens.length === 1 ? "" : "s"}` }), tick,
+      el("button", { type: "button", class: "icon-button", text: "×", "aria-label": `Remove sequence ${j + 1}`, title: "Remove", onclick: () => this.#remove(j) }));
+  }
+
+  #change(j, patch) {
+    this.onChange(this.sequences.map((one, i) => (i === j ? { ...one, ...patch } : one)));
+  }
+
+  #remove(j) {
+    const active = this.active > j ? this.active - 1 : this.active;
+    this.onChange(this.sequences.filter((_, i) => i !== j));
+    this.onChoose(Math.max(0, Math.min(active, this.sequences.length - 1)));
+    (this.rows.querySelectorAll("input[type=radio]")[Math.max(0, j - 1)] ?? this.add).focus();
+  }
+
+  #add() {
+    const label = this.sequences.at(-1)?.label ?? "a";
+    this.onChange([...this.sequences, { label, tokens: [] }]);
+    this.onChoose(this.sequences.length - 1);
+  }
+
+  #token() {
+    const token = [this.x.valueAsNumber, this.y.valueAsNumber];
+    if (token.every((z) => Number.isFinite(z) && Math.abs(z) <= 1e6)) this.addToken(token);
+    else (Number.isFinite(token[0]) ? this.y : this.x).focus();
+  }
+
+  addToken(token) {
+    const one = this.sequences[this.active];
+    if (one && one.tokens.length < MOST_TOKENS) this.#change(this.active, { tokens: [...one.tokens, token] });
+  }
+
+  removeToken(j, i) {
+    this.#change(j, { tokens: this.sequences[j].tokens.filter((_, at) => at !== i) });
+  }
+}

@@ -1,0 +1,284 @@
+// Sentiment: which words lead a text, which follow them, and how that adds up to a verdict.
+
+import { el, freshId } from "../js/dom.js";
+import { EXAMPLES } from "../js/examples.js";
+import { compareLeaders, readExplanation, signed, visible } from "../js/reading.js";
+import { MOST_CHARACTERS } from "../js/state_text.js";
+import { Models } from "./models.js";
+import { percent, ReadingPanel } from "./reading_panel.js";
+import { Scrubber } from "./scrubber.js";
+import { pythonText, sentence, shellText } from "./wording.js";
+
+const TYPING = 350; // ms without a key before a text is read
+const PATIENCE = 300; // ms before "reading" is said
+
+export const screen = {
+  view: "text", title: "Sentiment", key: "3",
+  mount: (root, app) => new TextScreen(root, app),
+};
+
+/** One of the two texts: its field, its panel, and the request that is under way. */
+class Slot {
+  text = null;
+  reading = null;
+  request = null;
+  timer = 0;
+
+  constructor(panel) {
+    this.panel = panel;
+  }
+}
+
+class TextScreen {
+  #own = ""; // what was typed last: kept when an example is looked at
+  #tried = null; // { text, sentence } of the last what-if
+  #reviews = new Map();
+
+  constructor(root, app) {
+    this.app = app;
+    this.models = new Models(app, () => this.render(app.state, new Set(["model"])));
+    const label = (one) => this.models.label(app.state.model, one);
+    const onFormula = (node) => app.formula(node);
+    this.a = new Slot(new ReadingPanel(app, { title: "The text", label, onFormula, onTry: (text, sentence) => this.#try(text, sentence) }));
+    this.b = new Slot(new ReadingPanel(app, { title: "Second text", label, onFormula, onTry: (text, sentence) => this.#try(text, sentence) }));
+    this.scrubber = new Scrubber(app, { name: "layer", onChange: (layer, last) => app.set({ layer: layer === last ? -1 : layer }) });
+    root.append(this.#controls(), this.#compared(), el("div", { class: "readings" }, this.a.panel.node, this.b.panel.node));
+    this.b.panel.node.hidden = true;
+  }
+
+  #controls() {
+    const { app } = this;
+    const [text, second, example, error] = ["text", "second", "example", "text-error"].map(freshId);
+    this.area = el("textarea", { id: text, rows: "4", maxlength: String(MOST_CHARACTERS), spellcheck: "false", dir: "auto", "aria-describedby": error, oninput: () => this.#typed() });
+    this.area2 = el("textarea", { id: second, rows: "4", maxlength: String(MOST_CHARACTERS), spellcheck: "false", dir: "auto", oninput: () => this.#typed2() });
+    this.error = el("p", { id: error, class: "field-error", role: "alert" });
+    this.example = el("select", { id: example, onchange: () => this.#choose(this.example.value) },
+      Object.entries(EXAMPLES).map(([name, { title }]) => el("option", { value: name, text: title })),
+      el("option", { value: "own", text: "My own text" }));
+    this.compareButton = el("button", { type: "button", class: "button", text: "Compare with a second text", onclick: () => this.#openSecond() });
+    this.second = el("div", { class: "field second-field", hidden: true },
+      el("div", { class: "field-head" }, el("label", { for: second, text: "Second text" }),
+        el("button", { type: "button", class: "button quiet small", text: "Close the second text", onclick: () => this.#closeSecond() })),
+      this.area2);
+    this.counter = el("span", { class: "note counter" });
+    return el("div", { class: "panel controls text-controls" },
+      el("div", { class: "text-fields" },
+        el("div", { class: "field" }, el("div", { class: "field-head" }, el("label", { for: text, text: "Text" }), this.counter), this.area, this.error),
+        this.second),
+      el("div", { class: "row" },
+        el("div", { class: "field inline" }, el("label", { for: example, text: "Example" }), this.example),
+        this.models.node, this.compareButton),
+      this.scrubber.node);
+  }
+
+  #compared() {
+    this.compareBody = el("div", { class: "compare-body" });
+    this.compare = el("section", { class: "panel compare", "aria-label": "Both results", hidden: true }, this.compareBody);
+    return this.compare;
+  }
+
+  // -- what a person does ------------------------------------------------------------------------------------------
+
+  #typed() {
+    this.#own = this.area.value;
+    this.#put({ text: this.area.value, review: null }, TYPING);
+  }
+
+  #typed2() {
+    this.#put({ text2: this.area2.value }, TYPING);
+  }
+
+  #choose(name) {
+    if (name === "own") this.#put({ text: this.#own, review: null });
+    else this.#put({ ex: name, text: null, review: null, text2: null });
+  }
+
+  #openSecond() {
+    this.#put({ text2: this.a.text ?? "" });
+    this.area2.focus();
+    this.area2.select();
+  }
+
+  #closeSecond() {
+    this.#put({ text2: null });
+    this.compareButton.focus();
+  }
+
+  #try(text, sentence) {
+    const before = this.app.state.text2 === null ? "" : this.#tried && this.#tried.text === this.app.state.text2 ? `${this.#tried.sentence}, ` : "";
+    this.#tried = { text, sentence: before + sentence };
+    this.#put({ text2: text });
+    this.app.say(`What if: ${this.#tried.sentence}`);
+  }
+
+  /** An absent text and an empty one look alike in a link, so the screen draws itself after every change. */
+  #put(patch, wait = 0) {
+    this.wait = wait;
+    this.app.set(patch);
+    this.render(this.app.state, new Set(Object.keys(patch)));
+  }
+
+  // -- drawing -----------------------------------------------------------------------------------------------------
+
+  render(state) {
+    const wait = this.wait ?? 0;
+    this.wait = 0;
+    this.models.render(state.model);
+    this.#fill(this.area, this.#wanted(state), this.a, wait);
+    const hasSecond = state.text2 !== null;
+    this.second.hidden = !hasSecond;
+    this.compareButton.hidden = hasSecond;
+    this.b.panel.node.hidden = !hasSecond;
+    if (hasSecond) this.#fill(this.area2, state.text2, this.b, wait);
+    else this.#forget(this.b);
+    this.b.panel.title = this.#tried && this.#tried.text === state.text2 ? `What if: ${this.#tried.sentence}` : "Second text";
+    const own = state.text !== null || state.review !== null;
+    this.example.value = own ? "own" : state.ex;
+    this.counter.textContent = `${this.area.value.length.toLocaleString("en")} of ${MOST_CHARACTERS.toLocaleString("en")} characters`;
+    this.#layers(state);
+    this.#both();
+  }
+
+  /** The text that the state asks for; null while a review is on its way. */
+  #wanted(state) {
+    if (state.text !== null) return state.text;
+    if (state.review === null) return EXAMPLES[state.ex].text;
+    if (!this.#reviews.has(state.review)) this.#fetchReview(state.review);
+    return this.#reviews.get(state.review);
+  }
+
+  async #fetchReview(id) {
+    this.#reviews.set(id, null);
+    try {
+      const { text } = await this.app.api.get(`/api/corpus/${encodeURIComponent(id)}`);
+      this.#reviews.set(id, text.slice(0, MOST_CHARACTERS));
+    } catch (error) {
+      this.#reviews.delete(id);
+      this.error.textContent = `Review ${visible(id)}: ${sentence(error)}`;
+      if (this.app.state.review === id) this.app.set({ review: null });
+      return;
+    }
+    this.render(this.app.state);
+  }
+
+  #fill(area, text, slot, wait) {
+    if (text === null) return;
+    const key = `${this.app.state.model ?? ""}\u0000${text}`;
+    if (area.value !== text) area.value = text;
+    if (slot.key === key || !this.models.ready) return;
+    slot.key = key;
+    slot.text = text;
+    clearTimeout(slot.timer);
+    slot.timer = setTimeout(() => this.#read(slot), wait);
+  }
+
+  #forget(slot) {
+    clearTimeout(slot.timer);
+    slot.request?.abort();
+    Object.assign(slot, { text: null, key: null, reading: null });
+    slot.panel.clear();
+  }
+
+  async #read(slot) {
+    slot.request?.abort();
+    const request = new AbortController();
+    slot.request = request;
+    if (slot.text.trim() === "") {
+      slot.reading = null;
+      slot.panel.clear();
+      slot.panel.busy(false);
+      slot.panel.message("Write or choose a text above: the words that lead it will be boxed here.");
+      this.#both();
+      return;
+    }
+    const slow = setTimeout(() => {
+      slot.panel.busy(true);
+      slot.panel.message("Reading the text…");
+    }, PATIENCE);
+    try {
+      const model = this.app.state.model ?? this.models.first;
+      const answer = await this.app.api.post("/api/explain", { text: slot.text, ...(model ? { model } : {}) }, { signal: request.signal });
+      if (request.signal.aborted) return;
+      slot.reading = readExplanation(answer);
+      this.error.textContent = "";
+      this.#layers(this.app.state);
+      slot.panel.show(slot.reading, this.scrubber.value);
+    } catch (error) {
+      if (request.signal.aborted) return;
+      this.error.textContent = sentence(error);
+      slot.panel.message(slot.reading ? "The last good reading is kept below." : "", "warn");
+    } finally {
+      clearTimeout(slow);
+      if (!request.signal.aborted) slot.panel.busy(false);
+    }
+    this.#both();
+    if (this.app.state.view === "text" && slot.reading) this.app.say(this.announce());
+  }
+
+  #layers(state) {
+    const last = Math.max(0, ...[this.a, this.b].map(({ reading }) => (reading ? reading.trace.positions.length - 1 : 0)));
+    const layer = state.layer < 0 ? last : Math.min(state.layer, last);
+    const moved = this.scrubber.show(layer, last);
+    if (moved) for (const { panel } of [this.a, this.b]) panel.renderLayer(layer);
+  }
+
+  /** Both results in one line each, and what changed between them. */
+  #both() {
+    const [a, b] = [this.a.reading, this.b.reading];
+    this.compare.hidden = !(a && b) || this.app.state.text2 === null;
+    if (this.compare.hidden) return;
+    const row = (name, { label, probability, logit, terms, leaders }) => el("tr", {},
+      el("th", { scope: "row", text: name }), el("td", { text: this.models.label(this.app.state.model, label) }), el("td", { class: "number", text: percent(probability) }),
+      el("td", { class: "number", text: signed(logit) }), el("td", { class: "number", text: String(terms.length) }), el("td", { class: "number", text: String(leaders.length) }));
+    const change = (x) => (x === null ? "does not lead" : signed(x));
+    const rows = compareLeaders(a, b);
+    this.compareBody.replaceChildren(
+      el("h3", { text: `${this.b.panel.heading.textContent}: the logit changes by ${signed(b.logit - a.logit)}` }),
+      el("div", { class: "table-wrap", role: "region", tabindex: "0", "aria-label": "Both results" }, el("table", { class: "data-table" },
+        el("thead", {}, el("tr", {}, ["", "verdict", "probability", "logit", "known terms", "leaders"].map((text) => el(text ? "th" : "td", { scope: text ? "col" : null, text })))),
+        el("tbody", {}, row("The text", a), row(this.b.panel.heading.textContent, b)))),
+      el("details", {}, el("summary", { text: "Leaders of both" }),
+        el("div", { class: "table-wrap", role: "region", tabindex: "0", "aria-label": "Leaders of both texts" }, el("table", { class: "data-table" },
+          el("thead", {}, el("tr", {}, ["leader", "the text", "second", "change"].map((text) => el("th", { scope: "col", text })))),
+          el("tbody", {}, rows.map(({ word, a: one, b: two }) => el("tr", {}, el("th", { scope: "row" }, el("bdi", { text: visible(word) })),
+            el("td", { class: "number", text: change(one) }), el("td", { class: "number", text: change(two) }), el("td", { class: "number", text: signed((two ?? 0) - (one ?? 0)) }))))))));
+  }
+
+  // -- what the shell asks -----------------------------------------------------------------------------------------
+
+  onKey(event) {
+    return this.scrubber.onKey(event);
+  }
+
+  announce() {
+    const { reading } = this.a;
+    if (!reading) return "";
+    const name = this.models.label(this.app.state.model, reading.label);
+    const leaders = reading.leaders.slice(0, 3).map(({ word }) => visible(word)).join(", ");
+    return `Layer ${this.scrubber.value} of ${this.scrubber.last}. ${name}, probability ${percent(reading.probability)}${leaders ? `, led by ${leaders}` : ""}.`;
+  }
+
+  exports() {
+    const { reading } = this.a;
+    if (!reading) return {};
+    const model = this.app.state.model ?? this.models.first;
+    const texts = [reading, this.b.reading].filter(Boolean).map(({ text }) => text);
+    return {
+      svg: () => (reading.terms.length ? this.a.panel.plane.svg : null),
+      table: () => this.a.panel.table(),
+      json: () => (this.b.reading ? { first: plain(reading), second: plain(this.b.reading) } : plain(reading)),
+      python: () => [`import hardmax as hx`, ``, `model = hx.load(${pythonText(model)})`, ...texts.map((text) => `print(model.explain(${pythonText(text)}))`), ``].join("\n"),
+      command: () => texts.map((text) => `hardmax explain ${shellText(model)} --text=${shellText(text)}`).join("\n"),
+    };
+  }
+
+  dispose() {
+    for (const slot of [this.a, this.b]) slot.panel.dispose();
+    this.scrubber.pause();
+  }
+}
+
+/** The answer of the server without what this page added to it. */
+function plain({ terms: _, ...answer }) {
+  return answer;
+}
