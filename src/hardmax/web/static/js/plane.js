@@ -29,9 +29,9 @@ export class Plane {
   #lastDraw = null;
   #observer;
 
-  /** options: label, height, equal, still (no animation), onPick(i), onPlace([x, y]), onRemove(i) */
+  /** options: label, height, onPick(i), onPlace([x, y]), onRemove(i) */
   constructor(options) {
-    this.options = { height: 360, equal: true, ...options };
+    this.options = { height: 360, ...options };
     const names = ["halves", "lines", "trails", "dots", "names"];
     this.#groups = Object.fromEntries(names.map((name) => [name, svgEl("g", { class: `plane-${name}` })]));
     const title = freshId("plane");
@@ -55,7 +55,7 @@ export class Plane {
 
   /**
    * content: { points: [{ at, start, shape, size, class, name, label, lead }], frame: points that must be inside,
-   *   line: { n, c, positive, negative } or null, axes: bool }
+   *   line: { n, c, positive, negative } or null, axes: bool, equal: one unit is as long both ways }
    */
   draw(content, { animate = false } = {}) {
     const kept = animate && content.points.length === this.#points.length ? this.#positions : null;
@@ -64,7 +64,7 @@ export class Plane {
     this.#layout();
     const goal = content.points.map(({ at }) => at);
     cancelAnimationFrame(this.#animation);
-    if (kept && !this.options.still && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#glide(kept, goal);
+    if (kept && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#glide(kept, goal);
     else this.#place(goal);
   }
 
@@ -93,7 +93,7 @@ export class Plane {
   }
 
   #layout() {
-    const { points, frame = [], line = null, axes = false } = this.#lastDraw;
+    const { points, frame = [], line = null, axes = false, equal = true } = this.#lastDraw;
     this.width = this.svg.clientWidth || 640;
     this.height = Math.min(this.options.height, Math.max(220, 0.8 * this.width));
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
@@ -102,7 +102,7 @@ export class Plane {
     page.setAttribute("width", this.width);
     page.setAttribute("height", this.height);
     const inside = [...frame, ...points.map(({ at }) => at)];
-    this.frame = this.options.frame ?? frameOf(inside, this.width, this.height, { equal: this.options.equal });
+    this.frame = frameOf(inside, this.width, this.height, { equal });
     this.#groups.halves.replaceChildren(...(line ? this.#halves(line) : []));
     this.#groups.lines.replaceChildren(...(axes ? this.#axes() : []));
     this.#groups.trails.replaceChildren(...points.flatMap((point) => (point.start ? [this.#trail(point)] : [])));

@@ -46,14 +46,14 @@ export const SETS = {
   },
 };
 
-/** What stops a set of sequences from being compiled, as { sequence, text }, or null. */
+/** What stops a set of sequences from being compiled, as { sequences: numbers, text }, or null. */
 export function trouble(sequences) {
-  if (sequences.length === 0) return { sequence: -1, text: "There is no sequence yet: add one." };
-  if (sequences.length > MOST_SEQUENCES) return { sequence: -1, text: `${sequences.length} sequences are more than ${MOST_SEQUENCES}.` };
+  if (sequences.length === 0) return { sequences: [], text: "There is no sequence yet: add one." };
+  if (sequences.length > MOST_SEQUENCES) return { sequences: [], text: `${sequences.length} sequences are more than ${MOST_SEQUENCES}.` };
   for (const [j, { label, tokens }] of sequences.entries()) {
-    if (tokens.length === 0) return { sequence: j, text: `Sequence ${j + 1} has no token yet: click in the picture.` };
-    if (tokens.length > MOST_TOKENS) return { sequence: j, text: `Sequence ${j + 1} has ${tokens.length} tokens, more than ${MOST_TOKENS}.` };
-    if (label.trim() === "") return { sequence: j, text: `Sequence ${j + 1} has no label.` };
+    if (tokens.length === 0) return { sequences: [j], text: `Sequence ${j} has no token yet: click in the picture.` };
+    if (tokens.length > MOST_TOKENS) return { sequences: [j], text: `Sequence ${j} has ${tokens.length} tokens, more than ${MOST_TOKENS}.` };
+    if (label.trim() === "") return { sequences: [j], text: `Sequence ${j} has no label.` };
   }
   return null;
 }
@@ -85,7 +85,7 @@ export function parseSequences(text) {
     ? readJson(text, "the file")
     : text.split(/\r?\n/).flatMap((line, i) => (line.trim() === "" ? [] : [readJson(line, `line ${i + 1}`)]));
   const sequences = rows.map((row, j) => {
-    const where = `sequence ${j + 1}`;
+    const where = `sequence ${j}`;
     if (row === null || typeof row !== "object" || !Array.isArray(row.tokens)) throw new Error(`${where} has no "tokens"`);
     if (!["string", "number", "boolean"].includes(typeof row.label)) throw new Error(`${where} has no "label"`);
     return { label: String(row.label).slice(0, MOST_LABEL), tokens: row.tokens.map((z) => readToken(z, where)) };
@@ -112,7 +112,7 @@ function readToken(z, where = "a sequence") {
 function checkSizes(sequences) {
   if (sequences.length > MOST_SEQUENCES) throw new Error(`${sequences.length} sequences are more than ${MOST_SEQUENCES}`);
   for (const [j, { tokens }] of sequences.entries()) {
-    if (tokens.length > MOST_TOKENS) throw new Error(`sequence ${j + 1} has ${tokens.length} tokens, more than ${MOST_TOKENS}`);
+    if (tokens.length > MOST_TOKENS) throw new Error(`sequence ${j} has ${tokens.length} tokens, more than ${MOST_TOKENS}`);
   }
 }
 

@@ -23,7 +23,7 @@ export const textTable = {
   style: choice("bitwise", ["bitwise", "two", "narrow"]),
   pool: choice("mean", ["mean", "max"]),
   stage: whole(0, [0, 1000]),
-  wrong: choice(null, ["1"]),
+  wrong: choice("1", ["0", "1"]), // only wrong answers
   label: freeText(100),
   leader: freeText(200),
   page: whole(1, [1, 100_000]),

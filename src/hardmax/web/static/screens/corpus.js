@@ -8,6 +8,7 @@ import { sentence } from "./wording.js";
 
 const PATIENCE = 300; // ms before "loading" is said
 const AGAIN = 2000; // ms between questions while the server still computes
+const PAGE = 10; // texts of a page
 const SHOWN = 15; // leaders of a class before "show all"
 
 export const screen = {
@@ -44,7 +45,7 @@ class CorpusScreen {
   #filters() {
     const { app } = this;
     const [wrong, label, leader] = ["wrong", "label", "leader"].map(freshId);
-    this.wrong = el("input", { id: wrong, type: "checkbox", onchange: () => app.set({ wrong: this.wrong.checked ? "1" : null, page: 1 }) });
+    this.wrong = el("input", { id: wrong, type: "checkbox", onchange: () => app.set({ wrong: this.wrong.checked ? "1" : "0", page: 1 }) });
     this.label = el("select", { id: label, onchange: () => app.set({ label: this.label.value === "" ? null : this.label.value, page: 1 }) });
     this.leader = el("input", {
       id: leader, type: "search", maxlength: "200", autocomplete: "off", spellcheck: "false", placeholder: "any word",
@@ -54,7 +55,7 @@ class CorpusScreen {
       el("label", { class: "check", for: wrong }, this.wrong, "only wrong answers"),
       el("div", { class: "field inline" }, el("label", { for: label, text: "True class" }), this.label),
       el("div", { class: "field inline" }, el("label", { for: leader, text: "Led by" }), this.leader),
-      el("button", { type: "button", class: "button quiet small", text: "Clear filters", onclick: () => app.set({ wrong: null, label: null, leader: null, page: 1 }) }));
+      el("button", { type: "button", class: "button quiet small", text: "Clear filters", onclick: () => app.set({ wrong: "0", label: null, leader: null, page: 1 }) }));
   }
 
   #toggleAll() {
@@ -66,9 +67,9 @@ class CorpusScreen {
 
   render(state) {
     this.models.render(state.model);
-    this.wrong.checked = state.wrong !== null;
+    this.wrong.checked = state.wrong === "1";
     if (document.activeElement !== this.leader) this.leader.value = state.leader ?? "";
-    const wanted = { model: state.model, wrong: state.wrong === null ? null : "true", label: state.label, leader: state.leader, page: state.page };
+    const wanted = { model: state.model, wrong: state.wrong === "1" ? "true" : null, label: state.label, leader: state.leader, page: state.page, limit: PAGE };
     const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value !== null).map(([key, value]) => [key, String(value)]));
     if (query.toString() === this.#asked || !this.models.ready) {
       if (!this.models.ready && this.models.reason) this.#say(`There is no model to read texts with: ${this.models.reason}`);
@@ -129,11 +130,11 @@ class CorpusScreen {
     this.more.textContent = this.#all ? "Show fewer leaders" : `Show all ${longest} leaders of a class`;
     this.label.replaceChildren(el("option", { value: "", text: "any" }), ...answer.classes.map((one) => el("option", { value: String(one), text: this.#name(one) })));
     this.label.value = state.label ?? "";
-    const kind = state.wrong !== null ? "Wrong answers" : "Texts";
+    const kind = state.wrong === "1" ? "Wrong answers" : "Texts";
     const led = state.leader === null ? "" : ` led by “${visible(state.leader)}”`;
     this.heading.textContent = `${kind}${led}: ${answer.total.toLocaleString("en")}`;
     this.reviews.replaceChildren(...answer.reviews.map((review) => this.#review(review)));
-    this.reviews.start = (answer.page - 1) * 25 + 1;
+    this.reviews.start = (answer.page - 1) * PAGE + 1;
     if (answer.reviews.length === 0) this.reviews.replaceChildren(el("li", { class: "soft no-review", text: "No text passes these filters." }));
     this.#pager(answer);
   }

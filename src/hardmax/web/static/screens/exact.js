@@ -28,7 +28,7 @@ class ExactScreen {
   #timer = 0;
   #result = null; // the last good answer, with the sequences it is for
   #current = false; // whether it is the answer for what is on the screen
-  #wrong = null; // { sequence, text }
+  #wrong = null; // { sequences: numbers, text }
 
   constructor(root, app) {
     this.app = app;
@@ -39,7 +39,7 @@ class ExactScreen {
       say: (value, last) => `stage ${value} of ${last}${this.#result ? `: ${this.#result.stages[Math.min(value, last)]?.name ?? ""}` : ""}`,
     });
     this.plane = new Plane({
-      label: "The sequences", height: 420, equal: false,
+      label: "The sequences", height: 420,
       onPlace: (at) => this.#placed(at), onRemove: (i) => this.#removed(i),
       onPick: (i) => this.app.state.stage === 0 && this.#activate(this.drawn[i].sequence),
     });
@@ -111,7 +111,7 @@ class ExactScreen {
       if (file.size > MOST_BYTES) throw new Error(`the file has ${file.size} bytes, more than ${MOST_BYTES}`);
       this.#choose({ seqs: parseSequences(await file.text()) });
     } catch (error) {
-      this.#problem({ sequence: -1, text: `${file.name}: ${error.message}` });
+      this.#problem({ sequences: [], text: `${file.name}: ${error.message}` });
     }
     this.file.value = "";
   }
@@ -154,7 +154,7 @@ class ExactScreen {
       this.#problem(null);
     } catch (error) {
       if (request.signal.aborted) return;
-      this.#problem({ sequence: -1, text: sentence(error) });
+      this.#problem({ sequences: named(error.what ?? ""), text: sentence(error) });
     } finally {
       clearTimeout(slow);
     }
@@ -172,15 +172,15 @@ class ExactScreen {
     const stage = Math.min(state.stage, last);
     this.scrubber.show(stage, last);
     const correct = result && this.#current ? result.correct : [];
-    this.list.render(this.sequences, this.active, correct, this.#wrong?.sequence ?? -1);
+    this.list.render(this.sequences, this.active, correct, this.#wrong?.sequences ?? []);
     const shown = stage === 0 ? this.sequences : result.sequences;
     const clouds = stage === 0 ? this.sequences.map(({ tokens }) => tokens) : result.stages[stage].tokens;
     this.drawn = stage === 0
-      ? clouds.flatMap((tokens, j) => tokens.map((at, i) => ({ at, sequence: j, token: i, names: [String(j + 1)] })))
+      ? clouds.flatMap((tokens, j) => tokens.map((at, i) => ({ at, sequence: j, token: i, names: [String(j)] })))
       : gather(clouds);
     const atEnd = stage > 0 && stage === last;
     this.plane.draw({
-      axes: true, frame: stage === 0 ? DRAWN : [],
+      axes: true, equal: stage === 0, frame: stage === 0 ? DRAWN : [],
       points: this.drawn.map(({ at, sequence, names, count }) => this.#point(shown, at, sequence, names, count ?? 1, atEnd)),
     });
     this.plane.label = `${shown.length} sequences at stage ${stage}`;
@@ -228,7 +228,7 @@ class ExactScreen {
     const labels = stage === 0 ? this.sequences : this.#result.sequences;
     return {
       columns: ["stage", "sequence", "label", "token", "x0", "x1"],
-      rows: clouds.flatMap((tokens, j) => tokens.map((at, i) => [stage, j + 1, labels[j].label, i + 1, ...at])),
+      rows: clouds.flatMap((tokens, j) => tokens.map((at, i) => [stage, j, labels[j].label, i, ...at])),
     };
   }
 
@@ -267,6 +267,12 @@ class ExactScreen {
     this.plane.dispose();
     this.scrubber.pause();
   }
+}
+
+/** The numbers in "sequences 0 and 3 hold the same tokens", so that the error can be shown where it is. */
+function named(what) {
+  const found = /\bsequences? (\d+)(?: and (\d+))?/.exec(what);
+  return found ? found.slice(1).filter(Boolean).map(Number) : [];
 }
 
 function blockRange({ first, last }) {

@@ -29,15 +29,15 @@ export class SequenceList {
         el("label", { for: x, text: "x" }), this.x, el("label", { for: y, text: "y" }), this.y, this.place));
   }
 
-  /** correct: per sequence true, false, or null while it is not known. */
-  render(sequences, active, correct, wrongAt) {
+  /** correct: per sequence true, false, or null while it is not known; wrong: those that an error is about. */
+  render(sequences, active, correct, wrong) {
     Object.assign(this, { sequences, active });
     const focused = document.activeElement?.dataset?.field;
     const at = document.activeElement?.selectionStart;
-    this.rows.replaceChildren(...sequences.map((one, j) => this.#row(one, j, correct[j] ?? null, j === wrongAt)));
+    this.rows.replaceChildren(...sequences.map((one, j) => this.#row(one, j, correct[j] ?? null, wrong.includes(j))));
     this.add.disabled = sequences.length >= MOST_SEQUENCES;
     this.place.disabled = sequences.length === 0 || (sequences[active]?.tokens.length ?? 0) >= MOST_TOKENS;
-    this.place.textContent = sequences.length ? `Add token to ${active + 1}` : "Add token";
+    this.place.textContent = sequences.length ? `Add token to ${active}` : "Add token";
     const again = focused ? this.rows.querySelector(`[data-field="${CSS.escape(focused)}"]`) : null;
     again?.focus();
     if (again?.type === "text" && at !== null) again.setSelectionRange(at, at);
@@ -49,14 +49,14 @@ export class SequenceList {
       : el("span", { class: `tick-mark ${correct ? "is-right" : "is-wrong"}`, text: correct ? "✓" : "✗", role: "img", "aria-label": correct ? "classified correctly" : "classified wrongly" });
     return el("li", { class: `sequence${j === this.active ? " is-active" : ""}${wrong ? " has-error" : ""}` },
       el("label", { class: "sequence-choice" },
-        el("input", { type: "radio", name: this.group, value: String(j), checked: j === this.active, "data-field": `choice-${j}`, onchange: () => this.onChoose(j), "aria-label": `Draw in sequence ${j + 1}` }),
-        el("span", { class: "sequence-number", text: String(j + 1) }), markIcon(shape, className)),
+        el("input", { type: "radio", name: this.group, value: String(j), checked: j === this.active, "data-field": `choice-${j}`, onchange: () => this.onChoose(j), "aria-label": `Draw in sequence ${j}` }),
+        el("span", { class: "sequence-number", text: String(j) }), markIcon(shape, className)),
       el("input", {
-        type: "text", class: "sequence-label", value: label, maxlength: "24", "aria-label": `Label of sequence ${j + 1}`, "data-field": `label-${j}`,
+        type: "text", class: "sequence-label", value: label, maxlength: "24", "aria-label": `Label of sequence ${j}`, "data-field": `label-${j}`,
         "aria-invalid": wrong ? "true" : null, oninput: (event) => this.#change(j, { label: event.target.value }),
       }),
       el("span", { class: "sequence-size soft", text: `${tokens.length} token${tokens.length === 1 ? "" : "s"}` }), tick,
-      el("button", { type: "button", class: "icon-button", text: "×", "aria-label": `Remove sequence ${j + 1}`, title: "Remove", onclick: () => this.#remove(j) }));
+      el("button", { type: "button", class: "icon-button", text: "×", "aria-label": `Remove sequence ${j}`, title: "Remove", onclick: () => this.#remove(j) }));
   }
 
   #change(j, patch) {

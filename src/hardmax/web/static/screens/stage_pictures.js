@@ -19,7 +19,7 @@ export function gather(clouds) {
       places.set(key, place);
     }
   });
-  return [...places.values()].map(({ members, ...place }) => ({ ...place, names: [...members].map((j) => String(j + 1)) }));
+  return [...places.values()].map(({ members, ...place }) => ({ ...place, names: [...members].map(String) }));
 }
 
 /** A stage in small. */

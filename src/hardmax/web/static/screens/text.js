@@ -197,7 +197,7 @@ class TextScreen {
     }, PATIENCE);
     try {
       const model = this.app.state.model ?? this.models.first;
-      const answer = await this.app.api.post("/api/explain", { text: slot.text, ...(model ? { model } : {}) }, { signal: request.signal });
+      const answer = await this.app.api.post("/api/explain", { text: slot.text.toWellFormed(), ...(model ? { model } : {}) }, { signal: request.signal });
       if (request.signal.aborted) return;
       slot.reading = readExplanation(answer);
       this.error.textContent = "";

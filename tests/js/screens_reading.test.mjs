@@ -1,0 +1,120 @@
+// Readings: places, atoms, lanes, sums, what-if. Small cases by hand; tests/web/test_screens_agree.py compares with Python.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  atoms, compareLeaders, laneOf, leaderParts, logitsByLayer, occurrences, PATTERNS, readExplanation, replacePlaces, signed, splitWords,
+  unitOffsets, visible,
+} from "../../src/hardmax/web/static/js/reading.js";
+
+// "a😀 dull, dull film": dull leads film; "dull film" is a term of its own that leads itself.
+const ANSWER = {
+  text: "a😀 dull, dull film",
+  label: 0, probability: 0.9, logit: -1.75, bias: 0.25, toward: 1, scores: { 1: -1.75 }, classes: [0, 1],
+  leaders: [
+    { word: "dull", contribution: -1.5, followers: ["film"], since: 0, share: 2 / 3 },
+    { word: "dull film", contribution: -0.5, followers: [], since: 1, share: 1 / 3 },
+  ],
+  words: [
+    { term: "dull", leader: "dull", contribution: -2, places: [[3, 7], [9, 13]] },
+    { term: "dull film", leader: "dull film", contribution: -0.5, places: [[9, 18]] },
+    { term: "film", leader: "dull", contribution: 0.5, places: [[14, 18]] },
+  ],
+  ignored: ["a"],
+  decoder: { v: [3, 0], b: 0.25 },
+  trace: {
+    terms: ["dull", "film", "dull film"], leader: [0, 0, 2],
+    positions: [[[-2, 0], [1, 0], [-0.5, 1]], [[-2, 0], [0.5, 0], [-0.5, 1]]],
+  },
+};
+const reading = readExplanation(ANSWER);
+
+test("places count code points in Python and units here", () => {
+  assert.deepEqual(unitOffsets("a😀b"), [0, 1, 3, 4]);
+  assert.deepEqual(reading.terms[0].places.map(([s, e]) => ANSWER.text.slice(s, e)), ["dull", "dull"]);
+});
+
+test("a lone surrogate is one code point, as in Python", () => {
+  assert.deepEqual(unitOffsets("\ud800a"), [0, 1, 2]);
+});
+
+test("the atoms of a text put together are the text", () => {
+  assert.equal(atoms(reading).map((atom) => atom.text).join(""), ANSWER.text);
+});
+
+test("a contribution is shared by its places and by the words of a place, and nothing is lost", () => {
+  const words = atoms(reading).filter((atom) => atom.word);
+  assert.deepEqual(words.map((atom) => [atom.text, atom.weight, atom.known]), [
+    ["a", 0, false], ["dull", -1, true], ["dull", -1.25, true], ["film", 0.25, true],
+  ]);
+  const total = words.reduce((sum, atom) => sum + atom.weight, 0);
+  assert.ok(Math.abs(total - (ANSWER.logit - ANSWER.bias)) < 1e-12);
+});
+
+test("n-grams that overlap are in different lanes", () => {
+  for (const length of [1, 2, 3, 4]) {
+    const ends = new Map();
+    for (let order = 0; order < 20; order += 1) {
+      const lane = laneOf(length, order);
+      assert.ok((ends.get(lane) ?? -1) < order, `length ${length}, order ${order}`);
+      ends.set(lane, order + length - 1);
+    }
+  }
+  const lanes = [1, 2, 3, 4].flatMap((length) => Array.from({ length }, (_, order) => laneOf(length, order)));
+  assert.equal(new Set(lanes).size, lanes.length);
+});
+
+test("lines of an n-gram run through the gap and know their ends", () => {
+  const spans = atoms(reading).filter((atom) => atom.spans.some((span) => span.term === 1));
+  assert.deepEqual(spans.map((atom) => atom.text), ["dull", " ", "film"]);
+  assert.deepEqual(spans.map((atom) => atom.spans.find((span) => span.term === 1)).map(({ first, last }) => [first, last]), [
+    [true, false], [false, false], [false, true],
+  ]);
+});
+
+test("bias and parts of the leaders give the logit of every layer", () => {
+  const logits = logitsByLayer(reading);
+  assert.ok(Math.abs(logits[0] - (0.25 + (3 * (-2 + 1 - 0.5)) / 3)) < 1e-12);
+  for (const layer of [0, 1]) {
+    const total = ANSWER.bias + leaderParts(reading, layer).reduce((sum, leader) => sum + leader.part, 0);
+    assert.ok(Math.abs(total - logits[layer]) < 1e-12);
+  }
+  assert.deepEqual(leaderParts(reading, 1).map(({ part }) => part), [-1.5, -0.5]);
+});
+
+test("leaders of two readings stand side by side, the largest change first", () => {
+  const other = { leaders: [{ word: "dull film", contribution: -0.25 }, { word: "plot", contribution: 3 }] };
+  assert.deepEqual(compareLeaders(reading, other), [
+    { word: "plot", a: null, b: 3 }, { word: "dull", a: -1.5, b: null }, { word: "dull film", a: -0.5, b: -0.25 },
+  ]);
+});
+
+test("words are split as the model splits them", () => {
+  const forms = (text) => splitWords(text).map(({ form }) => form);
+  assert.deepEqual(forms("<b>NOT</b> bad, isn’t it?"), ["not", "bad", "isn't", "it", "?"]);
+  assert.deepEqual(forms("see https://x.org/great now &amp; then"), ["see", "now", "then"]);
+  assert.deepEqual(forms("dull_film 2nd 電影"), ["dull", "film", "2nd", "電影"]);
+});
+
+test("a dropped word leaves no double space and joins no neighbours", () => {
+  const drop = (text, word) => replacePlaces(text, occurrences(text, word), "");
+  assert.equal(drop("a dull film", "dull"), "a film");
+  assert.equal(drop("Dull film", "dull"), " film");
+  assert.equal(drop("so-dull-film", "dull"), "so- -film");
+  assert.equal(drop("dull", "dull"), "");
+  assert.equal(replacePlaces("Dull, dull!", occurrences("Dull, dull!", "dull"), "fine"), "fine, fine!");
+});
+
+test("no two of the first twelve leaders have the same line", () => {
+  assert.equal(new Set(PATTERNS).size, 12);
+});
+
+test("control characters, bidi overrides and lone surrogates are shown, never obeyed", () => {
+  assert.equal(visible("a\u001b[2Jb\u202ec\ud800d\n"), "a␛[2Jb\ufffdc\ufffdd\n");
+  assert.equal(visible("👩‍👩‍👧 ok"), "👩‍👩‍👧 ok");
+});
+
+test("signed numbers have a sign, and nothing is minus zero", () => {
+  assert.deepEqual([signed(1.23456), signed(-2), signed(-0.0001), signed(0)], ["+1.235", "−2.000", "+0.000", "+0.000"]);
+});
