@@ -1,7 +1,7 @@
 // The typed table of everything that can be set: each key <-> its text in the address. No DOM here.
 // docs/playground.md, "Links", is the definition; hardmax/web/share.py is the same table in Python.
 
-import { decodePoints, encodePoints } from "./points.js";
+import { MOST_POINTS, decodePoints, encodePoints } from "./points.js";
 import { choice, number, readNumber, several, whole } from "./rows.js";
 import { textTable } from "./state_text.js";
 
@@ -50,7 +50,9 @@ const turnRow = {
   text: (value) => value.join(","),
 };
 
-const pointsRow = { start: null, parse: decodePoints, text: encodePoints };
+const pointsRow = {
+  start: null, parse: decodePoints, text: encodePoints, fits: ({ d, coords }) => coords.length <= MOST_POINTS * d,
+};
 
 export const TABLE = {
   view: { ...choice("dyn", VIEWS), always: true },
@@ -93,6 +95,7 @@ export function encodeState(state, { personal = false } = {}) {
   for (const [key, row] of Object.entries(TABLE)) {
     const value = state[key];
     if (value === null || value === undefined || (row.personal && !personal)) continue;
+    if (row.fits && !row.fits(value)) continue;
     const text = row.text(value);
     if (row.always || row.start === null || text !== row.text(row.start)) parts.push(`${key}=${soften(text)}`);
   }

@@ -1,0 +1,147 @@
+// From a model and a layer to what the scene draws: colours, shapes, trails, arrows, hulls, sectors. No DOM here.
+
+import { hull2d } from "./dynamics.js";
+import { CLUSTER_SHAPES } from "./glyphs.js";
+
+const MOST_TRAILS = 800;
+const MOST_TIES = 6; // arrows drawn for one token
+
+const at = (coords, d, i) => Array.from(coords.subarray(i * d, (i + 1) * d));
+
+/** Colour and shape of each token: both tell the cluster; a star leads. */
+export function marks(model, state, k, colours) {
+  const { result } = model;
+  const { cluster, kind } = result.limit;
+  const leads = (i) => state.show.includes("leaders") && (result.leaderSince.get(i) ?? Infinity) <= k;
+  const size = result.n > 800 ? 4 : result.n > 150 ? 5 : 6.5;
+  const [shape, colour, sizes, text] = [[], [], [], []];
+  for (let i = 0; i < result.n; i += 1) {
+    const c = cluster[i];
+    shape.push(leads(i) ? "star" : CLUSTER_SHAPES[c % CLUSTER_SHAPES.length]);
+    colour.push(kind[c] === "open" ? "var(--neutral)" : colours[c % colours.length]);
+    sizes.push(leads(i) ? size * 1.45 : size);
+    text.push(leads(i) && result.leaderSince.size <= 40 ? String(i) : "");
+  }
+  return { shape, colour, size: sizes, text };
+}
+
+/** Everything below the tokens. `coords` are the places drawn now (between two layers while they move). */
+export function under(model, state, k, coords, { hull, polytope, marks: look, view }) {
+  const { result } = model;
+  const { d, n } = result;
+  const parts = [];
+  if (d === 2) parts.push(...cross(view));
+  if (state.show.includes("sectors") && d === 2 && n > 0) parts.push(...sectors(coords, model.metric, look.colour, view));
+  if (state.show.includes("limit")) parts.push(...shaded(polytope));
+  if (state.show.includes("hull")) parts.push(...outline(hull, view));
+  if (state.show.includes("trails") && n <= MOST_TRAILS) parts.push(...trails(result, k, coords, look.colour));
+  if (state.show.includes("limit")) parts.push(...rings(result));
+  const selected = state.sel >= 0 && state.sel < n ? state.sel : -1;
+  if (state.show.includes("arrows") || selected >= 0) {
+    const sets = result.follows(k);
+    if (state.show.includes("arrows") && n <= MOST_TRAILS) {
+      for (let i = 0; i < n; i += 1) parts.push(...arrows(i, sets[i], coords, d, look.colour[i], "all"));
+    }
+    if (selected >= 0) parts.push(...support(selected, sets[selected], coords, model, view), ...arrows(selected, sets[selected], coords, d, "var(--ink)", "chosen", 60));
+  }
+  return parts;
+}
+
+const arrows = (i, set, coords, d, colour, name, most = MOST_TIES) => set.filter((j) => j !== i).slice(0, most)
+  .map((j) => ({ kind: "arrow", points: [at(coords, d, i), at(coords, d, j)], class: name, colour }));
+
+/** The axes through the origin, as far as the window goes. */
+function cross(view) {
+  const [left, low] = view.unplace(0, view.height);
+  const [right, high] = view.unplace(view.width, 0);
+  return [{ kind: "line", class: "axes", points: [[left, 0], [right, 0]] }, { kind: "line", class: "axes", points: [[0, low], [0, high]] }];
+}
+
+function trails(result, k, coords, colours) {
+  const { d, n, tokens } = result;
+  const parts = [];
+  for (let i = 0; i < n; i += 1) {
+    const points = [];
+    for (let layer = 0; layer < k; layer += 1) points.push(at(tokens[layer], d, i));
+    if (k === 0) continue;
+    points.push(at(coords, d, i));
+    if (points.some((p) => p.some((x, c) => x !== points[0][c]))) parts.push({ kind: "line", class: "trail", colour: colours[i], points });
+  }
+  return parts;
+}
+
+function rings(result) {
+  const { limit } = result;
+  return limit.centers.flatMap((point, c) => (limit.kind[c] === "open" ? [] : [{ kind: "ring", class: limit.kind[c], points: [point] }]));
+}
+
+/** The hull of the start, as a thin line; in space hidden edges are dashed. */
+function outline(hull, view) {
+  if (hull.d === 2) {
+    if (hull.vertices.length < 2) return [];
+    return [{ kind: "area", class: "start-hull", points: hull.around.map((i) => at(hull.coords, 2, i)) }];
+  }
+  return edges(hull, view, "start-edge");
+}
+
+/** The limit polytope, shaded. */
+function shaded(polytope) {
+  const { d, coords } = polytope;
+  if (polytope.vertices.length < 2) return [];
+  if (d === 2) return [{ kind: "area", class: "polytope", points: polytope.around.map((i) => at(coords, 2, i)) }];
+  const faces = polytope.facets.map((facet) => ({ kind: "area", class: "polytope face", points: facet.map((i) => at(coords, 3, i)) }));
+  return [...faces, ...polytope.edges.map(([i, j]) => ({ kind: "line", class: "polytope-edge", points: [at(coords, 3, i), at(coords, 3, j)] }))];
+}
+
+function edges(hull, view, name) {
+  const toward = (f) => hull.normals && f >= 0 && view.depth(...hull.normals[f]) > 0;
+  return hull.edges.map(([i, j, f, g]) => ({
+    kind: "line", class: `${name}${hull.normals && !toward(f) && !toward(g) ? " hidden-edge" : ""}`,
+    points: [at(hull.coords, 3, i), at(hull.coords, 3, j)],
+  }));
+}
+
+/** Inverse of a 2 x 2 matrix times a vector; A = null is the identity. */
+function solve(A, [x, y]) {
+  if (A === null) return [x, y];
+  const det = A[0][0] * A[1][1] - A[0][1] * A[1][0];
+  return [(A[1][1] * x - A[0][1] * y) / det, (A[0][0] * y - A[1][0] * x) / det];
+}
+
+/** "A query here follows this token": the cones { z : <A z, v> is largest } of the hull's vertices v. */
+function sectors(coords, metric, colours, view) {
+  const around = hull2d(coords);
+  if (around.length < 2) return [];
+  const far = Math.hypot(view.width, view.height) / view.scale + Math.hypot(...view.centre);
+  const rays = around.map((i, r) => {
+    const [p, q] = [at(coords, 2, i), at(coords, 2, around[(r + 1) % around.length])];
+    const [x, y] = solve(metric.A, [q[1] - p[1], p[0] - q[0]]); // from here on the next vertex wins
+    const length = Math.hypot(x, y) || 1;
+    return [(far * x) / length, (far * y) / length];
+  });
+  const mean = [0, 1].map((c) => around.reduce((sum, i) => sum + coords[2 * i + c], 0) / around.length);
+  return around.map((i, r) => {
+    const [from, to] = [rays[(r + rays.length - 1) % rays.length], rays[r]];
+    let tip = [from[0] + to[0], from[1] + to[1]];
+    if (Math.hypot(...tip) < 1e-6 * far) tip = solve(metric.A, at(coords, 2, i).map((x, c) => x - mean[c])); // half a plane
+    const length = Math.hypot(...tip) || 1;
+    return { kind: "area", class: "sector", colour: colours[i], points: [[0, 0], from, tip.map((x) => (1.5 * far * x) / length), to] };
+  });
+}
+
+/** The line across the direction A z_i through the tokens that are farthest along it (Fig. 1). */
+function support(i, set, coords, model, view) {
+  if (model.result.d !== 2 || set.length === 0) return [];
+  const z = at(coords, 2, i);
+  const { A } = model.metric;
+  const q = A === null ? z : [A[0][0] * z[0] + A[0][1] * z[1], A[1][0] * z[0] + A[1][1] * z[1]];
+  const length = Math.hypot(...q);
+  if (length === 0) return [];
+  const far = (2 * Math.max(view.width, view.height)) / view.scale;
+  const [ux, uy] = [q[0] / length, q[1] / length];
+  const p = at(coords, 2, set[0]);
+  return [
+    { kind: "line", class: "support", points: [[p[0] - uy * far, p[1] + ux * far], [p[0] + uy * far, p[1] - ux * far]] },
+    { kind: "line", class: "direction", points: [[0, 0], [ux * far, uy * far]] },
+  ];
+}

@@ -1,0 +1,198 @@
+// Hardmax against softmax: the same start, two rules, side by side.
+
+import { lineStrip } from "../js/chart.js";
+import { CloudEditor } from "../js/cloud_editor.js";
+import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
+import { countGroups, sizeOf } from "../js/dynamics.js";
+import { el, short, svgEl } from "../js/dom.js";
+import { modelOf, polytopeOf, softmaxOf, startHullOf } from "../js/model.js";
+import { marks, under } from "../js/picture.js";
+import { commandText, pythonText } from "../js/program.js";
+import { describe, documentOf } from "../js/report.js";
+import { transport } from "../js/transport.js";
+import { Tween } from "../js/tween.js";
+
+const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
+const NEAR = 0.02; // of the size of the cloud: tokens closer than this are one cluster
+const MOST_WORK = 4e7; // exponentials of one picture
+
+class HardmaxAgainstSoftmax {
+  constructor(root, app) {
+    this.app = app;
+    this.note = el("p", { class: "note cloud-note", role: "status" });
+    this.transport = transport(app);
+    this.sides = [this.#side("Hardmax", 0), this.#side("Softmax", 1)];
+    this.gapStrip = lineStrip("Gap between the two clouds");
+    this.clusterStrip = lineStrip("Clusters: hardmax solid, softmax dashed");
+    this.status = el("div", { class: "status", role: "group", "aria-label": "What is known" });
+    root.append(
+      el("div", { class: "stage" }, el("div", { class: "pair" }, this.sides.map((side) => side.figure)), this.note, this.transport.node,
+        this.status, el("div", { class: "strips" }, this.gapStrip.node, this.clusterStrip.node)),
+      this.#controls());
+    for (const side of this.sides) {
+      side.editor = new CloudEditor(app, side.svg, {
+        label: `${side.name} cloud; arrow keys walk from token to token`,
+        describe: (i) => this.#describe(side, i),
+        onRest: () => this.sides.forEach((one) => this.#paint(one)),
+      });
+      side.tween = new Tween(() => this.#paint(side));
+      app.tableToggle(side.figure, () => this.#table(side));
+    }
+    app.tableToggle(this.gapStrip.node, () => ({ columns: ["layer", "gap"], rows: this.gaps.map((v, k) => [k, short(v, 6)]) }));
+    app.tableToggle(this.clusterStrip.node, () => ({ columns: ["layer", "hardmax", "softmax"], rows: this.counts[0].map((v, k) => [k, v, this.counts[1][k]]) }));
+  }
+
+  #side(name, number) {
+    const svg = svgEl("svg");
+    const rule = el("span", { class: "side-rule" });
+    const figure = el("figure", { class: "cloud-figure", "aria-label": `${name} cloud` }, el("figcaption", { class: "cloud-caption" }, el("strong", { text: name }), rule), el("div", { class: "cloud-box" }, svg));
+    return { name, number, svg, figure, rule };
+  }
+
+  #controls() {
+    const { app } = this;
+    this.fields = {
+      cloud: cloudFields(app, async (file) => this.fields.cloud.fileError(await this.sides[0].editor.load(file))),
+      beta: alphaField(app, "beta", "\u03b2, how sharp softmax is", [0.1, 1000]),
+      alpha: alphaField(app),
+      layers: numberField(app, "K", "layers", { whole: true }),
+      matrix: matrixField(app, () => this.sides[0].editor.cloud.d),
+      show: showField(app),
+    };
+    return el("aside", { class: "controls panel", "aria-label": "Controls" }, Object.values(this.fields).map((one) => one.node));
+  }
+
+  // -- drawing ---------------------------------------------------------------------------------------------------
+
+  render(state, changed) {
+    this.model = modelOf(state);
+    const { result } = this.model;
+    const newCloud = CLOUD_KEYS.some((key) => changed.has(key));
+    const tooMany = result.n * result.n * state.K > MOST_WORK;
+    this.soft = tooMany ? null : softmaxOf(state);
+    this.note.textContent = tooMany ? `Softmax compares all ${result.n} tokens with each other in ${state.K} layers: too much for a page. Take fewer tokens or layers.` : "";
+    this.layers = [result.tokens, this.soft ?? []];
+    this.hull = startHullOf(state);
+    this.polytope = polytopeOf(this.model.cloud, result.limit);
+    if (changed.size && !(changed.size === 1 && (changed.has("k") || changed.has("sel")))) this.#measure();
+    const dragging = this.sides.some((side) => side.editor.dragging);
+    for (const side of this.sides) {
+      if (!dragging && newCloud) side.editor.fit(!state.pts || !side.editor.fitted);
+      side.figure.classList.toggle("absent", this.layers[side.number].length === 0);
+      side.tween.to(this.layers[side.number][state.k] ?? new Float64Array(0), changed.has("k") && !dragging && !newCloud);
+    }
+    this.#renderRest(state);
+  }
+
+  #measure() {
+    const { result } = this.model;
+    const { d } = result;
+    const size = (result.n && sizeOf(result.tokens[0], d)) || 1;
+    this.gaps = (this.soft ?? []).map((soft, k) => {
+      let most = 0;
+      for (let i = 0; i < result.n; i += 1) {
+        let square = 0;
+        for (let c = 0; c < d; c += 1) square += (soft[i * d + c] - result.tokens[k][i * d + c]) ** 2;
+        most = Math.max(most, Math.sqrt(square));
+      }
+      return most / size;
+    });
+    this.counts = this.layers.map((layers) => layers.map((coords) => (coords.length ? countGroups(coords, d, NEAR * size) : 0)));
+  }
+
+  #paint(side) {
+    const { app, model } = this;
+    const { state } = app;
+    const coords = side.tween.now;
+    if (!model || coords.length !== model.result.tokens[0].length) return;
+    const soft = side.number === 1;
+    const shown = soft ? { ...state, show: state.show.filter((word) => word === "hull" || word === "limit" || word === "trails"), sel: -1 } : state;
+    const seen = soft ? { ...model, result: { ...model.result, tokens: this.layers[1] } } : model;
+    const look = marks(model, state, state.k, app.palette[app.effectiveTheme()].clusters);
+    if (soft) look.shape = look.shape.map((shape) => (shape === "star" ? "circle" : shape));
+    const { scene } = side.editor;
+    scene.view.d = model.result.d;
+    scene.view.turnTo(state.turn);
+    const parts = under(seen, shown, state.k, coords, { hull: this.hull, polytope: this.polytope, marks: look, view: scene.view });
+    scene.draw({ d: model.result.d, coords, ...look, text: soft ? [] : look.text, under: parts, turn: state.turn, selected: state.sel });
+  }
+
+  #renderRest(state) {
+    const { k } = state;
+    this.transport.render(state);
+    this.sides[0].rule.textContent = "follows the largest score";
+    this.sides[1].rule.textContent = `weights exp(\u03b2 score), \u03b2 = ${short(state.beta)}`;
+    this.gapStrip.draw({ series: [{ values: this.gaps.length ? this.gaps : [0] }], at: Math.min(k, Math.max(0, this.gaps.length - 1)) });
+    this.clusterStrip.draw({ series: [{ values: this.counts[0], name: "hardmax" }, { values: this.counts[1].length ? this.counts[1] : [0], class: "dashed", name: "softmax" }], at: k });
+    const plateau = longestPlateau(this.counts[1]);
+    const badges = [`gap ${short(this.gaps[k] ?? 0, 3)} of the cloud's size`, `clusters: ${this.counts[0][k] ?? 0} with hardmax, ${this.counts[1][k] ?? 0} with softmax`];
+    if (plateau) badges.push(`softmax holds ${plateau.count} clusters for layers ${plateau.from} to ${plateau.to}`);
+    this.status.replaceChildren(...badges.map((text) => el("span", { class: "badge", text })));
+    this.fields.cloud.render(state);
+    this.fields.beta.render(state);
+    this.fields.alpha.render(state);
+    this.fields.layers.render(state);
+    this.fields.matrix.render(state, this.model.matrixError);
+    this.fields.show.render(state, this.model.result.d === 2);
+  }
+
+  #describe(side, i) {
+    if (side.number === 0) return describe(this.model, this.app.state, i);
+    const { d } = this.model.result;
+    const layer = this.layers[1][this.app.state.k];
+    return `token ${i}, at ${Array.from(layer.subarray(i * d, (i + 1) * d), (x) => short(x, 3)).join(", ")}`;
+  }
+
+  // -- for the shell ---------------------------------------------------------------------------------------------
+
+  #table(side) {
+    const { d, n } = this.model.result;
+    const coords = this.layers[side.number][this.app.state.k] ?? new Float64Array(0);
+    const rows = coords.length ? Array.from({ length: n }, (_, i) => [i, ...Array.from(coords.subarray(i * d, (i + 1) * d), (x) => short(x, 6))]) : [];
+    return { columns: ["token", ...["x", "y", "z"].slice(0, d)], rows };
+  }
+
+  announce() {
+    const { k, K } = this.app.state;
+    return `Layer ${k} of ${K}: gap ${short(this.gaps[k] ?? 0, 3)}, ${this.counts[0][k] ?? 0} clusters with hardmax, ${this.counts[1][k] ?? 0} with softmax.`;
+  }
+
+  onKey() { return false; }
+
+  exports() {
+    const { state } = this.app;
+    const { d, n } = this.model.result;
+    const axes = ["x", "y", "z"].slice(0, d);
+    const rows = () => Array.from({ length: n }, (_, i) => [i, ...[0, 1].flatMap((s) => Array.from((this.layers[s][state.k] ?? new Float64Array(n * d)).subarray(i * d, (i + 1) * d)))]);
+    const soft = () => this.layers[1].map((coords) => Array.from({ length: n }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d))));
+    return {
+      svg: () => this.sides[1].editor.scene.whole(),
+      table: () => ({ columns: ["token", ...axes.map((a) => `${a} hardmax`), ...axes.map((a) => `${a} softmax`)], rows: rows() }),
+      json: () => documentOf(this.model, state, { beta: state.beta, softmax: soft(), gap: this.gaps }),
+      python: () => pythonText(state, this.model, { beta: state.beta }),
+      command: () => commandText(state, this.model, { beta: state.beta }),
+    };
+  }
+
+  dispose() {
+    for (const { tween, editor } of this.sides) {
+      tween.stop();
+      editor.scene.dispose();
+    }
+  }
+}
+
+/** The longest run of layers with the same number of clusters (more than one, less than at the start): metastable. */
+function longestPlateau(counts) {
+  let best = null;
+  for (let from = 0; from < counts.length;) {
+    let to = from;
+    while (to + 1 < counts.length && counts[to + 1] === counts[from]) to += 1;
+    const metastable = counts[from] > 1 && counts[from] < counts[0];
+    if (metastable && to - from >= 3 && (!best || to - from > best.to - best.from)) best = { count: counts[from], from, to };
+    from = to + 1;
+  }
+  return best;
+}
+
+export const screen = { view: "beta", title: "Hardmax vs softmax", key: "2", mount: (root, app) => new HardmaxAgainstSoftmax(root, app) };
