@@ -8,7 +8,7 @@ from fastapi import APIRouter, HTTPException, Path, Query, Response
 
 from hardmax import __version__
 from hardmax.web import corpus, limits, requests, responses
-from hardmax.web.pool import Pool
+from hardmax.web.pool import Busy, Pool
 
 SCHEMA = "hardmax.api/1"
 ERRORS: dict[int | str, dict[str, Any]] = {
@@ -99,7 +99,9 @@ def routes(pool: Pool) -> APIRouter:
     ) -> Any:
         """One text of the sample."""
         sample = await store.sample(model)
-        found = None if sample is None else corpus.review(sample, number)
+        if sample is None:
+            raise Busy("the sample is being computed", fix="ask again in a few seconds")
+        found = corpus.review(sample, number)
         if found is None:
             raise HTTPException(404, f"there is no review {number} in the sample")
         return found

@@ -123,11 +123,6 @@ def _answer_errors(app: FastAPI) -> None:
         headers = {"retry-after": "5"} if status == 429 else None
         return JSONResponse(error_document(error.what, error.found, error.fix), status, headers=headers)
 
-    @app.exception_handler(Exception)
-    async def bug(request: Request, error: Exception) -> JSONResponse:
-        what = f"{type(error).__name__}: this is a bug in hardmax"
-        return JSONResponse(error_document(what, fix="please report it"), 500)
-
 
 def _description(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI description: what cannot be validated is answered with 400, so 422 does not occur."""

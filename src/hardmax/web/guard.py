@@ -9,6 +9,7 @@
 import asyncio
 import hmac
 import json
+import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
@@ -23,6 +24,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
+LOG = logging.getLogger("uvicorn.error")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 COOKIE = "hardmax_token"
 POLICY = (
@@ -86,7 +88,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        reply = _with_headers(scope["path"], send)
+        reply = _Reply(scope["path"], send)
         refusal = self._refused(scope, headers)
         if refusal is not None:
             await _refuse(reply, *refusal)
@@ -101,7 +103,13 @@ class Guard:
         if isinstance(body, tuple):
             await _refuse(reply, *body)
             return
-        await self.app(scope, _replay(body, receive), reply)
+        try:
+            await self.app(scope, _replay(body, receive), reply)
+        except Exception as error:  # the last resort: the log has the details, the answer has not
+            LOG.exception("a bug in hardmax")
+            if not reply.started:
+                document = error_document(f"{type(error).__name__}: this is a bug in hardmax", fix="please report it")
+                await _refuse(reply, 500, document)
 
     def _refused(self, scope: MutableMapping[str, Any], headers: dict[str, str]) -> tuple[int, dict[str, Any]] | None:
         host = headers.get("host", "")
@@ -181,20 +189,20 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def _with_headers(path: str, send: Send) -> Send:
-    """Add the headers that every answer has."""
+class _Reply:
+    """`send` with the headers that every answer has; remembers whether an answer has begun."""
 
-    async def reply(message: Message) -> None:
+    def __init__(self, path: str, send: Send) -> None:
+        self.started, self._send = False, send
+        self._headers = HEADERS | ({"cache-control": "no-store"} if path.startswith("/api/") else {})
+
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            own = dict(HEADERS)
-            if path.startswith("/api/"):
-                own["cache-control"] = "no-store"
+            self.started = True
             present = {name.lower() for name, _ in message["headers"]}
-            extra = [(k.encode(), v.encode()) for k, v in own.items() if k.encode() not in present]
+            extra = [(k.encode(), v.encode()) for k, v in self._headers.items() if k.encode() not in present]
             message = {**message, "headers": [*message["headers"], *extra]}
-        await send(message)
-
-    return reply
+        await self._send(message)
 
 
 async def _refuse(send: Send, status: int, document: dict[str, Any]) -> None:

@@ -1,10 +1,11 @@
 """What requests may hold: typed, bounded, nothing extra. The limits are those of `hardmax.web.limits`."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from hardmax.web import limits
+from hardmax.web.share_rows import well_formed
 
 Coordinate = Annotated[float, Field(ge=-limits.SIZE, le=limits.SIZE, allow_inf_nan=False)]
 Token = Annotated[list[Coordinate], Field(min_length=1, max_length=limits.DIM)]
@@ -56,10 +57,15 @@ class LimitRequest(Cloud):
     """Infinite depth."""
 
 
+def _whole_characters(text: Any) -> Any:
+    return well_formed(text) if isinstance(text, str) else text
+
+
 class ExplainRequest(Request):
     """One text."""
 
-    text: str = Field(max_length=limits.TEXT)
+    # Half a character, which no UTF-8 text can hold, becomes the replacement character: places stay the same.
+    text: Annotated[str, BeforeValidator(_whole_characters)] = Field(max_length=limits.TEXT)
     model: str | None = Field(None, max_length=200, description="a name from /api/models; null: the first")
 
 

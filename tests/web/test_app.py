@@ -1,0 +1,195 @@
+"""The application without a network: files, headers, errors, methods."""
+
+import json
+import re
+
+import pytest
+
+from hardmax import __version__
+from hardmax.presets import PRESETS, preset
+from hardmax.web import limits
+from hardmax.web.app import STATIC
+from hardmax.web.guard import HEADERS
+
+SQUARE = [[1, 1], [-1, 1], [-1, -1], [1, -1]]
+
+
+def _error(response):
+    document = response.json()
+    assert set(document) == {"error"}
+    assert set(document["error"]) == {"what", "found", "fix"}
+    return document["error"]
+
+
+def test_the_page_and_every_file_of_it_are_served_with_their_type(client):
+    page = client.get("/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.text == (STATIC / "index.html").read_text()
+    kinds = {".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".svg": "image/svg+xml"}
+    files = [p for p in STATIC.rglob("*") if p.is_file()]
+    assert len(files) > 5
+    for path in files:
+        answer = client.get(f"/static/{path.relative_to(STATIC).as_posix()}")
+        assert answer.status_code == 200
+        assert answer.content == path.read_bytes()
+        assert answer.headers["content-type"].startswith(kinds.get(path.suffix, "text/html"))
+
+
+def test_a_file_that_has_not_changed_is_not_sent_again(client):
+    first = client.get("/static/palette.json")
+    again = client.get("/static/palette.json", headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/static/js/../../app.py",
+        "/static//etc/passwd", "/static/%2fetc%2fpasswd",
+        "/static/js/", "/static/", "/static/js/app.js%00", "/static/..\\app.py", "/app.py",
+        "/static/%c0%ae%c0%ae/app.py",
+    ],
+)  # fmt: skip
+def test_no_path_leads_out_of_the_static_files(client, path):
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert "create_app" not in answer.text
+    _error(answer)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 200), ("GET", "/static/palette.json", 200), ("GET", "/favicon.ico", 204), ("GET", "/nowhere", 404),
+        ("GET", "/api/health", 200), ("GET", "/api/nowhere", 404), ("POST", "/api/health", 405),
+        ("DELETE", "/api/limit", 405), ("POST", "/api/limit", 400), ("OPTIONS", "/api/limit", 405),
+        ("OPTIONS", "/", 405),
+        ("HEAD", "/", 200), ("HEAD", "/static/palette.json", 200), ("PUT", "/static/palette.json", 405),
+        ("GET", "/docs", 404), ("GET", "/redoc", 404), ("GET", "/openapi.json", 404), ("GET", "/api/openapi.json", 200),
+    ],
+)  # fmt: skip
+def test_every_answer_has_the_headers_whatever_its_status(client, method, path, status):
+    answer = client.request(method, path)
+    assert answer.status_code == status
+    for name, value in HEADERS.items():
+        assert answer.headers[name] == value
+    assert "access-control-allow-origin" not in answer.headers
+    if method == "HEAD":
+        assert answer.content == b""
+        assert int(answer.headers["content-length"]) > 0
+    if path.startswith("/api/"):
+        assert answer.headers["cache-control"] == "no-store"
+    if status >= 400:
+        _error(answer)
+    if status == 405:
+        assert answer.headers["allow"]
+
+
+def test_the_policy_allows_nothing_from_elsewhere_and_no_inline_script():
+    policy = dict(part.strip().split(" ", 1) for part in HEADERS["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert "unsafe" not in HEADERS["content-security-policy"]
+    page = (STATIC / "index.html").read_text()
+    assert not re.search(r"<script(?![^>]*\bsrc=)", page)
+    assert not re.search(r"\son\w+=|\sstyle=", page)
+    assert not re.search(r"https?://", page)
+
+
+def test_health_and_presets_are_what_python_has(client):
+    assert client.get("/api/health").json() == {"version": __version__, "schema": "hardmax.api/1"}
+    found = client.get("/api/presets").json()
+    assert [one["name"] for one in found] == list(PRESETS)
+    for one in found:
+        assert one["tokens"] == preset(one["name"]).tolist()
+        assert one["text"] == PRESETS[one["name"]][0]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("", "field required"),
+        ("{", "the body is not JSON"),
+        ("[]", "input should be"),
+        ("nonsense", "the body is not JSON"),
+        ('{"tokens": [[1, 2]], "alpha": -1}', "alpha: input should be greater than 0"),
+        ('{"tokens": [[1, 2]], "alpha": NaN}', "alpha: "),
+        ('{"tokens": [[1, 1e999]]}', "tokens[0][1]: "),
+        ('{"tokens": [[1, "2"]]}', "tokens[0][1]: input should be a valid number"),
+        ('{"tokens": [[1, true]]}', "tokens[0][1]: "),
+        ('{"tokens": []}', "tokens: "),
+        ('{"tokens": [[]]}', "tokens[0]: "),
+        ('{"tokens": [[1, 2], [3]]}', "tokens[1] has 1 coordinates, but tokens[0] has 2"),
+        ('{"tokens": [[1, 2]], "matrix": [[1, 2], [3]]}', "matrix[1] has 1 coordinates"),
+        ('{"tokens": [[1, 2]], "matrix": [[1, 2], [3, 4]]}', "A must be symmetric"),
+        ('{"tokens": [[1, 2]], "matrix": [[1]]}', "A "),
+        ('{"tokens": [[1, 2]], "mode": "fast"}', "mode: extra inputs are not permitted"),
+        ('{"alpha": 1}', "tokens: field required"),
+        ("[" * 100_000, "the body"),
+        ('{"tokens": [[1, ' + "9" * 5000 + "]]}", "the body"),
+    ],
+)
+def test_what_cannot_be_used_is_answered_with_400_and_a_sentence(client, body, said):
+    answer = client.post("/api/limit", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 400
+    assert said.lower() in _error(answer)["what"].lower()
+    assert len(answer.content) < 2000
+
+
+def test_errors_have_the_texts_of_python(client):
+    from hardmax.dynamics.limit import limit
+    from hardmax.errors import BadInput
+
+    tokens, matrix = [[1.0, 2.0], [0.5, 1.0]], [[1.0, 2.0], [2.0, 1.0]]
+    with pytest.raises(BadInput) as caught:
+        limit(tokens, 0.5, matrix)
+    answer = client.post("/api/limit", json={"tokens": tokens, "matrix": matrix})
+    assert _error(answer) == {"what": caught.value.what, "found": caught.value.found, "fix": caught.value.fix}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("simulate", {"tokens": [[0.0, 1.0]] * (limits.TOKENS + 1)}),
+        ("simulate", {"tokens": [[0.0] * (limits.DIM + 1)]}),
+        ("simulate", {"tokens": SQUARE, "layers": limits.LAYERS + 1}),
+        ("simulate", {"tokens": [[float(i), 1.0] for i in range(1000)], "layers": 999}),
+        ("simulate", {"tokens": [[0.0, 0.0]] * 2000, "layers": 10}),
+        ("explain", {"text": "a" * (limits.TEXT + 1)}),
+        ("construct", {"sequences": [{"tokens": [[i, 0]], "label": i} for i in range(limits.SEQUENCES + 1)]}),
+        ("construct", {"sequences": [{"tokens": [[i, 0] for i in range(limits.SEQUENCE_TOKENS + 1)], "label": 0}]}),
+    ],
+)
+def test_every_size_has_a_bound(client, path, body):
+    answer = client.post(f"/api/{path}", json=body)
+    assert answer.status_code == 400
+    assert _error(answer)["what"]
+
+
+def test_a_bug_is_answered_without_its_details(app, client, monkeypatch):
+    def broken(job, body, seconds=0):
+        raise RuntimeError("the secret path /root/x")
+
+    monkeypatch.setattr(app.state.pool, "submit", broken)
+    answer = client.post("/api/limit", json={"tokens": SQUARE})
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    assert "this is a bug in hardmax" in _error(answer)["what"]
+    for name, value in HEADERS.items():
+        assert answer.headers[name] == value
+
+
+def test_text_of_a_request_comes_back_as_json_and_never_as_markup(client):
+    hostile = "<script>alert(1)</script> good \u202e \U0001f600 &amp; \u0000"
+    answer = client.post("/api/explain", json={"text": hostile})
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["text"] == hostile
+
+
+def test_half_a_character_becomes_the_replacement_character(client):
+    answer = client.post(
+        "/api/explain", content=json.dumps({"text": "good \ud800 film"}), headers={"content-type": "application/json"}
+    )
+    assert answer.status_code == 200
+    assert answer.json()["text"] == "good \ufffd film"
+    assert [w["start"] for w in answer.json()["words"] if w["term"] == "film"] == [7]
