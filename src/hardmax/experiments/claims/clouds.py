@@ -1,0 +1,130 @@
+"""Random clouds for the claims: without structure, and full of exact ties; in float64, and in Fractions.
+
+random-float    Gaussian tokens                     random-exact    random fractions
+tie-rich-float  the same families, rounded          tie-rich-exact  grids, orbits of symmetries, polygons, ...
+"""
+
+from fractions import Fraction
+from itertools import permutations, product
+from random import Random
+from typing import Any
+
+from hardmax.experiments.claims.case import Case
+from hardmax.experiments.claims.definition import Cloud, Point, dot
+
+KINDS = ("random-float", "tie-rich-float", "random-exact", "tie-rich-exact")
+EXACT_KINDS = ("random-exact", "tie-rich-exact")
+ALPHAS = tuple(map(Fraction, ("1/10", "3/11", "1/2", "1", "7/5", "2", "10")))
+FAMILIES = ("grid", "signs", "permutations", "pairs", "cube", "hexagon", "prism")
+
+
+def cloud_case(
+    rng: Random, kind: str, *, largest: int = 10, layers: int = 8, float_layers: int = 40, alphas: Any = ALPHAS
+) -> Case:
+    """Tokens that are distinct and not 0, alpha, a symmetric positive definite A or None, and a number of layers."""
+    data: dict[str, Any] = {}
+    if kind == "random-float":
+        tokens: Cloud = gaussian(rng, 2 * largest)
+        A = spd_floats(rng, len(tokens[0])) if rng.random() < 0.5 else None
+        data = {"alpha": float(rng.choice(alphas)) * rng.uniform(0.8, 1.2), "layers": float_layers}
+    elif kind == "tie-rich-float":
+        exact, matrix = tie_rich(rng, largest)
+        tokens = distinct(tuple(tuple(float(x) for x in z) for z in exact))
+        A = None if matrix is None else tuple(tuple(float(x) for x in row) for row in matrix)
+        data = {"alpha": float(rng.choice(alphas)), "layers": float_layers}
+    elif kind == "random-exact":
+        tokens = fractions(rng, largest)
+        A = spd(rng, len(tokens[0])) if rng.random() < 0.5 else None
+        data = {"alpha": rng.choice(alphas), "layers": layers}
+    else:
+        tokens, A = tie_rich(rng, largest)
+        data = {"alpha": rng.choice(alphas), "layers": layers}
+    return Case(kind, {"tokens": tokens, "A": A, **data})
+
+
+def distinct(tokens: Any) -> Cloud:
+    """The tokens without copies and without 0."""
+    return tuple(z for z in dict.fromkeys(map(tuple, tokens)) if any(z))
+
+
+def gaussian(rng: Random, largest: int) -> Cloud:
+    """Gaussian tokens in 1 to 5 dimensions."""
+    dim, n = rng.randint(1, 5), rng.randint(2, largest)
+    return tuple(tuple(rng.gauss(0, 1) for _ in range(dim)) for _ in range(n))
+
+
+def spd_floats(rng: Random, dim: int) -> tuple[Point, ...]:
+    """G G^T + I / 4 for a Gaussian G."""
+    G = [[rng.gauss(0, 1) for _ in range(dim)] for _ in range(dim)]
+    # Symmetric to the last bit: <x, y> and <y, x> are the same sum.
+    return tuple(tuple(dot(G[i], G[j]) + 0.25 * (i == j) for j in range(dim)) for i in range(dim))
+
+
+def fractions(rng: Random, largest: int) -> Cloud:
+    """Random fractions in 1 to 4 dimensions."""
+    dim, n = rng.randint(1, 4), rng.randint(2, largest)
+    parts = rng.choice([(1,), (4,), (7,), (3, 8, 10)])
+    while True:
+        size = rng.choice([6, 60])
+        tokens = distinct(
+            [tuple(Fraction(rng.randint(-size, size), rng.choice(parts)) for _ in range(dim)) for _ in range(n)]
+        )
+        if tokens:
+            return tokens
+
+
+def spd(rng: Random, dim: int) -> tuple[Point, ...]:
+    """G^T G + I for a small integer matrix G."""
+    G = [[rng.randint(-2, 2) for _ in range(dim)] for _ in range(dim)]
+    return tuple(
+        tuple(Fraction(sum(G[k][i] * G[k][j] for k in range(dim)) + (i == j)) for j in range(dim)) for i in range(dim)
+    )
+
+
+def tie_rich(rng: Random, largest: int) -> tuple[Cloud, tuple[Point, ...] | None]:
+    """A cloud with many exact ties, and its matrix A (None: the identity)."""
+    while True:
+        family = rng.choice(FAMILIES)
+        dim = {"hexagon": 2, "prism": 3}.get(family, rng.choice([1, 2, 2, 3, 3]))
+        rows = _family(rng, family, dim)
+        inner = [tuple(x / rng.choice([2, 3, 4]) for x in rng.choice(rows)) for _ in range(rng.randint(0, 2))]
+        tokens = list(distinct([tuple(map(Fraction, z)) for z in [*rows, *inner]]))
+        if len(tokens) > largest:
+            tokens = rng.sample(tokens, largest)
+        if tokens:
+            break
+    if family == "hexagon":
+        return tuple(tokens), ((Fraction(2), Fraction(-1)), (Fraction(-1), Fraction(2)))
+    return tuple(tokens), spd(rng, dim) if rng.random() < 0.2 else None
+
+
+def _family(rng: Random, family: str, dim: int) -> list[tuple[Any, ...]]:
+    def point(size: int = 4) -> tuple[Fraction, ...]:
+        return tuple(Fraction(rng.randint(-size, size), rng.choice((1, 2))) for _ in range(dim))
+
+    if family == "grid":
+        side = rng.choice([1, 2]) if dim < 3 else 1
+        return list(product(range(-side, side + 1), repeat=dim))
+    if family == "signs":
+        signs = list(product((1, -1), repeat=dim))
+        return [tuple(s * x for s, x in zip(sign, p, strict=True)) for p in (point(), point()) for sign in signs]
+    if family == "permutations":
+        return [order for p in (point(), point()) for order in permutations(p)]
+    if family == "pairs":  # z and -z, or z and its mirror image
+        mirror = (-1,) * dim if rng.random() < 0.5 else (*(1,) * (dim - 1), -1)
+        found = [point() for _ in range(rng.randint(2, 5))]
+        found += [(*p[:-1], Fraction(0)) for p in (point(2), point(2))]
+        return found + [tuple(s * x for s, x in zip(mirror, p, strict=True)) for p in found]
+    if family == "cube":
+        axes = [tuple(Fraction(rng.randint(-5, 5), 4) * (k == a) for k in range(dim)) for a in range(dim)]
+        return [*product((1, -1), repeat=dim), *axes]
+    if family == "hexagon":
+        corners = [(1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1)]
+        return [*corners, *(point(2) for _ in range(rng.randint(1, 4)))]
+    # Pairs that slide along the faces of a prism towards its corners, and tokens between them that follow both.
+    heights = [Fraction(rng.randint(-4, 4), 10) for _ in range(2)]
+    prism: list[tuple[Any, ...]] = [(1, 1, 0), (1, -1, 0), (-2, 1, 0), (-2, -1, 0)]
+    for height in heights:
+        y = Fraction(rng.randint(1, 7), 8)
+        prism += [(1, y, height), (1, -y, height)]
+    return [*prism, (Fraction(rng.randint(1, 7), 8), 0, heights[0] / rng.choice([1, 2, 4]))]

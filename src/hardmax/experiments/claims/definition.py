@@ -1,0 +1,100 @@
+"""The definition of a layer, token by token, for Fractions and for floats alike; the judge of every claim.
+
+Written for this purpose alone: it shares no code with the solvers that it judges, and it knows no tolerance.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+Number = Any  # a Fraction, an int or a float
+Point = tuple[Number, ...]
+Cloud = tuple[Point, ...]
+Sets = tuple[tuple[int, ...], ...]
+Matrix = Sequence[Sequence[Number]] | None
+
+
+def dot(x: Sequence[Number], y: Sequence[Number]) -> Number:
+    """<x, y>, added from the first coordinate to the last."""
+    total = x[0] * y[0]
+    for a, b in zip(x[1:], y[1:], strict=True):
+        total += a * b
+    return total
+
+
+def times(A: Matrix, z: Point) -> Point:
+    """A z; None is the identity."""
+    return z if A is None else tuple(dot(row, z) for row in A)
+
+
+def norm2(z: Point, A: Matrix = None) -> Number:
+    """|z|_A^2 = <A z, z>."""
+    return dot(times(A, z), z)
+
+
+def minus(x: Point, y: Point) -> Point:
+    """x - y."""
+    return tuple(a - b for a, b in zip(x, y, strict=True))
+
+
+def toward(z: Point, goal: Point, part: Number) -> Point:
+    """z + part (goal - z)."""
+    return tuple(a + part * (b - a) for a, b in zip(z, goal, strict=True))
+
+
+def mean(points: Sequence[Point]) -> Point:
+    """The mean of some points."""
+    return tuple(sum(column) / len(points) for column in zip(*points, strict=True))
+
+
+def follow_sets(Z: Cloud, A: Matrix = None) -> Sets:
+    """C_i = {j : <A z_i, z_j> = max_l <A z_i, z_l>}. Implements [AFZ24, eq. (1.1b)].
+
+    Example:
+        >>> follow_sets(((2, 0), (0, 1), (1, 1)))
+        ((0,), (1, 2), (0, 2))
+    """
+    whole, sets = _whole(Z), []
+    for z in whole:
+        seen = times(A, z)
+        scores = [dot(seen, y) for y in whole]
+        best = max(scores)
+        sets.append(tuple(j for j, score in enumerate(scores) if score == best))
+    return tuple(sets)
+
+
+def _whole(Z: Cloud) -> Cloud:
+    """Rationals times one common denominator: the same follow sets, and integers are compared much faster."""
+    if not all(isinstance(x, (int, Fraction)) for z in Z for x in z):
+        return Z
+    common = lcm(*(x.denominator for z in Z for x in z))
+    return tuple(tuple(x.numerator * (common // x.denominator) for x in z) for z in Z)
+
+
+def layer(Z: Cloud, alpha: Number, sets: Sets) -> Cloud:
+    """z_i' = (z_i + alpha mean_{j in C_i} z_j) / (1 + alpha). Implements [AFZ24, eq. (1.1a)].
+
+    Example:
+        >>> layer(((Fraction(2),), (Fraction(1),)), 1, ((0,), (0,)))
+        ((Fraction(2, 1),), (Fraction(3, 2),))
+    """
+    moved = []
+    for z, followed in zip(Z, sets, strict=True):
+        goal = mean([Z[j] for j in followed])
+        moved.append(tuple((a + alpha * b) / (1 + alpha) for a, b in zip(z, goal, strict=True)))
+    return tuple(moved)
+
+
+def run(Z: Cloud, alpha: Number, A: Matrix, layers: int) -> tuple[list[Cloud], list[Sets]]:
+    """The states Z^0..Z^K and the follow sets C(Z^0)..C(Z^K)."""
+    states, sets = [Z], [follow_sets(Z, A)]
+    for _ in range(layers):
+        states.append(layer(states[-1], alpha, sets[-1]))
+        sets.append(follow_sets(states[-1], A))
+    return states, sets
+
+
+def leads(Z: Cloud, sets: Sets, i: int) -> bool:
+    """Whether token i follows itself alone, copies of it counted as one point with it [AFZ24, Def. 1.1]."""
+    return i in sets[i] and all(Z[j] == Z[i] for j in sets[i])
