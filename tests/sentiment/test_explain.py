@@ -59,8 +59,8 @@ def test_leaders_own_every_word_once():
     assert sorted(members) == sorted(w["term"] for w in ex.words)
     assert {w["leader"] for w in ex.words} == {leader["word"] for leader in ex.leaders}
     assert sum(leader["share"] for leader in ex.leaders) == pytest.approx(1)
-    sizes = [abs(leader["contribution"]) for leader in ex.leaders]
-    assert sizes == sorted(sizes, reverse=True)
+    effects = [leader["effect"] for leader in ex.leaders]
+    assert effects == sorted(effects, reverse=True)
 
 
 def test_a_leader_known_by_hand():

@@ -22,8 +22,8 @@ def test_top_leaders_are_measured_as_defined():
     without, only = [], []
     for text in TEXTS:
         ex = explain(model, text)
-        sign = 1 if ex.label == "positive" else -1
-        best = max(ex.leaders, key=lambda leader: sign * leader["contribution"])["word"]
+        best = ex.leaders[0]["word"]
+        assert ex.leaders[0]["effect"] > 0
         rest = [f for f in ex.reading.forms if f != best]
         without.append(ex.probability - _probability(model, rest, ex.label))
         only.append(ex.probability - _probability(model, [best], ex.label))
@@ -42,12 +42,25 @@ def test_leaving_one_out_is_the_best_single_word():
         assert measured.row(f"top 1 {ranking}")["comprehensiveness"] <= best + 1e-12
 
 
-def test_rankings_name_equally_many_terms():
-    measured = faithfulness(random_model(classes=3, seed=2), ["w1 w2 w3 w4 w5 w6 w7", "w9", ""], top=2)
-    for kind in ("top 2", "supporting"):
-        counts = {row["terms"] for row in measured.rows if row["ranking"].startswith(kind)}
-        assert len(counts) == 1
+def test_rankings_name_as_many_terms_as_they_say():
+    model, texts = random_model(classes=3, seed=2), ["w1 w2 w3 w4 w5 w6 w7", "w9", ""]
+    measured = faithfulness(model, texts, top=2)
+    support = [sum(leader["effect"] > 0 for leader in explain(model, text).leaders) for text in texts]
+    assert {row["terms"] for row in measured.rows if row["ranking"].startswith("supporting")} == {sum(support) / 3}
+    assert measured.row("top 2 leaders")["terms"] == sum(min(2, s) for s in support) / 3
+    assert {measured.row(f"top 2 {other}")["terms"] for other in ("score", "leave-one-out", "random")} == {1.0}
     assert len(measured.rows) == 8
+
+
+def test_leaders_that_speak_against_the_label_are_not_named():
+    # dull is a leader of this text, but the text is positive.
+    model = two_classes()
+    ex = explain(model, "great dull film ! the fine")
+    assert (ex.label, "dull" in {leader["word"] for leader in ex.leaders}) == ("positive", True)
+    measured = faithfulness(model, [ex.text], top=5)
+    for_it = [leader["word"] for leader in ex.leaders if leader["effect"] > 0]
+    assert "dull" not in for_it
+    assert measured.row("top 5 leaders")["terms"] == len(for_it)
 
 
 def test_without_attention_leaders_are_the_words_by_score():

@@ -127,8 +127,7 @@ def _fit(
         learn, aside = both[0].tolist(), ([found.texts[i] for i in both[1]], found.labels[both[1]])
         aside = aside if len(aside[0]) else None
     clf = HardmaxClassifier(**settings)
-    # The relaxation keeps no checkpoints: it is here to be compared with, not to be used.
-    keep: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume} if settings["method"] == "hardmax" else {}
+    keep: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume}
     with texts.telling(silent, f"training on {len(learn):,} texts") as tell:
 
         def progress(p: Any) -> None:

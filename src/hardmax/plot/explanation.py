@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import fsum
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -82,13 +83,12 @@ def _name(value: Any, most: int = 26) -> str:
 
 
 def _bars(ax: Any, ex: Explanation) -> None:
-    shown = ex.leaders[:BARS]
-    rest = ex.leaders[BARS:]
+    shown = ex.largest(BARS)
     names = [_name(leader["word"]) for leader in shown]
     parts = [leader["contribution"] for leader in shown]
-    if rest:
-        names.append(f"{len(rest)} more")
-        parts.append(sum(leader["contribution"] for leader in rest))
+    if len(ex.leaders) > len(shown):
+        names.append(f"{len(ex.leaders) - len(shown)} more")
+        parts.append(fsum(leader["contribution"] for leader in ex.leaders) - fsum(parts))
     places = -np.arange(len(parts))
     ax.barh(places, parts, color=[FOR if p > 0 else AGAINST for p in parts], height=0.7)
     ax.axvline(0.0, color=INK, linewidth=0.8)

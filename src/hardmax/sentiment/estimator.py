@@ -35,8 +35,8 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         method: "hardmax" (exact, compiled) or "softmax" (the relaxation of [AFZ24, section 6]; needs the extra torch).
         vocabulary: a `Vocabulary` made elsewhere (say from a stream), instead of one from the training texts.
         random_state: a whole number; None draws one.
-        evidence, low, power, spread, smoothing, scale, dropout, warm_epochs, epochs, batch_size, warm_rate,
-            learning_rate: see `Recipe`.
+        batch_size, learning_rate: None: those of `Recipe`, or of the paper for the method softmax (64 and 0.001).
+        strong, calm, low, spread, smoothing, scale, dropout, warm_epochs, epochs, warm_rate: see `Recipe`.
 
     Attributes:
         classes_: the labels in order.   model_: the `SentimentModel`.   history_: loss (and accuracy) by epoch.
@@ -59,18 +59,18 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         min_texts: int | None = None,
         method: str = "hardmax",
         vocabulary: Vocabulary | None = None,
-        evidence: float | None = None,
-        low: float | None = None,
-        power: float | None = None,
+        strong: float | None = None,
+        calm: float = Recipe.calm,
+        low: float = Recipe.low,
         spread: float = Recipe.spread,
         smoothing: float | None = None,
         scale: float = Recipe.scale,
         dropout: float = Recipe.dropout,
         warm_epochs: int | None = None,
         epochs: int | None = None,
-        batch_size: int = Recipe.batch_size,
+        batch_size: int | None = None,
         warm_rate: float = Recipe.warm_rate,
-        learning_rate: float = Recipe.learning_rate,
+        learning_rate: float | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.dim = dim
@@ -81,9 +81,9 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         self.min_texts = min_texts
         self.method = method
         self.vocabulary = vocabulary
-        self.evidence = evidence
+        self.strong = strong
+        self.calm = calm
         self.low = low
-        self.power = power
         self.spread = spread
         self.smoothing = smoothing
         self.scale = scale
@@ -130,13 +130,10 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         if self.method == "softmax":
             from hardmax.sentiment.relaxation import train_softmax
 
-            model, self.history_ = train_softmax(
-                examples, held, vocabulary, tuple(self.classes_.tolist()), recipe, progress
-            )
-            self.model_ = model
+            classes = tuple(self.classes_.tolist())
+            run = examples, held, vocabulary, classes, recipe, progress, checkpoint, resume
+            self.model_, self.history_ = train_softmax(*run)
             return self._done()
-        if self.method != "hardmax":
-            raise BadInput(f"unknown method {self.method!r}", fix="hardmax or softmax")
         trainer = prepare(examples, len(self.classes_), len(vocabulary), vocabulary.ngrams, recipe)
         trainer.run(examples, held, progress, checkpoint, resume)
         self._take(trainer, vocabulary)
@@ -150,6 +147,8 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         The first call fixes the classes, the vocabulary (that of the part, unless `vocabulary` is given: see
         `Vocabulary.count`, which reads a stream) and the radii.
         """
+        if self.method != "hardmax":
+            raise BadInput(f"partial_fit learns with hardmax; the method is {self.method!r}", fix="fit, or hardmax")
         texts = self._texts(X, not hasattr(self, "_trainer"))
         if not hasattr(self, "_trainer"):
             self.classes_ = np.unique(np.asarray(classes if classes is not None else y))
@@ -189,8 +188,16 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
             seed = int(np.random.default_rng().integers(2**31))
         elif isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
+        if self.method not in ("hardmax", "softmax"):
+            raise BadInput(f"unknown method {self.method!r}", fix="hardmax or softmax")
         names = {field.name for field in fields(Recipe)} & set(self.get_params(deep=False))
-        return Recipe(**{name: getattr(self, name) for name in names}, seed=seed)
+        given = {name: getattr(self, name) for name in names}
+        usual = {"batch_size": Recipe.batch_size, "learning_rate": Recipe.learning_rate}
+        if self.method == "softmax":  # the paper's
+            from hardmax.sentiment.relaxation import BATCH, RATE
+
+            usual = {"batch_size": BATCH, "learning_rate": RATE}
+        return Recipe(**given | {name: value for name, value in usual.items() if given[name] is None}, seed=seed)
 
     def _vocabulary(self, texts: list[str]) -> Vocabulary:
         if self.vocabulary is not None:

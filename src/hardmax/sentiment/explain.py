@@ -5,6 +5,7 @@ The logit is a mean of linear scores, so it is a sum over the n distinct known t
     logit = b + sum_i <v, z_i^K> / n,
 
 and the terms form clusters around leaders. Nothing is estimated: the sum is checked whenever an explanation is made.
+Leaders are ranked by what the prediction loses without them (see `hardmax.sentiment.removal`).
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from typing import Any
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.sentiment.model import Reading, SentimentModel, probabilities, winners
+from hardmax.sentiment.removal import leader_effects
 from hardmax.text.words import split
 
 SCHEMA = "hardmax.explain/1"
@@ -37,9 +39,11 @@ class Explanation:
             the label.
         bias: the part of the logit that no word has; bias + contributions = logit, for the leaders and for the words.
         toward: the class that positive contributions speak for.
-        leaders: {word, contribution, followers, since, share} for every leader, the largest contribution first.
-            `contribution` is that of its whole cluster, `followers` are the terms that end at it, `since` is the layer
-            from which it leads (None where only an exact tie names it), `share` its part of all terms.
+        leaders: {word, contribution, effect, followers, since, share} for every leader, the largest effect first.
+            `contribution` is that of its whole cluster; `effect` is by how much the log-odds of the label fall when the
+            leader is left out (negative: it speaks against the label; None beyond the 64 largest leaders of a very long
+            text); `followers` are the terms that end at it; `since` is the layer from which it leads (None where only
+            an exact tie names it); `share` its part of all terms.
         words: {text, start, end, term, leader, contribution, places} for every distinct known term in the order of the
             text; `text[start:end]` is where it stands first, `places` are all its occurrences.
         ignored: words of the text that are in no known term, as written, each once.
@@ -68,6 +72,13 @@ class Explanation:
                     f"bias + contributions of the {name} is {total!r}, the logit {self.logit!r}",
                     fix="please report this: it is a bug in hardmax",
                 )
+
+    def largest(self, most: int) -> list[dict[str, Any]]:
+        """At most so many leaders, those with the largest contributions, in their order: for showing."""
+        if len(self.leaders) <= most:
+            return list(self.leaders)
+        sizes = sorted((-abs(leader["contribution"]), i) for i, leader in enumerate(self.leaders))
+        return [self.leaders[i] for i in sorted(i for _, i in sizes[:most])]
 
     def without(self, word: str) -> "Explanation":
         """The explanation of the text without a word or n-gram, all its occurrences cut out."""
@@ -183,7 +194,7 @@ def explain(model: SentimentModel, text: str) -> Explanation:
         logit=float(reading.logits[row]),
         bias=float(model.bias[row]),
         toward=toward,
-        leaders=tuple(_leaders(reading, row)),
+        leaders=tuple(_leaders(model, reading, row)),
         words=tuple(_words(reading, row)),
         ignored=tuple(dict.fromkeys(text[reading.words[w].start : reading.words[w].end] for w in reading.unknown)),
         scores={label: float(score) for label, score in zip(named, reading.logits, strict=True)},
@@ -212,22 +223,29 @@ def _words(reading: Reading, row: int) -> list[dict[str, Any]]:
     return sorted(found, key=lambda word: (word["start"], word["end"]))
 
 
-def _leaders(reading: Reading, row: int) -> list[dict[str, Any]]:
+def _leaders(model: SentimentModel, reading: Reading, row: int) -> list[dict[str, Any]]:
     clusters: dict[int, list[int]] = {}
     for i, j in enumerate(reading.leader.tolist()):
         clusters.setdefault(j, []).append(i)
     own, since = reading.contributions[:, row].tolist(), reading.since.tolist()
+    effect = leader_effects(model, reading.ids, reading.leader, reading.contributions, reading.logits)
     found = [
         {
             "word": reading.forms[j],
             "contribution": fsum(own[i] for i in members),
+            "effect": effect.get(j),
             "followers": [reading.forms[i] for i in members if i != j],
             "since": since[j] if since[j] >= 0 else None,
             "share": len(members) / len(own),
         }
         for j, members in clusters.items()
     ]
-    return sorted(found, key=lambda leader: -abs(leader["contribution"]))  # stable: equal ones as in the text
+    return sorted(found, key=_rank)  # stable: equal ones as in the text
+
+
+def _rank(leader: dict[str, Any]) -> tuple[bool, float]:
+    effect = leader["effect"]
+    return (True, -abs(leader["contribution"])) if effect is None else (False, -effect)
 
 
 def _occurrences(text: str, word: str) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ deficiencies tell apart, and signs stand beside them.
 """
 
 from html import escape
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from hardmax.sentiment.explain_plane import plane_svg
@@ -135,7 +136,8 @@ def _marked(ex: "Explanation") -> str:
 def _leaders(ex: "Explanation") -> str:
     most = max(abs(leader["contribution"]) for leader in ex.leaders) or 1.0
     rows = []
-    for leader in ex.leaders[:MOST_LEADERS]:
+    shown = ex.largest(MOST_LEADERS)
+    for leader in shown:
         part = leader["contribution"]
         block = f'<i class="{"f" if part > 0 else "g"}" style="width:{100 * abs(part) / most:.1f}%"></i>'
         left, right = (block, "") if part < 0 else ("", block)
@@ -149,12 +151,9 @@ def _leaders(ex: "Explanation") -> str:
             f'<td class="n">{leader["share"]:.1%}</td><td class="n">{since}</td>'
             f'<td class="soft">{_safe(followers) or "none"}</td></tr>'
         )
-    rest = ex.leaders[MOST_LEADERS:]
-    if rest:
-        total = sum(leader["contribution"] for leader in rest)
-        rows.append(
-            f'<tr><td>{len(rest)} more</td><td class="n">{total:+.4f}</td><td></td><td></td><td></td><td></td></tr>'
-        )
+    if rest := len(ex.leaders) - len(shown):
+        total = fsum(leader["contribution"] for leader in ex.leaders) - fsum(s["contribution"] for s in shown)
+        rows.append(f'<tr><td>{rest} more</td><td class="n">{total:+.4f}</td><td></td><td></td><td></td><td></td></tr>')
     return (
         '<div class="scroll"><table><thead><tr><th>leader</th><th class="n">contribution</th><th>against | for</th>'
         '<th class="n">share</th><th class="n">since layer</th><th>followers</th></tr></thead>'

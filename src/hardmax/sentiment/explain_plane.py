@@ -46,7 +46,7 @@ def flat_states(ex: "Explanation") -> NDArray[np.float64]:
 def label_order(ex: "Explanation") -> list[int]:
     """Indices of the leaders, the largest contribution of a cluster first."""
     number = {form: i for i, form in enumerate(ex.reading.forms)}
-    return [number[leader["word"]] for leader in ex.leaders]
+    return [number[leader["word"]] for leader in sorted(ex.leaders, key=lambda one: -abs(one["contribution"]))]
 
 
 def plane_svg(ex: "Explanation") -> str:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from math import fsum
 from textwrap import wrap
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
@@ -44,7 +45,7 @@ def _paint(text: str, style: str) -> str:
 
 
 def _table(ex: "Explanation", paint: Paint, width: int) -> list[str]:
-    shown = ex.leaders[:MOST_LEADERS]
+    shown = ex.largest(MOST_LEADERS)
     name = min(20, max(6, *(_columns(visible(leader["word"], "")) for leader in shown)))
     bar = 16
     most = max(abs(leader["contribution"]) for leader in shown) or 1.0
@@ -60,9 +61,9 @@ def _table(ex: "Explanation", paint: Paint, width: int) -> list[str]:
             + paint(f"{block:<{bar}}", FOR if part >= 0 else AGAINST)
             + f"  {leader['share']:>4.0%}  {_cut(followers, room)}"
         )
-    rest = ex.leaders[MOST_LEADERS:]
-    if rest:
-        lines.append(f"and {len(rest)} smaller leaders: {sum(leader['contribution'] for leader in rest):+.3f} together")
+    if rest := len(ex.leaders) - len(shown):
+        total = fsum(leader["contribution"] for leader in ex.leaders) - fsum(s["contribution"] for s in shown)
+        lines.append(f"and {rest} smaller leaders: {total:+.3f} together")
     return lines
 
 

@@ -2,10 +2,12 @@
 
 Comprehensiveness: the probability of the predicted class falls by so much when the k named terms are left out (more is
 better). Sufficiency: it falls by so much when only they are kept (less is better). [DeYoung et al., ERASER, 2020.]
-The leaders are compared with other ways to name k terms of the same text:
+The leaders are ranked as in an explanation: by their effect, the exact fall of the log-odds of the label when a leader
+is left out (`hardmax.sentiment.removal`). Leaders that speak against the label are no reasons for it and are not named.
+They are compared with other ways to name terms of the same text:
 
 - `score`: terms ranked by <v, E_w>, which needs no attention;
-- `leave-one-out`: terms ranked by how much the logit falls without each of them, the strongest rival;
+- `leave-one-out`: all terms ranked by their effect, the strongest rival;
 - `random`: terms drawn by chance.
 
 Every ranking is in favour of the predicted class: the best argument first. Terms are taken out of the bag; the layers
@@ -20,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.sentiment.model import probabilities, winners
+from hardmax.sentiment.removal import effects, leader_effects
 from hardmax.sentiment.tracing import Traces, trace
 from hardmax.text.vocabulary import Bags
 
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 TOP = 5
 MOST_TEXTS = 1000
-_TERMS = 400_000  # terms whose leave-one-out bags are held at once
 
 
 @dataclass(frozen=True)
@@ -61,25 +63,26 @@ def faithfulness(
 ) -> Faithfulness:
     """Measure comprehensiveness and sufficiency of the leaders, and of the other rankings, on the same texts.
 
-    Rows: the `top` leaders against `top` terms of each other ranking; and all leaders that speak for the label against
-    as many terms of each other ranking.
+    Rows: the `top` leaders that speak for the label (fewer where a text has fewer) against `top` terms of each other
+    ranking; and all leaders that speak for the label against as many terms of each other ranking.
     """
     traced = trace(model, texts)
     tell = progress or (lambda done, total, what: None)
     tell(0, 3, "leave one out")
     goodness = {
-        "leaders": _leader_goodness(traced),
+        "leaders": _leader_effects(model, traced),
         "score": _toward(traced, (np.asarray(model.embedding, np.float64) @ model.scores.T)[traced.bags.ids]),
         "leave-one-out": _leave_one_out(model, traced),
         "random": np.random.default_rng(seed).random(traced.bags.ids.size),
     }
     supporting = _count(traced, goodness["leaders"] > 0)
-    named = _count(traced, np.isfinite(goodness["leaders"]))
+    every = np.full(len(traced), top)
     rows = []
-    for step, (kind, wanted) in enumerate((("top", np.minimum(top, named)), ("supporting", supporting)), 1):
+    for step, kind in enumerate(("top", "supporting"), 1):
         tell(step, 3, f"{kind} terms")
         for ranking, value in goodness.items():
-            chosen = _choose(traced.bags, value, wanted)
+            wanted = supporting if kind == "supporting" else np.minimum(every, supporting)
+            chosen = _choose(traced.bags, value, every if kind == "top" and ranking != "leaders" else wanted)
             name = f"{kind} {top} {ranking}" if kind == "top" else f"supporting {ranking}"
             rows.append({"ranking": name, **_measure(model, traced, chosen)})
     tell(3, 3, "done")
@@ -96,12 +99,15 @@ def _toward(traced: Traces, values: Floats) -> Floats:
     return np.asarray(own - (values.sum(axis=1) - own) / (values.shape[1] - 1))
 
 
-def _leader_goodness(traced: Traces) -> Floats:
-    """Contribution of the cluster in favour of the label; -inf for terms that lead nobody."""
-    owner = traced.leader + np.repeat(traced.bags.offsets[:-1], np.diff(traced.bags.offsets))
-    leads = np.zeros(owner.size, bool)
-    leads[owner] = True
-    return np.where(leads, _toward(traced, traced.clusters()), -np.inf)
+def _leader_effects(model: "SentimentModel", traced: Traces) -> Floats:
+    """(T,) the effects of the leaders; -inf for terms that lead nobody."""
+    found = np.full(traced.bags.ids.size, -np.inf)
+    for t in range(len(traced)):
+        place = traced.place(t)
+        text = traced.bags.ids[place], traced.leader[place], traced.contributions[place], traced.logits[t]
+        for i, effect in leader_effects(model, *text).items():
+            found[place.start + i] = effect
+    return found
 
 
 def _count(traced: Traces, which: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -111,30 +117,12 @@ def _count(traced: Traces, which: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def _leave_one_out(model: "SentimentModel", traced: Traces) -> Floats:
-    """(T,) by how much the score of the label falls when a term is left out."""
-    bags = traced.bags
-    sizes = np.diff(bags.offsets)
-    fall = np.empty(bags.ids.size)
-    full = traced.logits
-    for t in range(len(bags)):
+    """(T,) the effects of all terms."""
+    fall = np.empty(traced.bags.ids.size)
+    for t in range(len(traced)):
         place = traced.place(t)
-        ids, n = bags.ids[place], int(sizes[t])
-        if n == 0:
-            continue
-        without = np.empty((n, len(model.bias)))
-        step = max(1, _TERMS // n)
-        for a in range(0, n, step):
-            some = np.arange(a, min(a + step, n))
-            kept = np.arange(n)[None, :] != some[:, None]
-            left = np.broadcast_to(ids, kept.shape)[kept]
-            offsets = np.arange(len(some) + 1, dtype=np.int64) * (n - 1)
-            without[some] = model.run(Bags(np.ascontiguousarray(left), offsets))[0]
-        change = full[t] - without
-        if change.shape[1] == 1:
-            fall[place] = change[:, 0] if full[t, 0] > 0 else -change[:, 0]
-        else:
-            k = int(full[t].argmax())
-            fall[place] = change[:, k] - (change.sum(axis=1) - change[:, k]) / (change.shape[1] - 1)
+        ids = traced.bags.ids[place]
+        fall[place] = effects(model, ids, range(len(ids)), traced.logits[t])
     return fall
 
 

@@ -5,10 +5,15 @@ so only the coordinates along v learn; and a word can lead only if no word of la
 a word is E_w = (x_w, sqrt(r_w^2 - |x_w|^2) u_w): x_w is learned, the radius r_w decides who leads, and the direction
 u_w orthogonal to all score vectors is fixed.
 
-Training has two phases. First the scores of the words are learned without attention (all radii 1). Then radii are
-given by the rank of |score| texts^evidence: strong, frequent words get large radii and lead, the many weak ones small
-radii and follow the leader in their direction, whose score is near their own; and all is trained on through the
-hardmax layers.
+Training has two phases. First the scores of the words are learned without attention (all radii 1). Then every word
+gets one of three radii, and all is trained on through the hardmax layers:
+
+- The strongest words have radius 1 and lead: <z_i, z_j> < 1 = <z_i, z_i> for any two of them. They are those of
+  largest |x_w|, so many that about `strong` of them are in a text; let s be the least |x_w| among them.
+- A few of the most frequent words without opinion are poles, at x = 0 with radius R = 1 / sqrt(1 - (calm s)^2) > 1. A
+  text has one of them, nearly always, and it leads the words that say little: of a word on the unit circle, <z, pole> =
+  R sqrt(1 - |x|^2) > 1 exactly if |x| < calm s. So they end at score 0 and not at that of some strong word.
+- All others have radius `low` < 1 and follow the pole or the strong word in whose direction they are.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -22,9 +27,11 @@ from hardmax.text.vocabulary import Bags
 
 Floats = NDArray[np.float64]
 LEAST_STEPS = 200
-MANY_TEXTS = 10_000
-FEW = {"evidence": 0.45, "low": 0.1, "power": 4.0}
-GENTLE = {"evidence": 0.6, "low": 0.8, "power": 1.0}
+MOST_LEADERS = 11.0
+TERMS_A_LEADER = 8.0  # a leader for so many terms, in short texts
+POLES = 8
+POLE_STEP = 1e-3  # the more frequent of two poles has the larger radius, by this
+NEUTRAL = 0.15  # a pole has |x| below this
 ROOM = 0.999  # |x_w| stays below this part of the radius
 
 
@@ -34,8 +41,8 @@ class Recipe:
 
     Attributes:
         dim, layers, alpha, train_alpha: of the model.
-        evidence, low, power: radii are low + (1 - low) rank^power, rank in [0, 1] by |score| texts^evidence. None: FEW
-            for n-grams of many texts (few leaders), else GENTLE (more leaders, nearer to their followers).
+        strong: about how many words of a text lead, the pole apart. None: one for every 8 terms, at most 11.
+        calm, low: how far a pole reaches, and the radius of the words that follow: see above.
         spread: size of random directions orthogonal to the scores (only for dim > 2; more spread, more leaders).
         smoothing: added to counts in the log-odds; None: by the size of the data.
         slope: x_w begins at clip(slope * log-odds * pace), the pace growing with |log-odds| sqrt(texts).
@@ -52,9 +59,9 @@ class Recipe:
     layers: int = 8
     alpha: float = 0.3
     train_alpha: bool = False
-    evidence: float | None = None
-    low: float | None = None
-    power: float | None = None
+    strong: float | None = None
+    calm: float = 0.75
+    low: float = 0.8
     spread: float = 0.0
     smoothing: float | None = None
     slope: float = 0.4
@@ -78,11 +85,11 @@ class Recipe:
                 continue
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
                 raise BadInput(f"{name} must be a whole number from {least} on", found=repr(value))
-        between = {"low": (0.0, 1.0), "dropout": (0.0, 0.99)}
+        between = {"low": (0.0, 1.0), "calm": (0.0, 1.0), "dropout": (0.0, 0.99)}
         for name, (lowest, most) in between.items():
-            if getattr(self, name) is not None and not lowest <= getattr(self, name) <= most:
+            if not lowest <= getattr(self, name) <= most:
                 raise BadInput(f"{name} must lie between {lowest} and {most}", found=repr(getattr(self, name)))
-        for name in ("alpha", "power", "scale", "warm_rate", "learning_rate", "slope"):
+        for name in ("alpha", "strong", "scale", "warm_rate", "learning_rate", "slope"):
             value = getattr(self, name)
             if value is not None and not (np.isfinite(value) and value > 0):
                 raise BadInput(f"{name} must be positive", found=repr(getattr(self, name)))
@@ -101,16 +108,18 @@ class Recipe:
         first = self.warm_epochs if self.warm_epochs is not None else max(4, least)
         return first, second if self.layers else 0
 
-    def settled(self, count: int, ngrams: int) -> "Recipe":
-        """The recipe with radii that suit the data, where they were left open.
+    def settled(self, bags: Bags) -> "Recipe":
+        """The recipe with a number of leaders that suits the texts, where it was left open.
 
         Example:
-            >>> Recipe().settled(25_000, ngrams=2).low, Recipe().settled(500, ngrams=2).low
-            (0.1, 0.8)
+            >>> long, short = (Bags(np.zeros(n, np.int32), np.array([0, n])) for n in (300, 40))
+            >>> Recipe().settled(long).strong, Recipe().settled(short).strong
+            (11.0, 5.0)
         """
-        usual = FEW if ngrams > 1 and count >= MANY_TEXTS else GENTLE
-        missing: dict[str, Any] = {name: value for name, value in usual.items() if getattr(self, name) is None}
-        return replace(self, **missing)
+        if self.strong is not None:
+            return self
+        terms = bags.ids.size / max(len(bags), 1)
+        return replace(self, strong=float(min(MOST_LEADERS, max(1.0, terms / TERMS_A_LEADER))))
 
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain numbers."""
@@ -122,13 +131,13 @@ class Start:
     """Where training begins.
 
     Attributes:
-        x: (V, m) positions along the scores.   pace: (V,) how fast words learn.   texts: (V,) how many hold a word.
+        x: (V, m) positions along the scores.   pace: (V,) how fast words learn.   part: (V,) of the texts hold a word.
         sideways: (V, d - m) directions of unit length.   scores: (C', m).   bias: (C',).
     """
 
     x: Floats
     pace: Floats
-    texts: Floats
+    part: Floats
     sideways: Floats
     scores: Floats
     bias: Floats
@@ -160,14 +169,31 @@ def start(
             sideways /= np.sqrt((sideways**2).sum(axis=1, keepdims=True))
     prior = np.log((mass + 1.0) / (mass.sum() + classes))
     bias = np.array([prior[1] - prior[0]]) if classes == 2 else prior - prior.mean()
-    return Start(x, pace, texts, sideways, recipe.scale * directions, bias)
+    return Start(x, pace, texts / mass.sum(), sideways, recipe.scale * directions, bias)
 
 
-def radii(x: Floats, texts: Floats, recipe: Recipe) -> Floats:
-    """(V,) radii by the rank of |x_w| texts_w^evidence."""
+def radii(x: Floats, part: Floats, recipe: Recipe) -> tuple[Floats, NDArray[np.int64]]:
+    """(V,) radii, and the numbers of the poles; see the module.
+
+    Example:
+        >>> x, part = np.array([[0.9], [0.01], [-0.6], [0.2]]), np.array([0.1, 0.9, 0.1, 0.2])
+        >>> radius, poles = radii(x, part, Recipe(strong=0.2))
+        >>> radius.round(3).tolist(), poles.tolist()
+        ([1.0, 1.12, 1.0, 0.8], [1])
+    """
     strength = np.sqrt((x**2).sum(axis=1))
-    evidence, low, power = (GENTLE[k] if (v := getattr(recipe, k)) is None else v for k in GENTLE)
-    return np.maximum(low + (1.0 - low) * ranks(strength * texts**evidence) ** power, 1e-3)
+    order = np.argsort(-strength, kind="stable")
+    strong = MOST_LEADERS if recipe.strong is None else recipe.strong
+    leading = order[: max(1, int(np.searchsorted(np.cumsum(part[order]), strong * (1 + 1e-9), side="right")))]
+    radius = np.full(len(x), max(recipe.low, 1e-3))
+    radius[leading] = 1.0
+    calm = recipe.calm * min(float(strength[leading[-1]]), ROOM)
+    free = np.ones(len(x), bool)
+    free[leading] = False
+    neutral = np.flatnonzero((strength < NEUTRAL) & free)
+    poles = neutral[np.argsort(-part[neutral], kind="stable")[:POLES]]
+    radius[poles] = 1.0 / np.sqrt(1.0 - calm**2) + POLE_STEP * np.arange(len(poles), 0, -1)
+    return radius, poles
 
 
 def ranks(values: Floats) -> Floats:

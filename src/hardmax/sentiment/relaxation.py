@@ -2,16 +2,19 @@
 
 Implements [AFZ24, section 6]: temperature 0.001, the first 128 words, Adam with rate 0.001, batches of 64, gradients
 clipped at 5, alpha trained. Departs: places without a word are masked, so no padding takes part; alpha stays positive;
-nothing is chosen on the test set.
+nothing is chosen on the test set. Random choices come from (seed, epoch) alone, so a run that was stopped goes on as if
+it had not been; the same bits need the same number of threads of torch.
 """
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hardmax.errors import need
+from hardmax.errors import BadInput, need
+from hardmax.sentiment.checkpoint import fingerprint, read_checkpoint, write_checkpoint
 from hardmax.sentiment.model import SentimentModel, winners
 from hardmax.sentiment.recipe import Recipe
 from hardmax.sentiment.training import LEAST_ALPHA, Examples, Progress
@@ -24,6 +27,70 @@ BATCH = 64
 CLIP = 5.0
 
 
+class Relaxed:
+    """The relaxed model and its optimiser: what learns, and what a checkpoint holds."""
+
+    def __init__(self, torch: Any, terms: int, outputs: int, recipe: Recipe) -> None:
+        self.torch, self.recipe, self.outputs = torch, recipe, outputs
+        with torch.random.fork_rng(devices=[]):  # the caller's generator stays as it is
+            torch.manual_seed(recipe.seed)
+            self.vectors = torch.nn.Embedding(terms, recipe.dim)
+            self.decoder = torch.nn.Linear(recipe.dim, outputs)
+        self.alpha = torch.nn.Parameter(torch.tensor(float(recipe.alpha)))
+        self.numbers = [self.vectors.weight, self.decoder.weight, self.decoder.bias, self.alpha]
+        self.adam = torch.optim.Adam(self.numbers, lr=recipe.learning_rate)
+        loss = torch.nn.BCEWithLogitsLoss if outputs == 1 else torch.nn.CrossEntropyLoss
+        self.loss_of = loss(reduction="none")
+
+    def step(self, examples: Examples, texts: Any) -> float:
+        """One step on some of the texts; returns the mean loss."""
+        torch = self.torch
+        ids, mask = _padded(examples.bags.take(texts))
+        mean = relaxed_mean(
+            torch, self.vectors(torch.from_numpy(ids)), torch.from_numpy(mask), self.alpha, self.recipe.layers
+        )
+        logits, labels = self.decoder(mean), torch.from_numpy(examples.labels[texts])
+        losses = self.loss_of(logits[:, 0], labels.float()) if self.outputs == 1 else self.loss_of(logits, labels)
+        loss = (losses * torch.from_numpy(examples.weight[texts]).float()).mean()
+        self.adam.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.numbers, CLIP)
+        self.adam.step()
+        with torch.no_grad():
+            self.alpha.clamp_(min=LEAST_ALPHA)
+        return float(loss.detach())
+
+    def state(self) -> dict[str, Any]:
+        """Everything that changes during training, as arrays."""
+        found: dict[str, Any] = {}
+        for k, number in enumerate(self.numbers):
+            found[f"value{k}"] = number.detach().numpy()
+            found |= {f"{name}{k}": value.numpy() for name, value in self.adam.state[number].items()}
+        return found
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a stored state."""
+        torch = self.torch
+        with torch.no_grad():
+            for k, number in enumerate(self.numbers):
+                number.copy_(torch.from_numpy(np.array(state[f"value{k}"])))
+                moments = ("step", "exp_avg", "exp_avg_sq")
+                self.adam.state[number] = {m: torch.from_numpy(np.array(state[f"{m}{k}"])) for m in moments}
+
+    def model(self, vocabulary: Vocabulary, classes: tuple[Any, ...]) -> SentimentModel:
+        """The hardmax model with these numbers."""
+        return SentimentModel(
+            vocabulary,
+            self.vectors.weight.detach().numpy().astype(np.float32).copy(),
+            self.decoder.weight.detach().numpy().astype(np.float64),
+            self.decoder.bias.detach().numpy().astype(np.float64),
+            float(self.alpha.detach()),
+            self.recipe.layers,
+            classes,
+            {"settings": self.recipe.as_dict() | {"method": "softmax", "temperature": TEMPERATURE}},
+        )
+
+
 def train_softmax(
     examples: Examples,
     held: Examples | None,
@@ -31,66 +98,48 @@ def train_softmax(
     classes: tuple[Any, ...],
     recipe: Recipe,
     progress: Callable[[Progress], object] | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    checkpoint_seconds: float = 10.0,
 ) -> tuple[SentimentModel, dict[str, list[float]]]:
     """Train the relaxation and return it as a hardmax model, with its losses and accuracies by epoch."""
     torch = need("torch", "torch", "the method softmax")
-    torch.manual_seed(recipe.seed)
-    outputs = 1 if len(classes) == 2 else len(classes)
-    E = torch.nn.Embedding(len(vocabulary), recipe.dim)
-    decoder = torch.nn.Linear(recipe.dim, outputs)
-    alpha = torch.nn.Parameter(torch.tensor(float(recipe.alpha)))
-    numbers = [*E.parameters(), *decoder.parameters(), alpha]
-    adam = torch.optim.Adam(numbers, lr=RATE)
-    loss_of = (
-        torch.nn.BCEWithLogitsLoss(reduction="none") if outputs == 1 else torch.nn.CrossEntropyLoss(reduction="none")
-    )
-    n = len(examples.bags)
-    per_epoch = -(-n // BATCH)
+    if not len(vocabulary):
+        raise BadInput("no word occurs often enough to be learned", fix="smaller min_texts, or more texts")
+    relaxed = Relaxed(torch, len(vocabulary), 1 if len(classes) == 2 else len(classes), recipe)
+    n, batch = len(examples.bags), recipe.batch_size
+    per_epoch = -(-n // batch)
     epochs = recipe.passes(n)[1] or recipe.passes(n)[0]
     history: dict[str, list[float]] = {"loss": [], "accuracy": []}
-    begun = time.monotonic()
-
-    def current() -> SentimentModel:
-        return SentimentModel(
-            vocabulary,
-            E.weight.detach().numpy().astype(np.float32).copy(),
-            decoder.weight.detach().numpy().astype(np.float64),
-            decoder.bias.detach().numpy().astype(np.float64),
-            float(alpha.detach()),
-            recipe.layers,
-            classes,
-            {"settings": recipe.as_dict() | {"method": "softmax", "temperature": TEMPERATURE}},
-        )
-
-    for epoch in range(epochs):
-        order = np.random.default_rng((recipe.seed, 2, epoch)).permutation(n)
-        total = 0.0
-        for k in range(per_epoch):
-            texts = order[k * BATCH : (k + 1) * BATCH]
-            ids, mask = _padded(examples.bags.take(texts))
-            logits = decoder(_mean(torch, E(torch.from_numpy(ids)), torch.from_numpy(mask), alpha, recipe.layers))
-            labels = torch.from_numpy(examples.labels[texts])
-            losses = loss_of(logits[:, 0], labels.float()) if outputs == 1 else loss_of(logits, labels)
-            loss = (losses * torch.from_numpy(examples.weight[texts]).float()).mean()
-            adam.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(numbers, CLIP)
-            adam.step()
-            with torch.no_grad():
-                alpha.clamp_(min=LEAST_ALPHA)
-            total += float(loss.detach()) * len(texts)
-            last = k == per_epoch - 1
-            if last:
-                history["loss"].append(total / n)
-                if held is not None:
-                    history["accuracy"].append(float((winners(current().run(held.bags)[0]) == held.labels).mean()))
-            if progress is not None:
-                accuracy = history["accuracy"][-1] if history["accuracy"] else None
-                seen, step = min((k + 1) * BATCH, n), epoch * per_epoch + k + 1
-                seconds = time.monotonic() - begun
-                steps = per_epoch * epochs
-                progress(Progress(epoch + last, epochs, step, steps, total / seen, seconds, accuracy))
-    return current(), history
+    step, total = 0, 0.0
+    mark = fingerprint(examples, recipe.as_dict() | {"method": "softmax"}) if checkpoint else ""
+    if checkpoint and resume and Path(checkpoint).exists():
+        stored = read_checkpoint(checkpoint, mark)
+        relaxed.restore(stored)
+        step, total = int(stored["done"]), float(stored["total"])
+        history = {name: list(map(float, stored[name])) for name in history}
+    begun = saved = time.monotonic()
+    while step < per_epoch * epochs:
+        epoch, k = divmod(step, per_epoch)
+        texts = np.random.default_rng((recipe.seed, 2, epoch)).permutation(n)[k * batch : (k + 1) * batch]
+        total += relaxed.step(examples, texts) * len(texts)
+        step += 1
+        last, seen = k == per_epoch - 1, k * batch + len(texts)
+        loss = total / seen
+        if last:
+            history["loss"].append(loss)
+            total = 0.0
+            if held is not None:
+                found = winners(relaxed.model(vocabulary, classes).run(held.bags)[0])
+                history["accuracy"].append(float((found == held.labels).mean()))
+        if progress is not None:
+            accuracy = history["accuracy"][-1] if history["accuracy"] else None
+            now = time.monotonic() - begun
+            progress(Progress(epoch + last, epochs, step, per_epoch * epochs, loss, now, accuracy))
+        if checkpoint and (last or time.monotonic() - saved > checkpoint_seconds):
+            write_checkpoint(checkpoint, relaxed.state() | {"done": step, "total": total, **history}, mark)
+            saved = time.monotonic()
+    return relaxed.model(vocabulary, classes), history
 
 
 def _padded(bags: Bags) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -102,7 +151,7 @@ def _padded(bags: Bags) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return ids, mask
 
 
-def _mean(torch: Any, z: Any, mask: Any, alpha: Any, layers: int) -> Any:
+def relaxed_mean(torch: Any, z: Any, mask: Any, alpha: Any, layers: int) -> Any:
     """(B, d): z_i <- (z_i + alpha sum_j softmax_j(<z_i, z_j> / T) z_j) / (1 + alpha), then the mean over the words."""
     for _ in range(layers):
         scores = (z @ z.transpose(1, 2)) / TEMPERATURE

@@ -19,7 +19,7 @@ from hardmax.sentiment.checkpoint import fingerprint, read_checkpoint, write_che
 from hardmax.sentiment.model import probabilities, winners
 from hardmax.sentiment.plain import powers
 from hardmax.sentiment.predicting import batch_through, run_bags
-from hardmax.sentiment.recipe import Floats, Recipe, Start, positions, radii, start
+from hardmax.sentiment.recipe import ROOM, Floats, Recipe, Start, positions, radii, start
 from hardmax.sentiment.updating import FIRST, SECOND, SMALL, step_words
 from hardmax.text.vocabulary import Bags
 
@@ -79,10 +79,13 @@ class Trainer:
         self.vectors = positions(self.x, self.radius, self.begin.sideways)
 
     def place(self) -> None:
-        """Begin the second phase: give the words their radii, in the directions that the first has found."""
-        self.radius = radii(self.x, self.begin.texts, self.recipe)
-        self.x = self.x * self.radius[:, None]
-        self.pace = self.begin.pace * self.radius
+        """Begin the second phase: give the words their radii; poles stay at score 0."""
+        self.pace = self.begin.pace.copy()
+        if self.begin.sideways.shape[1]:  # with scores in every direction there is no place for a pole
+            self.radius, poles = radii(self.x, self.begin.part, self.recipe)
+            self.x[poles], self.pace[poles] = 0.0, 0.0
+            length = np.sqrt((self.x**2).sum(axis=1))
+            self.x *= np.minimum(1.0, ROOM * self.radius / np.maximum(length, 1e-300))[:, None]
         self.layers = self.recipe.layers
         self._fresh()
 
@@ -242,7 +245,7 @@ def prepare(examples: Examples, classes: int, size: int, ngrams: int, recipe: Re
     """A trainer at the beginning; in a stream all words learn alike, as the counts of its first part say little."""
     if size == 0:
         raise BadInput("no word occurs often enough to be learned", fix="smaller min_texts, or more texts")
-    recipe = recipe.settled(len(examples.bags), ngrams)
+    recipe = recipe.settled(examples.bags)
     begin = start(examples.bags, examples.labels, classes, size, examples.weight, recipe, ngrams)
     return Trainer(recipe, replace(begin, pace=np.ones(size)) if stream else begin)
 

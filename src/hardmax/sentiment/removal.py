@@ -1,0 +1,80 @@
+"""What a prediction loses without a term: the layers run anew on what is left, nothing is estimated.
+
+The effect of a term is the fall of the log-odds of the predicted label when the term is left out of the bag,
+
+    effect_i = odds(text) - odds(text without term i),   odds = log p / (1 - p), p the probability of the label,
+
+positive if the term speaks for the label. With two classes the log-odds are the logit or its negative. Leaders are
+ranked by it, in explanations and where their faithfulness is measured: the contribution of a leader's cluster is an
+exact part of the logit too, but without their leader its followers go to another one, so it is not what is lost.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.text.vocabulary import Bags
+
+if TYPE_CHECKING:
+    from hardmax.sentiment.model import SentimentModel
+
+Floats = NDArray[np.float64]
+MOST_LEADERS = 64  # of one text whose effect is worked out: those with the largest parts
+_PLAIN = 20_000  # terms up to which plain NumPy is quicker than loading the compiled code
+_TERMS = 400_000  # terms that are held at once
+
+
+def effects(model: "SentimentModel", ids: NDArray[np.integer], which: Sequence[int], logits: Floats) -> Floats:
+    """(len(which),) the effect of terms number `which` of a bag `ids` whose scores are `logits`."""
+    label = int(logits[0] > 0) if len(logits) == 1 else int(logits.argmax())
+    return log_odds(logits[None], label)[0] - log_odds(without_each(model, ids, which), label)
+
+
+def leader_effects(
+    model: "SentimentModel", ids: NDArray[np.integer], leader: NDArray[np.integer], parts: Floats, logits: Floats
+) -> dict[int, float]:
+    """The effect of every leader of a bag; of very many leaders those with the largest parts only.
+
+    Args:
+        leader: (n,) the leader of every term.   parts: (n, C') the contribution of every term.
+    """
+    leaders = np.unique(leader)
+    if len(leaders) > MOST_LEADERS:
+        sums = np.stack([np.bincount(leader, weights=column, minlength=len(ids)) for column in parts.T], axis=1)
+        leaders = np.sort(leaders[np.argsort(-np.abs(sums[leaders]).max(axis=1), kind="stable")[:MOST_LEADERS]])
+    which = leaders.tolist()
+    return dict(zip(which, effects(model, ids, which, logits).tolist(), strict=True))
+
+
+def without_each(model: "SentimentModel", ids: NDArray[np.integer], which: Sequence[int]) -> Floats:
+    """(len(which), C') scores of a bag without its term number `which[k]`."""
+    n = len(ids)
+    if len(which) * n <= _PLAIN and "hardmax.sentiment.predicting" not in sys.modules:
+        rest = [[*ids[:i].tolist(), *ids[i + 1 :].tolist()] for i in which]
+        return np.array([model.read_bag(kept).logits for kept in rest]).reshape(len(which), len(model.bias))
+    found = np.empty((len(which), len(model.bias)))
+    step = max(1, _TERMS // max(n, 1))
+    for a in range(0, len(which), step):
+        some = np.asarray(which[a : a + step], np.int64)
+        kept = np.arange(n)[None, :] != some[:, None]
+        left = np.broadcast_to(ids, kept.shape)[kept]
+        offsets = np.arange(len(some) + 1, dtype=np.int64) * (n - 1)
+        found[a : a + step] = model.run(Bags(np.ascontiguousarray(left, np.int32), offsets))[0]
+    return found
+
+
+def log_odds(logits: Floats, label: int) -> Floats:
+    """(B,) log p / (1 - p) of a class from scores (B, C').
+
+    Example:
+        >>> log_odds(np.array([[2.0], [-1.0]]), 0).tolist(), log_odds(np.array([[1.0, 1.0, 1.0]]), 2).round(4).tolist()
+        ([-2.0, 1.0], [-0.6931])
+    """
+    if logits.shape[1] == 1:
+        return logits[:, 0].copy() if label == 1 else -logits[:, 0]
+    others = np.delete(logits, label, axis=1)
+    top = others.max(axis=1)
+    return np.asarray(logits[:, label] - top - np.log(np.exp(others - top[:, None]).sum(axis=1)))
