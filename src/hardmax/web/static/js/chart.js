@@ -1,14 +1,14 @@
-// Small charts: a line by layer with a mark at the present one, and bars. SVG elements, sized to their place.
+// Small charts: lines by layer with a mark at the present one.
 
 import { el, keep, short, svgEl } from "./dom.js";
 
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 96, 40, 10, 10, 20];
 const FLOOR = 1e-6; // the least value that a logarithmic axis shows
 
-/** A figure with a line chart by layer: { node, draw({ series: [{ values, class, name }], at, log, top }), svg }. */
-export function lineStrip(title, options = {}) {
+/** A figure with a line chart by layer: { node, svg, draw({ series: [{ values, class, name }], at, log }) }. */
+export function lineStrip(title) {
   const svg = svgEl("svg", { class: "strip", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title });
-  const [axis, lines, mark] = [svgEl("g", { class: "axis" }), svgEl("g"), svgEl("g", { class: "mark" })];
+  const [axis, lines, mark] = [svgEl("g", { class: "strip-axis" }), svgEl("g"), svgEl("g", { class: "strip-mark" })];
   svg.append(axis, lines, mark);
   const caption = el("figcaption", {}, el("span", { class: "strip-title", text: title }));
   const node = el("figure", { class: "strip-figure", "aria-label": title }, caption, svg);
@@ -38,20 +38,5 @@ export function lineStrip(title, options = {}) {
     const now = series.map(({ name, values }) => `${name ? `${name} ` : ""}${short(values[at] ?? NaN, 3)}`).join(", ");
     svg.setAttribute("aria-label", `${title}; layer ${at}: ${now}`);
   };
-  return Object.assign(strip, options);
-}
-
-/** A figure with horizontal bars: draw([{ label, value, class }]). */
-export function bars(title) {
-  const list = el("div", { class: "bars" });
-  const node = el("figure", { class: "bars-figure", "aria-label": title }, el("figcaption", { text: title }), list);
-  const draw = (rows) => {
-    const most = Math.max(...rows.map(({ value }) => Math.abs(value)), 1e-12);
-    list.replaceChildren(...rows.map(({ label, value, class: name = "" }) => {
-      const bar = el("span", { class: `bar ${name}` });
-      bar.style.width = `${(100 * Math.abs(value)) / most}%`;
-      return el("div", { class: "bar-row" }, el("span", { class: "bar-label", text: label }), el("span", { class: "bar-track" }, bar), el("span", { class: "bar-value", text: short(value, 3) }));
-    }));
-  };
-  return { node, draw };
+  return strip;
 }

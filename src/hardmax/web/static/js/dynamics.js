@@ -7,6 +7,7 @@ export { hull2d, hull3d } from "./hull.js";
 
 export const IDENTITY = { A: null, condition: 1, size: 1 };
 const SAME_PLACE = 32 * EPS; // limits of ties that differ by no more are one centre
+const FAINT = 60; // weights below exp(-60) of the largest do not show in float64
 const SETTLED = 1e-3; // of the size of the cloud: as near to the end as the eye can tell
 
 /** Run the layers 0..layers, then on until every token is decided.
@@ -131,18 +132,24 @@ export function simulateSoftmax(coords, d, { alpha = 0.5, metric = IDENTITY, bet
     const q = helper.queries(points);
     const next = new Float64Array(m * d);
     for (let i = 0; i < m; i += 1) {
+      const [qx, qy, qz] = [q[i * d], q[i * d + 1], d === 3 ? q[i * d + 2] : 0];
       let best = -Infinity;
-      for (let j = 0; j < m; j += 1) {
-        scores[j] = helper.dot(q, i, points, j);
-        if (scores[j] > best) best = scores[j];
+      for (let j = 0, at = 0; j < m; j += 1, at += d) {
+        const s = qx * points[at] + qy * points[at + 1] + (d === 3 ? qz * points[at + 2] : 0);
+        scores[j] = s;
+        if (s > best) best = s;
       }
-      let total = 0;
-      const mean = new Float64Array(d);
-      for (let j = 0; j < m; j += 1) {
-        const w = weight[j] * Math.exp(-beta * (best - scores[j]));
+      let [total, x, y, z] = [0, 0, 0, 0];
+      for (let j = 0, at = 0; j < m; j += 1, at += d) {
+        const gap = beta * (best - scores[j]);
+        if (gap > FAINT) continue;
+        const w = weight[j] * Math.exp(-gap);
         total += w;
-        for (let c = 0; c < d; c += 1) mean[c] += w * points[j * d + c];
+        x += w * points[at];
+        y += w * points[at + 1];
+        if (d === 3) z += w * points[at + 2];
       }
+      const mean = [x, y, z];
       for (let c = 0; c < d; c += 1) next[i * d + c] = (points[i * d + c] + (alpha * mean[c]) / total) / (1 + alpha);
     }
     points = next;

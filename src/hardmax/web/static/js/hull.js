@@ -3,8 +3,8 @@
 
 const FLAT = 1e-10;
 
-const minus = (a, b) => a.map((x, c) => x - b[c]);
-const dot = (a, b) => a.reduce((sum, x, c) => sum + x * b[c], 0);
+const minus = (a, b) => (a.length === 2 ? [a[0] - b[0], a[1] - b[1]] : [a[0] - b[0], a[1] - b[1], a[2] - b[2]]);
+const dot = (a, b) => (a.length === 2 ? a[0] * b[0] + a[1] * b[1] : a[0] * b[0] + a[1] * b[1] + a[2] * b[2]);
 const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
 
 function pointsOf(coords, d) {
@@ -16,13 +16,14 @@ export function frameOf(points) {
   const origin = points[0];
   let rest = points.map((p) => minus(p, origin));
   const lengths = (list) => list.map((r) => Math.sqrt(dot(r, r)));
-  const scale = Math.max(...lengths(rest));
-  const largest = Math.max(...points.flat().map(Math.abs));
+  const most = (list) => list.reduce((best, x) => Math.max(best, x), 0);
+  const scale = most(lengths(rest));
+  const largest = most(points.map((p) => most(p.map(Math.abs))));
   const blur = Math.max(FLAT * scale, 8 * 2 ** -52 * largest);
   const axes = [];
   while (axes.length < origin.length) {
     const far = lengths(rest);
-    const j = far.indexOf(Math.max(...far));
+    const j = far.indexOf(most(far));
     if (far[j] <= blur) break;
     const axis = rest[j].map((x) => x / far[j]);
     axes.push(axis);
@@ -69,7 +70,7 @@ export function hull2d(coords) {
 function ends(points, frame) {
   if (frame.axes.length === 0) return [0];
   const along = points.map((p) => dot(minus(p, frame.origin), frame.axes[0]));
-  return [along.indexOf(Math.min(...along)), along.indexOf(Math.max(...along))];
+  return [0, 1].map((end) => along.reduce((best, x, i) => ((end ? x > along[best] : x < along[best]) ? i : best), 0));
 }
 
 /** The hull in space: { vertices: indices, facets: [indices around], edges: [[i, j, facet, facet]], dimension }. */
@@ -120,16 +121,23 @@ function solid(points, frame) {
     const [u, v] = [minus(points[i], centre), minus(points[j], centre)];
     return dot(v, v) - dot(u, u) || i - j;
   });
+  const stride = points.length;
   for (const i of order) { // far points first: fewer faces are made in vain
-    const seen = new Set(faces.filter((face) => dot(face.normal, points[i]) > face.level + blur));
-    if (seen.size === 0) continue;
-    const edges = new Set();
-    for (const { corners: [a, b, c] } of seen) for (const [x, y] of [[a, b], [b, c], [c, a]]) edges.add(`${x},${y}`);
-    faces = faces.filter((face) => !seen.has(face));
-    for (const edge of edges) {
-      const [x, y] = edge.split(",").map(Number);
-      if (!edges.has(`${y},${x}`)) faces.push(triangle(points, x, y, i));
+    const [x, y, z] = points[i];
+    const seen = [];
+    const kept = [];
+    for (const face of faces) {
+      const { normal, level } = face;
+      (normal[0] * x + normal[1] * y + normal[2] * z > level + blur ? seen : kept).push(face);
     }
+    if (seen.length === 0) continue;
+    const edges = new Set(); // directed, p * stride + q
+    for (const { corners: [p, q, r] } of seen) edges.add(p * stride + q).add(q * stride + r).add(r * stride + p);
+    for (const edge of edges) {
+      const [p, q] = [Math.floor(edge / stride), edge % stride];
+      if (!edges.has(q * stride + p)) kept.push(triangle(points, p, q, i));
+    }
+    faces = kept;
   }
   return merged(points, faces, blur);
 }
@@ -139,11 +147,12 @@ function merged(points, faces, blur) {
   const facetOf = faces.map((_, f) => f);
   const find = (f) => { while (facetOf[f] !== f) f = facetOf[f]; return f; };
   const across = new Map();
-  faces.forEach(({ corners: [a, b, c] }, f) => { for (const [x, y] of [[a, b], [b, c], [c, a]]) across.set(`${x},${y}`, f); });
+  const stride = points.length;
+  faces.forEach(({ corners: [p, q, r] }, f) => across.set(p * stride + q, f).set(q * stride + r, f).set(r * stride + p, f));
   const sides = [];
   for (const [edge, f] of across) {
-    const [x, y] = edge.split(",").map(Number);
-    const g = across.get(`${y},${x}`);
+    const [x, y] = [Math.floor(edge / stride), edge % stride];
+    const g = across.get(y * stride + x);
     if (x > y || g === undefined) continue;
     const flat = faces[g].corners.every((p) => Math.abs(dot(faces[f].normal, points[p]) - faces[f].level) <= 4 * blur);
     if (flat) facetOf[find(f)] = find(g);
@@ -154,7 +163,10 @@ function merged(points, faces, blur) {
   const edges = sides.map(([x, y, f, g]) => [x, y, number.get(find(f)), number.get(find(g))]);
   const meeting = new Map();
   for (const [x, y, f, g] of edges) {
-    for (const p of [x, y]) meeting.set(p, new Set([...(meeting.get(p) ?? []), f, g]));
+    for (const p of [x, y]) {
+      if (!meeting.has(p)) meeting.set(p, new Set());
+      meeting.get(p).add(f).add(g);
+    }
   }
   const vertices = [...meeting].filter(([, around]) => around.size > 2).map(([p]) => p).sort((a, b) => a - b);
   const normals = names.map((name) => faces[name].normal);

@@ -5,6 +5,7 @@ import { CLUSTER_SHAPES } from "./glyphs.js";
 
 const MOST_TRAILS = 800;
 const MOST_TIES = 6; // arrows drawn for one token
+const MOST_EDGES = 120; // of a hull in space whose hidden edges are drawn
 
 const at = (coords, d, i) => Array.from(coords.subarray(i * d, (i + 1) * d));
 
@@ -31,8 +32,8 @@ export function under(model, state, k, coords, { hull, polytope, marks: look, vi
   const { d, n } = result;
   const parts = [];
   if (d === 2) parts.push(...cross(view));
+  if (state.show.includes("limit")) parts.push(...shaded(polytope, view));
   if (state.show.includes("sectors") && d === 2 && n > 0) parts.push(...sectors(coords, model.metric, look.colour, view));
-  if (state.show.includes("limit")) parts.push(...shaded(polytope));
   if (state.show.includes("hull")) parts.push(...outline(hull, view));
   if (state.show.includes("trails") && n <= MOST_TRAILS) parts.push(...trails(result, k, coords, look.colour));
   if (state.show.includes("limit")) parts.push(...rings(result));
@@ -84,20 +85,24 @@ function outline(hull, view) {
   return edges(hull, view, "start-edge");
 }
 
-/** The limit polytope, shaded. */
-function shaded(polytope) {
+/** The limit polytope, shaded; in space the facets that are turned to the reader, and their edges. */
+function shaded(polytope, view) {
   const { d, coords } = polytope;
   if (polytope.vertices.length < 2) return [];
   if (d === 2) return [{ kind: "area", class: "polytope", points: polytope.around.map((i) => at(coords, 2, i)) }];
-  const faces = polytope.facets.map((facet) => ({ kind: "area", class: "polytope face", points: facet.map((i) => at(coords, 3, i)) }));
-  return [...faces, ...polytope.edges.map(([i, j]) => ({ kind: "line", class: "polytope-edge", points: [at(coords, 3, i), at(coords, 3, j)] }))];
+  const front = (f) => !polytope.normals || (f >= 0 && view.depth(...polytope.normals[f]) > 0);
+  const faces = polytope.facets.filter((_, f) => front(f)).map((facet) => ({ kind: "area", class: "polytope face", points: facet.map((i) => at(coords, 3, i)) }));
+  const seen = polytope.edges.filter(([, , f, g]) => front(f) || front(g));
+  return [...faces, ...seen.map(([i, j]) => ({ kind: "line", class: "polytope-edge", points: [at(coords, 3, i), at(coords, 3, j)] }))];
 }
 
+/** Edges of a hull in space: hidden ones dashed, or left out where they would be a thicket. */
 function edges(hull, view, name) {
-  const toward = (f) => hull.normals && f >= 0 && view.depth(...hull.normals[f]) > 0;
-  return hull.edges.map(([i, j, f, g]) => ({
-    kind: "line", class: `${name}${hull.normals && !toward(f) && !toward(g) ? " hidden-edge" : ""}`,
-    points: [at(hull.coords, 3, i), at(hull.coords, 3, j)],
+  const front = (f) => f >= 0 && view.depth(...hull.normals[f]) > 0;
+  const hidden = (f, g) => hull.normals && !front(f) && !front(g);
+  const drawn = hull.edges.length > MOST_EDGES ? hull.edges.filter(([, , f, g]) => !hidden(f, g)) : hull.edges;
+  return drawn.map(([i, j, f, g]) => ({
+    kind: "line", class: `${name}${hidden(f, g) ? " hidden-edge" : ""}`, points: [at(hull.coords, 3, i), at(hull.coords, 3, j)],
   }));
 }
 

@@ -103,7 +103,7 @@ class Scene {
       if (!paths.has(key)) paths.set(key, { kind, name, colour, d: [] });
       const { d } = paths.get(key);
       const at = points.map(place);
-      if (kind === "ring") for (const [x, y] of at) d.push(`M${px(x - 8)} ${px(y)}a8 8 0 1 0 16 0a8 8 0 1 0 -16 0Z`);
+      if (kind === "ring") for (const [x, y] of at) d.push(`M${px(x - 13)} ${px(y)}a13 13 0 1 0 26 0a13 13 0 1 0 -26 0Z`);
       else if (kind === "dot") for (const [x, y] of at) d.push(`M${px(x)} ${px(y)}h0`);
       else if (kind === "arrow") d.push(arrow(at[0], at[1]));
       else d.push(`M${at.map(([x, y]) => `${px(x)} ${px(y)}`).join("L")}${kind === "area" ? "Z" : ""}`);

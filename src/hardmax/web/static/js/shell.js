@@ -47,7 +47,7 @@ export class Shell {
     this.menus = [share, out];
     const lessons = app.offline ? null : el("button", { class: "button quiet", type: "button", text: "Lessons", onclick: () => app.set({ lesson: 1 }) });
     return el("header", { class: "top" },
-      el("div", { class: "brand" }, el("span", { class: "mark", "aria-hidden": "true", text: "★" }), el("h1", { text: "hardmax playground" })),
+      el("div", { class: "brand" }, el("span", { class: "brand-star", "aria-hidden": "true", text: "★" }), el("h1", {}, "hardmax ", el("span", { text: "playground" }))),
       el("nav", { class: "tabs", "aria-label": "Screens" }, [...this.tabs.values()]),
       el("div", { class: "tools" }, lessons, share.node, out.node, this.themeButton,
         el("button", { class: "icon-button", type: "button", text: "?", "aria-label": "Help", title: "Help (?)", onclick: () => this.help() })));

@@ -19,7 +19,7 @@ const MOST_WORK = 4e7; // exponentials of one picture
 class HardmaxAgainstSoftmax {
   constructor(root, app) {
     this.app = app;
-    this.note = el("p", { class: "note cloud-note", role: "status" });
+    this.note = el("p", { class: "note token-note", role: "status" });
     this.transport = transport(app);
     this.sides = [this.#side("Hardmax", 0), this.#side("Softmax", 1)];
     this.gapStrip = lineStrip("Gap between the two clouds");
@@ -45,7 +45,7 @@ class HardmaxAgainstSoftmax {
   #side(name, number) {
     const svg = svgEl("svg");
     const rule = el("span", { class: "side-rule" });
-    const figure = el("figure", { class: "cloud-figure", "aria-label": `${name} cloud` }, el("figcaption", { class: "cloud-caption" }, el("strong", { text: name }), rule), el("div", { class: "cloud-box" }, svg));
+    const figure = el("figure", { class: "token-figure", "aria-label": `${name} cloud` }, el("figcaption", { class: "token-caption" }, el("strong", { text: name }), rule), el("div", { class: "token-box" }, svg));
     return { name, number, svg, figure, rule };
   }
 
@@ -108,13 +108,12 @@ class HardmaxAgainstSoftmax {
     const soft = side.number === 1;
     const shown = soft ? { ...state, show: state.show.filter((word) => word === "hull" || word === "limit" || word === "trails"), sel: -1 } : state;
     const seen = soft ? { ...model, result: { ...model.result, tokens: this.layers[1] } } : model;
-    const look = marks(model, state, state.k, app.palette[app.effectiveTheme()].clusters);
-    if (soft) look.shape = look.shape.map((shape) => (shape === "star" ? "circle" : shape));
+    const look = marks(model, shown, state.k, app.palette[app.effectiveTheme()].clusters);
     const { scene } = side.editor;
     scene.view.d = model.result.d;
     scene.view.turnTo(state.turn);
     const parts = under(seen, shown, state.k, coords, { hull: this.hull, polytope: this.polytope, marks: look, view: scene.view });
-    scene.draw({ d: model.result.d, coords, ...look, text: soft ? [] : look.text, under: parts, turn: state.turn, selected: state.sel });
+    scene.draw({ d: model.result.d, coords, ...look, under: parts, turn: state.turn, selected: state.sel });
   }
 
   #renderRest(state) {

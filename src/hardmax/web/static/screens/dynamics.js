@@ -20,12 +20,12 @@ class Dynamics {
     this.app = app;
     this.noted = "";
     this.svg = svgEl("svg");
-    this.note = el("p", { class: "note cloud-note", role: "status" });
+    this.note = el("p", { class: "note token-note", role: "status" });
     this.empty = el("p", { class: "empty-note", text: "No tokens yet. Double-click here to add one.", hidden: true });
     this.transport = transport(app);
     this.status = el("div", { class: "status", role: "group", "aria-label": "What is known" });
-    const figure = el("figure", { class: "cloud-figure", "aria-label": "Cloud of tokens" },
-      el("div", { class: "cloud-box" }, this.svg, this.empty), el("figcaption", { class: "cloud-caption" }, this.#buttons()), this.note);
+    const figure = el("figure", { class: "token-figure", "aria-label": "Cloud of tokens" },
+      el("div", { class: "token-box" }, this.svg, this.empty), el("figcaption", { class: "token-caption" }, this.#buttons()), this.note);
     this.strips = [lineStrip("Distance to the limit"), lineStrip("Places occupied")];
     this.controls = this.#controls();
     root.append(
