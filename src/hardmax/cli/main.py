@@ -19,6 +19,7 @@ from hardmax.cli import (
     limit,
     playground,
     predict,
+    reproduce,
     simulate,
     train,
     verify,
@@ -45,6 +46,7 @@ app.command("construct")(construct.command)
 app.command("check")(check.command)
 app.command("playground")(playground.command)
 app.command("verify")(verify.command)
+app.command("reproduce")(reproduce.command)
 app.command("demo")(demo.command)
 app.command("doctor")(doctor.command)
 

@@ -11,7 +11,7 @@ Departs: the theorem is about minimisers; what is measured is what Adam finds in
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import numpy as np
 from hardmax.errors import BadInput, need
 from hardmax.tokens import Floats
 
+Progress = Callable[[float, float | None, str], object]
 EPSILONS = (1e-1, 1e-2, 1e-3)
 
 
@@ -125,7 +126,14 @@ def random_start(setting: Setting) -> dict[str, Floats]:
     return theta
 
 
-def train(X: Floats, Y: Floats, start: dict[str, Floats], eps: float, setting: Setting) -> tuple[float, float]:
+def train(
+    X: Floats,
+    Y: Floats,
+    start: dict[str, Floats],
+    eps: float,
+    setting: Setting,
+    tell: Callable[[int], object] | None = None,
+) -> tuple[float, float]:
     """(loss, penalty) at the best point of J_eps that Adam finds, the rate falling to 0 along a cosine."""
     torch = need("torch", "torch", "the Tikhonov experiment")
     tokens, targets = torch.tensor(X), torch.tensor(Y)
@@ -133,7 +141,9 @@ def train(X: Floats, Y: Floats, start: dict[str, Floats], eps: float, setting: S
     optimiser = torch.optim.Adam(theta.values(), lr=setting.rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, setting.steps)
     best = (np.inf, np.inf)
-    for _ in range(setting.steps + 1):
+    for step in range(setting.steps + 1):
+        if tell is not None and step % 50 == 0:
+            tell(step)
         loss = block_loss(torch, theta, tokens, targets)
         penalty = eps * sum((part * part).sum() for part in theta.values())
         objective = loss + penalty
@@ -155,26 +165,35 @@ def block_loss(torch: Any, theta: dict[str, Any], tokens: Any, targets: Any) -> 
     return ((out - targets[:, None]) ** 2).sum(-1).amax(-1).mean()
 
 
-def measure(setting: Setting | None = None, epsilons: Sequence[float] = EPSILONS) -> Tikhonov:
-    """Train for every eps from both starts."""
+def measure(
+    setting: Setting | None = None, epsilons: Sequence[float] = EPSILONS, progress: Progress | None = None
+) -> Tikhonov:
+    """Train for every eps from both starts; `progress` is called with (steps done, steps in all, what is trained)."""
     setting = setting or Setting()
     torch = need("torch", "torch", "the Tikhonov experiment")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the matrices are small: threads would only wait for each other, and sums depend on them
     try:
-        return _measure(setting, epsilons)
+        return _measure(setting, epsilons, progress or (lambda done, total, what: None))
     finally:
         torch.set_num_threads(threads)
 
 
-def _measure(setting: Setting, epsilons: Sequence[float]) -> Tikhonov:
+def _measure(setting: Setting, epsilons: Sequence[float], progress: Progress) -> Tikhonov:
     X, Y = data(setting)
     exact = interpolator(X, Y, setting.width)
     norm = float(sum((part**2).sum() for part in exact.values()))
-    rows = []
+    rows: list[Row] = []
     for eps in epsilons:
         for name, start in (("random", random_start(setting)), ("interpolator", exact)):
-            loss, penalty = train(X, Y, start, eps, setting)
+            done, total = len(rows) * setting.steps, 2 * len(epsilons) * setting.steps
+
+            def tell(
+                step: int, done: int = done, total: int = total, what: str = f"eps = {eps:g}, {name} start"
+            ) -> None:
+                progress(done + step, total, what)
+
+            loss, penalty = train(X, Y, start, eps, setting, tell)
             rows.append(Row(eps, name, loss, penalty, loss + penalty, eps * norm))
     result = Tikhonov(setting, tuple(rows), norm, np.nan, np.nan)
     if len(epsilons) < 2:

@@ -1,0 +1,1 @@
+"""The figures and tables of the papers, drawn again beside ours: one module for each, a runner, a report."""
