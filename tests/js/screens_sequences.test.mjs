@@ -7,7 +7,7 @@ import { EXAMPLES } from "../../src/hardmax/web/static/js/examples.js";
 import { decodeSequences, encodeSequences, labelsOf, parseSequences, SETS, trouble } from "../../src/hardmax/web/static/js/sequences.js";
 import { decodeState, encodeState, holdsPersonal, startState } from "../../src/hardmax/web/static/js/state.js";
 import { gather } from "../../src/hardmax/web/static/screens/stage_pictures.js";
-import { pythonText, sentence, shellText } from "../../src/hardmax/web/static/screens/wording.js";
+import { pythonString, sentence, shellWord } from "../../src/hardmax/web/static/screens/wording.js";
 
 test("every set survives a link and can be compiled", () => {
   for (const { sequences } of Object.values(SETS)) {
@@ -84,9 +84,9 @@ test("every example has a title and a text of its own", () => {
 });
 
 test("a text becomes a Python literal and one word of a shell", () => {
-  assert.equal(pythonText('a"\\\n😀é'), '"a\\"\\\\\\n\\U0001f600\\u00e9"');
-  assert.equal(shellText("it's $HOME `x`"), `'it'\\''s $HOME \`x\`'`);
-  assert.equal(shellText("imdb-words"), "imdb-words");
+  assert.equal(pythonString('a"\\\n😀é'), '"a\\"\\\\\\n\\U0001f600\\u00e9"');
+  assert.equal(shellWord("it's $HOME `x`"), `'it'\\''s $HOME \`x\`'`);
+  assert.equal(shellWord("imdb-words"), "imdb-words");
 });
 
 test("an error is one sentence with what was found and what helps", () => {

@@ -5,13 +5,13 @@
 import { el, freshId, svgEl } from "./dom.js";
 import { clipHalfPlane, frameOf } from "./flat.js";
 import { glyph } from "./glyphs.js";
+import { Tween } from "./tween.js";
 
 const LETTER = 6.7; // pixels, the usual width of a letter of the names
-const STEP_MS = 260;
 
 /** A mark as a path element around the origin. */
 export function mark(shape, size, className) {
-  return svgEl("path", { d: glyph(shape, size), class: `mark ${className}` });
+  return svgEl("path", { d: glyph(shape, size), class: `shape ${className}` });
 }
 
 /** A small picture of a mark, for legends and lists. */
@@ -23,11 +23,10 @@ export class Plane {
   #groups;
   #points = [];
   #nodes = [];
-  #positions = [];
   #current = 0;
-  #animation = 0;
   #lastDraw = null;
   #observer;
+  #tween = new Tween((flat) => this.#place(flat));
 
   /** options: label, height, onPick(i), onPlace([x, y]), onRemove(i) */
   constructor(options) {
@@ -46,7 +45,7 @@ export class Plane {
 
   dispose() {
     this.#observer.disconnect();
-    cancelAnimationFrame(this.#animation);
+    this.#tween.stop();
   }
 
   set label(text) {
@@ -58,14 +57,10 @@ export class Plane {
    *   line: { n, c, positive, negative } or null, axes: bool, equal: one unit is as long both ways }
    */
   draw(content, { animate = false } = {}) {
-    const kept = animate && content.points.length === this.#points.length ? this.#positions : null;
     this.#lastDraw = content;
     this.#points = content.points;
     this.#layout();
-    const goal = content.points.map(({ at }) => at);
-    cancelAnimationFrame(this.#animation);
-    if (kept && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#glide(kept, goal);
-    else this.#place(goal);
+    this.#tween.to(Float64Array.from(content.points.flatMap(({ at }) => at)), animate);
   }
 
   redraw() {
@@ -142,42 +137,35 @@ export class Plane {
     const lines = [];
     for (const x of ticks(x0, x1, this.width / 90)) {
       const [px] = this.toScreen([x, 0]);
-      lines.push(svgEl("line", { x1: px, x2: px, y1: 0, y2: this.height, class: x === 0 ? "axis" : "grid" }));
-      if (px > 16 && px < this.width - 24) lines.push(svgEl("text", { x: px + 3, y: this.height - 5, class: "tick", text: tickText(x, x1 - x0) }));
+      lines.push(svgEl("line", { x1: px, x2: px, y1: 0, y2: this.height, class: x === 0 ? "plane-axis" : "plane-grid" }));
+      if (px > 16 && px < this.width - 24) lines.push(svgEl("text", { x: px + 3, y: this.height - 5, class: "plane-tick", text: tickText(x, x1 - x0) }));
     }
     for (const y of ticks(y0, y1, this.height / 70)) {
       const [, py] = this.toScreen([0, y]);
-      lines.push(svgEl("line", { x1: 0, x2: this.width, y1: py, y2: py, class: y === 0 ? "axis" : "grid" }));
-      if (py > 14 && py < this.height - 18) lines.push(svgEl("text", { x: 4, y: py - 3, class: "tick", text: tickText(y, y1 - y0) }));
+      lines.push(svgEl("line", { x1: 0, x2: this.width, y1: py, y2: py, class: y === 0 ? "plane-axis" : "plane-grid" }));
+      if (py > 14 && py < this.height - 18) lines.push(svgEl("text", { x: 4, y: py - 3, class: "plane-tick", text: tickText(y, y1 - y0) }));
     }
     return lines;
   }
 
   #trail({ start, at, class: className }) {
     const [[x1, y1], [x2, y2]] = [this.toScreen(start), this.toScreen(at)];
-    return svgEl("line", { x1, y1, x2, y2, class: `trail ${className}` });
+    return svgEl("line", { x1, y1, x2, y2, class: `way ${className}` });
   }
 
-  #place(positions) {
-    this.#positions = positions;
-    const screen = positions.map((at) => this.toScreen(at));
+  #place(flat) {
+    const screen = this.#nodes.map((_, i) => this.toScreen([flat[2 * i], flat[2 * i + 1]]));
     this.#nodes.forEach((node, i) => node.setAttribute("transform", `translate(${screen[i].map((x) => x.toFixed(2)).join(" ")})`));
     this.#names(screen);
   }
 
-  #glide(from, to) {
-    const began = performance.now();
-    const step = (now) => {
-      const t = Math.min(1, Math.max(0, (now - began) / STEP_MS));
-      const eased = t * t * (3 - 2 * t);
-      this.#place(t === 1 ? to : to.map((z, i) => z.map((x, c) => from[i][c] + eased * (x - from[i][c]))));
-      if (t < 1) this.#animation = requestAnimationFrame(step);
-    };
-    step(began);
-  }
-
   #names(screen) {
     const taken = screen.map(([x, y], i) => (this.#points[i].lead ? [x - 6, y - 6, x + 6, y + 6] : null)).filter(Boolean);
+    const { line } = this.#lastDraw;
+    if (line) {
+      const low = this.height - 24; // the names of the half-planes stand there
+      taken.push([0, low, 12 + LETTER * line.negative.length, this.height], [this.width - 12 - LETTER * line.positive.length, low, this.width, this.height]);
+    }
     const texts = [];
     this.#points.forEach(({ name, lead }, i) => {
       if (!name) return;

@@ -1,7 +1,7 @@
 // Corpus: who leads in a thousand labelled texts, by class, and the texts on which the model is wrong.
 
 import { el, freshId } from "../js/dom.js";
-import { visible } from "../js/reading.js";
+import { brief, visible } from "../js/reading.js";
 import { Models } from "./models.js";
 import { percent } from "./reading_panel.js";
 import { sentence } from "./wording.js";
@@ -32,12 +32,16 @@ class CorpusScreen {
     this.figure = el("figure", { class: "histogram-figure", "aria-label": "How often a word leads, by predicted class" },
       el("figcaption", {}, el("span", { text: "Who leads: in how many texts of a class a word is a leader" })), this.histogram);
     app.tableToggle(this.figure, () => this.#table());
+    this.counts = el("div", { class: "counts" });
+    this.countsFigure = el("figure", { class: "histogram-figure", "aria-label": "How many leaders a text has, by predicted class" },
+      el("figcaption", {}, el("span", { text: "How many leaders a text has" })), this.counts);
+    app.tableToggle(this.countsFigure, () => this.#countsTable());
     this.more = el("button", { type: "button", class: "button small", onclick: () => this.#toggleAll() });
     this.reviews = el("ol", { class: "reviews" });
     this.pages = el("div", { class: "row pages" });
     this.heading = el("h3", {});
     this.body = el("div", { class: "corpus-body", hidden: true },
-      el("div", { class: "panel" }, this.figures, this.figure, this.more),
+      el("div", { class: "panel" }, this.figures, this.figure, this.more, this.countsFigure),
       el("div", { class: "panel" }, this.heading, this.#filters(), this.reviews, this.pages));
     root.append(el("div", { class: "panel controls corpus-controls" }, el("div", { class: "row" }, this.models.node), this.status), this.body);
   }
@@ -69,7 +73,7 @@ class CorpusScreen {
     this.models.render(state.model);
     this.wrong.checked = state.wrong === "1";
     if (document.activeElement !== this.leader) this.leader.value = state.leader ?? "";
-    const wanted = { model: state.model, wrong: state.wrong === "1" ? "true" : null, label: state.label, leader: state.leader, page: state.page, limit: PAGE };
+    const wanted = { model: this.models.find(state.model)?.name ?? null, wrong: state.wrong === "1" ? "true" : null, label: state.label, leader: state.leader, page: state.page, limit: PAGE };
     const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value !== null).map(([key, value]) => [key, String(value)]));
     if (query.toString() === this.#asked || !this.models.ready) {
       if (!this.models.ready && this.models.reason) this.#say(`There is no model to read texts with: ${this.models.reason}`);
@@ -125,13 +129,14 @@ class CorpusScreen {
     this.figures.textContent = `${answer.n.toLocaleString("en")} texts of ${answer.data}, read by ${answer.model}: ${percent(answer.accuracy)} right. ${answer.note ?? ""}`;
     const most = Math.max(1, ...answer.histogram.flatMap(({ leaders }) => leaders.map(({ texts }) => texts)));
     this.histogram.replaceChildren(...answer.histogram.map((group, i) => this.#bars(group, i, most)));
+    this.counts.replaceChildren(...answer.leader_counts.map((group, i) => this.#columns(group, i)));
     const longest = Math.max(0, ...answer.histogram.map(({ leaders }) => leaders.length));
     this.more.hidden = longest <= SHOWN;
     this.more.textContent = this.#all ? "Show fewer leaders" : `Show all ${longest} leaders of a class`;
     this.label.replaceChildren(el("option", { value: "", text: "any" }), ...answer.classes.map((one) => el("option", { value: String(one), text: this.#name(one) })));
     this.label.value = state.label ?? "";
     const kind = state.wrong === "1" ? "Wrong answers" : "Texts";
-    const led = state.leader === null ? "" : ` led by “${visible(state.leader)}”`;
+    const led = state.leader === null ? "" : ` led by “${brief(state.leader)}”`;
     this.heading.textContent = `${kind}${led}: ${answer.total.toLocaleString("en")}`;
     this.reviews.replaceChildren(...answer.reviews.map((review) => this.#review(review)));
     this.reviews.start = (answer.page - 1) * PAGE + 1;
@@ -140,19 +145,51 @@ class CorpusScreen {
   }
 
   #bars({ class: one, leaders }, i, most) {
-    const side = this.#answer.classes.length === 2 ? ["negative", "positive"][i] : null;
+    const side = this.#side(i);
     const rows = leaders.slice(0, this.#all ? leaders.length : SHOWN).map(({ word, texts, part }) => {
-      const bar = el("span", { class: `bar ${side ? `is-${side}` : `c${i}`}`, "aria-hidden": "true" });
+      const bar = el("span", { class: `bar-fill ${side ? `is-${side}` : `c${i}`}`, "aria-hidden": "true" });
       bar.style.setProperty("--size", `${(100 * texts) / most}%`);
       const chosen = this.app.state.leader === word;
       return el("li", {}, el("button", {
-        type: "button", class: "bar-row", "aria-pressed": String(chosen), title: `${visible(word)} leads ${texts} texts, ${percent(part)} of this class`,
+        type: "button", class: "leader-row", "aria-pressed": String(chosen), title: `${visible(word)} leads ${texts} texts, ${percent(part)} of this class`,
         onclick: () => this.app.set({ leader: chosen ? null : word, page: 1 }),
-      }, el("bdi", { class: "bar-word", text: visible(word) }), el("span", { class: "bars" }, bar), el("span", { class: "number", text: String(texts) })));
+      }, el("bdi", { class: "bar-word", text: visible(word) }), el("span", { class: "bar-box" }, bar), el("span", { class: "num", text: String(texts) })));
     });
     const sign = side ? el("span", { class: `sign is-${side}`, "aria-hidden": "true", text: side === "positive" ? "▲ " : "▼ " }) : null;
     return el("section", { class: "bar-group", "aria-label": `Leaders of texts read as ${this.#name(one)}` },
       el("h4", {}, sign, `read as ${this.#name(one)}`), el("ol", { class: "bar-list" }, rows));
+  }
+
+  /** One class as columns: how many of its texts have 0, 1, 2, ... leaders. */
+  #columns({ class: one, counts }, i) {
+    const size = Math.max(...this.#answer.leader_counts.map((group) => group.counts.length));
+    const most = Math.max(1, ...this.#answer.leader_counts.flatMap((group) => group.counts));
+    const side = this.#side(i);
+    const columns = Array.from({ length: size }, (_, k) => {
+      const column = el("span", { class: `column ${side ? `is-${side}` : `c${i}`}`, title: `${counts[k] ?? 0} texts with ${k} leaders` });
+      column.style.setProperty("--size", `${(100 * (counts[k] ?? 0)) / most}%`);
+      return column;
+    });
+    const texts = counts.reduce((sum, n) => sum + n, 0);
+    const mean = counts.reduce((sum, n, k) => sum + n * k, 0) / Math.max(1, texts);
+    return el("div", { class: "column-group" },
+      el("p", { class: "note", text: `${this.#name(one)}: ${mean.toFixed(1)} leaders a text on average` }),
+      el("div", { class: "columns", role: "img", "aria-label": `${this.#name(one)}: ${texts} texts, ${mean.toFixed(1)} leaders on average` }, columns),
+      el("div", { class: "column-ends note" }, el("span", { text: "0 leaders" }), el("span", { text: String(size - 1) })));
+  }
+
+  /** "negative" and "positive" where there are two classes; else their own colours. */
+  #side(i) {
+    return this.#answer.classes.length === 2 ? ["negative", "positive"][i] : null;
+  }
+
+  #countsTable() {
+    const groups = this.#answer?.leader_counts ?? [];
+    const size = Math.max(0, ...groups.map(({ counts }) => counts.length));
+    return {
+      columns: ["leaders", ...groups.map((group) => `texts read as ${this.#name(group.class)}`)],
+      rows: Array.from({ length: size }, (_, k) => [k, ...groups.map(({ counts }) => counts[k] ?? 0)]),
+    };
   }
 
   #review({ id, label, predicted, probability, leaders, excerpt }) {
@@ -163,7 +200,7 @@ class CorpusScreen {
           el("span", { "aria-hidden": "true", text: right ? "✓ " : "✗ " }),
           `${this.#name(label)}, read as ${this.#name(predicted)} (${percent(probability)})`),
         el("bdi", { class: "review-text", text: visible(excerpt) }),
-        el("span", { class: "review-leaders soft" }, "led by ", el("bdi", { text: leaders.slice(0, 6).map(visible).join(", ") || "no known word" }))));
+        el("span", { class: "review-leaders soft" }, "led by ", el("bdi", { text: leaders.slice(0, 6).map((word) => brief(word)).join(", ") || "no known word" }))));
   }
 
   #pager({ page, pages }) {

@@ -5,8 +5,8 @@ import { Plane } from "../js/plane.js";
 import { encodeSequences, parseSequences, SETS, trouble } from "../js/sequences.js";
 import { Scrubber } from "./scrubber.js";
 import { looks, SequenceList } from "./sequence_list.js";
-import { gather, sizesTable, thumbnail } from "./stage_pictures.js";
-import { pythonText, sentence } from "./wording.js";
+import { gather, nearZero, sizesTable, thumbnail } from "./stage_pictures.js";
+import { pythonString, sentence } from "./wording.js";
 
 const TYPING = 250; // ms of rest before the server is asked
 const PATIENCE = 300;
@@ -174,23 +174,23 @@ class ExactScreen {
     const correct = result && this.#current ? result.correct : [];
     this.list.render(this.sequences, this.active, correct, this.#wrong?.sequences ?? []);
     const shown = stage === 0 ? this.sequences : result.sequences;
-    const clouds = stage === 0 ? this.sequences.map(({ tokens }) => tokens) : result.stages[stage].tokens;
+    const { clouds, from } = nearZero(stage === 0 ? this.sequences.map(({ tokens }) => tokens) : result.stages[stage].tokens);
     this.drawn = stage === 0
       ? clouds.flatMap((tokens, j) => tokens.map((at, i) => ({ at, sequence: j, token: i, names: [String(j)] })))
       : gather(clouds);
     const atEnd = stage > 0 && stage === last;
     this.plane.draw({
       axes: true, equal: stage === 0, frame: stage === 0 ? DRAWN : [],
-      points: this.drawn.map(({ at, sequence, names, count }) => this.#point(shown, at, sequence, names, count ?? 1, atEnd)),
+      points: this.drawn.map(({ at, sequence, names, count }) => this.#point(shown, at, from, sequence, names, count ?? 1, atEnd)),
     });
     this.plane.label = `${shown.length} sequences at stage ${stage}`;
     this.plane.svg.classList.toggle("is-drawing", stage === 0);
-    this.#words(stage, last);
+    this.#words(stage, last, from[0]);
     this.strip.replaceChildren(...(result ? result.stages.map((one, k) => this.#thumb(one, k, stage)) : []));
     this.sizes.replaceChildren(...(result ? [sizesTable(result, this.#current)] : []));
   }
 
-  #point(shown, at, sequence, names, count, atEnd) {
+  #point(shown, at, from, sequence, names, count, atEnd) {
     const { label } = shown[sequence];
     const { shape, class: className } = looks(shown, label);
     const together = names.length > 1 ? `sequences ${names.join(", ")}` : `sequence ${names[0]}`;
@@ -198,26 +198,27 @@ class ExactScreen {
     return {
       at, shape, size: count > 1 ? 7 : 5, class: className + dim, lead: count > 1,
       name: atEnd ? label : names.length > 4 ? `${names.length} sequences` : names.join(", "),
-      label: `${together}, ${label}, at ${short(at[0])}, ${short(at[1])}${count > 1 ? `, ${count} tokens together` : ""}`,
+      label: `${together}, ${label}, at ${at.map((x, c) => (from[c] ? String(x + from[c]) : short(x))).join(", ")}${count > 1 ? `, ${count} tokens together` : ""}`,
     };
   }
 
-  #words(stage, last) {
+  #words(stage, last, from) {
     const result = this.#result;
     this.caption.textContent = stage === 0 ? "Stage 0: the input" : `Stage ${stage} of ${last}: ${result.stages[stage].name}`;
     const blocks = stage === 0 ? "" : ` ${blockRange(result.stages[stage])}`;
     const stale = result && !this.#current && stage > 0 ? " This is the last good network, not the sequences as they are now." : "";
+    const moved = from ? ` The picture shows x0 − ${from}.` : "";
     const projected = result?.projection && stage > 0 ? ` Shown: ${result.projection}.` : "";
     this.explanation.textContent = stage === 0
       ? "Every mark is a token; the number beside it says which sequence it belongs to, the shape which label it has."
-      : `${capital(result.stages[stage].explanation)}.${blocks}${projected}${stale}`;
+      : `${capital(result.stages[stage].explanation)}.${blocks}${moved}${projected}${stale}`;
   }
 
   #thumb({ name, tokens }, k, stage) {
     const used = k === 0 ? this.#result.sequences.map((one) => one.tokens) : tokens;
     return el("li", {}, el("button", {
       type: "button", class: "thumb", "aria-current": k === stage ? "step" : null, onclick: () => this.app.set({ stage: k }),
-    }, thumbnail(gather(used), this.#result.sequences), el("span", { text: `${k} ${name}` })));
+    }, thumbnail(gather(nearZero(used).clouds), this.#result.sequences), el("span", { text: `${k} ${name}` })));
   }
 
   // -- what the shell asks -----------------------------------------------------------------------------------------
@@ -255,7 +256,7 @@ class ExactScreen {
       python: () => [
         "import hardmax as hx", "",
         `sequences = ${JSON.stringify(sequences.map(({ tokens }) => tokens))}`,
-        `labels = [${sequences.map(({ label }) => pythonText(label)).join(", ")}]`,
+        `labels = [${sequences.map(({ label }) => pythonString(label)).join(", ")}]`,
         `net = hx.construct(sequences, labels, style="${result.style}", pool="${result.pool}")`,
         "print(net.blocks, net.bound, net.width, net.parameters, net(sequences) == labels)", "",
       ].join("\n"),

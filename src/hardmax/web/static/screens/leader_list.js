@@ -1,7 +1,7 @@
 // Who leads, whom, and how much that says: bias + parts = logit, as a table with bars.
 
 import { el } from "../js/dom.js";
-import { leaderParts, PATTERNS, signed, sum, visible } from "../js/reading.js";
+import { brief, leaderParts, PATTERNS, signed, sum } from "../js/reading.js";
 
 const FEW = 6; // followers named before "and 12 more"
 
@@ -17,26 +17,26 @@ export function leaderList(reading, layer, { onLight, selected }) {
     el("thead", {}, el("tr", {}, ["leader", "its words", "since layer", "part of the logit"].map((text) => el("th", { scope: "col", text })))),
     el("tbody", {}, parts.map((leader) => row(leader, most, onLight, selected))),
     el("tfoot", {},
-      el("tr", {}, el("th", { scope: "row", colspan: "3", text: "bias of the decoder" }), el("td", { class: "number", text: signed(reading.bias) })),
+      el("tr", {}, el("th", { scope: "row", colspan: "3", text: "bias of the decoder" }), el("td", { class: "num", text: signed(reading.bias) })),
       el("tr", { class: "total" },
         el("th", { scope: "row", colspan: "3", text: layer >= last ? "bias + parts = logit" : `bias + parts = logit if layer ${layer} were the last` }),
-        el("td", { class: "number", text: signed(logit) }))));
+        el("td", { class: "num", text: signed(logit) }))));
 }
 
 function row({ word, followers, since, part, rank }, most, onLight, selected) {
   const name = el("button", {
     type: "button", class: "leader-name", "aria-pressed": String(selected === rank), onclick: () => onLight(selected === rank ? null : rank, true),
-  }, el("span", { class: "leader-number", text: String(rank + 1) }), el("bdi", { text: visible(word) }), swatch(rank, part));
-  const bar = el("span", { class: `bar ${part < 0 ? "is-negative" : "is-positive"}` });
+  }, el("span", { class: "leader-number", text: String(rank + 1) }), el("bdi", { text: brief(word) }), swatch(rank, part));
+  const bar = el("span", { class: `bar-fill ${part < 0 ? "is-negative" : "is-positive"}` });
   bar.style.setProperty("--size", `${(100 * Math.abs(part)) / most}%`);
   return el("tr", { class: selected === rank ? "is-lit" : null, onpointerenter: () => onLight(rank, false), onpointerleave: () => onLight(null, false) },
     el("th", { scope: "row" }, name),
     el("td", { class: "followers" }, names(followers)),
     el("td", { class: "since", text: since === null ? "tie" : String(since) }),
     el("td", { class: "part" },
-      el("span", { class: "bars", "aria-hidden": "true" }, bar),
+      el("span", { class: "bar-box", "aria-hidden": "true" }, bar),
       el("span", { class: "sign", "aria-hidden": "true", text: part < 0 ? "▼" : "▲" }),
-      el("span", { class: "number", text: signed(part) })));
+      el("span", { class: "num", text: signed(part) })));
 }
 
 /** The line under the words of this leader. */
@@ -46,7 +46,7 @@ export function swatch(rank, part) {
 
 function names(followers) {
   if (followers.length === 0) return [el("span", { class: "soft", text: "itself alone" })];
-  const text = (list) => list.map(visible).join(", ");
+  const text = (list) => list.map((one) => brief(one)).join(", ");
   if (followers.length <= FEW + 2) return [el("bdi", { text: text(followers) })];
   return [
     el("bdi", { text: `${text(followers.slice(0, FEW))}, ` }),

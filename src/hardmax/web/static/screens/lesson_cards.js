@@ -44,12 +44,12 @@ export const CARDS = [
   {
     title: "Emerging leaders",
     view: "dyn",
-    state: { ...START, preset: "emerging", show: ["arrows", "hull", "leaders"] },
+    state: { ...START, preset: "emerging", sel: 1, show: ["arrows", "hull", "leaders"] },
     text: [
       "Leaders do not resign, but new ones can appear. Here two tokens lead at layer 0: token 0, far to the right, and token 2, at the lower left. Token 1, near the middle at (−1/12, 1/12), follows token 3 at (0, 1/4).",
       "Token 3 follows token 0 and runs away to the right.",
     ],
-    tries: [["Look at token 1", { sel: 1 }], ["One layer on", { k: 1, sel: 1 }], ["Back", { k: 0, sel: 1 }]],
+    tries: [["One layer on", { k: 1, sel: 1 }], ["Back to layer 0", { k: 0, sel: 1 }]],
     ask: "What happens to token 1 once token 3 has left? Step one layer and count the stars.",
     reveal: [
       "Three stars. After one layer token 3 is at (1/3, 5/18) and token 1 at (−1/18, 5/36): in the direction of token 1 nobody reaches further than token 1 itself any more. It leads from layer 1 on and stands still.",

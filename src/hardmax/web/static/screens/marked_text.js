@@ -4,7 +4,7 @@
 // box is its own underline, so boxes of overlapping leaders are nested and never hide each other.
 
 import { el, freshId } from "../js/dom.js";
-import { atoms, PATTERNS, signed, visible } from "../js/reading.js";
+import { atoms, brief, PATTERNS, signed, visible } from "../js/reading.js";
 
 const TINT = 24; // per cent at most: the word keeps the colour of the page
 const LONGEST_GAP = 4; // wider gaps (a tag, a line break) leave an n-gram's line open
@@ -111,10 +111,10 @@ function lanes(atom, reading) {
 
 /** "boring: leads; boring and: leads; is boring: follows a waste" */
 export function describe(atom, reading) {
-  if (!atom.known) return `${visible(atom.text)}: not known, ignored`;
+  if (!atom.known) return `${brief(atom.text)}: not known, ignored`;
   const parts = atom.spans.map(({ term }) => {
     const { term: form, leader, leads, contribution } = reading.terms[term];
-    return `${form} ${leads ? "leads" : `follows ${leader}`} (${signed(contribution)})`;
+    return `${brief(form)} ${leads ? "leads" : `follows ${brief(leader)}`} (${signed(contribution)})`;
   });
   return parts.join("; ");
 }

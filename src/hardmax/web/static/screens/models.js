@@ -15,10 +15,7 @@ export class Models {
     this.load();
   }
 
-  get first() {
-    return this.#list[0]?.name ?? null;
-  }
-
+  /** The model of this name, or the first one. */
   find(name) {
     return this.#list.find((model) => model.name === name) ?? this.#list[0] ?? null;
   }
@@ -59,5 +56,6 @@ export class Models {
     this.select.value = model.name;
     this.about.textContent = model.description ?? "";
     if (name !== null && name !== model.name) this.app.banner("model", "warn", `There is no model “${name}”; ${model.name} answers.`);
+    else this.app.clearBanner("model");
   }
 }

@@ -4,7 +4,7 @@
 import { el } from "../js/dom.js";
 import { flatten } from "../js/flat.js";
 import { legend, Plane } from "../js/plane.js";
-import { logitsByLayer, signed, visible } from "../js/reading.js";
+import { brief, logitsByLayer, signed, visible } from "../js/reading.js";
 import { leaderList } from "./leader_list.js";
 import { markedText } from "./marked_text.js";
 import { whatIf } from "./what_if.js";
@@ -26,14 +26,15 @@ export class ReadingPanel {
     this.note = el("p", { class: "reading-note", role: "status" });
     this.verdict = el("div", { class: "verdict" });
     this.words = el("div", { class: "marked-place" });
+    this.reader = el("p", { class: "note" });
     this.form = el("div", { class: "what-if-place" });
     this.plane = new Plane({ label: "Words in the plane", height: 380, onPick: (i) => this.light(this.reading.terms[this.#shown[i]].rank, true) });
     this.key = el("div", { class: "plane-key" });
     this.caption = el("figcaption", {}, el("span", { text: "The words in the plane of the model" }));
-    this.figure = el("figure", { class: "cloud-figure", "aria-label": `${title}: the words in the plane` }, this.caption, this.plane.svg, this.key);
+    this.figure = el("figure", { class: "words-figure", "aria-label": `${title}: the words in the plane` }, this.caption, this.plane.svg, this.key);
     this.leaders = el("div", { class: "leaders-place" });
     this.unknown = el("p", { class: "unknown" });
-    this.body = el("div", { class: "reading-body", hidden: true }, this.verdict, this.words, this.form, this.unknown, this.figure, this.leaders);
+    this.body = el("div", { class: "reading-body", hidden: true }, this.verdict, el("div", { class: "marked-group" }, this.words, this.reader), this.form, this.unknown, this.figure, this.leaders);
     this.node = el("article", { class: "reading panel" }, this.heading, this.note, this.body);
     app.tableToggle(this.figure, () => this.table());
   }
@@ -72,6 +73,8 @@ export class ReadingPanel {
       onHover: (rank) => this.light(rank, false),
     });
     this.words.replaceChildren(this.#marked.node);
+    const pairs = reading.terms.some(({ term }) => term.includes(" ")) ? " Lower lines belong to several words together." : "";
+    this.reader.textContent = reading.terms.length ? `Boxed: leaders. The line under a word is that of its leader, as in the list.${pairs} Click a word to ask: what if?` : "";
     this.#unknownWords();
     this.message(reading.terms.length ? "" : "The model knows no word of this text: the answer below is its bias alone.", reading.terms.length ? "note" : "warn");
     this.body.hidden = false;
@@ -117,10 +120,10 @@ export class ReadingPanel {
         el("span", { class: "sign", "aria-hidden": "true", text: two ? (positive ? "▲" : "▼") : "●" }),
         el("strong", { text: this.label(reading.label) }),
         el("span", { class: "soft", text: ` probability ${percent(reading.probability)}` })),
-      el("span", { class: "meter-track", "aria-hidden": "true" }, meter),
       el("p", { class: "soft verdict-logit", text: this.layer >= last
         ? `logit ${signed(logit)}, ${reading.terms.length} known terms, ${reading.leaders.length} leaders`
-        : `after layer ${this.layer} of ${last} the logit would be ${signed(logit)}` }));
+        : `after layer ${this.layer} of ${last} the logit would be ${signed(logit)}` }),
+      el("span", { class: "meter-track", "aria-hidden": "true" }, meter));
   }
 
   #cloud(animate) {
@@ -134,11 +137,11 @@ export class ReadingPanel {
       const isLeader = leads && (since === null || since <= this.layer);
       const side = Math.abs(contribution) < most / 100 ? "neutral" : contribution < 0 ? "negative" : "positive";
       const followers = reading.leaders[rank]?.followers.length ?? 0;
-      const role = leads ? `leader, followed by ${followers} word${followers === 1 ? "" : "s"}` : `follows ${leader}`;
+      const role = leads ? `leader, followed by ${followers} word${followers === 1 ? "" : "s"}` : `follows ${brief(leader)}`;
       return {
         at: layer[index], start: start[index], lead: isLeader, size: isLeader ? 6.5 : 4,
         shape: isLeader ? "star" : { negative: "triangle-down", positive: "triangle-up", neutral: "circle" }[side],
-        class: `is-${side}`, name: leads ? visible(term) : "", label: visible(`${term}, ${role}, ${signed(contribution)}`),
+        class: `is-${side}`, name: leads ? visible(term) : "", label: `${brief(term)}, ${role}, ${signed(contribution)}`,
       };
     });
     const names = { positive: `${this.label(reading.toward)} →`, negative: `← ${this.#otherLabel()}` };
@@ -162,7 +165,7 @@ export class ReadingPanel {
     const { ignored } = this.reading;
     this.unknown.hidden = ignored.length === 0;
     const more = ignored.length > MOST_UNKNOWN ? ` and ${ignored.length - MOST_UNKNOWN} more` : "";
-    const list = ignored.slice(0, MOST_UNKNOWN).map((word) => visible(word.length > 40 ? `${word.slice(0, 39)}…` : word));
+    const list = ignored.slice(0, MOST_UNKNOWN).map((word) => brief(word));
     this.unknown.replaceChildren(el("strong", { text: "Not known, ignored: " }), el("bdi", { text: `${list.join(", ")}${more}` }));
   }
 
@@ -192,7 +195,7 @@ export class ReadingPanel {
     const n = this.reading.terms.length;
     return el("div", { class: "formula-text" },
       el("p", {}, "logit = b + Σ", el("sub", { text: "i" }), " ⟨v, z", el("sub", { text: "i" }), "⟩ / n, with n = ", String(n), " and b = ", signed(this.reading.bias)),
-      el("p", {}, el("bdi", { text: visible(leader.word) }), `: ${members.slice(0, 12).map(({ term, contribution }) => `${signed(contribution)} (${visible(term)})`).join(" ")}${members.length > 12 ? ` and ${members.length - 12} more` : ""} = ${signed(leader.contribution)}`));
+      el("p", {}, el("bdi", { text: brief(leader.word) }), `: ${members.slice(0, 12).map(({ term, contribution }) => `${signed(contribution)} (${brief(term)})`).join(" ")}${members.length > 12 ? ` and ${members.length - 12} more` : ""} = ${signed(leader.contribution)}`));
   }
 
   /** Every term with its place, for the table and for export. */

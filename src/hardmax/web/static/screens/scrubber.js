@@ -1,6 +1,6 @@
 // Walking through the layers of a reading, or the stages of a construction: first, back, play, on, last, slider.
 
-import { el, freshId } from "../js/dom.js";
+import { el } from "../js/dom.js";
 
 const PACE = 800; // ms a layer stays while playing
 
@@ -11,14 +11,16 @@ export class Scrubber {
   constructor(app, { name, onChange, say }) {
     Object.assign(this, { app, name, onChange, value: 0, last: 0, playing: false });
     this.sayValue = say ?? ((value, last) => `${name} ${value} of ${last}`);
-    const id = freshId("scrub");
-    this.slider = el("input", { id, type: "range", min: "0", max: "0", step: "1", oninput: () => this.go(Number(this.slider.value)) });
-    this.button = el("button", { type: "button", class: "button play", onclick: () => this.toggle() });
-    this.text = el("output", { for: id, class: "scrub-text" });
-    const step = (text, label, by) => el("button", { type: "button", class: "button", text, "aria-label": label, onclick: () => this.step(by) });
-    this.node = el("div", { class: "scrubber", role: "group", "aria-label": `Walk through the ${name}s` },
-      step("◂", `Back one ${name}`, -1), this.button, step("▸", `On one ${name}`, 1),
-      el("label", { class: "visually-hidden", for: id, text: `${name[0].toUpperCase()}${name.slice(1)}` }), this.slider, this.text);
+    const button = (text, label, onclick, look = "icon-button") => el("button", { type: "button", class: look, text, "aria-label": label, title: label, onclick });
+    this.slider = el("input", {
+      type: "range", min: "0", max: "0", step: "1", class: "scrub", "aria-label": `${name[0].toUpperCase()}${name.slice(1)}`,
+      oninput: () => { this.pause(); this.#to(Number(this.slider.value)); }, onchange: () => app.announce(),
+    });
+    this.play = button("▶", "Play", () => this.toggle(), "icon-button play");
+    this.back = button("‹", `One ${name} back`, () => this.step(-1));
+    this.on = button("›", `One ${name} on`, () => this.step(1));
+    this.text = el("output", { class: "layer-now scrub-text" });
+    this.node = el("div", { class: "transport", role: "group", "aria-label": `Walk through the ${name}s` }, this.play, this.back, this.on, this.slider, this.text);
     this.#button();
   }
 
@@ -28,7 +30,9 @@ export class Scrubber {
     Object.assign(this, { value, last });
     this.slider.max = String(last);
     this.slider.value = String(value);
-    this.slider.disabled = last === 0;
+    this.slider.disabled = this.play.disabled = last === 0;
+    this.back.disabled = value === 0;
+    this.on.disabled = value === last;
     this.text.textContent = this.sayValue(value, last);
     this.slider.setAttribute("aria-valuetext", this.text.textContent);
     return moved;
@@ -91,6 +95,8 @@ export class Scrubber {
   }
 
   #button() {
-    this.button.textContent = this.playing ? "Pause" : "Play";
+    this.play.textContent = this.playing ? "⏸" : "▶";
+    this.play.setAttribute("aria-label", this.playing ? "Pause" : "Play");
+    this.play.title = this.playing ? "Pause (space)" : "Play (space)";
   }
 }

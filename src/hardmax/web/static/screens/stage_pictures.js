@@ -6,6 +6,7 @@ import { glyph } from "../js/glyphs.js";
 import { looks } from "./sequence_list.js";
 
 const [WIDE, HIGH] = [96, 64];
+const FAR = 1e6;
 
 /** Tokens at one place are one mark: [{ at, sequence, count, names }], names the sequences that are there. */
 export function gather(clouds) {
@@ -22,6 +23,19 @@ export function gather(clouds) {
   return [...places.values()].map(({ members, ...place }) => ({ ...place, names: [...members].map(String) }));
 }
 
+/**
+ * Numbers far from 0 that differ by little, as steps from the least of them: { clouds, from: [x, y] }. Exact, for such
+ * numbers are within a factor of 2 of each other; and the picture keeps them apart.
+ */
+export function nearZero(clouds) {
+  const from = [0, 1].map((c) => {
+    const values = clouds.flat().map((at) => at[c]);
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    return Number.isFinite(low) && low > FAR * Math.max(1, high - low) ? low : 0;
+  });
+  return { clouds: clouds.map((tokens) => tokens.map((at) => at.map((x, c) => x - from[c]))), from };
+}
+
 /** A stage in small. */
 export function thumbnail(points, sequences) {
   const frame = frameOf(points.map(({ at }) => at), WIDE, HIGH, { equal: false, room: 0.16 });
@@ -30,7 +44,7 @@ export function thumbnail(points, sequences) {
     points.map(({ at, sequence }) => {
       const { shape, class: className } = looks(sequences, sequences[sequence].label);
       const [x, y] = place(at);
-      return svgEl("path", { d: glyph(shape, 3), transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, class: `mark ${className}` });
+      return svgEl("path", { d: glyph(shape, 3), transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, class: `shape ${className}` });
     }));
 }
 

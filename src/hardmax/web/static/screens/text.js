@@ -2,12 +2,12 @@
 
 import { el, freshId } from "../js/dom.js";
 import { EXAMPLES } from "../js/examples.js";
-import { compareLeaders, readExplanation, signed, visible } from "../js/reading.js";
+import { brief, compareLeaders, readExplanation, signed } from "../js/reading.js";
 import { MOST_CHARACTERS } from "../js/state_text.js";
 import { Models } from "./models.js";
 import { percent, ReadingPanel } from "./reading_panel.js";
 import { Scrubber } from "./scrubber.js";
-import { pythonText, sentence, shellText } from "./wording.js";
+import { pythonString, sentence, shellWord } from "./wording.js";
 
 const TYPING = 350; // ms without a key before a text is read
 const PATIENCE = 300; // ms before "reading" is said
@@ -154,7 +154,7 @@ class TextScreen {
       this.#reviews.set(id, text.slice(0, MOST_CHARACTERS));
     } catch (error) {
       this.#reviews.delete(id);
-      this.error.textContent = `Review ${visible(id)}: ${sentence(error)}`;
+      this.error.textContent = `Review ${brief(id)}: ${sentence(error)}`;
       if (this.app.state.review === id) this.app.set({ review: null });
       return;
     }
@@ -163,7 +163,7 @@ class TextScreen {
 
   #fill(area, text, slot, wait) {
     if (text === null) return;
-    const key = `${this.app.state.model ?? ""}\u0000${text}`;
+    const key = `${this.models.find(this.app.state.model)?.name}\u0000${text}`;
     if (area.value !== text) area.value = text;
     if (slot.key === key || !this.models.ready) return;
     slot.key = key;
@@ -196,7 +196,7 @@ class TextScreen {
       slot.panel.message("Reading the text…");
     }, PATIENCE);
     try {
-      const model = this.app.state.model ?? this.models.first;
+      const model = this.models.find(this.app.state.model)?.name;
       const answer = await this.app.api.post("/api/explain", { text: slot.text.toWellFormed(), ...(model ? { model } : {}) }, { signal: request.signal });
       if (request.signal.aborted) return;
       slot.reading = readExplanation(answer);
@@ -228,8 +228,8 @@ class TextScreen {
     this.compare.hidden = !(a && b) || this.app.state.text2 === null;
     if (this.compare.hidden) return;
     const row = (name, { label, probability, logit, terms, leaders }) => el("tr", {},
-      el("th", { scope: "row", text: name }), el("td", { text: this.models.label(this.app.state.model, label) }), el("td", { class: "number", text: percent(probability) }),
-      el("td", { class: "number", text: signed(logit) }), el("td", { class: "number", text: String(terms.length) }), el("td", { class: "number", text: String(leaders.length) }));
+      el("th", { scope: "row", text: name }), el("td", { text: this.models.label(this.app.state.model, label) }), el("td", { class: "num", text: percent(probability) }),
+      el("td", { class: "num", text: signed(logit) }), el("td", { class: "num", text: String(terms.length) }), el("td", { class: "num", text: String(leaders.length) }));
     const change = (x) => (x === null ? "does not lead" : signed(x));
     const rows = compareLeaders(a, b);
     this.compareBody.replaceChildren(
@@ -240,8 +240,8 @@ class TextScreen {
       el("details", {}, el("summary", { text: "Leaders of both" }),
         el("div", { class: "table-wrap", role: "region", tabindex: "0", "aria-label": "Leaders of both texts" }, el("table", { class: "data-table" },
           el("thead", {}, el("tr", {}, ["leader", "the text", "second", "change"].map((text) => el("th", { scope: "col", text })))),
-          el("tbody", {}, rows.map(({ word, a: one, b: two }) => el("tr", {}, el("th", { scope: "row" }, el("bdi", { text: visible(word) })),
-            el("td", { class: "number", text: change(one) }), el("td", { class: "number", text: change(two) }), el("td", { class: "number", text: signed((two ?? 0) - (one ?? 0)) }))))))));
+          el("tbody", {}, rows.map(({ word, a: one, b: two }) => el("tr", {}, el("th", { scope: "row" }, el("bdi", { text: brief(word) })),
+            el("td", { class: "num", text: change(one) }), el("td", { class: "num", text: change(two) }), el("td", { class: "num", text: signed((two ?? 0) - (one ?? 0)) }))))))));
   }
 
   // -- what the shell asks -----------------------------------------------------------------------------------------
@@ -254,21 +254,21 @@ class TextScreen {
     const { reading } = this.a;
     if (!reading) return "";
     const name = this.models.label(this.app.state.model, reading.label);
-    const leaders = reading.leaders.slice(0, 3).map(({ word }) => visible(word)).join(", ");
+    const leaders = reading.leaders.slice(0, 3).map(({ word }) => brief(word)).join(", ");
     return `Layer ${this.scrubber.value} of ${this.scrubber.last}. ${name}, probability ${percent(reading.probability)}${leaders ? `, led by ${leaders}` : ""}.`;
   }
 
   exports() {
     const { reading } = this.a;
     if (!reading) return {};
-    const model = this.app.state.model ?? this.models.first;
+    const model = reading.model;
     const texts = [reading, this.b.reading].filter(Boolean).map(({ text }) => text);
     return {
       svg: () => (reading.terms.length ? this.a.panel.plane.svg : null),
       table: () => this.a.panel.table(),
       json: () => (this.b.reading ? { first: plain(reading), second: plain(this.b.reading) } : plain(reading)),
-      python: () => [`import hardmax as hx`, ``, `model = hx.load(${pythonText(model)})`, ...texts.map((text) => `print(model.explain(${pythonText(text)}))`), ``].join("\n"),
-      command: () => texts.map((text) => `hardmax explain ${shellText(model)} --text=${shellText(text)}`).join("\n"),
+      python: () => [`import hardmax as hx`, ``, `model = hx.load(${pythonString(model)})`, ...texts.map((text) => `print(model.explain(${pythonString(text)}))`), ``].join("\n"),
+      command: () => texts.map((text) => `hardmax explain ${shellWord(model)} --text=${shellWord(text)}`).join("\n"),
     };
   }
 

@@ -1,13 +1,13 @@
 // What if this word were not there, or another one stood in its place? A small form below the marked text.
 
 import { el, freshId } from "../js/dom.js";
-import { occurrences, replacePlaces, signed, splitWords, visible } from "../js/reading.js";
+import { brief, occurrences, replacePlaces, signed, splitWords } from "../js/reading.js";
 
 /** The form for one word; onTry(newText, sentence) with the changed text, onClose when it is put away. */
 export function whatIf(reading, atom, { onTry, onClose }) {
   const form = splitWords(atom.text)[0]?.form ?? atom.text;
   const places = occurrences(reading.text, form);
-  const shown = visible(atom.text);
+  const shown = brief(atom.text);
   const [field, everywhere] = [freshId("replace"), freshId("everywhere")];
   const input = el("input", { id: field, type: "text", maxlength: "60", autocomplete: "off", spellcheck: "false" });
   const all = el("input", { id: everywhere, type: "checkbox", checked: true });
@@ -17,7 +17,7 @@ export function whatIf(reading, atom, { onTry, onClose }) {
   const replace = () => {
     const by = input.value.trim();
     if (!by) return input.focus();
-    return onTry(replacePlaces(reading.text, chosen(), by), `“${visible(by)}” for “${shown}”${where()}`);
+    return onTry(replacePlaces(reading.text, chosen(), by), `“${brief(by)}” for “${shown}”${where()}`);
   };
   const facts = atom.known
     ? el("ul", { class: "what-if-facts" }, atom.spans.map(({ term }) => fact(reading.terms[term])))
@@ -25,7 +25,7 @@ export function whatIf(reading, atom, { onTry, onClose }) {
   const node = el("div", { class: "what-if", role: "group", "aria-label": `What if, for the word ${shown}`, onkeydown: escape },
     el("div", { class: "what-if-head" },
       el("h4", {}, "What if: ", el("bdi", { text: `“${shown}”` })),
-      el("button", { type: "button", class: "quiet", text: "Close", onclick: onClose })),
+      el("button", { type: "button", class: "button quiet small", text: "Close", onclick: onClose })),
     facts,
     el("div", { class: "what-if-acts" },
       el("button", { type: "button", class: "button", text: "Drop it", onclick: drop }),
@@ -46,7 +46,7 @@ export function whatIf(reading, atom, { onTry, onClose }) {
 
 function fact({ term, leader, leads, contribution }) {
   return el("li", {},
-    el("bdi", { class: "term", text: visible(term) }),
-    leads ? " leads" : el("span", {}, " follows ", el("bdi", { class: "term", text: visible(leader) })),
-    el("span", { class: "number", text: signed(contribution) }));
+    el("bdi", { class: "term", text: brief(term) }),
+    leads ? " leads" : el("span", {}, " follows ", el("bdi", { class: "term", text: brief(leader) })),
+    el("span", { class: "num", text: signed(contribution) }));
 }

@@ -6,7 +6,7 @@ export function sentence({ what, found, fix, message }) {
 }
 
 /** A text as a Python literal: JSON's escapes are Python's, and surrogates are written out. */
-export function pythonText(text) {
+export function pythonString(text) {
   return JSON.stringify(text.toWellFormed()).replace(/[\u007f-\uffff]/g, (c) => {
     return `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`;
   }).replace(/\\u(d[89ab]..)\\u(d[c-f]..)/g, (_, high, low) => {
@@ -16,6 +16,6 @@ export function pythonText(text) {
 }
 
 /** A text as one word of a POSIX shell. */
-export function shellText(text) {
+export function shellWord(text) {
   return /^[A-Za-z0-9_./-]+$/.test(text) ? text : `'${text.toWellFormed().replaceAll("'", `'\\''`)}'`;
 }
