@@ -72,7 +72,8 @@ function fromJson(name, text) {
 
 function fromTable(name, text) {
   const lines = text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line && !line.startsWith("#"));
-  let rows = lines.map((line) => line.split(/[,;\t]|\s+/).map((cell) => cell.trim().replace(/^"|"$/g, "")));
+  const apart = [",", ";", "\t"].find((one) => lines[0]?.includes(one)) ?? /\s+/;
+  let rows = lines.map((line) => line.split(apart).map((cell) => cell.trim().replace(/^"|"$/g, "")));
   if (rows.length && rows[0].some((cell) => !Number.isFinite(Number(cell)) || cell === "")) {
     const head = rows[0].map((cell) => cell.toLowerCase());
     const wanted = [["x0", "y0", "z0"], ["x", "y", "z"]].map((names) => names.map((one) => head.indexOf(one)).filter((at) => at >= 0));
