@@ -72,7 +72,7 @@ def command(
         again = ["hardmax", "verify", *report.waiting, "--seed", str(seed)]
         again += ["--trials", str(trials)] if trials else []
         print(f"\ninterrupted; the counts so far are above\n  resume: {shlex.join(again)}", file=sys.stderr)
-        raise typer.Exit(130)
+        sys.exit(130)
     if report.violations:
         raise typer.Exit(6)
 

@@ -5,12 +5,12 @@ tie-rich-float  the same families, rounded          tie-rich-exact  grids, orbit
 """
 
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from random import Random
 from typing import Any
 
 from hardmax.experiments.claims.case import Case
-from hardmax.experiments.claims.definition import Cloud, Point, dot
+from hardmax.experiments.claims.definition import Cloud, Point, dot, mean, norm2
 
 KINDS = ("random-float", "tie-rich-float", "random-exact", "tie-rich-exact")
 EXACT_KINDS = ("random-exact", "tie-rich-exact")
@@ -85,12 +85,15 @@ def tie_rich(rng: Random, largest: int) -> tuple[Cloud, tuple[Point, ...] | None
     """A cloud with many exact ties, and its matrix A (None: the identity)."""
     while True:
         family = rng.choice(FAMILIES)
-        dim = {"hexagon": 2, "prism": 3}.get(family, rng.choice([1, 2, 2, 3, 3]))
+        dim = {"hexagon": 2, "prism": 3}.get(family, rng.choice([1, 2, 2, 2, 3, 3]))
         rows = _family(rng, family, dim)
-        inner = [tuple(x / rng.choice([2, 3, 4]) for x in rng.choice(rows)) for _ in range(rng.randint(0, 2))]
-        tokens = list(distinct([tuple(map(Fraction, z)) for z in [*rows, *inner]]))
-        if len(tokens) > largest:
-            tokens = rng.sample(tokens, largest)
+        tokens = list(distinct([tuple(map(Fraction, z)) for z in rows]))
+        if len(tokens) > largest - 2:
+            tokens = rng.sample(tokens, largest - 2)
+        # Half-way between 0 and the middle of two tokens of equal norm: it ties between them.
+        pairs = [(x, y) for x, y in combinations(tokens, 2) if norm2(x) == norm2(y)]
+        inner = [mean(rng.choice(pairs)) for _ in range(rng.randint(1, 2))] if pairs else []
+        tokens = list(distinct([*tokens, *(tuple(x / 2 for x in z) for z in inner)]))
         if tokens:
             break
     if family == "hexagon":

@@ -50,7 +50,8 @@ class Claim:
     def case(self, seed: int, trial: int) -> Case:
         """The case of a trial: a function of seed, claim and trial alone, whatever ran before."""
         rng = Random(f"{seed} {self.name} {trial}")
-        return self.generate(rng, self.kinds[trial % len(self.kinds)])
+        drawn = self.generate(rng, self.kinds[trial % len(self.kinds)])
+        return Case(drawn.kind, {field: drawn[field] for field in self.fields})
 
 
 def claim(name: str) -> Claim:

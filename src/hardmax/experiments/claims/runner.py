@@ -30,7 +30,7 @@ class ClaimResult:
     statement: str
     citation: str
     kinds: tuple[str, ...]
-    seed: int
+    seed: int | None
     trials: int
     violations: int
     undecided: int
@@ -140,7 +140,7 @@ def replay(path: str | Path) -> Report:
     except Undecided:
         undecided = 1
     result = ClaimResult(
-        claim.name, claim.statement, claim.citation, (case.kind,), 0, 1, int(sentence is not None), undecided,
+        claim.name, claim.statement, claim.citation, (case.kind,), None, 1, int(sentence is not None), undecided,
         time.perf_counter() - start, sentence,
     )  # fmt: skip
     return Report((result,), (), (Path(path),), provenance())

@@ -97,10 +97,10 @@ def load_violation(path: Path) -> tuple[Claim, Case]:
     from hardmax.dynamics.document import read_document
 
     document = read_document(path, SCHEMA)
-    name = document.get("claim")
+    name = str(document.get("claim"))
     if name not in MODULES:
-        raise BadInput(f"{path} is about the claim {str(name)[:60]!r}, which there is not", found=", ".join(MODULES))
-    what = claim(str(name))
+        raise BadInput(f"{path} is about the claim {name[:60]!r}, which there is not", found=", ".join(MODULES))
+    what = claim(name)
     try:
         return what, read_case(document.get("case"), what.kinds, what.fields)
     except BadInput as error:
