@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -105,6 +106,7 @@ def test_explain_survives_hostile_text(cli, model, name):
         (["predict", "MODEL", "TABLE", "--text-column", "body"], 3, "no column 'body'"),
         (["predict", "MODEL", "TABLE", "-o", "x.docx"], 3, ".jsonl or .csv"),
         (["predict", "MODEL", "nowhere.txt"], 3, "no file"),
+        (["predict", "MODEL", "TABLE", "--engine", "abacus"], 3, "local or ray"),
         (["train", "TABLE", "-o", "nowhere/m"], 3, "does not exist"),
         (["train", "TABLE", "-o", "m", "--method", "magic"], 3, "magic"),
         (["train", "TABLE", "-o", "m", "--validation", "1"], 3, "--validation"),
@@ -171,6 +173,19 @@ def test_plain_text_files_hold_a_text_a_line(cli, model, tmp_path):
     assert [line.split("\t")[0] for line in out.splitlines()] == ["positive", "negative"]
 
 
+def test_the_engine_ray_is_an_honest_error(cli, model, table, monkeypatch):
+    local = cli("predict", model, table, "--json")
+    assert cli("predict", model, table, "--json", "--engine", "local") == local
+    monkeypatch.setitem(sys.modules, "ray", None)  # as if it were not installed
+    code, out, err = cli("predict", model, table, "--engine", "ray")
+    assert (code, out) == (4, "")
+    assert 'pip install "hardmax[ray]"' in err
+    monkeypatch.setitem(sys.modules, "ray", ModuleType("ray"))
+    code, out, err = cli("predict", model, table, "--engine", "ray")
+    assert (code, out) == (3, "")
+    assert "--engine local" in err
+
+
 # ---------------------------------------------------------------- train and evaluate
 
 
@@ -216,11 +231,59 @@ def test_evaluate_measures_what_python_measures(cli, trained, table):
     assert len(document["faithfulness"]["rows"]) == 8
 
 
-def test_a_missed_accuracy_is_exit_code_6(cli, trained, table):
+@pytest.mark.parametrize(("dull", "great"), [("0", "1"), ("neg", "pos"), ("negative", "positive"), ("NEG", "Pos")])
+def test_evaluate_reads_the_usual_spellings_of_two_classes(cli, model, tmp_path, dull, great):
+    path = tmp_path / "some.csv"
+    path.write_text(f"text,label\ndull plot,{dull}\ngreat film,{great}\ngreat,{dull}\n")
+    document = json.loads(cli("evaluate", model, path, "--json")[1])
+    assert document["accuracy"] == pytest.approx(2 / 3)
+    assert document["classes"] == {"negative": {"n": 2, "recall": 0.5}, "positive": {"n": 1, "recall": 1.0}}
+
+
+def test_labels_that_the_model_does_not_know_are_one_clear_error(cli, model, tmp_path):
+    path = tmp_path / "stars.csv"
+    path.write_text("text,label\ndull plot,1 star\ngreat film,5 stars\n")
+    code, out, err = cli("evaluate", model, path)
+    assert (code, out) == (3, "")
+    assert "1 star, 5 stars" in err
+    assert "the model knows negative, positive" in err
+
+
+def test_the_softmax_method_writes_the_same_kind_of_model(cli, table, tmp_path, monkeypatch):
+    where = tmp_path / "soft"
+    words = ["train", table, "-o", where, "--method", "softmax", "--ngrams", 1, "--layers", 1, "--epochs", 2]
+    words += ["--learning-rate", 0.05, "--batch-size", 32]
+    from hardmax.sentiment import relaxation
+
+    step = relaxation.Relaxed.step
+    monkeypatch.setattr(sys, "argv", ["hardmax", *map(str, words)])
+    calls = []
+
+    def stopped(self, *args):
+        calls.append(1)
+        if len(calls) == 12:  # nine batches an epoch
+            raise KeyboardInterrupt
+        return step(self, *args)
+
+    monkeypatch.setattr(relaxation.Relaxed, "step", stopped)
+    code, out, err = cli(*words)
+    assert (code, out) == (130, "")
+    assert "its state is in" in err
+    monkeypatch.setattr(relaxation.Relaxed, "step", step)
+    code, out, _ = cli(*words, "--resume", "--json")
+    document = json.loads(out)
+    assert (code, document["epochs"], len(document["loss"])) == (0, 2, 2)
+    assert load_model(where).predict(["good great superb", "bad awful dull"]) == ["pos", "neg"]
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_missed_accuracy_is_exit_code_6(cli, trained, table, tmp_path):
     assert cli("evaluate", trained[0], table, "--min-accuracy", "0.5")[0] == 0
-    code, out, err = cli("evaluate", trained[0], table, "--min-accuracy", "1.0")
-    assert (code, "accuracy: " in out) == (6, True)
-    assert "below --min-accuracy 1.0" in err
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("label,text\nneg,good great superb\npos,good great superb\n")
+    code, out, err = cli("evaluate", trained[0], wrong, "--min-accuracy", "0.6")
+    assert (code, "accuracy: 0.5000" in out) == (6, True)
+    assert "below --min-accuracy 0.6" in err
 
 
 def test_bad_rows_are_exit_code_7_and_the_good_ones_count(cli, trained, table, tmp_path):

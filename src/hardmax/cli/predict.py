@@ -13,7 +13,7 @@ import typer
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, need
 
 BATCH = 1024
 SUFFIXES = (".jsonl", ".csv")
@@ -29,6 +29,9 @@ def command(
         ),
     ],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write .jsonl or .csv.")] = None,
+    engine: Annotated[
+        str, typer.Option("--engine", help="local: the threads of this computer; ray: a cluster.")
+    ] = "local",
     text_column: texts.TextColumn = None,
     errors: texts.Errors = None,
     force: inputs.Force = False,
@@ -41,6 +44,7 @@ def command(
     """
     silent = quiet or json
     name, file = texts.model_and(arguments, "FILE")
+    _check_engine(engine)
     inputs.check_output(output, force)
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise BadInput(f"{output}: labels cannot be written as {output.suffix or 'a file without suffix'}",
@@ -65,6 +69,15 @@ def command(
     if not done and bad.count:
         note(f"warning: {file} holds no usable row", silent)
     bad.finish()
+
+
+def _check_engine(engine: str) -> None:
+    if engine == "local":
+        return
+    if engine != "ray":
+        raise BadInput(f"unknown --engine {engine!r}", fix="local or ray")
+    need("ray", "ray", "--engine ray")
+    raise BadInput("this version of hardmax cannot predict on a ray cluster yet", fix="--engine local")
 
 
 def _good(source: Iterable[Any], bad: texts.BadRows) -> Iterator[Any]:

@@ -63,6 +63,7 @@ def command(
 
     begun = time.monotonic()
     found = read(data, texts.part(split, "train"), text=text_column, label=label)
+    labels = found.named_labels()
     bad = texts.BadRows(data, errors, silent)
     bad.add(found.bad)
     # Beside the model, hidden: it is of use only until the model is there.
@@ -70,7 +71,7 @@ def command(
     if resume and not checkpoint.exists():
         note(f"note: there is no {checkpoint}; starting from the beginning", silent)
     try:
-        clf, aside = _fit(found, settings, validation, holdout, seed, checkpoint, resume, silent)
+        clf, aside = _fit(found.texts, labels, settings, validation, holdout, seed, checkpoint, resume, silent)
     except KeyboardInterrupt:
         saved = f"its state is in {checkpoint}" if checkpoint.exists() else "nothing was saved yet"
         print(f"\ninterrupted; {saved}\n  resume: {_again()}", file=sys.stderr)
@@ -114,8 +115,8 @@ def command(
 
 
 def _fit(
-    found: Any, settings: dict[str, Any], validation: float, holdout: str, seed: int, checkpoint: Path, resume: bool,
-    silent: bool,
+    found: list[str], labels: Any, settings: dict[str, Any], validation: float, holdout: str, seed: int,
+    checkpoint: Path, resume: bool, silent: bool,
 ) -> tuple[Any, tuple[list[str], Any] | None]:  # fmt: skip
     """The trained classifier, and the texts and labels kept aside."""
     from hardmax.sentiment.estimator import HardmaxClassifier
@@ -123,8 +124,8 @@ def _fit(
 
     learn, aside = list(range(len(found))), None
     if validation:
-        both = at_random(len(found), validation, seed) if holdout == "random" else by_blocks(found.labels, validation)
-        learn, aside = both[0].tolist(), ([found.texts[i] for i in both[1]], found.labels[both[1]])
+        both = at_random(len(found), validation, seed) if holdout == "random" else by_blocks(labels, validation)
+        learn, aside = both[0].tolist(), ([found[i] for i in both[1]], labels[both[1]])
         aside = aside if len(aside[0]) else None
     clf = HardmaxClassifier(**settings)
     keep: dict[str, Any] = {"checkpoint": checkpoint, "resume": resume}
@@ -134,7 +135,7 @@ def _fit(
             accuracy = "" if p.validation is None else f", accuracy {p.validation:.4f}"
             tell(p.step, p.steps, f"epoch {min(p.epoch + 1, p.epochs)} of {p.epochs}, loss {p.loss:.4f}{accuracy}")
 
-        clf.fit([found.texts[i] for i in learn], found.labels[learn], validation=aside, progress=progress, **keep)
+        clf.fit([found[i] for i in learn], labels[learn], validation=aside, progress=progress, **keep)
     return clf, aside
 
 

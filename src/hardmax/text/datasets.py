@@ -18,6 +18,7 @@ from hardmax.errors import BadInput, MissingExtra
 from hardmax.text.tables import SUFFIXES, BadRow, Row, rows
 
 IMDB_SHA256 = "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d"
+REVIEWS = ("negative", "positive")  # what 0 and 1 mean in imdb and aclImdb
 _ACL = re.compile(r"(?:^|/)(train|test)/(neg|pos)/(\d+)_(\d+)\.txt$")
 # Other spellings of the two classes of a review.
 ALIASES = {"0": 0, "neg": 0, "negative": 0, "false": 0, "1": 1, "pos": 1, "positive": 1, "true": 1}
@@ -29,7 +30,7 @@ class Dataset:
 
     Attributes:
         name: where they come from.   texts, labels: one each.   ids: their ids, if the source has any.
-        bad: the rows that could not be used.
+        bad: the rows that could not be used.   names: what the labels 0, 1, ... mean, where the source says so.
     """
 
     name: str
@@ -37,9 +38,19 @@ class Dataset:
     labels: NDArray[Any]
     ids: list[Any] | None = None
     bad: tuple[BadRow, ...] = ()
+    names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def named_labels(self) -> NDArray[Any]:
+        """The labels by name, where the source names them.
+
+        Example:
+            >>> Dataset("imdb", ["dull", "fine"], np.array([0, 1]), names=("negative", "positive")).named_labels().tolist()
+            ['negative', 'positive']
+        """
+        return np.array(self.names)[self.labels] if self.names else self.labels
 
 
 def read(
@@ -110,8 +121,11 @@ def match_labels(labels: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[Any]
     if len(classes) == 2 and len(spelling) == 2 and None not in wanted:
         return np.array([spelling[v] for v in wanted])  # type: ignore[index]
     strange = sorted({str(v) for v in given} - {str(c) for c in classes})
+    more = f", ... ({len(strange)} in all)" if len(strange) > 5 else ""
     raise BadInput(
-        f"the labels {', '.join(strange[:5])} are not classes of the model", found=", ".join(map(str, classes))
+        f"not classes of the model: {', '.join(s[:40] for s in strange[:5])}{more}",
+        found=f"the model knows {', '.join(map(str, classes))}",
+        fix="labels spelt like the classes (0/1, neg/pos, negative/positive mean the same), or another --label column",
     )
 
 
@@ -140,7 +154,7 @@ def _imdb(split: str | None) -> Dataset:
         for r in csv.DictReader(data.decode().splitlines(keepends=True))
         if r["source"] == "imdb"
     ]
-    return Dataset("imdb", [t for t, _ in found], np.array([v for _, v in found], np.int64))
+    return Dataset("imdb", [t for t, _ in found], np.array([v for _, v in found], np.int64), names=REVIEWS)
 
 
 def _acl(path: Path, split: str | None) -> Dataset:
@@ -154,7 +168,8 @@ def _acl(path: Path, split: str | None) -> Dataset:
         raise BadInput(f"{path} holds no reviews", fix="a folder or .tar.gz with train/neg/0_3.txt and so on (aclImdb)")
     found.sort(key=lambda f: f[:3])
     labels = np.array([int(f[1]) for f in found], np.int64)
-    return Dataset(path.name, [f[3] for f in found], labels, [f"{'test' if f[0] else 'train'}/{f[2]}" for f in found])
+    ids = [f"{'test' if f[0] else 'train'}/{f[2]}" for f in found]
+    return Dataset(path.name, [f[3] for f in found], labels, ids, names=REVIEWS)
 
 
 def _members(path: Path) -> Iterator[tuple[str, bytes]]:
