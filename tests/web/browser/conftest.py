@@ -114,7 +114,7 @@ def open_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
         opened.append((context, watch))
         page.goto((url or server.url) + (f"#{fragment}" if fragment else ""))
         if ready:
-            page.wait_for_function("window.hardmaxApp?.controller && !window.hardmaxApp.frame")
+            page.wait_for_function("() => window.hardmaxApp?.controller && !window.hardmaxApp.frame")
         return page
 
     yield start

@@ -19,8 +19,8 @@ export class Shell {
     this.banners = el("div", { class: "banners", role: "region", "aria-label": "Notices" });
     this.main = el("main", { id: "main", tabindex: "-1" });
     this.formulaBody = el("div", { class: "formula-body" });
-    this.formulaPanel = el("details", { class: "formula panel", open: true, hidden: true },
-      el("summary", { text: "The formula, with the numbers of the selected token" }), this.formulaBody);
+    this.formulaPanel = el("aside", { "aria-label": "Formula", hidden: true }, el("details", { class: "formula panel", open: true },
+      el("summary", { text: "The formula, with the numbers of the selected token" }), this.formulaBody));
     this.lessons = el("div", { id: "lessons" });
     root.replaceChildren(
       el("a", { class: "skip", href: "#main", text: "Skip to the figure", onclick: (event) => this.#skip(event) }),
