@@ -115,7 +115,11 @@ MUTATIONS = {
         wrapped(fact_1, "run", lambda done: replace(done, leader_since={})),
         wrapped(fact_1, "run", lambda done: replace(done, sets=[*done.sets[:-1], ((),) * len(done.states[0])])),
     ],
-    "fact-2": [wrapped(fact_2, "run", last_state(scaled(0.5))), wrapped(fact_2, "run", last_state(scaled(0)))],
+    "fact-2": [
+        wrapped(fact_2, "run", last_state(scaled(0.5))),
+        wrapped(fact_2, "run", last_state(scaled(0))),
+        wrapped(fact_2, "run", lambda done: replace(done, sets=[tuple(reversed(C)) for C in done.sets])),
+    ],
     "fact-3": [wrapped(fact_3, "run", last_state(scaled(10)))],
     "fact-4": [
         wrapped(fact_4, "run", last_state(lambda Z, done: Z[:1] * len(Z))),
