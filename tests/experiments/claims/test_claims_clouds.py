@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hardmax.experiments.claims import anymatrix, clouds, data_sets
+from hardmax.experiments.claims.case import Case, Undecided
 from hardmax.experiments.claims.definition import follow_sets, norm2
 from hardmax.experiments.claims.registry import claim
 
@@ -75,3 +76,11 @@ def test_pools_see_proportions_or_sets():
     assert data_sets.seen_by("mean", (a, b)) == data_sets.seen_by("mean", (b, a, a, b))
     assert data_sets.seen_by("mean", (a, b)) != data_sets.seen_by("mean", (a, a, b))
     assert data_sets.seen_by("max", (a, b)) == data_sets.seen_by("max", (a, a, b))
+
+
+def test_data_that_float64_does_not_resolve_is_undecided():
+    close = Fraction(float(np.nextafter(1.0, 2.0)))
+    sequences = (((Fraction(1), Fraction(0)),), ((close, Fraction(0)),))
+    case = Case("narrow-max-labels", {"sequences": sequences, "targets": (0, 1), "style": "narrow", "pool": "max"})
+    with pytest.raises(Undecided):
+        data_sets.build(case)

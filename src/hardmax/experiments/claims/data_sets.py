@@ -6,7 +6,8 @@ from math import gcd
 from random import Random
 from typing import Any
 
-from hardmax.experiments.claims.case import Case
+from hardmax.errors import IllConditioned
+from hardmax.experiments.claims.case import Case, Undecided
 
 KINDS = tuple(
     f"{style}-{pool}-{task}"
@@ -52,12 +53,19 @@ def seen_by(pool: str, sequence: tuple[Any, ...]) -> Any:
 
 
 def build(case: Case) -> Any:
-    """The network for a case."""
+    """The network for a case.
+
+    Raises:
+        Undecided: float64 does not resolve the differences in the data.
+    """
     from hardmax.construct.build import construct
 
     sequences = [[[float(x) for x in z] for z in sequence] for sequence in case["sequences"]]
     targets = [t if isinstance(t, int) else [[float(x) for x in z] for z in t] for t in case["targets"]]
-    return construct(sequences, targets, style=case["style"], pool=case["pool"])
+    try:
+        return construct(sequences, targets, style=case["style"], pool=case["pool"])
+    except IllConditioned as error:
+        raise Undecided(error.what) from error
 
 
 def wanted(case: Case) -> list[set[tuple[Any, ...]]]:

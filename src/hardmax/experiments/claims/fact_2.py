@@ -1,7 +1,5 @@
 """Fact 2: the A-norm of a token never falls."""
 
-from random import Random
-
 from hardmax.experiments.claims import clouds
 from hardmax.experiments.claims.case import Case
 from hardmax.experiments.claims.definition import dot, mean, minus, norm2, times
@@ -15,11 +13,7 @@ CITATION = "[AFZ24, Fig. 1], the half-space, and fact 2"
 KINDS = clouds.KINDS
 TRIALS = 150
 FIELDS = ("tokens", "alpha", "A", "layers")
-
-
-def generate(rng: Random, kind: str) -> Case:
-    """A cloud of distinct tokens that are not 0."""
-    return clouds.cloud_case(rng, kind)
+generate = clouds.cloud_case
 
 
 def check(case: Case) -> str | None:

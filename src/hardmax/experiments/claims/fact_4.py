@@ -1,7 +1,5 @@
 """Fact 4: tokens never collide in finite time."""
 
-from random import Random
-
 from hardmax.experiments.claims import clouds
 from hardmax.experiments.claims.case import Case
 from hardmax.experiments.claims.definition import dot, mean, minus, norm2, times
@@ -15,11 +13,7 @@ CITATION = "[AFZ24], fact 4"
 KINDS = clouds.KINDS
 TRIALS = 120
 FIELDS = ("tokens", "alpha", "A", "layers")
-
-
-def generate(rng: Random, kind: str) -> Case:
-    """A cloud of distinct tokens that are not 0."""
-    return clouds.cloud_case(rng, kind)
+generate = clouds.cloud_case
 
 
 def check(case: Case) -> str | None:

@@ -1,7 +1,5 @@
 """Fact 6: who follows one leader and nothing else does so for ever."""
 
-from random import Random
-
 from hardmax.experiments.claims import anymatrix, clouds
 from hardmax.experiments.claims.case import Case
 from hardmax.experiments.claims.definition import toward
@@ -14,11 +12,7 @@ CITATION = "[AFZ24], fact 6, which holds for any real A"
 KINDS = (*clouds.KINDS, anymatrix.KIND)
 TRIALS = 150
 FIELDS = ("tokens", "alpha", "A", "layers")
-
-
-def generate(rng: Random, kind: str) -> Case:
-    """A cloud; one kind has a matrix that need not be symmetric or definite."""
-    return anymatrix.cloud_case(rng, kind)
+generate = anymatrix.cloud_case
 
 
 def check(case: Case) -> str | None:

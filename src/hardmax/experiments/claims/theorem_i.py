@@ -1,7 +1,5 @@
 """Theorem 1.1 (i): every token converges to a point of a finite set S in the boundary of K."""
 
-from random import Random
-
 from hardmax.experiments.claims import clouds
 from hardmax.experiments.claims.case import Case, shown
 from hardmax.experiments.claims.definition import dot, mean, times
@@ -16,11 +14,7 @@ CITATION = "[AFZ24, Theorem 1.1 (i)]"
 KINDS = clouds.KINDS
 TRIALS = 60
 FIELDS = ("tokens", "alpha", "A")
-
-
-def generate(rng: Random, kind: str) -> Case:
-    """A cloud of distinct tokens that are not 0."""
-    return clouds.cloud_case(rng, kind)
+generate = clouds.cloud_case
 
 
 def check(case: Case) -> str | None:

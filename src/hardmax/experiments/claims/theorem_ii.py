@@ -1,7 +1,5 @@
 """Theorem 1.1 (ii): leaders reach distinct vertices of K in finitely many layers and stay there."""
 
-from random import Random
-
 from hardmax.experiments.claims import clouds
 from hardmax.experiments.claims.case import Case, shown
 from hardmax.experiments.claims.definition import dot, times
@@ -15,11 +13,7 @@ CITATION = "[AFZ24, Theorem 1.1 (ii)]"
 KINDS = clouds.KINDS
 TRIALS = 60
 FIELDS = ("tokens", "alpha", "A")
-
-
-def generate(rng: Random, kind: str) -> Case:
-    """A cloud of distinct tokens that are not 0."""
-    return clouds.cloud_case(rng, kind)
+generate = clouds.cloud_case
 
 
 def check(case: Case) -> str | None:

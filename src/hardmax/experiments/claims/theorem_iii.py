@@ -1,7 +1,5 @@
 """Theorem 1.1 (iii): points of S that are no vertices are projections of the origin onto faces of K."""
 
-from random import Random
-
 from hardmax.experiments.claims import clouds
 from hardmax.experiments.claims.case import Case, shown
 from hardmax.experiments.claims.definition import dot, times
@@ -13,11 +11,7 @@ CITATION = "[AFZ24, Theorem 1.1 (iii)]"
 KINDS = clouds.KINDS
 TRIALS = 80
 FIELDS = ("tokens", "alpha", "A")
-
-
-def generate(rng: Random, kind: str) -> Case:
-    """A cloud of distinct tokens that are not 0."""
-    return clouds.cloud_case(rng, kind)
+generate = clouds.cloud_case
 
 
 def check(case: Case) -> str | None:
