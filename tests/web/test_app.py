@@ -8,7 +8,7 @@ import pytest
 from hardmax import __version__
 from hardmax.presets import PRESETS, preset
 from hardmax.web import limits
-from hardmax.web.app import STATIC
+from hardmax.web.app import STATIC, create_app
 from hardmax.web.guard import HEADERS
 
 SQUARE = [[1, 1], [-1, 1], [-1, -1], [1, -1]]
@@ -94,6 +94,15 @@ def test_the_policy_allows_nothing_from_elsewhere_and_no_inline_script():
     assert not re.search(r"<script(?![^>]*\bsrc=)", page)
     assert not re.search(r"\son\w+=|\sstyle=", page)
     assert not re.search(r"https?://", page)
+
+
+def test_nothing_is_measured_or_reported_whatever_the_environment_says(monkeypatch):
+    monkeypatch.setenv("FASTAPI_OTEL_AUTO_CONFIGURE", "true")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+    settings = getattr(create_app(), "_telemetry", {})
+    switches = [value for value in settings.values() if isinstance(value, bool)]
+    assert not any(switches)
+    assert len(switches) in (0, 5)  # older versions have none
 
 
 def test_health_and_presets_are_what_python_has(client):

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Path, Query, Response
 
 from hardmax import __version__
+from hardmax.errors import BadInput
 from hardmax.web import corpus, limits, requests, responses
 from hardmax.web.pool import Busy, Pool
 
@@ -84,10 +85,10 @@ def routes(pool: Pool) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=100, description="texts of a page")] = limits.PAGE,
     ) -> Any:
         """Leaders by class over a fixed sample of labelled texts, and the texts that pass the filters."""
-        sample = await store.sample(model)
         name = pool.setup.get("data_name", "imdb")
         if data is not None and data != name:
-            raise HTTPException(404, f"there is no data {data!r}; this server was started with {name!r}")
+            raise BadInput(f"there is no data {data!r}", found=name, fix="hardmax playground --data FILE serves others")
+        sample = await store.sample(model)
         if sample is None:
             waiting = "the sample is being computed; ask again in a few seconds"
             return {"schema": corpus.SCHEMA, "available": True, "ready": False, "reason": waiting, "data": name}

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from http import HTTPStatus
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,7 @@ def create_app(
         openapi_url="/api/openapi.json",
         redirect_slashes=False,
         lifespan=life,
+        **_silent(),
     )
     app.state.pool = workers
     app.include_router(api.routes(workers))
@@ -77,6 +79,14 @@ def create_app(
     _answer_errors(app)
     app.openapi = lambda: _description(app)  # type: ignore[method-assign]
     return app
+
+
+def _silent() -> dict[str, Any]:
+    """Options that switch off the traces and metrics of newer versions of FastAPI, whatever the environment says."""
+    if "telemetry" not in signature(FastAPI.__init__).parameters:
+        return {}
+    switches = ("tracing", "metrics", "logs", "operation_spans", "auto_configure")
+    return {"telemetry": dict.fromkeys(switches, False)}
 
 
 def _files() -> list[Route]:

@@ -14,6 +14,8 @@ def corpus(body: dict[str, Any]) -> dict[str, Any]:
     """The whole sample, which the server keeps and answers with parts of; or {"available": False, "reason": ...}."""
     given = data_file()
     data = "imdb" if given is None else Path(given).name
+    if body.get("model") is not None:
+        model(body["model"])  # a name that does not exist is the caller's error; that there is no model at all is not
     try:
         name, one = model(body.get("model"))
         texts, labels, ids, note = _sample(one.classes, given)

@@ -186,12 +186,14 @@ class Pool:
         worker.end()
 
     def _take(self) -> Worker:
-        with self._lock:
-            while self._idle:
-                worker = self._idle.pop()
-                if worker.alive:
-                    return worker
-                self._all.discard(worker)
+        while True:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else None
+            if worker is None:
+                break
+            if worker.alive:
+                return worker
+            self._give_back(worker)  # which clears away what is dead
         worker = Worker(self.setup)
         with self._lock:
             self._all.add(worker)

@@ -1,0 +1,120 @@
+"""Workers: too slow, too many, dead; and what they say."""
+
+import threading
+import time
+
+import pytest
+
+from hardmax.web import limits
+from hardmax.web.pool import Broken, Busy, Pool, TooSlow
+
+SLOW = "corpus"  # reads and predicts a thousand reviews: a second or two
+
+
+@pytest.fixture(scope="module")
+def two():
+    pool = Pool({"model": "imdb", "data": None}, workers=2)
+    yield pool
+    pool.close()
+
+
+def _kill_when_working(pool):
+    working = []
+    while not working:
+        with pool._lock:
+            working = [w for w in pool._all if w not in pool._idle]
+        time.sleep(0.001)
+    for worker in working:
+        worker.process.kill()
+
+
+def test_a_computation_that_takes_too_long_is_ended_and_the_next_one_runs(two):
+    with pytest.raises(TooSlow, match=r"longer than 0\.05 seconds"):
+        two.submit(SLOW, {}, seconds=0.05).result(300)
+    answer = two.submit("explain", {"text": "good"}).result(300)
+    assert answer.status == 200
+    assert answer.json()["words"][0]["term"] == "good"
+
+
+def test_a_long_computation_does_not_hold_up_another(two):
+    slow = two.submit(SLOW, {}, seconds=300)
+    assert two.submit("models", {}).result(300).status == 200
+    assert not slow.done()
+    assert slow.result(300).json()["available"]
+
+
+def test_a_worker_that_dies_is_replaced(two):
+    two.submit("models", {}).result(300)
+    assert two._all
+    for worker in list(two._all):
+        worker.process.kill()
+        worker.process.wait()
+    assert two.submit("models", {}).result(300).status == 200
+
+
+def test_a_worker_that_dies_at_work_is_an_error_and_not_a_hang(two):
+    two.submit("models", {}).result(300)
+    busy = two.submit(SLOW, {}, seconds=300)
+    _kill_when_working(two)
+    with pytest.raises(Broken, match="without an answer"):
+        busy.result(300)
+
+
+def test_errors_come_with_their_texts(two):
+    unknown = two.submit("explain", {"text": "x", "model": "/etc"}).result(300)
+    assert unknown.status == 400
+    assert unknown.json()["error"] == {
+        "what": "there is no model '/etc'", "found": "imdb, imdb-words", "fix": "use one of these names"
+    }  # fmt: skip
+
+
+def test_no_more_than_a_number_may_wait_and_all_that_wait_are_served():
+    release = threading.Event()
+    pool = Pool(workers=1, waiting=3)
+    try:
+        pool._run = lambda *job: release.wait(60) and "done"
+        waiting = [pool.submit("models", {}) for _ in range(3)]
+        with pytest.raises(Busy, match="3 computations are waiting"):
+            pool.submit("models", {})
+        release.set()
+        assert [future.result(60) for future in waiting] == ["done"] * 3
+        assert pool.submit("models", {}).result(60) == "done"
+    finally:
+        release.set()
+        pool.close()
+
+
+def test_a_job_that_waited_too_long_is_not_begun(monkeypatch):
+    monkeypatch.setattr(limits, "WAIT_SECONDS", -1.0)
+    pool = Pool(workers=1)
+    try:
+        with pytest.raises(Busy, match="for its turn"):
+            pool.submit("models", {}).result(60)
+        assert not pool._all
+    finally:
+        pool.close()
+
+
+def test_closing_ends_the_processes_even_at_work():
+    pool = Pool({"model": "imdb", "data": None}, workers=1)
+    pool.submit("models", {}).result(300)
+    (worker,) = pool._all
+    busy = pool.submit(SLOW, {}, seconds=300)
+    while pool._idle:
+        time.sleep(0.001)
+    pool.close()
+    assert worker.process.poll() is not None
+    assert isinstance(busy.exception(60), Broken)
+    with pytest.raises(Busy):
+        pool.submit("models", {})
+
+
+def test_preparing_starts_a_worker_that_is_ready():
+    pool = Pool({"model": "imdb", "data": None}, workers=1)
+    try:
+        pool.prepare("explain")
+        assert pool.submit("models", {}).result(300).status == 200
+        (worker,) = pool._all
+        assert worker.warmed == {"explain", "models"}
+    finally:
+        pool.close()
