@@ -118,9 +118,13 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         """
         texts = self._texts(X, True)
         self.classes_, labels = _labels(y, len(texts))
+        weight = _weights(sample_weight, len(texts))
+        if not weight.all():  # a text of weight 0 leaves no trace, not even its words
+            texts = [text for text, mine in zip(texts, weight, strict=True) if mine]
+            labels, weight = labels[weight > 0], weight[weight > 0] / weight[weight > 0].mean()
         recipe = self._recipe()
         vocabulary = self._vocabulary(texts)
-        examples = Examples(vocabulary.bags(texts), labels, _weights(sample_weight, len(texts)))
+        examples = Examples(vocabulary.bags(texts), labels, weight)
         held = None
         if validation is not None:
             held_texts = as_texts(validation[0])

@@ -57,7 +57,7 @@ class Recipe:
 
     dim: int = 2
     layers: int = 8
-    alpha: float = 0.3
+    alpha: float = 0.15
     train_alpha: bool = False
     strong: float | None = None
     calm: float = 0.75
@@ -71,7 +71,7 @@ class Recipe:
     scale_rate: float = 0.3
     bias_rate: float = 0.01
     alpha_rate: float = 0.01
-    dropout: float = 0.3
+    dropout: float = 0.4
     batch_size: int = 256
     warm_epochs: int | None = None
     epochs: int | None = None
@@ -148,8 +148,8 @@ def start(
 ) -> Start:
     """Positions and scores from the counts of the training data."""
     a = recipe.smoothing
-    if a is None:  # 50 for words and 10 for n-grams on 25,000 texts
-        a = max(0.5, len(bags) / (500.0 if ngrams == 1 else 2500.0))
+    if a is None:  # 50 for words and 25 for n-grams on 25,000 texts
+        a = max(0.5, len(bags) / (500.0 if ngrams == 1 else 1000.0))
     counts, mass = _class_counts(bags, labels, classes, size, weight)
     odds = _log_odds(counts, mass, a)  # (V, classes): in favour of each class against the others
     if classes == 2:

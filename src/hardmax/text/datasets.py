@@ -47,7 +47,7 @@ class Dataset:
         """The labels by name, where the source names them.
 
         Example:
-            >>> Dataset("imdb", ["dull", "fine"], np.array([0, 1]), names=("negative", "positive")).named_labels().tolist()
+            >>> Dataset("two", ["dull", "fine"], np.array([0, 1]), names=REVIEWS).named_labels().tolist()
             ['negative', 'positive']
         """
         return np.array(self.names)[self.labels] if self.names else self.labels
