@@ -17,7 +17,8 @@ def test_every_test_of_the_modules_passes_under_node():
     assert len(files) >= 4
     done = subprocess.run(["node", "--test", "--test-reporter=tap", *files], capture_output=True, text=True)
     failed = [line for line in done.stdout.splitlines() if line.lstrip().startswith("not ok")]
-    assert done.returncode == 0 and not failed, "\n".join(failed) or done.stdout[-2000:]
+    assert not failed, "\n".join(failed)
+    assert done.returncode == 0, done.stdout[-2000:]
 
 
 def test_the_presets_of_the_page_are_those_of_python():

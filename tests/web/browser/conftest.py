@@ -104,7 +104,12 @@ def open_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
     opened: list[tuple[Any, Watch]] = []
 
     def start(
-        fragment: str = "", url: str | None = None, width: int = 1280, height: int = 860, ready: bool = True, **options: Any
+        fragment: str = "",
+        url: str | None = None,
+        width: int = 1280,
+        height: int = 860,
+        ready: bool = True,
+        **options: Any,
     ) -> Page:
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         page = context.new_page()

@@ -15,8 +15,9 @@ export class Pointing {
     svg.addEventListener("pointercancel", (event) => this.#up(event));
     svg.addEventListener("dblclick", (event) => this.#add(event));
     svg.addEventListener("keydown", (event) => this.#key(event));
-    svg.addEventListener("focusin", (event) => this.#focused(event));
-    svg.addEventListener("focusout", () => this.#rest());
+    // On the element around it: an <svg> that listens to the focus becomes a tab stop of its own.
+    svg.parentElement.addEventListener("focusin", (event) => this.#focused(event));
+    svg.parentElement.addEventListener("focusout", () => this.#rest());
   }
 
   get options() { return this.scene.options; }

@@ -1,0 +1,75 @@
+"""Hardmax against softmax in a real browser."""
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+
+
+def test_both_clouds_show_what_python_computes(open_page):
+    page = open_page("v=1&view=beta&preset=emerging&beta=4&K=10&k=10")
+    hard, soft = (np.array(page.evaluate(f"[...window.hardmaxApp.controller.layers[{s}][10]]")) for s in (0, 1))
+    Z = hx.preset("emerging")
+    assert np.abs(hard - hx.simulate(Z, layers=10).tokens[-1].ravel()).max() < 1e-12
+    assert np.abs(soft - hx.simulate(Z, layers=10, rule=hx.Softmax(4.0)).tokens[-1].ravel()).max() < 1e-10
+    gap = np.abs((hard - soft).reshape(-1, 2)) ** 2
+    size = np.linalg.norm(Z, axis=1).max()
+    assert page.evaluate("window.hardmaxApp.controller.gaps[10]") == pytest.approx(np.sqrt(gap.sum(1).max()) / size)
+
+
+def test_a_sharper_softmax_comes_closer_to_hardmax(open_page):
+    page = open_page("v=1&view=beta&preset=square&K=10&k=5")
+    gap = "window.hardmaxApp.controller.gaps[5]"
+    before = page.evaluate(gap)
+    page.get_by_role("spinbutton", name="β, how sharp softmax is").fill("200")
+    page.evaluate("window.hardmaxApp.flush()")
+    assert page.evaluate(gap) < before / 5
+    assert "β = 200" in page.locator(".screen-beta .side-rule").nth(1).inner_text()
+
+
+def test_dragging_in_one_cloud_moves_the_start_of_both(open_page):
+    page = open_page("v=1&view=beta&preset=square")
+    x, y = page.evaluate(
+        """() => {
+            const { svg, editor } = window.hardmaxApp.controller.sides[1];
+            const box = svg.getBoundingClientRect();
+            return [box.left + editor.scene.positions[8], box.top + editor.scene.positions[9]];
+        }"""
+    )
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y)
+    page.mouse.move(x + 50, y + 20)
+    page.mouse.up()
+    page.evaluate("window.hardmaxApp.flush()")
+    starts = page.evaluate("window.hardmaxApp.controller.layers.map((side) => [...side[0]])")
+    assert starts[0] == starts[1]
+    assert starts[0][8] > 0.137
+
+
+def test_metastable_clusters_are_named(open_page):
+    page = open_page("v=1&view=beta&beta=4")
+    assert "softmax holds 4 clusters for layers" in page.locator(".screen-beta .status").inner_text()
+
+
+def test_too_many_tokens_for_softmax_are_said_and_hardmax_goes_on(open_page):
+    page = open_page("v=1&view=beta&n=5000&K=20")
+    assert "too much for a page" in page.locator(".screen-beta .token-note").inner_text()
+    assert page.locator(".screen-beta .token-figure.absent").count() == 1
+
+
+def test_every_figure_has_a_table(open_page):
+    page = open_page("v=1&view=beta&preset=square&k=3")
+    for figure in page.locator(".screen-beta figure").all():
+        figure.get_by_role("button", name="as a table").click()
+        assert figure.locator("tbody tr").count() >= 10
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_page, violations, scheme):
+    assert violations(open_page("v=1&view=beta&preset=square-ties&k=3", color_scheme=scheme)) == []
+
+
+def test_a_phone_shows_both_clouds_without_scrolling_sideways(open_page):
+    page = open_page("v=1&view=beta", width=320, height=780)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320

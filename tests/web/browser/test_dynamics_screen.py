@@ -1,0 +1,340 @@
+"""The Dynamics screen in a real browser: every state of the design, drag and drop, keyboard, golden cases."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ALPHA = "\N{GREEK SMALL LETTER ALPHA}, the step size"
+GOLDEN = Path(__file__).parents[2] / "js" / "golden"
+
+
+def badges(page):
+    return page.locator(".screen-dyn .status").inner_text()
+
+
+def tokens(page):
+    """The start cloud as rows."""
+    return page.evaluate(
+        """async () => {
+            const { cloudOfState } = await import("/static/js/model.js");
+            const { d, coords } = cloudOfState(window.hardmaxApp.state);
+            return Array.from({ length: coords.length / d }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d)));
+        }"""
+    )
+
+
+def pixel_of(page, token):
+    """Where a token is in the window."""
+    return page.evaluate(
+        """(i) => {
+            const { scene, svg } = window.hardmaxApp.controller;
+            const box = svg.getBoundingClientRect();
+            return [box.left + scene.positions[2 * i], box.top + scene.positions[2 * i + 1]];
+        }""",
+        token,
+    )
+
+
+def drag(page, token, dx, dy):
+    x, y = pixel_of(page, token)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 5):
+        page.mouse.move(x + dx * step / 4, y + dy * step / 4)
+    page.evaluate("window.hardmaxApp.flush()")
+
+
+def state(page, key):
+    return page.evaluate("(key) => window.hardmaxApp.state[key]", key)
+
+
+def test_the_page_opens_on_a_cloud_with_leaders_and_a_certified_limit(page):
+    assert page.locator(".token").count() == 60
+    assert page.locator(".token.leads").count() == 6
+    assert re.search(r"certified at layer 1", badges(page))
+    page.wait_for_function("() => document.querySelector('.status').textContent.includes('checked')")
+
+
+def test_dragging_a_token_moves_it_and_the_certified_limit_follows_while_it_is_held(open_page):
+    page = open_page("v=1&preset=square")
+    assert "4 places" in badges(page)
+    across = page.evaluate("(1.3 - 0.313) * window.hardmaxApp.controller.scene.view.scale")
+    drag(page, 6, across, 0)  # out of the square: a new leader, while the button is still down
+    assert "5 places" in badges(page)
+    assert "certified" in badges(page)
+    moved = tokens(page)[6]
+    assert abs(moved[0] - 1.3) < 0.01
+    assert moved == [round(x, 3) for x in moved]
+    page.mouse.up()
+    assert tokens(page)[:6] == [[1, 1], [-1, 1], [-1, -1], [1, -1], [0.137, -0.23], [-0.459, -0.483]]
+
+
+def test_a_drag_at_a_later_layer_starts_again_from_the_first(open_page):
+    page = open_page("v=1&preset=square&k=6")
+    drag(page, 5, -60, 0)
+    page.mouse.up()
+    assert state(page, "k") == 0
+
+
+def test_a_share_link_gives_the_same_tokens_in_a_new_page(open_page):
+    page = open_page("v=1&preset=emerging&alpha=0.25&A=rot:30,2,0.5")
+    drag(page, 3, 40, -30)
+    page.mouse.up()
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_label("Link to this screen").input_value()
+    other = open_page(url=link)
+    assert tokens(other) == tokens(page)
+    last = "[...window.hardmaxApp.controller.model.result.tokens[20]]"
+    assert other.evaluate(last) == page.evaluate(last)
+    assert other.get_by_role("spinbutton", name=ALPHA).input_value() == "0.25"
+
+
+def test_play_pause_step_and_scrub(open_page):
+    page = open_page("v=1&preset=triangle&K=30")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => window.hardmaxApp.state.k >= 2")
+    page.get_by_role("button", name="Pause").click()
+    k = state(page, "k")
+    assert f"Layer {k} of 30" in page.locator("[aria-live]").first.inner_text()
+    page.get_by_role("button", name="One layer on").click()
+    assert state(page, "k") == k + 1
+    page.get_by_role("slider", name="Layer").fill("25")
+    page.wait_for_function("() => document.querySelector('.layer-now').textContent === 'layer 25 of 30'")
+    page.get_by_role("button", name="One layer back").click()
+    assert state(page, "k") == 24
+
+
+def test_playing_to_the_end_says_where_it_settled(open_page):
+    page = open_page("v=1&preset=square&alpha=100&K=3")
+    page.get_by_role("button", name="Play").click()
+    page.wait_for_function("() => window.hardmaxApp.state.k === 3 && !window.hardmaxApp.player.playing")
+    assert "settled at layer 2" in badges(page)
+    assert "Settled at layer 2" in page.locator("[aria-live]").first.inner_text()
+
+
+def test_too_few_layers_say_that_nothing_has_settled(open_page):
+    page = open_page("v=1&preset=square&alpha=0.01&K=5&k=5")
+    assert "not settled after 5 layers" in badges(page)
+
+
+def test_without_tokens_the_page_says_how_to_add_one(open_page):
+    page = open_page("v=1&pts=AQIAAIA_")
+    assert page.locator(".empty-note").is_visible()
+    assert "no tokens" in badges(page)
+    page.locator("svg.cloud").dblclick(position={"x": 200, "y": 100})
+    assert len(tokens(page)) == 1
+    assert "One token" in page.locator(".token-note").inner_text()
+    page.get_by_role("button", name="add a token").click()
+    assert len(tokens(page)) == 2
+    page.get_by_role("button", name="remove").click()
+    assert len(tokens(page)) == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "what"),
+    [
+        (ALPHA, "-1", "outside 0.001 to 1000"),
+        ("tokens", "9999", "outside 1 to 5000"),
+        ("layers", "2.5", "whole number"),
+    ],
+)
+def test_a_bad_number_is_refused_at_its_field_and_the_picture_stays(page, field, text, what):
+    before = page.locator(".token").count()
+    page.get_by_role("spinbutton", name=field, exact=True).fill(text)
+    assert what in page.locator(".field-error:visible").inner_text()
+    assert page.locator(".token").count() == before
+    assert state(page, "alpha") == 0.5
+    assert state(page, "n") == 60
+    assert state(page, "K") == 20
+
+
+def test_a_bad_matrix_is_refused_with_its_numbers_and_a_good_one_is_taken(page):
+    page.get_by_role("combobox", name="A, the matrix of the scores").select_option("rows")
+    rows = page.get_by_role("textbox", name="rows")
+    rows.fill("1,2;2,1")
+    assert "smallest eigenvalue is -1" in page.locator(".field-error:visible").inner_text()
+    assert state(page, "A")["rows"] == [[1, 0], [0, 1]]
+    rows.fill("2, -1; -1, 2")
+    assert page.locator(".field-error:visible").count() == 0
+    assert state(page, "A")["rows"] == [[2, -1], [-1, 2]]
+    page.get_by_role("combobox", name="A, the matrix of the scores").select_option("rot")
+    page.get_by_role("spinbutton", name="angle °").fill("45")
+    assert state(page, "A") == {"kind": "rot", "angle": 45, "l1": 2, "l2": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("rows", "note"),
+    [
+        ([[0.5, 1]], "One token"),
+        ([[1, 2]] * 3, "All tokens are equal"),
+        ([[1, 1], [2, 2], [-1, -1]], "one line"),
+        ([[1, 0, 0], [0, 1, 0], [-1, -1, 0]], "one plane"),
+    ],
+)
+def test_unusual_clouds_are_drawn_with_a_note(page, tmp_path, rows, note):
+    file = tmp_path / "odd.json"
+    file.write_text(json.dumps(rows))
+    page.get_by_label("Load tokens from a file").set_input_files(file)
+    page.wait_for_function("(n) => document.querySelectorAll('.token').length === n", arg=len(rows))
+    assert note in page.locator(".token-note").inner_text()
+
+
+def test_a_bad_file_is_refused_and_the_picture_stays(page, tmp_path):
+    file = tmp_path / "bad.csv"
+    file.write_text("1,2\n3,four\n")
+    page.get_by_label("Load tokens from a file").set_input_files(file)
+    page.wait_for_selector(".field-error:visible")
+    assert '"four", which is not a number' in page.locator(".field-error:visible").inner_text()
+    assert page.locator(".token").count() == 60
+
+
+def test_many_tokens_move_to_a_canvas_and_a_huge_file_is_sampled(open_page, tmp_path):
+    page = open_page("v=1&n=1500")
+    assert page.locator("canvas.cloud-canvas").is_visible()
+    assert page.locator(".token").count() < 60
+    assert "1500 tokens" in page.locator(".token-note").inner_text()
+    file = tmp_path / "huge.csv"
+    file.write_text("\n".join(f"{i % 97},{i % 89 - 40}" for i in range(6000)))
+    page.get_by_label("Load tokens from a file").set_input_files(file)
+    page.wait_for_selector(".banner")
+    assert "an even sample of 5000" in page.locator(".banner").inner_text()
+    assert "5000 tokens" in badges(page)
+
+
+def test_the_cloud_in_space_turns_and_its_hidden_edges_are_dashed(open_page):
+    page = open_page("v=1&preset=cube")
+    assert page.locator("path.hidden-edge").count() == 1
+    before = state(page, "turn")
+    box = page.locator("svg.cloud").bounding_box()
+    page.mouse.move(box["x"] + 20, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 80, box["y"] + 50)
+    page.mouse.up()
+    assert state(page, "turn") == [before[0] - 30, before[1] + 15]
+    drag(page, 8, 30, 0)
+    page.mouse.up()
+    assert tokens(page)[8] != [0.5, 0, 0]
+
+
+def test_presets_n_dimension_and_seed_make_the_cloud(page):
+    page.get_by_role("combobox", name="Cloud", exact=True).select_option("ring")
+    page.get_by_role("spinbutton", name="tokens").fill("25")
+    page.get_by_role("combobox", name="dimension").select_option("3")
+    page.get_by_role("spinbutton", name="seed").fill("5")
+    from hardmax.generated import cloud
+
+    page.wait_for_function("() => document.querySelectorAll('.token').length === 25")
+    assert tokens(page) == cloud("ring", 25, 3, 5).tolist()
+    page.get_by_role("button", name="new seed").click()
+    assert state(page, "seed") != 5
+
+
+def test_the_cloud_is_walked_and_changed_by_keyboard_alone(open_page):
+    page = open_page("v=1&preset=square")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset?.token === '0'"):
+            break
+    label = "document.activeElement.getAttribute('aria-label')"
+    assert re.match(r"token 0, leader, followed by 2, at 1, 1$", page.evaluate(label))
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("document.activeElement.dataset.token") == "9"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.dataset.token") == "0", "down goes to the next leader"
+    page.keyboard.press("m")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("Enter")
+    assert tokens(page)[0][0] < 1
+    assert tokens(page)[0][1] < 1
+    page.keyboard.press("Delete")
+    assert len(tokens(page)) == 9
+    page.keyboard.press("n")
+    assert len(tokens(page)) == 10
+    assert page.evaluate("document.activeElement.dataset.token") == "9"
+
+
+def test_every_picture_has_a_table_with_the_same_numbers(open_page):
+    page = open_page("v=1&preset=square-ties&k=2")
+    figure = page.locator(".token-figure")
+    figure.get_by_role("button", name="as a table").click()
+    row = figure.locator("tbody tr").nth(4).locator("td").all_inner_texts()
+    assert row[:3] == ["4", "no", "0 3"]
+    assert row[3:5] == ["0.5", "0"]
+    assert row[-2:] == ["1", "0"]
+    strip = page.locator(".strip-figure").first
+    strip.get_by_role("button", name="as a table").click()
+    assert strip.locator("tbody tr").count() == 21
+    page.get_by_role("button", name="One layer on").click()
+    page.wait_for_function(
+        "() => document.querySelectorAll('.token-figure tbody tr')[4].children[5].textContent !== ''"
+    )
+    assert figure.locator("tbody tr").nth(4).locator("td").nth(5).inner_text() == "0.851852"
+
+
+def test_the_formula_holds_the_numbers_of_the_selected_token(open_page):
+    page = open_page("v=1&preset=square-ties&sel=4")
+    text = page.locator(".formula-body").inner_text()
+    assert "{ 0, 3 }" in text
+    assert "(0.5, 0) + 0.5 · (1, 0) ) / 1.5 = (0.6667, 0)" in text
+
+
+def test_ties_that_float64_cannot_decide_are_settled_by_the_server(open_page):
+    page = open_page("v=1&preset=late-leader&alpha=1&K=10")
+    assert "checked" not in badges(page)
+    page.wait_for_function(
+        "() => document.querySelector('.status').textContent.includes('certified at layer 502, checked')"
+    )
+
+
+def test_the_modules_reproduce_the_golden_cases_in_the_browser_too(page):
+    cases = json.loads((GOLDEN / "dynamics.json").read_text())["cases"]
+    wrong = page.evaluate(
+        """async (cases) => {
+            const { simulate } = await import("/static/js/dynamics.js");
+            const { metricOf } = await import("/static/js/metric.js");
+            const off = (ours, theirs) => Math.max(...theirs.flat().map((x, i) => Math.abs(x - ours[i])), 0);
+            return cases.filter((one) => {
+                const coords = Float64Array.from(one.tokens.flat());
+                const settings = { alpha: one.alpha, metric: metricOf(one.A), layers: one.layers };
+                const run = simulate(coords, one.tokens[0].length, settings);
+                const size = Math.max(...one.tokens.flat().map(Math.abs));
+                const ours = one.follow_sets.map((_, k) => run.follows(k));
+                const sets = JSON.stringify(one.follow_sets) === JSON.stringify(ours);
+                const layers = one.trajectory.every((layer, k) => off(run.tokens[k], layer) <= 1e-12 * size);
+                return !(sets && layers && off(run.limit.points, one.limit.limit) <= 1e-12 * size
+                    && JSON.stringify(Object.fromEntries(run.leaderSince)) === JSON.stringify(one.leader_since));
+            }).map((one) => one.name);
+        }""",
+        cases,
+    )
+    assert wrong == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_page, violations, scheme):
+    page = open_page(
+        "v=1&preset=square-ties&k=3&sel=4&show=arrows,hull,leaders,limit,sectors,trails", color_scheme=scheme
+    )
+    page.locator(".token-figure").get_by_role("button", name="as a table").click()
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_phone_shows_everything_without_scrolling_sideways(open_page, width):
+    page = open_page("v=1&preset=emerging&k=2", width=width, height=780)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    box = page.locator("svg.cloud").bounding_box()
+    assert box["width"] > 0.9 * width
+    assert box["height"] > 250
+
+
+def test_less_motion_is_respected(open_page):
+    page = open_page("v=1&preset=square", reduced_motion="reduce")
+    page.evaluate("window.hardmaxApp.player.go(5)")
+    now = page.evaluate("[...window.hardmaxApp.controller.tween.now]")
+    assert now == page.evaluate("[...window.hardmaxApp.controller.model.result.tokens[5]]")
