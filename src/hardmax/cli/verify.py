@@ -71,6 +71,7 @@ def command(
     if report.interrupted:
         again = ["hardmax", "verify", *report.waiting, "--seed", str(seed)]
         again += ["--trials", str(trials)] if trials else []
+        again += ["-o", str(output)] if output != DEFAULT_FOLDER else []
         print(f"\ninterrupted; the counts so far are above\n  resume: {shlex.join(again)}", file=sys.stderr)
         sys.exit(130)
     if report.violations:

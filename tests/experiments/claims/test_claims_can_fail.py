@@ -71,6 +71,11 @@ def zero_follows_itself(done):
     return replace(done, sets=[own, *done.sets[1:]])
 
 
+def everyone_shifted_at_layer_1(done):
+    first = tuple(tuple(x + 1 for x in z) for z in done.states[1])
+    return replace(done, states=[done.states[0], first, *done.states[2:]])
+
+
 def ends_elsewhere(lim):
     """Tokens that do not lead are said to end half-way between 0 and their limit."""
     halves = tuple(tuple(HALF * x for x in p) for p in lim.points)
@@ -134,7 +139,7 @@ MUTATIONS = {
         wrapped(fact_7, "limit_of", ends_elsewhere),
         wrapped(fact_7, "limit_of", lambda lim: replace(lim, points=tuple(reversed(lim.points)))),
     ],
-    "fact-8": [wrapped(fact_8, "run", zero_follows_itself), wrapped(fact_8, "run", last_state(shifted(0)))],
+    "fact-8": [wrapped(fact_8, "run", zero_follows_itself), wrapped(fact_8, "run", everyone_shifted_at_layer_1)],
     "fact-9": [
         wrapped(fact_9, "run", last_state(shifted(0))),
         wrapped(fact_9, "run", lambda done: replace(done, leader_since={})),
@@ -235,8 +240,14 @@ def test_a_package_that_departs_from_the_definition_is_found_out(kind, monkeypat
             tokens=done.tokens, follows=sets.__getitem__, leader_since=done.leader_since, undecided=0
         )
 
+    def elsewhere(*given, **options):
+        done = simulate(*given, **options)
+        tokens = done.tokens.copy()
+        tokens[0] = tokens[0] * 2
+        return SimpleNamespace(tokens=tokens, follows=done.follows, leader_since=done.leader_since, undecided=0)
+
     run(case)
-    for spoilt, sentence in ((moved, "tokens of layer"), (misled, "follows")):
+    for spoilt, sentence in ((moved, "tokens of layer"), (misled, "follows"), (elsewhere, "first state")):
         monkeypatch.setattr("hardmax.dynamics.simulate.simulate", spoilt)
         with pytest.raises(Violated, match=sentence):
             run(case)

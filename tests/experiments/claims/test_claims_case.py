@@ -46,6 +46,7 @@ BAD = {
     "an infinity": {**GOOD, "tokens": [[float("inf")]]},
     "a negative step": {**GOOD, "alpha": "-1/2"},
     "a matrix that is not square": {**GOOD, "A": [[1, 2]]},
+    "a matrix of another dimension": {**GOOD, "A": [[1]]},
     "too many layers": {**GOOD, "layers": 10**9},
     "half a layer": {**GOOD, "layers": 0.5},
     "too many numbers": {**GOOD, "tokens": [[1] * (MOST_NUMBERS + 1)]},
@@ -73,3 +74,12 @@ def test_a_field_of_the_wrong_form_is_refused(field, value):
 
 def test_points_are_shown_short():
     assert shown((Fraction(1, 7), Fraction(10**40, 3))) == "(1/7, 3.33333e+39)"
+
+
+def test_sequences_and_targets_go_together():
+    fields = ("sequences", "targets")
+    good = {"kind": "x", "sequences": [[[1, 2]], [[3, 4]]], "targets": [0, 1]}
+    assert read_case(good, ["x"], fields)["targets"] == (0, 1)
+    for change in ({"targets": [0]}, {"targets": [0, [[1, 2]]]}, {"sequences": [[[1, 2]], [[3]]]}):
+        with pytest.raises(BadInput, match="case"):
+            read_case({**good, **change}, ["x"], fields)

@@ -95,7 +95,23 @@ def read_case(document: Any, kinds: Sequence[str], fields: Sequence[str]) -> Cas
                 read[name] = _floats(read[name])
         except (ValueError, TypeError, OverflowError) as error:
             raise BadInput(f"the field {name!r} of the case cannot be used: {error}") from error
+    _check_sizes(read)
     return Case(kind, read)
+
+
+def _check_sizes(read: dict[str, Any]) -> None:
+    """Matrices, directions and targets go with their tokens."""
+    if "tokens" in read:
+        dim = len(read["tokens"][0])
+        for name in ("A", "R", "V", "direction"):
+            if read.get(name) is not None and len(read[name]) != dim:
+                raise BadInput(f"the case has tokens of dimension {dim}, but {name} of dimension {len(read[name])}")
+    if "sequences" in read and "targets" in read:
+        if len(read["sequences"]) != len(read["targets"]):
+            raise BadInput(f"the case has {len(read['sequences'])} sequences and {len(read['targets'])} targets")
+        clouds = [*read["sequences"], *(t for t in read["targets"] if not isinstance(t, int))]
+        if len({len(row) for cloud in clouds for row in cloud}) > 1 or len({type(t) for t in read["targets"]}) > 1:
+            raise BadInput("the sequences and targets of the case are not all of one kind and dimension")
 
 
 def _size(value: Any, depth: int = 0) -> int:

@@ -22,24 +22,22 @@ def cloud_case(
     rng: Random, kind: str, *, largest: int = 10, layers: int = 8, float_layers: int = 40, alphas: Any = ALPHAS
 ) -> Case:
     """Tokens that are distinct and not 0, alpha, a symmetric positive definite A or None, and a number of layers."""
-    data: dict[str, Any] = {}
+    alpha, depth = rng.choice(alphas), layers
     if kind == "random-float":
         tokens: Cloud = gaussian(rng, 2 * largest)
         A = spd_floats(rng, len(tokens[0])) if rng.random() < 0.5 else None
-        data = {"alpha": float(rng.choice(alphas)) * rng.uniform(0.8, 1.2), "layers": float_layers}
+        alpha, depth = float(alpha) * rng.uniform(0.8, 1.2), float_layers
     elif kind == "tie-rich-float":
         exact, matrix = tie_rich(rng, largest)
         tokens = distinct(tuple(tuple(float(x) for x in z) for z in exact))
         A = None if matrix is None else tuple(tuple(float(x) for x in row) for row in matrix)
-        data = {"alpha": float(rng.choice(alphas)), "layers": float_layers}
+        alpha, depth = float(alpha), float_layers
     elif kind == "random-exact":
         tokens = fractions(rng, largest)
         A = spd(rng, len(tokens[0])) if rng.random() < 0.5 else None
-        data = {"alpha": rng.choice(alphas), "layers": layers}
     else:
         tokens, A = tie_rich(rng, largest)
-        data = {"alpha": rng.choice(alphas), "layers": layers}
-    return Case(kind, {"tokens": tokens, "A": A, **data})
+    return Case(kind, {"tokens": tokens, "alpha": alpha, "A": A, "layers": depth})
 
 
 def distinct(tokens: Any) -> Cloud:

@@ -7,8 +7,8 @@ from hardmax.experiments.claims.case import Case
 
 STATEMENT = (
     "With N sequences, M = sum m_j target tokens and K <= N-1 rounds (0 for pool mean): style two has K + 2 blocks, "
-    "bitwise K + 5 or K + 8, narrow at most K + 1.25 M + 5 of width 4, none of them more than 2M + 2N + 1 "
-    "unless K + 8 is; attention has rank at most one, and there are at most 6 (d+3) (M+N) + 60 parameters."
+    "bitwise K + 5 or K + 8, narrow at most K + 1.25 M + 5 of width 4, and none more than 2M + 2N + 1; "
+    "attention has rank at most one, and there are at most 6 (d+3) (M+N) + 60 parameters."
 )
 CITATION = "[AFZ25], the interpolation theorem: 2 sum m^j + 2N + 1 blocks, O(d sum m^j) parameters"
 KINDS = data_sets.KINDS
@@ -31,7 +31,7 @@ def check(case: Case) -> str | None:
     rest = len(stack) - rounds
     if not allowed[0] <= rest <= allowed[1] or (case["style"] == "bitwise" and rest not in allowed):
         return f"style {case['style']} has {len(stack)} blocks, {rounds} of them rounds, for M = {M} and N = {N}"
-    if len(stack) > bound and rest != 8:
+    if len(stack) > bound:
         return f"{len(stack)} blocks; the paper needs 2M + 2N + 1 = {bound}"
     width = max(len(ff[2]) for ff, _ in stack)
     if case["style"] == "narrow" and width > 4:

@@ -18,7 +18,7 @@ STATEMENT = (
 CITATION = "[AFZ24], fact 10"
 KINDS = ("integers",)
 TRIALS = 60
-FIELDS = ("tokens", "alpha", "A", "layers")
+FIELDS = ("tokens", "alpha", "layers")
 ALPHAS = (1, 3, 7)
 
 
@@ -32,7 +32,7 @@ def generate(rng: Random, kind: str) -> Case:
     """
     dim, n = rng.randint(1, 3), rng.randint(2, 8)
     tokens = distinct([[Fraction(rng.randint(-9, 9)) for _ in range(dim)] for _ in range(n)]) or ((Fraction(1),) * dim,)
-    return Case(kind, {"tokens": tokens, "alpha": Fraction(rng.choice(ALPHAS)), "A": None, "layers": 90})
+    return Case(kind, {"tokens": tokens, "alpha": Fraction(rng.choice(ALPHAS)), "layers": 90})
 
 
 def check(case: Case) -> str | None:
@@ -45,7 +45,7 @@ def check(case: Case) -> str | None:
     from hardmax.dynamics.simulate import simulate
 
     tokens, layers = case["tokens"], case["layers"]
-    exact_states, exact_sets = definition.run(tokens, case["alpha"], case["A"], layers)
+    exact_states, exact_sets = definition.run(tokens, case["alpha"], None, layers)
     settled = min(12, layers)  # who follows a leader by now has the other layers to merge with it
     early = exact_sets[settled]
     rounded = tuple(tuple(float(x) for x in z) for z in tokens)

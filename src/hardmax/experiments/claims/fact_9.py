@@ -39,9 +39,8 @@ def check(case: Case) -> str | None:
             copies = [j for j in range(len(Z)) if at[j] == at[i]]
             if any(Z[j] != Z[i] or sets[j] != followed for j in copies):
                 return f"copies of token {i} part at layer {k}"
-            if any(
-                j in followed and any(c not in followed for c in range(len(Z)) if at[c] == at[j]) for j in range(len(Z))
-            ):
+            points_followed = {at[j] for j in followed}
+            if any(at[j] in points_followed and j not in followed for j in range(len(Z))):
                 return f"token {i} follows some copies of a token and not the others at layer {k}"
             if followed == (i,) and len(copies) > 1:
                 return f"token {i} has copies and still follows itself alone at layer {k}"

@@ -8,7 +8,7 @@ from hardmax.experiments.claims import blocks
 from hardmax.experiments.claims.attend import identity
 from hardmax.experiments.claims.case import Case
 from hardmax.experiments.claims.clouds import distinct
-from hardmax.experiments.claims.definition import Point, norm2, times
+from hardmax.experiments.claims.definition import Point, norm2
 from hardmax.experiments.claims.runs import run
 
 STATEMENT = (
@@ -55,7 +55,7 @@ def check(case: Case) -> str | None:
         one = identity(len(tokens[0]))
         if blocks.attention(tokens, 0, one if A is None else A, one, one) != tokens:
             return "the definition of attention moves a token"
-    elif any(abs(norm2(z, A) - norm2(tokens[0], A)) > 1e-12 * abs(norm2(times(A, tokens[0]))) for z in tokens):
+    elif any(abs(norm2(z, A) - norm2(tokens[0], A)) > 1e-12 * norm2(tokens[0], A) for z in tokens):
         return "the tokens do not lie on one sphere"
     done = run(case)
     if set(done.leader_since.items()) != {(i, 0) for i in range(len(tokens))}:
