@@ -44,9 +44,9 @@ def save_trajectory(traj: Trajectory, path: str | Path, force: bool = True, **op
         movie(traj, to, **options)
 
     def page(to: Path) -> None:
-        from hardmax.plot.page import trajectory_page
+        from hardmax.web.result_page import trajectory_html
 
-        to.write_text(trajectory_page(traj, **options), encoding="utf-8")
+        to.write_text(trajectory_html(traj, **options), encoding="utf-8")
 
     data: dict[str, Callable[[Path], Any]] = {
         ".npz": lambda to: write_npz(trajectory_arrays(traj), to),
@@ -70,9 +70,9 @@ def save_equilibrium(eq: Equilibrium, path: str | Path, force: bool = True, **op
         save_figure(plot_limit(eq, **options).figure, to)
 
     def page(to: Path) -> None:
-        from hardmax.plot.page import equilibrium_page
+        from hardmax.web.result_page import equilibrium_html
 
-        to.write_text(equilibrium_page(eq, **options), encoding="utf-8")
+        to.write_text(equilibrium_html(eq, **options), encoding="utf-8")
 
     data: dict[str, Callable[[Path], Any]] = {
         ".npz": lambda to: write_npz(equilibrium_document(eq), to),

@@ -1,0 +1,107 @@
+"""Results as pages: one file that opens from disk and asks nothing of the network.
+
+Trajectories and limits in two or three dimensions carry the playground with their own tokens. It stands in a frame of
+its own, made by a script; without scripts the figure, the facts and the tables are there all the same.
+"""
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardmax.attention.rules import Hardmax, Softmax
+from hardmax.pages import page
+from hardmax.web.single_file import LOADER, data_block, playground_document, policy
+
+if TYPE_CHECKING:
+    from hardmax.dynamics.equilibrium import Equilibrium
+    from hardmax.dynamics.trajectory import Trajectory
+
+MOST_TOKENS = 5000  # that the playground draws
+MOST_LAYERS = 500
+FRAME = """
+const frame = document.createElement("iframe");
+frame.title = "The same tokens in the playground: play, drag, change alpha";
+frame.style.cssText = "width: 100%; height: min(70rem, 92vh); border: 1px solid #8886; border-radius: 8px;";
+frame.srcdoc = JSON.parse(document.getElementById("hardmax-playground").textContent);
+document.getElementById("hardmax-frame").append(frame);
+"""
+NO_SCRIPT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def trajectory_html(traj: "Trajectory", title: str = "Hardmax attention, layer by layer", **options: Any) -> str:
+    """The page of a trajectory; `options` go to `hardmax.plot.plot_panels`."""
+    from hardmax.plot.page import trajectory_parts
+
+    return _page(title, trajectory_parts(traj, **options), trajectory_state(traj))
+
+
+def equilibrium_html(eq: "Equilibrium", title: str = "Hardmax attention at infinite depth", **options: Any) -> str:
+    """The page of a limit; `options` go to `hardmax.plot.plot_limit`."""
+    from hardmax.plot.page import equilibrium_parts
+
+    return _page(title, equilibrium_parts(eq, **options), equilibrium_state(eq))
+
+
+def _page(title: str, parts: list[str], state: dict[str, Any] | None) -> str:
+    head = f"<h1>{escape(title)}</h1>"
+    if state is None:
+        return page(title, [head, *parts], NO_SCRIPT)
+    place = '<div id="hardmax-frame"></div>'
+    inside = [data_block("hardmax-playground", playground_document(state, title)), f"<script>{FRAME}</script>"]
+    return page(title, [head, parts[0], place, *parts[1:], *inside], policy(FRAME, LOADER))
+
+
+def trajectory_state(traj: "Trajectory") -> dict[str, Any] | None:
+    """The state in which the playground shows a trajectory; None where it does not know these dynamics.
+
+    A trajectory does not say whether it had several heads, a mask or a feed-forward layer; that shows when its first
+    layers are run again without them.
+    """
+    state = _state(traj.tokens[0], traj.alpha, traj.A)
+    if state is None or traj.layers > MOST_LAYERS or traj.normalization != "rescale":
+        return None
+    if isinstance(traj.rule, Hardmax) and traj.rule.tie_tolerance == 0:
+        view: dict[str, Any] = {"view": "dyn"}
+    elif isinstance(traj.rule, Softmax) and traj.rule.beta <= 1e6:
+        view = {"view": "beta", "beta": traj.rule.beta}
+    else:
+        return None
+    return state | view | {"K": traj.layers, "k": 0} if _plain(traj) else None
+
+
+def equilibrium_state(eq: "Equilibrium") -> dict[str, Any] | None:
+    """The state in which the playground shows a limit; None where it cannot draw it."""
+    state = _state(eq.tokens, eq.alpha, eq.A)
+    if state is None or eq.certificate.tie_tolerance:
+        return None
+    return state | {"view": "dyn", "K": int(min(MOST_LAYERS, max(20, eq.layers + 10))), "k": 0}
+
+
+def _state(tokens: Any, alpha: Any, A: Any) -> dict[str, Any] | None:
+    n, dim = tokens.shape
+    numbers = tokens.astype(np.float64)
+    if dim not in (2, 3) or n > MOST_TOKENS or not 0.001 <= alpha <= 1000 or not np.isfinite(numbers).all():
+        return None
+    matrix = {"kind": "I"} if A is None else {"kind": "rows", "rows": A.astype(np.float64).tolist()}
+    # An exact tie of Fractions may be none of their nearest floats; the tables below the picture are the result.
+    return {"alpha": float(alpha), "A": matrix, "cloud": {"d": dim, "coords": numbers.ravel().tolist()}}
+
+
+def _plain(traj: "Trajectory") -> bool:
+    """Whether the paper's layers alone (with this rule) give the same tokens."""
+    from hardmax.dynamics.simulate import simulate
+    from hardmax.errors import HardmaxError
+
+    try:
+        again: Any = simulate(
+            traj.tokens[0].astype(np.float64),
+            float(traj.alpha),
+            None if traj.A is None else traj.A.astype(np.float64),
+            traj.layers,
+            rule=traj.rule,
+        )
+    except HardmaxError:
+        return False
+    size = float(np.abs(again.tokens).max()) or 1.0
+    return bool(np.abs(again.tokens - traj.tokens.astype(np.float64)).max() <= 1e-9 * size)
