@@ -34,8 +34,8 @@ def plot_losses(soft: Mapping[int, History], hard: Mapping[int, History]) -> Fig
         left.plot(epochs[shown], np.asarray(soft[d]["hardmax_loss"])[shown], color=shade, linestyle="", label="_",
                   marker="os^D"[number], markersize=6.5, markerfacecolor="none", markeredgewidth=1.1)  # fmt: skip
         gap = np.abs(np.subtract(soft[d]["loss"], soft[d]["hardmax_loss"]))
-        right.plot(epochs, np.maximum(gap, 1e-9), color=shade, linewidth=1, marker="os^D"[number], markersize=3,
-                   label=f"d = {d}")  # fmt: skip
+        right.plot(epochs, np.maximum(gap, 1e-9), color=shade, linewidth=1, marker="os^D"[number], markersize=4,
+                   markevery=shown.tolist(), label=f"d = {d}")  # fmt: skip
     right.axhline(1e-3, color=INK, linewidth=0.8, linestyle=(0, (5, 3)))
     right.annotate("0.001", (1.0, 1e-3), xycoords=("axes fraction", "data"), xytext=(-3, 3), ha="right",
                    textcoords="offset points", fontsize=9)  # fmt: skip
@@ -53,10 +53,9 @@ def plot_losses(soft: Mapping[int, History], hard: Mapping[int, History]) -> Fig
 
 
 def _some(count: int) -> Any:
-    """Indices of the first, every tenth and the last epoch; all of them if there are few."""
-    if count <= 2 * EVERY:
-        return np.arange(count)
-    return np.unique(np.r_[0, np.arange(EVERY - 1, count, EVERY), count - 1])
+    """Indices of the first, every tenth and the last epoch; every third if there are few."""
+    step = EVERY if count > 2 * EVERY else 3
+    return np.unique(np.r_[0, np.arange(step - 1, count, step), count - 1])
 
 
 def _few_ticks(ax: Any, values: list[float]) -> None:
