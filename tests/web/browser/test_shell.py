@@ -135,6 +135,7 @@ def test_a_matrix_in_a_link_that_is_not_definite_is_said_at_its_field(open_page)
 def test_a_lost_server_is_said_and_the_dynamics_go_on(open_page, own_server):
     page = open_page("v=1&preset=square", url=own_server.url)
     page.watch.forgiven.append("ERR_CONNECTION_REFUSED")
+    page.wait_for_function("() => document.querySelector('.status').textContent.includes('checked')")
     own_server.stop()
     page.get_by_role("button", name="add a token").click()
     page.wait_for_selector(".banner:has-text('server does not answer')")

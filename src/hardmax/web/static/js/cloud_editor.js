@@ -17,7 +17,10 @@ export class CloudEditor {
       label, describe,
       onSelect: (i) => this.select(i),
       onDrag: (i, point, phase) => this.#drag(i, point, phase),
-      onNudge: (i, point) => this.edit(moved(this.cloud, i, point), { sel: i }),
+      onNudge: (i, point) => {
+        this.edit(moved(this.cloud, i, point), { sel: i });
+        app.flush(); // the next key press starts from where this one ended
+      },
       onMoving: (i, on) => app.say(on ? `Moving token ${i} with the arrow keys; Enter ends` : `Token ${i} placed`),
       onAdd: (point) => this.add(point),
       onDelete: (i) => this.remove(i),

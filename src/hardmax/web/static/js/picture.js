@@ -4,6 +4,7 @@ import { hull2d } from "./dynamics.js";
 import { CLUSTER_SHAPES } from "./glyphs.js";
 
 const MOST_TRAILS = 800;
+const MOST_NAMES = 24; // leaders whose numbers are written beside them
 const MOST_TIES = 6; // arrows drawn for one token
 const MOST_EDGES = 120; // of a hull in space whose hidden edges are drawn
 
@@ -21,7 +22,7 @@ export function marks(model, state, k, colours) {
     shape.push(leads(i) ? "star" : CLUSTER_SHAPES[c % CLUSTER_SHAPES.length]);
     colour.push(kind[c] === "open" ? "var(--neutral)" : colours[c % colours.length]);
     sizes.push(leads(i) ? size * 1.45 : size);
-    text.push(leads(i) && result.leaderSince.size <= 40 ? String(i) : "");
+    text.push(leads(i) && result.leaderSince.size <= MOST_NAMES ? String(i) : "");
   }
   return { shape, colour, size: sizes, text };
 }

@@ -163,6 +163,12 @@ export function visible(text) {
     .replace(/\p{Cs}/gu, "\ufffd");
 }
 
+/** The same, cut after so many characters: a word may be as long as a text. */
+export function brief(text, most = 40) {
+  const points = [...visible(text)];
+  return points.length <= most ? points.join("") : `${points.slice(0, most - 1).join("")}…`;
+}
+
 /** A signed number with a true minus sign, so that columns line up. */
 export function signed(x, digits = 3) {
   const text = Math.abs(x).toFixed(digits);

@@ -109,6 +109,7 @@ class Scene {
       else d.push(`M${at.map(([x, y]) => `${px(x)} ${px(y)}`).join("L")}${kind === "area" ? "Z" : ""}`);
     }
     const list = [...paths.values()].filter(({ d }) => d.length > 0);
+    this.ground = list.filter(({ kind, name }) => kind === "area" && name.startsWith("polytope"));
     keep(this.underGroup, list.length, () => svgEl("path")).forEach((node, i) => {
       const { kind, name, colour, d } = list[i];
       node.setAttribute("class", `under-${kind} ${name}`);
@@ -177,6 +178,7 @@ class Scene {
 
   #drawCanvas(picture, n, chosen) {
     this.canvas.hidden = chosen.length === n;
+    this.svg.classList.toggle("over-canvas", !this.canvas.hidden);
     if (this.canvas.hidden) return;
     const ratio = window.devicePixelRatio || 1;
     const { width, height } = this.view;
@@ -184,6 +186,8 @@ class Scene {
     this.canvas.height = height * ratio;
     const pen = this.canvas.getContext("2d");
     pen.scale(ratio, ratio);
+    pen.fillStyle = getComputedStyle(this.svg).getPropertyValue("--hull");
+    for (const { d } of this.ground) pen.fill(new Path2D(d.join(""))); // the shaded ground lies below the dots
     pen.globalAlpha = 0.85;
     const elements = new Set(chosen);
     for (let i = 0; i < n; i += 1) {

@@ -39,9 +39,9 @@ class CorpusScreen {
     this.more = el("button", { type: "button", class: "button small", onclick: () => this.#toggleAll() });
     this.reviews = el("ol", { class: "reviews" });
     this.pages = el("div", { class: "row pages" });
-    this.heading = el("h3", {});
+    this.heading = el("h2", {});
     this.body = el("div", { class: "corpus-body", hidden: true },
-      el("div", { class: "panel" }, this.figures, this.figure, this.more, this.countsFigure),
+      el("div", { class: "panel" }, el("h2", { text: "Leaders" }), this.figures, this.figure, this.more, this.countsFigure),
       el("div", { class: "panel" }, this.heading, this.#filters(), this.reviews, this.pages));
     root.append(el("div", { class: "panel controls corpus-controls" }, el("div", { class: "row" }, this.models.node), this.status), this.body);
   }
@@ -157,7 +157,7 @@ class CorpusScreen {
     });
     const sign = side ? el("span", { class: `sign is-${side}`, "aria-hidden": "true", text: side === "positive" ? "▲ " : "▼ " }) : null;
     return el("section", { class: "bar-group", "aria-label": `Leaders of texts read as ${this.#name(one)}` },
-      el("h4", {}, sign, `read as ${this.#name(one)}`), el("ol", { class: "bar-list" }, rows));
+      el("h3", {}, sign, `read as ${this.#name(one)}`), el("ol", { class: "bar-list" }, rows));
   }
 
   /** One class as columns: how many of its texts have 0, 1, 2, ... leaders. */

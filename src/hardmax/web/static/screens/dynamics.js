@@ -115,11 +115,12 @@ class Dynamics {
       badge("", `${limit.centers.length} ${limit.centers.length === 1 ? "place" : "places"} at infinite depth`);
     }
     this.status.replaceChildren(...badges);
-    const notes = [degenerate(this.model.cloud, this.hull)];
+    const notes = result.n ? [degenerate(this.model.cloud, this.hull)] : []; // an empty cloud says so itself
     if (result.n > 800) notes.push(`${result.n} tokens: plain ones are drawn as dots, without trails and arrows.`);
     const text = notes.filter(Boolean).join(" ");
     if (text !== this.noted) this.note.textContent = this.noted = text;
     this.empty.hidden = result.n > 0;
+    for (const { node } of this.strips) node.hidden = result.n === 0;
     this.strips[0].draw({ series: [{ values: progress.distance }], at: state.k, log: true });
     this.strips[1].draw({ series: [{ values: progress.clusters }], at: state.k });
     this.removeButton.disabled = state.sel < 0 || state.sel >= result.n;

@@ -17,10 +17,11 @@ export function markedText(reading, { onChoose, onHover }) {
   const stem = freshId("word");
   const nodes = list.map((atom, i) => atomNode(atom, i, `${stem}-${i}`, reading, most));
   const node = el("div", {
-    class: "marked", role: "listbox", tabindex: words.length ? "0" : null, dir: "auto", lang: "zxx",
+    class: "marked", role: "listbox", tabindex: words.length ? "0" : null, lang: "zxx",
     "aria-label": "Words of the text; Enter asks what if", onkeydown: key, onclick: click, onfocus: () => move(current),
     onblur: () => move(-1), onpointerover: (event) => onHover?.(rankAt(event.target)), onpointerleave: () => onHover?.(null),
   }, nodes);
+  node.dir = "auto"; // after its words are in it: each of them would make the browser look for the direction anew
   node.style.setProperty("--lanes", 1 + Math.max(0, ...list.flatMap((atom) => atom.spans.map((span) => span.lane))));
   let current = 0;
 
@@ -60,12 +61,12 @@ export function markedText(reading, { onChoose, onHover }) {
   }
 
   const indexAt = (target) => {
-    const found = target.closest?.(".atom");
+    const found = target.closest?.("[data-atom]");
     return found ? Number(found.dataset.atom) : -1;
   };
 
   function select(atom) {
-    nodes.forEach((one, i) => one.setAttribute("aria-selected", String(list[i] === atom)));
+    for (const i of words) nodes[i].setAttribute("aria-selected", String(list[i] === atom));
   }
 
   function highlight(rank) {

@@ -22,7 +22,7 @@ export class ReadingPanel {
   /** onTry(text, sentence): what if; label(class): its name; onSelect(sentence node): for the formula panel. */
   constructor(app, { title, onTry, label, onFormula }) {
     Object.assign(this, { app, onTry, label, onFormula, reading: null, layer: 0 });
-    this.heading = el("h3", { text: title });
+    this.heading = el("h2", { text: title });
     this.note = el("p", { class: "reading-note", role: "status" });
     this.verdict = el("div", { class: "verdict" });
     this.words = el("div", { class: "marked-place" });
@@ -64,8 +64,9 @@ export class ReadingPanel {
     this.#picked = null;
     this.#flat = flatten(reading.trace.positions, reading.decoder.v, reading.decoder.b);
     const scores = reading.terms.map(({ contribution }) => Math.abs(contribution));
-    const order = scores.map((_, t) => t).sort((a, b) => reading.terms[b].leads - reading.terms[a].leads || scores[b] - scores[a]);
-    // Followers first, leaders on top of them; the arrows walk the leaders first.
+    // The leaders first, in the order of the list; then the others by the size of their parts.
+    const place = ({ leads, rank }) => (leads ? rank : reading.leaders.length);
+    const order = scores.map((_, t) => t).sort((a, b) => place(reading.terms[a]) - place(reading.terms[b]) || scores[b] - scores[a]);
     this.#shown = order.slice(0, MOST_POINTS);
     this.#closeForm();
     this.#marked = markedText(reading, {
@@ -171,15 +172,20 @@ export class ReadingPanel {
 
   #openForm(atom) {
     this.#form = whatIf(this.reading, atom, {
-      onTry: (text, sentence) => this.onTry(text, sentence),
-      onClose: () => {
-        this.#closeForm();
-        this.#marked.node.focus();
+      onTry: (text, sentence) => {
+        this.#leaveForm();
+        this.onTry(text, sentence);
       },
+      onClose: () => this.#leaveForm(),
     });
     this.#marked.select(atom);
     this.form.replaceChildren(this.#form.node);
     this.#form.focus();
+  }
+
+  #leaveForm() {
+    this.#closeForm();
+    this.#marked.node.focus({ preventScroll: true });
   }
 
   #closeForm() {

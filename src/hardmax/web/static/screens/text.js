@@ -31,7 +31,7 @@ class Slot {
 
 class TextScreen {
   #own = ""; // what was typed last: kept when an example is looked at
-  #tried = null; // { text, sentence } of the last what-if
+  #tried = null; // { text, said } of the last what-if
   #reviews = new Map();
 
   constructor(root, app) {
@@ -39,8 +39,8 @@ class TextScreen {
     this.models = new Models(app, () => this.render(app.state, new Set(["model"])));
     const label = (one) => this.models.label(app.state.model, one);
     const onFormula = (node) => app.formula(node);
-    this.a = new Slot(new ReadingPanel(app, { title: "The text", label, onFormula, onTry: (text, sentence) => this.#try(text, sentence) }));
-    this.b = new Slot(new ReadingPanel(app, { title: "Second text", label, onFormula, onTry: (text, sentence) => this.#try(text, sentence) }));
+    this.a = new Slot(new ReadingPanel(app, { title: "The text", label, onFormula, onTry: (text, said) => this.#try(text, said) }));
+    this.b = new Slot(new ReadingPanel(app, { title: "Second text", label, onFormula, onTry: (text, said) => this.#try(text, this.#sofar() + said) }));
     this.scrubber = new Scrubber(app, { name: "layer", onChange: (layer, last) => app.set({ layer: layer === last ? -1 : layer }) });
     root.append(this.#controls(), this.#compared(), el("div", { class: "readings" }, this.a.panel.node, this.b.panel.node));
     this.b.panel.node.hidden = true;
@@ -104,11 +104,15 @@ class TextScreen {
     this.compareButton.focus();
   }
 
-  #try(text, sentence) {
-    const before = this.app.state.text2 === null ? "" : this.#tried && this.#tried.text === this.app.state.text2 ? `${this.#tried.sentence}, ` : "";
-    this.#tried = { text, sentence: before + sentence };
+  #try(text, said) {
+    this.#tried = { text, said };
     this.#put({ text2: text });
-    this.app.say(`What if: ${this.#tried.sentence}`);
+    this.app.say(`What if: ${said}`);
+  }
+
+  /** What was tried already to get the second text. */
+  #sofar() {
+    return this.#tried?.text === this.app.state.text2 ? `${this.#tried.said}, ` : "";
   }
 
   /** An absent text and an empty one look alike in a link, so the screen draws itself after every change. */
@@ -131,7 +135,7 @@ class TextScreen {
     this.b.panel.node.hidden = !hasSecond;
     if (hasSecond) this.#fill(this.area2, state.text2, this.b, wait);
     else this.#forget(this.b);
-    this.b.panel.title = this.#tried && this.#tried.text === state.text2 ? `What if: ${this.#tried.sentence}` : "Second text";
+    this.b.panel.title = state.text2 !== null && this.#tried?.text === state.text2 ? `What if: ${this.#tried.said}` : "Second text";
     const own = state.text !== null || state.review !== null;
     this.example.value = own ? "own" : state.ex;
     this.counter.textContent = `${this.area.value.length.toLocaleString("en")} of ${MOST_CHARACTERS.toLocaleString("en")} characters`;
@@ -233,8 +237,8 @@ class TextScreen {
     const change = (x) => (x === null ? "does not lead" : signed(x));
     const rows = compareLeaders(a, b);
     this.compareBody.replaceChildren(
-      el("h3", { text: `${this.b.panel.heading.textContent}: the logit changes by ${signed(b.logit - a.logit)}` }),
-      el("div", { class: "table-wrap", role: "region", tabindex: "0", "aria-label": "Both results" }, el("table", { class: "data-table" },
+      el("h2", { text: `${this.b.panel.heading.textContent}: the logit changes by ${signed(b.logit - a.logit)}` }),
+      el("div", { class: "table-wrap", role: "region", tabindex: "0", "aria-label": "Verdicts of both texts" }, el("table", { class: "data-table" },
         el("thead", {}, el("tr", {}, ["", "verdict", "probability", "logit", "known terms", "leaders"].map((text) => el(text ? "th" : "td", { scope: text ? "col" : null, text })))),
         el("tbody", {}, row("The text", a), row(this.b.panel.heading.textContent, b)))),
       el("details", {}, el("summary", { text: "Leaders of both" }),

@@ -24,7 +24,7 @@ export function whatIf(reading, atom, { onTry, onClose }) {
     : el("p", { class: "note", text: "The model does not know this word; it takes no part." });
   const node = el("div", { class: "what-if", role: "group", "aria-label": `What if, for the word ${shown}`, onkeydown: escape },
     el("div", { class: "what-if-head" },
-      el("h4", {}, "What if: ", el("bdi", { text: `“${shown}”` })),
+      el("h3", {}, "What if: ", el("bdi", { text: `“${shown}”` })),
       el("button", { type: "button", class: "button quiet small", text: "Close", onclick: onClose })),
     facts,
     el("div", { class: "what-if-acts" },
