@@ -1,0 +1,146 @@
+"""The Corpus screen in a real browser, on labelled texts of our own: leaders by class, filters, wrong answers."""
+
+import json
+
+import pytest
+
+import hardmax as hx
+
+TEXTS = [
+    ("A wonderful film, great music and a great plot. I loved it!", 1),
+    ("Boring, awful and a waste of time. The worst film of the year.", 0),
+    ("The plot is dull and the acting is terrible.", 0),
+    ("Excellent! One of the best films, perfect in every way.", 1),
+    ("This was awful, a terrible mess <b>and</b> boring.", 1),  # labelled against its words: a wrong answer
+    ("Great, excellent, wonderful.", 0),
+]
+MANY = 30
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    file = tmp_path_factory.mktemp("corpus") / "reviews.jsonl"
+    rows = [{"text": text, "label": label} for text, label in TEXTS]
+    rows += [{"text": f"A great film, number {i}.", "label": 1} for i in range(MANY)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+@pytest.fixture(scope="module")
+def corpus_server(server, data):
+    running = type(server)("--data", str(data))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def open_corpus(open_page, corpus_server):
+    def start(fragment="v=1&view=corpus", **options):
+        page = open_page(fragment, url=corpus_server.url, **options)
+        page.locator(".corpus-body:visible").wait_for()
+        return page
+
+    return start
+
+
+def test_figures_leaders_and_wrong_answers_are_those_of_python(open_corpus):
+    page = open_corpus()
+    model = hx.load("imdb")
+    texts = [text for text, _ in TEXTS] + [f"A great film, number {i}." for i in range(MANY)]
+    labels = [label for _, label in TEXTS] + [1] * MANY
+    wrong = [text for text, label, found in zip(texts, labels, model.predict(texts), strict=True) if found != label]
+    assert len(wrong) >= 2
+    assert f"{len(texts)} texts of reviews.jsonl, read by imdb" in page.locator(".corpus-figures").inner_text()
+    assert page.locator("h2", has_text="Wrong answers").inner_text() == f"Wrong answers: {len(wrong)}"
+    assert page.locator(".review-text").all_inner_texts() == wrong
+    assert page.locator(".bar-group h3").all_inner_texts() == ["\u25bc read as negative", "\u25b2 read as positive"]
+    first = page.locator(".bar-group").nth(1).locator(".leader-row").first
+    leads = sum(first.locator("bdi").inner_text() in [one["word"] for one in model.explain(t).leaders] for t in texts)
+    assert leads >= int(first.locator(".num").inner_text()) > 0
+
+
+def test_filters_by_leader_class_and_page(open_corpus):
+    page = open_corpus()
+    page.get_by_label("only wrong answers").uncheck()
+    page.get_by_text("page 1 of 4").wait_for()
+    assert page.locator(".review").count() == 10
+    page.get_by_role("button", name="Next").click()
+    page.get_by_text("page 2 of 4").wait_for()
+    page.get_by_label("True class").select_option(label="negative")
+    page.locator("h2", has_text="Texts: 3").wait_for()
+    page.get_by_role("button", name="Clear filters").click()
+    page.locator("h2", has_text="Texts: 36").wait_for()
+    row = page.locator(".bar-group").nth(1).locator(".leader-row").first
+    word = row.locator("bdi").inner_text()
+    row.click()
+    page.locator("h2", has_text=f"Texts led by \u201c{word}\u201d").wait_for()
+    assert page.get_by_label("Led by").input_value() == word
+    page.get_by_label("Led by").fill("zzzz")
+    page.keyboard.press("Enter")
+    page.get_by_text("No text passes these filters.").wait_for()
+
+
+def test_a_click_on_a_text_opens_it_in_sentiment_and_the_link_brings_it_back(open_corpus, corpus_server, open_page):
+    page = open_corpus()
+    page.locator(".review-open", has_text="This was awful").click()
+    page.locator(".screen-text .verdict-label").first.wait_for()
+    assert page.get_by_label("Text", exact=True).input_value() == TEXTS[4][0]
+    assert page.locator(".marked b").count() == 0
+    page.wait_for_function("() => location.hash.includes('review=4')")
+    other = open_page(page.url.split("#")[1], url=corpus_server.url)
+    other.locator(".screen-text .verdict-label").first.wait_for()
+    assert other.get_by_label("Text", exact=True).input_value() == TEXTS[4][0]
+
+
+def test_every_picture_has_a_table(open_corpus):
+    page = open_corpus()
+    for figure in page.locator(".histogram-figure").all():
+        figure.get_by_role("button", name="as a table").click()
+        assert figure.locator(".twin tbody tr").count() > 2
+
+
+def test_without_data_the_reason_is_shown(open_page, server, tmp_path):
+    file = tmp_path / "reviews.jsonl"
+    file.write_text('{"text": "good", "label": 1}\n{"text": "bad", "label": 0}\n')
+    running = type(server)("--data", str(file))
+    try:
+        file.unlink()
+        page = open_page("v=1&view=corpus", url=running.url)
+        page.get_by_text("No labelled texts to show").wait_for()
+        assert "reviews.jsonl" in page.locator(".corpus-controls .reading-note").inner_text()
+        assert page.locator(".corpus-body:visible").count() == 0
+    finally:
+        running.stop()
+
+
+def test_a_review_that_is_not_there_is_said_and_an_example_shown(open_page, corpus_server):
+    page = open_page("v=1&view=text&review=99999", url=corpus_server.url)
+    page.watch.forgiven.append("404")
+    page.locator(".field-error", has_text="there is no review 99999").wait_for()
+    page.locator(".screen-text .verdict-label").first.wait_for()
+
+
+def test_the_screen_can_be_walked_with_the_keyboard_alone(open_corpus):
+    page = open_corpus()
+    page.get_by_label("Model").focus()
+    seen = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.className"))
+        if seen[-1] == "review-open":
+            break
+    assert seen[-1] == "review-open"
+    assert "leader-row" in seen
+    page.keyboard.press("Enter")
+    page.locator(".screen-text .verdict-label").first.wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_corpus, violations, scheme):
+    assert violations(open_corpus(color_scheme=scheme)) == []
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_phone_shows_all_without_scrolling_sideways(open_corpus, width):
+    page = open_corpus(width=width, height=780)
+    assert page.evaluate("document.documentElement.scrollWidth") == width

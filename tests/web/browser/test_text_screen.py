@@ -1,0 +1,352 @@
+"""The Sentiment screen in a real browser: marked text, leaders, what-if, compare, odd texts, every state."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import hardmax as hx
+
+MIXED = "This was not a good movie. The plot is boring and the ending is a waste of time, but the music was great."
+HOSTILE = (
+    "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'> great &lt;b&gt; "
+    "\u202eevil\u202c \u0639\u0631\u0628\u064a \u05e2\u05d1\u05e8\u05d9\u05ea \U0001f469\u200d\U0001f467 dull \x00\x1b[2J end"
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return hx.load("imdb")
+
+
+def number(text):
+    return float(text.replace("\u2212", "-"))
+
+
+def ready(page, count=1):
+    """Wait until so many readings are shown."""
+    page.locator(".reading-body:visible .verdict-label").nth(count - 1).wait_for()
+    page.wait_for_function("() => !document.querySelector('.reading.is-busy')")
+    return page
+
+
+def write(page, text):
+    """Put a text into the field, and wait for its reading."""
+    with page.expect_response("**/api/explain"):
+        page.get_by_label("Text", exact=True).fill(text)
+    return ready(page)
+
+
+def word(page, text, panel=0):
+    return page.locator(".reading").nth(panel).locator(".atom.is-word .word").get_by_text(text, exact=True).first
+
+
+def test_the_leaders_add_up_to_the_logit_of_python(open_page, model):
+    page = ready(open_page("v=1&view=text"))
+    ex = model.explain(MIXED)
+    names = page.locator(".leaders tbody .leader-name bdi").all_inner_texts()
+    assert names == [leader["word"] for leader in ex.leaders]
+    parts = [number(text) for text in page.locator(".leaders tbody .part .num").all_inner_texts()]
+    bias, logit = (number(text) for text in page.locator(".leaders tfoot td").all_inner_texts())
+    assert parts == pytest.approx([leader["contribution"] for leader in ex.leaders], abs=5.1e-4)
+    assert logit == pytest.approx(ex.logit, abs=5.1e-4)
+    assert bias + sum(parts) == pytest.approx(logit, abs=1e-3 * (len(parts) + 2))
+    assert "negative" in page.locator(".verdict-label").inner_text()
+
+
+def test_leaders_are_boxed_and_every_known_word_has_the_line_of_its_leader(open_page, model):
+    page = ready(open_page("v=1&view=text"))
+    ex = model.explain(MIXED)
+    rank = {leader["word"]: str(i) for i, leader in enumerate(ex.leaders)}
+    found = page.evaluate(
+        """() => [...document.querySelectorAll(".reading .atom.is-word")].map((atom) => ({
+            word: atom.querySelector(".word").textContent,
+            lanes: [...atom.querySelectorAll(".lane")].map((lane) => [
+                lane.style.getPropertyValue("--lane"), lane.dataset.rank, lane.classList.contains("is-box")]),
+        }))"""
+    )
+    assert [one["word"] for one in found] == re.findall(r"\w+", MIXED)
+    own = {w["term"]: w["leader"] for w in ex.words}
+    for one in found:
+        term = one["word"].lower()
+        assert one["lanes"][0] == ["0", rank[own[term]], own[term] == term]
+    lanes = [lane for one in found for lane, _, _ in one["lanes"]]
+    assert set(lanes) == {"0", "1", "2"}  # words, and pairs in two lanes in turn
+    boxed = {leader for leader in rank if " " in leader}
+    drawn = {ex.leaders[int(r)]["word"] for one in found for lane, r, box in one["lanes"] if box and lane != "0"}
+    assert drawn == boxed
+
+
+def test_lines_of_leaders_differ_without_colour(open_page):
+    page = ready(open_page("v=1&view=text"))
+    seen = page.evaluate(
+        """() => [...document.querySelectorAll(".leaders .swatch")].map((swatch) => {
+            const style = getComputedStyle(swatch);
+            return style.maskImage + style.height;
+        })"""
+    )
+    assert len(seen) == 9
+    assert len(set(seen)) == len(seen)
+
+
+def test_dropping_a_word_shows_both_results(open_page, model):
+    page = ready(open_page("v=1&view=text&ex=halves"))
+    word(page, "awful").click()
+    page.get_by_role("button", name="Drop it").click()
+    ready(page, 2)
+    ex = model.explain(page.get_by_label("Text", exact=True).input_value())
+    other = ex.without("awful")
+    rows = page.locator(".compare tbody").first.locator("tr").all_inner_texts()
+    assert "negative" in rows[0] and f"{ex.logit:+.3f}".replace("-", "\u2212") in rows[0]  # noqa: PT018
+    assert "positive" in rows[1] and f"{other.logit:+.3f}" in rows[1]  # noqa: PT018
+    assert page.locator(".reading:visible .marked").count() == 2
+    assert page.get_by_label("Second text", exact=True).input_value() == other.text
+    assert page.locator(".compare h2").inner_text().startswith("What if: without \u201cawful\u201d")
+
+
+def test_replacing_a_word_by_another_and_then_a_second_one(open_page, model):
+    page = ready(open_page("v=1&view=text&ex=halves"))
+    word(page, "awful").click()
+    page.get_by_label("or put").fill("superb")
+    page.get_by_role("button", name="in its place").click()
+    ready(page, 2)
+    word(page, "brilliant", 1).click()
+    with page.expect_response("**/api/explain"):
+        page.get_by_role("button", name="Drop it").click()
+    ready(page, 2)
+    text = page.get_by_label("Second text", exact=True).input_value()
+    assert text == "The first hour is. The last half hour is superb and ruins everything."
+    page.get_by_text(f"logit {model.explain(text).logit:+.3f}").wait_for()
+    assert "superb\u201d for \u201cawful\u201d, without" in page.locator(".reading h2").nth(1).inner_text()
+    page.get_by_role("button", name="Close the second text").click()
+    assert page.locator(".reading:visible").count() == 1
+
+
+def test_a_word_that_stands_twice_can_be_dropped_here_or_everywhere(open_page):
+    page = ready(open_page("v=1&view=text"))
+    write(page, "dull plot, dull film")
+    word(page, "dull").click()
+    page.get_by_label("all 2 places").uncheck()
+    page.get_by_role("button", name="Drop it").click()
+    ready(page, 2)
+    assert page.get_by_label("Second text", exact=True).input_value() == " plot, dull film"
+
+
+def test_scrubbing_the_layers_moves_the_words_and_the_sum(open_page, model):
+    page = ready(open_page("v=1&view=text&layer=0"))
+    ex = model.explain(MIXED)
+    v, b = ex.model.scores[0], ex.model.bias[0]
+    for layer in (0, 1):
+        expected = float(b + (ex.reading.states[layer] @ v).mean())
+        assert number(page.locator(".leaders .total td").inner_text()) == pytest.approx(expected, abs=5.1e-4)
+        assert f"layer {layer} of 8" in page.locator(".scrub-text").first.inner_text()
+        page.get_by_role("button", name="One layer on").click()
+    assert page.evaluate("window.hardmaxApp.state.layer") == 2
+
+
+def test_playing_runs_to_the_last_layer_and_stops(open_page):
+    page = ready(open_page("v=1&view=text&layer=6", reduced_motion="reduce"))
+    page.locator(".screen-text").focus()
+    page.keyboard.press("Space")
+    assert page.get_by_role("button", name="Pause").count() == 1
+    page.locator(".scrub-text", has_text="layer 8 of 8").first.wait_for()
+    page.get_by_role("button", name="Play").wait_for()
+
+
+def test_the_cloud_has_a_star_for_each_leader_and_the_half_planes_of_the_decoder(open_page):
+    page = ready(open_page("v=1&view=text"))
+    assert page.locator(".plane .point.is-leader").count() == 9
+    assert page.locator(".plane .half").count() == 2
+    assert page.locator(".plane .half-name").all_text_contents() == ["positive \u2192", "\u2190 negative"]
+    assert page.locator(".plane .point").count() == 40
+    page.locator(".words-figure").get_by_role("button", name="as a table").click()
+    assert page.locator(".words-figure .twin tbody tr").count() == 40
+
+
+def test_hovering_or_choosing_a_leader_lights_its_words(open_page):
+    page = ready(open_page("v=1&view=text"))
+    page.locator(".leader-name", has=page.get_by_text("is a", exact=True)).press("Enter")
+    lit = page.locator(".reading .atom.is-word:has(.lane.is-lit) .word").all_inner_texts()
+    assert "good" in lit
+    assert page.locator(".point.is-lit").count() == 4  # is a, good, good movie, ending is
+    assert "logit = b" in page.locator(".formula").inner_text()
+
+
+@pytest.mark.parametrize("kind", ["script", "huge", "surrogate"])
+def test_a_hostile_text_is_shown_as_text(open_page, kind):
+    text = {"script": HOSTILE, "huge": ("great " + "x" * 4000 + " dull<br>\n") * 4, "surrogate": "great"}[kind]
+    page = ready(open_page("v=1&view=text", reduced_motion="reduce"))
+    if kind == "surrogate":  # half a character cannot be typed by the driver: the page makes it
+        with page.expect_response("**/api/explain"):
+            page.evaluate(
+                """() => {
+                    const area = document.querySelector(".text-controls textarea");
+                    area.value = "great \\ud800 film \\udfff";
+                    area.dispatchEvent(new Event("input"));
+                }"""
+            )
+        ready(page)
+        text = "great \ufffd film \ufffd"
+    else:
+        write(page, text)
+    page.locator(".marked .word", has_text="great").first.wait_for()
+    shown = page.locator(".marked").first.evaluate("(node) => node.textContent")
+    expected = text.replace("\x00", "\u2400").replace("\x1b", "\u241b").replace("\u202e", "\ufffd")
+    assert shown == expected.replace("\u202c", "\ufffd")
+    assert page.evaluate("window.hacked") is None
+    assert page.locator(".marked script, .marked img, .marked b").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_text_of_twenty_thousand_characters_is_read(open_page):
+    page = ready(open_page("v=1&view=text"))
+    text = " ".join(f"good{i % 7} plot {i} was dull" for i in range(2000))[:20_000]
+    write(page, text)
+    page.get_by_text("20,000 of 20,000 characters").wait_for()
+    assert page.locator(".marked").first.evaluate("(node) => node.textContent.length") == 20_000
+
+
+def test_a_text_without_a_known_word_says_so(open_page):
+    page = ready(open_page("v=1&view=text&ex=unknown"))
+    assert "knows no word" in page.locator(".reading-note").first.inner_text()
+    assert page.locator(".unknown").first.inner_text() == "Not known, ignored: zxqwv, bnmpl, qqrrtt"
+    assert page.locator(".leaders tbody tr").count() == 0
+
+
+def test_an_empty_text_asks_for_one(open_page):
+    page = ready(open_page("v=1&view=text"))
+    page.get_by_label("Text", exact=True).fill("  ")
+    page.get_by_text("Write or choose a text above").wait_for()
+    assert page.locator(".reading-body:visible").count() == 0
+
+
+def test_loading_is_said_after_a_while_and_the_last_reading_stays(open_page):
+    page = ready(open_page("v=1&view=text"))
+    held = []
+    page.route("**/api/explain", lambda route: held.append(route))
+    page.get_by_label("Text", exact=True).fill("great film")
+    page.get_by_text("Reading the text").wait_for()
+    assert page.locator(".reading").first.get_attribute("aria-busy") == "true"
+    assert page.locator(".leaders tbody tr").count() == 9
+    held[0].continue_()
+    page.get_by_text("Reading the text").wait_for(state="hidden")
+    assert page.locator(".leaders tbody tr").count() < 9
+
+
+def test_without_a_model_the_page_says_why(open_page):
+    page = open_page(ready=False)
+    nothing = json.dumps({"schema": "hardmax.models/1", "models": [], "reason": "no model is installed"})
+    page.route("**/api/models", lambda route: route.fulfill(body=nothing, content_type="application/json"))
+    page.goto(page.url.split("#")[0] + "#v=1&view=text")
+    page.locator(".banner", has_text="No model: no model is installed").wait_for()
+    assert page.get_by_label("Model").is_disabled()
+
+
+def test_a_link_to_a_model_that_is_not_there_is_answered_by_another(open_page):
+    page = ready(open_page("v=1&view=text&model=nowhere"))
+    assert "no model \u201cnowhere\u201d; imdb answers" in page.locator(".banner").inner_text()
+
+
+def test_another_model_gives_other_leaders(open_page):
+    page = ready(open_page("v=1&view=text"))
+    before = page.locator(".leaders tbody").inner_text()
+    with page.expect_response("**/api/explain"):
+        page.get_by_label("Model").select_option("imdb-words")
+    page.locator(".leader-name", has_text="boring and").wait_for(state="detached")
+    assert page.locator(".leaders tbody").inner_text() != before
+
+
+def test_when_the_server_is_lost_the_last_reading_stays(open_page, own_server):
+    page = ready(open_page("v=1&view=text", url=own_server.url))
+    page.watch.forgiven += ["ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET"]
+    own_server.stop()
+    page.get_by_label("Text", exact=True).fill("great film")
+    page.locator(".field-error", has_text="the server does not answer").wait_for()
+    assert "The last good reading is kept" in page.locator(".reading-note").first.inner_text()
+    assert page.locator(".leaders tbody tr").count() == 9
+
+
+def test_a_link_holds_my_text_only_if_i_say_so(open_page):
+    page = ready(open_page("v=1&view=text"))
+    write(page, "a dull secret & more")
+    page.get_by_role("button", name="Share").click()
+    link = page.get_by_label("Link to this screen")
+    assert "secret" not in link.input_value()
+    page.get_by_label("include my text").check()
+    shared = link.input_value()
+    other = ready(open_page(shared.split("#")[1]))
+    assert other.get_by_label("Text", exact=True).input_value() == "a dull secret & more"
+
+
+def test_copied_programs_give_the_numbers_on_the_screen(open_page, tmp_path):
+    page = ready(open_page("v=1&view=text&ex=letters"))
+    exports = page.evaluate(
+        """() => {
+            const given = window.hardmaxApp.controller.exports();
+            return { python: given.python(), command: given.command(), logit: given.json().logit, rows: given.table().rows.length };
+        }"""
+    )
+    python = (
+        exports["python"].replace("print(model.explain(", "print(repr(model.explain(").replace('"))\n', '").logit))\n')
+    )
+    done = subprocess.run([sys.executable, "-c", python], capture_output=True, text=True, check=True)
+    assert float(done.stdout) == exports["logit"]
+    command = exports["command"].replace("hardmax ", f"{sys.executable} -m hardmax ", 1) + " --json"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True, cwd=tmp_path)
+    document = json.loads(done.stdout)
+    assert document["logit"] == exports["logit"]
+    assert len(document["words"]) == exports["rows"]
+
+
+def test_the_screen_can_be_walked_with_the_keyboard_alone(open_page, model):
+    page = ready(open_page("v=1&view=text", reduced_motion="reduce"))
+    page.get_by_label("Text", exact=True).focus()
+    names = []
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        names.append(
+            page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent")
+        )
+    assert "Words of the text; Enter asks what if" in names
+    assert any("leader, followed by" in name for name in names)
+    page.locator(".marked").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    current = page.locator(".marked").first.get_attribute("aria-activedescendant")
+    assert page.locator(f"#{current} .word").inner_text() == "not"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    assert page.locator(".what-if").count() == 0
+    assert page.evaluate("document.activeElement.className") == "marked"
+    page.locator(".plane .point[tabindex='0']").first.focus()
+    for leader in model.explain(MIXED).leaders[:2]:
+        count = len(leader["followers"])
+        wanted = f"{leader['word']}, leader, followed by {count} word{'s' * (count != 1)}, "
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(wanted)
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    assert page.locator(".leader-name[aria-pressed=true] bdi").inner_text() == leader["word"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(open_page, violations, scheme):
+    page = ready(open_page("v=1&view=text&ex=letters", color_scheme=scheme, reduced_motion="reduce"))
+    assert violations(page) == []
+    word(page, "dull").click()
+    page.get_by_role("button", name="Drop it").click()
+    ready(page, 2)
+    page.get_by_role("button", name="as a table").first.click()
+    page.get_by_text("Leaders of both").click()
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_a_phone_shows_all_without_scrolling_sideways(open_page, width):
+    page = ready(open_page("v=1&view=text&ex=halves", width=width, height=780))
+    word(page, "awful").click()
+    page.get_by_role("button", name="Drop it").click()
+    ready(page, 2)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
