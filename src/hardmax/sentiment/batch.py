@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from hardmax.attention.compiled import njit
-from hardmax.sentiment.kernel import run_bag, weigh
+from hardmax.sentiment.kernel import run_bag
+from hardmax.sentiment.room import room_for
+from hardmax.sentiment.weighing import weigh
 
 _A = np.uint64(0x9E3779B97F4A7C15)
 _B = np.uint64(0xBF58476D1CE4E5B9)
@@ -55,12 +57,8 @@ def run_batch(
     longest = 1
     for t in range(start, stop):
         longest = max(longest, offsets[texts[t] + 1] - offsets[texts[t]])
-    z = np.empty((longest, d))
-    where, weight = np.empty(longest, np.int64), np.empty(longest)
-    leader, since, settled = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    work, order, marks = np.empty((2, longest)), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    history, target = np.empty((layers + 1, longest, d)), np.empty((layers + 1, longest), np.int64)
-    tied = np.empty((layers + 1, longest))
+    room = room_for(longest, d, layers)
+    z, since, where, weight = room.z, room.since, np.empty(longest, np.int64), np.empty(longest)
     threshold = np.uint64(drop * 2.0**53)
     mean = np.empty(d)
     for t in range(start, stop):
@@ -78,14 +76,14 @@ def run_batch(
         mean[:] = 0.0
         heads[t] = 0
         if n:
-            run_bag(z, n, rest, layers, weight, leader, since, settled, work, order, marks, history, target, tied)
+            moving, _ = run_bag(n, rest, layers, weight, room)
             for i in range(n):
                 c[places[t] + where[i]] = weight[i]
                 heads[t] += since[i] >= 0
                 for x in range(d):
                     mean[x] += weight[i] * z[i, x]
             for side in range(nearby.shape[0]):
-                weigh(n, nearby[side], layers, weight, leader, settled, history, target, tied)
+                weigh(n, nearby[side], layers, weight, room, moving)
                 for k in range(classes):
                     total = 0.0
                     for i in range(n):

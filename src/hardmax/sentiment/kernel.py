@@ -5,8 +5,8 @@ returns c, which is both the prediction (logit = b + sum_i c_i <v, z_i>) and the
 exact gradient through the selected values. Implements [AFZ24, eq. (1.1a)] with A = I, for a bag of distinct words.
 
 Four facts make it fast.
-1. Norms: <z_i, z_j> <= |z_i||z_j|, so with the words in order of falling norm the search for the best j stops as soon
-   as |z_i||z_j| is below the best score found (which begins at <z_i, z_i>).
+1. The search of layer 0 looks at few words: in the plane at the rim of the hull (plane.py), else at those of large
+   norm (search.py).
 2. Settling: if C_i = {j} and j is a leader, i follows j for ever. Proof: every z_k' lies in conv(z), so <z_i', z_k'>
    <= (<z_i, z_j> + a<z_j, z_j>)/(1 + a) = <z_i', z_j>, using <z_i, .> <= <z_i, z_j> and <z_j, .> <= <z_j, z_j> on
    conv(z). So z_i^K = r z_i^s + (1 - r) z_j with r = (1 + a)^-(K - s), s the layer at which it settled.
@@ -18,371 +18,294 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.attention.compiled import njit
+from hardmax.attention.uncounted import bare_njit
+from hardmax.sentiment.plane import FAR_APART, NO_HULL, SLANT, follow_in_plane, outside_of
+from hardmax.sentiment.room import (
+    BEST,
+    CHOICE,
+    LENGTH,
+    OPEN,
+    ORDER,
+    REACH,
+    RING,
+    SCORE,
+    SECOND,
+    SHARE,
+    SOME,
+    SQUARE,
+    WHO,
+)
+from hardmax.sentiment.search import TINY, by_norm, compare, follows
+from hardmax.sentiment.weighing import spread, weigh
 
-BUCKETS = 64
-TINY = 1e-3  # words shorter than this part of the longest get its band: a word that sums up to 0 but for rounding is 0
-BAND = 1e-12  # scores within this part of |z_i| max|z_j| are a tie: more than rounding, far less than words differ by
-
-
-@njit(inline="always")
-def _same(z: Any, i: Any, j: Any, band: Any) -> Any:
-    for x in range(z.shape[1]):  # noqa: SIM110 (compiled)
-        if abs(z[i, x] - z[j, x]) > band:
-            return False
-    return True
-
-
-@njit(inline="always")
-def _dot(z: Any, i: Any, j: Any) -> Any:
-    total = z[i, 0] * z[j, 0]
-    for x in range(1, z.shape[1]):
-        total += z[i, x] * z[j, x]
-    return total
-
-
-@njit()
-def _by_norm(z: Any, n: Any, norm: Any, order: Any, reach: Any) -> None:
-    """Words in order of falling norm, up to buckets: reach[p] bounds the norms of order[p], order[p + 1], ..."""
-    largest = 0.0
-    for i in range(n):
-        norm[i] = np.sqrt(_dot(z, i, i))
-        largest = max(largest, norm[i])
-    scale = (BUCKETS - 0.001) / largest if largest > 0 else 0.0
-    counts = np.zeros(BUCKETS + 1, np.int64)
-    for i in range(n):
-        counts[int((largest - norm[i]) * scale) + 1] += 1
-    for b in range(BUCKETS):
-        counts[b + 1] += counts[b]
-    for i in range(n):
-        b = int((largest - norm[i]) * scale)
-        order[counts[b]] = i
-        counts[b] += 1
-    bound = 0.0
-    for p in range(n - 1, -1, -1):
-        bound = max(bound, norm[order[p]])
-        reach[p] = bound * (1.0 + 2.0 * BAND)
+# A settled word inside the hull of the leaders by a part between these is nobody's choice.
+MOST_INSIDE, LEAST_INSIDE = 1e-6, 1e-2
+A_TIE = -1
 
 
-@njit()
-def _follows(z: Any, i: Any, n: Any, norm: Any, order: Any, reach: Any) -> Any:
-    """The j with the largest <z_i, z_j>, whether a word elsewhere scores the same (a tie), the least tied score."""
-    best, arg, tie = _dot(z, i, i), i, False
-    band = BAND * max(norm[i], TINY * reach[0]) * reach[0]
-    for p in range(n):
-        if norm[i] * reach[p] < best - band:
-            break
-        j = order[p]
-        score = _dot(z, i, j)
-        if score > best + band:
-            best, arg, tie = score, j, False
-        elif score >= best - band and j != arg:
-            if not _same(z, j, arg, BAND * reach[0]):
-                tie = True
-            elif arg != i and j < arg:
-                arg = j  # of copies the first
-    return arg, tie, best - band
-
-
-@njit()
-def _spread(z: Any, i: Any, n: Any, least: Any, weight: Any, to: Any) -> None:
-    """Add `weight`, split equally, to every j with <z_i, z_j> >= least."""
-    count = 0
-    for j in range(n):
-        if _dot(z, i, j) >= least:
-            count += 1
-    for j in range(n):
-        if _dot(z, i, j) >= least:
-            to[j] += weight / count
-
-
-@njit()
-def run_bag(
-    z: Any,
-    n: Any,
-    rest: Any,
-    layers: Any,
-    c: Any,
-    leader: Any,
-    since: Any,
-    settled: Any,
-    work: Any,
-    order: Any,
-    marks: Any,
-    history: Any,
-    target: Any,
-    tied: Any,
-) -> Any:
-    """Run the layers on words z[:n]; see the module for what c is.
+@bare_njit()
+def run_bag(n: Any, rest: Any, layers: Any, c: Any, room: Any) -> Any:
+    """Run the layers on the words room.z[:n]; see the module for what c is, and `Room` for the rest.
 
     Args:
         rest: (layers + 2,) the powers (1 + alpha)^-k.
         c: (n,) out, the weights.
-        leader: (n,) out, the leader that each word ends at (for a leader: itself).
-        since: (n,) out, for a leader the layer at which it began to lead, else -1.
-        settled: (n,) out, layer from which a word follows its leader for ever (layers + 1: not within these layers).
-        work, order, marks: scratch, (2, n) floats, (n,) and (n,) ints.
-        history: scratch (layers + 1, n, d): the states, filled only if a word does not settle at once.
-        target, tied: scratch (layers + 1, n) int and float: whom a word follows, or -1 for a tie and its score.
 
     Returns:
-        Whether a tie between different points occurred.
+        The number of words that did not settle at layer 0 (the first of room.moving), and whether there was a tie.
     """
+    leader, since, settled, target, open_words = room.leader, room.since, room.settled, room.target, room.moving
     if layers == 0:
         for i in range(n):
             c[i], leader[i], since[i], settled[i] = 1.0 / n, i, 0, 0
-        return False
-    norm, reach = work[0], work[1]
-    _by_norm(z, n, norm, order, reach)
-    any_tie = False
-    for i in range(n):
-        arg, tie, best = _follows(z, i, n, norm, order, reach)
-        leader[i], since[i] = arg, -1
-        target[0, i], tied[0, i] = arg, best
-        if tie:
-            target[0, i] = -1
-            any_tie = True
-        elif arg == i:
-            since[i] = 0
-    n_open = 0
+        return 0, False
+    any_tie, in_plane = _first_layer(n, room)
+    moving = 0
     for i in range(n):
         if target[0, i] >= 0 and since[target[0, i]] == 0:
             settled[i] = 0
         else:
             settled[i] = layers + 1
-            marks[n_open] = i
-            n_open += 1
-    carefully = any_tie
-    if n_open and not any_tie:
-        kept = n_open
-        n_open = _open_only(z, n, rest, layers, leader, since, settled, work, order, marks, history, target, kept)
-        if n_open < 0:  # a tie came up: begin again with all words
-            n_open = 0
-            for i in range(n):
-                if settled[i] > 0:
-                    settled[i], since[i], leader[i] = layers + 1, -1, target[0, i]
-                    marks[n_open] = i
-                    n_open += 1
-            carefully = True
-    if n_open and carefully:
-        n_open = _later(z, n, rest, layers, leader, since, settled, work, order, marks, history, target, tied, n_open)
-    if n_open:
-        for p in range(n_open):  # ties can stay open: name the leader at the end of the chain of first choices
-            i = marks[p]
-            for _ in range(n):
-                if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
-                    break
-                leader[i] = leader[leader[i]]
-    weigh(n, rest, layers, c, leader, settled, history, target, tied)
-    return any_tie
+            open_words[moving] = i
+            moving += 1
+    still_open = room.integers[OPEN]
+    n_open = moving
+    if moving and not any_tie:
+        for p in range(moving):
+            still_open[p] = open_words[p]
+        n_open = _later_layers(n, rest, layers, room, moving, in_plane)
+    if moving and (any_tie or n_open == A_TIE):
+        for p in range(moving):
+            i = open_words[p]
+            still_open[p] = i
+            if not any_tie:
+                settled[i], since[i], leader[i] = layers + 1, -1, target[0, i]
+        n_open = _later_layers_of_all(n, rest, layers, room, moving)
+    for p in range(n_open):  # ties can stay open: name the leader at the end of the chain of first choices
+        i = still_open[p]
+        for _ in range(n):
+            if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
+                break
+            leader[i] = leader[leader[i]]
+    weigh(n, rest, layers, c, room, moving)
+    return moving, any_tie
 
 
-@njit()
-def _open_only(
-    z: Any,
-    n: Any,
-    rest: Any,
-    layers: Any,
-    leader: Any,
-    since: Any,
-    settled: Any,
-    work: Any,
-    order: Any,
-    marks: Any,
-    history: Any,
-    target: Any,
-    n_open: Any,
-) -> Any:
-    """Layers 1, 2, ... moving only the words that were open after layer 0; returns how many remain, -1 after a tie.
+@bare_njit()
+def _first_layer(n: Any, room: Any) -> Any:
+    """Whom every word follows at layer 0; returns whether there was a tie, and whether the plane's hull was used."""
+    z, leader, since, target, tied = room.z, room.leader, room.since, room.target, room.tied
+    in_plane = False
+    if z.shape[1] == 2 and n > 2:
+        in_plane = follow_in_plane(n, room)
+    ordered, any_tie = False, False
+    norm, reach, order = room.floats[LENGTH], room.floats[REACH], room.integers[ORDER]
+    for i in range(n):
+        since[i] = -1
+        if in_plane and leader[i] >= 0:
+            target[0, i] = leader[i]
+        else:
+            if not ordered:
+                by_norm(z, n, norm, order, reach, room.integers[SOME])
+                ordered = True
+            arg, tie, least = follows(z, i, n, norm, order, reach)
+            leader[i], target[0, i], tied[0, i] = arg, -1 if tie else arg, least
+            any_tie |= tie
+        if target[0, i] == i:
+            since[i] = 0
+    return any_tie, in_plane
 
-    A word j settled at layer 0 lies between z_j^0 and its leader l, so <z_i, z_j^k> <= max(<z_i, z_j^0>, <z_i, l>): it
-    can win only if |z_i||z_j^0| exceeds the best score of leaders and open words. So the order by norm of layer 0
-    serves all layers, and words that have settled need not be moved.
+
+@bare_njit()
+def _settle(still_open: Any, n_open: Any, k: Any, target: Any, since: Any, settled: Any) -> Any:
+    """Take the words off the list that follow a leader from layer k on; returns how many are left."""
+    left = 0
+    for p in range(n_open):
+        i = still_open[p]
+        if target[i] >= 0 and since[target[i]] >= 0:
+            settled[i] = k
+        else:
+            still_open[left] = i
+            left += 1
+    return left
+
+
+@bare_njit()
+def _who_may_be_followed(n: Any, room: Any, in_plane: Any, inside: Any) -> Any:
+    """The leaders of layer 0, and the settled words that a moving word could follow; their numbers and the top norm.
+
+    Both are in the row WHO, the leaders first. The others have bounds in the row REACH: the q-th of them and all after
+    it have at most the norm reach[q].
     """
-    reach = work[1]
-    d = z.shape[1]
-    keep, move = rest[1], 1.0 - rest[1]
-    moving = marks[:n_open].copy()
-    heads = np.empty(n, np.int64)
+    since, settled = room.since, room.settled
+    who, reach = room.integers[WHO], room.floats[REACH]
     n_heads = 0
     for i in range(n):
         if since[i] == 0:
-            heads[n_heads] = i
+            who[n_heads] = i
             n_heads += 1
-    for p in range(moving.size):
-        history[0, moving[p]] = z[moving[p]]
-    here, there = np.empty(d), np.empty(d)
+    others = who[n_heads:]
+    n_others = 0
+    if not in_plane:
+        order, top = room.integers[ORDER], reach[0]
+        for q in range(n):
+            if settled[order[q]] == 0 and since[order[q]] != 0:
+                others[n_others], reach[n_others] = order[q], reach[q]
+                n_others += 1
+        return n_heads, n_others, top
+    found, square = room.integers[RING], room.floats[SQUARE]
+    count = outside_of(who, n_heads, n, inside, room)
+    for q in range(n if count == NO_HULL else count):
+        j = q if count == NO_HULL else found[q]
+        if settled[j] == 0 and since[j] != 0:
+            others[n_others], reach[n_others] = j, np.inf
+            n_others += 1
+    top = 0.0
+    for h in range(n_heads):
+        top = max(top, square[who[h]])
+    return n_heads, n_others, np.sqrt(top)
+
+
+@bare_njit()
+def _place(j: Any, x: Any, k: Any, rest: Any, z: Any, leader: Any, settled: Any, history: Any) -> Any:
+    """Coordinate x of word j at layer k: in closed form if it settled at layer 0, else as recorded."""
+    if settled[j] > 0:
+        return history[k, j, x]
+    if leader[j] == j:
+        return z[j, x]
+    return rest[k] * z[j, x] + (1.0 - rest[k]) * z[leader[j], x]
+
+
+@bare_njit()
+def _later_layers(n: Any, rest: Any, layers: Any, room: Any, moving: Any, in_plane: Any) -> Any:
+    """Layers 1, 2, ... moving only the words that were open after layer 0; returns how many remain, A_TIE after a tie.
+
+    A word j settled at layer 0 lies between z_j^0 and its leader l, so <z_i, z_j^k> <= max(<z_i, z_j^0>, <z_i, l>): it
+    can win only if it begins outside the hull of the leaders (in the plane), or if |z_i||z_j^0| exceeds the best score
+    of the leaders. A word that moves can win only if |z_i||z_j| exceeds that score. Scores that are not clearly apart
+    count as a tie: the layers are then run again with all words moving.
+    """
+    z, leader, since, settled, history = room.z, room.leader, room.since, room.settled, room.history
+    open_words, columns, stage, d = room.moving, room.columns, room.stage, room.z.shape[1]
+    still_open, some, who, choice = room.integers[OPEN], room.integers[SOME], room.integers[WHO], room.integers[CHOICE]
+    best, second, score = room.floats[BEST], room.floats[SECOND], room.floats[SCORE]
+    length, reach = room.floats[LENGTH], room.floats[REACH]
+    inside = min(LEAST_INSIDE, max(MOST_INSIDE, 1e-10 / rest[layers]))
+    n_heads, n_others, top = _who_may_be_followed(n, room, in_plane, inside)
+    n_open = moving
+    for p in range(moving):
+        for x in range(d):
+            history[0, open_words[p], x] = z[open_words[p], x]
+    for h in range(n_heads):
+        some[h] = who[h]
+        for x in range(d):
+            stage[h, x] = z[who[h], x]
     for k in range(layers):
-        for p in range(moving.size):
-            i = moving[p]
-            j = leader[i] if settled[i] <= k else target[k, i]
-            _position(z, j, k, rest, leader, settled, history, there)
-            for x in range(d):
-                history[k + 1, i, x] = history[k, i, x] if j == i else keep * history[k, i, x] + move * there[x]
+        _step(k, rest, room, moving)
+        for x in range(d):
+            for p in range(n_open):
+                columns[x, p] = history[k + 1, still_open[p], x]
         for p in range(n_open):
-            i = marks[p]
-            length = 0.0
+            best[p], second[p] = -np.inf, -np.inf
+        compare(columns, n_open, some, stage, 0, n_heads, score, best, second, choice)
+        lowest = np.inf
+        for p in range(n_open):
+            size = length[still_open[p]]
+            # What has been left out in the plane must fall behind by more than rounding and the band of ties.
+            margin = 0.5 * inside * rest[k + 1] * best[p]
+            if in_plane and (margin <= _apart(size, top) or best[p] <= SLANT * size * top):
+                return A_TIE
+            lowest = min(lowest, best[p] / size) if size > 0.0 else 0.0
+        lowest *= 1.0 - 1e-9
+        count = n_heads
+        for p in range(moving):
+            if length[open_words[p]] >= lowest:
+                some[count] = open_words[p]
+                count += 1
+        for q in range(n_others):
+            if reach[q] < lowest:
+                break
+            some[count] = who[n_heads + q]
+            count += 1
+        for h in range(n_heads, count):
             for x in range(d):
-                here[x] = history[k + 1, i, x]
-                length += here[x] * here[x]
-            best, arg, length = length, i, np.sqrt(length)
-            band = BAND * max(length, TINY * reach[0]) * reach[0]
-            near = 0  # others whose score is within the band of the best
-            for q in range(n_heads + moving.size):
-                j = heads[q] if q < n_heads else moving[q - n_heads]
-                if j != i:
-                    score = 0.0
-                    for x in range(d):
-                        score += here[x] * (z[j, x] if q < n_heads else history[k + 1, j, x])
-                    if score > best + band:
-                        best, arg, near = score, j, 0
-                    elif score >= best - band:
-                        near += 1
-            for q in range(n):
-                if length * reach[q] < best - band:
-                    break
-                j = order[q]
-                if settled[j] == 0 and since[j] != 0:
-                    _position(z, j, k + 1, rest, leader, settled, history, there)
-                    score = 0.0
-                    for x in range(d):
-                        score += here[x] * there[x]
-                    if score > best + band:
-                        best, arg, near = score, j, 0
-                    elif score >= best - band:
-                        near += 1
-            if near:
-                return -1
-            leader[i] = arg
-            target[k + 1, i] = arg
-            if arg == i:
+                stage[h, x] = _place(some[h], x, k + 1, rest, z, leader, settled, history)
+        # A word that is not among these is shorter than its best score allows: it does not follow itself.
+        compare(columns, n_open, some, stage, n_heads, count, score, best, second, choice)
+        for p in range(n_open):
+            i = still_open[p]
+            if best[p] - second[p] <= _apart(length[i], top):
+                return A_TIE
+            leader[i], room.target[k + 1, i] = choice[p], choice[p]
+            if choice[p] == i:
                 since[i] = k + 1
-        left = 0
-        for p in range(n_open):
-            i = marks[p]
-            if since[target[k + 1, i]] >= 0:
-                settled[i] = k + 1
-            else:
-                marks[left] = i
-                left += 1
-        n_open = left
+        n_open = _settle(still_open, n_open, k + 1, room.target[k + 1], since, settled)
         if n_open == 0:
             break
     return n_open
 
 
-@njit(inline="always")
-def _position(z: Any, j: Any, k: Any, rest: Any, leader: Any, settled: Any, history: Any, to: Any) -> None:
-    """Where word j is at layer k: in closed form if it settled at layer 0, else as recorded."""
-    for x in range(to.size):
-        if settled[j] == 0:
-            to[x] = rest[k] * z[j, x] + (1.0 - rest[k]) * z[leader[j], x]
-        else:
-            to[x] = history[k, j, x]
+@bare_njit()
+def _apart(length: Any, top: Any) -> Any:
+    """By how much the scores of a word must differ to be different beyond doubt."""
+    return FAR_APART * max(length, TINY * top) * top
 
 
-@njit()
-def _later(
-    z: Any,
-    n: Any,
-    rest: Any,
-    layers: Any,
-    leader: Any,
-    since: Any,
-    settled: Any,
-    work: Any,
-    order: Any,
-    marks: Any,
-    history: Any,
-    target: Any,
-    tied: Any,
-    n_open: Any,
-) -> Any:
-    """Layers 1, 2, ... for the words that are still open; returns how many remain so."""
-    norm, reach = work[0], work[1]
-    d = z.shape[1]
+@bare_njit()
+def _step(k: Any, rest: Any, room: Any, moving: Any) -> None:
+    """Layer k of the moving words, and their norms after it."""
+    z, leader, settled, history, target = room.z, room.leader, room.settled, room.history, room.target[k]
+    open_words, length, d = room.moving, room.floats[LENGTH], room.z.shape[1]
     keep, move = rest[1], 1.0 - rest[1]
-    history[0, :n] = z[:n]
-    share = np.empty(n)
+    for p in range(moving):
+        i = open_words[p]
+        j = leader[i] if settled[i] <= k else target[i]
+        square = 0.0
+        for x in range(d):
+            at = history[k, i, x]
+            if j != i:
+                at = keep * at + move * _place(j, x, k, rest, z, leader, settled, history)
+            history[k + 1, i, x] = at
+            square += at * at
+        length[i] = np.sqrt(square)
+
+
+@bare_njit()
+def _later_layers_of_all(n: Any, rest: Any, layers: Any, room: Any, n_open: Any) -> Any:
+    """Layers 1, 2, ... with all words moving and ties taken as the mean; returns how many words remain open."""
+    leader, since, settled, target, tied = room.leader, room.since, room.settled, room.target, room.tied
+    history = room.history
+    norm, reach, share = room.floats[LENGTH], room.floats[REACH], room.floats[SHARE]
+    still_open, order = room.integers[OPEN], room.integers[ORDER]
+    d = room.z.shape[1]
+    keep, move = rest[1], 1.0 - rest[1]
+    for i in range(n):
+        for x in range(d):
+            history[0, i, x] = room.z[i, x]
     for k in range(layers):
         now, after = history[k], history[k + 1]
         for i in range(n):
             j = leader[i] if settled[i] <= k else target[k, i]
             if j >= 0:
                 for x in range(d):
-                    after[i, x] = keep * now[i, x] + move * now[j, x]
-                if j == i:
-                    after[i] = now[i]
+                    after[i, x] = keep * now[i, x] + move * now[j, x] if j != i else now[i, x]
             else:
-                share[:] = 0.0
-                _spread(now, i, n, tied[k, i], move, share)
+                share[:n] = 0.0
+                spread(now, i, n, tied[k, i], move, share)
                 for x in range(d):
                     total = keep * now[i, x]
                     for m in range(n):
                         total += share[m] * now[m, x]
                     after[i, x] = total
-        _by_norm(after, n, norm, order, reach)
+        by_norm(after, n, norm, order, reach, room.integers[SOME])
         for p in range(n_open):
-            i = marks[p]
-            arg, tie, best = _follows(after, i, n, norm, order, reach)
+            i = still_open[p]
+            arg, tie, least = follows(after, i, n, norm, order, reach)
             leader[i] = arg
-            target[k + 1, i], tied[k + 1, i] = (-1 if tie else arg), best
+            target[k + 1, i], tied[k + 1, i] = (-1 if tie else arg), least
             if arg == i and not tie:
                 since[i] = k + 1
-        left = 0
-        for p in range(n_open):
-            i = marks[p]
-            if target[k + 1, i] >= 0 and since[target[k + 1, i]] >= 0:
-                settled[i] = k + 1
-            else:
-                marks[left] = i
-                left += 1
-        n_open = left
+        n_open = _settle(still_open, n_open, k + 1, target[k + 1], since, settled)
         if n_open == 0:
             break
     return n_open
-
-
-@njit()
-def weigh(
-    n: Any, rest: Any, layers: Any, c: Any, leader: Any, settled: Any, history: Any, target: Any, tied: Any
-) -> None:
-    """The weights c of a known pattern, from the last layer back to the first.
-
-    c[i] is the weight of z_i at layer min(k, settled[i]) while k falls from K to 0.
-    """
-    deepest = 0
-    for i in range(n):
-        c[i] = 0.0
-        deepest = max(deepest, min(settled[i], layers))
-    for i in range(n):
-        _put(i, 1.0 / n, layers, rest, c, leader, settled)
-    keep, move = rest[1], 1.0 - rest[1]
-    if deepest:
-        before = np.empty(n)
-        for k in range(deepest - 1, -1, -1):
-            before[:] = c[:n]
-            for i in range(n):
-                if settled[i] > k:
-                    c[i] = keep * before[i]
-            for i in range(n):
-                if settled[i] > k and before[i] != 0.0:
-                    if target[k, i] >= 0:
-                        _put(target[k, i], move * before[i], k, rest, c, leader, settled)
-                    else:
-                        share = np.zeros(n)
-                        _spread(history[k], i, n, tied[k, i], move * before[i], share)
-                        for m in range(n):
-                            if share[m] != 0.0:
-                                _put(m, share[m], k, rest, c, leader, settled)
-
-
-@njit(inline="always")
-def _put(j: Any, weight: Any, k: Any, rest: Any, c: Any, leader: Any, settled: Any) -> None:
-    """Add a weight on z_j at layer k, in terms of z_j at the layer where it settled and of its leader."""
-    if settled[j] >= k or leader[j] == j:
-        c[j] += weight
-    else:
-        own = rest[k - settled[j]]
-        c[j] += own * weight
-        c[leader[j]] += (1.0 - own) * weight

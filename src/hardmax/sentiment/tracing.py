@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from hardmax.attention.compiled import njit
 from hardmax.attention.search_threads import over_parts
 from hardmax.sentiment.kernel import run_bag
+from hardmax.sentiment.room import room_for
 from hardmax.text.vocabulary import Bags
 
 if TYPE_CHECKING:
@@ -75,11 +76,9 @@ def _trace(ids, offsets, start, stop, E, rest, layers, V, bias, leader_out, sinc
     longest = 1
     for t in range(start, stop):
         longest = max(longest, offsets[t + 1] - offsets[t])
-    z, weight, end = np.empty((longest, d)), np.empty(longest), np.empty(d)
-    leader, since, settled = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    work, order, marks = np.empty((2, longest)), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    history, target = np.empty((layers + 1, longest, d)), np.empty((layers + 1, longest), np.int64)
-    tied = np.empty((layers + 1, longest))
+    room = room_for(longest, d, layers)
+    z, leader, since, settled, history = room.z, room.leader, room.since, room.settled, room.history
+    weight, end = np.empty(longest), np.empty(d)
     for t in range(start, stop):
         first, n = offsets[t], offsets[t + 1] - offsets[t]
         for k in range(classes):
@@ -89,7 +88,7 @@ def _trace(ids, offsets, start, stop, E, rest, layers, V, bias, leader_out, sinc
         for i in range(n):
             for x in range(d):
                 z[i, x] = E[ids[first + i], x]
-        run_bag(z, n, rest, layers, weight, leader, since, settled, work, order, marks, history, target, tied)
+        run_bag(n, rest, layers, weight, room)
         for i in range(n):
             # A settled word is on the straight way to its leader, which stands where it was when it began to lead.
             s, j = settled[i], leader[i]
