@@ -33,6 +33,7 @@ _HOME = {
     "Certificate": "hardmax.dynamics.certificate",
     "Polytope": "hardmax.dynamics.polytope",
     "preset": "hardmax.presets",
+    "widget": "hardmax.web.widget",
     "HardmaxClassifier": "hardmax.sentiment.estimator",
     "SentimentModel": "hardmax.sentiment.model",
     "load": "hardmax.sentiment.estimator",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from hardmax.sentiment.estimator import HardmaxClassifier as HardmaxClassifier
     from hardmax.sentiment.estimator import load as load
     from hardmax.sentiment.model import SentimentModel as SentimentModel
+    from hardmax.web.widget import widget as widget
 
 
 def __getattr__(name: str) -> Any:

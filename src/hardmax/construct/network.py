@@ -146,7 +146,12 @@ class Network:
         return write_onnx(self.stack, self.dim, Path(path))
 
     def save(self, folder: str | Path, force: bool = False) -> Path:
-        """Write config.json and network.safetensors; the folder appears complete or not at all."""
+        """Write config.json and network.safetensors; the folder appears complete or not at all. A name with the suffix
+        .html gets a page about the network instead."""
+        if Path(folder).suffix.lower() == ".html":
+            from hardmax.web.notebook import network_parts, save_page
+
+            return save_page(Path(folder), "Network", network_parts(self), force)
         from hardmax.construct.files import save_network
 
         return save_network(self, Path(folder), force)
@@ -157,6 +162,11 @@ class Network:
         from hardmax.construct.files import load_network
 
         return load_network(Path(folder))
+
+    def _repr_html_(self) -> str:
+        from hardmax.web.notebook import network_part
+
+        return network_part(self)
 
     def _batch(self, sequences: Any) -> Ragged:
         from hardmax.errors import BadInput

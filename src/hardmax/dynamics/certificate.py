@@ -56,6 +56,11 @@ class Certificate:
         """The layer at which everything was decided."""
         return int(self.decided_at.max())
 
+    def _repr_html_(self) -> str:
+        from hardmax.web.notebook import certificate_part
+
+        return certificate_part(self)
+
     def __repr__(self) -> str:
         roles = ", ".join(f"{int((self.role == r).sum())} {name}s" for r, name in enumerate(ROLE_NAMES))
         figures = f"layer {self.layers}, margin {self.margin:.3g}, {self.undecided} undecided"

@@ -91,6 +91,17 @@ class Equilibrium:
 
         return save_equilibrium(self, Path(path), **options)
 
+    def widget(self, **options: Any) -> Any:
+        """The playground with these tokens in a notebook (extra `jupyter`); see `hardmax.widget`."""
+        from hardmax.web.widget import widget
+
+        return widget(self, **options)
+
+    def _repr_html_(self) -> str:
+        from hardmax.web.notebook import equilibrium_part
+
+        return equilibrium_part(self)
+
     def __repr__(self) -> str:
         n, dim = self.points.shape
         return (

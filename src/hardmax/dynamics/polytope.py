@@ -166,12 +166,17 @@ class Polytope:
         return tuple(sorted(shared))
 
     def save(self, path: str | Path, force: bool = True) -> Path:
-        """Write vertices, faces and dimension to .json or .npz (faces: as a text of lists)."""
+        """Write vertices, faces and dimension to .json or .npz (faces: as a text of lists), or a page to .html."""
         path = Path(path)
+        if path.suffix.lower() == ".html":
+            from hardmax.web.notebook import polytope_parts, save_page
+
+            return save_page(path, "Polytope", polytope_parts(self), force)
         write = {".json": write_json, ".npz": write_npz}.get(path.suffix.lower())
         if write is None:
             raise BadInput(
-                f"{path}: a polytope cannot be written as {path.suffix or 'a bare name'}", fix="use .json or .npz"
+                f"{path}: a polytope cannot be written as {path.suffix or 'a bare name'}",
+                fix="use .json, .npz or .html",
             )
         document = {
             "schema": "hardmax.polytope/1",
@@ -181,6 +186,11 @@ class Polytope:
             "vertex_index": self.vertex_index,
         }
         return write_whole(path, lambda to: write(document, to), force)
+
+    def _repr_html_(self) -> str:
+        from hardmax.web.notebook import polytope_part
+
+        return polytope_part(self)
 
     def _face(self, face: Any) -> list[int]:
         indices = [int(i) for i in face]

@@ -83,16 +83,23 @@ def save_equilibrium(eq: Equilibrium, path: str | Path, force: bool = True, **op
 
 
 def save_batch(batch: TrajectoryBatch, path: str | Path, force: bool = True) -> Path:
-    """Write a batch: .npz (the last layer of all clouds one after the other, and where each begins) or .json (a summary
-    of every cloud).
+    """Write a batch: .npz (the last layer of all clouds one after the other, and where each begins), .json (a summary
+    of every cloud) or .html (a page with a row for each cloud).
 
     Raises:
         BadInput: unknown suffix, missing folder, or the file exists and `force` is False.
     """
     path = Path(path)
+
+    def page(to: Path) -> None:
+        from hardmax.web.notebook import batch_parts, save_page
+
+        save_page(to, f"{len(batch)} clouds, layer by layer", batch_parts(batch), True)
+
     writers: dict[str, Callable[[Path], Any]] = {
         ".npz": lambda to: write_npz(batch_arrays(batch), to),
         ".json": lambda to: write_json(batch_summary(batch), to),
+        ".html": page,
     }
     return write_whole(path, _by_suffix(path, writers, "a batch"), force)
 

@@ -107,6 +107,17 @@ class Trajectory:
 
         return load_trajectory(Path(path))
 
+    def widget(self, **options: Any) -> Any:
+        """The playground with these tokens in a notebook (extra `jupyter`); see `hardmax.widget`."""
+        from hardmax.web.widget import widget
+
+        return widget(self, **options)
+
+    def _repr_html_(self) -> str:
+        from hardmax.web.notebook import trajectory_part
+
+        return trajectory_part(self)
+
     def __repr__(self) -> str:
         return (
             f"Trajectory of {self.n} tokens in dimension {self.dim}, {self.layers} layers, "
@@ -156,10 +167,15 @@ class TrajectoryBatch(Sequence[Trajectory]):
         return (self._make(b) for b in range(len(self)))
 
     def save(self, path: str | Path, **options: Any) -> Path:
-        """Write to .npz (last layers and leaders) or .json (a summary of every cloud), by suffix."""
+        """Write to .npz (last layers and leaders), .json (a summary of every cloud) or .html, by suffix."""
         from hardmax.dynamics.files import save_batch
 
         return save_batch(self, Path(path), **options)
+
+    def _repr_html_(self) -> str:
+        from hardmax.web.notebook import batch_part
+
+        return batch_part(self)
 
     def __repr__(self) -> str:
         return f"TrajectoryBatch of {len(self)} clouds, {sum(len(z) for z in self.last)} tokens"

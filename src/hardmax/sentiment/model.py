@@ -205,10 +205,19 @@ class SentimentModel:
         return self.run(self.vocabulary.bags(texts))[1]
 
     def save(self, folder: str | Path, *, force: bool = True) -> Path:
-        """Write the model folder (`load_model` reads it back)."""
+        """Write the model folder (`load_model` reads it back); a name with the suffix .html gets a page instead."""
+        if Path(folder).suffix.lower() == ".html":
+            from hardmax.web.notebook import model_parts, save_page
+
+            return save_page(Path(folder), "Sentiment model", model_parts(self), force)
         from hardmax.sentiment.files import save_model
 
         return save_model(self, folder, force=force)
+
+    def _repr_html_(self) -> str:
+        from hardmax.web.notebook import model_part
+
+        return model_part(self)
 
 
 def probabilities(logits: Floats) -> Floats:

@@ -65,11 +65,11 @@ class Sketch:
         places = " ".join(f"{x},{y}" for x, y in map(self.at, corners))
         self.parts.append(f'<polygon points="{places}" fill="{colour}"/>')
 
-    def line(self, a: Any, b: Any, colour: str, dashed: bool = False) -> None:
+    def line(self, a: Any, b: Any, colour: str, dashed: bool = False, faint: bool = False) -> None:
         """A thin line."""
         (x1, y1), (x2, y2) = self.at(a), self.at(b)
-        dash = ' stroke-dasharray="4 4"' if dashed else ""
-        self.parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{colour}"{dash}/>')
+        look = (' stroke-dasharray="4 4"' if dashed else "") + (' stroke-opacity="0.45"' if faint else "")
+        self.parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{colour}"{look}/>')
 
     def dot(self, z: Any, colour: str, radius: float = 3.5) -> None:
         """A token."""
@@ -103,7 +103,8 @@ def cloud_sketch(start: Any, end: Any, leaders: Any, label: str, size: int = 320
     if len(leading) > 2:
         sketch.polygon(_outline(finish[leading]), colours["hull"])
     for i in shown:
-        sketch.line(begin[i], finish[i], colours["line"])
+        sketch.line(begin[i], finish[i], colours["hull-edge"], faint=True)
+        sketch.dot(begin[i], colours["hull-edge"], 1.6)
     for i in shown:
         if i not in leading[:MOST_TOKENS]:
             sketch.dot(finish[i], colours["neutral"])

@@ -1,0 +1,200 @@
+"""Pages that are one file: what is in them, and when the playground is."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+from hardmax.errors import MissingExtra
+from hardmax.web import single_file
+from hardmax.web.result_page import FRAME, equilibrium_state, trajectory_state
+from hardmax.web.single_file import LOADER, CircularImport, data_block, digest, modules, playground_document, policy
+
+
+class _Reader(HTMLParser):
+    """Elements with their attributes, and the text of scripts by id."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.blocks, self._open = [], {}, None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self._open = dict(attrs).get("id", tag) if tag in ("script", "title", "h1") else None
+
+    def handle_endtag(self, tag):
+        self._open = None
+
+    def handle_data(self, data):
+        if self._open:
+            self.blocks[self._open] = self.blocks.get(self._open, "") + data
+
+    def json(self, name):
+        return json.loads(self.blocks[name])
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = hx.simulate(hx.preset("emerging"), layers=9).save(tmp_path_factory.mktemp("page") / "x.html")
+    return path.read_text()
+
+
+def test_every_module_comes_after_what_it_imports():
+    seen = set()
+    for name, source in modules():
+        needed = re.findall(r'(?:from|import)\s*"hardmax:([^"]+)"', source)
+        assert set(needed) <= seen, name
+        assert not re.search(r"""(?:\bfrom|\bimport)\s*["']\.""", source), name
+        seen.add(name)
+    assert {"js/app.js", "js/state.js", "js/dynamics.js", "screens/dynamics.js"} <= seen
+    assert "screens/text.js" not in seen  # fetched on demand, from a server
+
+
+def test_modules_in_a_circle_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "a.js").write_text('import { b } from "./b.js";')
+    (tmp_path / "b.js").write_text("import './a.js'")
+    monkeypatch.setattr(single_file, "STATIC", tmp_path)
+    with pytest.raises(CircularImport, match=r"a.js -> b.js -> a.js"):
+        modules.__wrapped__("a.js")
+
+
+def test_the_document_asks_nothing_of_the_network():
+    document = playground_document({"preset": "square"})
+    read = _Reader(document)
+    for tag, attributes in read.elements:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form")
+        assert "src" not in attributes
+        assert not any(name.startswith("on") for name in attributes)
+    (rule,) = [a["content"] for t, a in read.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert rule == policy(LOADER)
+    assert "default-src 'none'" in rule
+    assert digest(LOADER) in rule
+    assert "http" not in rule
+    assert "unsafe-eval" not in rule
+
+
+def test_a_digest_is_that_of_the_text_between_the_tags(saved):
+    import hashlib
+    from base64 import b64encode
+
+    for script in (FRAME, LOADER):
+        expected = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"sha256-{expected}" in saved
+    assert f"<script>{FRAME}</script>" in saved
+
+
+def test_the_page_holds_the_tokens_as_they_are(saved):
+    inner = _Reader(_Reader(saved).json("hardmax-playground"))
+    state = inner.json("hardmax-state")
+    assert state["cloud"] == {"d": 2, "coords": hx.preset("emerging").ravel().tolist()}
+    assert (state["alpha"], state["K"], state["view"], state["A"]) == (0.5, 9, "dyn", {"kind": "I"})
+    assert inner.json("hardmax-start")["server"] is False
+
+
+def test_the_figure_and_the_tables_are_there_without_a_script(saved):
+    assert saved.count("<table>") == 1
+    assert saved.count("<tr>") == 9
+    assert 'role="img"' in saved
+    assert "leader since" in saved
+
+
+def test_the_same_result_gives_the_same_bytes(saved, tmp_path):
+    again = hx.simulate(hx.preset("emerging"), layers=9).save(tmp_path / "y.html")
+    assert again.read_text() == saved
+
+
+def test_no_text_can_end_the_element_it_stands_in():
+    block = data_block('a"b', {"x": "</script><script>alert(1)</script> & <!--"})
+    assert block.count("<") == 2
+    assert _Reader(block).json('a"b') == {"x": "</script><script>alert(1)</script> & <!--"}
+    page = playground_document({"preset": "square"}, title="</title><script>alert(1)</script>")
+    assert "<script>alert(1)" not in page
+
+
+@pytest.mark.parametrize(
+    ("options", "view"),
+    [
+        ({}, "dyn"),
+        ({"A": [[2.0, 0.5], [0.5, 1.0]]}, "dyn"),
+        ({"rule": hx.Softmax(4.0)}, "beta"),
+        ({"exact": True}, "dyn"),
+        ({"rule": hx.Localmax(0.1)}, None),
+        ({"rule": hx.Hardmax(tie_tolerance=0.1)}, None),
+        ({"normalization": "sphere"}, None),
+        ({"causal": True}, None),
+        ({"V": [[0.5, 0.0], [0.0, 2.0]]}, None),
+        ({"heads": [np.eye(2), np.diag([1.0, 3.0])]}, None),
+        ({"layers": 501}, None),
+        ({"alpha": 1e-4}, None),
+    ],
+)
+def test_the_playground_is_offered_only_where_it_gives_the_same_numbers(options, view):
+    traj = hx.simulate(hx.preset("emerging"), **{"layers": 6, **options})
+    state = trajectory_state(traj)
+    assert (None if state is None else state["view"]) == view
+
+
+@pytest.mark.parametrize(
+    ("tokens", "shown"), [([[1.0], [2.0]], False), ([[1.0, 2.0, 3.0, 4.0]], False), (np.eye(3), True)]
+)
+def test_only_two_and_three_dimensions_are_drawn(tokens, shown):
+    assert (trajectory_state(hx.simulate(tokens)) is not None) == shown
+    assert (equilibrium_state(hx.limit(tokens)) is not None) == shown
+
+
+def test_what_the_playground_does_not_know_is_a_page_without_scripts(tmp_path):
+    page = hx.simulate(hx.preset("emerging"), layers=3, causal=True).save(tmp_path / "x.html").read_text()
+    assert "<script" not in page
+    assert "script-src" not in page
+    assert "default-src &#x27;none&#x27;" in page
+    assert page.count("<tr>") == 9
+
+
+def test_a_limit_carries_the_playground_too(tmp_path):
+    eq = hx.limit(hx.preset("cube"), alpha=2)
+    state = _Reader(_Reader(eq.save(tmp_path / "x.html").read_text()).json("hardmax-playground")).json("hardmax-state")
+    assert state["cloud"]["d"] == 3
+    assert state["alpha"] == 2
+    assert state["cloud"]["coords"] == eq.tokens.ravel().tolist()
+    assert equilibrium_state(hx.limit(hx.preset("cube"), tie_tolerance=0.01)) is None
+
+
+def test_a_title_is_escaped(tmp_path):
+    traj = hx.simulate(hx.preset("square"), layers=2)
+    page = traj.save(tmp_path / "x.html", title="<script>alert(1)</script>").read_text()
+    assert "<script>alert(1)" not in page
+    assert _Reader(page).blocks["h1"] == "<script>alert(1)</script>"
+
+
+def test_a_widget_shows_the_page_and_follows_the_link():
+    traj = hx.simulate(hx.preset("square-ties"), layers=7)
+    made = traj.widget(height=500)
+    assert made.height == 500
+    assert made.page == playground_document(trajectory_state(traj))
+    assert np.array_equal(made.tokens, traj.tokens[0])
+    made.link = "v=1&view=dyn&preset=ring&n=5"
+    assert np.array_equal(made.tokens, hx.preset("ring", n=5, seed=7))
+    data, _ = made._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    (frame,) = [a for t, a in _Reader(data["text/html"]).elements if t == "iframe"]
+    assert frame["srcdoc"] == made.page
+    made.close()
+
+
+def test_what_a_widget_cannot_show_is_refused():
+    with pytest.raises(hx.BadInput, match="not ndarray"):
+        hx.widget(np.eye(2))
+    with pytest.raises(hx.BadInput, match="Trajectory of 1 tokens in dimension 4"):
+        hx.simulate([[1.0, 2, 3, 4]]).widget()
+
+
+def test_without_anywidget_the_pip_line_is_named(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    with pytest.raises(MissingExtra, match=r'pip install "hardmax\[jupyter\]"'):
+        hx.limit(hx.preset("square")).widget()
