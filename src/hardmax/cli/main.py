@@ -16,6 +16,7 @@ from hardmax.cli import (
     doctor,
     evaluate,
     explain,
+    explore,
     limit,
     playground,
     predict,
@@ -47,6 +48,7 @@ app.command("check")(check.command)
 app.command("playground")(playground.command)
 app.command("verify")(verify.command)
 app.command("reproduce")(reproduce.command)
+app.command("explore")(explore.command)
 app.command("demo")(demo.command)
 app.command("doctor")(doctor.command)
 
