@@ -159,7 +159,7 @@ def test_the_command_writes_tables_and_figures(tmp_path, capsys):
     assert len(written) == len(list(tmp_path.iterdir()))
     document = json.loads((tmp_path / "finite-depth.json").read_text())
     assert document["source"]["seed"] == 0
-    assert document["tables"]["summary"][0]["polytope there"]["mean"] == 1.0
+    assert document["tables"]["summary"][0]["polytope there at 6"] == 1.0
 
 
 def test_an_unknown_study_is_refused(tmp_path, capsys):

@@ -76,10 +76,12 @@ def _decided(study: "Study") -> Figure:
         ax.set_title(f"{cloud}, n = {largest}")
         ax.set_xlabel("layer")
         ax.set_yscale("symlog", linthresh=1e-4)
-        ax.set_ylim(bottom=-2e-5)
+        ax.set_ylim(-2e-5, 0.2)
+        ax.set_xticks(sorted({row["layers"] for row in rows}))
         ax.grid(color=FAINT, linewidth=0.3)
     axes[0].set_ylabel("tokens not decided yet")
-    axes[-1].legend(fontsize=7, ncols=2)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", fontsize=8)
     return figure
 
 

@@ -114,11 +114,33 @@ def run(setting: Setting | None = None, progress: Callable[[int, int, str], obje
     columns = ("cloud", "d", "n", "alpha", "layers", "(1+alpha)^-k", *MEASURES.values())
     everything = Table("by-depth", "Random clouds against their certified limit", columns, tuple(rows))
     middle = setting.sizes[len(setting.sizes) // 2]
-    chosen = tuple(row for row in rows if row[0] == setting.families[0] and row[2] == middle)
     return Study(
         "finite-depth",
         "At 6, 8 and 12 layers, how far are tokens from their limit, and is the polytope already there?",
         asdict(setting) | {"closed_form_error": worst},
         provenance(setting.seed),
-        (Table("summary", f"{setting.families[0]} clouds of {middle} tokens", columns, chosen), everything),
+        (_summary(everything, setting.families[0], middle), everything),
     )
+
+
+def _summary(table: Table, family: str, n: int) -> Table:
+    """One line a dimension and alpha: the distances at the three depths, and what is decided at the first."""
+    found: dict[tuple[int, float], dict[int, dict[str, Any]]] = {}
+    for row in table.rows:
+        cells = dict(zip(table.columns, row, strict=True))
+        if cells["cloud"] == family and cells["n"] == n:
+            found.setdefault((cells["d"], cells["alpha"]), {})[cells["layers"]] = cells
+    first = DEPTHS[0]
+    rows = tuple(
+        (
+            d, alpha, at[first]["leaders / tokens"].mean,
+            *(f"{at[k]['median distance'].mean:.2g} / {at[k]['(1+alpha)^-k']:.2g}" for k in DEPTHS),
+            at[first]["tokens decided"].mean, at[first]["polytope there"].mean, at[first]["actual / predicted"],
+        )
+        for (d, alpha), at in found.items()
+    )  # fmt: skip
+    columns = (
+        "d", "alpha", "leaders / tokens", *(f"median distance at {k} / (1+alpha)^-{k}" for k in DEPTHS),
+        f"tokens decided at {first}", f"polytope there at {first}", "actual / predicted",
+    )  # fmt: skip
+    return Table("summary", f"{family} clouds of {n} tokens", columns, rows)
