@@ -6,11 +6,11 @@ import { cloudOfState } from "./model.js";
 const MOST_FILE = 4_000_000; // characters
 
 export class CloudEditor {
-  /** `describe(i)` is what a screen reader hears of token i; `onRest()` is called after a drag. */
-  constructor(app, svg, { label, describe, onRest = () => {} }) {
+  /** `describe(i)` is what a screen reader hears of token i; `repaint()` draws again when only the window has changed. */
+  constructor(app, svg, { label, describe, repaint }) {
     this.app = app;
     this.svg = svg;
-    this.onRest = onRest;
+    this.repaint = repaint;
     this.dragging = false;
     this.fitted = 0; // the dimension for which a window was chosen; 0: none yet
     this.scene = app.makeScene(svg, {
@@ -25,6 +25,7 @@ export class CloudEditor {
       onAdd: (point) => this.add(point),
       onDelete: (i) => this.remove(i),
       onTurn: (turn) => app.set({ turn }),
+      onResize: () => this.repaint(),
     });
   }
 
@@ -43,8 +44,7 @@ export class CloudEditor {
   #drag(i, point, phase) {
     if (phase === "end") {
       this.dragging = false;
-      this.fit(false);
-      this.onRest();
+      if (this.fit(false)) this.repaint();
       this.app.announce();
       return;
     }

@@ -1,7 +1,7 @@
 // Clouds as SVG: every token an element, everything below the tokens a few paths.
 //
 // scene = makeScene(svg, { palette, label, describe(i), editable, onSelect(i), onDrag(i, point, phase), onAdd(point),
-//                          onDelete(i), onNudge(i, point), onTurn([yaw, pitch]) });
+//                          onDelete(i), onNudge(i, point), onTurn([yaw, pitch]), onResize() });
 // scene.draw({ d, coords,                      // coords[i * d + c], in units of the tokens
 //              shape: [], colour: [], size: [], text: [],   // one entry a token; text "" for none
 //              under: [{ kind: "area" | "line" | "arrow" | "ring" | "dot", points: [[x, y], ...], class, colour }],
@@ -51,7 +51,8 @@ class Scene {
   #resized() {
     this.#measure();
     if (this.fitted) this.view.fit(...this.fitted);
-    if (this.picture) this.draw(this.picture);
+    if (this.options.onResize) this.options.onResize();
+    else if (this.picture) this.draw(this.picture);
   }
 
   fit(coords, d) {

@@ -5,9 +5,10 @@ import { copyText } from "./export.js";
 import { MOST_POINTS } from "./points.js";
 import { encodeState, holdsPersonal } from "./state.js";
 
-/** The address of the present state. */
+/** The address of the present state; inside another document only the part from "#" on, which any playground reads. */
 export function linkOf(state, { personal = false, extra = {} } = {}) {
-  return `${window.location.href.split("#")[0]}#${encodeState({ ...state, ...extra }, { personal })}`;
+  const page = /^(https?|file):/.test(window.location.href) ? window.location.href.split("#")[0] : "";
+  return `${page}#${encodeState({ ...state, ...extra }, { personal })}`;
 }
 
 export function shareMenu(body, app) {

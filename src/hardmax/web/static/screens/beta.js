@@ -33,7 +33,7 @@ class HardmaxAgainstSoftmax {
       side.editor = new CloudEditor(app, side.svg, {
         label: `${side.name} cloud; arrow keys walk from token to token`,
         describe: (i) => this.#describe(side, i),
-        onRest: () => this.sides.forEach((one) => this.#paint(one)),
+        repaint: () => this.sides.forEach((one) => this.#paint(one)),
       });
       side.tween = new Tween(() => this.#paint(side));
       app.tableToggle(side.figure, () => this.#table(side));
@@ -65,6 +65,7 @@ class HardmaxAgainstSoftmax {
   // -- drawing ---------------------------------------------------------------------------------------------------
 
   render(state, changed) {
+    this.state = state;
     this.model = modelOf(state);
     const { result } = this.model;
     const newCloud = CLOUD_KEYS.some((key) => changed.has(key));
@@ -100,9 +101,9 @@ class HardmaxAgainstSoftmax {
     this.counts = this.layers.map((layers) => layers.map((coords) => (coords.length ? countGroups(coords, d, NEAR * size) : 0)));
   }
 
+  /** Draw with the state of the last `render`: the app's may be ahead of the model. */
   #paint(side) {
-    const { app, model } = this;
-    const { state } = app;
+    const { app, model, state } = this;
     const coords = side.tween.now;
     if (!model || coords.length !== model.result.tokens[0].length) return;
     const soft = side.number === 1;

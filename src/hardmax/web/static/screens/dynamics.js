@@ -34,7 +34,7 @@ class Dynamics {
     this.editor = new CloudEditor(app, this.svg, {
       label: "Cloud of tokens; arrow keys walk from token to token",
       describe: (i) => describe(this.model, app.state, i),
-      onRest: () => this.#paint(this.tween.now),
+      repaint: () => { if (this.model) this.#paint(this.tween.now); },
     });
     this.scene = this.editor.scene;
     this.tween = new Tween((coords) => this.#paint(coords));
@@ -50,7 +50,7 @@ class Dynamics {
     this.removeButton = el("button", { class: "button quiet small", type: "button", text: "remove", onclick: () => this.editor.remove(app.state.sel) });
     return [
       el("button", { class: "button quiet small", type: "button", text: "add a token", onclick: () => this.editor.add(null) }), this.removeButton,
-      el("button", { class: "button quiet small", type: "button", text: "fit", title: "Show all tokens", onclick: () => { this.editor.fit(true); this.#paint(this.tween.now); } }),
+      el("button", { class: "button quiet small", type: "button", text: "fit", title: "Show all tokens", onclick: () => { this.editor.fit(true); this.editor.repaint(); } }),
     ];
   }
 
@@ -70,6 +70,7 @@ class Dynamics {
   // -- drawing ---------------------------------------------------------------------------------------------------
 
   render(state, changed) {
+    this.state = state;
     this.model = modelOf(state);
     const { result } = this.model;
     this.certify.ask(state, this.model);
@@ -88,9 +89,9 @@ class Dynamics {
     this.app.formula(formulaNode(this.model, state));
   }
 
+  /** Draw `coords` with the state of the last `render`: the app's may be ahead of the model. */
   #paint(coords) {
-    const { app, model } = this;
-    const { state } = app;
+    const { app, model, state } = this;
     if (coords.length !== model.result.tokens[0].length) return; // an older cloud
     const look = marks(model, state, state.k, app.palette[app.effectiveTheme()].clusters);
     this.scene.view.d = model.result.d;
