@@ -3,8 +3,8 @@
 from typing import Any
 
 from hardmax.experiments.reproduce import paper_numbers, trained
+from hardmax.experiments.reproduce.item_files import write_data, write_figure, write_table
 from hardmax.experiments.reproduce.items import Context, Outcome, Picture, Table
-from hardmax.experiments.reproduce.provenance import write_data, write_figure, write_table
 
 
 def settings(context: Context) -> dict[str, Any]:

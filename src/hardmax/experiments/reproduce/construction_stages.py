@@ -4,8 +4,8 @@ from typing import Any
 
 from hardmax.dynamics.document import write_whole
 from hardmax.experiments import stages
+from hardmax.experiments.reproduce.item_files import write_data, write_figure, write_table
 from hardmax.experiments.reproduce.items import Context, Outcome, Picture, Table
-from hardmax.experiments.reproduce.provenance import write_data, write_figure, write_table
 
 LEVELS = ("certificate", "float64", "dense", "rational")
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from hardmax.experiments.reproduce import trained
 from hardmax.experiments.reproduce.accuracy import quick_note
+from hardmax.experiments.reproduce.item_files import write_data, write_figure, write_table
 from hardmax.experiments.reproduce.items import Context, Outcome, Picture, Table
 from hardmax.experiments.reproduce.paper_training import read
-from hardmax.experiments.reproduce.provenance import write_data, write_figure, write_table
 from hardmax.experiments.reproduce.reviews import Reviews
 
 Ints = NDArray[np.int64]

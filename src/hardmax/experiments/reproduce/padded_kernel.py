@@ -132,12 +132,7 @@ def read_reviews(
         ends: (T,) out, <v, z_i^K>.
     """
     d = E.shape[1]
-    longest = 0
-    for t in which:
-        longest = max(longest, offsets[t + 1] - offsets[t])
-    z, start, weight = np.empty((longest, d)), np.empty(longest), np.empty(longest)
-    follow, since = np.empty((layers + 1, longest), np.int64), np.empty(longest, np.int64)
-    shares = np.empty((layers + 1, longest))
+    z, start, weight, follow, since, shares = _scratch(offsets, which, d, layers)
     for p in range(which.size):
         a, n = offsets[which[p]], offsets[which[p] + 1] - offsets[which[p]]
         _fetch(ids, a, n, E, few, z, start)
@@ -146,6 +141,16 @@ def read_reviews(
         logits[p] = few[d] + pooled
         leads[a : a + n] = since[:n]
         ends[a : a + n] = shares[layers, :n]
+
+
+@njit()
+def _scratch(offsets: Any, texts: Any, d: Any, layers: Any) -> Any:
+    """Arrays for the longest of some reviews: vectors, scores, weights, whom words follow, since when, all scores."""
+    n = 0
+    for t in texts:
+        n = max(n, offsets[t + 1] - offsets[t])
+    follow, since = np.empty((layers + 1, n), np.int64), np.empty(n, np.int64)
+    return np.empty((n, d)), np.empty(n), np.empty(n), follow, since, np.empty((layers + 1, n))
 
 
 @njit()
@@ -170,12 +175,7 @@ def gradient(
         other: (d + 2,) out, the gradient of v, b and alpha.
     """
     d = E.shape[1]
-    longest = 0
-    for t in texts:
-        longest = max(longest, offsets[t + 1] - offsets[t])
-    z, start, weight = np.empty((longest, d)), np.empty(longest), np.empty(longest)
-    follow, since = np.empty((layers + 1, longest), np.int64), np.empty(longest, np.int64)
-    shares = np.empty((layers + 1, longest))
+    z, start, weight, follow, since, shares = _scratch(offsets, texts, d, layers)
     other[:] = 0.0
     loss, right = 0.0, 0
     for t in texts:

@@ -108,14 +108,9 @@ def _section(folder: Path, each: Finished) -> list[str]:
 
 
 def _origin(origin: dict[str, Any]) -> list[tuple[str, str]]:
-    machine, packages = origin["machine"], origin["packages"]
-    return [
-        ("hardmax", str(origin["hardmax"])),
-        ("python", str(origin["python"])),
-        ("packages", ", ".join(f"{name} {version}" for name, version in packages.items())),
-        ("machine", f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"),
-        ("seed", str(origin["seed"])),
-    ]
+    packages = ", ".join(f"{name} {version}" for name, version in origin["packages"].items())
+    first = [("hardmax", origin["version"]), ("python", origin["python"]), ("packages", packages)]
+    return [(key, str(value)) for key, value in (*first, ("machine", origin["machine"]), ("seed", origin["seed"]))]
 
 
 def markdown_report(items: Sequence[Finished]) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 from hardmax import __version__
 from hardmax.dynamics.document import json_text, write_json, write_whole
 from hardmax.errors import BadInput, HardmaxError, MissingExtra
+from hardmax.experiments.reproduce.item_files import origin
 from hardmax.experiments.reproduce.items import ITEMS, Context, Item, Outcome, Picture, Table
-from hardmax.experiments.reproduce.provenance import provenance
 
 SCHEMA = "hardmax.reproduce.item/1"
 MODELS = "models"
@@ -76,7 +76,7 @@ def _one(item: Item, context: Context) -> Finished:
         return Finished(item, "missing", problem=error.what, fix=error.fix or "", exit_code=error.exit_code)
     except HardmaxError as error:
         return Finished(item, "failed", problem=error.what, fix=error.fix or "", exit_code=error.exit_code)
-    finished = Finished(item, "made", time.monotonic() - begun, outcome, settings, provenance(context))
+    finished = Finished(item, "made", time.monotonic() - begun, outcome, settings, origin(context))
     write_whole(context.folder / RECORD, lambda to: write_json(_document(finished, outcome), to))
     return finished
 

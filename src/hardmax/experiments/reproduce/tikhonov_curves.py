@@ -4,8 +4,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from hardmax.experiments import tikhonov
+from hardmax.experiments.reproduce.item_files import write_data, write_figure, write_table
 from hardmax.experiments.reproduce.items import Context, Outcome, Picture, Table
-from hardmax.experiments.reproduce.provenance import write_data, write_figure, write_table
 
 
 def _setting(context: Context) -> tikhonov.Setting:

@@ -10,8 +10,8 @@ import numpy as np
 
 from hardmax.experiments.reproduce import paper_numbers, trained
 from hardmax.experiments.reproduce.accuracy import quick_note
+from hardmax.experiments.reproduce.item_files import write_data, write_figure, write_table
 from hardmax.experiments.reproduce.items import Context, Outcome, Picture, Table
-from hardmax.experiments.reproduce.provenance import write_data, write_figure, write_table
 
 DIMS = (2, 4)
 
