@@ -134,6 +134,7 @@ def _entry(each: Any, output: Path) -> dict[str, Any]:
     return {
         **entry,
         "seconds": each.seconds,
+        "processor_seconds": each.processor_seconds,
         "files": [str(output / each.item.name / name) for name in outcome.files],
         "paper": outcome.paper,
         "ours": outcome.ours,

@@ -103,7 +103,10 @@ def _section(folder: Path, each: Finished) -> list[str]:
         parts += ['<div class="pair">', *(picture(here / p.file, p.text, width=p.width) for p in small), "</div>"]
     parts += [table(t.caption, t.head, t.rows) for t in outcome.tables]
     files = ", ".join(f"{each.item.name}/{name}" for name in outcome.files)
-    parts.append(f'<p class="soft">Files: {escape(files)}. Made in {each.seconds:.1f} s.</p>')
+    parts.append(
+        f'<p class="soft">Files: {escape(files)}. Made in {each.seconds:.1f} s '
+        f"({each.processor_seconds:.1f} s of processor time).</p>"
+    )
     return parts
 
 

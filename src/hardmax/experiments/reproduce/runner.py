@@ -26,6 +26,7 @@ class Finished:
 
     Attributes:
         status: "made", "kept" (from an earlier run), "missing" (an extra is not installed) or "failed".
+        seconds, processor_seconds: how long it took, and of how many the processor worked on it.
         outcome: what it found; None if it is missing or failed, and then `problem` says why and `fix` what to do.
         settings, origin: what it was made with, and where.
     """
@@ -36,6 +37,7 @@ class Finished:
     outcome: Outcome | None = None
     settings: dict[str, Any] | None = None
     origin: dict[str, Any] | None = None
+    processor_seconds: float = 0.0
     problem: str = ""
     fix: str = ""
     exit_code: int = 0
@@ -64,7 +66,7 @@ def run_items(items: Sequence[Item], folder: Path, base: Context, *, anew: bool 
 
 
 def _one(item: Item, context: Context) -> Finished:
-    begun = time.monotonic()
+    begun, worked = time.monotonic(), time.process_time()
     try:
         module = item.load()
         settings = {"hardmax": __version__, "seed": context.seed, "quick": context.quick, **module.settings(context)}
@@ -76,7 +78,8 @@ def _one(item: Item, context: Context) -> Finished:
         return Finished(item, "missing", problem=error.what, fix=error.fix or "", exit_code=error.exit_code)
     except HardmaxError as error:
         return Finished(item, "failed", problem=error.what, fix=error.fix or "", exit_code=error.exit_code)
-    finished = Finished(item, "made", time.monotonic() - begun, outcome, settings, origin(context))
+    seconds, processor = time.monotonic() - begun, time.process_time() - worked
+    finished = Finished(item, "made", seconds, outcome, settings, origin(context), processor)
     write_whole(context.folder / RECORD, lambda to: write_json(_document(finished, outcome), to))
     return finished
 
@@ -88,7 +91,8 @@ def digest(settings: dict[str, Any]) -> str:
 
 
 def _document(finished: Finished, outcome: Outcome) -> dict[str, Any]:
-    about = {"schema": SCHEMA, "name": finished.item.name, "seconds": finished.seconds}
+    took = {"seconds": finished.seconds, "processor_seconds": finished.processor_seconds}
+    about = {"schema": SCHEMA, "name": finished.item.name, **took}
     return {**about, "settings": finished.settings, "provenance": finished.origin, **asdict(outcome)}
 
 
@@ -106,7 +110,8 @@ def read_item(item: Item, folder: Path) -> Finished | None:
         names = [*outcome.files, *(picture.file for picture in outcome.pictures)]
         if any(Path(name).name != name or not (folder / name).is_file() for name in names):
             return None
-        return Finished(item, "kept", float(document["seconds"]), outcome, document["settings"], document["provenance"])
+        made_with = document["settings"], document["provenance"], float(document["processor_seconds"])
+        return Finished(item, "kept", float(document["seconds"]), outcome, *made_with)
     except (OSError, ValueError, KeyError, TypeError):
         return None  # not finished, or damaged: it is made again
 

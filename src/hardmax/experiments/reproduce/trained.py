@@ -36,7 +36,7 @@ class Plan:
 
 
 def plan(context: Context) -> Plan:
-    """The paper's 100 epochs on all reviews; with `quick` 4,000 reviews and 5 epochs of softmax.
+    """The paper's 100 epochs on all reviews; with `quick` 4,000 reviews, 60 epochs of hardmax and 5 of softmax.
 
     Example:
         >>> plan(Context(Path("."), Path("."), quick=True)).softmax_epochs
@@ -44,8 +44,11 @@ def plan(context: Context) -> Plan:
     """
     if context.epochs is not None and context.epochs < 1:
         raise BadInput(f"epochs is {context.epochs}", fix="1 or more")
+    if context.quick:
+        epochs = context.epochs or 60
+        return Plan(4000, epochs, min(epochs, 5))
     epochs = context.epochs or 100
-    return Plan(4000, epochs, min(epochs, 5)) if context.quick else Plan(None, epochs, epochs)
+    return Plan(None, epochs, epochs)
 
 
 def settings(context: Context) -> dict[str, Any]:
