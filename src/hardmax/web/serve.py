@@ -85,13 +85,16 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         BadInput: the address cannot be used.
     """
+    listening = None
     try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
+        listening.bind(place)
         listening.listen(limits.CONNECTIONS)
     except (OSError, OverflowError) as error:
+        if listening is not None:
+            listening.close()
         reason = getattr(error, "strerror", None) or str(error)
         fix = "--port 0 takes a free port" if port else "--host 127.0.0.1 is always there"
         raise BadInput(f"{host} port {port} cannot be used: {reason}", fix=fix) from error
@@ -141,7 +144,18 @@ def serve(
     listening = listen(host, port)
     access = access_for(host, listening.getsockname()[1], token)
     app = create_app(model, data=None if data is None else str(data), access=access)
-    config = uvicorn.Config(
+    try:
+        Server(settings(app), lambda: ready(address(host, access))).run([listening])
+    except KeyboardInterrupt:  # uvicorn has shut down already, and passes the signal on
+        pass
+    finally:
+        app.state.pool.close()
+        listening.close()
+
+
+def settings(app: Any) -> uvicorn.Config:
+    """How uvicorn runs an application: patient but not for ever, silent about itself, no WebSockets, no proxies."""
+    return uvicorn.Config(
         app,
         http=PatientProtocol,
         ws="none",
@@ -156,10 +170,3 @@ def serve(
         timeout_keep_alive=30,
         timeout_graceful_shutdown=2,
     )
-    try:
-        Server(config, lambda: ready(address(host, access))).run([listening])
-    except KeyboardInterrupt:  # uvicorn has shut down already, and passes the signal on
-        pass
-    finally:
-        app.state.pool.close()
-        listening.close()

@@ -1,0 +1,57 @@
+"""`hardmax playground` as a command; the server itself is tested in tests/web."""
+
+import subprocess
+import sys
+
+import pytest
+
+from hardmax.cli import playground
+
+
+def _run(*words):
+    return subprocess.run([sys.executable, "-m", "hardmax", *words], capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["nomodel"], 3, "no model 'nomodel'"),
+        (["../imdb-words-not"], 3, "no model '../imdb-words-not'"),
+        (["--data", "missing.csv"], 3, "--data missing.csv does not exist"),
+        (["--token", "with space"], 3, "letters, digits, - and _ only"),
+        (["--port", "70000"], 2, "--port"),
+        (["--host", "203.0.113.77"], 3, "203.0.113.77 port 0 cannot be used"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_before_anything_starts(words, code, said):
+    done = _run("playground", "--no-browser", *words)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_without_the_extra_the_pip_line_is_named():
+    script = "import sys; sys.modules['fastapi'] = None; from hardmax.cli.main import run; run(['playground'])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 4
+    assert 'pip install "hardmax[web]"' in done.stderr
+
+
+def test_the_browser_is_opened_with_the_address_unless_told_otherwise(monkeypatch, capsys):
+    opened, served = [], []
+    monkeypatch.setattr(playground, "_open", opened.append)
+    monkeypatch.setattr(
+        "hardmax.web.serve.serve",
+        lambda model, *, ready, **options: (served.append((model, options)), ready("http://127.0.0.1:5/")),
+    )
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    playground.command(quiet=True, model="imdb-words", port=5)
+    assert opened == ["http://127.0.0.1:5/"]
+    assert served[0][0] == "imdb-words"
+    assert served[0][1]["port"] == 5
+    assert capsys.readouterr().out == "http://127.0.0.1:5/\n"
+    playground.command(no_browser=True, quiet=True)
+    playground.command(json=True)
+    assert len(opened) == 1
+    assert '"url":"http://127.0.0.1:5/"' in capsys.readouterr().out
