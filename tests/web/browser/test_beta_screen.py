@@ -1,5 +1,8 @@
 """Hardmax against softmax in a real browser."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -73,3 +76,15 @@ def test_axe_finds_nothing(open_page, violations, scheme):
 def test_a_phone_shows_both_clouds_without_scrolling_sideways(open_page):
     page = open_page("v=1&view=beta", width=320, height=780)
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_the_picture_holds_both_clouds(open_page):
+    page = open_page("v=1&view=beta&preset=square")
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Picture as SVG").click()
+    picture = Path(waiting.value.path()).read_text()
+    assert picture.count("<svg") == 3
+    boxes = [figure.bounding_box()["width"] for figure in page.locator(".screen-beta svg.cloud").all()]
+    width = float(re.search(r' width="([\d.]+)"', picture)[1])
+    assert abs(width - sum(boxes) - 16) <= 4

@@ -338,3 +338,18 @@ def test_less_motion_is_respected(open_page):
     page.evaluate("window.hardmaxApp.player.go(5)")
     now = page.evaluate("[...window.hardmaxApp.controller.tween.now]")
     assert now == page.evaluate("[...window.hardmaxApp.controller.model.result.tokens[5]]")
+
+
+def test_a_finger_drags_a_token_and_scrolls_the_page_elsewhere(open_page):
+    page = open_page("v=1&preset=square", width=390, height=780, has_touch=True, is_mobile=True)
+    x, y = pixel_of(page, 6)
+    page.touchscreen.tap(x + 8, y + 8)
+    assert state(page, "sel") == 6
+    held = """([x, y]) => {
+        const svg = window.hardmaxApp.controller.svg;
+        const touch = new Touch({ identifier: 1, target: svg, clientX: x, clientY: y });
+        return !svg.dispatchEvent(new TouchEvent("touchstart", { touches: [touch], cancelable: true, bubbles: true }));
+    }"""
+    assert page.evaluate(held, [x, y]) is True
+    box = page.locator("svg.cloud").bounding_box()
+    assert page.evaluate(held, [box["x"] + 6, box["y"] + 6]) is False

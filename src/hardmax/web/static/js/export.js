@@ -5,8 +5,27 @@ import { el } from "./dom.js";
 const INLINED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linejoin",
   "stroke-linecap", "opacity", "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order", "display", "visibility"];
 
-/** A copy of an <svg> that looks the same outside the page: computed styles become attributes. */
-export function standalone(svg) {
+const GAP = 16; // pixels between pictures side by side
+
+/** A copy of an <svg>, or of several side by side, that looks the same outside the page. */
+export function standalone(picture) {
+  if (!Array.isArray(picture)) return detached(picture);
+  const parts = picture.map(detached);
+  const size = (name) => parts.map((part) => Number(part.getAttribute(name)));
+  const whole = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  let x = 0;
+  parts.forEach((part, i) => {
+    part.setAttribute("x", x);
+    x += size("width")[i] + GAP;
+  });
+  const [width, height] = [x - GAP, Math.max(...size("height"))];
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) whole.setAttribute(name, value);
+  whole.append(...parts);
+  return whole;
+}
+
+/** Computed styles become attributes, the page's ground a rectangle. */
+function detached(svg) {
   const copy = svg.cloneNode(true);
   const from = [svg, ...svg.querySelectorAll("*")];
   const to = [copy, ...copy.querySelectorAll("*")];
@@ -18,7 +37,6 @@ export function standalone(svg) {
     }
     for (const name of ["class", "style", "tabindex", "role", "aria-label", "aria-roledescription", "aria-describedby"]) to[i].removeAttribute(name);
   });
-  for (const node of [...copy.querySelectorAll("[data-screen-only]")]) node.remove();
   const box = svg.getBoundingClientRect();
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", Math.round(box.width));
@@ -35,11 +53,11 @@ export function standalone(svg) {
   return copy;
 }
 
-export const svgText = (svg) => new XMLSerializer().serializeToString(standalone(svg));
+export const svgText = (picture) => new XMLSerializer().serializeToString(standalone(picture));
 
 /** The picture as a PNG blob, `scale` pixels for each of the page. */
-export async function pngOf(svg, scale = 2) {
-  const copy = standalone(svg);
+export async function pngOf(picture, scale = 2) {
+  const copy = standalone(picture);
   const [width, height] = ["width", "height"].map((name) => Number(copy.getAttribute(name)));
   const image = new Image();
   // As data:, because the page's own policy allows pictures from itself and from data: only.

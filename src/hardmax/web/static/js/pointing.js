@@ -1,6 +1,7 @@
 // Hands on the cloud: drag, double-click, turn; and the same from the keyboard.
 
 const NUDGE = 12; // pixels by which an arrow key moves a token; with Shift a quarter of it
+const [REACH, TOUCH_REACH] = [14, 22]; // pixels from a token at which it is grasped
 const TURN_SPEED = 0.5; // degrees for each pixel
 
 export class Pointing {
@@ -13,6 +14,7 @@ export class Pointing {
     svg.addEventListener("pointermove", (event) => this.#move(event));
     svg.addEventListener("pointerup", (event) => this.#up(event));
     svg.addEventListener("pointercancel", (event) => this.#up(event));
+    svg.addEventListener("touchstart", (event) => this.#touch(event), { passive: false });
     svg.addEventListener("dblclick", (event) => this.#add(event));
     svg.addEventListener("keydown", (event) => this.#key(event));
     // On the element around it: an <svg> that listens to the focus becomes a tab stop of its own.
@@ -34,10 +36,17 @@ export class Pointing {
     return Array.from(coords.subarray(i * d, (i + 1) * d));
   }
 
+  /** A finger on a token (or on a cloud in space) does not scroll the page; elsewhere it does. */
+  #touch(event) {
+    const { picture } = this.scene;
+    if (!picture || event.touches.length > 1) return;
+    if (picture.d === 3 || this.scene.tokenAt(...this.#at(event.touches[0]), TOUCH_REACH) >= 0) event.preventDefault();
+  }
+
   #down(event) {
     if (event.button !== 0 || !this.scene.picture) return;
     const [x, y] = this.#at(event);
-    const token = this.scene.tokenAt(x, y, event.pointerType === "touch" ? 22 : 14);
+    const token = this.scene.tokenAt(x, y, event.pointerType === "touch" ? TOUCH_REACH : REACH);
     if (token >= 0) {
       event.preventDefault();
       this.scene.focusToken(token);
@@ -58,7 +67,8 @@ export class Pointing {
     const [x, y] = this.#at(event);
     const { grip, scene } = this;
     if (!grip) {
-      scene.svg.classList.toggle("over-token", this.editable && scene.picture && scene.tokenAt(x, y) >= 0);
+      const over = this.editable && Boolean(scene.picture) && scene.tokenAt(x, y, REACH) >= 0;
+      scene.svg.classList.toggle("over-token", over);
       return;
     }
     if (grip.token < 0) {
@@ -86,7 +96,7 @@ export class Pointing {
   #add(event) {
     if (!this.editable || !this.scene.picture) return;
     const [x, y] = this.#at(event);
-    if (this.scene.tokenAt(x, y) < 0) this.options.onAdd?.(this.scene.view.unplace(x, y));
+    if (this.scene.tokenAt(x, y, REACH) < 0) this.options.onAdd?.(this.scene.view.unplace(x, y));
   }
 
   #focused(event) {

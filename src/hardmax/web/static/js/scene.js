@@ -233,7 +233,7 @@ class Scene {
   }
 
   /** The token whose mark is under or next to a pixel, or -1. */
-  tokenAt(x, y, reach = 14) {
+  tokenAt(x, y, reach) {
     let [best, found] = [reach * reach, -1];
     for (let i = 0; i < this.positions.length / 2; i += 1) {
       const away = (this.positions[2 * i] - x) ** 2 + (this.positions[2 * i + 1] - y) ** 2;

@@ -166,7 +166,7 @@ class HardmaxAgainstSoftmax {
     const rows = () => Array.from({ length: n }, (_, i) => [i, ...[0, 1].flatMap((s) => Array.from((this.layers[s][state.k] ?? new Float64Array(n * d)).subarray(i * d, (i + 1) * d)))]);
     const soft = () => this.layers[1].map((coords) => Array.from({ length: n }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d))));
     return {
-      svg: () => this.sides[1].editor.scene.whole(),
+      svg: () => this.sides.map((side) => side.editor.scene.whole()),
       table: () => ({ columns: ["token", ...axes.map((a) => `${a} hardmax`), ...axes.map((a) => `${a} softmax`)], rows: rows() }),
       json: () => documentOf(this.model, state, { beta: state.beta, softmax: soft(), gap: this.gaps }),
       python: () => pythonText(state, this.model, { beta: state.beta }),
