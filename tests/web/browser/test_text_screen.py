@@ -12,7 +12,8 @@ import hardmax as hx
 MIXED = "This was not a good movie. The plot is boring and the ending is a waste of time, but the music was great."
 HOSTILE = (
     "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'> great &lt;b&gt; "
-    "\u202eevil\u202c \u0639\u0631\u0628\u064a \u05e2\u05d1\u05e8\u05d9\u05ea \U0001f469\u200d\U0001f467 dull \x00\x1b[2J end"
+    "\u202eevil\u202c \u0639\u0631\u0628\u064a \u05e2\u05d1\u05e8\u05d9\u05ea "
+    "\U0001f469\u200d\U0001f467 dull \x00\x1b[2J end"
 )
 
 
@@ -117,7 +118,8 @@ def test_replacing_a_word_by_another_and_then_a_second_one(open_page, model):
         page.get_by_role("button", name="Drop it").click()
     ready(page, 2)
     text = page.get_by_label("Second text", exact=True).input_value()
-    assert text == "The first hour is. The last half hour is superb and ruins everything."
+    first = model.explain(page.get_by_label("Text", exact=True).input_value())
+    assert text == first.replace("awful", "superb").without("brilliant").text
     page.get_by_text(f"logit {model.explain(text).logit:+.3f}").wait_for()
     assert "superb\u201d for \u201cawful\u201d, without" in page.locator(".reading h2").nth(1).inner_text()
     page.get_by_role("button", name="Close the second text").click()
@@ -285,7 +287,8 @@ def test_copied_programs_give_the_numbers_on_the_screen(open_page, tmp_path):
     exports = page.evaluate(
         """() => {
             const given = window.hardmaxApp.controller.exports();
-            return { python: given.python(), command: given.command(), logit: given.json().logit, rows: given.table().rows.length };
+            const [{ logit }, { rows }] = [given.json(), given.table()];
+            return { python: given.python(), command: given.command(), logit, rows: rows.length };
         }"""
     )
     python = (
@@ -343,10 +346,11 @@ def test_axe_finds_nothing(open_page, violations, scheme):
     assert violations(page) == []
 
 
-@pytest.mark.parametrize("width", [320, 390])
-def test_a_phone_shows_all_without_scrolling_sideways(open_page, width):
-    page = ready(open_page("v=1&view=text&ex=halves", width=width, height=780))
+def test_a_phone_shows_all_without_scrolling_sideways(open_page):
+    page = ready(open_page("v=1&view=text&ex=halves", width=390, height=780))
     word(page, "awful").click()
     page.get_by_role("button", name="Drop it").click()
     ready(page, 2)
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.set_viewport_size({"width": 320, "height": 780})
+    assert page.evaluate("document.documentElement.scrollWidth") == 320

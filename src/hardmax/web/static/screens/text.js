@@ -156,9 +156,10 @@ class TextScreen {
     try {
       const { text } = await this.app.api.get(`/api/corpus/${encodeURIComponent(id)}`);
       this.#reviews.set(id, text.slice(0, MOST_CHARACTERS));
+      this.app.clearBanner("review");
     } catch (error) {
       this.#reviews.delete(id);
-      this.error.textContent = `Review ${brief(id)}: ${sentence(error)}`;
+      this.app.banner("review", "warn", `Review ${brief(id)} cannot be shown: ${sentence(error)}.`);
       if (this.app.state.review === id) this.app.set({ review: null });
       return;
     }
