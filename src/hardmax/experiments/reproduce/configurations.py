@@ -49,7 +49,7 @@ def run(context: Context) -> Outcome:
         "and exact ties give clusters that are no leaders, at (±1, 0).",
         ours=f"{', '.join(str(each['leaders']) for each in summary)} leaders; in the second row they lead since layers "
         f"{', '.join(map(str, sorted(emerged.values())))}; the fourth row has limits "
-        f"{' and '.join(map(str, summary[3]['face_limits']))} on faces. All limits "
+        f"{' and '.join(f'({x:g}, {y:g})' for x, y in summary[3]['face_limits'])} on faces. All limits "
         + ("are certified." if proved else "are NOT all certified."),
         differs="The second row and the outer tokens of the last two are the paper's; the paper draws the other tokens "
         "at random, ours are fixed numbers of our own. Ties are exact here: nothing is decided by rounding.",

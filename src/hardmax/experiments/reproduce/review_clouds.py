@@ -12,7 +12,7 @@ import numpy as np
 
 from hardmax.dynamics.document import write_whole
 from hardmax.errors import BadInput
-from hardmax.experiments.reproduce import trained
+from hardmax.experiments.reproduce import paper_numbers, trained
 from hardmax.experiments.reproduce.accuracy import quick_note
 from hardmax.experiments.reproduce.item_files import write_data, write_figure, write_table
 from hardmax.experiments.reproduce.items import Context, Outcome, Picture, Table
@@ -152,11 +152,13 @@ def run(context: Context) -> Outcome:
     )
     return Outcome(
         paper="Words of a positive and of a negative review at K = 0 and K = 8: they gather at leaders, most of them "
-        "on the side of the review's label. Saved d = 2 model: alpha = 2.35, 121,296 words.",
+        f"on the side of the review's label. Saved d = 2 model: alpha = {paper_numbers.ALPHA}, "
+        f"{paper_numbers.WORDS:,} words.",
         ours=f"{said}. alpha = {paper.alpha:.2f} and {len(reviews.words):,} words in the paper's recipe.",
         differs="Other reviews than the paper's, chosen by a rule (20 to 45 distinct words, both models as sure as can "
         f"be). After 8 layers a follower still has {(1 + paper.alpha) ** -LAYERS:.2%} of its way ahead in the paper's "
-        f"recipe, {(1 + ours.alpha) ** -LAYERS:.2%} in ours; with the paper's alpha it is 0.01%."
+        f"recipe, {(1 + ours.alpha) ** -LAYERS:.2%} in ours; with the "
+        f"paper's alpha it is {(1 + paper_numbers.ALPHA) ** -LAYERS:.2%}."
         + (quick_note(context) if context.quick else ""),
         numbers={"clouds": summary, "alpha": paper.alpha, "words": len(reviews.words)},
         files=tuple(files),
