@@ -45,7 +45,8 @@ def run(context: Context) -> Outcome:
         f"Our recipe: {mine} at its last epoch, nothing chosen on the test set.",
         differs=f"{len(reviews.learn):,} reviews to learn from in place of {0.7 * paper_numbers.REVIEWS:,.0f} and "
         f"{len(reviews.words):,} words in place of {paper_numbers.WORDS:,} (words by a regular expression, no "
-        "lemmatising); trained by the exact gradient of hardmax in place of softmax with T = 0.001 (training-loss compares the two). Ours keeps negations, lower-cases, reads "
+        "lemmatising); trained by the exact gradient of hardmax in place of softmax with T = 0.001 (training-loss "
+        "compares the two). Ours keeps negations, lower-cases, reads "
         "whole reviews as words and pairs of words, has no padding, and gives words prescribed radii. The best epoch "
         "on the test set flatters; the last epoch does not." + ("" if not context.quick else quick_note(context)),
         numbers={"paper": paper_numbers.ACCURACY, "summary": summary},

@@ -43,7 +43,9 @@ def write_table(context: Context, name: str, head: Sequence[str], rows: Sequence
 def write_figure(context: Context, name: str, figure: Any, dpi: int = 200) -> tuple[str, str]:
     """Write name.png and name.pdf."""
     from hardmax.plot.style import save_figure
+    from hardmax.plot.words import plain_glyphs
 
-    for suffix in (".png", ".pdf"):
-        write_whole(context.folder / f"{name}{suffix}", lambda to: save_figure(figure, to, dpi=dpi))
+    with plain_glyphs():
+        for suffix in (".png", ".pdf"):
+            write_whole(context.folder / f"{name}{suffix}", lambda to: save_figure(figure, to, dpi=dpi))
     return f"{name}.png", f"{name}.pdf"
