@@ -1,10 +1,12 @@
 // Who vouches for the limit: this page at once; the server a moment later, by an independent check of a certificate.
 // Where float64 cannot decide (ties after the first layer, late leaders) the server answers in exact arithmetic.
 
+import { counted } from "./dom.js";
 import { progress } from "./dynamics.js";
 
 const REST = 350; // ms without a change before the server is asked
 const MOST_ASKED = 1000; // tokens
+const LARGEST = 1e9; // coordinate that the server takes
 
 /** { ask(state, model), badge(model, limit) }; `changed()` is called when an answer came. */
 export function certificates(app, changed) {
@@ -36,7 +38,7 @@ export function certificates(app, changed) {
       clearTimeout(timer);
       waiting?.abort();
       const { n } = model.result;
-      if (n === 0 || n > MOST_ASKED || model.matrixError) return;
+      if (n === 0 || n > MOST_ASKED || model.matrixError || model.cloud.coords.some((x) => Math.abs(x) > LARGEST)) return;
       timer = setTimeout(() => { if (!app.api.lost) send(model, state.alpha); }, REST);
     },
 
@@ -45,8 +47,8 @@ export function certificates(app, changed) {
       const answer = answers.get(model.result);
       if (answer?.verified) return ["good", `certified at layer ${limit.layers}, checked`];
       if (limit.certified) return ["good", `certified at layer ${limit.layers}`];
-      if (limit.open.length) return ["warn", `${limit.open.length} tokens undecided after ${limit.layers} layers`];
-      return ["warn", `decided at layer ${limit.layers}, given ${limit.undecided} ${limit.undecided === 1 ? "tie" : "ties"} within rounding`];
+      if (limit.open.length) return ["warn", `${counted(limit.open.length, "token")} undecided after ${limit.layers} layers`];
+      return ["warn", `decided at layer ${limit.layers}, given ${counted(limit.undecided, "tie")} within rounding`];
     },
   };
 }

@@ -62,3 +62,6 @@ export function short(x, digits = 4) {
   if (x !== 0 && (Math.abs(x) < 1e-4 || Math.abs(x) >= 1e7)) return x.toExponential(Math.max(0, digits - 2)).replace("e+", "e");
   return String(Number(x.toPrecision(digits))).replace("-", "\u2212");
 }
+
+/** "1 token", "2 tokens". */
+export const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;

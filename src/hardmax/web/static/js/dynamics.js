@@ -12,10 +12,11 @@ const SETTLED = 1e-3; // of the size of the cloud: as near to the end as the eye
 
 /** Run the layers 0..layers, then on until every token is decided.
  *
+ * `maxWork` bounds the scores computed after the last layer shown.
  * Returns { n, d, alpha, layers, tokens: [layer] -> coords, follows(k) -> [[indices]], leaderSince: Map, undecided, limit };
  * `limit` is { certified, open, points, centers, cluster, kind, leaderSince, layers, margin, undecided, decidedAt, role }.
  */
-export function simulate(coords, d, { alpha = 0.5, metric = IDENTITY, layers = 20, maxLayers = 10_000 } = {}) {
+export function simulate(coords, d, { alpha = 0.5, metric = IDENTITY, layers = 20, maxLayers = 10_000, maxWork = Infinity } = {}) {
   const n = coords.length / d;
   const run = new Run(coords, d, alpha, metric);
   const { pointOf } = run.cloud;
@@ -54,7 +55,7 @@ export function simulate(coords, d, { alpha = 0.5, metric = IDENTITY, layers = 2
     }
     return pointOf.map((p) => sets[p]);
   };
-  const limit = n > 0 ? limitOf(run, looks.at(-1), maxLayers, n) : emptyLimit();
+  const limit = n > 0 ? limitOf(run, looks.at(-1), maxLayers, maxWork, n) : emptyLimit();
   return { n, d, alpha, layers, tokens, follows, leaderSince, undecided, limit };
 }
 
@@ -65,11 +66,12 @@ const emptyLimit = () => ({
   layers: 0, margin: Infinity, undecided: 0, decidedAt: [], role: [],
 });
 
-/** Go on from a run until everything is decided, or until nothing changes any more. */
-function limitOf(run, look, maxLayers, n) {
+/** Go on from a run until everything is decided, until nothing changes any more, or until enough was computed. */
+function limitOf(run, look, maxLayers, maxWork, n) {
   const patience = Math.trunc(40 / Math.log1p(run.alpha)) + 8;
-  let last = look;
-  while (run.active.length && run.layer < maxLayers && run.unchangedFor < patience) {
+  let [last, work] = [look, 0];
+  while (run.active.length && run.layer < maxLayers && run.unchangedFor < patience && work <= maxWork) {
+    work += run.m * (run.active.length + 10);
     run.move(last);
     last = run.look();
   }

@@ -6,7 +6,7 @@ import { metricOfState } from "./metric.js";
 import { presetCloud } from "./presets.js";
 import { GENERATED, textOf } from "./state.js";
 
-const MOST_WORK = 3e7; // scores computed beyond the layers shown, to find the limit
+const MOST_WORK = 2e7; // scores computed beyond the layers shown, to find the limit: how long a drag may have to wait
 
 let [lastKey, lastCloud] = ["", null];
 
@@ -46,10 +46,8 @@ export const modelOf = memo([...CLOUD, "alpha", "A", "K"], (state) => {
   } catch (error) {
     matrixError = error.message;
   }
-  const n = cloud.coords.length / cloud.d;
-  // Few tokens are open after some layers, so this is generous: it bounds how long the page can think.
-  const maxLayers = Math.max(state.K, Math.min(10_000, Math.floor(MOST_WORK / (n * Math.max(n, 100) + 1)) + 200));
-  const result = simulate(cloud.coords, cloud.d, { alpha: state.alpha, metric, layers: state.K, maxLayers });
+  const settings = { alpha: state.alpha, metric, layers: state.K, maxWork: MOST_WORK };
+  const result = simulate(cloud.coords, cloud.d, settings);
   return { cloud, metric, result, progress: progress(result), matrixError };
 });
 

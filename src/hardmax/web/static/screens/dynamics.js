@@ -4,7 +4,7 @@ import { lineStrip } from "../js/chart.js";
 import { certificates } from "../js/certify.js";
 import { CloudEditor } from "../js/cloud_editor.js";
 import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
-import { el, short, svgEl } from "../js/dom.js";
+import { counted, el, short, svgEl } from "../js/dom.js";
 import { formulaNode } from "../js/formula.js";
 import { degenerate, modelOf, polytopeOf, startHullOf } from "../js/model.js";
 import { marks, under } from "../js/picture.js";
@@ -107,13 +107,13 @@ class Dynamics {
     const badge = (kind, text) => badges.push(el("span", { class: `badge ${kind}`, text }));
     if (result.n === 0) badge("", "no tokens");
     else {
-      badge("", `${result.n} ${result.n === 1 ? "token" : "tokens"}`);
+      badge("", counted(result.n, "token"));
       const leading = [...result.leaderSince.values()].filter((since) => since <= state.k).length;
-      badge("leads", `\u2605 ${leading} ${leading === 1 ? "leader" : "leaders"}`);
+      badge("leads", `\u2605 ${counted(leading, "leader")}`);
       if (progress.settled >= 0) badge(state.k >= progress.settled ? "good" : "", `settled at layer ${progress.settled}`);
       else badge("warn", `not settled after ${state.K} layers`);
       badge(...this.certify.badge(this.model, limit));
-      badge("", `${limit.centers.length} ${limit.centers.length === 1 ? "place" : "places"} at infinite depth`);
+      if (limit.open.length === 0) badge("", `${counted(limit.centers.length, "place")} at infinite depth`);
     }
     this.status.replaceChildren(...badges);
     const notes = result.n ? [degenerate(this.model.cloud, this.hull)] : []; // an empty cloud says so itself
