@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { csvOf } from "../../src/hardmax/web/static/js/export.js";
 import { added, freePlace, moved, readTokens, removed } from "../../src/hardmax/web/static/js/editing.js";
-import { cloudOfState, degenerate, hullOf, modelOf } from "../../src/hardmax/web/static/js/model.js";
+import { cloudOfState, degenerate, hold, hullOf, modelOf } from "../../src/hardmax/web/static/js/model.js";
 import { paletteSheet } from "../../src/hardmax/web/static/js/palette.js";
 import { commandText, pythonText } from "../../src/hardmax/web/static/js/program.js";
 import { describe, documentOf, tokenTable } from "../../src/hardmax/web/static/js/report.js";
@@ -117,4 +117,16 @@ test("pixels and coordinates are each other's inverse, in the plane and in space
   view.turnTo([40, 25]);
   const point = [0.7, -0.3, 0.9];
   view.unplace(...view.place(...point), point).forEach((x, c) => assert.ok(Math.abs(x - point[c]) < 1e-12));
+});
+
+test("while a token is held the page looks less far for the limit, and makes up for it at rest", () => {
+  const slow = state("preset=random&n=300&alpha=0.02&K=1");
+  hold(true);
+  const first = modelOf(slow).result;
+  assert.ok(first.limit.open.length > 0);
+  hold(false);
+  const then = modelOf(slow).result;
+  assert.deepEqual(then.limit.open, []);
+  assert.deepEqual(then.tokens, first.tokens);
+  assert.equal(modelOf(slow).result, then);
 });

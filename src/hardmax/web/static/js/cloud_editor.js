@@ -1,7 +1,7 @@
 // A cloud that can be changed by hand: a scene whose drags, keys and files become a new state.
 
 import { added, freePlace, moved, readTokens, removed } from "./editing.js";
-import { cloudOfState } from "./model.js";
+import { cloudOfState, hold } from "./model.js";
 
 const MOST_FILE = 4_000_000; // characters
 
@@ -42,13 +42,14 @@ export class CloudEditor {
   }
 
   #drag(i, point, phase) {
+    this.dragging = phase !== "end";
+    hold(this.dragging);
     if (phase === "end") {
-      this.dragging = false;
+      this.app.redraw(["pts"]);
       if (this.fit(false)) this.repaint();
       this.app.announce();
       return;
     }
-    this.dragging = true;
     this.edit(moved(this.cloud, i, point), { sel: i });
   }
 

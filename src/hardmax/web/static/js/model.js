@@ -6,7 +6,8 @@ import { metricOfState } from "./metric.js";
 import { presetCloud } from "./presets.js";
 import { GENERATED, textOf } from "./state.js";
 
-const MOST_WORK = 2e7; // scores computed beyond the layers shown, to find the limit: how long a drag may have to wait
+// Scores computed beyond the layers shown, to find the limit: while a token is held, and at rest.
+const [HELD_WORK, REST_WORK] = [1e6, 2e7];
 
 let [lastKey, lastCloud] = ["", null];
 
@@ -37,8 +38,14 @@ function memo(keys, compute) {
 
 const CLOUD = ["preset", "n", "d", "seed", "pts"];
 
-/** Layers and limit of a state: { cloud, metric, result, progress, matrixError }. */
-export const modelOf = memo([...CLOUD, "alpha", "A", "K"], (state) => {
+let held = false; // whether a token is being dragged
+
+/** Tell that a drag begins or ends: pictures come first while it lasts. */
+export function hold(on) {
+  held = on;
+}
+
+function computed(state) {
   const cloud = cloudOfState(state);
   let [metric, matrixError] = [IDENTITY, null];
   try {
@@ -46,10 +53,19 @@ export const modelOf = memo([...CLOUD, "alpha", "A", "K"], (state) => {
   } catch (error) {
     matrixError = error.message;
   }
-  const settings = { alpha: state.alpha, metric, layers: state.K, maxWork: MOST_WORK };
+  const settings = { alpha: state.alpha, metric, layers: state.K, maxWork: held ? HELD_WORK : REST_WORK };
   const result = simulate(cloud.coords, cloud.d, settings);
-  return { cloud, metric, result, progress: progress(result), matrixError };
-});
+  return { cloud, metric, result, progress: progress(result), matrixError, hasty: held };
+}
+
+const remembered = memo([...CLOUD, "alpha", "A", "K"], computed);
+
+/** Layers and limit of a state: { cloud, metric, result, progress, matrixError }. */
+export function modelOf(state) {
+  const model = remembered(state);
+  if (model.hasty && !held && model.result.limit.open.length) Object.assign(model, computed(state));
+  return model;
+}
 
 /** The softmax layers of the same start. */
 export const softmaxOf = memo([...CLOUD, "alpha", "A", "K", "beta"], (state) => {
