@@ -39,6 +39,7 @@ def plan(context: Context) -> Plan:
     """The paper's 100 epochs on all reviews; with `quick` 4,000 reviews, 60 epochs of hardmax and 5 of softmax.
 
     Example:
+        >>> from pathlib import Path
         >>> plan(Context(Path("."), Path("."), quick=True)).softmax_epochs
         5
     """
