@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  atoms, compareLeaders, laneOf, leaderParts, logitsByLayer, occurrences, PATTERNS, readExplanation, replacePlaces, signed, splitWords,
+  atoms, compareLeaders, laneOf, leaderParts, linesOf, logitsByLayer, occurrences, PATTERNS, readExplanation, replacePlaces, signed, splitWords,
   unitOffsets, visible,
 } from "../../src/hardmax/web/static/js/reading.js";
 
@@ -106,8 +106,11 @@ test("a dropped word leaves no double space and joins no neighbours", () => {
   assert.equal(replacePlaces("Dull, dull!", occurrences("Dull, dull!", "dull"), "fine"), "fine, fine!");
 });
 
-test("no two of the first twelve leaders have the same line", () => {
-  assert.equal(new Set(PATTERNS).size, 12);
+test("no two of twelve leaders have the same line, and the largest cluster has the quietest", () => {
+  const leaders = Array.from({ length: 12 }, (_, i) => ({ followers: Array((5 * i) % 12).fill("x") }));
+  const lines = linesOf(leaders);
+  assert.equal(new Set(lines).size, 12);
+  assert.equal(lines[leaders.findIndex(({ followers }) => followers.length === 11)], PATTERNS[0]);
 });
 
 test("control characters, bidi overrides and lone surrogates are shown, never obeyed", () => {

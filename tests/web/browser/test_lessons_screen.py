@@ -46,7 +46,8 @@ def test_a_link_opens_a_lesson_in_its_own_state(open_page):
     page = open_page("v=1&lesson=1&alpha=7&n=9")
     presets = ["triangle", "random", "emerging", "square-ties", "emerging"]
     for number, title in enumerate(TITLES, start=1):
-        page.evaluate("(hash) => { location.hash = hash; }", f"v=1&lesson={number}&alpha=7&n=9")
+        if number > 1:
+            page.evaluate("(hash) => { location.hash = hash; }", f"v=1&lesson={number}&alpha=7&n=9")
         card(page).get_by_role("heading", name=title).wait_for()
         if number < 6:
             assert [state(page, key) for key in ("preset", "alpha", "view")] == [presets[number - 1], 0.5, "dyn"]

@@ -88,13 +88,13 @@ class CorpusScreen {
     clearTimeout(this.#timer);
     const request = new AbortController();
     this.#request = request;
-    const slow = setTimeout(() => this.#say("Reading a sample of labelled texts; the first time this takes a moment…"), PATIENCE);
+    const slow = setTimeout(() => this.#say("Reading a sample of labelled texts; the first time this takes a moment…", "note"), PATIENCE);
     try {
       const answer = await this.app.api.get(`/api/corpus?${this.#asked}`, { signal: request.signal });
       if (request.signal.aborted) return;
       clearTimeout(slow);
       if (answer.available && answer.ready === false) {
-        this.#say("The server is still reading the sample…");
+        this.#say("The server is still reading the sample…", "note");
         this.#timer = setTimeout(() => this.#ask(), AGAIN);
         return;
       }
@@ -110,9 +110,9 @@ class CorpusScreen {
     }
   }
 
-  #say(text) {
+  #say(text, kind = "warn") {
     this.status.textContent = text;
-    this.status.classList.toggle("warn", text !== "");
+    this.status.classList.toggle("warn", kind === "warn");
   }
 
   // -- drawing -----------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Who leads, whom, and how much that says: bias + parts = logit, as a table with bars.
 
 import { el } from "../js/dom.js";
-import { brief, leaderParts, PATTERNS, signed, sum } from "../js/reading.js";
+import { brief, leaderParts, signed, sum } from "../js/reading.js";
 
 const FEW = 6; // followers named before "and 12 more"
 
@@ -15,7 +15,7 @@ export function leaderList(reading, layer, { onLight, selected }) {
   return el("table", { class: "leaders" },
     el("caption", { class: "visually-hidden", text: "Leaders, the words that follow them, and their parts of the logit" }),
     el("thead", {}, el("tr", {}, ["leader", "its words", "since layer", "part of the logit"].map((text) => el("th", { scope: "col", text })))),
-    el("tbody", {}, parts.map((leader) => row(leader, most, onLight, selected))),
+    el("tbody", {}, parts.map((leader) => row(leader, reading.lines[leader.rank], most, onLight, selected))),
     el("tfoot", {},
       el("tr", {}, el("th", { scope: "row", colspan: "3", text: "bias of the decoder" }), el("td", { class: "num", text: signed(reading.bias) })),
       el("tr", { class: "total" },
@@ -23,10 +23,10 @@ export function leaderList(reading, layer, { onLight, selected }) {
         el("td", { class: "num", text: signed(logit) }))));
 }
 
-function row({ word, followers, since, part, rank }, most, onLight, selected) {
+function row({ word, followers, since, part, rank }, line, most, onLight, selected) {
   const name = el("button", {
     type: "button", class: "leader-name", "aria-pressed": String(selected === rank), onclick: () => onLight(selected === rank ? null : rank, true),
-  }, el("span", { class: "leader-number", text: String(rank + 1) }), el("bdi", { text: brief(word) }), swatch(rank, part));
+  }, el("span", { class: "leader-number", text: String(rank + 1) }), el("bdi", { text: brief(word) }), swatch(line, part));
   const bar = el("span", { class: `bar-fill ${part < 0 ? "is-negative" : "is-positive"}` });
   bar.style.setProperty("--size", `${(100 * Math.abs(part)) / most}%`);
   return el("tr", { class: selected === rank ? "is-lit" : null, onpointerenter: () => onLight(rank, false), onpointerleave: () => onLight(null, false) },
@@ -40,8 +40,8 @@ function row({ word, followers, since, part, rank }, most, onLight, selected) {
 }
 
 /** The line under the words of this leader. */
-export function swatch(rank, part) {
-  return el("span", { class: `swatch line-${PATTERNS[rank % PATTERNS.length]} ${part < 0 ? "is-negative" : "is-positive"}`, "aria-hidden": "true" });
+function swatch(line, part) {
+  return el("span", { class: `swatch line-${line} ${part < 0 ? "is-negative" : "is-positive"}`, "aria-hidden": "true" });
 }
 
 function names(followers) {

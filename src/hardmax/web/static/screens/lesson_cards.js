@@ -30,12 +30,12 @@ export const CARDS = [
   {
     title: "Why the hull shrinks",
     view: "dyn",
-    state: { ...START, preset: "random", n: 30, seed: 7, show: ["hull", "leaders", "limit", "trails"] },
+    state: { ...START, preset: "random", n: 30, seed: 7, show: ["hull", "leaders", "trails"] },
     text: [
       "A token goes to (z + α m) / (1 + α), where m is the mean of the tokens it follows. That is a weighted mean of points of the cloud, and a mean of points never leaves their convex hull. So the hull of the next layer lies inside the hull of this one: it can shrink, it cannot grow.",
-      "The thin line is the hull of the start, the shaded polygon is where everything ends.",
+      "The thin line is the hull of the start. Walk on and see which corners of it the tokens leave.",
     ],
-    tries: [["One layer on", { k: 1 }], ["Five layers", { k: 5 }], ["Twenty layers", { k: 20 }], ["Start", { k: 0 }]],
+    tries: [["Start", { k: 0 }], ["One layer on", { k: 1 }], ["Five layers", { k: 5 }], ["Twenty layers", { k: 20 }], ["Shade the limit", { show: ["hull", "leaders", "limit", "trails"] }]],
     ask: "The hull of these 30 tokens has 8 corners. How many of them are still corners at the end, and which?",
     reveal: [
       "Five: exactly the leaders. A corner that does not lead follows another token, leaves its place, and the hull behind it closes. The area falls from 11.46 to 9.66 in twenty layers; the corners that lead hold the rest up for ever.",
@@ -59,7 +59,7 @@ export const CARDS = [
   {
     title: "Ties and faces",
     view: "dyn",
-    state: { ...START, preset: "square-ties", sel: 4, show: ["arrows", "hull", "leaders", "limit"] },
+    state: { ...START, preset: "square-ties", sel: 4, show: ["arrows", "hull", "leaders"] },
     text: [
       "The four corners of the square lead. Token 4 stands at (0.5, 0), and two corners reach equally far in its direction: ⟨z, (1, 1)⟩ = ⟨z, (1, −1)⟩ = 0.5. In a tie a token follows all winners, that is, their mean.",
     ],

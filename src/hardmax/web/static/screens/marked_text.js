@@ -4,7 +4,7 @@
 // box is its own underline, so boxes of overlapping leaders are nested and never hide each other.
 
 import { el, freshId } from "../js/dom.js";
-import { atoms, brief, PATTERNS, signed, visible } from "../js/reading.js";
+import { atoms, brief, signed, visible } from "../js/reading.js";
 
 const TINT = 24; // per cent at most: the word keeps the colour of the page
 const LONGEST_GAP = 4; // wider gaps (a tag, a line break) leave an n-gram's line open
@@ -101,7 +101,7 @@ function lanes(atom, reading) {
     const { rank, leads } = reading.terms[term];
     const part = reading.leaders[rank]?.contribution ?? 0;
     const span = el("span", {
-      class: `lane line-${PATTERNS[rank % PATTERNS.length]} ${part < 0 ? "is-negative" : "is-positive"}`
+      class: `lane line-${reading.lines[rank]} ${part < 0 ? "is-negative" : "is-positive"}`
         + `${leads ? " is-box" : ""}${first ? " is-first" : ""}${last ? " is-last" : ""}`,
       "data-rank": String(rank),
     });

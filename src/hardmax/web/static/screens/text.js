@@ -42,7 +42,7 @@ class TextScreen {
     this.a = new Slot(new ReadingPanel(app, { title: "The text", label, onFormula, onTry: (text, said) => this.#try(text, said) }));
     this.b = new Slot(new ReadingPanel(app, { title: "Second text", label, onFormula, onTry: (text, said) => this.#try(text, this.#sofar() + said) }));
     this.scrubber = new Scrubber(app, { name: "layer", onChange: (layer, last) => app.set({ layer: layer === last ? -1 : layer }) });
-    root.append(this.#controls(), this.#compared(), el("div", { class: "readings" }, this.a.panel.node, this.b.panel.node));
+    root.append(this.#controls(), this.scrubber.node, this.#compared(), el("div", { class: "readings" }, this.a.panel.node, this.b.panel.node));
     this.b.panel.node.hidden = true;
   }
 
@@ -54,7 +54,7 @@ class TextScreen {
     this.error = el("p", { id: error, class: "field-error", role: "alert" });
     this.example = el("select", { id: example, onchange: () => this.#choose(this.example.value) },
       Object.entries(EXAMPLES).map(([name, { title }]) => el("option", { value: name, text: title })),
-      el("option", { value: "own", text: "My own text" }));
+      el("option", { value: "own", text: "My own text" }), el("option", { value: "review", text: "A review of the corpus", disabled: true }));
     this.compareButton = el("button", { type: "button", class: "button", text: "Compare with a second text", onclick: () => this.#openSecond() });
     this.second = el("div", { class: "field second-field", hidden: true },
       el("div", { class: "field-head" }, el("label", { for: second, text: "Second text" }),
@@ -67,8 +67,7 @@ class TextScreen {
         this.second),
       el("div", { class: "row" },
         el("div", { class: "field inline" }, el("label", { for: example, text: "Example" }), this.example),
-        this.models.node, this.compareButton),
-      this.scrubber.node);
+        this.models.node, this.compareButton));
   }
 
   #compared() {
@@ -136,8 +135,7 @@ class TextScreen {
     if (hasSecond) this.#fill(this.area2, state.text2, this.b, wait);
     else this.#forget(this.b);
     this.b.panel.title = state.text2 !== null && this.#tried?.text === state.text2 ? `What if: ${this.#tried.said}` : "Second text";
-    const own = state.text !== null || state.review !== null;
-    this.example.value = own ? "own" : state.ex;
+    this.example.value = state.text !== null ? "own" : state.review !== null ? "review" : state.ex;
     this.counter.textContent = `${this.area.value.length.toLocaleString("en")} of ${MOST_CHARACTERS.toLocaleString("en")} characters`;
     this.#layers(state);
     this.#both();
@@ -284,6 +282,6 @@ class TextScreen {
 }
 
 /** The answer of the server without what this page added to it. */
-function plain({ terms: _, ...answer }) {
+function plain({ terms: _, lines: __, ...answer }) {
   return answer;
 }
