@@ -9,8 +9,9 @@ import pytest
 
 import hardmax as hx
 from hardmax.generated import cloud
+from hardmax.palette import palette
 from hardmax.web.notebook import MOST_ROWS
-from hardmax.web.sketch import cloud_sketch, palette, plane, polytope_sketch
+from hardmax.web.sketch import cloud_sketch, plane, polytope_sketch
 
 SVG = "{http://www.w3.org/2000/svg}"
 

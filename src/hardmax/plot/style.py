@@ -10,20 +10,19 @@ from typing import Any, ParamSpec, TypeVar
 import matplotlib
 from matplotlib.figure import Figure, SubFigure
 
+from hardmax.palette import palette
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 # Told apart by people with any of the common colour deficiencies: Okabe and Ito without black and yellow, then the
 # "muted" scheme of Paul Tol. With more leaders than colours the colours repeat.
-PALETTE = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
-    "#882255", "#999933", "#44AA99", "#332288", "#CC6677", "#117733", "#AA4499", "#DDCC77",
-)  # fmt: skip
+PALETTE = tuple(palette()["clusters"])
 NEUTRAL = "#9A9A9A"  # follows three tokens or more
 INK = "#222222"
 FAINT = "#B8B8B8"
-HULL = "#E9E7DF"  # the shaded hull of the leaders
-HULL_EDGE = "#8A8678"
+HULL = palette()["hull"]  # the shaded hull of the leaders
+HULL_EDGE = palette()["hull-edge"]
 
 SETTINGS: Any = {
     "font.family": "STIXGeneral",  # ships with matplotlib: a picture looks the same on every machine

@@ -267,6 +267,11 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         return words(self.model_, most)
 
+    def save(self, path: str | Path, *, force: bool = True) -> Path:
+        """Write the model folder, as `save_pretrained`; a name with the suffix .html gets a page about the model."""
+        check_is_fitted(self, "model_")
+        return self.model_.save(path, force=force)
+
     def save_pretrained(self, folder: str | Path, *, force: bool = True) -> Path:
         """Write the model folder: safetensors, JSON, vocabulary, model card."""
         check_is_fitted(self, "model_")

@@ -3,15 +3,14 @@
 Colours are those of the page (static/palette.json); stars, circles and dashes say the same without them.
 """
 
-import json
-from functools import cache
 from html import escape
 from math import cos, pi, sin
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hardmax.palette import palette
 
 if TYPE_CHECKING:
     from hardmax.dynamics.polytope import Polytope
@@ -19,13 +18,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 MOST_TOKENS = 2000
 YAW, PITCH = -32.0, 18.0  # how the page turns a cloud in space at first
-
-
-@cache
-def palette() -> dict[str, Any]:
-    """The colours of the page by name, light."""
-    colours: dict[str, Any] = json.loads((Path(__file__).parent / "static" / "palette.json").read_text())["light"]
-    return colours
 
 
 def plane(points: Any) -> Floats:

@@ -1,0 +1,20 @@
+"""The one palette: `web/static/palette.json` feeds the style sheet of the page, the pictures and the notebooks."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).parent / "web" / "static" / "palette.json"
+
+
+@cache
+def palette(theme: str = "light") -> dict[str, Any]:
+    """Colours by name as "#rrggbb"; `clusters` is a list of them. The themes are "light" and "dark".
+
+    Example:
+        >>> palette()["negative"], len(palette("dark")["clusters"])
+        ('#0072B2', 14)
+    """
+    colours: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))[theme]
+    return colours
