@@ -133,6 +133,7 @@ def test_any_single_changed_number_is_noticed(tmp_path):
         ({"tokens": [["1e999999999", "0", "0"]]}, "not a fraction"),
         ({"tokens": [[1, 0, 0]]}, "not a fraction"),
         ({"heads": []}, "0 heads"),
+        ({"tokens": 7}, "damaged"),
         ({"heads": [[["1"]]]}, "not 3 x 3"),
         ({"period": 10**9}, "period is"),
         ({"moving": [9]}, "moving is"),
@@ -147,6 +148,19 @@ def test_a_damaged_file_is_bad_input(change, says, tmp_path):
     case, _ = load("two-definite-heads-period-2")
     with pytest.raises(BadInput, match=says):
         load(saved(case, tmp_path, **change))
+
+
+def test_a_file_without_entries_is_bad_input(tmp_path):
+    (tmp_path / "a.json").write_text('{"schema": "hardmax.open-case/1"}')
+    with pytest.raises(BadInput, match="no entry 'tokens'"):
+        load(tmp_path / "a.json")
+
+
+def test_texts_of_a_file_cannot_steer_the_terminal(tmp_path):
+    case, _ = load("one-head-period-2")
+    read, _ = load(saved(case, tmp_path, statement="\x1b[2Jgone\n" + "x" * 5000))
+    assert read.statement.startswith(" [2Jgone x")
+    assert len(read.statement) == 2000
 
 
 def test_an_unknown_case_is_named():

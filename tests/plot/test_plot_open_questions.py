@@ -48,10 +48,13 @@ def test_shares_by_dimension_have_one_line_a_family():
     ("name", "group", "kind"), [("feed-forward", "task", "attention"), ("equal-size", "terms", "K")]
 )
 def test_accuracies_are_where_they_belong(name, group, kind):
-    rows = [(g, k, interval([0.1 * i, 0.1 * i + 0.02])) for i, (g, k) in enumerate([("a", 0), ("a", 8), ("b", 0)])]
-    table = Table("accuracy", "", (group, kind, "accuracy"), tuple(rows))
+    noise = "noise" if name == "feed-forward" else "anything"
+    rows = [(g, k, 0.3, interval([0.1 * i, 0.1 * i + 0.02])) for i, (g, k) in enumerate([("a", 0), ("a", 8), ("b", 0)])]
+    table = Table("accuracy", "", (group, kind, noise, "accuracy"), tuple(rows))
     ax = draw(document(name, table))["accuracy"].axes[0]
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == (
+        ["a, noise 0.3", "b, noise 0.3"] if name == "feed-forward" else ["a", "b"]
+    )
     drawn = sorted(x for container in ax.containers for x in container.lines[0].get_xdata())
     np.testing.assert_allclose(drawn, [0.01, 0.11, 0.21])
 

@@ -115,7 +115,8 @@ def _merging(document: Document) -> dict[str, Figure]:
 
 def _feed_forward(document: Document) -> Figure:
     """Accuracy by task and attention."""
-    return _dots(document["tables"]["accuracy"], "task", "attention", "accuracy on fresh sequences", "attention: ")
+    rows = [{**r, "task": f"{r['task']}, noise {r['noise']:g}"} for r in document["tables"]["accuracy"]]
+    return _dots(rows, "task", "attention", "accuracy on fresh sequences", "attention: ")
 
 
 def _equal_size(document: Document) -> Figure:

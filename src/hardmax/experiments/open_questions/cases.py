@@ -90,7 +90,9 @@ def load(name: str | Path) -> tuple[Case, list[str]]:
     document = read_document(path, SCHEMA)
     try:
         case = _case(document)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except KeyError as error:
+        raise BadInput(f"{path} is damaged: it has no entry {error}") from error
+    except (TypeError, ValueError, AttributeError) as error:
         raise BadInput(f"{path} is damaged: {error}") from error
     given = {key: value for key, value in document.items() if key != "checksum"}
     fresh = document.get("checksum") == _checksum(given)
@@ -135,9 +137,14 @@ def _case(document: dict[str, Any]) -> Case:
     if alpha <= 0:
         raise ValueError(f"alpha is {alpha}; expected a number > 0")
     return Case(
-        str(document["name"])[:100], str(document["statement"])[:2000], document["kind"], tokens, alpha, heads,
-        document["matrices"], period, tuple(moving), document["ties"],
+        _printable(document["name"], 100), _printable(document["statement"], 2000), document["kind"], tokens, alpha,
+        heads, document["matrices"], period, tuple(moving), document["ties"],
     )  # fmt: skip
+
+
+def _printable(text: Any, most: int) -> str:
+    """A text of a file, for a terminal: no control characters, not too long."""
+    return "".join(c if c.isprintable() else " " for c in str(text)[:most])
 
 
 def _rows(rows: Any, what: str) -> Rows:

@@ -175,6 +175,6 @@ def _answer(tables: tuple[Table, ...], wrong: list[str]) -> str:
         return f"The known cycle does not hold: {wrong[0]}. Random clouds: {Share(found, trials)} cycles."
     return (
         "No. Two symmetric positive definite heads cycle with 4 tokens in dimension 3, period 2, without ties, for "
-        "every alpha > 0 (proved; both numbers are the least possible). Chance does not show it: "
-        f"{Share(found, trials)} of the random clouds cycle; the linear programs find it at once."
+        "every alpha > 0 (proved; all three numbers are the least possible). Chance hardly shows it: "
+        f"{Share(found, trials)} of the random clouds cycled; the linear programs find it at once."
     )

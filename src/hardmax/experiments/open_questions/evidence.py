@@ -40,7 +40,7 @@ class Share:
 
     Example:
         >>> str(Share(0, 100)), str(Share(3, 4))
-        ('0/100 (0-3.7 %)', '3/4 (30-95 %)')
+        ('0/100 (0-3.7 %)', '3/4 (30.1-95.4 %)')
     """
 
     count: int
@@ -152,7 +152,7 @@ class Evidence:
 
 
 def _percent(part: float) -> str:
-    return f"{100 * part:.2g}" if part < 0.995 else "100"
+    return f"{100 * part:.2g}" if part < 0.1 else f"{100 * part:.3g}"
 
 
 def plain(x: Any) -> Any:

@@ -32,13 +32,13 @@ DIM = 4
 class Setting:
     """Sizes; `trials` seeds for every network and task."""
 
-    trials: int = 6
+    trials: int = 5
     seed: int = 0
     tokens: int = 12
     width: int = 16
     blocks: int = 2
     alpha: float = 1.0
-    noise: float = 0.8
+    noises: tuple[float, ...] = (0.3, 0.8)
     learn: int = 2000
     aside: int = 2000
     steps: int = 300
@@ -47,12 +47,11 @@ class Setting:
 
     @staticmethod
     def quick() -> "Setting":
-        return Setting(trials=2, learn=600, aside=600, steps=80)
+        return Setting(trials=2, noises=(0.3,), learn=600, aside=600, steps=80)
 
 
-def draw_task(task: str, count: int, setting: Setting, rng: np.random.Generator) -> tuple[Floats, Ints]:
+def draw_task(task: str, count: int, n: int, noise: float, rng: np.random.Generator) -> tuple[Floats, Ints]:
     """(count, n, d) sequences and (count,) labels 0 and 1, both about as frequent."""
-    n, noise = setting.tokens, setting.noise
     prototype = np.array([1.0, 0.5, 0.0, 0.0])
     if task == "majority":
         labels = rng.integers(0, 2, count) == 1
@@ -73,11 +72,11 @@ def draw_task(task: str, count: int, setting: Setting, rng: np.random.Generator)
     return np.take_along_axis(X, order[:, :, None], axis=1), np.asarray(labels, np.int64)
 
 
-def train(task: str, attention: str, setting: Setting, trial: int) -> dict[str, float]:
+def train(task: str, noise: float, attention: str, setting: Setting, trial: int) -> dict[str, float]:
     """Accuracy on fresh sequences after training, and the number of trained numbers."""
     torch = need("torch", "torch", "the feed-forward experiment")
     rng = np.random.default_rng((setting.seed, TASKS.index(task), trial))
-    learn, aside = (draw_task(task, count, setting, rng) for count in (setting.learn, setting.aside))
+    learn, aside = (draw_task(task, count, setting.tokens, noise, rng) for count in (setting.learn, setting.aside))
     theta = {name: torch.tensor(value, requires_grad=True) for name, value in _start(setting, rng).items()}
     optimiser = torch.optim.Adam(theta.values(), lr=setting.rate)
     schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, setting.steps)
@@ -133,28 +132,29 @@ def explore(
     torch = need("torch", "torch", "the feed-forward experiment")
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # small matrices; and sums depend on the number of threads
-    runs: dict[tuple[str, str], list[dict[str, float]]] = {}
-    cells = [(task, attention, trial) for task in TASKS for attention in ATTENTIONS for trial in range(setting.trials)]
+    runs: dict[tuple[str, float, str], list[dict[str, float]]] = {}
+    kinds = [(task, noise, attention) for task in TASKS for noise in setting.noises for attention in ATTENTIONS]
+    cells = [(*kind, trial) for kind in kinds for trial in range(setting.trials)]
     try:
-        for number, (task, attention, trial) in enumerate(cells):
-            tell(number, len(cells), f"{task}, attention {attention}, seed {trial}")
-            key: dict[str, Any] = {"feed-forward": [task, attention, trial], **asdict(setting)}
-            found = notes.get(key) or notes.put(key, train(task, attention, setting, trial))
-            runs.setdefault((task, attention), []).append(found)
+        for number, (task, noise, attention, trial) in enumerate(cells):
+            tell(number, len(cells), f"{task}, noise {noise}, attention {attention}, seed {trial}")
+            key: dict[str, Any] = {"feed-forward": [task, noise, attention, trial], **asdict(setting)}
+            found = notes.get(key) or notes.put(key, train(task, noise, attention, setting, trial))
+            runs.setdefault((task, noise, attention), []).append(found)
     finally:
         torch.set_num_threads(threads)
     rows = []
-    for (task, attention), mine in runs.items():
-        base = runs[task, "none"]
+    for (task, noise, attention), mine in runs.items():
+        base = runs[task, noise, "none"]
         gain = [a["accuracy"] - b["accuracy"] for a, b in zip(mine, base, strict=True)]
         rows.append((
-            task, attention, int(mine[0]["parameters"]), interval(r["accuracy"] for r in mine),
+            task, noise, attention, int(mine[0]["parameters"]), interval(r["accuracy"] for r in mine),
             "" if attention == "none" else interval(gain),
         ))  # fmt: skip
     table = Table(
         "accuracy", f"{setting.trials} seeds, {setting.blocks} blocks, width {setting.width}, {setting.tokens} tokens "
         f"in R^{DIM}, {setting.learn} sequences to learn from: mean and 95 % interval",
-        ("task", "attention", "trained numbers", "accuracy", "against none"), tuple(rows),
+        ("task", "noise", "attention", "trained numbers", "accuracy", "against none"), tuple(rows),
     )  # fmt: skip
     settings: dict[str, Any] = asdict(setting)
     return Evidence("feed-forward", QUESTION, _answer(rows), settings, provenance(seed), (table,))
@@ -171,11 +171,12 @@ def _start(setting: Setting, rng: np.random.Generator) -> dict[str, Floats]:
 
 
 def _answer(rows: list[tuple[Any, ...]]) -> str:
-    found = {(row[0], row[1]): row for row in rows}
+    found = {row[:3]: row for row in rows}
     parts = []
-    for task in TASKS:
-        gain = found[task, "hardmax"][4]
+    for task, noise in dict.fromkeys(row[:2] for row in rows):
+        gain = found[task, noise, "hardmax"][5]
         sure = gain.count > 1 and abs(gain.mean) > gain.half
         verdict = ("helps" if gain.mean > 0 else "hurts") if sure else "makes no difference that shows"
-        parts.append(f"{task}: it {verdict} ({found[task, 'none'][3]} without, {found[task, 'hardmax'][3]} with)")
+        without, with_it = (found[task, noise, attention][4] for attention in ("none", "hardmax"))
+        parts.append(f"{task}, noise {noise:g}: it {verdict} ({without} without, {with_it} with)")
     return "It depends on the task. " + "; ".join(parts) + "."

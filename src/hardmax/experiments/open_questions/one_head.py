@@ -106,7 +106,7 @@ def searched(size: Size, alphas: list[Fraction], journal: Journal) -> tuple[tupl
         name = f"found-{size.heads}-{size.among}-{size.leaders}-{size.period}"
         case = None if found.best is None else confirmed(found.best, size.among, name)
         known = {
-            "row": [found.patterns, found.programs, found.hits, found.best.margin if found.best else None,
+            "row": [found.patterns, found.programs, found.hits, found.best.margin if found.best else "",
                     str(found.best.pattern) if found.best else "", "yes" if case else "no" if found.best else ""],
             "case": None if case is None else case.document(),
         }  # fmt: skip
