@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from hardmax.attention.uncounted import bare_njit
-from hardmax.sentiment.plane import FAR_APART, NO_HULL, SLANT, follow_in_plane, outside_of
+from hardmax.sentiment.plane import FAR_APART, NO_HULL, SLANT, follow_in_plane, outside_of, without_copies
 from hardmax.sentiment.room import (
     BEST,
     CHOICE,
@@ -144,6 +144,8 @@ def _who_may_be_followed(n: Any, room: Any, in_plane: Any, inside: Any) -> Any:
         if since[i] == 0:
             who[n_heads] = i
             n_heads += 1
+    if in_plane:
+        n_heads, _ = without_copies(room.columns[0], room.columns[1], who, n_heads)
     others = who[n_heads:]
     n_others = 0
     if not in_plane:

@@ -55,14 +55,37 @@ def follow_in_plane(n: Any, room: Any) -> Any:
     vertices = _hull(x, y, ring, size, longest, hull)
     if vertices == NO_HULL:
         return False
-    rim = _not_inside(x, y, n, hull, vertices, ROOM, best, ring)
+    rim, copies = without_copies(x, y, ring, _not_inside(x, y, n, hull, vertices, ROOM, best, ring))
     for v in range(rim):
         stage[v, 0], stage[v, 1] = x[ring[v]], y[ring[v]]
     for i in range(n):
         best[i], second[i] = -np.inf, -np.inf
     compare(room.columns, n, ring, stage, 0, rim, score, best, second, room.leader)
     _decide(n, square, longest, best, second, room.leader)
+    for v in range(rim, rim + copies):  # a copy of a word that follows itself follows itself too
+        first = room.leader[ring[v]]
+        if first >= 0 and x[first] == x[ring[v]] and y[first] == y[ring[v]]:
+            room.leader[ring[v]] = ring[v]
     return True
+
+
+@bare_njit()
+def without_copies(x: Any, y: Any, rim: Any, count: Any) -> Any:
+    """Move words at the very place of an earlier one to the end of the list; the numbers of words and of copies."""
+    last = count
+    v = 1
+    while v < last:
+        for u in range(v):
+            if x[rim[u]] == x[rim[v]] and y[rim[u]] == y[rim[v]]:
+                last -= 1
+                copy = rim[v]
+                for w in range(v, last):
+                    rim[w] = rim[w + 1]
+                rim[last] = copy
+                v -= 1
+                break
+        v += 1
+    return last, count - last
 
 
 @bare_njit()

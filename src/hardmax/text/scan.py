@@ -11,35 +11,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.compiled import njit
+from hardmax.attention.uncounted import bare_njit
 from hardmax.text.words import APOSTROPHES, ENTITY_LENGTH, TAG_LENGTH, lower
 
-LETTER, SPACE, MARK, APOSTROPHE = 1, 2, 3, 4
+NOTHING, SPACE, APOSTROPHE, LETTER, MARK, OPENING, DOUBTFUL = range(7)
+# OPENING: `<` and `&`, which may open something that is left out; DOUBTFUL: h and w, letters that may begin a link.
 LATIN = 256  # texts within Latin-1 need tables of this size only, which are made at once
 LAST_LETTER = 0x33500  # no letter or digit of Unicode lies beyond; the tables for the rest are zero
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _WORD = np.uint64(0xCBF29CE484222325)
-_32 = np.uint64(32)
+_APOSTROPHE = np.uint64(39)
+_32, _29 = np.uint64(32), np.uint64(29)
 
 
 @lru_cache(maxsize=2)
 def tables(size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    """Kind and lower-case form of every code point below `size` (256, or all of Unicode)."""
-    kind = np.zeros(size, np.uint8)
-    small = np.arange(size, dtype=np.uint32)
+    """Kind and lower-case form (0: neither letter nor digit) of every code point below `size` (256, or all)."""
+    kind, small = np.zeros(size, np.uint8), np.zeros(size, np.uint32)
     for code in range(min(size, LAST_LETTER)):
         char = chr(code)
         if char.isalnum():
-            kind[code] = LETTER
+            kind[code] = DOUBTFUL if char in "hHwW" else LETTER
+            small[code] = ord(lower.__wrapped__(char))
         elif char.isspace():
             kind[code] = SPACE
-        elif char in "!?":
-            kind[code] = MARK
-        if char in APOSTROPHES:
-            kind[code] = APOSTROPHE
-        if not char.isascii() or char.isupper() or char in APOSTROPHES:
-            small[code] = ord(lower.__wrapped__(char))
+    for chars, value in (("!?", MARK), (APOSTROPHES, APOSTROPHE), ("<&", OPENING)):
+        for char in chars:
+            if ord(char) < size:
+                kind[ord(char)] = value
     return kind, small
 
 
@@ -54,29 +54,48 @@ def code_points(texts: list[str]) -> tuple[NDArray[np.uint8] | NDArray[np.uint32
         return np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32), begins
 
 
+def by_width(texts: list[str]) -> list[NDArray[np.int64]]:
+    """Numbers of the texts within Latin-1, and of the others: one wide character makes a whole group four times longer.
+
+    Example:
+        >>> [group.tolist() for group in by_width(["caf\u00e9", "\u4e2d", "tea"])]
+        [[0, 2], [1]]
+    """
+    wide = np.fromiter((not text.isascii() and not _is_latin(text) for text in texts), bool, len(texts))
+    return [which for which in (np.flatnonzero(~wide), np.flatnonzero(wide)) if which.size]
+
+
+def _is_latin(text: str) -> bool:
+    try:
+        text.encode("latin-1")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def tables_for(codes: NDArray[np.uint8] | NDArray[np.uint32]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
     """The tables that cover these characters."""
     return tables(LATIN if codes.dtype == np.uint8 else sys.maxunicode + 1)
 
 
-@njit(inline="always")
+@bare_njit()
 def _stir(h: np.uint64, value: np.uint64) -> np.uint64:
     h = (h ^ value) * _MIX
     return h ^ (h >> _32)
 
 
-@njit(inline="always")
+@bare_njit()
 def chain(before: np.uint64, word: np.uint64) -> np.uint64:
     """Hash of an n-gram from the hash of all its words but the last, and the hash of the last."""
     return _stir(before * _GOLDEN + np.uint64(1), word)
 
 
-@njit(inline="always")
+@bare_njit()
 def _is_ascii_letter(c: int) -> bool:
     return (97 <= c <= 122) or (65 <= c <= 90)
 
 
-@njit()
+@bare_njit()
 def _left_out(codes: Any, at: Any, stop: Any, kind: Any) -> Any:
     """End of the tag, link or entity that begins at `at`; `at` itself if none does."""
     c = codes[at]
@@ -131,7 +150,7 @@ def _left_out(codes: Any, at: Any, stop: Any, kind: Any) -> Any:
     return k if k > begin else at
 
 
-@njit()
+@bare_njit()
 def scan(codes: Any, start: Any, stop: Any, kind: Any, small: Any, hashes: Any, begins: Any, ends: Any) -> Any:
     """Hashes and places of the words of codes[start:stop]; returns how many there are.
 
@@ -140,32 +159,33 @@ def scan(codes: Any, start: Any, stop: Any, kind: Any, small: Any, hashes: Any, 
     count = 0
     at = start
     while at < stop:
-        code = codes[at]
-        what = kind[code]
-        if code == 60 or code == 38 or code == 104 or code == 72 or code == 119 or code == 87:
+        what = kind[codes[at]]
+        if what < LETTER:
+            at += 1
+            continue
+        if what >= OPENING:
             after = _left_out(codes, at, stop, kind)
-            if after > at:
-                at = after
+            if after > at or what == OPENING:
+                at = max(after, at + 1)
                 continue
-        if what == LETTER:
-            first = at
-            h = _WORD
-            while at < stop:
-                what = kind[codes[at]]
-                if what != LETTER and not (what == APOSTROPHE and at + 1 < stop and kind[codes[at + 1]] == LETTER):
-                    break
-                h = _stir(h, np.uint64(small[codes[at]]))
-                at += 1
-            hashes[count] = h
-            begins[count] = first - start
-            ends[count] = at - start
-            count += 1
-        elif what == MARK:
-            hashes[count] = _stir(_WORD, np.uint64(code))
-            begins[count] = at - start
-            ends[count] = at + 1 - start
-            count += 1
+        first = at
+        h = _WORD
+        if what == MARK:
+            h ^= np.uint64(codes[at])
             at += 1
         else:
-            at += 1
+            while True:
+                # One multiplication a letter: it is the chain of these that takes the time.
+                while at < stop and small[codes[at]] != 0:
+                    h = (h ^ np.uint64(small[codes[at]])) * _MIX
+                    at += 1
+                if at + 1 >= stop or kind[codes[at]] != APOSTROPHE or small[codes[at + 1]] == 0:
+                    break
+                h = (h ^ _APOSTROPHE) * _MIX
+                at += 1
+        h = (h ^ (h >> _32)) * _GOLDEN
+        hashes[count] = h ^ (h >> _29)
+        begins[count] = first - start
+        ends[count] = at - start
+        count += 1
     return count
