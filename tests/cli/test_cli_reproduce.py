@@ -90,6 +90,14 @@ def test_a_missing_extra_is_exit_7_beside_others_and_exit_4_alone(cli, tmp_path,
     assert 'id="follow-set"' in (tmp_path / "report" / "report.html").read_text()
 
 
+def test_without_the_extra_for_pictures_nothing_is_begun(cli, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, out, err = cli("reproduce", "fig1", "-o", tmp_path / "report")
+    assert (code, out) == (4, "")
+    assert 'pip install "hardmax[plot]"' in err
+    assert not (tmp_path / "report").exists()
+
+
 def test_unknown_names_and_wrong_numbers_are_refused_before_any_work(cli, tmp_path):
     code, _, err = cli("reproduce", "fig77", "-o", tmp_path / "report")
     assert code == 3

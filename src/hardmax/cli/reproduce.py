@@ -9,7 +9,7 @@ import typer
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, print_json
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, need
 
 MARK = "report.md"  # a folder that holds it was made by this command
 
@@ -50,6 +50,8 @@ def command(
     if seed < 0:
         raise BadInput(f"--seed is {seed}", fix="0 or more")
     _check_folder(output)
+    for package in ("matplotlib", "PIL"):
+        need(package, "plot", "hardmax reproduce")  # every item draws: better to say so before the work
     silent = quiet or json
     try:
         found = _make(items, output, {"quick": quick, "seed": seed, "epochs": epochs}, force, silent)
