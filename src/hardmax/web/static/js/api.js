@@ -45,7 +45,8 @@ export class Api {
 
   async #ask(path, options) {
     if (this.offline) throw new ServerLost();
-    const signal = options.signal ? AbortSignal.any([options.signal, AbortSignal.timeout(PATIENCE)]) : AbortSignal.timeout(PATIENCE);
+    const signals = [AbortSignal.timeout(PATIENCE), ...(options.signal ? [options.signal] : [])];
+    const signal = AbortSignal.any(signals);
     let response;
     try {
       response = await fetch(this.base + path, { ...options, signal, credentials: "same-origin" });

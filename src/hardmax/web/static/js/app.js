@@ -37,7 +37,10 @@ export class App {
     this.state = startState();
     this.api = new Api({
       offline: this.offline,
-      onLost: () => this.banner("server", "warn", "The server does not answer. Dynamics go on in this page; start it again with: hardmax playground"),
+      onLost: () => this.banner(
+        "server", "warn",
+        "The server does not answer. Dynamics go on in this page; start it again with: hardmax playground",
+      ),
       onBack: () => this.clearBanner("server"),
     });
     this.player = new Player(this);

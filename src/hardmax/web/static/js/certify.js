@@ -18,7 +18,9 @@ export function certificates(app, changed) {
     const { d, coords } = model.cloud;
     const tokens = Array.from({ length: coords.length / d }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d)));
     try {
-      const answer = await app.api.post("/api/limit", { tokens, alpha, matrix: model.metric.A }, { signal: waiting.signal });
+      const answer = await app.api.post(
+        "/api/limit", { tokens, alpha, matrix: model.metric.A }, { signal: waiting.signal },
+      );
       answers.set(model.result, { verified: answer.verified && answer.certified });
       if (answer.verified && answer.certified) {
         model.result.limit = fromAnswer(answer, model.result.limit);

@@ -25,7 +25,13 @@ export function lineStrip(title) {
     const levels = log ? [most, 1e-2, 1e-4, floor].filter((v) => v <= most) : [...new Set([most, Math.round(most / 2), 0])];
     axis.replaceChildren(
       ...levels.map((v) => svgEl("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(v), y2: y(v) })),
-      ...levels.map((v) => svgEl("text", { x: LEFT - 6, y: y(v) + 3.5, "text-anchor": "end", text: log && v !== most ? `1e${Math.round(Math.log10(v))}` : short(v, 2) })),
+      ...levels.map((v) => svgEl(
+        "text",
+        {
+          x: LEFT - 6, y: y(v) + 3.5, "text-anchor": "end",
+          text: log && v !== most ? `1e${Math.round(Math.log10(v))}` : short(v, 2),
+        },
+      )),
       svgEl("text", { x: LEFT, y: HEIGHT - 5, text: "layer 0" }),
       svgEl("text", { x: WIDTH - RIGHT, y: HEIGHT - 5, "text-anchor": "end", text: String(count - 1) }));
     keep(lines, series.length, () => svgEl("path")).forEach((path, i) => {

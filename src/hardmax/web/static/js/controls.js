@@ -12,7 +12,10 @@ export function field(label, input, hint = "") {
   input.id = id;
   const message = el("p", { class: "field-error", id: `${id}-error`, role: "alert", hidden: true });
   input.setAttribute("aria-describedby", `${id}-error`);
-  const node = el("div", { class: "field" }, el("label", { for: id, text: label }), input, hint ? el("p", { class: "hint", text: hint }) : null, message);
+  const node = el(
+    "div", { class: "field" }, el("label", { for: id, text: label }), input,
+    hint ? el("p", { class: "hint", text: hint }) : null, message,
+  );
   const error = (text) => {
     message.textContent = text;
     message.hidden = !text;
@@ -23,7 +26,9 @@ export function field(label, input, hint = "") {
 }
 
 /** A box for a number that sets `key` when it holds a good one. */
-export function numberField(app, key, label, { whole = false, patch = (value) => ({ [key]: value }), step = "any", hint = "" } = {}) {
+export function numberField(
+  app, key, label, { whole = false, patch = (value) => ({ [key]: value }), step = "any", hint = "" } = {},
+) {
   const range = LIMITS[key];
   const box = field(label, el("input", {
     type: "number", step: whole ? "1" : step, min: String(range[0]), max: String(range[1]), inputmode: "decimal",
@@ -72,10 +77,14 @@ export function matrixField(app, dimension) {
     onchange: () => {
       const now = app.state.A;
       if (select.value === "I") app.set({ A: { kind: "I" } });
-      else if (select.value === "rot") app.set({ A: { kind: "rot", angle: now.angle ?? 30, l1: now.l1 ?? 2, l2: now.l2 ?? 0.5 } });
+      else if (select.value === "rot") app.set({ A: {
+        kind: "rot", angle: now.angle ?? 30, l1: now.l1 ?? 2, l2: now.l2 ?? 0.5,
+      } });
       else {
         const d = dimension();
-        const rows = now.kind === "I" ? Array.from({ length: d }, (_, i) => Array.from({ length: d }, (_v, j) => Number(i === j))) : matrixOf(now, d);
+        const rows = now.kind === "I" ? Array.from(
+          { length: d }, (_, i) => Array.from({ length: d }, (_v, j) => Number(i === j)),
+        ) : matrixOf(now, d);
         app.set({ A: { kind: "rows", rows } });
       }
     },
@@ -96,7 +105,10 @@ export function matrixField(app, dimension) {
     }));
     return { name, ...one };
   };
-  const parts = [part("angle", "angle \u00b0", LIMITS.angle, "5"), part("l1", "first", LIMITS.eigenvalue, "0.1"), part("l2", "second", LIMITS.eigenvalue, "0.1")];
+  const parts = [
+    part("angle", "angle \u00b0", LIMITS.angle, "5"), part("l1", "first", LIMITS.eigenvalue, "0.1"),
+    part("l2", "second", LIMITS.eigenvalue, "0.1"),
+  ];
   const turned = el("div", { class: "grid-3" }, parts.map((one) => one.node));
   const rows = field("rows", el("input", {
     type: "text", spellcheck: "false", autocomplete: "off",
@@ -151,7 +163,13 @@ export function cloudFields(app, onFile) {
     onchange: () => { if (file.files.length) onFile(file.files[0]); file.value = ""; },
   });
   const load = el("label", { class: "button quiet small file" }, "my file\u2026", file);
-  const dice = el("button", { class: "button quiet small", type: "button", text: "new seed", onclick: () => app.set(fresh({ seed: (app.state.seed * 48271 + 11) % 10007 })) });
+  const dice = el(
+    "button",
+    {
+      class: "button quiet small", type: "button", text: "new seed",
+      onclick: () => app.set(fresh({ seed: (app.state.seed * 48271 + 11) % 10007 })),
+    },
+  );
   const generated = el("div", { class: "grid-3" }, n.node, d.node, seed.node);
   const message = el("p", { class: "field-error", role: "alert", hidden: true });
   const node = el("div", { class: "stack" }, preset.node, generated, el("div", { class: "row" }, dice, load), message);
@@ -173,7 +191,10 @@ export function cloudFields(app, onFile) {
   };
 }
 
-const SHOW_TITLES = { leaders: "leaders (L)", trails: "trails (T)", arrows: "arrows (A)", hull: "first hull (H)", limit: "limit", sectors: "sectors" };
+const SHOW_TITLES = {
+  leaders: "leaders (L)", trails: "trails (T)", arrows: "arrows (A)", hull: "first hull (H)", limit: "limit",
+  sectors: "sectors",
+};
 
 /** What is drawn: one switch for each word of `show`. */
 export function showField(app) {
@@ -183,7 +204,10 @@ export function showField(app) {
     });
     return { word, input, node: el("label", { class: "check" }, input, title) };
   });
-  const node = el("fieldset", { class: "shows" }, el("legend", { text: "Show" }), el("div", { class: "checks" }, boxes.map((box) => box.node)));
+  const node = el(
+    "fieldset", { class: "shows" }, el("legend", { text: "Show" }),
+    el("div", { class: "checks" }, boxes.map((box) => box.node)),
+  );
   return {
     node,
     render(state, flat) {

@@ -48,7 +48,9 @@ export function freshId(stem) {
 /** A table of { columns: [names], rows: [[cells]] }, at most `most` rows. */
 export function tableOf({ columns, rows }, caption, most = 1000) {
   const body = rows.slice(0, most).map((row) => el("tr", {}, row.map((cell) => el("td", { text: String(cell) }))));
-  const more = rows.length > most ? el("p", { class: "note", text: `${rows.length - most} more rows; export gives all` }) : null;
+  const more = rows.length > most ? el(
+    "p", { class: "note", text: `${rows.length - most} more rows; export gives all` },
+  ) : null;
   const table = el("table", { class: "data-table" },
     el("caption", { class: "visually-hidden", text: caption }),
     el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col", text: name })))),

@@ -13,10 +13,12 @@ const SETTLED = 1e-3; // of the size of the cloud: as near to the end as the eye
 /** Run the layers 0..layers, then on until every token is decided.
  *
  * `maxWork` bounds the scores computed after the last layer shown.
- * Returns { n, d, alpha, layers, tokens: [layer] -> coords, follows(k) -> [[indices]], leaderSince: Map, undecided, limit };
- * `limit` is { certified, open, points, centers, cluster, kind, leaderSince, layers, margin, undecided, decidedAt, role }.
+ * Returns { n, d, alpha, layers, tokens: [layer] -> coords, follows(k) -> [[indices]], leaderSince: Map, undecided,
+ * limit: { certified, open, points, centers, cluster, kind, leaderSince, layers, margin, undecided, decidedAt, role } }.
  */
-export function simulate(coords, d, { alpha = 0.5, metric = IDENTITY, layers = 20, maxLayers = 10_000, maxWork = Infinity } = {}) {
+export function simulate(
+  coords, d, { alpha = 0.5, metric = IDENTITY, layers = 20, maxLayers = 10_000, maxWork = Infinity } = {},
+) {
   const n = coords.length / d;
   const run = new Run(coords, d, alpha, metric);
   const { pointOf } = run.cloud;
@@ -126,7 +128,9 @@ export function simulateSoftmax(coords, d, { alpha = 0.5, metric = IDENTITY, bet
   const { points: start, pointOf, weight } = distinct(coords, d);
   const m = weight.length;
   const helper = new Run(start, d, alpha, metric);
-  const spread = (points) => Float64Array.from({ length: coords.length }, (_, at) => points[pointOf[Math.floor(at / d)] * d + (at % d)]);
+  const spread = (points) => Float64Array.from(
+    { length: coords.length }, (_, at) => points[pointOf[Math.floor(at / d)] * d + (at % d)],
+  );
   let points = start;
   const tokens = [spread(points)];
   const scores = new Float64Array(m);

@@ -50,7 +50,9 @@ export function exactSum(values) {
 
 export class Run {
   constructor(coords, d, alpha, metric) {
-    Object.assign(this, { d, alpha, metric, layer: 0, undecided: 0, inexactTies: 0, margin: Infinity, groups: [], unchangedFor: 0 });
+    Object.assign(
+      this, { d, alpha, metric, layer: 0, undecided: 0, inexactTies: 0, margin: Infinity, groups: [], unchangedFor: 0 },
+    );
     this.cloud = distinct(coords, d);
     this.points = this.cloud.points;
     this.m = this.cloud.first.length;
@@ -67,7 +69,10 @@ export class Run {
     const root = Math.sqrt(metric.condition);
     const score = metric.A === null ? d + 4 : (d + 4 + 2 * d * Math.sqrt(d)) * metric.condition;
     this.tieBand = { own: TIE_UNITS * EPS, ownK: 2 * EPS, cloudK: 2 * EPS };
-    this.flagBand = { own: Math.max(TIE_UNITS, 2 * score) * EPS, ownK: Math.max(2, 10 * root) * EPS, cloudK: Math.max(2, 10 * root) * EPS };
+    this.flagBand = {
+      own: Math.max(TIE_UNITS, 2 * score) * EPS, ownK: Math.max(2, 10 * root) * EPS,
+      cloudK: Math.max(2, 10 * root) * EPS,
+    };
   }
 
   // -- arithmetic ------------------------------------------------------------------------------------------------

@@ -19,7 +19,9 @@ export function standalone(picture) {
     x += size("width")[i] + GAP;
   });
   const [width, height] = [x - GAP, Math.max(...size("height"))];
-  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) whole.setAttribute(name, value);
+  for (const [name, value] of Object.entries({
+    width, height, viewBox: `0 0 ${width} ${height}`,
+  })) whole.setAttribute(name, value);
   whole.append(...parts);
   return whole;
 }
@@ -41,7 +43,9 @@ function detached(svg) {
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", Math.round(box.width));
   copy.setAttribute("height", Math.round(box.height));
-  if (!copy.hasAttribute("viewBox")) copy.setAttribute("viewBox", `0 0 ${Math.round(box.width)} ${Math.round(box.height)}`);
+  if (!copy.hasAttribute("viewBox")) copy.setAttribute(
+    "viewBox", `0 0 ${Math.round(box.width)} ${Math.round(box.height)}`,
+  );
   const page = document.createElementNS("http://www.w3.org/2000/svg", "rect");
   page.setAttribute("width", "100%");
   page.setAttribute("height", "100%");
@@ -113,7 +117,10 @@ function entries(app) {
     list.push(["Picture as PNG", async () => download(`${stem}.png`, await pngOf(picture()))]);
   }
   if (given.table) list.push(["Table as CSV", () => download(`${stem}.csv`, text(csvOf(given.table()), "text/csv"))]);
-  if (given.json) list.push(["Everything as JSON", () => download(`${stem}.json`, text(`${JSON.stringify(given.json(), null, 1)}\n`, "application/json"))]);
+  if (given.json) list.push([
+    "Everything as JSON",
+    () => download(`${stem}.json`, text(`${JSON.stringify(given.json(), null, 1)}\n`, "application/json")),
+  ]);
   if (given.python) list.push(["Copy as Python", () => given.python()]);
   if (given.command) list.push(["Copy as command", () => given.command()]);
   return list;
@@ -121,7 +128,9 @@ function entries(app) {
 
 export function exportMenu(body, app) {
   const status = el("p", { class: "note", role: "status" });
-  const shown = el("textarea", { class: "code", readonly: true, rows: "5", hidden: true, "aria-label": "Text to copy" });
+  const shown = el(
+    "textarea", { class: "code", readonly: true, rows: "5", hidden: true, "aria-label": "Text to copy" },
+  );
   const buttons = entries(app).map(([label, action]) => el("button", {
     class: "menu-item", type: "button", text: label,
     onclick: async () => {
@@ -139,5 +148,7 @@ export function exportMenu(body, app) {
       }
     },
   }));
-  body.replaceChildren(...(buttons.length ? buttons : [el("p", { class: "note", text: "Nothing to export here yet." })]), status, shown);
+  body.replaceChildren(
+    ...(buttons.length ? buttons : [el("p", { class: "note", text: "Nothing to export here yet." })]), status, shown,
+  );
 }

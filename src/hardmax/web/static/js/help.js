@@ -10,12 +10,18 @@ const KEYS = [
   ["N", "in the cloud: add a token"], ["?", "this window"], ["Esc", "leaves whatever is open"],
 ];
 
-export function helpDialog(app) {
+const TEXT = [
+  "Every token looks along its own direction and follows whoever lies farthest that way. A token that follows only "
+    + "itself is a leader (★): it never moves again. The others draw near, layer by layer. Drag a token and see who leads.",
+  "The shaded shape is the hull of the leaders; hollow rings mark where tokens end at infinite depth. Drag an empty "
+    + "place to turn a cloud in three dimensions; double-click it to add a token.",
+];
+
+export function helpDialog() {
   const close = el("button", { class: "button primary", type: "button", text: "Close", onclick: () => dialog.close() });
   const dialog = el("dialog", { class: "help", "aria-labelledby": "help-title" },
     el("h2", { id: "help-title", text: "How to play" }),
-    el("p", { text: "Every token looks along its own direction and follows whoever lies farthest that way. A token that follows only itself is a leader (★): it never moves again. The others draw near, layer by layer. Drag a token and see who leads." }),
-    el("p", { text: "The shaded shape is the hull of the leaders; hollow rings mark where tokens end at infinite depth. Drag an empty place to turn a cloud in three dimensions; double-click it to add a token." }),
+    ...TEXT.map((text) => el("p", { text })),
     el("table", { class: "keys" }, el("caption", { class: "visually-hidden", text: "Keys" }), el("tbody", {},
       KEYS.map(([keys, what]) => el("tr", {}, el("th", { scope: "row" }, el("kbd", { text: keys })), el("td", { text: what }))))),
     el("div", { class: "row end" }, close));

@@ -47,7 +47,8 @@ function chain(points, scale) {
   const half = (indices) => {
     const kept = [];
     for (const i of indices) {
-      if (kept.length && dot(minus(points[i], points[kept.at(-1)]), minus(points[i], points[kept.at(-1)])) <= (FLAT * scale) ** 2) continue;
+      const step = kept.length ? minus(points[i], points[kept.at(-1)]) : [scale, scale];
+      if (dot(step, step) <= (FLAT * scale) ** 2) continue; // the same corner again
       while (kept.length > 1 && !outside(kept.at(-2), kept.at(-1), i)) kept.pop();
       kept.push(i);
     }
@@ -80,12 +81,17 @@ export function hull3d(coords) {
   const frame = frameOf(points);
   if (frame.axes.length < 2) {
     const vertices = ends(points, frame);
-    return { vertices, facets: [], edges: vertices.length === 2 ? [[...vertices, -1, -1]] : [], dimension: frame.axes.length };
+    return {
+      vertices, facets: [], edges: vertices.length === 2 ? [[...vertices, -1, -1]] : [], dimension: frame.axes.length,
+    };
   }
   if (frame.axes.length === 2) {
     const flat = points.map((p) => frame.axes.map((axis) => dot(minus(p, frame.origin), axis)));
     const around = chain(flat, frame.scale);
-    return { vertices: [...around].sort((a, b) => a - b), facets: [around], edges: around.map((i, at) => [i, around[(at + 1) % around.length], 0, 0]), dimension: 2 };
+    return {
+      vertices: [...around].sort((a, b) => a - b), facets: [around],
+      edges: around.map((i, at) => [i, around[(at + 1) % around.length], 0, 0]), dimension: 2,
+    };
   }
   return solid(points, frame);
 }

@@ -17,7 +17,9 @@ export function cloudOfState(state) {
   const generated = GENERATED.includes(state.preset);
   const key = generated ? [state.preset, state.n, state.d, state.seed].join() : state.preset;
   if (key !== lastKey) {
-    lastCloud = generated ? { d: state.d, coords: generate(state.preset, state.n, state.d, state.seed) } : presetCloud(state.preset);
+    lastCloud = generated ? {
+      d: state.d, coords: generate(state.preset, state.n, state.d, state.seed),
+    } : presetCloud(state.preset);
     lastKey = key;
   }
   return lastCloud;

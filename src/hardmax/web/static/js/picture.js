@@ -34,7 +34,9 @@ export function under(model, state, k, coords, { hull, polytope, marks: look, vi
   const parts = [];
   if (d === 2) parts.push(...cross(view));
   if (state.show.includes("limit")) parts.push(...shaded(polytope, view));
-  if (state.show.includes("sectors") && d === 2 && n > 0) parts.push(...sectors(coords, model.metric, look.colour, view));
+  if (state.show.includes("sectors") && d === 2 && n > 0) parts.push(...sectors(
+    coords, model.metric, look.colour, view,
+  ));
   if (state.show.includes("hull")) parts.push(...outline(hull, view));
   if (state.show.includes("trails") && n <= MOST_TRAILS) parts.push(...trails(result, k, coords, look.colour));
   if (state.show.includes("limit")) parts.push(...rings(result));
@@ -44,7 +46,10 @@ export function under(model, state, k, coords, { hull, polytope, marks: look, vi
     if (state.show.includes("arrows") && n <= MOST_TRAILS) {
       for (let i = 0; i < n; i += 1) parts.push(...arrows(i, sets[i], coords, d, look.colour[i], "all"));
     }
-    if (selected >= 0) parts.push(...support(selected, sets[selected], coords, model, view), ...arrows(selected, sets[selected], coords, d, "var(--ink)", "chosen", 60));
+    if (selected >= 0) parts.push(
+      ...support(selected, sets[selected], coords, model, view),
+      ...arrows(selected, sets[selected], coords, d, "var(--ink)", "chosen", 60),
+    );
   }
   return parts;
 }
@@ -56,7 +61,9 @@ const arrows = (i, set, coords, d, colour, name, most = MOST_TIES) => set.filter
 function cross(view) {
   const [left, low] = view.unplace(0, view.height);
   const [right, high] = view.unplace(view.width, 0);
-  return [{ kind: "line", class: "axes", points: [[left, 0], [right, 0]] }, { kind: "line", class: "axes", points: [[0, low], [0, high]] }];
+  return [{
+    kind: "line", class: "axes", points: [[left, 0], [right, 0]],
+  }, { kind: "line", class: "axes", points: [[0, low], [0, high]] }];
 }
 
 function trails(result, k, coords, colours) {
@@ -67,14 +74,18 @@ function trails(result, k, coords, colours) {
     for (let layer = 0; layer < k; layer += 1) points.push(at(tokens[layer], d, i));
     if (k === 0) continue;
     points.push(at(coords, d, i));
-    if (points.some((p) => p.some((x, c) => x !== points[0][c]))) parts.push({ kind: "line", class: "trail", colour: colours[i], points });
+    if (points.some((p) => p.some((x, c) => x !== points[0][c]))) parts.push({
+      kind: "line", class: "trail", colour: colours[i], points,
+    });
   }
   return parts;
 }
 
 function rings(result) {
   const { limit } = result;
-  return limit.centers.flatMap((point, c) => (limit.kind[c] === "open" ? [] : [{ kind: "ring", class: limit.kind[c], points: [point] }]));
+  return limit.centers.flatMap((point, c) => (limit.kind[c] === "open" ? [] : [{
+    kind: "ring", class: limit.kind[c], points: [point],
+  }]));
 }
 
 /** The hull of the start, as a thin line; in space hidden edges are dashed. */
@@ -92,9 +103,13 @@ function shaded(polytope, view) {
   if (polytope.vertices.length < 2) return [];
   if (d === 2) return [{ kind: "area", class: "polytope", points: polytope.around.map((i) => at(coords, 2, i)) }];
   const front = (f) => !polytope.normals || (f >= 0 && view.depth(...polytope.normals[f]) > 0);
-  const faces = polytope.facets.filter((_, f) => front(f)).map((facet) => ({ kind: "area", class: "polytope face", points: facet.map((i) => at(coords, 3, i)) }));
+  const faces = polytope.facets.filter((_, f) => front(f)).map((facet) => ({
+    kind: "area", class: "polytope face", points: facet.map((i) => at(coords, 3, i)),
+  }));
   const seen = polytope.edges.filter(([, , f, g]) => front(f) || front(g));
-  return [...faces, ...seen.map(([i, j]) => ({ kind: "line", class: "polytope-edge", points: [at(coords, 3, i), at(coords, 3, j)] }))];
+  return [...faces, ...seen.map(([i, j]) => ({
+    kind: "line", class: "polytope-edge", points: [at(coords, 3, i), at(coords, 3, j)],
+  }))];
 }
 
 /** Edges of a hull in space: hidden ones dashed, or left out where they would be a thicket. */
@@ -103,7 +118,9 @@ function edges(hull, view, name) {
   const hidden = (f, g) => hull.normals && !front(f) && !front(g);
   const drawn = hull.edges.length > MOST_EDGES ? hull.edges.filter(([, , f, g]) => !hidden(f, g)) : hull.edges;
   return drawn.map(([i, j, f, g]) => ({
-    kind: "line", class: `${name}${hidden(f, g) ? " hidden-edge" : ""}`, points: [at(hull.coords, 3, i), at(hull.coords, 3, j)],
+    kind: "line", class: `${name}${hidden(f, g) ? " hidden-edge" : ""}`, points: [
+      at(hull.coords, 3, i), at(hull.coords, 3, j),
+    ],
   }));
 }
 
@@ -129,9 +146,14 @@ function sectors(coords, metric, colours, view) {
   return around.map((i, r) => {
     const [from, to] = [rays[(r + rays.length - 1) % rays.length], rays[r]];
     let tip = [from[0] + to[0], from[1] + to[1]];
-    if (Math.hypot(...tip) < 1e-6 * far) tip = solve(metric.A, at(coords, 2, i).map((x, c) => x - mean[c])); // half a plane
+    if (Math.hypot(...tip) < 1e-6 * far) tip = solve(
+      metric.A, at(coords, 2, i).map((x, c) => x - mean[c]),
+    ); // half a plane
     const length = Math.hypot(...tip) || 1;
-    return { kind: "area", class: "sector", colour: colours[i], points: [[0, 0], from, tip.map((x) => (1.5 * far * x) / length), to] };
+    return {
+      kind: "area", class: "sector", colour: colours[i],
+      points: [[0, 0], from, tip.map((x) => (1.5 * far * x) / length), to],
+    };
   });
 }
 
@@ -147,7 +169,9 @@ function support(i, set, coords, model, view) {
   const [ux, uy] = [q[0] / length, q[1] / length];
   const p = at(coords, 2, set[0]);
   return [
-    { kind: "line", class: "support", points: [[p[0] - uy * far, p[1] + ux * far], [p[0] + uy * far, p[1] - ux * far]] },
+    {
+      kind: "line", class: "support", points: [[p[0] - uy * far, p[1] + ux * far], [p[0] + uy * far, p[1] - ux * far]],
+    },
     { kind: "line", class: "direction", points: [[0, 0], [ux * far, uy * far]] },
   ];
 }

@@ -168,7 +168,9 @@ export class Pointing {
     if (step) {
       const token = this.moving;
       const [x, y] = this.scene.positions.subarray(2 * token, 2 * token + 2);
-      this.options.onNudge?.(token, this.scene.view.unplace(x + step[0] * stride, y + step[1] * stride, this.#coordinates(token)));
+      this.options.onNudge?.(token, this.scene.view.unplace(
+        x + step[0] * stride, y + step[1] * stride, this.#coordinates(token),
+      ));
       return true;
     }
     if (["m", "M", "Enter", "Escape"].includes(event.key)) {

@@ -28,7 +28,9 @@ export function pythonText(state, model, { beta = null } = {}) {
     lines.push(`soft = hx.simulate(Z, alpha=${state.alpha}${matrix}, layers=${state.K}, rule=hx.Softmax(beta=${beta}))`);
     lines.push(`print(soft.tokens[${state.k}])  # the same with softmax`);
   }
-  lines.push(`eq = hx.limit(Z, alpha=${state.alpha}${matrix})`, "print(eq.centers)  # where the tokens end at infinite depth");
+  lines.push(
+    `eq = hx.limit(Z, alpha=${state.alpha}${matrix})`, "print(eq.centers)  # where the tokens end at infinite depth",
+  );
   return `${lines.join("\n")}\n`;
 }
 

@@ -8,8 +8,10 @@
 const WORD =
   /<[A-Za-z/!][^<>]{0,300}>|(?:https?:\/\/|www\.)\S+|&(?:[A-Za-z]{2,8}|#[0-9]{1,8});|([\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*|[!?])/giu;
 
-// Underlines that differ without colour; the rank of a leader chooses one.
-export const PATTERNS = ["solid", "dash", "dot", "double", "dash-dot", "thick", "long", "thick-dash", "dash-dot-dot", "thick-dot", "double-dash", "thick-long"];
+// Underlines that differ without colour, the quietest first.
+export const PATTERNS = [
+  "solid", "dot", "dash", "dash-dot", "long", "dash-dot-dot", "double", "thick", "thick-dash", "thick-dot", "double-dash", "thick-long",
+];
 
 /** unitOffsets("a😀b") = [0, 1, 3, 4]: where each code point begins, and the end. */
 export function unitOffsets(text) {
@@ -48,7 +50,15 @@ export function readExplanation(answer) {
     index: number.get(word.term) ?? -1,
     places: word.places.map(([start, end]) => [offsets[start], offsets[end]]),
   }));
-  return { ...answer, terms };
+  return { ...answer, terms, lines: linesOf(answer.leaders) };
+}
+
+/** The underline of each leader: the largest cluster has the quietest one, for it stands under most of the text. */
+export function linesOf(leaders) {
+  const order = leaders.map((_, rank) => rank).sort((a, b) => leaders[b].followers.length - leaders[a].followers.length || a - b);
+  const lines = [];
+  order.forEach((rank, i) => (lines[rank] = PATTERNS[i % PATTERNS.length]));
+  return lines;
 }
 
 /** The text as atoms: {text, start, word, known, weight, spans: [{lane, term, first, last}]}. */

@@ -19,7 +19,12 @@ export function tokenTable(model, state, exact = false) {
     return [i, leads ? `since layer ${since}` : "no", sets[i].join(" "), ...row(tokens[0], d, i).map(number),
       ...row(tokens[state.k], d, i).map(number), ...row(limit.points, d, i).map(number)];
   });
-  return { columns: ["token", "leader", "follows", ...axes.map((a) => `${a}0`), ...axes, ...axes.map((a) => `${a} at the end`)], rows };
+  return {
+    columns: [
+      "token", "leader", "follows", ...axes.map((a) => `${a}0`), ...axes, ...axes.map((a) => `${a} at the end`),
+    ],
+    rows,
+  };
 }
 
 /** Everything about the run: what was set, every layer, the limit. */

@@ -83,7 +83,9 @@ class Scene {
       const [x, y] = view.pixel(picture.coords, i);
       this.positions[2 * i] = x;
       this.positions[2 * i + 1] = y;
-      if (picture.d === 3) this.depths[i] = view.depth(picture.coords[3 * i], picture.coords[3 * i + 1], picture.coords[3 * i + 2]);
+      if (picture.d === 3) this.depths[i] = view.depth(
+        picture.coords[3 * i], picture.coords[3 * i + 1], picture.coords[3 * i + 2],
+      );
     }
     this.#drawUnder(picture.under ?? []);
     this.#drawTokens(picture, n);
@@ -135,7 +137,10 @@ class Scene {
     this.focus = Math.max(0, Math.min(this.focus, n - 1));
     const chosen = this.#choose(picture, n);
     this.elements = chosen;
-    const nodes = keep(this.tokenGroup, chosen.length, () => svgEl("g", { class: "token", role: "option" }, svgEl("path", { class: "glyph" })));
+    const nodes = keep(
+      this.tokenGroup, chosen.length,
+      () => svgEl("g", { class: "token", role: "option" }, svgEl("path", { class: "glyph" })),
+    );
     this.memory.length = chosen.length;
     let texts = 0;
     chosen.forEach((i, at) => {
@@ -146,10 +151,17 @@ class Scene {
       };
       const size = Math.round(picture.size[i] * this.#nearness(picture, i) * 2) / 2;
       change("token", i, (v) => { node.dataset.token = v; });
-      change("place", `translate(${px(this.positions[2 * i])} ${px(this.positions[2 * i + 1])})`, (v) => node.setAttribute("transform", v));
+      change(
+        "place", `translate(${px(this.positions[2 * i])} ${px(this.positions[2 * i + 1])})`,
+        (v) => node.setAttribute("transform", v),
+      );
       change("glyph", glyph(picture.shape[i], size), (v) => node.firstChild.setAttribute("d", v));
       change("colour", picture.colour[i], (v) => { node.firstChild.style.fill = v; });
-      change("class", `token${picture.shape[i] === "star" ? " leads" : ""}${i === picture.selected ? " selected" : ""}${this.pointing.moving === i ? " moving" : ""}`, (v) => node.setAttribute("class", v));
+      change(
+        "class",
+        `token${picture.shape[i] === "star" ? " leads" : ""}${i === picture.selected ? " selected" : ""}${this.pointing.moving === i ? " moving" : ""}`,
+        (v) => node.setAttribute("class", v),
+      );
       change("tab", i === this.focus ? "0" : "-1", (v) => node.setAttribute("tabindex", v));
       change("chosen", String(i === picture.selected), (v) => node.setAttribute("aria-selected", v));
       if (picture.text?.[i]) texts += 1;
@@ -160,7 +172,9 @@ class Scene {
 
   /** In space near tokens are larger. */
   #nearness(picture, i) {
-    return picture.d === 3 ? 1 + 0.25 * Math.max(-1, Math.min(1, (this.depths[i] * this.view.scale * 2.2) / this.view.height)) : 1;
+    return picture.d === 3 ? 1 + 0.25 * Math.max(
+      -1, Math.min(1, (this.depths[i] * this.view.scale * 2.2) / this.view.height),
+    ) : 1;
   }
 
   #drawTexts(picture, chosen, count) {
@@ -208,7 +222,9 @@ class Scene {
       const dot = `M${px(this.positions[2 * i])} ${px(this.positions[2 * i + 1])}h0`;
       byColour.set(colour, (byColour.get(colour) ?? "") + dot);
     });
-    this.underGroup.append(...[...byColour].map(([colour, d]) => svgEl("path", { d, stroke: colour, class: "under-dot" })));
+    this.underGroup.append(...[...byColour].map(([colour, d]) => svgEl(
+      "path", { d, stroke: colour, class: "under-dot" },
+    )));
     return this.svg;
   }
 
@@ -228,7 +244,9 @@ class Scene {
     if (this.picture) this.draw(this.picture);
     const node = this.tokenGroup.querySelector(`[data-token="${i}"]`);
     const at = this.elements.indexOf(i);
-    if (node && at >= 0) node.setAttribute("aria-label", this.memory[at].label = this.options.describe?.(i) ?? `token ${i}`);
+    if (node && at >= 0) node.setAttribute(
+      "aria-label", this.memory[at].label = this.options.describe?.(i) ?? `token ${i}`,
+    );
     node?.focus({ preventScroll: true });
   }
 

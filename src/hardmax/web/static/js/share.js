@@ -13,7 +13,13 @@ export function linkOf(state, { personal = false, extra = {} } = {}) {
 
 export function shareMenu(body, app) {
   const { state } = app;
-  const field = el("input", { class: "link", type: "text", readonly: true, "aria-label": "Link to this screen", onfocus: (event) => event.target.select() });
+  const field = el(
+    "input",
+    {
+      class: "link", type: "text", readonly: true, "aria-label": "Link to this screen",
+      onfocus: (event) => event.target.select(),
+    },
+  );
   const personal = el("input", { type: "checkbox", onchange: () => update() });
   const teacher = el("input", { type: "checkbox", onchange: () => update() });
   const size = el("p", { class: "note" });
@@ -28,7 +34,10 @@ export function shareMenu(body, app) {
     onclick: async () => { done.textContent = (await copyText(field.value, app)) ? "Copied" : "Select it and copy by hand"; },
   });
   const tooMany = state.pts && state.pts.coords.length / state.pts.d > MOST_POINTS
-    ? el("p", { class: "note warn", text: `More than ${MOST_POINTS} edited tokens do not fit into a link: use Export, JSON.` }) : null;
+    ? el(
+      "p",
+      { class: "note warn", text: `More than ${MOST_POINTS} edited tokens do not fit into a link: use Export, JSON.` },
+    ) : null;
   body.replaceChildren(...[
     el("p", { class: "menu-title", text: "A link to exactly this" }), field,
     holdsPersonal(state) ? el("label", { class: "check" }, personal, "include my text") : null,

@@ -19,7 +19,9 @@ export class Shell {
     this.banners = el("div", { class: "banners", role: "region", "aria-label": "Notices" });
     this.main = el("main", { id: "main", tabindex: "-1" });
     this.formulaBody = el("div", { class: "formula-body" });
-    this.formulaPanel = el("aside", { "aria-label": "Formula", hidden: true }, el("details", { class: "formula panel", open: true },
+    this.formulaPanel = el("aside", {
+      "aria-label": "Formula", hidden: true,
+    }, el("details", { class: "formula panel", open: true },
       el("summary", { text: "The formula, with the numbers of the selected token" }), this.formulaBody));
     this.lessons = el("div", { id: "lessons" });
     root.replaceChildren(
@@ -45,9 +47,14 @@ export class Shell {
     const share = new Menu("Share", (body) => shareMenu(body, app), "wide");
     const out = new Menu("Export", (body) => exportMenu(body, app));
     this.menus = [share, out];
-    const lessons = app.offline ? null : el("button", { class: "button quiet", type: "button", text: "Lessons", onclick: () => app.set({ lesson: 1 }) });
+    const lessons = app.offline ? null : el(
+      "button", { class: "button quiet", type: "button", text: "Lessons", onclick: () => app.set({ lesson: 1 }) },
+    );
     return el("header", { class: "top" },
-      el("div", { class: "brand" }, el("span", { class: "brand-star", "aria-hidden": "true", text: "★" }), el("h1", {}, "hardmax ", el("span", { text: "playground" }))),
+      el(
+        "div", { class: "brand" }, el("span", { class: "brand-star", "aria-hidden": "true", text: "★" }),
+        el("h1", {}, "hardmax ", el("span", { text: "playground" })),
+      ),
       el("nav", { class: "tabs", "aria-label": "Screens" }, [...this.tabs.values()]),
       el("div", { class: "tools" }, lessons, share.node, out.node, this.themeButton,
         el("button", { class: "icon-button", type: "button", text: "?", "aria-label": "Help", title: "Help (?)", onclick: () => this.help() })));
@@ -89,7 +96,7 @@ export class Shell {
   }
 
   help() {
-    this.dialog ??= helpDialog(this.app);
+    this.dialog ??= helpDialog();
     this.dialog.showModal();
   }
 
@@ -102,7 +109,9 @@ export class Shell {
 
   section(entry) {
     if (!this.sections.has(entry.view)) {
-      const section = el("section", { class: `screen screen-${entry.view}`, "aria-label": entry.title, tabindex: "-1", hidden: true });
+      const section = el(
+        "section", { class: `screen screen-${entry.view}`, "aria-label": entry.title, tabindex: "-1", hidden: true },
+      );
       this.sections.set(entry.view, section);
       this.main.append(section);
     }
@@ -185,7 +194,9 @@ export class Shell {
       known.querySelector("span").textContent = text;
       return;
     }
-    this.banners.append(el("div", { class: `banner ${kind}`, "data-id": id, role: kind === "error" ? "alert" : "status" },
+    this.banners.append(el("div", {
+      class: `banner ${kind}`, "data-id": id, role: kind === "error" ? "alert" : "status",
+    },
       el("span", { text }),
       el("button", { class: "icon-button", type: "button", text: "\u00d7", "aria-label": "Dismiss", onclick: () => this.clearBanner(id) })));
   }

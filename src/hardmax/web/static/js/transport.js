@@ -3,7 +3,10 @@
 import { el } from "./dom.js";
 
 export function transport(app) {
-  const button = (text, label, action, extra = {}) => el("button", { class: "icon-button", type: "button", text, "aria-label": label, title: label, onclick: action, ...extra });
+  const button = (text, label, action, extra = {}) => el(
+    "button",
+    { class: "icon-button", type: "button", text, "aria-label": label, title: label, onclick: action, ...extra },
+  );
   const play = button("\u25b6", "Play", () => app.player.toggle(), { class: "icon-button play" });
   const scrub = el("input", {
     type: "range", min: "0", step: "1", class: "scrub", "aria-label": "Layer",

@@ -15,7 +15,9 @@ export class View {
 
   /** Yaw and pitch in degrees, for clouds in space. */
   turnTo([yaw, pitch]) {
-    const [cy, sy, cp, sp] = [Math.cos(yaw * RADIAN), Math.sin(yaw * RADIAN), Math.cos(pitch * RADIAN), Math.sin(pitch * RADIAN)];
+    const [cy, sy, cp, sp] = [
+      Math.cos(yaw * RADIAN), Math.sin(yaw * RADIAN), Math.cos(pitch * RADIAN), Math.sin(pitch * RADIAN),
+    ];
     this.right = [cy, sy, 0];
     this.up = [-sy * sp, cy * sp, cp];
     this.toward = [sy * cp, -cy * cp, sp];
@@ -26,7 +28,9 @@ export class View {
     this.d = d;
     if (d === 3) { // a ball around the origin: turning must not change the scale
       let far = 0;
-      for (let i = 0; i < coords.length; i += 3) far = Math.max(far, Math.hypot(coords[i], coords[i + 1], coords[i + 2]));
+      for (let i = 0; i < coords.length; i += 3) far = Math.max(
+        far, Math.hypot(coords[i], coords[i + 1], coords[i + 2]),
+      );
       this.centre = [0, 0];
       this.scale = (Math.min(this.width, this.height) / 2 - margin * 0.6) / (far || 1);
       return;

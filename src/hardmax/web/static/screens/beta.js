@@ -26,7 +26,9 @@ class HardmaxAgainstSoftmax {
     this.clusterStrip = lineStrip("Clusters: hardmax solid, softmax dashed");
     this.status = el("div", { class: "status", role: "group", "aria-label": "What is known" });
     root.append(
-      el("div", { class: "stage" }, el("div", { class: "pair" }, this.sides.map((side) => side.figure)), this.note, this.transport.node,
+      el("div", { class: "stage" }, el(
+        "div", { class: "pair" }, this.sides.map((side) => side.figure),
+      ), this.note, this.transport.node,
         this.status, el("div", { class: "strips" }, this.gapStrip.node, this.clusterStrip.node)),
       this.#controls());
     for (const side of this.sides) {
@@ -38,14 +40,25 @@ class HardmaxAgainstSoftmax {
       side.tween = new Tween(() => this.#paint(side));
       app.tableToggle(side.figure, () => this.#table(side));
     }
-    app.tableToggle(this.gapStrip.node, () => ({ columns: ["layer", "gap"], rows: this.gaps.map((v, k) => [k, short(v, 6)]) }));
-    app.tableToggle(this.clusterStrip.node, () => ({ columns: ["layer", "hardmax", "softmax"], rows: this.counts[0].map((v, k) => [k, v, this.counts[1][k]]) }));
+    app.tableToggle(
+      this.gapStrip.node, () => ({ columns: ["layer", "gap"], rows: this.gaps.map((v, k) => [k, short(v, 6)]) }),
+    );
+    app.tableToggle(
+      this.clusterStrip.node,
+      () => ({
+        columns: ["layer", "hardmax", "softmax"], rows: this.counts[0].map((v, k) => [k, v, this.counts[1][k]]),
+      }),
+    );
   }
 
   #side(name, number) {
     const svg = svgEl("svg");
     const rule = el("span", { class: "side-rule" });
-    const figure = el("figure", { class: "token-figure", "aria-label": `${name} cloud` }, el("figcaption", { class: "token-caption" }, el("strong", { text: name }), rule), el("div", { class: "token-box" }, svg));
+    const figure = el(
+      "figure", { class: "token-figure", "aria-label": `${name} cloud` },
+      el("figcaption", { class: "token-caption" }, el("strong", { text: name }), rule),
+      el("div", { class: "token-box" }, svg),
+    );
     return { name, number, svg, figure, rule };
   }
 
@@ -59,7 +72,9 @@ class HardmaxAgainstSoftmax {
       matrix: matrixField(app, () => this.sides[0].editor.cloud.d),
       show: showField(app),
     };
-    return el("aside", { class: "controls panel", "aria-label": "Controls" }, Object.values(this.fields).map((one) => one.node));
+    return el(
+      "aside", { class: "controls panel", "aria-label": "Controls" }, Object.values(this.fields).map((one) => one.node),
+    );
   }
 
   // -- drawing ---------------------------------------------------------------------------------------------------
@@ -80,7 +95,9 @@ class HardmaxAgainstSoftmax {
     for (const side of this.sides) {
       if (!dragging && newCloud) side.editor.fit(!state.pts || !side.editor.fitted);
       side.figure.classList.toggle("absent", this.layers[side.number].length === 0);
-      side.tween.to(this.layers[side.number][state.k] ?? new Float64Array(0), changed.has("k") && !dragging && !newCloud);
+      side.tween.to(
+        this.layers[side.number][state.k] ?? new Float64Array(0), changed.has("k") && !dragging && !newCloud,
+      );
     }
     this.#renderRest(state);
   }
@@ -107,13 +124,17 @@ class HardmaxAgainstSoftmax {
     const coords = side.tween.now;
     if (!model || coords.length !== model.result.tokens[0].length) return;
     const soft = side.number === 1;
-    const shown = soft ? { ...state, show: state.show.filter((word) => word === "hull" || word === "limit" || word === "trails"), sel: -1 } : state;
+    const shown = soft ? {
+      ...state, show: state.show.filter((word) => word === "hull" || word === "limit" || word === "trails"), sel: -1,
+    } : state;
     const seen = soft ? { ...model, result: { ...model.result, tokens: this.layers[1] } } : model;
     const look = marks(model, shown, state.k, app.palette[app.effectiveTheme()].clusters);
     const { scene } = side.editor;
     scene.view.d = model.result.d;
     scene.view.turnTo(state.turn);
-    const parts = under(seen, shown, state.k, coords, { hull: this.hull, polytope: this.polytope, marks: look, view: scene.view });
+    const parts = under(
+      seen, shown, state.k, coords, { hull: this.hull, polytope: this.polytope, marks: look, view: scene.view },
+    );
     scene.draw({ d: model.result.d, coords, ...look, under: parts, turn: state.turn, selected: state.sel });
   }
 
@@ -122,10 +143,21 @@ class HardmaxAgainstSoftmax {
     this.transport.render(state);
     this.sides[0].rule.textContent = "follows the largest score";
     this.sides[1].rule.textContent = `weights exp(\u03b2 score), \u03b2 = ${short(state.beta)}`;
-    this.gapStrip.draw({ series: [{ values: this.gaps.length ? this.gaps : [0] }], at: Math.min(k, Math.max(0, this.gaps.length - 1)) });
-    this.clusterStrip.draw({ series: [{ values: this.counts[0], name: "hardmax" }, { values: this.counts[1].length ? this.counts[1] : [0], class: "dashed", name: "softmax" }], at: k });
+    this.gapStrip.draw({
+      series: [{ values: this.gaps.length ? this.gaps : [0] }], at: Math.min(k, Math.max(0, this.gaps.length - 1)),
+    });
+    this.clusterStrip.draw({
+      series: [
+        { values: this.counts[0], name: "hardmax" },
+        { values: this.counts[1].length ? this.counts[1] : [0], class: "dashed", name: "softmax" },
+      ],
+      at: k,
+    });
     const plateau = longestPlateau(this.counts[1]);
-    const badges = [`gap ${short(this.gaps[k] ?? 0, 3)} of the cloud's size`, `clusters: ${this.counts[0][k] ?? 0} with hardmax, ${this.counts[1][k] ?? 0} with softmax`];
+    const badges = [
+      `gap ${short(this.gaps[k] ?? 0, 3)} of the cloud's size`,
+      `clusters: ${this.counts[0][k] ?? 0} with hardmax, ${this.counts[1][k] ?? 0} with softmax`,
+    ];
     if (plateau) badges.push(`softmax holds ${plateau.count} clusters for layers ${plateau.from} to ${plateau.to}`);
     this.status.replaceChildren(...badges.map((text) => el("span", { class: "badge", text })));
     this.fields.cloud.render(state);
@@ -148,7 +180,9 @@ class HardmaxAgainstSoftmax {
   #table(side) {
     const { d, n } = this.model.result;
     const coords = this.layers[side.number][this.app.state.k] ?? new Float64Array(0);
-    const rows = coords.length ? Array.from({ length: n }, (_, i) => [i, ...Array.from(coords.subarray(i * d, (i + 1) * d), (x) => short(x, 6))]) : [];
+    const rows = coords.length ? Array.from(
+      { length: n }, (_, i) => [i, ...Array.from(coords.subarray(i * d, (i + 1) * d), (x) => short(x, 6))],
+    ) : [];
     return { columns: ["token", ...["x", "y", "z"].slice(0, d)], rows };
   }
 
@@ -163,11 +197,21 @@ class HardmaxAgainstSoftmax {
     const { state } = this.app;
     const { d, n } = this.model.result;
     const axes = ["x", "y", "z"].slice(0, d);
-    const rows = () => Array.from({ length: n }, (_, i) => [i, ...[0, 1].flatMap((s) => Array.from((this.layers[s][state.k] ?? new Float64Array(n * d)).subarray(i * d, (i + 1) * d)))]);
-    const soft = () => this.layers[1].map((coords) => Array.from({ length: n }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d))));
+    const rows = () => Array.from(
+      { length: n },
+      (_, i) => [
+        i,
+        ...[0, 1].flatMap((s) => Array.from((this.layers[s][state.k] ?? new Float64Array(n * d)).subarray(i * d, (i + 1) * d))),
+      ],
+    );
+    const soft = () => this.layers[1].map((coords) => Array.from(
+      { length: n }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d)),
+    ));
     return {
       svg: () => this.sides.map((side) => side.editor.scene.whole()),
-      table: () => ({ columns: ["token", ...axes.map((a) => `${a} hardmax`), ...axes.map((a) => `${a} softmax`)], rows: rows() }),
+      table: () => ({
+        columns: ["token", ...axes.map((a) => `${a} hardmax`), ...axes.map((a) => `${a} softmax`)], rows: rows(),
+      }),
       json: () => documentOf(this.model, state, { beta: state.beta, softmax: soft(), gap: this.gaps }),
       python: () => pythonText(state, this.model, { beta: state.beta }),
       command: () => commandText(state, this.model, { beta: state.beta }),
@@ -195,4 +239,6 @@ function longestPlateau(counts) {
   return best;
 }
 
-export const screen = { view: "beta", title: "Hardmax vs softmax", key: "2", mount: (root, app) => new HardmaxAgainstSoftmax(root, app) };
+export const screen = {
+  view: "beta", title: "Hardmax vs softmax", key: "2", mount: (root, app) => new HardmaxAgainstSoftmax(root, app),
+};

@@ -29,7 +29,10 @@ class Dynamics {
     this.strips = [lineStrip("Distance to the limit"), lineStrip("Places occupied")];
     this.controls = this.#controls();
     root.append(
-      el("div", { class: "stage" }, figure, this.transport.node, this.status, el("div", { class: "strips" }, this.strips.map((strip) => strip.node))),
+      el(
+        "div", { class: "stage" }, figure, this.transport.node, this.status,
+        el("div", { class: "strips" }, this.strips.map((strip) => strip.node)),
+      ),
       this.controls);
     this.editor = new CloudEditor(app, this.svg, {
       label: "Cloud of tokens; arrow keys walk from token to token",
@@ -40,17 +43,31 @@ class Dynamics {
     this.tween = new Tween((coords) => this.#paint(coords));
     this.certify = certificates(app, () => app.redraw(["certificate"]));
     app.tableToggle(figure, () => tokenTable(this.model, app.state));
-    for (const [strip, name, values] of [[this.strips[0], "distance", () => this.model.progress.distance], [this.strips[1], "places", () => this.model.progress.clusters]]) {
+    for (const [strip, name, values] of [[
+      this.strips[0], "distance", () => this.model.progress.distance,
+    ], [this.strips[1], "places", () => this.model.progress.clusters]]) {
       app.tableToggle(strip.node, () => ({ columns: ["layer", name], rows: values().map((v, k) => [k, short(v, 6)]) }));
     }
   }
 
   #buttons() {
     const { app } = this;
-    this.removeButton = el("button", { class: "button quiet small", type: "button", text: "remove", onclick: () => this.editor.remove(app.state.sel) });
+    this.removeButton = el(
+      "button",
+      { class: "button quiet small", type: "button", text: "remove", onclick: () => this.editor.remove(app.state.sel) },
+    );
     return [
-      el("button", { class: "button quiet small", type: "button", text: "add a token", onclick: () => this.editor.add(null) }), this.removeButton,
-      el("button", { class: "button quiet small", type: "button", text: "fit", title: "Show all tokens", onclick: () => { this.editor.fit(true); this.editor.repaint(); } }),
+      el(
+        "button",
+        { class: "button quiet small", type: "button", text: "add a token", onclick: () => this.editor.add(null) },
+      ), this.removeButton,
+      el(
+        "button",
+        {
+          class: "button quiet small", type: "button", text: "fit", title: "Show all tokens",
+          onclick: () => { this.editor.fit(true); this.editor.repaint(); },
+        },
+      ),
     ];
   }
 
@@ -64,7 +81,10 @@ class Dynamics {
       show: showField(app),
     };
     const { cloud, alpha, matrix, layers, show } = this.fields;
-    return el("aside", { class: "controls panel", "aria-label": "Controls" }, cloud.node, alpha.node, layers.node, matrix.node, show.node);
+    return el(
+      "aside", { class: "controls panel", "aria-label": "Controls" }, cloud.node, alpha.node, layers.node, matrix.node,
+      show.node,
+    );
   }
 
   // -- drawing ---------------------------------------------------------------------------------------------------
@@ -96,7 +116,9 @@ class Dynamics {
     const look = marks(model, state, state.k, app.palette[app.effectiveTheme()].clusters);
     this.scene.view.d = model.result.d;
     this.scene.view.turnTo(state.turn);
-    const parts = under(model, state, state.k, coords, { hull: this.hull, polytope: this.polytope, marks: look, view: this.scene.view });
+    const parts = under(
+      model, state, state.k, coords, { hull: this.hull, polytope: this.polytope, marks: look, view: this.scene.view },
+    );
     this.scene.draw({ d: model.result.d, coords, ...look, under: parts, turn: state.turn, selected: state.sel });
   }
 
@@ -110,7 +132,9 @@ class Dynamics {
       badge("", counted(result.n, "token"));
       const leading = [...result.leaderSince.values()].filter((since) => since <= state.k).length;
       badge("leads", `\u2605 ${counted(leading, "leader")}`);
-      if (progress.settled >= 0) badge(state.k >= progress.settled ? "good" : "", `settled at layer ${progress.settled}`);
+      if (progress.settled >= 0) badge(
+        state.k >= progress.settled ? "good" : "", `settled at layer ${progress.settled}`,
+      );
       else badge("warn", `not settled after ${state.K} layers`);
       badge(...this.certify.badge(this.model, limit));
       if (limit.open.length === 0) badge("", `${counted(limit.centers.length, "place")} at infinite depth`);
