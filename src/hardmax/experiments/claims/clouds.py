@@ -90,8 +90,10 @@ def tie_rich(rng: Random, largest: int) -> tuple[Cloud, tuple[Point, ...] | None
             tokens = rng.sample(tokens, largest - 2)
         # Half-way between 0 and the middle of two tokens of equal norm: it ties between them.
         pairs = [(x, y) for x, y in combinations(tokens, 2) if norm2(x) == norm2(y)]
-        inner = [mean(rng.choice(pairs)) for _ in range(rng.randint(1, 2))] if pairs else []
-        tokens = list(distinct([*tokens, *(tuple(x / 2 for x in z) for z in inner)]))
+        inner = [tuple(x / 2 for x in mean(rng.choice(pairs)))] if pairs else []
+        if tokens:  # and one off the axes of symmetry, which may come to a tie on its way
+            inner.append(tuple(x / rng.choice([2, 3, 4]) for x in rng.choice(tokens)))
+        tokens = list(distinct([*tokens, *inner]))
         if tokens:
             break
     if family == "hexagon":
