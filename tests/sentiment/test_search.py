@@ -1,0 +1,33 @@
+"""Best and second scores of many words at once, against sorting."""
+
+import numpy as np
+import pytest
+
+from hardmax.sentiment.search import by_norm, compare, follows
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_best_and_second_are_those_of_sorted_scores(dim):
+    rng = np.random.default_rng(dim)
+    words, stage = rng.standard_normal((dim, 30)), rng.standard_normal((12, dim))
+    some = rng.permutation(100)[:12]
+    best, second, arg = np.full(30, -np.inf), np.full(30, -np.inf), np.empty(30, np.int64)
+    for first, last in ((0, 5), (5, 12)):  # in two parts, as the kernel does
+        compare(words, 30, some, stage, first, last, np.empty(30), best, second, arg)
+    scores = words.T @ stage.T
+    ranked = np.sort(scores, axis=1)
+    np.testing.assert_allclose(best, ranked[:, -1], rtol=1e-14)
+    np.testing.assert_allclose(second, ranked[:, -2], rtol=1e-14)
+    assert (arg == some[scores.argmax(axis=1)]).all()
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+def test_the_search_by_norm_finds_the_largest_score(dim):
+    z = np.random.default_rng(7).standard_normal((50, dim))
+    norm, reach, order, counts = np.empty(50), np.empty(50), np.empty(50, np.int64), np.empty(65, np.int64)
+    by_norm(z, 50, norm, order, reach, counts)
+    assert sorted(order.tolist()) == list(range(50))
+    assert (reach >= norm[order]).all()
+    assert (np.diff(reach) <= 0).all()
+    found = [follows(z, i, 50, norm, order, reach)[0] for i in range(50)]
+    assert found == (z @ z.T).argmax(axis=1).tolist()
