@@ -90,7 +90,7 @@ export const CARDS = [
     state: { model: "imdb", ex: "halves", text: null, text2: null, review: null, layer: -1, hide: null, embed: null },
     text: [
       "Now the tokens are words and pairs of words. Training has given each of them a place in the plane; the layers do the rest. Words that lead stand still and gather others. In the end the mean of all places is scored by a straight line: logit = b + Σ ⟨v, zᵢ⟩ / n. Above 0 the verdict is positive.",
-      "So the logit is a plain sum, and each leader's cluster has its part in it. Leaders need not be strong words: “and” leads fifteen others here.",
+      "So the logit is a plain sum, and each leader's cluster has its part in it. Strong words lead themselves; the words without an opinion gather at a neutral one: “the” leads sixteen others here.",
     ],
     tries: [
       ["Layer 0", { layer: 0 }], ["Last layer", { layer: -1 }],
@@ -99,8 +99,8 @@ export const CARDS = [
     ],
     ask: "The text calls one half brilliant and the other awful. Which way does the verdict go, and what happens if you drop the word “awful”?",
     reveal: [
-      "Negative, with a logit of −14.855: the leaders “is awful”, “awful and” and “awful” alone bring −18.250, “brilliant” and “is brilliant” bring +9.022.",
-      "Without “awful” the logit is +4.678 and the verdict positive. The numbers of a sum can be checked with a pencil; whether a human reader would agree with them is another question.",
+      "Negative, with a logit of −10.984: the leaders “is awful”, “awful and” and “awful” alone bring −19.038, “brilliant” and “is brilliant” bring +5.963.",
+      "Without “awful” the logit is +9.320 and the verdict positive. The numbers of a sum can be checked with a pencil; whether a human reader would agree with them is another question.",
     ],
   },
 ];
