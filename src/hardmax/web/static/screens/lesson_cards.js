@@ -99,7 +99,7 @@ export const CARDS = [
     ],
     ask: "The text calls one half brilliant and the other awful. Which way does the verdict go, and what happens if you drop the word “awful”?",
     reveal: [
-      "Negative, with a logit of −10.984: the leaders “is awful”, “awful and” and “awful” alone bring −19.038, “brilliant” and “is brilliant” bring +5.963.",
+      "Negative, with a logit of −10.984: the leaders “is awful”, “awful and” and “awful” alone bring −19.037, “brilliant” and “is brilliant” bring +5.964.",
       "Without “awful” the logit is +9.320 and the verdict positive. The numbers of a sum can be checked with a pencil; whether a human reader would agree with them is another question.",
     ],
   },
