@@ -3,6 +3,7 @@
 
 import { counted } from "./dom.js";
 import { progress } from "./dynamics.js";
+import { rowsOf } from "./points.js";
 
 const REST = 350; // ms without a change before the server is asked
 const MOST_ASKED = 1000; // tokens
@@ -15,8 +16,7 @@ export function certificates(app, changed) {
 
   const send = async (model, alpha) => {
     waiting = new AbortController();
-    const { d, coords } = model.cloud;
-    const tokens = Array.from({ length: coords.length / d }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d)));
+    const tokens = rowsOf(model.cloud);
     try {
       const answer = await app.api.post(
         "/api/limit", { tokens, alpha, matrix: model.metric.A }, { signal: waiting.signal },

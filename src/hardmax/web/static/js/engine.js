@@ -133,7 +133,7 @@ export class Run {
     const target = new Int32Array(active.length);
     const ties = new Map();
     active.forEach((i, r) => {
-      const [best, second, winner] = d === 2 ? search2(q, i, points, m) : search3(q, i, points, m);
+      const [best, second, winner] = search(q, i, points, m, d);
       const tie = tieA * norms[i] * largest + tieB * largest * largest;
       const flag = flagA * norms[i] * largest + flagB * largest * largest;
       target[r] = winner;
@@ -272,25 +272,12 @@ export class Run {
 }
 
 /** Largest and second largest score of query i, and the first point that has the largest. */
-function search2(q, i, points, m) {
-  const [a, b] = [q[2 * i], q[2 * i + 1]];
+function search(q, i, points, m, d) {
+  const [x, y, z] = [q[i * d], q[i * d + 1], d === 3 ? q[i * d + 2] : 0];
   let [best, second, winner] = [-Infinity, -Infinity, 0];
-  for (let j = 0; j < m; j += 1) {
-    const s = a * points[2 * j] + b * points[2 * j + 1];
-    if (s > best) {
-      second = best;
-      best = s;
-      winner = j;
-    } else if (s > second) second = s;
-  }
-  return [best, second, winner];
-}
-
-function search3(q, i, points, m) {
-  const [a, b, e] = [q[3 * i], q[3 * i + 1], q[3 * i + 2]];
-  let [best, second, winner] = [-Infinity, -Infinity, 0];
-  for (let j = 0; j < m; j += 1) {
-    const s = a * points[3 * j] + b * points[3 * j + 1] + e * points[3 * j + 2];
+  for (let j = 0, at = 0; j < m; j += 1, at += d) {
+    let s = x * points[at] + y * points[at + 1];
+    if (d === 3) s += z * points[at + 2];
     if (s > best) {
       second = best;
       best = s;

@@ -1,15 +1,13 @@
 // Convex hulls in the plane and in space, also of flat clouds. Numbers only; no DOM here.
 // Tolerance: 1e-10 of the size of the cloud, as in hardmax/dynamics/hull.py.
 
+import { rowsOf } from "./points.js";
+
 const FLAT = 1e-10;
 
 const minus = (a, b) => (a.length === 2 ? [a[0] - b[0], a[1] - b[1]] : [a[0] - b[0], a[1] - b[1], a[2] - b[2]]);
 const dot = (a, b) => (a.length === 2 ? a[0] * b[0] + a[1] * b[1] : a[0] * b[0] + a[1] * b[1] + a[2] * b[2]);
 const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-
-function pointsOf(coords, d) {
-  return Array.from({ length: coords.length / d }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d)));
-}
 
 /** The affine hull: { origin, axes (orthonormal), scale }, by repeatedly taking the farthest point. */
 export function frameOf(points) {
@@ -62,7 +60,7 @@ function chain(points, scale) {
 /** Indices of the vertices of the hull in the plane, counterclockwise; two for a segment, one for a point. */
 export function hull2d(coords) {
   if (coords.length === 0) return [];
-  const points = pointsOf(coords, 2);
+  const points = rowsOf({ d: 2, coords });
   const frame = frameOf(points);
   if (frame.axes.length === 2) return chain(points, frame.scale);
   return ends(points, frame);
@@ -77,7 +75,7 @@ function ends(points, frame) {
 /** The hull in space: { vertices: indices, facets: [indices around], edges: [[i, j, facet, facet]], dimension }. */
 export function hull3d(coords) {
   if (coords.length === 0) return { vertices: [], facets: [], edges: [], dimension: -1 };
-  const points = pointsOf(coords, 3);
+  const points = rowsOf({ d: 3, coords });
   const frame = frameOf(points);
   if (frame.axes.length < 2) {
     const vertices = ends(points, frame);

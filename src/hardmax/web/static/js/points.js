@@ -3,11 +3,17 @@
 
 export const MOST_POINTS = 2000; // more tokens than this do not go into a link
 const LARGEST = 32767;
+const [COARSEST, FINEST] = [2 ** -126, 2 ** 127]; // what a float32 holds
 const DIVISORS = [1, 1000, 12000, 16384];
 
 /** An edited cloud: { d, coords } with coords[i * d + c] the coordinate c of token i. */
 export function cloudOf(d, coords) {
   return { d, coords: Float64Array.from(coords, (x) => (x === 0 ? 0 : x)) };
+}
+
+/** The tokens of a cloud as rows of numbers. */
+export function rowsOf({ d, coords }) {
+  return Array.from({ length: coords.length / d }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d)));
 }
 
 /** The divisor D that the writer takes, see the definition. */
@@ -18,8 +24,8 @@ export function divisorFor(coords) {
   let largest = 0;
   for (const x of coords) largest = Math.max(largest, Math.abs(x));
   let D = 1;
-  while (largest * 2 * D <= LARGEST) D *= 2;
-  while (largest * D > LARGEST) D /= 2;
+  while (largest * 2 * D <= LARGEST && D < FINEST) D *= 2;
+  while (largest * D > LARGEST && D > COARSEST) D /= 2;
   return D;
 }
 

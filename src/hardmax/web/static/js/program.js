@@ -1,18 +1,15 @@
 // "Copy as Python" and "copy as command": programs that give the numbers on the screen. No DOM here.
 
+import { rowsOf } from "./points.js";
 import { GENERATED } from "./state.js";
 
 const list = (rows) => `[${rows.map((row) => `[${row.join(", ")}]`).join(", ")}]`;
-
-function tokenRows({ d, coords }) {
-  return Array.from({ length: coords.length / d }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d)));
-}
 
 /** A Python program with the cloud, its layers and its limit; `beta` adds the softmax run. */
 export function pythonText(state, model, { beta = null } = {}) {
   const { cloud, metric } = model;
   const start = state.pts
-    ? `[\n${tokenRows(cloud).map((row) => `    [${row.join(", ")}],`).join("\n")}\n]`
+    ? `[\n${rowsOf(cloud).map((row) => `    [${row.join(", ")}],`).join("\n")}\n]`
     : GENERATED.includes(state.preset)
       ? `hx.preset("${state.preset}", n=${state.n}, dim=${state.d}, seed=${state.seed})`
       : `hx.preset("${state.preset}")`;
@@ -41,7 +38,7 @@ export function commandText(state, model, { beta = null } = {}) {
   if (metric.A !== null) options.push(`--matrix "${metric.A.map((row) => row.join(",")).join("; ")}"`);
   if (beta !== null) options.push("--rule softmax", `--beta ${beta}`);
   options.push("--json");
-  if (state.pts) return `echo '${list(tokenRows(cloud)).replace(/ /g, "")}' | hardmax simulate - ${options.join(" ")}\n`;
+  if (state.pts) return `echo '${list(rowsOf(cloud)).replace(/ /g, "")}' | hardmax simulate - ${options.join(" ")}\n`;
   const generated = GENERATED.includes(state.preset) ? ` --n ${state.n} --dim ${state.d} --seed ${state.seed}` : "";
   return `hardmax simulate --preset ${state.preset}${generated} ${options.join(" ")}\n`;
 }

@@ -1,6 +1,7 @@
 // The numbers on the screen as a table and as a document.
 
 import { short } from "./dom.js";
+import { rowsOf } from "./points.js";
 import { encodeState } from "./state.js";
 
 const AXES = ["x", "y", "z"];
@@ -31,7 +32,7 @@ export function tokenTable(model, state, exact = false) {
 export function documentOf(model, state, extra = {}) {
   const { result, metric } = model;
   const { d, n, tokens, limit } = result;
-  const rows = (coords) => Array.from({ length: n }, (_, i) => row(coords, d, i));
+  const rows = (coords) => rowsOf({ d, coords });
   return {
     schema: "hardmax.playground/1",
     link: `#${encodeState(state)}`,

@@ -7,6 +7,7 @@ import { countGroups, sizeOf } from "../js/dynamics.js";
 import { el, short, svgEl } from "../js/dom.js";
 import { modelOf, polytopeOf, softmaxOf, startHullOf } from "../js/model.js";
 import { marks, under } from "../js/picture.js";
+import { rowsOf } from "../js/points.js";
 import { commandText, pythonText } from "../js/program.js";
 import { describe, documentOf } from "../js/report.js";
 import { transport } from "../js/transport.js";
@@ -178,11 +179,9 @@ class HardmaxAgainstSoftmax {
   // -- for the shell ---------------------------------------------------------------------------------------------
 
   #table(side) {
-    const { d, n } = this.model.result;
+    const { d } = this.model.result;
     const coords = this.layers[side.number][this.app.state.k] ?? new Float64Array(0);
-    const rows = coords.length ? Array.from(
-      { length: n }, (_, i) => [i, ...Array.from(coords.subarray(i * d, (i + 1) * d), (x) => short(x, 6))],
-    ) : [];
+    const rows = rowsOf({ d, coords }).map((row, i) => [i, ...row.map((x) => short(x, 6))]);
     return { columns: ["token", ...["x", "y", "z"].slice(0, d)], rows };
   }
 
@@ -195,18 +194,13 @@ class HardmaxAgainstSoftmax {
 
   exports() {
     const { state } = this.app;
-    const { d, n } = this.model.result;
+    const { d } = this.model.result;
     const axes = ["x", "y", "z"].slice(0, d);
-    const rows = () => Array.from(
-      { length: n },
-      (_, i) => [
-        i,
-        ...[0, 1].flatMap((s) => Array.from((this.layers[s][state.k] ?? new Float64Array(n * d)).subarray(i * d, (i + 1) * d))),
-      ],
-    );
-    const soft = () => this.layers[1].map((coords) => Array.from(
-      { length: n }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d)),
-    ));
+    const rows = () => {
+      const [hard, soft] = this.layers.map((layers) => rowsOf({ d, coords: layers[state.k] ?? new Float64Array(0) }));
+      return hard.map((row, i) => [i, ...row, ...(soft[i] ?? row.map(() => ""))]);
+    };
+    const soft = () => this.layers[1].map((coords) => rowsOf({ d, coords }));
     return {
       svg: () => this.sides.map((side) => side.editor.scene.whole()),
       table: () => ({
