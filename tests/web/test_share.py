@@ -204,6 +204,17 @@ def test_three_hundred_edited_tokens_take_about_1600_characters():
     assert decode_points(text)["coords"] == Z.ravel().tolist()
 
 
+@pytest.mark.parametrize("size", [0.0, 5e-324, 1e-106, 1e-30, 1e30, 1e300, 1.7e308])
+def test_a_cloud_of_any_size_can_be_read_back(size):
+    cloud_here = {"d": 2, "coords": [size, -size, size / 2, 0.0]}
+    text = encode_points(cloud_here)
+    assert decode_points(text)["coords"] == rounded(cloud_here["coords"])
+    _, (theirs,) = _in_javascript([{"state": {**share.start_state(), "pts": cloud_here}}])
+    assert f"pts={text}" in theirs["link"]
+    if 1e-30 <= size <= 1e30:
+        assert decode_points(text)["coords"] == pytest.approx(cloud_here["coords"], abs=size / 8192)
+
+
 def test_coordinates_that_do_not_fit_are_rounded_to_a_part_in_sixteen_thousand():
     coords = [0.1234567, -3.9876543, 2e-9]
     back = decode_points(encode_points({"d": 3, "coords": coords}))["coords"]

@@ -13,6 +13,7 @@ from hardmax.web.share_rows import number_text, unescape, well_formed
 MOST_POINTS = 2000
 MOST_SEQUENCES, MOST_TOKENS, MOST_LABEL = 12, 20, 24
 LARGEST = 32767
+COARSEST, FINEST = 2.0**-126, 2.0**127  # what a float32 holds
 DIVISORS = (1, 1000, 12000, 16384)
 KEPT = "-_.!~*'()"  # what JavaScript's encodeURIComponent leaves as it is
 TOKEN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -21,19 +22,19 @@ TOKEN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 def divisor_for(coords: list[float]) -> float:
     """D: the first of a few for which every coordinate is q / D exactly; else the finest power of two that fits."""
     for D in DIVISORS:
-        if all(abs(q := math.floor(x * D + 0.5)) <= LARGEST and q / D == x for x in coords):
+        if all(_nearest(x, D) / D == x for x in coords):
             return float(D)
     largest = max(map(abs, coords), default=0.0)
     power = 1.0
-    while largest * 2 * power <= LARGEST:
+    while largest * 2 * power <= LARGEST and power < FINEST:
         power *= 2
-    while largest * power > LARGEST:
+    while largest * power > LARGEST and power > COARSEST:
         power /= 2
     return power
 
 
 def _nearest(x: float, D: float) -> int:
-    return max(-LARGEST, min(LARGEST, math.floor(x * D + 0.5)))
+    return math.floor(max(-LARGEST, min(LARGEST, x * D + 0.5)))
 
 
 def rounded(coords: list[float]) -> list[float]:
