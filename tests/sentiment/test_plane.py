@@ -24,6 +24,14 @@ def decided(z):
     return room.leader.copy() if hull else np.full(len(z), -1)
 
 
+def compiled(z, alpha, layers):
+    logits, heads = np.empty((1, 2)), np.empty(1, np.int64)
+    model = z, powers(alpha, layers), layers, np.eye(2), np.zeros(2)
+    bags = Bags(np.arange(len(z), dtype=np.int32), np.array([0, len(z)]))
+    weights, _ = batch_through(bags, np.array([0]), *model, logits, heads)
+    return weights, heads[0]
+
+
 coordinates = st.one_of(st.integers(-3, 3).map(float), st.floats(-2, 2, width=16), st.floats(-1e-3, 1e-3))
 clouds = st.lists(st.tuples(coordinates, coordinates), min_size=3, max_size=40).map(np.array)
 
@@ -84,6 +92,16 @@ def test_words_outside_the_leaders_are_found():
     assert outside_of(np.array([0]), 1, len(z), 1e-6, room) == NO_HULL
 
 
+@pytest.mark.parametrize("size", [1e-200, 1e-160, 1e-150, 1e100])
+@pytest.mark.parametrize("layers", [3, 1000])
+def test_very_small_and_large_numbers_and_very_many_layers_are_fine(size, layers):
+    z = np.random.default_rng(1).standard_normal((20, 2)) * size
+    f = flow(z, powers(9.0, layers), layers)
+    weights, heads = compiled(z, 9.0, layers)
+    assert (weights == f.weights).all()
+    assert heads == np.count_nonzero(f.since >= 0)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_long_bags_of_every_shape_give_the_bits_of_the_plain_path(seed):
     rng = np.random.default_rng(seed)
@@ -96,9 +114,6 @@ def test_long_bags_of_every_shape_give_the_bits_of_the_plain_path(seed):
         z[:4] = [0, 1.05]  # copies that lead
     z = z.astype(np.float16).astype(np.float64)  # as shipped: exact ties happen
     f = flow(z, powers(alpha, layers), layers)
-    logits, heads = np.empty((1, 2)), np.empty(1, np.int64)
-    model = z, powers(alpha, layers), layers, np.eye(2), np.zeros(2)
-    bags = Bags(np.arange(n, dtype=np.int32), np.array([0, n]))
-    weights, _ = batch_through(bags, np.array([0]), *model, logits, heads)
+    weights, heads = compiled(z, alpha, layers)
     assert (weights == f.weights).all()
-    assert heads[0] == np.count_nonzero(f.since >= 0)
+    assert heads == np.count_nonzero(f.since >= 0)

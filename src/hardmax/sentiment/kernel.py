@@ -192,7 +192,7 @@ def _later_layers(n: Any, rest: Any, layers: Any, room: Any, moving: Any, in_pla
     still_open, some, who, choice = room.integers[OPEN], room.integers[SOME], room.integers[WHO], room.integers[CHOICE]
     best, second, score = room.floats[BEST], room.floats[SECOND], room.floats[SCORE]
     length, reach = room.floats[LENGTH], room.floats[REACH]
-    inside = min(LEAST_INSIDE, max(MOST_INSIDE, 1e-10 / rest[layers]))
+    inside = min(LEAST_INSIDE, max(MOST_INSIDE, 1e-10 / max(rest[layers], 1e-10)))
     n_heads, n_others, top = _who_may_be_followed(n, room, in_plane, inside)
     n_open = moving
     for p in range(moving):

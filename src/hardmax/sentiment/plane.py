@@ -195,7 +195,7 @@ def _hull(x: Any, y: Any, ring: Any, size: Any, longest: Any, hull: Any) -> Any:
     for v in range(count):
         a, b = hull[v], hull[v + 1 if v + 1 < count else 0]
         kept += a < 0
-        if a >= 0 and b >= 0 and x[a] * y[b] - y[a] * x[b] < NEAR_ORIGIN * longest:
+        if a >= 0 and b >= 0 and x[a] * y[b] - y[a] * x[b] <= NEAR_ORIGIN * longest:
             return NO_HULL
     return count if count >= 3 and origins <= 1 and kept == origins else NO_HULL
 
