@@ -56,7 +56,8 @@ def test_figures_leaders_and_wrong_answers_are_those_of_python(open_corpus):
     model = hx.load("imdb")
     texts = [text for text, _ in TEXTS] + [f"A great film, number {i}." for i in range(MANY)]
     labels = [label for _, label in TEXTS] + [1] * MANY
-    wrong = [text for text, label in zip(texts, labels, strict=True) if model.explain(text).label != label]
+    names = ["negative", "positive"]
+    wrong = [text for text, label in zip(texts, labels, strict=True) if model.explain(text).label != names[label]]
     assert len(wrong) >= 2
     assert f"{len(texts)} texts of reviews.jsonl, read by imdb" in page.locator(".corpus-figures").inner_text()
     assert page.locator("h2", has_text="Wrong answers").inner_text() == f"Wrong answers: {len(wrong)}"
