@@ -76,7 +76,7 @@ def plot_accuracies(
 
     Args:
         paper: for each dimension accuracy (training) and test_accuracy.
-        ours: for each dimension the test accuracies.
+        ours: the test accuracies, for each dimension that was trained.
         printed: the paper's best accuracies, as short lines at the edge between the panels.
     """
     figure = Figure(figsize=(8.6, 3.5), layout="constrained")
@@ -91,8 +91,9 @@ def plot_accuracies(
                   markeredgecolor="white", markeredgewidth=0.6, zorder=4)  # fmt: skip
         left.plot([1.005, 1.035], [printed[d]] * 2, transform=left.get_yaxis_transform(), color=shade, linewidth=2.2,
                   clip_on=False, solid_capstyle="butt")  # fmt: skip
-        right.plot(np.arange(1, len(ours[d]) + 1), ours[d], color=shade, linewidth=1.4, linestyle=dash,
-                   marker="o", markersize=3.5)  # fmt: skip
+        if d in ours:
+            right.plot(np.arange(1, len(ours[d]) + 1), ours[d], color=shade, linewidth=1.4, linestyle=dash,
+                       marker="o", markersize=3.5)  # fmt: skip
     left.set_title("(a)  the paper's recipe: test bold, training thin")
     right.set_title("(b)  our recipe: test")
     left.set_ylabel("accuracy")
