@@ -94,7 +94,7 @@ def _merging(document: Document) -> dict[str, Figure]:
     left.set_xlabel(r"$\beta$")
     left.set_ylabel("layers until all tokens are together")
     left.set_title("softmax; lines: the integral")
-    left.legend(loc="upper left", fontsize=8)
+    left.legend(loc="lower right", fontsize=8)
     rows = tables["localmax"]
     place = np.arange(len(rows))
     for number, (name, text) in enumerate((("clusters", "clusters"), ("layers until rest", "layers until rest"))):
@@ -104,6 +104,8 @@ def _merging(document: Document) -> dict[str, Figure]:
                        linewidth=0.8, markersize=4, capsize=2, label=text)  # fmt: skip
     right.set_xticks(place, [f"{r['eps']:g}" for r in rows])
     right.set_yscale("log")
+    right.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+    right.minorticks_off()
     right.set_xlabel(r"$\epsilon$ of localmax")
     right.set_title("localmax, 16 tokens in the plane")
     right.legend(fontsize=8, loc="center left")

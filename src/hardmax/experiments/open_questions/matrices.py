@@ -95,11 +95,11 @@ def explore(
         "count (95 % interval)", ("family", "d", "n", *FATES), tuple(rows),
     )  # fmt: skip
     case, _ = load("square-collapses-to-zero")
-    return Evidence("matrices", QUESTION, _answer(total, setting), _plain(setting), provenance(seed), (table,), (case,))
+    return Evidence("matrices", QUESTION, _answer(total, setting), asdict(setting), provenance(seed), (table,), (case,))
 
 
 def _counts(setting: Setting, family: str, d: int, n: int, journal: Journal) -> dict[str, int]:
-    key: dict[str, Any] = {"matrices": [family, d, n], **_plain(setting)}
+    key: dict[str, Any] = {"matrices": [family, d, n], **asdict(setting)}
     if (known := journal.get(key)) is not None:
         return known
     counts = dict.fromkeys(FATES, 0)
@@ -128,7 +128,3 @@ def _answer(total: dict[str, int], setting: Setting) -> str:
         f"({total['several points']:,}). Cycles exist all the same (question one-head), with ties, which random clouds "
         "do not have; and a regular polygon that is turned far enough goes to 0."
     )
-
-
-def _plain(setting: Setting) -> dict[str, Any]:
-    return asdict(setting)

@@ -72,7 +72,7 @@ def layers_to_merge(Z: Floats, beta: Floats, alpha: float, sphere: bool, near: f
 
     Example:
         >>> layers_to_merge(np.array([[[0.0, 1.0], [0.0, -1.0]]]), np.zeros(1), 1.0, False, 0.5, 10)
-        array([1.])
+        array([2.])
     """
     result = np.full(len(Z), np.inf)
     left = np.arange(len(Z))
