@@ -29,7 +29,7 @@ def _plain(document):
     st.sampled_from([None, MATRIX]),
     st.integers(0, 6),
 )
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(derandomize=True, deadline=None, max_examples=15)
 def test_simulate_and_limit_give_the_documents_of_python(client, tokens, alpha, matrix, layers):
     body = {"tokens": tokens, "alpha": alpha, "matrix": matrix}
     ours = client.post("/api/simulate", json={**body, "layers": layers})

@@ -55,7 +55,7 @@ def _workers(pool):
 
 @schema.parametrize()
 @settings(
-    max_examples=12, derandomize=True, deadline=None, database=None,
+    max_examples=8, derandomize=True, deadline=None, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )  # fmt: skip
 def test_every_route_keeps_its_promises(case):
