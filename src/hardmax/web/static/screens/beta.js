@@ -16,6 +16,7 @@ import { Tween } from "../js/tween.js";
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
 const NEAR = 0.02; // of the size of the cloud: tokens closer than this are one cluster
 const MOST_WORK = 4e7; // exponentials of one picture
+const CHARTS_EVERY = 300; // ms between new charts while a token is dragged: the clouds come first
 
 class HardmaxAgainstSoftmax {
   constructor(root, app) {
@@ -85,14 +86,22 @@ class HardmaxAgainstSoftmax {
     this.model = modelOf(state);
     const { result } = this.model;
     const newCloud = CLOUD_KEYS.some((key) => changed.has(key));
+    const dragging = this.sides.some((side) => side.editor.dragging);
     const tooMany = result.n * result.n * state.K > MOST_WORK;
-    this.soft = tooMany ? null : softmaxOf(state);
-    this.note.textContent = tooMany ? `Softmax compares all ${result.n} tokens with each other in ${state.K} layers: too much for a page. Take fewer tokens or layers.` : "";
-    this.layers = [result.tokens, this.soft ?? []];
+    this.note.textContent = tooMany ? `Softmax compares all ${result.n} tokens with each other in ${state.K} layers: `
+      + "too much for a page. Take fewer tokens or layers." : "";
     this.hull = startHullOf(state);
     this.polytope = polytopeOf(this.model.cloud, result.limit);
-    if (changed.size && !(changed.size === 1 && (changed.has("k") || changed.has("sel")))) this.#measure();
-    const dragging = this.sides.some((side) => side.editor.dragging);
+    const now = performance.now();
+    if (dragging && !tooMany && now - this.measuredAt < CHARTS_EVERY) {
+      this.layers = [result.tokens, [result.tokens[0]]]; // a drag shows layer 0, where both clouds are the start
+    } else {
+      this.soft = tooMany ? null : softmaxOf(state);
+      this.layers = [result.tokens, this.soft ?? []];
+      const onlyShown = changed.size === 1 && (changed.has("k") || changed.has("sel"));
+      if (changed.size && !(onlyShown && this.gaps)) this.#measure();
+      this.measuredAt = performance.now();
+    }
     for (const side of this.sides) {
       if (!dragging && newCloud) side.editor.fit(!state.pts || !side.editor.fitted);
       side.figure.classList.toggle("absent", this.layers[side.number].length === 0);
