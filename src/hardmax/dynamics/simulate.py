@@ -206,7 +206,8 @@ def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, ru
         if layer < len(looks):  # what was not decided before this layer
             look = looks[layer]
             target[look.active] = look.target
-            ties |= look.ties
+            later = set(look.active.tolist())  # their ties, if any, are those of this layer, not of their decision
+            ties = {i: group for i, group in ties.items() if i not in later} | look.ties
         return _expand(cloud, target, ties)
 
     leading = np.flatnonzero((run.role == 0)[of])
