@@ -279,7 +279,7 @@ def test_what_has_no_rational_value_is_refused():
 def test_a_token_that_ties_later_follows_one_token_before():
     """Found by `hardmax verify`: layers before a tie was decided reported the set of the tie."""
     Z = np.array([[-2, -2, 0], [-4, 0, -1], [-4, 0, 1], [-0.5, -1, 0]], float)
-    traj = simulate(Z, alpha=1.0, layers=12)
-    exact = simulate(Z, alpha=1, layers=12, exact=True)
+    traj = hx.simulate(Z, alpha=1.0, layers=12)
+    exact = hx.simulate(Z, alpha=1, layers=12, exact=True)
     assert traj.follows(0)[3] == (0,)
     assert [traj.follows(k) for k in range(13)] == [exact.follows(k) for k in range(13)]
