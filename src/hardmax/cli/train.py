@@ -59,6 +59,7 @@ def command(
     settings |= {"dim": dim, "layers": layers, "ngrams": ngrams, "method": method, "train_alpha": train_alpha}
     settings |= {"min_texts": min_texts, "random_state": seed}
 
+    from hardmax.sentiment.checkpoint import remove_checkpoint
     from hardmax.text.datasets import read
 
     begun = time.monotonic()
@@ -84,7 +85,7 @@ def command(
         figures={"accuracy on the texts kept aside": f"{accuracy:.4f}"} if accuracy is not None else {},
     )
     clf.save_pretrained(output, force=force)
-    checkpoint.unlink(missing_ok=True)
+    remove_checkpoint(checkpoint)
     document: dict[str, Any] = {
         "schema": "hardmax.train/1",
         "model": str(output),

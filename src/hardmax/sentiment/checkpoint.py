@@ -2,6 +2,7 @@
 
 import json
 import os
+from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,14 @@ def write_checkpoint(path: str | Path, state: dict[str, Any], mark: str) -> None
             os.fsync(file.fileno())
         os.replace(beside, path)
     finally:
+        beside.unlink(missing_ok=True)
+
+
+def remove_checkpoint(path: str | Path) -> None:
+    """Remove a checkpoint that is of no more use, and what a kill in the middle of writing left beside it."""
+    path = Path(path)
+    path.unlink(missing_ok=True)
+    for beside in path.parent.glob(f".{escape(path.name)}.*.part"):
         beside.unlink(missing_ok=True)
 
 
