@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
+from hardmax import __version__
 from hardmax.dynamics.document import write_json, write_whole
 from hardmax.errors import BadInput
 from hardmax.experiments.reproduce import paper_training
@@ -153,7 +154,7 @@ def our_model(context: Context, dim: int) -> tuple[Any, dict[str, list[float]]]:
     reviews = the_reviews(context)
     folder = context.shared / f"ours-d{dim}"
     notes = context.shared / f"ours-d{dim}.json"
-    mark = mark_of(reviews, {"method": "ours", "dim": dim, "seed": context.seed})
+    mark = mark_of(reviews, {"hardmax": __version__, "method": "ours", "dim": dim, "seed": context.seed})
     if notes.exists() and folder.is_dir():
         known = json.loads(notes.read_text(encoding="utf-8"))
         if known.get("mark") == mark:
