@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  atoms, compareLeaders, laneOf, leaderParts, linesOf, logitsByLayer, occurrences, PATTERNS, readExplanation, replacePlaces, signed, splitWords,
+  atoms, compareLeaders, laneOf, leaderParts, linesOf, logitsByLayer, occurrences, PATTERNS, readExplanation, replacePlaces, sidesOf, signed, splitWords,
   unitOffsets, visible,
 } from "../../src/hardmax/web/static/js/reading.js";
 
@@ -120,4 +120,11 @@ test("control characters, bidi overrides and lone surrogates are shown, never ob
 
 test("signed numbers have a sign, and nothing is minus zero", () => {
   assert.deepEqual([signed(1.23456), signed(-2), signed(-0.0001), signed(0)], ["+1.235", "−2.000", "+0.000", "+0.000"]);
+});
+
+test("a cluster that says next to nothing is on no side", () => {
+  const parts = (...numbers) => numbers.map((contribution) => ({ contribution }));
+  assert.deepEqual(sidesOf(parts(-4, 0.39, -0.41, 3)), ["negative", "neutral", "negative", "positive"]);
+  assert.deepEqual(sidesOf(parts(0.001)), ["positive"]);
+  assert.deepEqual(sidesOf([]), []);
 });

@@ -15,7 +15,7 @@ export function leaderList(reading, layer, { onLight, selected }) {
   return el("table", { class: "leaders" },
     el("caption", { class: "visually-hidden", text: "Leaders, the words that follow them, and their parts of the logit" }),
     el("thead", {}, el("tr", {}, ["leader", "its words", "since layer", "part of the logit"].map((text) => el("th", { scope: "col", text })))),
-    el("tbody", {}, parts.map((leader) => row(leader, reading.lines[leader.rank], most, onLight, selected))),
+    el("tbody", {}, parts.map((leader) => row(leader, { line: reading.lines[leader.rank], side: reading.sides[leader.rank] }, most, onLight, selected))),
     el("tfoot", {},
       el("tr", {}, el("th", { scope: "row", colspan: "3", text: "bias of the decoder" }), el("td", { class: "num", text: signed(reading.bias) })),
       el("tr", { class: "total" },
@@ -23,11 +23,11 @@ export function leaderList(reading, layer, { onLight, selected }) {
         el("td", { class: "num", text: signed(logit) }))));
 }
 
-function row({ word, followers, since, part, rank }, line, most, onLight, selected) {
+function row({ word, followers, since, part, rank }, { line, side }, most, onLight, selected) {
   const name = el("button", {
     type: "button", class: "leader-name", "aria-pressed": String(selected === rank), onclick: () => onLight(selected === rank ? null : rank, true),
-  }, el("span", { class: "leader-number", text: String(rank + 1) }), el("bdi", { text: brief(word) }), swatch(line, part));
-  const bar = el("span", { class: `bar-fill ${part < 0 ? "is-negative" : "is-positive"}` });
+  }, el("span", { class: "leader-number", text: String(rank + 1) }), el("bdi", { text: brief(word) }), swatch(line, side));
+  const bar = el("span", { class: `bar-fill is-${side}` });
   bar.style.setProperty("--size", `${(100 * Math.abs(part)) / most}%`);
   return el("tr", { class: selected === rank ? "is-lit" : null, onpointerenter: () => onLight(rank, false), onpointerleave: () => onLight(null, false) },
     el("th", { scope: "row" }, name),
@@ -40,8 +40,8 @@ function row({ word, followers, since, part, rank }, line, most, onLight, select
 }
 
 /** The line under the words of this leader. */
-function swatch(line, part) {
-  return el("span", { class: `swatch line-${line} ${part < 0 ? "is-negative" : "is-positive"}`, "aria-hidden": "true" });
+function swatch(line, side) {
+  return el("span", { class: `swatch line-${line} is-${side}`, "aria-hidden": "true" });
 }
 
 function names(followers) {

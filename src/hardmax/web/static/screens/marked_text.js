@@ -99,9 +99,8 @@ function atomNode(atom, i, id, reading, most) {
 function lanes(atom, reading) {
   return atom.spans.map(({ lane, term, first, last }) => {
     const { rank, leads } = reading.terms[term];
-    const part = reading.leaders[rank]?.contribution ?? 0;
     const span = el("span", {
-      class: `lane line-${reading.lines[rank]} ${part < 0 ? "is-negative" : "is-positive"}`
+      class: `lane line-${reading.lines[rank]} is-${reading.sides[rank]}`
         + `${leads ? " is-box" : ""}${first ? " is-first" : ""}${last ? " is-last" : ""}`,
       "data-rank": String(rank),
     });

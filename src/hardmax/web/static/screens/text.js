@@ -282,6 +282,6 @@ class TextScreen {
 }
 
 /** The answer of the server without what this page added to it. */
-function plain({ terms: _, lines: __, ...answer }) {
+function plain({ terms: _, lines: _lines, sides: _sides, ...answer }) {
   return answer;
 }
