@@ -2,8 +2,9 @@ import re
 
 import pytest
 
-from hardmax.palette import palette
-from hardmax.plot import style
+from hardmax.palette import palette, rgb, terminal
+from hardmax.plot import explanation, style
+from hardmax.sentiment.explain_html import STYLE
 
 
 def _luminance(colour):
@@ -45,3 +46,10 @@ def test_classes_have_the_colours_of_the_design():
 def test_pictures_take_their_colours_from_the_palette():
     assert list(style.PALETTE) == palette()["clusters"]
     assert (palette()["hull"], palette()["hull-edge"]) == (style.HULL, style.HULL_EDGE)
+
+
+def test_style_sheets_and_terminals_use_the_same_classes():
+    assert rgb("positive") == "213, 94, 0"
+    assert terminal("positive") == "\x1b[33m"
+    assert f"--for: {rgb('positive')}" in STYLE
+    assert palette()["positive"] == explanation.FOR

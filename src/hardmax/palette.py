@@ -18,3 +18,23 @@ def palette(theme: str = "light") -> dict[str, Any]:
     """
     colours: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))[theme]
     return colours
+
+
+def rgb(name: str, theme: str = "light") -> str:
+    """A colour as "r, g, b" for a style sheet.
+
+    Example:
+        >>> rgb("negative")
+        '0, 114, 178'
+    """
+    return ", ".join(str(part) for part in bytes.fromhex(palette(theme)[name][1:]))
+
+
+def terminal(name: str) -> str:
+    """The escape code of a class in a terminal: one of its own colours, so that it suits light and dark ones.
+
+    Example:
+        >>> terminal("negative")
+        '\\x1b[36m'
+    """
+    return f"\x1b[{palette('terminal')[name]}m"

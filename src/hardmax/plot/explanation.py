@@ -14,12 +14,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hardmax.errors import need
+from hardmax.palette import palette
 from hardmax.plot.style import FAINT, INK, in_house, save_figure
 from hardmax.sentiment.explain import Explanation
 from hardmax.sentiment.explain_plane import flat_states, label_order
 from hardmax.sentiment.marks import visible
 
-FOR, AGAINST = "#0072B2", "#D55E00"
+FOR, AGAINST = palette()["positive"], palette()["negative"]
 BARS = 14
 LABELS = 10
 BETWEEN = 3  # frames on the way from a layer to the next

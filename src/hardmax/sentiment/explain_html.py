@@ -1,6 +1,6 @@
 """An explanation as HTML: the text marked up, bars of the leaders, the words in the plane. Nothing from outside.
 
-All text is escaped; there is no script. Colours are a blue and an orange that people with the common colour
+All text is escaped; there is no script. The colours are those of the palette, which people with the common colour
 deficiencies tell apart, and signs stand beside them.
 """
 
@@ -8,6 +8,7 @@ from html import escape
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
+from hardmax.palette import rgb
 from hardmax.sentiment.explain_plane import plane_svg
 from hardmax.sentiment.marks import marks, visible
 
@@ -19,11 +20,14 @@ MOST_LEADERS = 40
 MOST_WORDS = 300
 
 # Everything lives under one class, so that the part can stand in a notebook or a report.
-STYLE = """
-.hx { --ink: #222; --soft: #666; --paper: #fdfdfb; --line: #dcd9d0; --for: 0, 98, 155; --against: 196, 78, 0;
+STYLE = (
+    f".hx {{ --for: {rgb('positive')}; --against: {rgb('negative')}; }}\n"
+    f"@media (prefers-color-scheme: dark) {{ .hx {{ --for: {rgb('positive', 'dark')};"
+    f" --against: {rgb('negative', 'dark')}; }} }}"
+    """
+.hx { --ink: #222; --soft: #666; --paper: #fdfdfb; --line: #dcd9d0;
   color: var(--ink); font: 1rem/1.6 Charter, "Bitstream Charter", "Iowan Old Style", Georgia, serif; max-width: 62rem; }
-@media (prefers-color-scheme: dark) { .hx { --ink: #e6e4de; --soft: #a5a29a; --paper: #1b1b1a; --line: #3c3b38;
-  --for: 86, 170, 230; --against: 240, 140, 60; } }
+@media (prefers-color-scheme: dark) { .hx { --ink: #e6e4de; --soft: #a5a29a; --paper: #1b1b1a; --line: #3c3b38; } }
 .hx h2 { font-size: 1.5rem; margin: 0; font-weight: 600; line-height: 1.25; }
 .hx h3 { font-size: 1.05rem; margin: 1.8rem 0 .4rem; font-weight: 600; }
 .hx p { margin: .3rem 0; max-width: none; }
@@ -55,6 +59,7 @@ STYLE = """
 .hx svg .for { fill: rgb(var(--for)); } .hx svg .against { fill: rgb(var(--against)); }
 .hx svg .lead { stroke: var(--ink); }
 """
+)
 PAGE_STYLE = """
 :root { color-scheme: light dark; }
 body { margin: 0; padding: 2rem 1.25rem 4rem; background: #fdfdfb; }

@@ -7,6 +7,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
+from hardmax.palette import terminal
 from hardmax.sentiment.marks import marks, visible
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ MOST_LEADERS = 15
 MOST_CHARACTERS = 4000
 LONGEST = 40  # columns that are never broken
 STRONG = 0.2  # part of the largest weight from which on a word is marked
-FOR, AGAINST, DIM, BOLD, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[1m", "\x1b[0m"
+FOR, AGAINST, DIM, BOLD, PLAIN = terminal("positive"), terminal("negative"), "\x1b[2m", "\x1b[1m", "\x1b[0m"
 Paint = Callable[[str, str], str]
 
 
