@@ -83,6 +83,19 @@ def test_long_bags_use_the_pruned_search_rightly():
     assert np.isclose(weights.sum(), 1)
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3, 16])
+@pytest.mark.parametrize("spread", [0.01, 0.5, 3.0])
+def test_long_bags_in_any_dimension_give_the_same_bits(dim, spread):
+    rng = np.random.default_rng(dim)
+    z = rng.standard_normal((250, dim))
+    z *= rng.uniform(0.1, 1, (250, 1)) ** spread / np.linalg.norm(z, axis=1, keepdims=True)
+    z[1] = z[0]
+    f = flow(z, powers(0.3, 8), 8)
+    weights, _, heads = compiled(z, 0.3, 8)
+    assert (weights == f.weights).all()
+    assert heads == np.count_nonzero(f.since >= 0)
+
+
 def test_copies_of_a_word_lead_together():
     z = np.array([[2.0, 0.0], [2.0, 0.0], [1.0, 0.0]])
     f = flow(z, powers(1.0, 3), 3)
