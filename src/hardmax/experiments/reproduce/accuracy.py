@@ -47,8 +47,9 @@ def run(context: Context) -> Outcome:
         f"{len(reviews.words):,} words in place of {paper_numbers.WORDS:,} (words by a regular expression, no "
         "lemmatising); trained by the exact gradient of hardmax in place of softmax with T = 0.001 (training-loss "
         "compares the two). Ours keeps negations, lower-cases, reads "
-        "whole reviews as words and pairs of words, has no padding, and gives words prescribed radii. The best epoch "
-        "on the test set flatters; the last epoch does not." + ("" if not context.quick else quick_note(context)),
+        "whole reviews as words and pairs of words, has no padding, and gives words prescribed radii; with its default "
+        "settings it uses a plane in any dimension, so that its numbers do not depend on d. The best epoch on the test "
+        "set flatters; the last epoch does not." + ("" if not context.quick else quick_note(context)),
         numbers={"paper": paper_numbers.ACCURACY, "summary": summary},
         files=(*figures, *files),
         pictures=(Picture(figures[0], "Test accuracy by epoch for d = 2, 4, 8, 16; the paper's recipe and ours."),),

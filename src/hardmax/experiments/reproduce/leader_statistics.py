@@ -92,7 +92,8 @@ def run(context: Context) -> Outcome:
         f"{least['paper']:.1%} of them from layer 0. Ours: {means['ours']}, at least {least['ours']:.1%} from layer 0.",
         differs="Exact leaders (C_i = {i} at some layer) in place of the first index of a floating-point maximum. "
         "More dimensions, more leaders: random vectors are almost orthogonal there and few words have anybody to "
-        "follow. In our recipe the radii decide who can lead, in any dimension."
+        "follow. In our recipe the radii decide who can lead, and with its default settings it uses a plane in any "
+        "dimension."
         + (quick_note(context) if context.quick else ""),
         numbers={"rows": rows},
         files=(*figures, *files),
