@@ -20,6 +20,8 @@ def _run(*words):
         (["--data", "missing.csv"], 3, "--data missing.csv does not exist"),
         (["--token", "with space"], 3, "letters, digits, - and _ only"),
         (["--port", "70000"], 2, "--port"),
+        (["--frame-in", "https://a.example; script-src *"], 3, "is no origin"),
+        (["--frame-in", "course.example"], 3, "is no origin"),
         (["--host", "203.0.113.77"], 3, "203.0.113.77 port 0 cannot be used"),
     ],
 )
@@ -51,7 +53,8 @@ def test_the_browser_is_opened_with_the_address_unless_told_otherwise(monkeypatc
     assert served[0][0] == "imdb-words"
     assert served[0][1]["port"] == 5
     assert capsys.readouterr().out == "http://127.0.0.1:5/\n"
-    playground.command(no_browser=True, quiet=True)
+    playground.command(no_browser=True, quiet=True, frame_in=["https://course.example"])
+    assert served[1][1]["frames"] == ["https://course.example"]
     playground.command(json=True)
     assert len(opened) == 1
     assert '"url":"http://127.0.0.1:5/"' in capsys.readouterr().out

@@ -77,7 +77,7 @@ def test_a_name_without_a_port_means_port_80():
         ("POST", "http://127.0.0.1:8000", 200), ("GET", "http://127.0.0.1:8000", 200),
         ("GET", "http://evil.example", 403), ("POST", "http://evil.example", 403),
         ("POST", "http://127.0.0.1:9000", 403), ("POST", "null", 403),
-        ("GET", "null", 200), ("POST", "http://localhost:8000", 403),
+        ("GET", "null", 200), ("POST", "http://localhost:8000", 403), ("GET", "http://[", 403), ("POST", "", 403),
     ],
 )  # fmt: skip
 def test_requests_that_other_pages_send_are_refused(method, origin, status):
@@ -97,10 +97,12 @@ SECRET = "s3cret_Token-1"
         ({"query": f"token={SECRET}", "path": "/api/health"}, 200),
         ({"headers": [("Authorization", f"Bearer {SECRET}")]}, 200),
         ({"headers": [("Authorization", f"Basic {SECRET}")]}, 401),
-        ({"headers": [("Cookie", f"other=1; {COOKIE}={SECRET}")]}, 200),
-        ({"headers": [("Cookie", f"{COOKIE}=wrong")]}, 401),
+        ({"headers": [("Cookie", f"other=1; {COOKIE}_8000={SECRET}")]}, 200),
+        ({"headers": [("Cookie", f'o d d={{"a": 1}}; x; {COOKIE}_8000={SECRET}')]}, 200),
+        ({"headers": [("Cookie", f"{COOKIE}_8001={SECRET}")]}, 401),
+        ({"headers": [("Cookie", f"{COOKIE}_8000=wrong")]}, 401),
         ({"headers": [("Cookie", "\x7f;;;=;")]}, 401),
-        ({"headers": [("Cookie", f"{COOKIE}=é")]}, 401),
+        ({"headers": [("Cookie", f"{COOKIE}_8000=é")]}, 401),
         ({"query": "&".join("a=1" for _ in range(500)) + f"&token={SECRET}"}, 401),
     ],
 )
@@ -111,8 +113,24 @@ def test_a_token_is_asked_for_and_nothing_else_will_do(given, status):
 def test_a_token_in_the_address_moves_into_a_cookie_that_scripts_do_not_see():
     status, headers, _ = _ask(Access(port=8000, token=SECRET), query=f"token={SECRET}")
     assert (status, headers["location"]) == (303, "/")
-    assert headers["set-cookie"] == f"{COOKIE}={SECRET}; Path=/; HttpOnly; SameSite=Strict"
+    assert headers["set-cookie"] == f"{COOKIE}_8000={SECRET}; Path=/; HttpOnly; SameSite=Lax"
     assert "content-security-policy" in headers
+
+
+def test_the_cookie_holds_the_token_and_not_what_the_address_says():
+    bearer = [("Authorization", f"Bearer {SECRET}")]
+    _, headers, _ = _ask(Access(port=8000, token=SECRET), query="token=other", headers=bearer)
+    assert headers["set-cookie"].startswith(f"{COOKIE}_8000={SECRET};")
+
+
+def test_only_the_sites_that_were_named_may_frame_the_page():
+    _, alone, _ = _ask()
+    assert alone["content-security-policy"].endswith("; frame-ancestors 'self'")
+    assert alone["x-frame-options"] == "SAMEORIGIN"
+    _, named, _ = _ask(Access(port=8000, frames=("https://course.example", "http://localhost:9000")))
+    sites = "'self' https://course.example http://localhost:9000"
+    assert named["content-security-policy"].endswith(f"; frame-ancestors {sites}")
+    assert "x-frame-options" not in named
 
 
 def test_refusals_are_json_with_all_headers_and_close_the_connection():

@@ -28,6 +28,10 @@ def command(
     token: Annotated[
         str | None, typer.Option("--token", help="A secret that the page asks for (letters, digits, - and _).")
     ] = None,
+    frame_in: Annotated[
+        list[str] | None,
+        typer.Option("--frame-in", metavar="ORIGIN", help="A site that may frame the page, as https://course.example."),
+    ] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
@@ -36,6 +40,7 @@ def command(
     Example: hardmax playground
     """
     _check(model, data, token)
+    _check_origins(frame_in or [])
 
     from hardmax.errors import need
 
@@ -53,7 +58,7 @@ def command(
         if not (no_browser or json) and sys.stdout.isatty():
             _open(url)
 
-    serve(model, host=host, port=port, data=data, token=token, ready=ready)
+    serve(model, host=host, port=port, data=data, token=token, frames=frame_in or (), ready=ready)
 
 
 def _check(model: str, data: Path | None, token: str | None) -> None:
@@ -66,6 +71,17 @@ def _check(model: str, data: Path | None, token: str | None) -> None:
         raise BadInput(f"--data {data} does not exist", fix="a table, folder or archive of labelled texts")
     if token is not None and not (token.isascii() and token.replace("-", "").replace("_", "").isalnum()):
         raise BadInput("--token may hold letters, digits, - and _ only", found=repr(token))
+
+
+def _check_origins(given: list[str]) -> None:
+    """Refuse what is no origin: it would end in a header of every answer."""
+    from hardmax.web.guard import ORIGIN
+
+    for origin in given:
+        if not ORIGIN.fullmatch(origin):
+            raise BadInput(
+                f"--frame-in {origin!r} is no origin", fix="a scheme and a host, no path: https://course.example"
+            )
 
 
 def _open(url: str) -> None:

@@ -10,9 +10,9 @@ import asyncio
 import hmac
 import json
 import logging
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -31,6 +31,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
+ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -50,11 +51,26 @@ class Access:
         names: host names that requests may use, as in a URL; None: any (a token is asked for then).
         port: the port that must stand beside the name; None: any, for tests without a network.
         token: the secret that a request must show; None: no secret is asked for.
+        frames: origins ("https://course.example") of pages that may show the playground in a frame, besides its own.
     """
 
     names: tuple[str, ...] | None = LOOPBACK
     port: int | None = None
     token: str | None = None
+    frames: tuple[str, ...] = ()
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: cookies are shared between ports, tokens are not."""
+        return COOKIE if self.port is None else f"{COOKIE}_{self.port}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What every answer has, with the frames that are allowed."""
+        if not self.frames:
+            return HEADERS
+        kept = {name: value for name, value in HEADERS.items() if name != "x-frame-options"}  # knows no other origins
+        return kept | {"content-security-policy": " ".join((POLICY, *self.frames))}
 
     def knows_host(self, host: str) -> bool:
         """Whether a Host header names this server."""
@@ -88,14 +104,13 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        reply = _Reply(scope["path"], send)
+        reply = _Reply(scope["path"], send, self.access.headers)
         refusal = self._refused(scope, headers)
         if refusal is not None:
             await _refuse(reply, *refusal)
             return
-        token = _query_token(scope)
-        if self.access.token is not None and token is not None and scope["path"] == "/":
-            await _redirect(reply, token)
+        if self.access.token is not None and _query_token(scope) is not None and scope["path"] == "/":
+            await _redirect(reply, self.access.cookie, self.access.token)
             return
         body = await self._body(headers, receive)
         if body is None:
@@ -117,11 +132,11 @@ class Guard:
             fix = "use the address that hardmax playground printed"
             return 403, error_document("this server does not answer to that name", found=host[:80], fix=fix)
         origin = headers.get("origin")
-        if origin is not None and origin != "null" and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and origin != "null" and _authority(origin) != host.lower():
             return 403, error_document("requests from other pages are not answered", found=origin[:80])
         if origin == "null" and scope["method"] != "GET":
             return 403, error_document("requests from other pages are not answered", found="no origin")
-        if self.access.accepts(_token(scope, headers)):
+        if self.access.accepts(_token(scope, headers, self.access.cookie)):
             return None
         return 401, error_document("a token is needed", fix="use the address that hardmax playground printed")
 
@@ -152,7 +167,15 @@ class Guard:
             return 408, error_document(what, fix="send it again")
 
 
-def _token(scope: MutableMapping[str, Any], headers: dict[str, str]) -> str | None:
+def _authority(origin: str) -> str | None:
+    """The host and port of an Origin; None if it is not written as one."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
+
+
+def _token(scope: MutableMapping[str, Any], headers: dict[str, str], cookie: str) -> str | None:
     """What the request shows: a bearer, the query, or the cookie."""
     kind, _, bearer = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
@@ -160,11 +183,9 @@ def _token(scope: MutableMapping[str, Any], headers: dict[str, str]) -> str | No
     asked = _query_token(scope)
     if asked is not None:
         return asked
-    try:
-        crumb = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return None
-    return None if crumb is None else crumb.value
+    # By hand: http.cookies gives up at the first odd cookie, and other servers of this machine leave theirs here.
+    crumbs = (crumb.strip().partition("=") for crumb in headers.get("cookie", "").split(";"))
+    return next((value for name, _, value in crumbs if name == cookie), None)
 
 
 def _query_token(scope: MutableMapping[str, Any]) -> str | None:
@@ -192,9 +213,9 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 class _Reply:
     """`send` with the headers that every answer has; remembers whether an answer has begun."""
 
-    def __init__(self, path: str, send: Send) -> None:
+    def __init__(self, path: str, send: Send, headers: dict[str, str]) -> None:
         self.started, self._send = False, send
-        self._headers = HEADERS | ({"cache-control": "no-store"} if path.startswith("/api/") else {})
+        self._headers = headers | ({"cache-control": "no-store"} if path.startswith("/api/") else {})
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -218,9 +239,12 @@ async def _refuse(send: Send, status: int, document: dict[str, Any]) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def _redirect(send: Send, token: str) -> None:
-    """The token moves from the address into a cookie that scripts do not see."""
-    cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
+async def _redirect(send: Send, name: str, token: str) -> None:
+    """The token moves from the address into a cookie that scripts do not see.
+
+    Lax, because a Strict one is not sent when the address was a link on another site, as in a mail or on a course page.
+    """
+    cookie = f"{name}={token}; Path=/; HttpOnly; SameSite=Lax"
     headers = [(b"location", b"/"), (b"set-cookie", cookie.encode("latin-1")), (b"content-length", b"0"),
                (b"cache-control", b"no-store")]  # fmt: skip
     await send({"type": "http.response.start", "status": 303, "headers": headers})

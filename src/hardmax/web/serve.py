@@ -3,7 +3,8 @@
 import asyncio
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,7 @@ def serve(
     port: int = 0,
     data: str | Path | None = None,
     token: str | None = None,
+    frames: Sequence[str] = (),
     ready: Callable[[str], None] = print,
 ) -> None:
     """Serve the playground until Ctrl-C.
@@ -136,13 +138,14 @@ def serve(
         host, port: where; port 0 takes a free one.
         data: labelled texts for the corpus screen.
         token: a secret that requests must show; made up when the host is not this machine alone.
+        frames: origins of pages that may show the playground in a frame.
         ready: is given the URL once the server answers.
 
     Raises:
         BadInput: the address cannot be used.
     """
     listening = listen(host, port)
-    access = access_for(host, listening.getsockname()[1], token)
+    access = replace(access_for(host, listening.getsockname()[1], token), frames=tuple(frames))
     app = create_app(model, data=None if data is None else str(data), access=access)
     try:
         Server(settings(app), lambda: ready(address(host, access))).run([listening])
