@@ -119,7 +119,7 @@ def test_health_and_presets_are_what_python_has(client):
     [
         ("", "field required"),
         ("{", "the body is not JSON"),
-        ("[]", "input should be"),
+        ("[]", "the body is not a JSON object"),
         ("nonsense", "the body is not JSON"),
         ('{"tokens": [[1, 2]], "alpha": -1}', "alpha: input should be greater than 0"),
         ('{"tokens": [[1, 2]], "alpha": NaN}', "alpha: "),
@@ -134,8 +134,9 @@ def test_health_and_presets_are_what_python_has(client):
         ('{"tokens": [[1, 2]], "matrix": [[1]]}', "A "),
         ('{"tokens": [[1, 2]], "mode": "fast"}', "mode: extra inputs are not permitted"),
         ('{"alpha": 1}', "tokens: field required"),
-        ("[" * 100_000, "the body"),
-        ('{"tokens": [[1, ' + "9" * 5000 + "]]}", "the body"),
+        ("[" * 100_000, "the body is not JSON"),
+        ('{"tokens": [[1, ' + "9" * 5000 + "]]}", "the body is not JSON"),
+        (b'{"tokens": "\xff"}', "the body is not JSON"),
     ],
 )
 def test_what_cannot_be_used_is_answered_with_400_and_a_sentence(client, body, said):
@@ -143,6 +144,19 @@ def test_what_cannot_be_used_is_answered_with_400_and_a_sentence(client, body, s
     assert answer.status_code == 400
     assert said.lower() in _error(answer)["what"].lower()
     assert len(answer.content) < 2000
+
+
+def test_a_body_that_is_not_sent_as_json_is_told_how(client):
+    answer = client.post("/api/limit", content='{"tokens": [[1, 2]]}', headers={"content-type": "text/plain"})
+    assert answer.status_code == 400
+    assert _error(answer) == {
+        "what": "the body is not sent as JSON", "found": None, "fix": "Content-Type: application/json",
+    }  # fmt: skip
+
+
+def test_a_label_of_the_wrong_kind_is_named_by_its_place(client):
+    answer = client.post("/api/construct", json={"sequences": [{"tokens": [[1]], "label": None}]})
+    assert _error(answer)["what"].startswith("sequences[0].label: input should be a valid string")
 
 
 def test_errors_have_the_texts_of_python(client):

@@ -125,6 +125,8 @@ def _answer_errors(app: FastAPI) -> None:
         if error.status_code in (404, 405) and what == HTTPStatus(error.status_code).phrase:  # starlette's own words
             verb = f"{request.method} " if error.status_code == 405 else ""
             what, found = "there is nothing at this address", f"{verb}{request.url.path[:80]}"
+        if what == "There was an error parsing the body":  # FastAPI's: no text, endless brackets or digits
+            what = "the body is not JSON that can be read"
         return JSONResponse(error_document(what, found), error.status_code, headers=error.headers)
 
     @app.exception_handler(HardmaxError)

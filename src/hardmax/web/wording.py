@@ -39,6 +39,11 @@ def validation_document(errors: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     message = message[:1].lower() + message[1:]
     if first.get("type") == "json_invalid":
         return error_document("the body is not JSON", found=str(first.get("ctx", {}).get("error", "")) or None)
+    if place == "" and first.get("type") == "model_attributes_type":
+        given = first.get("input")
+        if isinstance(given, bytes):
+            return error_document("the body is not sent as JSON", fix="Content-Type: application/json")
+        return error_document("the body is not a JSON object", found=_shown(given))
     more = f" (and {len(listed) - 1} more)" if len(listed) > 1 else ""
     # What is missing has no value, and our own checks repeat the values themselves.
     silent = first.get("type") in ("missing", "value_error")
@@ -50,6 +55,8 @@ def _place(parts: Sequence[Any]) -> str:
     """("body", "tokens", 3, 0) -> "tokens[3][0]"."""
     text = ""
     for part in parts[1:] if parts and parts[0] in ("body", "query", "path", "header") else parts:
+        if str(part).startswith("constrained-"):  # pydantic's name for one of several types
+            continue
         text += f"[{part}]" if isinstance(part, int) else (f".{part}" if text else str(part))
     return text
 
