@@ -33,7 +33,8 @@ test("add and remove are each other's inverse", () => {
 test("tokens are read from csv with and without a header, from text and from JSON", () => {
   const rows = [1, 2, 3, 4.5];
   for (const [name, text] of [["a.csv", "1,2\n3,4.5\n"], ["a.csv", "x,y\r\n1,2\r\n3,4.5"], ["a.txt", "# two\n1 2\n3 4.5"],
-    ["a.csv", "token,x0,y0,x,y\n0,1,2,9,9\n1,3,4.5,9,9"], ["a.json", "[[1,2],[3,4.5]]"], ["a.json", '{"tokens": [[1,2],[3,4.5]]}']]) {
+    ["a.csv", "token,x0,y0,x,y\n0,1,2,9,9\n1,3,4.5,9,9"], ["a.json", "[[1,2],[3,4.5]]"], ["a.json", '{"tokens": [[1,2],[3,4.5]]}'],
+    ["a.csv", "2/2,+2.\n3,9/2"], ["a.csv", "x;y\n1;2\n3;4.5"]]) {
     assert.deepEqual(Array.from(readTokens(name, text).cloud.coords), rows, text);
   }
 });
@@ -41,7 +42,8 @@ test("tokens are read from csv with and without a header, from text and from JSO
 test("a bad file is refused with its name and the place", () => {
   for (const [text, what] of [["", /no tokens/], ["1,2\n3", /token 1 has 1 coordinates/], ["1,2\n3,x", /"x", which is not a number/],
     ["[[1,2],[3]]", /token 1 has 1/], ["{", /not JSON/], ['{"a": 1}', /no list of tokens/], ["1,2,3,4", /dimension 4/],
-    ["[[1,null]]", /not a number/], ["1e300,1", /1e\+300/]]) {
+    ["[[1,null]]", /not a number/], ["1e300,1", /1e\+300/], ["nan,1\n2,3", /token 0 has "nan"/], ["2,1e999\n2,3", /token 0 has "1e999"/],
+    ["0x10,1\n2,3", /token 0 has "0x10"/], ["1/0,1", /"1\/0"/], ["-Infinity,NaN\n1,2", /"-Infinity"/], ["1,\n2,3", /has ""/]]) {
     assert.throws(() => readTokens("bad.txt", text), what);
   }
 });

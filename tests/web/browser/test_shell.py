@@ -102,6 +102,22 @@ def test_browser_history_goes_back_to_the_screen_before(page):
     assert state(page, "view") == "dyn"
 
 
+def test_what_a_link_leaves_out_survives_back_and_reload_but_not_another_link(open_page):
+    page = open_page("v=1&view=text")
+    page.locator("textarea").first.fill("words of my own")
+    page.wait_for_function("() => window.history.state?.leftOut?.text === 'words of my own'")
+    assert "own" not in page.evaluate("window.location.href")
+    page.get_by_role("link", name="Dynamics").click()
+    page.wait_for_selector(".screen-dyn:not([hidden])")
+    page.go_back()
+    page.wait_for_selector(".screen-text:not([hidden])")
+    page.wait_for_function("() => document.querySelector('textarea').value === 'words of my own'")
+    page.reload()
+    page.wait_for_function("() => document.querySelector('textarea')?.value === 'words of my own'")
+    page.evaluate("window.location.hash = '#v=1&view=text&ex=short'")
+    page.wait_for_function("() => window.hardmaxApp.state.ex === 'short' && window.hardmaxApp.state.text === null")
+
+
 def test_the_address_follows_the_state(page):
     page.get_by_role("spinbutton", name="tokens").fill("33")
     page.wait_for_function("() => window.location.hash === '#v=1&view=dyn&n=33'")

@@ -6,7 +6,7 @@ import { effectiveTheme, installPalette, loadPalette } from "./palette.js";
 import { Player } from "./player.js";
 import { makeScene } from "./scene.js";
 import { Shell } from "./shell.js";
-import { changedKeys, decodeState, encodeState, startState, tidy } from "./state.js";
+import { changedKeys, decodeState, encodeState, leftOut, startState, tidy } from "./state.js";
 import { screen as dynamicsScreen } from "../screens/dynamics.js";
 import { screen as betaScreen } from "../screens/beta.js";
 
@@ -45,10 +45,11 @@ export class App {
     });
     this.player = new Player(this);
     this.shell = new Shell(root, this);
-    window.addEventListener("hashchange", () => this.readAddress());
+    window.addEventListener("hashchange", () => this.readAddress(window.location.hash, window.history.state));
     window.addEventListener("keydown", (event) => this.onKey(event));
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw(["theme"]));
-    this.readAddress(start.hash);
+    if (start.hash) this.readAddress(start.hash);
+    else this.readAddress(window.location.hash, window.history.state);
     if (!this.offline) this.api.alive();
   }
 
@@ -83,10 +84,12 @@ export class App {
     this.#lessons(changed);
   }
 
-  /** Take the state from the address (or from `hash`), and say what could not be read. */
-  readAddress(hash = window.location.hash) {
+  /** Take the state from the address (or from `hash`), and say what could not be read.
+   * `kept` is what the browser's history remembers of this page beside its address: what a link leaves out. */
+  readAddress(hash = window.location.hash, kept = null) {
     if (hash.replace(/^#/, "") === this.written) return;
     const { state, dropped, newer } = decodeState(hash);
+    Object.assign(state, kept?.leftOut);
     if (!this.screens.some((entry) => entry.view === state.view)) state.view = "dyn";
     this.player.pause(false);
     const changed = changedKeys(this.state, state);
@@ -103,7 +106,7 @@ export class App {
     const write = () => {
       this.writing = 0;
       this.written = encodeState(this.state);
-      if (!this.start.hash) window.history.replaceState(null, "", `#${this.written}`);
+      if (!this.start.hash) window.history.replaceState({ leftOut: leftOut(this.state) }, "", `#${this.written}`);
     };
     if (push && !this.start.hash) window.history.pushState(null, "", window.location.hash || "#");
     if (push) write();

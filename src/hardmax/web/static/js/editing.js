@@ -74,14 +74,23 @@ function fromTable(name, text) {
   const lines = text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line && !line.startsWith("#"));
   const apart = [",", ";", "\t"].find((one) => lines[0]?.includes(one)) ?? /\s+/;
   let rows = lines.map((line) => line.split(apart).map((cell) => cell.trim().replace(/^"|"$/g, "")));
-  if (rows.length && rows[0].some((cell) => !Number.isFinite(Number(cell)) || cell === "")) {
+  // A header has no number at all: a first line with one that cannot be used is an error, not a header.
+  if (rows.length && rows[0].every((cell) => !/^[+-]?[0-9.]|^[+-]?(nan|inf|infinity)$/i.test(cell))) {
     const head = rows[0].map((cell) => cell.toLowerCase());
     const wanted = [["x0", "y0", "z0"], ["x", "y", "z"]].map((names) => names.map((one) => head.indexOf(one)).filter((at) => at >= 0));
     const columns = wanted.find((found) => found.length >= 2) ?? head.map((_, at) => at);
     rows = rows.slice(1).map((row) => columns.map((at) => row[at] ?? ""));
   }
   return rows.map((row, i) => row.map((cell) => {
-    if (cell === "" || !Number.isFinite(Number(cell))) throw new Error(`${name}: token ${i} has "${cell.slice(0, 40)}", which is not a number`);
-    return Number(cell);
+    const x = numberOf(cell);
+    if (!Number.isFinite(x)) throw new Error(`${name}: token ${i} has "${cell.slice(0, 40)}", which is not a number`);
+    return x;
   }));
+}
+
+/** A decimal or a fraction of whole numbers, as Python reads them; NaN for anything else, hexadecimal too. */
+function numberOf(cell) {
+  const fraction = /^([+-]?\d+)\/(\d+)$/.exec(cell);
+  if (fraction) return Number(fraction[1]) / Number(fraction[2]);
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(cell) ? Number(cell) : NaN;
 }

@@ -102,6 +102,13 @@ export function encodeState(state, { personal = false } = {}) {
   return parts.join("&");
 }
 
+/** The part of a state that its link leaves out: a reader's own text, a cloud too large. */
+export function leftOut(state) {
+  return Object.fromEntries(Object.entries(TABLE)
+    .filter(([key, row]) => (row.personal || (row.fits && state[key] && !row.fits(state[key]))) && state[key] !== row.start)
+    .map(([key]) => [key, state[key]]));
+}
+
 /** What a link says: { state, dropped: [{ key, reason }], newer: version or 0 }. Never throws. */
 export function decodeState(hash) {
   const state = startState();
