@@ -37,7 +37,7 @@ def run(context: Context) -> Outcome:
     return Outcome(
         paper="Loss and objective scale linearly with eps where exact interpolation is possible (N = 10, d = 16, "
         "n = 100, depth 1, eps = 0.1, 0.01, 0.001).",
-        ours="Smallest loss "
+        ours="Loss at the smallest objective found: "
         + ", ".join(f"{row.loss:.2g} (eps = {row.eps:g})" for row in best)
         + f"; between the two smallest eps the objective falls as eps^{result.objective_slope:.2f}, the loss as "
         f"eps^{result.loss_slope:.2f}; {below} of {len(result.rows)} runs lie below the threshold eps |theta*|^2.",
