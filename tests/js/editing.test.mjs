@@ -22,6 +22,13 @@ test("a moved token sits on a thousandth, the others stay where they were", () =
   assert.equal(after.coords[1], 1 / 3);
 });
 
+test("a token of a small cloud moves by small steps", () => {
+  const after = moved(cloud([1e-6, 0], [0, 2e-6], [-1e-6, -1e-6]), 0, [1.5e-6, -3e-7]);
+  assert.ok(Math.abs(after.coords[0] - 1.5e-6) < 1e-10 && Math.abs(after.coords[1] + 3e-7) < 1e-10);
+  assert.ok(Math.abs(added(after, [1e-6, 1e-6]).coords[6] - 1e-6) < 1e-10);
+  assert.deepEqual(Array.from(added({ d: 2, coords: new Float64Array(0) }, [0.12345, 0.4]).coords), [0.123, 0.4]);
+});
+
 test("add and remove are each other's inverse", () => {
   const before = cloud([1, 0], [0, 1]);
   assert.deepEqual(removed(added(before, [0.5, 0.25]), 2), before);

@@ -3,19 +3,29 @@
 import { cloudOf, rounded } from "./points.js";
 
 const FINE = 1000; // moved tokens sit on thousandths where the numbers are of that size
+const [SMALL, LARGE] = [0.5, 32]; // clouds reaching less far, and coordinates beyond, are not of that size
 export const MOST_TOKENS = 5000;
 
-const snap = (x) => (Math.abs(x) <= 32 ? Math.round(x * FINE) / FINE : x);
+/** The rounding of a place in a cloud. */
+function snapping({ coords }) {
+  let far = 0;
+  for (const x of coords) far = Math.max(far, Math.abs(x));
+  return (x) => (Math.abs(x) > LARGE || (far > 0 && far < SMALL) ? x : Math.round(x * FINE) / FINE);
+}
 
 /** The cloud with token i at another place. */
-export function moved({ d, coords }, i, point) {
+export function moved(cloud, i, point) {
+  const { d, coords } = cloud;
+  const snap = snapping(cloud);
   const next = Float64Array.from(coords);
   for (let c = 0; c < d; c += 1) next[i * d + c] = snap(point[c]);
   return rounded(cloudOf(d, next));
 }
 
 /** The cloud with one more token at the end. */
-export function added({ d, coords }, point) {
+export function added(cloud, point) {
+  const { d, coords } = cloud;
+  const snap = snapping(cloud);
   return rounded(cloudOf(d, [...coords, ...Array.from({ length: d }, (_, c) => snap(point[c] ?? 0))]));
 }
 
