@@ -1,8 +1,15 @@
-"""`from asgi_client import Client`: requests to an application without a network."""
+"""`from asgi_client import Client, run_apart`: requests to an application without a network."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+
+
+def run_apart(coroutine):
+    """What a coroutine returns, run in a thread of its own: browser tests leave an event loop in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 class Client:
@@ -17,7 +24,7 @@ class Client:
             async with httpx.AsyncClient(transport=transport, base_url=self.base_url, timeout=300) as opened:
                 return await opened.request(method, path, **options)
 
-        return asyncio.run(ask())
+        return run_apart(ask())
 
     def get(self, path, **options):
         return self.request("GET", path, **options)

@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from asgi_client import run_apart
 
 from hardmax.web import limits
 from hardmax.web.app import create_app
@@ -44,7 +45,7 @@ def _ask(access=None, client=None, method="GET", path="/", query="", headers=(),
     async def send(message):
         sent.append(message)
 
-    asyncio.run(Guard(app, access or Access(port=8000), body_seconds)(scope, client.receive, send))
+    run_apart(Guard(app, access or Access(port=8000), body_seconds)(scope, client.receive, send))
     if not sent:
         return None, {}, b""
     start, *rest = sent
@@ -194,7 +195,7 @@ def test_other_kinds_of_connections_are_passed_on():
     async def app(scope, receive, send):
         seen.append(scope["type"])
 
-    asyncio.run(Guard(app, Access())({"type": "lifespan"}, None, None))
+    run_apart(Guard(app, Access())({"type": "lifespan"}, None, None))
     assert seen == ["lifespan"]
 
 
