@@ -176,7 +176,8 @@ def test_filters_and_pages_of_the_corpus_partition_it(client):
     pages = [_whole(client, wrong="true", limit=7, page=p)["reviews"] for p in range(1, wrong // 7 + 2)]
     ids = [r["id"] for page in pages for r in page]
     assert len(ids) == len(set(ids)) == wrong
-    assert _whole(client, page=9999)["reviews"] == []
+    beyond = _whole(client, wrong="true", limit=7, page=99_999)  # as far as a link goes
+    assert (beyond["page"], beyond["reviews"]) == (beyond["pages"], pages[-1])
 
 
 def test_a_model_or_data_that_is_not_there_is_named(client):

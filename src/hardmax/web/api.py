@@ -81,7 +81,7 @@ def routes(pool: Pool) -> APIRouter:
         wrong: Annotated[bool | None, Query(description="only texts predicted wrong, or only those right")] = None,
         leader: Annotated[str | None, Query(max_length=200, description="only texts that this word leads")] = None,
         label: Annotated[str | None, Query(max_length=200, description="only texts with this label")] = None,
-        page: Annotated[int, Query(ge=1, le=10_000)] = 1,
+        page: Annotated[int, Query(ge=1, le=100_000)] = 1,
         limit: Annotated[int, Query(ge=1, le=100, description="texts of a page")] = limits.PAGE,
     ) -> Any:
         """Leaders by class over a fixed sample of labelled texts, and the texts that pass the filters."""

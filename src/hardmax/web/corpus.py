@@ -63,10 +63,12 @@ def part(
     page: int = 1,
     limit: int = limits.PAGE,
 ) -> dict[str, Any]:
-    """The figures of a sample and one page of the reviews that pass the filters."""
+    """The figures of a sample and one page of the reviews that pass the filters; beyond the last page, the last."""
     if not sample["available"]:
         return {"schema": SCHEMA, "available": False, "ready": True, "reason": sample["reason"], "data": sample["data"]}
     chosen = [r for r in sample["reviews"] if _passes(r, wrong, leader, label)]
+    pages = max(1, math.ceil(len(chosen) / limit))
+    page = min(page, pages)
     shown = chosen[(page - 1) * limit : page * limit]
     figures = {k: v for k, v in sample.items() if k != "reviews"}
     return {
@@ -78,7 +80,7 @@ def part(
         ],
         "total": len(chosen),
         "page": page,
-        "pages": max(1, math.ceil(len(chosen) / limit)),
+        "pages": pages,
     }  # fmt: skip
 
 

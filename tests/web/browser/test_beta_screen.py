@@ -61,6 +61,14 @@ def test_too_many_tokens_for_softmax_are_said_and_hardmax_goes_on(open_page):
     assert page.locator(".screen-beta .token-figure.absent").count() == 1
 
 
+def test_without_tokens_the_page_says_how_to_add_one(open_page):
+    page = open_page("v=1&view=beta&pts=AQIAAIA_")
+    assert "No tokens yet" in page.locator(".screen-beta .token-note").inner_text()
+    assert page.locator(".screen-beta .status").inner_text() == "no tokens"
+    page.locator(".screen-beta svg.cloud").first.dblclick(position={"x": 200, "y": 100})
+    page.wait_for_function("() => document.querySelector('.screen-beta .token-note').textContent === ''")
+
+
 def test_every_figure_has_a_table(open_page):
     page = open_page("v=1&view=beta&preset=square&k=3")
     for figure in page.locator(".screen-beta figure").all():

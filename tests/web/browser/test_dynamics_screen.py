@@ -181,6 +181,24 @@ def test_unusual_clouds_are_drawn_with_a_note(page, tmp_path, rows, note):
     assert note in page.locator(".token-note").inner_text()
 
 
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_a_file_of_small_or_large_numbers_fills_the_window_and_can_be_dragged(page, tmp_path, size):
+    file = tmp_path / "size.csv"
+    file.write_text("".join(f"{x * size},{y * size}\n" for x, y in [(1, 0), (0, 2), (-1, -1), (0.2, 0.3)]))
+    page.get_by_label("Load tokens from a file").set_input_files(file)
+    page.wait_for_function("() => document.querySelectorAll('.token').length === 4")
+    boxes = [one.bounding_box() for one in page.locator(".token").all()]
+    assert max(b["y"] for b in boxes) - min(b["y"] for b in boxes) > 200
+    x, y = boxes[3]["x"] + boxes[3]["width"] / 2, boxes[3]["y"] + boxes[3]["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 20, y - 30, steps=3)
+    page.mouse.up()
+    before, after = (0.2 * size, 0.3 * size), tokens(page)[3]
+    assert 0 < after[0] - before[0] < 0.5 * size
+    assert 0 < after[1] - before[1] < 0.5 * size
+
+
 def test_a_bad_file_is_refused_and_the_picture_stays(page, tmp_path):
     file = tmp_path / "bad.csv"
     file.write_text("1,2\n3,four\n")

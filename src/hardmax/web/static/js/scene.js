@@ -14,6 +14,7 @@ import { Pointing } from "./pointing.js";
 import { View } from "./view.js";
 
 const MOST_ELEMENTS = 800; // above this plain tokens are drawn on a canvas below
+const SPOT = 0.08; // of the window: a cloud that is smaller cannot be read
 const LABELS_WAIT = 300; // ms of rest before spoken labels are brought up to date
 
 const px = (x) => Math.round(x * 10) / 10;
@@ -60,13 +61,17 @@ class Scene {
     this.view.fit(coords, d);
   }
 
-  /** Whether a token lies outside the window. */
+  /** Whether all tokens lie in the window, and not all of them in one spot of it at the origin. */
   sees(coords, d) {
+    const { view } = this;
+    const [ox, oy] = view.place(0, 0, 0);
+    let far = 0;
     for (let i = 0; i < coords.length / d; i += 1) {
-      const [x, y] = this.view.pixel(coords, i);
-      if (x < 8 || y < 8 || x > this.view.width - 8 || y > this.view.height - 8) return false;
+      const [x, y] = view.pixel(coords, i);
+      if (x < 8 || y < 8 || x > view.width - 8 || y > view.height - 8) return false;
+      far = Math.max(far, Math.hypot(x - ox, y - oy));
     }
-    return true;
+    return far === 0 || far > SPOT * Math.min(view.width, view.height);
   }
 
   draw(picture) {

@@ -88,8 +88,10 @@ class HardmaxAgainstSoftmax {
     const newCloud = CLOUD_KEYS.some((key) => changed.has(key));
     const dragging = this.sides.some((side) => side.editor.dragging);
     const tooMany = result.n * result.n * state.K > MOST_WORK;
-    this.note.textContent = tooMany ? `Softmax compares all ${result.n} tokens with each other in ${state.K} layers: `
-      + "too much for a page. Take fewer tokens or layers." : "";
+    const much = `Softmax compares all ${result.n} tokens with each other in ${state.K} layers: `
+      + "too much for a page. Take fewer tokens or layers.";
+    const none = "No tokens yet. Double-click in the left cloud to add one, or choose a cloud.";
+    this.note.textContent = result.n === 0 ? none : tooMany ? much : "";
     this.hull = startHullOf(state);
     this.polytope = polytopeOf(this.model.cloud, result.limit);
     const now = performance.now();
@@ -164,7 +166,7 @@ class HardmaxAgainstSoftmax {
       at: k,
     });
     const plateau = longestPlateau(this.counts[1]);
-    const badges = [
+    const badges = this.model.result.n === 0 ? ["no tokens"] : [
       `gap ${short(this.gaps[k] ?? 0, 3)} of the cloud's size`,
       `clusters: ${this.counts[0][k] ?? 0} with hardmax, ${this.counts[1][k] ?? 0} with softmax`,
     ];
