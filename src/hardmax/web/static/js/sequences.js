@@ -4,6 +4,7 @@
 export const MOST_SEQUENCES = 12;
 export const MOST_TOKENS = 20;
 const MOST_LABEL = 24;
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i; // Number itself takes blanks and hexadecimals too
 
 const set = (...rows) => rows.map(([label, ...tokens]) => ({ label, tokens }));
 
@@ -73,7 +74,7 @@ export function decodeSequences(text) {
     if (at >= 0) sequences.push({ label: decodeURIComponent(part.slice(0, at)).slice(0, MOST_LABEL), tokens: [] });
     if (sequences.length === 0) throw new Error("the sequences begin without a label");
     const numbers = part.slice(at + 1);
-    if (numbers !== "") sequences.at(-1).tokens.push(readToken(numbers.split(",").map((x) => (x === "" ? NaN : Number(x)))));
+    if (numbers !== "") sequences.at(-1).tokens.push(readToken(numbers.split(",").map((x) => (NUMBER.test(x) ? Number(x) : NaN))));
   }
   checkSizes(sequences);
   return sequences;
