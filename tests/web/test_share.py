@@ -149,9 +149,11 @@ HOSTILE = [
     "text=%ff", "text=%f0%9f%98%80", "K=10&k=400", "K=1e2", "n=5001", "n=1.5", "n=-0", "d=4", "view=%3Cscript%3E",
     "show=", "show=hull,hull", "show=trails,hull", "show=all", "A=", "A=1,0;0", "A=1,0;0,1", "A=rot:0,1", "A=rot:0,0,1",
     "pts=", "pts=AQI", "pts=A", "pts=AQIAAHpE9AEY_A", "pts=AgIAAHpE9AEY_A", "pts=AQIAAAAA9AEY_A", "pts=AQIAAHpE9AEY",
-    "pts=*", "pts=AQIAAHpE9AEY_B", "pts=AQIAAHpE9AEY_A%0A", "alpha=5%0A", "turn=1", "turn=1,2,3", "turn=200,0", "seqs=1,2", "seqs=a:1,2;3,4;b:", "seqs=a:1", "seqs=a%253Ab:1,2",
-    "seqs=a:1,2;;3,4", "seqs=a:0x10,1", "seqs=a:%201,2", "seqs=a:1e999,0", "seqs=a:.5,-2.", "seqs=a:0b1,1", "embed=2", "unknown=1&alpha=3", "alpha=3&alpha=4", "alpha", "constructor=1", "__proto__=1",
-    "sel=-1", "sel=-2", "page=0", "theme=blue", "beta=-1", "model=" + "x" * 201, "label=" + "%F0%9F%98%80" * 51,
+    "pts=*", "pts=AQIAAHpE9AEY_B", "pts=AQIAAHpE9AEY_A%0A", "alpha=5%0A", "turn=1", "turn=1,2,3", "turn=200,0",
+    "seqs=1,2", "seqs=a:1,2;3,4;b:", "seqs=a:1", "seqs=a%253Ab:1,2", "seqs=a:1,2;;3,4", "seqs=a:0x10,1",
+    "seqs=a:%201,2", "seqs=a:1e999,0", "seqs=a:.5,-2.", "seqs=a:0b1,1", "embed=2", "unknown=1&alpha=3",
+    "alpha=3&alpha=4", "alpha", "constructor=1", "__proto__=1", "sel=-1", "sel=-2", "page=0", "theme=blue", "beta=-1",
+    "model=" + "x" * 201, "label=" + "%F0%9F%98%80" * 51,
 ]  # fmt: skip
 
 

@@ -69,6 +69,29 @@ def test_without_tokens_the_page_says_how_to_add_one(open_page):
     page.wait_for_function("() => document.querySelector('.screen-beta .token-note').textContent === ''")
 
 
+def test_the_screen_can_be_walked_with_the_keyboard_alone(open_page):
+    page = open_page("v=1&view=beta&preset=square&K=12")
+    seen = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.add(page.evaluate("""() => {
+            const node = document.activeElement;
+            return node.dataset.token ? `cloud ${node.closest("figure").ariaLabel}`
+              : node.ariaLabel || node.labels?.[0]?.textContent || node.textContent;
+        }"""))  # fmt: skip
+    assert {"cloud Hardmax cloud", "cloud Softmax cloud", "Play", "One layer on", "Layer", "Cloud", "layers"} <= seen
+    assert {"as a table", "\u03b1, the step size", "\u03b2, how sharp softmax is"} <= seen
+    page.locator(".screen-beta [data-token][tabindex='0']").first.focus()
+    for key in ("m", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    assert page.evaluate("window.hardmaxApp.state.pts !== null")
+    page.keyboard.press("Delete")
+    assert page.evaluate("window.hardmaxApp.controller.model.result.n") == 9
+    page.locator(".screen-beta").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("window.hardmaxApp.state.k") == 1
+
+
 def test_every_figure_has_a_table(open_page):
     page = open_page("v=1&view=beta&preset=square&k=3")
     for figure in page.locator(".screen-beta figure").all():

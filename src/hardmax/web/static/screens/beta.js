@@ -212,6 +212,7 @@ class HardmaxAgainstSoftmax {
       return hard.map((row, i) => [i, ...row, ...(soft[i] ?? row.map(() => ""))]);
     };
     const soft = () => this.layers[1].map((coords) => rowsOf({ d, coords }));
+    if (this.model.result.n === 0) return {}; // no tokens, nothing to run
     return {
       svg: () => this.sides.map((side) => side.editor.scene.whole()),
       table: () => ({

@@ -173,6 +173,7 @@ class Dynamics {
 
   exports() {
     const { state } = this.app;
+    if (this.model.result.n === 0) return {}; // no tokens, nothing to run
     return {
       svg: () => this.scene.whole(),
       table: () => tokenTable(this.model, state, true),
