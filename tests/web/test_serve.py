@@ -135,17 +135,24 @@ def test_slow_clients_do_not_hold_up_others(server):
             line.close()
 
 
+LONG = 30_000_000  # bytes: more than the buffers of both sides hold
+
+
 async def _fine(scope, receive, send):
-    """The smallest application."""
-    if scope["type"] == "http":
+    """The smallest application; /long has a long answer."""
+    if scope["type"] == "http" and scope["path"] == "/long":
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % LONG)]})
+        await send({"type": "http.response.body", "body": b"x" * LONG})
+    elif scope["type"] == "http":
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
         await send({"type": "http.response.body", "body": b"fine"})
 
 
 @pytest.fixture
 def hasty(monkeypatch):
-    """A server in this process that waits half a second for a request's first lines."""
+    """A server in this process that waits half a second for a request's first lines, and for its answer to be read."""
     monkeypatch.setattr(limits, "HEADER_SECONDS", 0.5)
+    monkeypatch.setattr(limits, "READ_SECONDS", 0.5)
     config, started = settings(_fine), threading.Event()
     config.lifespan = "off"
     listening = listen("127.0.0.1", 0)
@@ -179,6 +186,26 @@ def test_a_request_after_another_is_answered_but_not_waited_for_without_end(hast
                 answer += line.recv(1000) or pytest.fail(f"closed after {answer}")
         line.sendall(REQUEST[:20])
         assert line.recv(1000) == b""
+
+
+def test_a_client_that_does_not_read_its_answer_is_shown_the_door(hasty):
+    with socket.create_connection(("127.0.0.1", hasty), timeout=60) as line:
+        line.sendall(REQUEST.replace(b"/", b"/long", 1))
+        time.sleep(1.5)
+        arrived = 0
+        with suppress(ConnectionResetError):
+            while part := line.recv(1 << 20):
+                arrived += len(part)
+        assert arrived < LONG
+
+
+def test_a_client_that_reads_gets_the_whole_of_a_long_answer(hasty, monkeypatch):
+    monkeypatch.setattr(limits, "READ_SECONDS", 60)
+    with socket.create_connection(("127.0.0.1", hasty), timeout=60) as line:
+        line.sendall(REQUEST.replace(b"/", b"/long", 1))
+        arrived = 0
+        while arrived < LONG:
+            arrived += len(line.recv(1 << 20) or pytest.fail(f"closed after {arrived}"))
 
 
 def test_ctrl_c_ends_it_cleanly_and_its_workers_too():

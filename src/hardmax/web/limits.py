@@ -3,6 +3,7 @@
 BODY_BYTES = 1_000_000  # of a request; a longer one is refused before it is read whole
 BODY_SECONDS = 15.0  # for a request's body to arrive
 HEADER_SECONDS = 10.0  # for a request's first lines to arrive
+READ_SECONDS = 120.0  # for a client to read an answer that does not fit into its buffers
 CONNECTIONS = 512  # open at one time
 
 WORK_SECONDS = 15.0  # one computation; the process that takes longer is ended and replaced

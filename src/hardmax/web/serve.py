@@ -19,9 +19,13 @@ from hardmax.web.guard import LOOPBACK, Access
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP with a limit on the time in which a request's first lines must arrive; uvicorn itself waits for ever."""
+    """HTTP with a limit on the time in which a request's first lines must arrive and a long answer must be read.
+
+    Uvicorn itself waits for ever, and keeps what a client does not read.
+    """
 
     waiting: asyncio.TimerHandle | None = None
+    unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
@@ -40,7 +44,24 @@ class PatientProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing to wait for any more."""
         self._stop_waiting()
+        self._is_read()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """The client does not read as fast as the answer is written: begin to wait for it."""
+        super().pause_writing()
+        self._is_read()
+        self.unread = self.loop.call_later(limits.READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """The client has read."""
+        self._is_read()
+        super().resume_writing()
+
+    def _is_read(self) -> None:
+        if self.unread is not None:
+            self.unread.cancel()
+            self.unread = None
 
     def _expect(self) -> None:
         self.waiting = self.loop.call_later(limits.HEADER_SECONDS, self.transport.close)
