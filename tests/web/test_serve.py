@@ -115,8 +115,14 @@ def test_a_chunked_body_is_cut_off_at_the_limit(server):
 def test_what_is_no_request_is_refused_and_the_server_goes_on(server, raw):
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as line:
         line.sendall(raw)
-        answer = line.recv(65536)
-    assert answer == b"" or answer.split()[1] in (b"400", b"403", b"414", b"431")
+        answer = b""
+        with suppress(ConnectionResetError):  # what the server has not read of a long line
+            while part := line.recv(65536):
+                answer += part
+    assert answer.split()[1] in (b"400", b"403")
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert b"content-security-policy" in head.lower()
+    assert json.loads(body)["error"]["what"]
     assert server.ask("GET", "/api/health")[0] == 200
 
 

@@ -1,6 +1,7 @@
 """Run the server: a free port, one address, a clean end."""
 
 import asyncio
+import json
 import secrets
 import socket
 from collections.abc import Callable, Sequence
@@ -9,13 +10,15 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hardmax.errors import BadInput
 from hardmax.web import limits
 from hardmax.web.app import create_app
-from hardmax.web.guard import LOOPBACK, Access
+from hardmax.web.guard import HEADERS, LOOPBACK, Access
+from hardmax.web.wording import error_document
 
 
 class PatientProtocol(H11Protocol):
@@ -57,6 +60,19 @@ class PatientProtocol(H11Protocol):
         """The client has read."""
         self._is_read()
         super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        """Bytes that are no HTTP request: the same JSON and headers as for everything else that cannot be used."""
+        body = json.dumps(error_document("this is no HTTP request that can be read")).encode()
+        headers = HEADERS | {
+            "content-type": "application/json",
+            "content-length": str(len(body)),
+            "connection": "close",
+        }
+        named = [(name.encode(), value.encode()) for name, value in headers.items()]
+        events = h11.Response(status_code=400, headers=named), h11.Data(data=body), h11.EndOfMessage()
+        self.transport.write(b"".join(self.conn.send(event) or b"" for event in events))
+        self.transport.close()
 
     def _is_read(self) -> None:
         if self.unread is not None:
