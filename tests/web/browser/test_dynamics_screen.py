@@ -312,6 +312,21 @@ def test_ties_that_float64_cannot_decide_are_settled_by_the_server(open_page):
     )
 
 
+def test_a_limit_that_the_server_cannot_confirm_is_not_called_certified(open_page):
+    page = open_page("v=1&preset=square")
+    page.route("**/api/limit", lambda route: route.fulfill(json={"certified": False, "verified": False}))
+    page.get_by_role("button", name="add a token").click()
+    page.wait_for_function("() => document.querySelector('.status').textContent.includes('found no certificate')")
+    assert "certified at" not in page.locator(".status").first.inner_text()
+
+
+def test_no_more_tokens_than_the_page_holds_can_be_added(open_page):
+    page = open_page("v=1&n=5000&K=1")
+    page.get_by_role("button", name="add a token").click()
+    assert "at most 5000 tokens" in page.locator(".banner").inner_text()
+    assert "5000 tokens" in badges(page)
+
+
 def test_the_modules_reproduce_the_golden_cases_in_the_browser_too(page):
     cases = json.loads((GOLDEN / "dynamics.json").read_text())["cases"]
     wrong = page.evaluate(

@@ -21,8 +21,9 @@ export function certificates(app, changed) {
       const answer = await app.api.post(
         "/api/limit", { tokens, alpha, matrix: model.metric.A }, { signal: waiting.signal },
       );
-      answers.set(model.result, { verified: answer.verified && answer.certified });
-      if (answer.verified && answer.certified) {
+      const verified = answer.verified && answer.certified;
+      answers.set(model.result, { verified, refused: !verified });
+      if (verified) {
         model.result.limit = fromAnswer(answer, model.result.limit);
         model.progress = progress(model.result);
       }
@@ -48,6 +49,7 @@ export function certificates(app, changed) {
     badge(model, limit) {
       const answer = answers.get(model.result);
       if (answer?.verified) return ["good", `certified at layer ${limit.layers}, checked`];
+      if (limit.certified && answer?.refused) return ["warn", `decided at layer ${limit.layers}; the server's check found no certificate`];
       if (limit.certified) return ["good", `certified at layer ${limit.layers}`];
       if (limit.open.length) return ["warn", `${counted(limit.open.length, "token")} undecided after ${limit.layers} layers`];
       return ["warn", `decided at layer ${limit.layers}, given ${counted(limit.undecided, "tie")} within rounding`];

@@ -1,6 +1,6 @@
 // A cloud that can be changed by hand: a scene whose drags, keys and files become a new state.
 
-import { added, freePlace, moved, readTokens, removed } from "./editing.js";
+import { MOST_TOKENS, added, freePlace, moved, readTokens, removed } from "./editing.js";
 import { cloudOfState, hold } from "./model.js";
 
 const MOST_FILE = 4_000_000; // characters
@@ -57,6 +57,10 @@ export class CloudEditor {
   add(point) {
     const { cloud } = this;
     const n = cloud.coords.length / cloud.d;
+    if (n >= MOST_TOKENS) {
+      this.app.banner("file", "warn", `The page holds at most ${MOST_TOKENS} tokens.`);
+      return;
+    }
     this.edit(added(cloud, point ?? freePlace(cloud)), { sel: n });
     this.app.flush();
     this.scene.focusToken(n);
