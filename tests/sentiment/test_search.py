@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hardmax.sentiment import plain
 from hardmax.sentiment.search import by_norm, compare, follows
 
 
@@ -31,3 +32,15 @@ def test_the_search_by_norm_finds_the_largest_score(dim):
     assert (np.diff(reach) <= 0).all()
     found = [follows(z, i, 50, norm, order, reach)[0] for i in range(50)]
     assert found == (z @ z.T).argmax(axis=1).tolist()
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_long_texts_take_the_compiled_search_to_the_same_bits(dim, monkeypatch):
+    rng = np.random.default_rng(dim)
+    z = np.round(rng.standard_normal((300, dim)), 1)  # copies, ties, zeros
+    slow = plain.flow(z, plain.powers(0.3, 3), 3)
+    monkeypatch.setattr(plain, "MANY", 10)
+    fast = plain.flow(z, plain.powers(0.3, 3), 3)
+    for name in ("weights", "leader", "since", "settled", "states"):
+        assert np.array_equal(getattr(slow, name), getattr(fast, name)), name
+    assert slow.tie == fast.tie

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in the kernel
 SCORES_AT_ONCE = 4_000_000
+MANY = 5_000  # terms from which on loading the compiled search is worth it
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -107,8 +108,15 @@ def _scores(z: Floats, who: Ints) -> Floats:
 def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
     """For each i in `who`: whom it follows, whether that is a tie, and the least tied score.
 
-    In blocks of rows: a text of two megabytes has a hundred thousand terms, and ten billion scores fit nowhere.
+    In blocks of rows, and from MANY terms on compiled: a text of two megabytes has a hundred thousand terms, and ten
+    billion scores fit nowhere.
     """
+    if len(z) > MANY:
+        from hardmax.sentiment.search import follow_many
+
+        arg, tie, least = np.empty(len(who), np.int64), np.empty(len(who), np.bool_), np.empty(len(who))
+        follow_many(np.ascontiguousarray(z), np.ascontiguousarray(who), arg, tie, least)
+        return arg, tie, least
     step = max(1, SCORES_AT_ONCE // len(z))
     parts = [_follow_some(z, who[start : start + step]) for start in range(0, len(who), step)]
     return (

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.attention.compiled import njit
 from hardmax.attention.uncounted import bare_njit
 
 BUCKETS = 64
@@ -80,6 +81,16 @@ def follows(z: Any, i: Any, n: Any, norm: Any, order: Any, reach: Any) -> Any:
             elif arg != i and j < arg:
                 arg = j  # of copies the first
     return arg, tie, best - band
+
+
+@njit()
+def follow_many(z: Any, who: Any, arg: Any, tie: Any, least: Any) -> None:
+    """`follows` for every i in `who`, into the three arrays."""
+    n = len(z)
+    norm, order, reach = np.empty(n), np.empty(n, np.int64), np.empty(n)
+    by_norm(z, n, norm, order, reach, np.empty(BUCKETS + 1, np.int64))
+    for row in range(len(who)):
+        arg[row], tie[row], least[row] = follows(z, who[row], n, norm, order, reach)
 
 
 @bare_njit()
