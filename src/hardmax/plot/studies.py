@@ -134,7 +134,7 @@ def _faithfulness(study: "Study") -> Figure:
     table = study.table("faithfulness")
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     names = list(dict.fromkeys(row["attention"] for row in rows))
-    rankings = {"parts": "exact parts", "score": "own score", "random": "random"}
+    rankings = {"parts": "exact parts", "score": "own score", "random": "words by chance"}
     figure = Figure(figsize=(8.6, 0.34 * len(names) + 1.3), layout="constrained")
     axes: Any = figure.subplots(1, 2, sharey=True)
     for ax, what in zip(axes, ("comprehensiveness", "sufficiency"), strict=True):
