@@ -13,6 +13,8 @@ export const PATTERNS = [
   "solid", "dot", "dash", "dash-dot", "long", "dash-dot-dot", "double", "thick", "thick-dash", "thick-dot", "double-dash", "thick-long",
 ];
 
+const NEXT_TO_NOTHING = 0.1;
+
 /** unitOffsets("a😀b") = [0, 1, 3, 4]: where each code point begins, and the end. */
 export function unitOffsets(text) {
   const offsets = [];
@@ -50,7 +52,13 @@ export function readExplanation(answer) {
     index: number.get(word.term) ?? -1,
     places: word.places.map(([start, end]) => [offsets[start], offsets[end]]),
   }));
-  return { ...answer, terms, lines: linesOf(answer.leaders) };
+  return { ...answer, terms, lines: linesOf(answer.leaders), sides: sidesOf(answer.leaders) };
+}
+
+/** "positive", "negative", or "neutral" for a cluster that says next to nothing beside the loudest one. */
+export function sidesOf(leaders) {
+  const most = Math.max(...leaders.map(({ contribution }) => Math.abs(contribution)), 0);
+  return leaders.map(({ contribution: part }) => (Math.abs(part) < NEXT_TO_NOTHING * most ? "neutral" : part < 0 ? "negative" : "positive"));
 }
 
 /** The underline of each leader: the largest cluster has the quietest one, for it stands under most of the text. */
