@@ -131,5 +131,5 @@ def test_a_polytope_is_saved_as_data(tmp_path):
     assert document["faces"] == [[0, 1], [0, 3], [1, 2], [2, 3]]
     with np.load(square.save(tmp_path / "k.npz")) as file:
         assert file["vertices"].tolist() == SQUARE.tolist()
-    with pytest.raises(BadInput, match=r"use \.json or \.npz"):
+    with pytest.raises(BadInput, match=r"use \.json, \.npz or \.html"):
         square.save(tmp_path / "k.obj")
