@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from hardmax.palette import rgb
 from hardmax.sentiment.explain import explain
 from tiny_models import HOSTILE, random_model, three_classes, two_classes
 
@@ -76,3 +77,10 @@ def test_many_terms_stay_readable():
 def test_one_point_has_a_place_in_the_plane():
     assert "nan" not in explain(two_classes(), "great").to_html()
     assert "nan" not in explain(two_classes(dim=1), "great film").to_html()
+
+
+def test_the_legend_names_the_colours_of_the_palette():
+    text = explain(two_classes(), "a great but dull film")._repr_html_()
+    assert "Orange, underlined: speaks for" in text
+    assert f"--for: {rgb('positive')}" in text  # Okabe and Ito's orange
+    assert rgb("positive") == "213, 94, 0"

@@ -86,7 +86,7 @@ def explanation_part(ex: "Explanation") -> str:
         f"<style>{STYLE}</style>",
         f"<h2>{_safe(ex.label)}, probability {ex.probability:.4f}</h2>",
         f"<p>logit {ex.logit:+.4f} = bias {ex.bias:+.4f} + contributions; {bars}.</p>",
-        f'<p class="soft">Blue, underlined: speaks for {_safe(ex.toward)}. Orange, dashed: against it. '
+        f'<p class="soft">Orange, underlined: speaks for {_safe(ex.toward)}. Blue, dashed: against it. '
         "Dotted: not known, ignored.</p>",
     ]
     if not ex.words:
