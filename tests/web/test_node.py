@@ -8,6 +8,7 @@ import numpy as np
 
 from hardmax.presets import PRESETS, preset
 from hardmax.web.app import STATIC
+from programs import node
 
 JS_TESTS = Path(__file__).parent.parent / "js"
 
@@ -15,7 +16,7 @@ JS_TESTS = Path(__file__).parent.parent / "js"
 def test_every_test_of_the_modules_passes_under_node():
     files = sorted(map(str, JS_TESTS.glob("*.test.mjs")))
     assert len(files) >= 4
-    done = subprocess.run(["node", "--test", "--test-reporter=tap", *files], capture_output=True, text=True)
+    done = subprocess.run([node(), "--test", "--test-reporter=tap", *files], capture_output=True, text=True)
     failed = [line for line in done.stdout.splitlines() if line.lstrip().startswith("not ok")]
     assert not failed, "\n".join(failed)
     assert done.returncode == 0, done.stdout[-2000:]
@@ -27,6 +28,6 @@ def test_the_presets_of_the_page_are_those_of_python():
         f"import {{ presetCloud }} from {json.dumps(module)};"
         f"console.log(JSON.stringify({json.dumps(list(PRESETS))}.map((n) => [...presetCloud(n).coords])));"
     )
-    done = subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([node(), "--input-type=module", "-e", script], capture_output=True, text=True, check=True)
     for name, ours in zip(PRESETS, json.loads(done.stdout), strict=True):
         assert np.array_equal(np.array(ours), preset(name).ravel()), name

@@ -15,6 +15,7 @@ from hardmax.presets import PRESETS, preset
 from hardmax.web import share
 from hardmax.web.share_points import decode_points, encode_points, rounded
 from hardmax.web.share_rows import number_text
+from programs import node
 
 STATE_JS = Path(share.__file__).parent / "static" / "js" / "state.js"
 # Reads lines of {"link": ...} or {"state": ...}; gives back the state (what both languages agree on) and the link.
@@ -39,7 +40,7 @@ def _in_javascript(requests):
     script = SCRIPT % json.dumps(STATE_JS.as_uri())
     lines = "\n".join(json.dumps(r) for r in requests) + "\n"
     done = subprocess.run(
-        ["node", "--input-type=module", "-e", script], input=lines, capture_output=True, text=True, check=True
+        [node(), "--input-type=module", "-e", script], input=lines, capture_output=True, text=True, check=True
     )
     keys, *answers = (json.loads(line) for line in done.stdout.rstrip("\n").split("\n"))
     return keys, answers
@@ -176,7 +177,7 @@ def test_a_number_reads_back_to_the_same_float(x):
 def test_numbers_are_written_as_the_page_writes_them():
     values = [0.1, 1e21, 1e-7, 123456.789, 5e-324, 1.7976931348623157e308, 1e16, 123456789012345680000.0, 1e-6, -2.5]
     script = f"console.log(JSON.stringify({json.dumps(values)}.map(String)))"
-    done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([node(), "-e", script], capture_output=True, text=True, check=True)
     assert [number_text(x) for x in values] == json.loads(done.stdout)
 
 

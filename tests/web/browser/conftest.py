@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
-CHROMIUM = "/usr/bin/chromium"
+import programs
+
 OWN = ("127.0.0.1", "localhost")
 WAIT = 20_000  # ms: two shared cores can be slow
 
@@ -63,7 +64,7 @@ def playwright() -> Iterator[Playwright]:
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     """Debian's chromium, or the one that playwright brings."""
-    path = CHROMIUM if Path(CHROMIUM).exists() else None
+    path = programs.browser(playwright.chromium.executable_path)
     started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
     yield started
     started.close()
