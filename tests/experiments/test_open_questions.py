@@ -10,6 +10,7 @@ import torch
 
 import hardmax as hx
 from hardmax.errors import BadInput
+from hardmax.experiments.journal import Journal
 from hardmax.experiments.open_questions import (
     definite_heads,
     equal_size,
@@ -20,8 +21,8 @@ from hardmax.experiments.open_questions import (
     partners,
 )
 from hardmax.experiments.open_questions.batches import Run, advance, fates, still_cycle
-from hardmax.experiments.open_questions.evidence import Evidence, Share, chosen, plain
-from hardmax.experiments.studies.study import Journal, Table, interval
+from hardmax.experiments.open_questions.evidence import Evidence, chosen
+from hardmax.experiments.tables import Share, Table, interval, plain
 
 
 def small(module, monkeypatch, **changes):

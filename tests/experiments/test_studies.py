@@ -7,11 +7,13 @@ import pytest
 
 from corpus import reviews
 from hardmax import limit, simulate
+from hardmax.experiments.journal import Journal
 from hardmax.experiments.studies import __main__ as command
 from hardmax.experiments.studies import ablation, finite_depth, robustness, trained
 from hardmax.experiments.studies.classifier import Budget, Classifier, Variant, explained
 from hardmax.experiments.studies.reviews import Reviews, Sample, Size, log_odds, sample
-from hardmax.experiments.studies.study import Journal, Study, Table, interval
+from hardmax.experiments.studies.study import Study
+from hardmax.experiments.tables import Table, interval
 
 SMALL = trained.Setting((0, 1), Size(learn=60, aside=20, words=20, min_texts=1), Budget(epochs=2), explained=5)
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from hardmax.errors import BadInput, need
 from hardmax.tokens import Floats
+from hardmax.transformer.one_thread import one_thread
 
 Progress = Callable[[float, float | None, str], object]
 EPSILONS = (1e-1, 1e-2, 1e-3)
@@ -171,12 +172,8 @@ def measure(
     """Train for every eps from both starts; `progress` is called with (steps done, steps in all, what is trained)."""
     setting = setting or Setting()
     torch = need("torch", "torch", "the Tikhonov experiment")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the matrices are small: threads would only wait for each other, and sums depend on them
-    try:
+    with one_thread(torch):
         return _measure(setting, epsilons, progress or (lambda done, total, what: None))
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _measure(setting: Setting, epsilons: Sequence[float], progress: Progress) -> Tikhonov:

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.experiments.journal import Journal
 from hardmax.experiments.open_questions.batches import Run, fates, still_cycle
 from hardmax.experiments.open_questions.cases import Case, load, replay
-from hardmax.experiments.open_questions.evidence import Evidence, Progress, Share, chosen, silent
+from hardmax.experiments.open_questions.evidence import Evidence, Progress, explorer
 from hardmax.experiments.open_questions.one_head import searched
 from hardmax.experiments.open_questions.search import Size
 from hardmax.experiments.provenance import provenance
-from hardmax.experiments.studies.study import Journal, Table
+from hardmax.experiments.tables import Share, Table
 from hardmax.tokens import Floats
 
 QUESTION = "Do several heads with symmetric positive definite matrices always converge?"
@@ -83,16 +84,9 @@ def draw_clouds(family: str, count: int, n: int, d: int, rng: np.random.Generato
 FAMILIES = ("wishart", "stretched", "diagonal", "simplex")
 
 
-def explore(
-    seed: int = 0,
-    trials: int | None = None,
-    quick: bool = False,
-    progress: Progress | None = None,
-    journal: Journal | None = None,
-) -> Evidence:
+@explorer(Setting)
+def explore(setting: Setting, tell: Progress, notes: Journal) -> Evidence:
     """Random clouds, complete searches, the cycle for many alphas, and how much noise it bears."""
-    setting = chosen(Setting, seed, trials, quick)
-    tell, notes = progress or silent, journal or Journal(None)
     cells = [(family, *shape) for family in FAMILIES for shape in setting.shapes]
     steps = len(cells) + len(setting.sizes) + 2
     at_random, complete, cases = [], [], []
@@ -120,7 +114,7 @@ def explore(
     )  # fmt: skip
     settings: dict[str, Any] = asdict(setting)
     answer = _answer(tables, replay(at_alpha(Fraction(1))))
-    return Evidence("definite-heads", QUESTION, answer, settings, provenance(seed), tables, tuple(cases))
+    return Evidence("definite-heads", QUESTION, answer, settings, provenance(setting.seed), tables, tuple(cases))
 
 
 def at_alpha(alpha: Fraction) -> Case:

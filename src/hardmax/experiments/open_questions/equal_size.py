@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.experiments.open_questions.evidence import Evidence, Progress, chosen, silent
+from hardmax.experiments.journal import Journal
+from hardmax.experiments.open_questions.evidence import Evidence, Progress, explorer
 from hardmax.experiments.open_questions.partners import (
     code,
     most_frequent,
@@ -23,7 +24,8 @@ from hardmax.experiments.open_questions.partners import (
     score_pairs,
 )
 from hardmax.experiments.provenance import provenance
-from hardmax.experiments.studies.study import Journal, Table, interval
+from hardmax.experiments.studies.reviews import imdb
+from hardmax.experiments.tables import Table, interval
 from hardmax.text.splits import by_blocks
 from hardmax.text.vocabulary import Vocabulary
 
@@ -51,12 +53,11 @@ class Setting:
         return Setting(trials=2, learn=1500, aside=600)
 
 
+@explorer(Setting)
 def explore(
-    seed: int = 0,
-    trials: int | None = None,
-    quick: bool = False,
-    progress: Progress | None = None,
-    journal: Journal | None = None,
+    setting: Setting,
+    tell: Progress,
+    notes: Journal,
     data: tuple[list[str], NDArray[Any]] | None = None,
 ) -> Evidence:
     """Train every model on every sample and compare accuracies.
@@ -67,9 +68,7 @@ def explore(
     Raises:
         MissingExtra: the reviews are not installed.
     """
-    setting = chosen(Setting, seed, trials, quick)
-    tell, notes = progress or silent, journal or Journal(None)
-    texts, labels = data if data is not None else _imdb()
+    texts, labels = data if data is not None else imdb()
     runs: dict[tuple[str, int], list[dict[str, Any]]] = {model: [] for model in MODELS}
     total = setting.trials * len(MODELS)
     for trial in range(setting.trials):
@@ -96,7 +95,7 @@ def explore(
         "against K = 0"), tuple(rows),
     )  # fmt: skip
     settings: dict[str, Any] = asdict(setting)
-    return Evidence("equal-size", QUESTION, _answer(rows), settings, provenance(seed), (table,))
+    return Evidence("equal-size", QUESTION, _answer(rows), settings, provenance(setting.seed), (table,))
 
 
 class _Sample:
@@ -148,13 +147,6 @@ class _Sample:
             codes = [" ".join(known[k] for k in keys.tolist() if k in known) for keys in chosen_pairs]
             written.append([f"{text} {more}" for text, more in zip(texts, codes, strict=True)])
         return written, [*self.words, *known.values()]
-
-
-def _imdb() -> tuple[list[str], NDArray[Any]]:
-    from hardmax.text.datasets import read
-
-    data = read("imdb", "train")
-    return data.texts, np.unique(data.labels, return_inverse=True)[1]
 
 
 def _answer(rows: list[tuple[Any, ...]]) -> str:

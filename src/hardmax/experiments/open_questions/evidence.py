@@ -1,19 +1,18 @@
 """What an explorer returns: an answer in one sentence, tables with intervals, exact cases, where they come from."""
 
-import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import sqrt
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 from hardmax.dynamics.document import json_text, write_whole
 from hardmax.errors import BadInput, MissingExtra
+from hardmax.experiments.journal import Journal
 from hardmax.experiments.open_questions.cases import Case
-from hardmax.experiments.studies.study import Interval, Table
+from hardmax.experiments.tables import Table
 
 Progress = Callable[[int, int, str], object]
-NORMAL_95 = 1.959963984540054
 S = TypeVar("S")
 
 
@@ -30,44 +29,6 @@ def chosen(setting: type[S], seed: int, trials: int | None, quick: bool) -> S:
     made: Any = setting.quick() if quick else setting()  # type: ignore[attr-defined]
     result: S = replace(made, seed=seed, trials=made.trials if trials is None else trials)
     return result
-
-
-@dataclass(frozen=True)
-class Share:
-    """`count` of `trials`, with the 95 % interval of Wilson, which stays inside [0, 1] and is honest at 0 and at 1.
-
-        (p + q/2 +- z sqrt(p(1-p)/n + q/(4n))) / (1 + q),      z = 1.96, q = z^2/n
-
-    Example:
-        >>> str(Share(0, 100)), str(Share(3, 4))
-        ('0/100 (0-3.7 %)', '3/4 (30.1-95.4 %)')
-    """
-
-    count: int
-    trials: int
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.count <= self.trials or self.trials < 1:
-            raise BadInput(f"{self.count} of {self.trials} is not a share", fix="0 <= count <= trials, trials >= 1")
-
-    @property
-    def part(self) -> float:
-        """count / trials."""
-        return self.count / self.trials
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The ends of the 95 % interval."""
-        q = NORMAL_95**2 / self.trials
-        middle, p = self.part + q / 2, self.part
-        half = NORMAL_95 * sqrt(p * (1 - p) / self.trials + q / (4 * self.trials))
-        # At the ends the formula is exact, but its rounding is not.
-        low = 0.0 if self.count == 0 else (middle - half) / (1 + q)
-        return low, 1.0 if self.count == self.trials else (middle + half) / (1 + q)
-
-    def __str__(self) -> str:
-        low, high = self.interval
-        return f"{self.count}/{self.trials} ({_percent(low)}-{_percent(high)} %)"
 
 
 @dataclass(frozen=True)
@@ -99,8 +60,7 @@ class Evidence:
         return {
             "schema": "hardmax.evidence/1", "name": self.name, "question": self.question, "answer": self.answer,
             "settings": self.settings, "source": self.source,
-            "tables": {t.name: [dict(zip(t.columns, map(plain, row), strict=True)) for row in t.rows]
-                       for t in self.tables},
+            "tables": {t.name: t.records() for t in self.tables},
             "cases": [case.document() for case in self.cases],
         }  # fmt: skip
 
@@ -117,7 +77,7 @@ class Evidence:
         """
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        files = [self._csv(table, folder / f"{self.name}-{table.name}.csv") for table in self.tables]
+        files = [table.write_csv(folder / f"{self.name}-{table.name}.csv") for table in self.tables]
         for case in self.cases:
             files.append(case.save(folder / f"{case.name}.json"))
         text, whole = self.markdown(), json_text(self.document())
@@ -140,38 +100,27 @@ class Evidence:
             for suffix in (".png", ".pdf")
         ]
 
-    def _csv(self, table: Table, path: Path) -> Path:
-        def write(to: Path) -> None:
-            with to.open("w", newline="", encoding="utf-8") as handle:
-                writer = csv.writer(handle, lineterminator="\n")
-                first = table.rows[0] if table.rows else table.columns
-                writer.writerow([h for c, x in zip(table.columns, first, strict=True) for h in _heads(c, x)])
-                writer.writerows([[part for x in row for part in _parts(x)] for row in table.rows])
 
-        return write_whole(path, write)
+def explorer(setting: type[S]) -> Callable[[Callable[..., Evidence]], Callable[..., Evidence]]:
+    """Make `explore(seed, trials, quick, progress, journal)` of a function of (settings, progress, journal).
 
+    Args:
+        setting: the module's settings; `chosen` takes the full or the quick ones.
+    """
 
-def _percent(part: float) -> str:
-    return f"{100 * part:.2g}" if part < 0.1 else f"{100 * part:.3g}"
+    def make(measure: Callable[..., Evidence]) -> Callable[..., Evidence]:
+        @wraps(measure)
+        def explore(
+            seed: int = 0,
+            trials: int | None = None,
+            quick: bool = False,
+            progress: Progress | None = None,
+            journal: Journal | None = None,
+            **options: Any,
+        ) -> Evidence:
+            run = chosen(setting, seed, trials, quick)
+            return measure(run, progress or silent, journal or Journal(None), **options)
 
+        return explore
 
-def plain(x: Any) -> Any:
-    """A cell as plain data."""
-    if isinstance(x, Interval):
-        return {"mean": x.mean, "half": x.half if x.count > 1 else None, "count": x.count}
-    if isinstance(x, Share):
-        low, high = x.interval
-        return {"count": x.count, "trials": x.trials, "low": low, "high": high}
-    return x
-
-
-def _heads(name: str, x: Any) -> Sequence[str]:
-    if isinstance(x, Share):
-        return name, f"{name}: trials", f"{name}: low", f"{name}: high"
-    return (name, f"{name} (95 %)") if isinstance(x, Interval) else (name,)
-
-
-def _parts(x: Any) -> Sequence[Any]:
-    if isinstance(x, Share):
-        return x.count, x.trials, *x.interval
-    return (x.mean, x.half) if isinstance(x, Interval) else (x,)
+    return make

@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from hardmax.errors import need
-from hardmax.experiments.open_questions.evidence import Evidence, Progress, chosen, silent
+from hardmax.experiments.journal import Journal
+from hardmax.experiments.open_questions.evidence import Evidence, Progress, explorer
 from hardmax.experiments.provenance import provenance
-from hardmax.experiments.studies.study import Journal, Table, interval
+from hardmax.experiments.tables import Table, interval
 from hardmax.tokens import Floats, Ints
+from hardmax.transformer.one_thread import one_thread
 
 QUESTION = "Does clustering by attention help a small feed-forward network of the same size?"
 TASKS = ("majority", "loudest", "agreement")
@@ -115,34 +117,23 @@ def attend(torch: Any, X: Any, attention: str, alpha: float) -> Any:
     return (X + alpha * pull) / (1 + alpha)
 
 
-def explore(
-    seed: int = 0,
-    trials: int | None = None,
-    quick: bool = False,
-    progress: Progress | None = None,
-    journal: Journal | None = None,
-) -> Evidence:
+@explorer(Setting)
+def explore(setting: Setting, tell: Progress, notes: Journal) -> Evidence:
     """Train every network on every task with several seeds.
 
     Raises:
         MissingExtra: torch is not installed.
     """
-    setting = chosen(Setting, seed, trials, quick)
-    tell, notes = progress or silent, journal or Journal(None)
     torch = need("torch", "torch", "the feed-forward experiment")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # small matrices; and sums depend on the number of threads
     runs: dict[tuple[str, float, str], list[dict[str, float]]] = {}
     kinds = [(task, noise, attention) for task in TASKS for noise in setting.noises for attention in ATTENTIONS]
     cells = [(*kind, trial) for kind in kinds for trial in range(setting.trials)]
-    try:
+    with one_thread(torch):
         for number, (task, noise, attention, trial) in enumerate(cells):
             tell(number, len(cells), f"{task}, noise {noise}, attention {attention}, seed {trial}")
             key: dict[str, Any] = {"feed-forward": [task, noise, attention, trial], **asdict(setting)}
             found = notes.get(key) or notes.put(key, train(task, noise, attention, setting, trial))
             runs.setdefault((task, noise, attention), []).append(found)
-    finally:
-        torch.set_num_threads(threads)
     rows = []
     for (task, noise, attention), mine in runs.items():
         base = runs[task, noise, "none"]
@@ -157,7 +148,7 @@ def explore(
         ("task", "noise", "attention", "trained numbers", "accuracy", "against none"), tuple(rows),
     )  # fmt: skip
     settings: dict[str, Any] = asdict(setting)
-    return Evidence("feed-forward", QUESTION, _answer(rows), settings, provenance(seed), (table,))
+    return Evidence("feed-forward", QUESTION, _answer(rows), settings, provenance(setting.seed), (table,))
 
 
 def _start(setting: Setting, rng: np.random.Generator) -> dict[str, Floats]:

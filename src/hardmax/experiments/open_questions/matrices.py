@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.experiments.journal import Journal
 from hardmax.experiments.open_questions.batches import FATES, Run, fates
 from hardmax.experiments.open_questions.cases import load
-from hardmax.experiments.open_questions.evidence import Evidence, Progress, Share, chosen, silent
+from hardmax.experiments.open_questions.evidence import Evidence, Progress, explorer
 from hardmax.experiments.provenance import provenance
-from hardmax.experiments.studies.study import Journal, Table
+from hardmax.experiments.tables import Share, Table
 from hardmax.tokens import Floats
 
 QUESTION = "A not symmetric or not positive definite: do tokens settle, cycle, or collapse to 0?"
@@ -71,16 +72,9 @@ FAMILIES = (
 POLYGON = "rotation, regular polygon"
 
 
-def explore(
-    seed: int = 0,
-    trials: int | None = None,
-    quick: bool = False,
-    progress: Progress | None = None,
-    journal: Journal | None = None,
-) -> Evidence:
+@explorer(Setting)
+def explore(setting: Setting, tell: Progress, notes: Journal) -> Evidence:
     """Count the fates of random clouds by family, dimension and number of tokens."""
-    setting = chosen(Setting, seed, trials, quick)
-    tell, notes = progress or silent, journal or Journal(None)
     cells = [(family, d, n) for family in FAMILIES for d in setting.dims for n in setting.tokens]
     cells += [(POLYGON, 2, setting.tokens[0])]
     rows, total = [], dict.fromkeys(FATES, 0)
@@ -95,7 +89,9 @@ def explore(
         "count (95 % interval)", ("family", "d", "n", *FATES), tuple(rows),
     )  # fmt: skip
     case, _ = load("square-collapses-to-zero")
-    return Evidence("matrices", QUESTION, _answer(total, setting), asdict(setting), provenance(seed), (table,), (case,))
+    return Evidence(
+        "matrices", QUESTION, _answer(total, setting), asdict(setting), provenance(setting.seed), (table,), (case,)
+    )
 
 
 def _counts(setting: Setting, family: str, d: int, n: int, journal: Journal) -> dict[str, int]:

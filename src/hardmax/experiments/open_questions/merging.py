@@ -19,10 +19,11 @@ import numpy as np
 
 from hardmax.attention.rules import Localmax
 from hardmax.dynamics.simulate import simulate
-from hardmax.experiments.open_questions.evidence import Evidence, Progress, chosen, silent
+from hardmax.experiments.journal import Journal
+from hardmax.experiments.open_questions.evidence import Evidence, Progress, explorer
 from hardmax.experiments.provenance import provenance
 from hardmax.experiments.studies.robustness import clusters
-from hardmax.experiments.studies.study import Journal, Table, interval
+from hardmax.experiments.tables import Table, interval
 from hardmax.tokens import Floats
 
 QUESTION = "Softmax and localmax: how long until clusters merge, against beta (and eps)?"
@@ -127,16 +128,9 @@ def fit(x: Sequence[float], times: Sequence[float]) -> Line:
     )
 
 
-def explore(
-    seed: int = 0,
-    trials: int | None = None,
-    quick: bool = False,
-    progress: Progress | None = None,
-    journal: Journal | None = None,
-) -> Evidence:
+@explorer(Setting)
+def explore(setting: Setting, tell: Progress, notes: Journal) -> Evidence:
     """Measure times to merge and fit their growth."""
-    setting = chosen(Setting, seed, trials, quick)
-    tell, notes = progress or silent, journal or Journal(None)
     parts: list[tuple[str, Any]] = [("pair", _pair), ("circle", _circle), ("clouds", _clouds), ("localmax", _localmax)]
     rows: dict[str, list[list[Any]]] = {}
     for number, (name, measure) in enumerate(parts):
@@ -167,7 +161,7 @@ def explore(
               tuple((eps, interval(c), interval(t)) for eps, c, t in map(tuple, rows["localmax"]))),
     )  # fmt: skip
     settings: dict[str, Any] = asdict(setting)
-    return Evidence("merging", QUESTION, _answer(fits), settings, provenance(seed), tables)
+    return Evidence("merging", QUESTION, _answer(fits), settings, provenance(setting.seed), tables)
 
 
 def _pair(setting: Setting) -> list[list[float]]:

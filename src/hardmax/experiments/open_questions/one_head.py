@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.experiments.journal import Journal
 from hardmax.experiments.open_questions.cases import Case, load, replay, stored
-from hardmax.experiments.open_questions.evidence import Evidence, Progress, Share, chosen, silent
+from hardmax.experiments.open_questions.evidence import Evidence, Progress, explorer
 from hardmax.experiments.open_questions.search import Size, confirmed, draw_leaders, sweep
 from hardmax.experiments.provenance import provenance
-from hardmax.experiments.studies.study import Journal, Table
+from hardmax.experiments.tables import Share, Table
 
 QUESTION = "Can one head cycle when A is not positive definite, and what is the smallest cycle?"
 WORDS = {
@@ -57,16 +58,9 @@ class Setting:
         )  # fmt: skip
 
 
-def explore(
-    seed: int = 0,
-    trials: int | None = None,
-    quick: bool = False,
-    progress: Progress | None = None,
-    journal: Journal | None = None,
-) -> Evidence:
+@explorer(Setting)
+def explore(setting: Setting, tell: Progress, notes: Journal) -> Evidence:
     """Search for cycles of one head; every one that is reported is confirmed in rational arithmetic."""
-    setting = chosen(Setting, seed, trials, quick)
-    tell, notes = progress or silent, journal or Journal(None)
     alphas = [Fraction(a) for a in setting.alphas]
     steps = len(setting.sizes) + len(setting.drawn)
     complete, drawn, cases = [], [], []
@@ -94,7 +88,7 @@ def explore(
         stored_table(),
     )  # fmt: skip
     settings: dict[str, Any] = asdict(setting)
-    return Evidence("one-head", QUESTION, _answer(setting), settings, provenance(seed), tables, tuple(cases))
+    return Evidence("one-head", QUESTION, _answer(setting), settings, provenance(setting.seed), tables, tuple(cases))
 
 
 def searched(size: Size, alphas: list[Fraction], journal: Journal) -> tuple[tuple[Any, ...], Case | None]:

@@ -13,10 +13,10 @@ from typing import Any
 
 from hardmax.dynamics.document import json_text, read_document, write_whole
 from hardmax.errors import BadInput, MissingExtra
+from hardmax.experiments.journal import Journal
 from hardmax.experiments.open_questions.evidence import chosen
 from hardmax.experiments.open_questions.registry import module, select
 from hardmax.experiments.provenance import provenance
-from hardmax.experiments.studies.study import Journal
 
 JOURNAL = ".journal.jsonl"
 Tell = Callable[[float, float, str], object]

@@ -25,6 +25,7 @@ from hardmax.experiments.reproduce.paper_training import (
     test,
 )  # fmt: skip
 from hardmax.experiments.reproduce.reviews import Reviews
+from hardmax.transformer.one_thread import one_thread
 
 TEMPERATURE = 0.001
 
@@ -60,12 +61,8 @@ class SoftmaxTrainer:
 
     def epoch(self, tell: Tell | None = None) -> None:
         """One pass; the state of torch is back in the run afterwards."""
-        threads = self.torch.get_num_threads()
-        self.torch.set_num_threads(1)
-        try:
+        with one_thread(self.torch):
             self._epoch(tell)
-        finally:
-            self.torch.set_num_threads(threads)
 
     def _epoch(self, tell: Tell | None) -> None:
         run, reviews = self.run, self.reviews

@@ -12,8 +12,9 @@ from typing import Any
 
 from hardmax.experiments.provenance import provenance
 from hardmax.experiments.studies.classifier import Variant
-from hardmax.experiments.studies.study import Study, Table, interval
+from hardmax.experiments.studies.study import Study
 from hardmax.experiments.studies.trained import TOP, Setting, train_all
+from hardmax.experiments.tables import Table, interval
 
 VARIANTS = {
     "none (K = 0)": Variant(layers=0),

@@ -19,7 +19,8 @@ import numpy as np
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.provenance import provenance
-from hardmax.experiments.studies.study import Study, Table, interval
+from hardmax.experiments.studies.study import Study
+from hardmax.experiments.tables import Table, interval
 from hardmax.tokens import Floats
 
 DEPTHS = (6, 8, 12)

@@ -18,7 +18,8 @@ from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.provenance import provenance
 from hardmax.experiments.studies import trained
 from hardmax.experiments.studies.classifier import Variant
-from hardmax.experiments.studies.study import Study, Table, interval
+from hardmax.experiments.studies.study import Study
+from hardmax.experiments.tables import Table, interval
 from hardmax.tokens import Floats
 
 CLOSE = 1e-3  # positions nearer than this part of the cloud's radius are one cluster

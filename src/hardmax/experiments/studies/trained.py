@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from hardmax.errors import need
+from hardmax.experiments.journal import Journal
 from hardmax.experiments.studies.classifier import Budget, Classifier, Variant, explained, labels_of
 from hardmax.experiments.studies.reviews import Sample, Size, imdb, sample
-from hardmax.experiments.studies.study import Journal
+from hardmax.transformer.one_thread import one_thread
 
 TOP = 5
 
@@ -40,9 +41,7 @@ def train_all(
     kept = Journal(journal)
     found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
     total, done = len(variants) * len(setting.seeds), 0
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # small matrices, and sums that do not depend on the number of threads
-    try:
+    with one_thread(torch):
         for seed in setting.seeds:
             drawn: Sample | None = None
             for name, variant in variants.items():
@@ -58,8 +57,6 @@ def train_all(
                 found[name].append(value)
                 done += 1
         tell(done, total, "done")
-    finally:
-        torch.set_num_threads(threads)
     return found
 
 
