@@ -21,6 +21,7 @@ from hardmax.construct.rational import ExactRows, exact_forward
 from hardmax.errors import BadInput
 from hardmax.tokens import Ints
 from hardmax.transformer.blocks import forward
+from hardmax.transformer.one_thread import one_thread
 
 if TYPE_CHECKING:
     from hardmax.construct.network import Network
@@ -197,13 +198,8 @@ def _torch(net: "Network", problem: Problem) -> Comparison:
     import torch
 
     module = net.to_torch()
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # single sequences are small: threads would only wait for each other
-    try:
-        with torch.no_grad():
-            outputs = [module(torch.from_numpy(np.array(tokens))).numpy() for tokens in problem.batch]
-    finally:
-        torch.set_num_threads(threads)
+    with one_thread(torch), torch.no_grad():
+        outputs = [module(torch.from_numpy(np.array(tokens))).numpy() for tokens in problem.batch]
     return compare(problem, np.concatenate(outputs), per_sequence=False)
 
 
