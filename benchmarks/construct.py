@@ -182,7 +182,7 @@ def imdb() -> None:
         bar(
             f"IMDb d={dim}",
             report.exact and level.exact == len(y) and total < 30,
-            f"{level.exact}/{len(y)} reviews bit for bit, {total:.1f} s (< 30) after tokenising, build {build:.1f} s, "
+            f"{level.exact}/{len(y)} reviews bit for bit, {total:.1f} s (< 30) after tokenizing, build {build:.1f} s, "
             f"{net.blocks} blocks, {net.parameters} parameters",
         )
 
@@ -201,7 +201,7 @@ def training(n: int = 10_000, dim: int = 16) -> None:
     head = torch.nn.Linear(dim, 3)
     model = torch.nn.ModuleList([encoder, attention, head])
     count = sum(p.numel() for p in model.parameters())
-    optimiser = torch.optim.Adam(model.parameters(), 1e-3)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
     rng = np.random.default_rng(0)
 
     def logits(chosen: Any) -> Any:
@@ -218,9 +218,9 @@ def training(n: int = 10_000, dim: int = 16) -> None:
         while spent[0] < until:
             start = perf_counter()
             chosen = rng.integers(0, n, 64)
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             torch.nn.functional.cross_entropy(logits(chosen), torch.tensor([y[j] for j in chosen])).backward()
-            optimiser.step()
+            optimizer.step()
             spent[0] += perf_counter() - start
             steps[0] += 1
 

@@ -44,7 +44,7 @@ class Bars:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--test", type=Path, help="labelled texts for the accuracies (.parquet, .csv, .jsonl)")
+    parser.add_argument("--test", type=Path, help="labeled texts for the accuracies (.parquet, .csv, .jsonl)")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument(
         "--only", choices=PARTS, action="append", help="some parts, on the shipped model (may be repeated)"

@@ -20,7 +20,7 @@ from typing import Any
 from PIL import Image, ImageColor, ImageDraw
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
-PALETTE = Path(__file__).parent.parent / "src" / "hardmax" / "web" / "static" / "palette.json"
+PALETTE = Path(__file__).parent.parent / "src" / "hardmax" / "palette.json"
 CHROMIUM = "/usr/bin/chromium"
 REVIEW = "The plot is dull and the jokes fall flat, but the acting is great and the last scene is a wonderful surprise."
 # name -> the state, the theme, the size of the window, and a text to type into the sentiment screen
@@ -69,23 +69,23 @@ def open_page(browser: Any, url: str, state: str, theme: str, size: tuple[int, i
     return page
 
 
-def few_colours(frames: list[Image.Image], theme: str) -> list[Image.Image]:
-    """The pictures with one palette: the page's own colours, then the most frequent ones that differ from those chosen.
+def few_colors(frames: list[Image.Image], theme: str) -> list[Image.Image]:
+    """The pictures with one palette: the page's own colors, then the most frequent ones that differ from those chosen.
 
     An averaging palette would change the hue of a small mark or of a faint ground.
     """
     counts: Counter[tuple[int, int, int]] = Counter()
     for frame in frames:
-        for count, colour in frame.getcolors(frame.width * frame.height) or ():
-            counts[colour] += count  # type: ignore[index]
+        for count, color in frame.getcolors(frame.width * frame.height) or ():
+            counts[color] += count  # type: ignore[index]
     own = json.loads(PALETTE.read_text())[theme]
     names = [value for value in own.values() if isinstance(value, str)] + own["clusters"]
     chosen = list(dict.fromkeys(ImageColor.getrgb(name)[:3] for name in names))
-    for colour, _ in counts.most_common(6000):
-        if len(chosen) < 256 and min(sum(abs(a - b) for a, b in zip(colour, one, strict=True)) for one in chosen) > 7:
-            chosen.append(colour)
+    for color, _ in counts.most_common(6000):
+        if len(chosen) < 256 and min(sum(abs(a - b) for a, b in zip(color, one, strict=True)) for one in chosen) > 7:
+            chosen.append(color)
     palette = Image.new("P", (1, 1))
-    palette.putpalette([part for colour in chosen for part in colour])
+    palette.putpalette([part for color in chosen for part in color])
     return [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
 
 
@@ -98,7 +98,7 @@ def still(browser: Any, url: str, name: str) -> None:
         page.wait_for_timeout(4000)
     page.wait_for_timeout(2500)  # the server has checked the certificate by then
     image = Image.open(BytesIO(page.screenshot())).convert("RGB")
-    few_colours([image], theme)[0].save(IMAGES / f"playground-{name}.png", optimize=True)
+    few_colors([image], theme)[0].save(IMAGES / f"playground-{name}.png", optimize=True)
     page.context.close()
 
 
@@ -133,7 +133,7 @@ def drag(browser: Any, url: str) -> None:
         pen.polygon([(x + dx, y + dy) for dx, dy in arrow], fill="#1b1f24", outline="#ffffff")
         frames.append(image.resize((600, round(600 * image.height / image.width)), Image.Resampling.LANCZOS))
     page.mouse.up()
-    small = few_colours(frames, "light")
+    small = few_colors(frames, "light")
     small[0].save(
         IMAGES / "playground-drag.gif", save_all=True, append_images=small[1:], duration=FRAME_MS, loop=0, optimize=True
     )

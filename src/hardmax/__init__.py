@@ -32,13 +32,13 @@ _HOME = {
     "Equilibrium": "hardmax.dynamics.equilibrium",
     "Certificate": "hardmax.dynamics.certificate",
     "Polytope": "hardmax.dynamics.polytope",
-    "preset": "hardmax.presets",
+    "preset": "hardmax.cloud.presets",
     "widget": "hardmax.web.widget",
     "HardmaxClassifier": "hardmax.sentiment.estimator",
     "SentimentModel": "hardmax.sentiment.model",
     "load": "hardmax.sentiment.estimator",
-    "construct": "hardmax.construct",
-    "Network": "hardmax.construct.network",
+    "construct": "hardmax.construction.build",
+    "Network": "hardmax.construction.network",
     "ContradictoryTargets": "hardmax.errors",
     "ImpossibleTarget": "hardmax.errors",
     "IllConditioned": "hardmax.errors",
@@ -55,8 +55,9 @@ if TYPE_CHECKING:
     from hardmax.attention.rules import RandomFollow as RandomFollow
     from hardmax.attention.rules import Softmax as Softmax
     from hardmax.attention.rules import Uniform as Uniform
-    from hardmax.construct.build import construct as construct
-    from hardmax.construct.network import Network as Network
+    from hardmax.cloud.presets import preset as preset
+    from hardmax.construction.build import construct as construct
+    from hardmax.construction.network import Network as Network
     from hardmax.dynamics.certificate import Certificate as Certificate
     from hardmax.dynamics.equilibrium import Equilibrium as Equilibrium
     from hardmax.dynamics.limit import limit as limit
@@ -74,7 +75,6 @@ if TYPE_CHECKING:
     from hardmax.errors import NotCertified as NotCertified
     from hardmax.errors import NotExact as NotExact
     from hardmax.errors import NotFetched as NotFetched
-    from hardmax.presets import preset as preset
     from hardmax.sentiment.estimator import HardmaxClassifier as HardmaxClassifier
     from hardmax.sentiment.estimator import load as load
     from hardmax.sentiment.model import SentimentModel as SentimentModel
@@ -84,8 +84,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'hardmax' has no attribute {name!r}")
-    home = import_module(_HOME[name])
-    value = home if home.__name__ == f"hardmax.{name}" else getattr(home, name)  # the package `construct` is callable
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

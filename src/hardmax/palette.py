@@ -1,27 +1,27 @@
-"""The one palette: `web/static/palette.json` feeds the style sheet of the page, the pictures and the notebooks."""
+"""The one palette: `palette.json` feeds the style sheet of the page, the pictures and the notebooks."""
 
 import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).parent / "web" / "static" / "palette.json"
+FILE = Path(__file__).with_name("palette.json")
 
 
 @cache
 def palette(theme: str = "light") -> dict[str, Any]:
-    """Colours by name as "#rrggbb"; `clusters` is a list of them. The themes are "light" and "dark".
+    """Colors by name as "#rrggbb"; `clusters` is a list of them. The themes are "light" and "dark".
 
     Example:
         >>> palette()["negative"], len(palette("dark")["clusters"])
         ('#0072B2', 14)
     """
-    colours: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))[theme]
-    return colours
+    colors: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))[theme]
+    return colors
 
 
 def rgb(name: str, theme: str = "light") -> str:
-    """A colour as "r, g, b" for a style sheet.
+    """A color as "r, g, b" for a style sheet.
 
     Example:
         >>> rgb("negative")
@@ -31,7 +31,7 @@ def rgb(name: str, theme: str = "light") -> str:
 
 
 def terminal(name: str) -> str:
-    """The escape code of a class in a terminal: one of its own colours, so that it suits light and dark ones.
+    """The escape code of a class in a terminal: one of its own colors, so that it suits light and dark ones.
 
     Example:
         >>> terminal("negative")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hardmax.attention.closeness import scores_are_exact, widths
 from hardmax.attention.ties import EPS, rounding_bound, tie_band
-from hardmax.metric import metric
+from hardmax.cloud.metric import metric
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)

@@ -6,9 +6,9 @@ import pytest
 import hardmax.attention.dense as dense
 from hardmax.attention.dense import Scene, attend, supports
 from hardmax.attention.rules import Chain, Hardmax, Localmax, Softmax
+from hardmax.cloud.metric import metric
+from hardmax.cloud.tokens import cloud
 from hardmax.errors import BadInput
-from hardmax.metric import metric
-from hardmax.tokens import cloud
 
 
 def scene_of(Z, rule=Hardmax(), causal=False, layer=0, error=0.0):  # noqa: B008 - rules are immutable

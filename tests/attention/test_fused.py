@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from hardmax.attention import search_threads
 from hardmax.attention.fused import Fused, run_fused
 from hardmax.attention.fused_search import WORTH
 from hardmax.attention.fused_top2 import LANES
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
+from hardmax.cloud.metric import Metric, metric
 from hardmax.errors import BadInput
-from hardmax.metric import Metric, metric
+from hardmax.jit import threads as search_threads
 
 EPS = 2.0**-52
 FOLLOWER = [[1.0, 0.0], [-1.0, 0.0], [0.5, 0.1]]  # the last token follows the first
@@ -105,7 +105,7 @@ def test_a_cloud_is_flagged_exactly_when_some_token_has_a_tie(d: int, n: int, se
 
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.integers(2, 30), st.integers(0, 3), st.integers(0, 2**32))
-def test_the_band_is_honoured_at_every_layer(n: int, layers: int, seed: int) -> None:
+def test_the_band_is_honored_at_every_layer(n: int, layers: int, seed: int) -> None:
     Z = np.random.default_rng(seed).standard_normal((n, 2))
     flag = Band(0.002, 0.001, 0.0005)
     quiet = run_one(Z, 1.0, layers, flag=Band(0.0, 0.0, 0.0), history=True)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from test_search import KINDS, agree, cloud
 
 from hardmax.attention import search_shells
 from hardmax.attention.search_corners import outer_points
+from search_oracle import KINDS, agree, cloud
 
 
 @pytest.mark.parametrize("d", [3, 4])

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from test_search import KINDS, cloud, scores
 
 from hardmax.attention.search_tree import Tree
+from search_oracle import KINDS, cloud, scores
 
 
 @pytest.mark.parametrize("kind", KINDS)

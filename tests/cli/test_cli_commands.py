@@ -75,7 +75,7 @@ def test_the_same_input_gives_the_same_bytes(cli, square):
 
 @pytest.mark.parametrize("command", ["simulate", "limit"])
 def test_every_preset_runs(cli, command):
-    from hardmax.presets import PRESETS
+    from hardmax.cloud.presets import PRESETS
 
     for name in PRESETS:
         code, out, _ = cli(command, "--preset", name)

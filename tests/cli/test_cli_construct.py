@@ -8,9 +8,9 @@ import typer
 from safetensors.numpy import load_file, save_file
 
 import hardmax as hx
-from construction_cases import distinct_sets, interpolated, labelled
+from construction_cases import distinct_sets, interpolated, labeled
 from hardmax.cli import check, construct
-from hardmax.construct.data import read_lines
+from hardmax.construction.data import read_lines
 
 app = typer.Typer()
 app.command("construct")(construct.command)
@@ -38,7 +38,7 @@ def _write(path, sequences, targets, key):
 
 @pytest.fixture
 def labels(tmp_path):
-    return _write(tmp_path / "labels.jsonl", *labelled(20, 3), "label")
+    return _write(tmp_path / "labels.jsonl", *labeled(20, 3), "label")
 
 
 def test_construct_then_check(cli, labels, tmp_path):
@@ -57,19 +57,19 @@ def test_construct_then_check(cli, labels, tmp_path):
 
 
 def test_pool_max_prints_the_temperature_that_suffices(cli, tmp_path):
-    data = _write(tmp_path / "sets.jsonl", *distinct_sets(*labelled(20, 3)), "label")
+    data = _write(tmp_path / "sets.jsonl", *distinct_sets(*labeled(20, 3)), "label")
     words = ("construct", data, "--style", "narrow", "--pool", "max")
     code, out, _ = cli(*words, "-o", tmp_path / "net", "--json")
     document = json.loads(out)
     assert (code, document["exact"], document["width"]) == (0, True, 4)
-    assert document["temperature"] == hx.construct.network.Network.load(tmp_path / "net").temperature > 0
+    assert document["temperature"] == hx.Network.load(tmp_path / "net").temperature > 0
     assert "softmax up to temperature" in cli(*words, "-o", tmp_path / "again")[1]
     assert cli("check", tmp_path / "net", data)[0] == 0
 
 
 def test_numbers_are_those_of_python(cli, labels, tmp_path):
     cli("construct", labels, "-o", tmp_path / "net", "--style", "two", "--seed", 3)
-    sequences, targets = labelled(20, 3)
+    sequences, targets = labeled(20, 3)
     net = hx.construct(sequences, targets, style="two", seed=3)
     assert hx.Network.load(tmp_path / "net").certified == net.certified
 

@@ -12,11 +12,11 @@ import pytest
 
 from hardmax.cli.main import run
 from hardmax.errors import MissingExtra
-from hardmax.experiments.open_questions import definite_heads, matrices, runner
-from hardmax.experiments.open_questions.batches import Run
-from hardmax.experiments.open_questions.cases import load, stored
-from hardmax.experiments.open_questions.evidence import Evidence
-from hardmax.experiments.open_questions.registry import QUESTIONS
+from hardmax.experiments.questions import definite_heads, matrices, runner
+from hardmax.experiments.questions.batches import Run
+from hardmax.experiments.questions.cases import load, stored
+from hardmax.experiments.questions.evidence import Evidence
+from hardmax.experiments.questions.registry import QUESTIONS
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ def test_explain_prints_what_python_gives(cli, model):
     code, out, err = cli("explain", model, "--text", ex.text, "--json")
     assert (code, out, err) == (0, ex.to_json(), "")
     assert cli("explain", model, "--text", ex.text) == (0, ex.to_text(), "")
-    assert cli("explain", model, "--text", ex.text, "--color")[1] == ex.to_text(colour=True)
+    assert cli("explain", model, "--text", ex.text, "--color")[1] == ex.to_text(color=True)
 
 
 def test_explain_reads_files_and_standard_input(cli, model, tmp_path):
@@ -320,7 +320,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(cli, trained, table, 
     assert err.rstrip().endswith("--resume")
     assert not (tmp_path / "m").exists()
     monkeypatch.setattr(training.Trainer, "batch", batch)
-    (tmp_path / "..m.checkpoint.npz.77.part").write_bytes(b"PK")  # what a kill in the middle of writing leaves
+    (tmp_path / "..m.checkpoint.77.partial.npz").write_bytes(b"PK")  # what a kill in the middle of writing leaves
     assert cli(*words, "--resume")[0] == 0
     stored = (tmp_path / "m" / "model.safetensors").read_bytes()
     assert stored == (trained[0] / "model.safetensors").read_bytes()

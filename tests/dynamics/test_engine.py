@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import hardmax as hx
+from hardmax.cloud.metric import metric
+from hardmax.cloud.tokens import cloud
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import Run
-from hardmax.metric import metric
-from hardmax.tokens import cloud
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from hardmax import Hardmax
 from hardmax.attention.dense import Scene
+from hardmax.cloud.metric import metric
+from hardmax.dynamics.exact.layers import simulate_exact
 from hardmax.dynamics.locks import Locks
-from hardmax.dynamics.rational_layers import simulate_exact
 from hardmax.dynamics.variants import simulate_variant
-from hardmax.metric import metric
 from reference import follow_sets, fractions, layer
 
 
@@ -56,7 +56,7 @@ def test_a_causal_leader_that_loses_among_later_tokens_does_not_lock_its_followe
     assert traj.tokens[60, 2] == pytest.approx([-1.0, 0.75])
 
 
-def test_a_token_at_the_centre_of_symmetry_follows_everyone_although_rounding_moves_it():
+def test_a_token_at_the_center_of_symmetry_follows_everyone_although_rounding_moves_it():
     half = np.array([[0.5], [0.75], [0.0], [0.25], [0.5], [0.25], [0.0]])
     Z = np.vstack([-half, half])
     traj = simulate_variant(Z, 0.5, 40, rule=Hardmax())

@@ -72,7 +72,7 @@ def test_geometric_and_linear_growth_are_growing():
     assert (linear.kind, linear.layer) == ("growing", 2)
 
 
-def test_growth_towards_a_bound_is_moving():
+def test_growth_toward_a_bound_is_moving():
     assert detect(run_of(10 - 9 * 0.8 ** np.arange(30)), "none").kind == "moving"
     assert detect(run_of(np.sqrt(np.arange(1.0, 200.0))), "none").kind == "moving"
 

@@ -80,7 +80,7 @@ def test_ties_on_the_square_are_pulled_to_the_middle_of_its_sides():
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_projection_minimises_the_norm_of_A(seed):
+def test_the_projection_minimizes_the_norm_of_A(seed):
     rng = np.random.default_rng(seed)
     d = 2 + seed % 3
     points = rng.normal(size=(7, d)) + 1.5
@@ -131,5 +131,5 @@ def test_a_polytope_is_saved_as_data(tmp_path):
     assert document["faces"] == [[0, 1], [0, 3], [1, 2], [2, 3]]
     with np.load(square.save(tmp_path / "k.npz")) as file:
         assert file["vertices"].tolist() == SQUARE.tolist()
-    with pytest.raises(BadInput, match=r"use \.json, \.npz or \.html"):
+    with pytest.raises(BadInput, match=r"use one of \.npz \.json \.html"):
         square.save(tmp_path / "k.obj")

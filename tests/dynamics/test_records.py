@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import hardmax as hx
-from hardmax.dynamics.files import load_equilibrium, load_trajectory, read_tokens
+from hardmax.dynamics.records import load_equilibrium, load_trajectory
 from hardmax.errors import BadInput
+from hardmax.io.tokens import read_tokens
 from literal import literal_trajectory, written
 
 
@@ -81,7 +82,7 @@ def test_damaged_foreign_and_newer_files_are_refused(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".npz", ".json"])
 def test_a_float_limit_that_rational_arithmetic_settled_comes_back(tmp_path, suffix):
-    # token 4 follows two tokens that move for ever: no float64 certificate holds it
+    # token 4 follows two tokens that move forever: no float64 certificate holds it
     Z = [[1, 1, 0], [1, -1, 0], [1, 0.5, 0.4], [1, -0.5, 0.4], [0.5, 0, 0.1]]
     eq = hx.limit(Z, alpha=1.0)
     assert eq.certificate.method == "rational"

@@ -3,8 +3,7 @@ import os
 import pytest
 
 import hardmax as hx
-from hardmax.dynamics import saving
-from hardmax.dynamics.files import save_equilibrium, save_trajectory
+from hardmax.dynamics import records
 from hardmax.errors import BadInput
 
 
@@ -20,9 +19,9 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(tmp_path, monkeyp
         to.write_text("half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(saving, "write_json", fails)
+    monkeypatch.setattr(records, "write_json", fails)
     with pytest.raises(KeyboardInterrupt):
-        save_trajectory(short(), path)
+        short().save(path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["t.json"]
 
@@ -31,20 +30,20 @@ def test_an_existing_file_is_replaced_only_with_force(tmp_path):
     path = tmp_path / "t.json"
     path.write_text("old")
     with pytest.raises(BadInput, match="exists"):
-        save_trajectory(short(), path, force=False)
+        short().save(path, force=False)
     assert path.read_text() == "old"
-    save_trajectory(short(), path)
+    short().save(path)
     assert path.read_text() != "old"
 
 
 def test_unknown_suffixes_and_missing_folders_are_named(tmp_path):
     traj, eq = short(), hx.limit(hx.preset("square"))
     with pytest.raises(BadInput, match=r"\.npz \.json \.png \.svg \.pdf \.gif \.mp4 \.html"):
-        save_trajectory(traj, tmp_path / "t.doc")
-    with pytest.raises(BadInput, match=r"a limit cannot be written as \.gif"):
-        save_equilibrium(eq, tmp_path / "e.gif")
+        traj.save(tmp_path / "t.doc")
+    with pytest.raises(BadInput, match=r"Equilibrium has no \.gif form"):
+        eq.save(tmp_path / "e.gif")
     with pytest.raises(BadInput, match="nowhere does not exist"):
-        save_trajectory(traj, tmp_path / "nowhere" / "t.npz")
+        traj.save(tmp_path / "nowhere" / "t.npz")
     (tmp_path / "t.npz").mkdir()
     with pytest.raises(BadInput, match="is a folder"):
-        save_trajectory(traj, tmp_path / "t.npz")
+        traj.save(tmp_path / "t.npz")

@@ -245,7 +245,7 @@ def test_the_number_of_threads_does_not_show(monkeypatch):
     cloud = rng.normal(size=(30_000, 3))
     results = []
     for threads in (1, 2, 5):
-        monkeypatch.setattr("hardmax.attention.search_threads.threads", lambda threads=threads: threads)
+        monkeypatch.setattr("hardmax.jit.threads.threads", lambda threads=threads: threads)
         results.append(
             [*hx.simulate(batch, layers=4).last, hx.simulate(cloud, layers=2).tokens, hx.limit(cloud).points]
         )

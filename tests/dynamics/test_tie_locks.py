@@ -1,13 +1,13 @@
-"""Ties that last for ever: each of the four conditions is needed, in float64 and exactly."""
+"""Ties that last forever: each of the four conditions is needed, in float64 and exactly."""
 
 import numpy as np
 import pytest
 
 import hardmax as hx
+from hardmax.cloud.metric import metric
+from hardmax.cloud.tokens import cloud
 from hardmax.dynamics.engine import Run
 from hardmax.dynamics.tie_locks import ExactTies, FloatTies
-from hardmax.metric import metric
-from hardmax.tokens import cloud
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 

@@ -60,7 +60,7 @@ def test_heads_that_follow_different_tokens_average_their_targets():
     assert traj.tokens[1, 2].tolist() == [0.75, 0.75]
 
 
-# -- value matrices and normalisation ----------------------------------------------------------------------------------
+# -- value matrices and normalization ----------------------------------------------------------------------------------
 
 
 def test_rescaling_with_a_value_matrix_moves_each_coordinate_by_its_own_weight():
@@ -83,7 +83,7 @@ def test_a_cloud_in_one_point_stays_there_under_rescaling_whatever_v():
     assert traj.outcome.kind == "settled"
 
 
-def test_without_normalisation_leaders_grow_geometrically():
+def test_without_normalization_leaders_grow_geometrically():
     traj = simulate_variant(SQUARE, 0.5, 12, rule=Hardmax(), normalization="none")
     assert traj.tokens[12] == pytest.approx(np.array(SQUARE) * 1.5**12)
     assert traj.outcome.kind == "growing"
@@ -116,7 +116,7 @@ def test_a_rotation_makes_a_regular_polygon_spiral_inwards(corners):
 
 
 def orbit(first):
-    """The tokens of the periodic orbits: three pairs of leaders, and one token in the plane they are centred on."""
+    """The tokens of the periodic orbits: three pairs of leaders, and one token in the plane they are centerd on."""
     leaders = [[4, 0, 8, 0], [4, 0, -8, 0], [-2, 3, -4, 7], [-2, 3, 4, -7], [-2, -3, -4, -7], [-2, -3, 4, 7]]
     return np.array([*leaders, [*first, 0, 0]], float)
 
@@ -206,7 +206,7 @@ def test_a_seed_fixes_the_run_and_another_seed_changes_it(rule):
     assert first.tobytes() != other.tobytes()
 
 
-def test_random_tokens_follow_one_token_and_move_towards_it():
+def test_random_tokens_follow_one_token_and_move_toward_it():
     traj = simulate_variant(gaussian(9, 2), 1, 3, rule=RandomFollow(2))
     for k in range(3):
         (targets,) = zip(*traj.follows(k), strict=True)

@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hardmax import FeedForward, Hardmax, Head, Softmax
-from hardmax.dynamics.rational_layers import simulate_exact
+from hardmax.dynamics.exact.layers import simulate_exact
 from hardmax.dynamics.variants import simulate_variant
 from reference import follow_sets, fractions, leader_since, run
 

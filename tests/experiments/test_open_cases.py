@@ -9,9 +9,9 @@ import pytest
 
 import hardmax as hx
 from hardmax.errors import BadInput
-from hardmax.experiments.open_questions.cases import load, replay, stored
-from hardmax.experiments.open_questions.definite_heads import at_alpha
-from hardmax.experiments.open_questions.replay import follow_set, is_positive_definite, layer
+from hardmax.experiments.questions.cases import load, replay, stored
+from hardmax.experiments.questions.definite_heads import at_alpha
+from hardmax.experiments.questions.replay import follow_set, is_positive_definite, layer
 
 CYCLES = [name for name in stored() if load(name)[0].kind == "cycle"]
 

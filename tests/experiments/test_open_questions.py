@@ -11,7 +11,7 @@ import torch
 import hardmax as hx
 from hardmax.errors import BadInput
 from hardmax.experiments.journal import Journal
-from hardmax.experiments.open_questions import (
+from hardmax.experiments.questions import (
     definite_heads,
     equal_size,
     feed_forward,
@@ -20,8 +20,8 @@ from hardmax.experiments.open_questions import (
     one_head,
     partners,
 )
-from hardmax.experiments.open_questions.batches import Run, advance, fates, still_cycle
-from hardmax.experiments.open_questions.evidence import Evidence, chosen
+from hardmax.experiments.questions.batches import Run, advance, fates, still_cycle
+from hardmax.experiments.questions.evidence import Evidence, chosen
 from hardmax.experiments.tables import Share, Table, interval, plain
 
 
@@ -241,7 +241,7 @@ def test_partners_are_picked_by_the_largest_score():
     first, second = partners.picked(corpus, scores)
     assert first.tolist() == [2, 7]  # not and good pick each other; a and film pick each other
     assert second.tolist() == [7]
-    assert [p.tolist() for p in partners.neighbours(corpus, scores)] == [[], [7]]
+    assert [p.tolist() for p in partners.neighbors(corpus, scores)] == [[], [7]]
     assert partners.most_frequent([first, second], 1).tolist() == [7]
 
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardmax.errors import BadInput
-from hardmax.experiments.open_questions.cases import replay
-from hardmax.experiments.open_questions.patterns import Pattern, patterns
-from hardmax.experiments.open_questions.programs import solve
-from hardmax.experiments.open_questions.rounding import flattened
-from hardmax.experiments.open_questions.search import Size, attempt, confirmed, draw_leaders, sweep
+from hardmax.experiments.questions.cases import replay
+from hardmax.experiments.questions.patterns import Pattern, patterns
+from hardmax.experiments.questions.programs import solve
+from hardmax.experiments.questions.rounding import flattened
+from hardmax.experiments.questions.search import Size, attempt, confirmed, draw_leaders, sweep
 
 FEW = settings(derandomize=True, deadline=None, max_examples=25)
 

@@ -126,7 +126,7 @@ def test_the_gradient_is_that_of_torch_through_the_selected_words(reviews):
 
 
 def test_an_epoch_is_adam_with_clipping_as_torch_does_it(reviews):
-    """Dense Adam on every word; the gradient of torch (the test above) fed to the optimiser of torch."""
+    """Dense Adam on every word; the gradient of torch (the test above) fed to the optimizer of torch."""
     run = begin(len(reviews.words), 2, seed=1)
     E = torch.tensor(run.E, requires_grad=True)
     few = torch.tensor(run.few, requires_grad=True)

@@ -82,7 +82,7 @@ def test_clusters_are_counted_up_to_the_scale_of_the_cloud():
     assert robustness.clusters(1e9 * Z) == 3
 
 
-def test_without_normalisation_directions_cluster_as_in_the_paper():
+def test_without_normalization_directions_cluster_as_in_the_paper():
     table = robustness.dynamics(robustness.Setting((2,), tokens=12, clouds=2))
     rows = {row[1]: row for row in table.rows}
     assert rows["none"][3].mean == rows["paper"][3].mean

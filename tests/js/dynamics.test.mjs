@@ -21,7 +21,7 @@ function inside(point, polygon) {
 }
 
 for (const [kind, d, seed] of [["random", 2, 1], ["ball", 2, 2], ["ring", 3, 3]]) {
-  test(`${kind} in dimension ${d}: leaders stand still and lead for ever`, () => {
+  test(`${kind} in dimension ${d}: leaders stand still and lead forever`, () => {
     const { tokens, follows, leaderSince } = simulate(generate(kind, 60, d, seed), d, { layers: 15 });
     assert.ok(leaderSince.size > 0);
     for (const [i, since] of leaderSince) {
@@ -112,14 +112,14 @@ test("every point lies behind every facet of the hull in space", () => {
   const coords = generate("random", 120, 3, 21);
   const { facets, vertices } = hull3d(coords);
   const points = Array.from({ length: 120 }, (_, i) => place(coords, 3, i));
-  const centre = [0, 1, 2].map((c) => points.reduce((sum, p) => sum + p[c], 0) / 120);
+  const center = [0, 1, 2].map((c) => points.reduce((sum, p) => sum + p[c], 0) / 120);
   assert.equal(vertices.length - (facets.length * 3) / 2 + facets.length, 2, "Euler, for triangles");
   for (const facet of facets) {
     const [a, b, c] = facet.map((i) => points[i]);
     const [u, v] = [b.map((x, k) => x - a[k]), c.map((x, k) => x - a[k])];
     const normal = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
     const height = (p) => p.reduce((sum, x, k) => sum + (x - a[k]) * normal[k], 0);
-    const side = Math.sign(height(centre));
+    const side = Math.sign(height(center));
     for (const p of points) assert.ok(side * height(p) >= -1e-9);
   }
 });

@@ -110,7 +110,7 @@ test("comma-separated values are quoted, and never a formula", () => {
 });
 
 test("the palette becomes custom properties for light, dark and auto", () => {
-  const palette = JSON.parse(readFileSync(new URL("../../src/hardmax/web/static/palette.json", import.meta.url), "utf8"));
+  const palette = JSON.parse(readFileSync(new URL("../../src/hardmax/palette.json", import.meta.url), "utf8"));
   const sheet = paletteSheet(palette);
   assert.match(sheet, /^:root\{--page:#ffffff;/);
   assert.match(sheet, /prefers-color-scheme:dark.*--c0:#56B4E9;/);

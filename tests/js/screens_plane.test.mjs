@@ -63,7 +63,7 @@ test("with equal units a circle stays round", () => {
   assert.ok(Math.abs((x1 - x0) / 300 - (y1 - y0) / 200) < 1e-12);
 });
 
-test("two neighbouring large integers stay apart in the frame", () => {
+test("two neighboring large integers stay apart in the frame", () => {
   const { x0, x1 } = frameOf([[6755399441055744, 0], [6755399441055745, 0]], 300, 200, { equal: false });
   assert.ok(x1 - x0 < 4);
 });

@@ -97,7 +97,7 @@ test("words are split as the model splits them", () => {
   assert.deepEqual(forms("dull_film 2nd 電影"), ["dull", "film", "2nd", "電影"]);
 });
 
-test("a dropped word leaves no double space and joins no neighbours", () => {
+test("a dropped word leaves no double space and joins no neighbors", () => {
   const drop = (text, word) => replacePlaces(text, occurrences(text, word), "");
   assert.equal(drop("a dull film", "dull"), "a film");
   assert.equal(drop("Dull film", "dull"), " film");

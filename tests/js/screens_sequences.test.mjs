@@ -1,4 +1,4 @@
-// Labelled sequences: links, files, limits, and the keys of these screens in the table of the state.
+// Labeled sequences: links, files, limits, and the keys of these screens in the table of the state.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hardmax.cloud.presets import preset
 from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.reproduce.follow_set import MATRICES, TOKENS, follow_set
 from hardmax.experiments.reproduce.item_files import write_figure
@@ -13,7 +14,6 @@ from hardmax.plot.figures_leaders import plot_leader_counts, plot_leader_words
 from hardmax.plot.figures_review import plot_clouds
 from hardmax.plot.figures_training import plot_accuracies, plot_losses
 from hardmax.plot.words import shown
-from hardmax.presets import preset
 from tiny_models import HOSTILE
 
 

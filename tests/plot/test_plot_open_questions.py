@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from hardmax.experiments.open_questions.evidence import Evidence
+from hardmax.experiments.questions.evidence import Evidence
 from hardmax.experiments.tables import Share, Table, interval
 from hardmax.plot.open_cycles import cycle_in_triangle, one_head_cycles
 from hardmax.plot.open_questions import draw

@@ -34,7 +34,7 @@ def test_a_layer_has_one_star_per_leader_so_far_and_one_mark_per_other_token():
         assert ax.get_aspect() == 1
 
 
-def test_ties_between_two_are_drawn_in_both_colours():
+def test_ties_between_two_are_drawn_in_both_colors():
     ax = plot_layer(run("square-ties"), 0)
     ties = [line for line in ax.lines if line.get_gid() == "tie"]
     right = next(line for line in ties if line.get_xdata()[0] > 0)

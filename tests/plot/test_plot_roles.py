@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import hardmax as hx
-from hardmax.plot.roles import colours, first_copies, roles
+from hardmax.plot.roles import colors, first_copies, roles
 from reference import follow_sets
 
 
@@ -15,11 +15,11 @@ def still(Z, leader_since=None) -> hx.Trajectory:
 
 
 def seen(traj):
-    paint = colours(traj, (0,))
+    paint = colors(traj, (0,))
     return roles(traj, 0, paint), paint
 
 
-def test_stars_follow_themselves_and_circles_take_the_colour_of_their_leader():
+def test_stars_follow_themselves_and_circles_take_the_color_of_their_leader():
     look, paint = seen(still([[1, 0], [-1, 0], [0.5, 0.1], [-0.5, 0.1]]))
     assert look.star.tolist() == [True, True, False, False]
     assert look.face.tolist() == [0, 1, 0, 1]
@@ -28,7 +28,7 @@ def test_stars_follow_themselves_and_circles_take_the_colour_of_their_leader():
     assert (look.ring == -1).all()
 
 
-def test_a_tie_of_two_has_two_colours_and_a_tie_of_more_has_none():
+def test_a_tie_of_two_has_two_colors_and_a_tie_of_more_has_none():
     square = [[1, 1], [-1, 1], [-1, -1], [1, -1]]
     look, _ = seen(still([*square, [0.5, 0], [0, 0]]))
     assert look.tie.tolist() == [False] * 4 + [True, True]
@@ -37,9 +37,9 @@ def test_a_tie_of_two_has_two_colours_and_a_tie_of_more_has_none():
     assert (look.face[5], look.half[5]) == (-1, -1)
 
 
-def test_a_followed_token_that_does_not_lead_has_an_edge_of_its_own_colour():
+def test_a_followed_token_that_does_not_lead_has_an_edge_of_its_own_color():
     traj = hx.simulate(hx.preset("emerging"), alpha=0.5, layers=1)
-    paint = colours(traj, (0,))
+    paint = colors(traj, (0,))
     look = roles(traj, 0, paint)
     assert traj.follows(0)[1] == (3,)
     assert np.flatnonzero(look.ring >= 0).tolist() == [3]
@@ -58,9 +58,9 @@ def test_copies_of_one_point_count_as_one():
 
 
 @pytest.mark.parametrize("name", ["triangle", "square", "gaussian"])
-def test_colours_of_leaders_are_distinct_and_come_first(name):
+def test_colors_of_leaders_are_distinct_and_come_first(name):
     traj = hx.simulate(hx.preset(name), alpha=0.5, layers=5)
-    paint = colours(traj, (0, 5))
+    paint = colors(traj, (0, 5))
     assert sorted(paint.number[traj.leaders]) == list(range(len(traj.leaders)))
 
 

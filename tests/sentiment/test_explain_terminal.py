@@ -1,4 +1,4 @@
-"""Terminal text: 80 columns, with and without colour, harmless."""
+"""Terminal text: 80 columns, with and without color, harmless."""
 
 import re
 
@@ -16,15 +16,15 @@ LONG = "The plot is dull, but the film is not dull at all; great! " * 8
 @pytest.mark.parametrize("text", [LONG, *HOSTILE.values()], ids=["long", *HOSTILE])
 @pytest.mark.parametrize("width", [80, 60])
 def test_no_line_is_wider_than_asked(text, width):
-    for colour in (False, True):
-        shown = explain(two_classes(), text).to_text(colour, width)
+    for color in (False, True):
+        shown = explain(two_classes(), text).to_text(color, width)
         for line in PAINT.sub("", shown).split("\n"):
             assert cell_len(line) <= width, line
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_text_cannot_command_the_terminal(name):
-    shown = explain(two_classes(), HOSTILE[name]).to_text(colour=True)
+    shown = explain(two_classes(), HOSTILE[name]).to_text(color=True)
     assert not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]", shown)
     assert set(re.findall(r"\x1b[^m]*m", shown)) <= {
         terminal("positive"),
@@ -36,13 +36,13 @@ def test_a_text_cannot_command_the_terminal(name):
     shown.encode("utf-8")
 
 
-def test_without_colour_signs_say_the_same():
+def test_without_color_signs_say_the_same():
     ex = explain(two_classes(), "A great film, a dull plot")
-    plain = ex.to_text(colour=False)
+    plain = ex.to_text(color=False)
     assert "\x1b" not in plain
     assert "[+great]" in plain
     assert "[-dull]" in plain
-    assert terminal("positive") + "great" in ex.to_text(colour=True)
+    assert terminal("positive") + "great" in ex.to_text(color=True)
 
 
 def test_the_sum_and_all_leaders_are_shown_or_counted():
@@ -54,5 +54,5 @@ def test_the_sum_and_all_leaders_are_shown_or_counted():
 
 
 def test_a_word_of_the_text_is_never_lost():
-    shown = PAINT.sub("", explain(two_classes(), LONG).to_text(colour=True))
+    shown = PAINT.sub("", explain(two_classes(), LONG).to_text(color=True))
     assert " ".join(shown.split()).count("at all;") == 8

@@ -44,7 +44,7 @@ def test_an_old_model_is_replaced_as_a_whole_and_other_folders_are_not_touched(c
         clf.save_pretrained(folder, force=False)
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").write_text("x")
-    with pytest.raises(BadInput, match="not a model folder"):
+    with pytest.raises(BadInput, match="not written by hardmax"):
         clf.save_pretrained(tmp_path / "precious")
 
 
@@ -56,7 +56,7 @@ def _edit(folder, **changes):
 
 def test_a_newer_schema_is_refused_with_a_sentence(folder):
     _edit(folder, schema="hardmax.model/2")
-    with pytest.raises(BadInput, match="newer hardmax"):
+    with pytest.raises(BadInput, match="newer version of hardmax"):
         load_model(folder)
 
 

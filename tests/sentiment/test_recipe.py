@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.plain import flow, powers
+from hardmax.sentiment.layers_numpy import flow, powers
 from hardmax.sentiment.recipe import POLES, Recipe, positions, radii
 
 RNG = np.random.default_rng(0)

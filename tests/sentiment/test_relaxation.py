@@ -10,7 +10,7 @@ from corpus import reviews
 from hardmax.errors import BadInput, MissingExtra
 from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.sentiment.files import load_model
-from hardmax.sentiment.plain import flow, powers
+from hardmax.sentiment.layers_numpy import flow, powers
 from hardmax.sentiment.predicting import batch_through
 from hardmax.sentiment.relaxation import relaxed_mean
 from hardmax.text.vocabulary import Bags

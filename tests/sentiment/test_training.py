@@ -13,7 +13,7 @@ from corpus import reviews
 from hardmax.errors import BadInput
 from hardmax.sentiment import training
 from hardmax.sentiment.estimator import HardmaxClassifier
-from hardmax.sentiment.plain import flow, powers
+from hardmax.sentiment.layers_numpy import flow, powers
 from hardmax.sentiment.recipe import Recipe, positions
 from hardmax.sentiment.training import Examples, prepare
 from hardmax.text.vocabulary import Vocabulary
@@ -97,7 +97,7 @@ def test_alpha_can_be_trained():
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
-    from hardmax.attention import search_threads
+    from hardmax.jit import threads as search_threads
 
     here = trainer()
     here.run(examples())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardmax.sentiment import plain
+from hardmax.sentiment import layers_numpy as plain
 from hardmax.sentiment.search import by_norm, compare, follows
 
 

@@ -84,7 +84,7 @@ def test_rows_come_one_at_a_time(tmp_path):
 def test_texts_without_labels_can_be_read(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "a"}\n')
-    assert read(path, labelled=False).texts == ["a"]
+    assert read(path, labeled=False).texts == ["a"]
     with pytest.raises(BadInput, match="no column 'label'"):
         read(path)
 
@@ -158,7 +158,7 @@ def test_labels_find_the_spelling_of_the_model():
         match_labels(np.array(["meh", "1"]), (0, 1))
 
 
-def test_blocks_keep_neighbours_together():
+def test_blocks_keep_neighbors_together():
     labels = np.array([0] * 1000 + [1] * 1000)
     learn, aside = by_blocks(labels, part=0.1, blocks=10)
     assert len(aside) == 200

@@ -107,7 +107,7 @@ def test_no_letter_lies_beyond_the_tables():
     assert not any(chr(code).isalnum() for code in range(scan.LAST_LETTER, 0x110000))
 
 
-def test_terms_are_all_runs_of_neighbouring_words():
+def test_terms_are_all_runs_of_neighboring_words():
     words = split("not a bad film")
     found = {t.form for t in terms(words, 3)}
     forms = [w.form for w in words]

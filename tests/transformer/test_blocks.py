@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardmax as hx
-from construction_cases import interpolated, labelled, literal_outputs
+from construction_cases import interpolated, labeled, literal_outputs
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer, forward
 from hardmax.transformer.ragged import ragged
 
@@ -104,7 +104,7 @@ def test_wrong_shapes_are_refused():
 
 
 @pytest.mark.parametrize("style", ["bitwise", "two"])
-@pytest.mark.parametrize("data", [labelled(30, 3), interpolated(15, 3)], ids=["labels", "targets"])
+@pytest.mark.parametrize("data", [labeled(30, 3), interpolated(15, 3)], ids=["labels", "targets"])
 @pytest.mark.parametrize("temperature", [None, 0.7])
 def test_torch_gives_the_same_bits_also_on_new_inputs(style, data, temperature):
     import torch
@@ -113,7 +113,7 @@ def test_torch_gives_the_same_bits_also_on_new_inputs(style, data, temperature):
     module = net.to_torch()
     assert isinstance(module, torch.nn.Module)
     assert all(p.dtype == torch.float64 for p in module.parameters())
-    fresh = labelled(20, 3, seed=50)[0]
+    fresh = labeled(20, 3, seed=50)[0]
     for sequence in [*data[0], *fresh]:
         ours = net.forward([sequence], dense=True, temperature=temperature)[0]
         theirs = module(torch.from_numpy(np.array(sequence)), temperature=temperature).numpy()
@@ -123,7 +123,7 @@ def test_torch_gives_the_same_bits_also_on_new_inputs(style, data, temperature):
 def test_torch_takes_batches_of_equal_lengths():
     import torch
 
-    sequences, labels = labelled(10, 3)
+    sequences, labels = labeled(10, 3)
     module = hx.construct(sequences, labels).to_torch()
     x = torch.from_numpy(np.random.default_rng(0).standard_normal((4, 6, 3)))
     together = module(x)
@@ -146,7 +146,7 @@ def test_general_blocks_agree_with_torch():
             assert np.allclose(ours, theirs, rtol=1e-14, atol=1e-13)
 
 
-@pytest.mark.parametrize("data", [labelled(20, 3), interpolated(8, 3)], ids=["labels", "targets"])
+@pytest.mark.parametrize("data", [labeled(20, 3), interpolated(8, 3)], ids=["labels", "targets"])
 def test_onnx_gives_the_targets_bit_for_bit(data, tmp_path):
     import onnxruntime
 
@@ -172,7 +172,7 @@ def test_onnx_attention_with_scores_agrees(tmp_path):
 def test_a_missing_extra_names_its_pip_line(monkeypatch):
     import sys
 
-    net = hx.construct(*labelled(5, 2))
+    net = hx.construct(*labeled(5, 2))
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(hx.MissingExtra, match=r"hardmax\[onnx\]"):
         net.to_onnx("net.onnx")

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardmax.construct.certificate import _Intervals
-from hardmax.construct.exact_chain import exact_chain
-from hardmax.construct.rational import ExactRows, exact_attention, exact_feed_forward, exact_forward
+from hardmax.construction.certificate import _Intervals
+from hardmax.construction.exact_chain import exact_chain
+from hardmax.construction.rational import ExactRows, exact_attention, exact_feed_forward, exact_forward
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer, forward
 from hardmax.transformer.fusion import chains, fused, touched
 from hardmax.transformer.ragged import ragged

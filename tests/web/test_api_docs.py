@@ -80,7 +80,7 @@ def test_the_limits_are_those_of_the_code():
         f"of 1 to {limits.DIM} numbers", f"0 to {limits.LAYERS:,};", f"at most {limits.COORDINATES:,} |",
         f"at most {limits.FOLLOWED:,} indices", f"at most {limits.TEXT:,} characters",
         f"1 to {limits.SEQUENCES} objects", f"{limits.WAITING} computations",
-        f"1 to {limits.SEQUENCE_TOKENS} lists", f"sample of {limits.SAMPLE:,} labelled", f"| 1, {limits.PAGE} |",
+        f"1 to {limits.SEQUENCE_TOKENS} lists", f"sample of {limits.SAMPLE:,} labeled", f"| 1, {limits.PAGE} |",
         "each at most 1e9 in size",
     ):  # fmt: skip
         assert said in TEXT, said

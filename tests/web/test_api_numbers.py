@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardmax as hx
-from hardmax.dynamics.document import json_text
+from hardmax.cloud.generated import cloud
 from hardmax.dynamics.records import equilibrium_document, trajectory_document
-from hardmax.generated import cloud
+from hardmax.io.documents import json_text
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
 from hardmax.web import corpus, limits

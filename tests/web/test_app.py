@@ -6,7 +6,7 @@ import re
 import pytest
 
 from hardmax import __version__
-from hardmax.presets import PRESETS, preset
+from hardmax.cloud.presets import PRESETS, preset
 from hardmax.web import limits
 from hardmax.web.app import STATIC, create_app
 from hardmax.web.guard import HEADERS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hardmax.presets import PRESETS, preset
+from hardmax.cloud.presets import PRESETS, preset
 from hardmax.web.app import STATIC
 from programs import node
 

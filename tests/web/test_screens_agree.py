@@ -6,7 +6,7 @@ import pytest
 
 import tiny_models
 from hardmax.sentiment.explain import explain
-from hardmax.sentiment.marks import marks
+from hardmax.sentiment.highlight import marks
 from hardmax.text.words import split
 from page_modules import run_node
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hardmax.cloud.generated import cloud
+from hardmax.cloud.presets import PRESETS, preset
 from hardmax.errors import BadInput
-from hardmax.generated import cloud
-from hardmax.presets import PRESETS, preset
 from hardmax.web import share
 from hardmax.web.share_points import decode_points, encode_points, rounded
 from hardmax.web.share_rows import number_text

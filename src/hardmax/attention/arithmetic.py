@@ -4,7 +4,7 @@ from math import fsum
 
 import numpy as np
 
-from hardmax.tokens import Floats
+from hardmax.cloud.tokens import Floats
 
 
 def pair_scores(queries: Floats, points: Floats) -> Floats:

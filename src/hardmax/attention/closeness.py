@@ -4,7 +4,7 @@
 
 * other matrices: |<A x, y>| <= |A| |x| |y| takes the place of Cauchy-Schwarz in the norm of A. Not |A x| |y|: a token
   in the kernel of A follows everyone, and must still do so when its A z_i is rounded to 1e-17;
-* other layers: the error of the tokens is carried along (`hardmax.dynamics.parts`) and counted in layers that average;
+* other layers: the error of the tokens is carried along (`hardmax.dynamics.layer_parts`), counted in averaging layers;
 * tokens as they were given: scores of short binary fractions are exact, so that their ties are decided.
 """
 
@@ -14,8 +14,8 @@ from math import ceil
 import numpy as np
 
 from hardmax.attention.ties import EPS, Band, rounding_bound, tie_band, wider
-from hardmax.metric import Metric
-from hardmax.tokens import Floats
+from hardmax.cloud.metric import Metric
+from hardmax.cloud.tokens import Floats
 
 
 @dataclass(frozen=True, eq=False)

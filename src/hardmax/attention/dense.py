@@ -14,9 +14,9 @@ from hardmax.attention.arithmetic import weighted_mean
 from hardmax.attention.closeness import scores_are_exact, widths
 from hardmax.attention.rules import Hardmax, Localmax, Rule, Softmax
 from hardmax.attention.weights import follows_everyone, gaps, is_random, weights_of_gaps
+from hardmax.cloud.metric import Metric
+from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput
-from hardmax.metric import Metric
-from hardmax.tokens import Floats, Ints
 
 BLOCK = 1 << 17  # scores held at once: 1 MB, so that the passes over a block stay in the cache
 LISTED = 256  # larger ties are not kept; they are compared anew at every layer
@@ -51,7 +51,7 @@ class Scene:
         if is_random(rule) or len(origin) == 0 or origin.max() == n - 1:  # n different origins: no copies
             first, group_of = everyone, everyone
         else:
-            from hardmax.distinct import distinct_rows
+            from hardmax.cloud.distinct import distinct_rows
 
             first, group_of = distinct_rows(np.column_stack([tokens, origin.astype(np.float64)]))
         return cls(tokens, group_of, first, everyone if causal else first, causal, layer, error)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.fused_clouds import run_clouds
-from hardmax.attention.search_threads import over_parts
 from hardmax.attention.ties import Band
-from hardmax.distinct import KEY
+from hardmax.cloud.distinct import KEY
 from hardmax.errors import BadInput
+from hardmax.jit.threads import over_parts
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Fused:
     targets: NDArray[np.int32] | None
 
     def __init__(self, **arrays: Any) -> None:
-        # The generated initialiser of a frozen class takes a quarter of the time of a call for ten tokens.
+        # The generated initializer of a frozen class takes a quarter of the time of a call for ten tokens.
         self.__dict__.update(arrays)
 
 

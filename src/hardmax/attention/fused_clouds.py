@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.attention.compiled import njit
 from hardmax.attention.fused_search import make_scratch, measure, search
-from hardmax.distinct import number_points, table_size
+from hardmax.cloud.distinct import number_points, table_size
+from hardmax.jit.compiled import njit
 
 ACTIVE = -1
 
@@ -135,7 +135,7 @@ def _copy(source: Any, at: int, target: Any, to: int, count: int) -> None:
 def _lock(points: Any, active: Any, count: int, follows: Any, since: Any, away: Any, k: int) -> int:
     """Leaders and lock-in at layer k; keeps the others in `active` and returns how many they are.
 
-    If C_l = {l} and C_i = {l} then both hold for ever: a later token x is a convex combination of present ones with
+    If C_l = {l} and C_i = {l} then both hold forever: a later token x is a convex combination of present ones with
     positive weight on itself, so <A l, l - x> > 0 and <A z_i, l - x> > 0, and both are affine on the segment [z_i, l].
     Hence z_i^{k+s} = l + (1+alpha)^{-s} (z_i^k - l). A leader follows itself: the same formula, with nothing left.
     """

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.attention.compiled import njit
 from hardmax.attention.fused_top2 import LANES, top2_1, top2_2, top2_3, top2_4, top2_any
+from hardmax.jit.compiled import njit
 
 # A token with |z|_A^2 below this is left to the careful engine: its products may underflow, which no relative bound on
 # rounding covers. Above it |z_i|_A max|z|_A is at least as large, so what underflows is far below the band.

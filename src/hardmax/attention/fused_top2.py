@@ -6,7 +6,7 @@ coordinate broadcast to all lanes:
     s = <q, z_j>;    second = max(second, min(best, s));    index = j if s > best else index;    best = max(best, s)
 
 No horizontal reduction is needed at the end, the keys need no padding, and the index costs one blend. LLVM does not
-vectorise such a loop from Numba code (a running maximum is a branch to it), so it is written out as LLVM IR; vector
+vectorize such a loop from Numba code (a running maximum is a branch to it), so it is written out as LLVM IR; vector
 types are split by LLVM to what the machine has, so the same code runs on AVX2, AVX-512 and NEON.
 
 Scores are float64 throughout and are what decides; `hardmax.attention.ties.rounding_bound` holds for any order of

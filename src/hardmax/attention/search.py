@@ -15,7 +15,7 @@ from hardmax.attention.search_dense import collect_dense, faint_rows, find_dense
 from hardmax.attention.search_plane import FILTER_FROM, find_plane, near_boundary
 from hardmax.attention.search_shells import TINY, Shells, norm_bounds
 from hardmax.attention.search_tree import Tree
-from hardmax.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats, Ints
 
 DENSE_POINTS = 64  # up to so many points, or queries, comparing everything is fastest
 DENSE_QUERIES = 4

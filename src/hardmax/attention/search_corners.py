@@ -2,15 +2,15 @@
 
 Norms bound little in a cube: the largest scores are near the corners, but most points of large norm lie elsewhere. Take
 the extreme points E in some directions, and the extreme points F of the others. A point deeper than `deep` inside the
-convex hulls of both scores less than some point of E and some point of F, for every query, by |q| deep > all rounding.
+convex hulls of both scores less than some point of E and some point of F, forevery query, by |q| deep > all rounding.
 It is neither best nor second best, so the search may leave it out.
 """
 
 import numpy as np
 
-from hardmax.attention.compiled import njit
-from hardmax.attention.search_threads import over_parts
-from hardmax.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats, Ints
+from hardmax.jit.compiled import njit
+from hardmax.jit.threads import over_parts
 
 DIRECTIONS = 48  # and their opposites
 GROUP = 64  # points tested together
@@ -36,7 +36,7 @@ def _test_group(group, count, planes, height, highest, members, flags):  # type:
 
 
 @njit(error_model="numpy")
-def _flag_outer(points, start, stop, centre, radius, planes, flags):  # type: ignore[no-untyped-def]
+def _flag_outer(points, start, stop, center, radius, planes, flags):  # type: ignore[no-untyped-def]
     """flags[i] = 1 unless point i is below all planes <p, z> + c < 0; inside the ball it is for certain."""
     d = points.shape[1]
     group, height, highest = np.zeros((d, GROUP)), np.empty(GROUP), np.empty(GROUP)
@@ -45,7 +45,7 @@ def _flag_outer(points, start, stop, centre, radius, planes, flags):  # type: ig
     for i in range(start, stop):
         square = 0.0
         for k in range(d):
-            square += (points[i, k] - centre[k]) ** 2
+            square += (points[i, k] - center[k]) ** 2
         if square < radius * radius:
             continue
         for k in range(d):
@@ -76,8 +76,8 @@ def outer_points(points: Floats) -> Ints | None:
     directions[: 2 ** (d - 1)] = np.where((np.arange(2 ** (d - 1))[:, None] >> np.arange(d)) & 1, 1.0, -1.0)
     middle = np.array([(column.min() + column.max()) / 2 for column in points.T])
     distance = np.zeros(m)
-    for column, centre in zip(points.T, middle, strict=True):
-        distance += (column - centre) ** 2
+    for column, center in zip(points.T, middle, strict=True):
+        distance += (column - center) ** 2
     pool = np.argpartition(-distance, m // 8)[: m // 8]  # any pool is right; far points are where the extremes are
     planes = []
     for _ in range(2):

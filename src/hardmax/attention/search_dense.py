@@ -6,8 +6,8 @@ every path gives the same bits.
 
 import numpy as np
 
-from hardmax.attention.compiled import njit
-from hardmax.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats, Ints
+from hardmax.jit.compiled import njit
 
 
 @njit(inline="always")

@@ -2,23 +2,23 @@
 
 In exact arithmetic the best point of a query is a vertex of the hull, and the second best is next to it, or a vertex of
 the second hull (of the points that are not vertices of the first). Float64 scores are off by a few eps |q| max|z| =:
-`margin`, so all points whose score is within the margin of the second best have to be looked at: neighbours on the two
+`margin`, so all points whose score is within the margin of the second best have to be looked at: neighbors on the two
 hulls, until the scores fall below it. If the third hull reaches up to it too (many nearly equal points), the query goes
 to the tree of boxes. No other point can matter.
 
 Most points are dropped before. Take the extreme points E in 16 directions, and the extreme points F of the others. A
 point inside the hull of E, farther than `DEEP` from its sides, has a score below that of some point of E by more than
-the margin, for every query; the same for F. Then two points beat it, and it is neither best nor second best.
+the margin, forevery query; the same for F. Then two points beat it, and it is neither best nor second best.
 """
 
 import numpy as np
 
-from hardmax.attention.compiled import njit
 from hardmax.attention.search_dense import faint_rows, find_dense, largest_coordinate
 from hardmax.attention.search_hull import edges, extreme, guide, in_order, peel
-from hardmax.attention.search_threads import over_parts
 from hardmax.attention.search_tree import Tree
-from hardmax.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats, Ints
+from hardmax.jit.compiled import njit
+from hardmax.jit.threads import over_parts
 
 EPS = 2.0**-52
 MARGIN = 64 * EPS  # of (|q_x| + |q_y|) max|coordinate|: rounding of two scores and of the bisection, with room
@@ -49,11 +49,11 @@ def _extremes(points, start, stop, axes, skip, high, low, top, bottom):  # type:
 
 
 @njit(error_model="numpy")
-def _outside(points, start, stop, centre, radius, sides, flags):  # type: ignore[no-untyped-def]
+def _outside(points, start, stop, center, radius, sides, flags):  # type: ignore[no-untyped-def]
     """Flag the points that are not inside all half planes <(a, b), z> > c; inside the disc they are for certain."""
     for i in range(start, stop):
         x, y = points[i, 0], points[i, 1]
-        u, v = x - centre[0], y - centre[1]
+        u, v = x - center[0], y - center[1]
         if u * u + v * v < radius * radius:
             continue
         for k in range(sides.shape[0]):
@@ -180,11 +180,11 @@ def _round_axes_of(points: Floats) -> Floats:
 def _not_deep(points: Floats, corner_sets: list[Ints], deep: float) -> Ints:
     """Ascending indices of the corners and of all points that are not deeper than `deep` inside every corner set."""
     half_planes = np.concatenate([_sides(points, corners, deep) for corners in corner_sets])
-    centre = points[corner_sets[-1]].mean(axis=0)
-    radius = max(0.0, float((half_planes[:, :2] @ centre - half_planes[:, 2]).min())) * (1 - 1e-9)
+    center = points[corner_sets[-1]].mean(axis=0)
+    radius = max(0.0, float((half_planes[:, :2] @ center - half_planes[:, 2]).min())) * (1 - 1e-9)
     flags = np.zeros(len(points), np.uint8)
     over_parts(
-        lambda start, stop: _outside(points, start, stop, centre, radius, half_planes, flags),
+        lambda start, stop: _outside(points, start, stop, center, radius, half_planes, flags),
         len(points),
         len(points),
     )

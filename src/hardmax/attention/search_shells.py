@@ -12,12 +12,12 @@ holds no point that matters; every other block is looked at again and its points
 
 import numpy as np
 
-from hardmax.attention.compiled import njit
 from hardmax.attention.search_corners import outer_points
 from hardmax.attention.search_dense import largest_coordinate, score
-from hardmax.attention.search_threads import over_parts
-from hardmax.attention.simd import BLOCK, LANES, QUERIES, reached
-from hardmax.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats, Ints
+from hardmax.jit.compiled import njit
+from hardmax.jit.simd import BLOCK, LANES, QUERIES, reached
+from hardmax.jit.threads import over_parts
 
 FIRST_SHELLS = (2, 10, 42)  # blocks after the first shells; each later one is four times larger
 RECORDS = 32  # blocks remembered for each query before they are looked at
@@ -315,7 +315,7 @@ class Shells:
     def _alike(self, rows: Ints, need: Floats, first: int) -> Ints:
         """The queries in an order in which those that stop at about the same norm share a tile.
 
-        Only 256 classes, in their old order within a class: neighbours in memory mostly stay together.
+        Only 256 classes, in their old order within a class: neighbors in memory mostly stay together.
         """
         high, low = self.tops[first], self.tops[-1]  # below `low` all need the whole shell
         if not high > low:

@@ -8,10 +8,10 @@ point inside. Branches that cannot matter are cut; the answers are those of the 
 
 import numpy as np
 
-from hardmax.attention.compiled import njit
 from hardmax.attention.search_dense import score
-from hardmax.attention.search_threads import over_parts
-from hardmax.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats, Ints
+from hardmax.jit.compiled import njit
+from hardmax.jit.threads import over_parts
 
 LEAF = 8
 LEVELS = 64  # more than the depth of any tree

@@ -19,7 +19,7 @@ errors with the other factor, and by the rounding of A z and of the inner produc
 from dataclasses import dataclass
 from math import sqrt
 
-from hardmax.metric import Metric
+from hardmax.cloud.metric import Metric
 
 EPS = 2.0**-52
 TIE_UNITS = 64  # units of rounding that a tie may be off; see above

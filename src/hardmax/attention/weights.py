@@ -7,7 +7,7 @@ token of row r can see: 0 hides the point (causal mask), 2 makes it count twice 
 import numpy as np
 
 from hardmax.attention.rules import Chain, Hardmax, Localmax, RandomFollow, Rule, Softmax, Uniform
-from hardmax.tokens import Floats
+from hardmax.cloud.tokens import Floats
 
 
 def weights(
@@ -90,7 +90,7 @@ def _drawn(raw: Floats, uniforms: Floats | None) -> Floats:
         raise TypeError("a random rule needs its uniform numbers")
     cumulative = np.cumsum(raw, axis=1)
     mark = uniforms[:, None] * cumulative[:, -1:]
-    # A column of weight 0 has the cumulative sum of its left neighbour and is passed over; where rounding lifts the
+    # A column of weight 0 has the cumulative sum of its left neighbor and is passed over; where rounding lifts the
     # mark to the total itself, the last column of positive weight is meant.
     last = raw.shape[1] - 1 - np.argmax(raw[:, ::-1] > 0, axis=1)
     column = np.minimum((cumulative <= mark).sum(axis=1), last)

@@ -10,8 +10,8 @@ from hardmax.cli.construct import Data, describe, summary
 from hardmax.cli.output import print_json
 
 if TYPE_CHECKING:
-    from hardmax.construct.network import Network
-    from hardmax.construct.verification import Verification
+    from hardmax.construction.network import Network
+    from hardmax.construction.verification import Verification
 
 
 def command(
@@ -43,8 +43,8 @@ def run(
     network: Path, data: str, levels: list[str] | None = None, sample: int | None = None
 ) -> "tuple[Network, Verification]":
     """Load, read, verify."""
-    from hardmax.construct.data import read_data
-    from hardmax.construct.network import Network
+    from hardmax.construction.data import read_data
+    from hardmax.construction.network import Network
 
     net = Network.load(network)
     sequences, targets = read_data(data)

@@ -10,8 +10,8 @@ from hardmax.cli import inputs
 from hardmax.cli.output import note, print_json
 
 if TYPE_CHECKING:
-    from hardmax.construct.network import Network
-    from hardmax.construct.verification import Verification
+    from hardmax.construction.network import Network
+    from hardmax.construction.verification import Verification
 
 Data = Annotated[str, typer.Argument(metavar="DATA", help="JSON lines with tokens and label or targets, or -.")]
 
@@ -56,8 +56,8 @@ def run(
     force: bool = False,
 ) -> "tuple[Network, Verification]":
     """Read, build, check in float64, write."""
-    from hardmax.construct.build import construct
-    from hardmax.construct.data import read_data
+    from hardmax.construction.build import construct
+    from hardmax.construction.data import read_data
 
     sequences, targets = read_data(data)
     net = construct(sequences, targets, style=style, pool=pool, direction=direction, thin=thin, seed=seed)

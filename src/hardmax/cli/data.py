@@ -8,12 +8,12 @@ import typer
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, print_json
 
-app = typer.Typer(help="Data sets of labelled texts.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="Data sets of labeled texts.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()
 def _data() -> None:
-    """Data sets of labelled texts: what is there, what is in it, and the download of the full one."""
+    """Data sets of labeled texts: what is there, what is in it, and the download of the full one."""
 
 
 @app.command("list")

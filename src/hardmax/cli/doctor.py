@@ -36,8 +36,8 @@ def command(json: inputs.Json = False) -> None:
 
 def examine() -> dict[str, Any]:
     """Everything the report holds, as plain data."""
-    from hardmax.generated import KINDS
-    from hardmax.presets import PRESETS
+    from hardmax.cloud.generated import KINDS
+    from hardmax.cloud.presets import PRESETS
 
     return {
         "schema": "hardmax.doctor/1",

@@ -1,4 +1,4 @@
-"""`hardmax evaluate`: a model on labelled texts."""
+"""`hardmax evaluate`: a model on labeled texts."""
 
 import time
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from hardmax.errors import BadInput
 
 def command(
     arguments: Annotated[
-        list[str], typer.Argument(metavar="[MODEL] DATA", help="A model folder or name (default imdb); labelled texts.")
+        list[str], typer.Argument(metavar="[MODEL] DATA", help="A model folder or name (default imdb); labeled texts.")
     ],
     min_accuracy: Annotated[
         float | None, typer.Option("--min-accuracy", help="Leave with exit code 6 below this accuracy.")

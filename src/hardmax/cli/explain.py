@@ -31,7 +31,7 @@ def command(
         Path | None, typer.Option("-o", "--output", help="Write the explanation: .html .png .gif .json, by suffix.")
     ] = None,
     color: Annotated[
-        bool | None, typer.Option("--color/--no-color", help="Colours in the terminal (default: if it is one).")
+        bool | None, typer.Option("--color/--no-color", help="Colors in the terminal (default: if it is one).")
     ] = None,
     force: inputs.Force = False,
     json: inputs.Json = False,
@@ -64,9 +64,9 @@ def command(
         sys.stdout.write(ex.to_json())
     else:
         terminal = sys.stdout.isatty()
-        coloured = color if color is not None else terminal and "NO_COLOR" not in os.environ
+        colored = color if color is not None else terminal and "NO_COLOR" not in os.environ
         width = min(max(shutil.get_terminal_size().columns, 40), 100) if terminal else 80
-        sys.stdout.write(ex.to_text(coloured, width))
+        sys.stdout.write(ex.to_text(colored, width))
 
 
 def _read(file: str) -> str:

@@ -11,7 +11,7 @@ from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, print_json
 
 if TYPE_CHECKING:
-    from hardmax.experiments.open_questions.runner import Report
+    from hardmax.experiments.questions.runner import Report
 
 DEFAULT_FOLDER = Path("hardmax-evidence")
 
@@ -22,7 +22,7 @@ def command(
     ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the evidence.")] = DEFAULT_FOLDER,
     trials: Annotated[
-        int | None, typer.Option("--trials", min=1, help="Random trials for every row. Default: by question.")
+        int | None, typer.Option("--trials", min=1, help="Random trials forevery row. Default: by question.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random choices.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: a minute or two for all questions.")] = False,
@@ -46,7 +46,7 @@ def command(
         _replay(replay, json)
         return
 
-    from hardmax.experiments.open_questions import registry, runner
+    from hardmax.experiments.questions import registry, runner
 
     if listing:
         _list(registry.select(names or []), json)
@@ -71,8 +71,8 @@ def command(
 
 
 def _replay(name: str, json: bool) -> None:
-    from hardmax.experiments.open_questions.cases import load, stored
-    from hardmax.experiments.open_questions.cases import replay as check
+    from hardmax.experiments.questions.cases import load, stored
+    from hardmax.experiments.questions.cases import replay as check
 
     results: list[dict[str, Any]] = []
     for each in stored() if name == "all" else [name]:
@@ -98,8 +98,8 @@ def _replay(name: str, json: bool) -> None:
 
 
 def _list(names: list[str], json: bool) -> None:
-    from hardmax.experiments.open_questions.cases import load, stored
-    from hardmax.experiments.open_questions.registry import QUESTIONS
+    from hardmax.experiments.questions.cases import load, stored
+    from hardmax.experiments.questions.registry import QUESTIONS
 
     if json:
         cases = [{"name": name, "statement": load(name)[0].statement} for name in stored()]

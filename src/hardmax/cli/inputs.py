@@ -47,19 +47,19 @@ def read(
     if (tokens is None) == (preset_name is None):
         raise typer.BadParameter("give either TOKENS or --preset NAME", param_hint="TOKENS")
     if preset_name is not None:
-        from hardmax.presets import preset
+        from hardmax.cloud.presets import preset
 
         return preset(preset_name, exact=exact, n=n, dim=dim, seed=seed)
     if (n, dim, seed) != (None, None, None):
         raise typer.BadParameter("--n, --dim and --seed go with --preset random, ring or ball", param_hint="TOKENS")
-    from hardmax.dynamics.files import read_tokens
+    from hardmax.io.tokens import read_tokens
 
     return read_tokens(str(tokens), exact=exact)
 
 
 def number(text: str, name: str, exact: bool) -> Any:
     """A number as typed: exactly, or as the nearest float64."""
-    from hardmax.parameters import exact_number
+    from hardmax.cloud.parameters import exact_number
 
     try:
         value = exact_number(text, name)
@@ -76,7 +76,7 @@ def matrix(text: str | None, exact: bool) -> Any:
     if text is None:
         return None
     if any(text.lower().endswith(s) for s in (".csv", ".tsv", ".txt", ".npy", ".npz", ".json")):
-        from hardmax.dynamics.files import read_tokens
+        from hardmax.io.tokens import read_tokens
 
         return read_tokens(text, exact=exact)
     rows = [row.replace(",", " ").split() for row in text.split(";") if row.strip()]

@@ -35,8 +35,8 @@ def command(
     inputs.check_output(output, force)
     Z = inputs.read(tokens, preset, exact, n, dim, seed)
 
+    from hardmax.cloud.tokens import is_batch
     from hardmax.dynamics.limit import limit
-    from hardmax.tokens import is_batch
 
     if output is not None and is_batch(Z):
         raise BadInput(f"{output}: a batch of {len(Z)} clouds cannot be written to one file", fix="use --json")

@@ -6,7 +6,7 @@ from typing import Any
 
 def print_json(document: dict[str, Any]) -> None:
     """Exactly one JSON document; floats read back to the same bits, Fractions are strings, infinities are null."""
-    from hardmax.dynamics.document import json_text
+    from hardmax.io.documents import json_text
 
     sys.stdout.write(json_text(document))
 
@@ -19,7 +19,7 @@ def note(text: str, quiet: bool) -> None:
 
 def point(z: Any, most: int = 6) -> str:
     """A token for reading: (1, 0.333333), long ones cut."""
-    from hardmax.dynamics.document import readable
+    from hardmax.io.documents import readable
 
     return "(" + ", ".join(readable(x) for x in list(z)[:most]) + (", ..." if len(z) > most else "") + ")"
 

@@ -23,7 +23,7 @@ def command(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     data: Annotated[
-        Path | None, typer.Option("--data", help="Labelled texts for the corpus screen (default: the imdb reviews).")
+        Path | None, typer.Option("--data", help="Labeled texts for the corpus screen (default: the imdb reviews).")
     ] = None,
     token: Annotated[
         str | None, typer.Option("--token", help="A secret that the page asks for (letters, digits, - and _).")
@@ -68,7 +68,7 @@ def _check(model: str, data: Path | None, token: str | None) -> None:
 
         raise BadInput(f"no model {model!r}", found=f"shipped: {', '.join(shipped())}", fix="a model folder or a name")
     if data is not None and str(data) != "imdb" and not data.exists():
-        raise BadInput(f"--data {data} does not exist", fix="a table, folder or archive of labelled texts")
+        raise BadInput(f"--data {data} does not exist", fix="a table, folder or archive of labeled texts")
     if token is not None and not (token.isascii() and token.replace("-", "").replace("_", "").isalnum()):
         raise BadInput("--token may hold letters, digits, - and _ only", found=repr(token))
 

@@ -99,7 +99,7 @@ def _source(file: str, column: str | None) -> Iterator[Any]:
     if file == "-":
         yield from _lines(sys.stdin.buffer, column)
     elif path.suffix.lower() in TABLES:
-        yield from rows(path, column, None, labelled=False)
+        yield from rows(path, column, None, labeled=False)
     elif path.suffix.lower() == ".txt":
         if not path.is_file():
             raise BadInput(f"no file {path}")
@@ -108,7 +108,7 @@ def _source(file: str, column: str | None) -> Iterator[Any]:
     else:
         from hardmax.text.datasets import read
 
-        found = read(file, None, labelled=False)
+        found = read(file, None, labeled=False)
         for i, text in enumerate(found.texts):
             yield Row(text, None, found.ids[i] if found.ids else None, i + 1)
 
@@ -148,7 +148,7 @@ def _object(line: str) -> dict[str, Any] | None:
 def _write(model: Any, good: Iterator[Any], to: TextIO, form: str, tell: Any) -> int:
     import numpy as np
 
-    from hardmax.sentiment.marks import visible
+    from hardmax.sentiment.highlight import visible
     from hardmax.sentiment.model import probabilities, winners
 
     done = 0

@@ -40,7 +40,7 @@ def command(
     Example: hardmax simulate --preset emerging --layers 30 -o emerging.png
     """
     inputs.check_output(output, force)
-    from hardmax.generated import KINDS
+    from hardmax.cloud.generated import KINDS
 
     Z = inputs.read(tokens, preset, exact, n, dim, seed if preset in KINDS else None)
 

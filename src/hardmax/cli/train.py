@@ -1,4 +1,4 @@
-"""`hardmax train`: a sentiment model from labelled texts."""
+"""`hardmax train`: a sentiment model from labeled texts."""
 
 import shlex
 import sys
@@ -34,7 +34,7 @@ def command(
     validation: Annotated[
         float, typer.Option("--validation", help="Part of the texts kept aside to measure accuracy; 0: learn from all.")
     ] = 0.1,
-    holdout: Annotated[str, typer.Option("--holdout", help="blocks (neighbours stay together) or random.")] = "blocks",
+    holdout: Annotated[str, typer.Option("--holdout", help="blocks (neighbors stay together) or random.")] = "blocks",
     split: texts.Split = "",
     text_column: texts.TextColumn = None,
     label: texts.Label = None,

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.ties import EPS
+from hardmax.cloud.metric import Metric
+from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.certificate import LEADER, TIE, Certificate, fingerprint
 from hardmax.dynamics.equilibrium import Equilibrium
-from hardmax.metric import Metric
-from hardmax.tokens import Cloud, Floats, Ints
 
 SAME_PLACE = 32 * EPS  # limits of ties that differ by no more are one center
 

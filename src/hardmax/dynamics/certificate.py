@@ -7,21 +7,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.views import Result
+
 # The role of a token in the limit (Certificate.role).
 LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
 ROLE_NAMES = ("leader", "follower", "tie", "pattern")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate:
+class Certificate(Result):
     """Why each token ends where `limit` says it ends.
 
-    From layer `decided_at[i]` on token i follows the same set for ever, for one of four reasons:
+    From layer `decided_at[i]` on token i follows the same set forever, for one of four reasons:
 
     * leader: C_i = {i}, so z_i stands still [fact 1];
     * follower: C_i = {l} with l a leader, so z_i^{k+s} = l + (1+alpha)^{-s} (z_i^k - l) [fact 6];
     * tie: C_i = T with a mean t that does not move and whose face of K supports the whole cloud, so z_i -> t;
-    * pattern: all follow sets together reproduce themselves for ever (moving targets; rational arithmetic only).
+    * pattern: all follow sets together reproduce themselves forever (moving targets; rational arithmetic only).
 
     Attributes:
         decided_at: (n,) the layer from which on the follow set of each token is constant.
@@ -56,11 +58,6 @@ class Certificate:
         """The layer at which everything was decided."""
         return int(self.decided_at.max())
 
-    def _repr_html_(self) -> str:
-        from hardmax.web.notebook import certificate_part
-
-        return certificate_part(self)
-
     def __repr__(self) -> str:
         roles = ", ".join(f"{int((self.role == r).sum())} {name}s" for r, name in enumerate(ROLE_NAMES))
         figures = f"layer {self.layers}, margin {self.margin:.3g}, {self.undecided} undecided"
@@ -69,9 +66,9 @@ class Certificate:
     def check(self, Z: Any) -> list[str]:
         """Everything that is wrong with this certificate for the tokens Z; an empty list if nothing is."""
         if self.method == "rational":
-            from hardmax.dynamics.rational_check import problems
+            from hardmax.dynamics.check.rational import problems
         else:
-            from hardmax.dynamics.float_check import problems
+            from hardmax.dynamics.check.floats import problems
         return problems(self, Z)
 
     def verify(self, Z: Any) -> bool:

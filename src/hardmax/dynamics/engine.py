@@ -3,7 +3,7 @@
 A point is *decided* once its follow set can never change again; from then on its path is known in closed form,
 z^{k+s} = base + rho^s offset with rho = 1/(1+alpha), and no score of it is ever computed again:
 
-* leader: C_i = {i}. Strict inequalities survive averaging, so it stands still for ever [fact 1].
+* leader: C_i = {i}. Strict inequalities survive averaging, so it stands still forever [fact 1].
 * follower: C_i = {l} with l a leader [fact 6]. Every later point is a convex combination of present ones with positive
   weight on itself, and <A z, l - x> is positive at both ends of the segment from z_i to l, hence on all of it.
 * tie: several points are followed whose mean never moves (`tie_locks`).
@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from hardmax.attention.arithmetic import pair_scores, weighted_mean
 from hardmax.attention.search import collect, find
 from hardmax.attention.ties import EPS, Band, rounding_bound, tie_band, wider
+from hardmax.cloud.metric import Metric
+from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.certificate import FOLLOWER, LEADER
-from hardmax.metric import Metric
-from hardmax.tokens import Cloud, Floats, Ints
 
 ACTIVE = -1
 # Relative gaps up to the resolution are computed exactly: all of them in small clouds; in large ones those that could
-# be the narrowest, since a figure for every gap would cost far more than finding the targets.
+# be the narrowest, since a figure forevery gap would cost far more than finding the targets.
 SMALL, RESOLUTION = 1024, 2.0**-20
 
 
@@ -52,7 +52,7 @@ class Run:
     undecided: int = 0
     inexact_ties: int = 0  # ties at layer 0 that hold only within the tolerance: the given floats do not tie exactly
     margin: float = np.inf
-    groups: list[Ints] = field(default_factory=list)  # sets of points that are followed as a whole for ever
+    groups: list[Ints] = field(default_factory=list)  # sets of points that are followed as a whole forever
 
     def __post_init__(self) -> None:
         m, dim = self.cloud.points.shape
@@ -75,7 +75,7 @@ class Run:
     # -- looking ---------------------------------------------------------------------------------------------------
 
     def look(self) -> Look:
-        """Find C_i for every active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""
+        """Find C_i forevery active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""
         active = self.active
         if not len(active):
             return Look(active, active, {})
@@ -124,7 +124,7 @@ class Run:
         score = pair_scores(q[close][row], self.points[index])
         followed = score >= (best[close] - tie[close])[row]
         if self.layer == 0:
-            from hardmax.dynamics.exact_scores import exact_top
+            from hardmax.dynamics.exact.scores import exact_top
 
             top = exact_top(self.cloud, self.metric, active[close], indptr, index)
             blurred = followed & ~top
@@ -190,7 +190,7 @@ class Run:
         self.settle(active[follows_leader], FOLLOWER, to, self.points[to])
 
     def settle(self, points: Ints, role: int, target: Ints | int, base: Floats) -> None:
-        """Record that from this layer on `points` follow `target` for ever and approach `base`."""
+        """Record that from this layer on `points` follow `target` forever and approach `base`."""
         self.role[points] = role
         self.decided_at[points] = self.layer
         self.target[points] = target

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.certificate import Certificate
+from hardmax.views import LOAD, PLOT, WIDGET, Result, view
 
 if TYPE_CHECKING:
     from hardmax.dynamics.polytope import Polytope
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Equilibrium:
+class Equilibrium(Result):
     """The infinite-depth limit of the hardmax dynamics, in closed form.
 
     Attributes:
@@ -81,26 +82,11 @@ class Equilibrium:
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw start, limit and K (extra `plot`); see `hardmax.plot.plot_limit`."""
-        from hardmax.plot import plot_limit
-
-        return plot_limit(self, ax=ax, **options)
-
-    def save(self, path: str | Path, **options: Any) -> Path:
-        """Write to .npz, .json (data), .png, .svg, .pdf (picture) or .html, by suffix."""
-        from hardmax.dynamics.files import save_equilibrium
-
-        return save_equilibrium(self, Path(path), **options)
+        return view(Equilibrium, PLOT)(self, ax=ax, **options)
 
     def widget(self, **options: Any) -> Any:
         """The playground with these tokens in a notebook (extra `jupyter`); see `hardmax.widget`."""
-        from hardmax.web.widget import widget
-
-        return widget(self, **options)
-
-    def _repr_html_(self) -> str:
-        from hardmax.web.notebook import equilibrium_part
-
-        return equilibrium_part(self)
+        return view(Equilibrium, WIDGET)(self, **options)
 
     def __repr__(self) -> str:
         n, dim = self.points.shape
@@ -112,6 +98,5 @@ class Equilibrium:
     @staticmethod
     def load(path: str | Path) -> "Equilibrium":
         """Read back what `save` wrote to .npz or .json; `certificate.verify` checks it anew."""
-        from hardmax.dynamics.files import load_equilibrium
-
-        return load_equilibrium(Path(path))
+        loaded: Equilibrium = view(Equilibrium, LOAD)(path)
+        return loaded

@@ -1,6 +1,6 @@
 """Vertices and facets of the convex hull in float64: Qhull inside the affine hull, coplanar simplices merged.
 
-Tolerances, all relative to the size of the cloud: points within FLAT of an affine subspace lie in it; neighbouring
+Tolerances, all relative to the size of the cloud: points within FLAT of an affine subspace lie in it; neighboring
 simplices are one facet if each lies within FLAT of the other's plane and their normals differ by less than ANGLE.
 """
 
@@ -117,11 +117,11 @@ def hull(points: Floats) -> Hull:
 
 
 def _merge(qhull: ConvexHull, y: Floats) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], NDArray[np.int64]]:
-    """Join neighbouring coplanar simplices: facet of each simplex, points of each facet, one simplex of each facet."""
-    simplices, neighbours, planes = qhull.simplices, qhull.neighbors, qhull.equations
+    """Join neighboring coplanar simplices: facet of each simplex, points of each facet, one simplex of each facet."""
+    simplices, neighbors, planes = qhull.simplices, qhull.neighbors, qhull.equations
     count, dim = simplices.shape
     a = np.repeat(np.arange(count), dim)
-    b = neighbours.ravel()
+    b = neighbors.ravel()
     near = np.linalg.norm(planes[a, :-1] - planes[b, :-1], axis=1) <= ANGLE
     a, b = a[near], b[near]
     # each simplex of a pair against the plane of the other (the pair appears in both orders)

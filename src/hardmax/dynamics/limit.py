@@ -7,15 +7,15 @@ import numpy as np
 
 from hardmax.attention.rules import Hardmax
 from hardmax.attention.ties import rounding_bound, tie_band, wider
+from hardmax.cloud.metric import Metric, check_scores, metric
+from hardmax.cloud.parameters import layer_count, step_size
+from hardmax.cloud.tokens import Cloud, clouds, is_batch
+from hardmax.cloud.tokens import cloud as one_cloud
 from hardmax.dynamics.assembly import Problem, copies, equilibrium
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.errors import BadInput, NotCertified, NotExact
-from hardmax.metric import Metric, check_scores, metric
-from hardmax.parameters import layer_count, step_size
-from hardmax.tokens import Cloud, clouds, is_batch
-from hardmax.tokens import cloud as one_cloud
 
 RATIONAL_POINTS = 300  # up to so many points, what float64 leaves open is settled in rational arithmetic
 
@@ -90,7 +90,7 @@ def _of_cloud(b: int, error: NotCertified) -> NotCertified:
 
 
 def _limit_exact(Z: Any, alpha: Any, A: Any, max_layers: int) -> Equilibrium:
-    from hardmax.dynamics.rational import limit_exact
+    from hardmax.dynamics.exact import limit_exact
 
     return limit_exact(Z, alpha, A, max_layers=max_layers)
 

@@ -1,14 +1,14 @@
 """Tokens whose follow set can never change again, for heads of any real matrices A_h whose layers average.
 
 Later tokens x are convex combinations of present ones with positive weight on themselves. So an inequality
-<b, x> < c that holds for all tokens but some that stand still holds for ever, strictly where it was strict.
+<b, x> < c that holds for all tokens but some that stand still holds forever, strictly where it was strict.
 
 Leader. C_l = {l} in every head: <A_h l, l - x> > 0 survives, l stands still.
 Follower (one head). C_l = {l} and C_i = {l}: <A z, l - x> > 0 at z = z_i and at z = l, hence on the segment between
 them, which z_i never leaves.
 Tie. C_i = T_h in head h, all of T_h leaders, t the mean over the heads of the means of T_h, and in every head, for w in
-T_h, (a) <A_h t, w> is the same number and (b) <A_h t, x> is at most that for every x: then <A_h z, w - x> is > 0 at
-z_i, >= 0 at t and affine in between for x outside T_h, and it is 0 for x in T_h. So T_h is followed for ever.
+T_h, (a) <A_h t, w> is the same number and (b) <A_h t, x> is at most that forevery x: then <A_h z, w - x> is > 0 at
+z_i, >= 0 at t and affine in between for x outside T_h, and it is 0 for x in T_h. So T_h is followed forever.
 With a causal mask all this is about the tokens that i sees, which only ever see each other. A leader l need not lead
 among them, because it sees fewer: there a follower is locked as a tie with T = {l}.
 """
@@ -20,8 +20,8 @@ import numpy as np
 from hardmax.attention.closeness import scores_are_exact, widths
 from hardmax.attention.dense import BLOCK, Bools, Gaze, Scene
 from hardmax.attention.ties import EPS, TIE_UNITS
-from hardmax.metric import Metric
-from hardmax.tokens import Floats, Ints
+from hardmax.cloud.metric import Metric
+from hardmax.cloud.tokens import Floats, Ints
 
 
 class Locks:
@@ -58,7 +58,7 @@ class Locks:
         tokens[locked] = self.base[rows[locked]] + shrink[:, None] * self.offset[rows[locked]]
 
     def add(self, scene: Scene, rows: Ints, gazes: Sequence[Gaze], metrics: Sequence[Metric]) -> None:
-        """Lock the tokens `rows` that certainly lead, then those that follow one leader, then those tied for ever."""
+        """Lock the tokens `rows` that certainly lead, then those that follow one leader, then those tied forever."""
         leads = np.logical_and.reduce([gaze.alone & gaze.clear for gaze in gazes])
         self._lock(scene, rows[leads], rows[leads], scene.tokens[rows[leads]])
         if scene.causal:  # copies see different tokens: a group leads if all of them do

@@ -69,7 +69,7 @@ def nearest_to_origin(points: NDArray[Any], A: NDArray[Any] | None = None) -> tu
 def _shrink(
     points: NDArray[Any], images: NDArray[Any], support: list[int], w: NDArray[Any]
 ) -> tuple[list[int], NDArray[Any]]:
-    """Walk from x towards the nearest point of aff(S), dropping points of S whose weight runs out on the way."""
+    """Walk from x toward the nearest point of aff(S), dropping points of S whose weight runs out on the way."""
     while True:
         u = _affine_minimizer(points[support], images[support])
         if (u > 0).all():

@@ -15,8 +15,8 @@ Judged from the tokens alone, with these thresholds (`scale` is the largest |z| 
 
 import numpy as np
 
+from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.trajectory import Outcome
-from hardmax.tokens import Floats
 
 QUIET = 1e-12
 RETURNED, LEFT = 1e-9, 1e-6

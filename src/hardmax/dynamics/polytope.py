@@ -3,26 +3,25 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.dynamics.document import write_json, write_npz, write_whole
-from hardmax.dynamics.exact_hull import exact_hull
+from hardmax.cloud.metric import metric
+from hardmax.cloud.parameters import exact_cloud, exact_matrix
+from hardmax.cloud.tokens import cloud
+from hardmax.dynamics.exact.hull import exact_hull
 from hardmax.dynamics.hull import Hull, hull
 from hardmax.dynamics.nearest import nearest_to_origin
 from hardmax.errors import BadInput
-from hardmax.metric import metric
-from hardmax.parameters import exact_cloud, exact_matrix
-from hardmax.tokens import cloud
+from hardmax.views import Result
 
 Faces = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Polytope:
+class Polytope(Result):
     """The convex hull of finitely many points, inside its own affine hull (flat clouds, segments and points work).
 
     Float64 points: lying in a subspace, on a facet or on an edge is decided up to 1e-10 of the size of the cloud
@@ -164,33 +163,6 @@ class Polytope:
             if len(self.vertices) > 1 and Polytope.of(self.vertices[list(facet)]).contains(x):
                 shared &= set(facet)
         return tuple(sorted(shared))
-
-    def save(self, path: str | Path, force: bool = True) -> Path:
-        """Write vertices, faces and dimension to .json or .npz (faces: as a text of lists), or a page to .html."""
-        path = Path(path)
-        if path.suffix.lower() == ".html":
-            from hardmax.web.notebook import polytope_parts, save_page
-
-            return save_page(path, "Polytope", polytope_parts(self), force)
-        write = {".json": write_json, ".npz": write_npz}.get(path.suffix.lower())
-        if write is None:
-            raise BadInput(
-                f"{path}: a polytope cannot be written as {path.suffix or 'a bare name'}",
-                fix="use .json, .npz or .html",
-            )
-        document = {
-            "schema": "hardmax.polytope/1",
-            "dimension": self.dimension,
-            "faces": self.facets,
-            "vertices": self.vertices,
-            "vertex_index": self.vertex_index,
-        }
-        return write_whole(path, lambda to: write(document, to), force)
-
-    def _repr_html_(self) -> str:
-        from hardmax.web.notebook import polytope_part
-
-        return polytope_part(self)
 
     def _face(self, face: Any) -> list[int]:
         indices = [int(i) for i in face]

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention import rules
+from hardmax.cloud.parameters import exact_matrix
 from hardmax.dynamics.certificate import LEADER, Certificate
-from hardmax.dynamics.document import Document, integers, numbers, read_document, scalar
 from hardmax.dynamics.equilibrium import Equilibrium
+from hardmax.dynamics.polytope import Polytope
 from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
 from hardmax.errors import BadInput
-from hardmax.parameters import exact_matrix
+from hardmax.io.documents import Document, integers, numbers, read_document, scalar, write_json, write_npz
 
 RULES = {kind.__name__: kind for kind in get_args(rules.Rule)}
 TRAJECTORY = "hardmax.simulate/1"
@@ -79,6 +80,39 @@ def batch_arrays(batch: TrajectoryBatch) -> Document:
         "leader_offsets": np.concatenate([[0], np.cumsum([len(z) for z in batch.leaders])]),
         "undecided": batch.undecided,
     }
+
+
+def write_trajectory(traj: Trajectory, path: Path) -> None:
+    """All layers to .npz or .json; `load_trajectory` reads them back."""
+    if path.suffix.lower() == ".npz":
+        write_npz(trajectory_arrays(traj), path)
+    else:
+        write_json(trajectory_document(traj), path)
+
+
+def write_batch(batch: TrajectoryBatch, path: Path) -> None:
+    """The last layers and leaders to .npz, a summary of every cloud to .json."""
+    if path.suffix.lower() == ".npz":
+        write_npz(batch_arrays(batch), path)
+    else:
+        write_json(batch_summary(batch), path)
+
+
+def write_equilibrium(eq: Equilibrium, path: Path) -> None:
+    """A limit and its certificate to .npz or .json; `load_equilibrium` reads them back."""
+    (write_npz if path.suffix.lower() == ".npz" else write_json)(equilibrium_document(eq), path)
+
+
+def write_polytope(polytope: Polytope, path: Path) -> None:
+    """Vertices, faces and dimension to .npz or .json."""
+    document = {
+        "schema": "hardmax.polytope/1",
+        "dimension": polytope.dimension,
+        "faces": polytope.facets,
+        "vertices": polytope.vertices,
+        "vertex_index": polytope.vertex_index,
+    }
+    (write_npz if path.suffix.lower() == ".npz" else write_json)(document, path)
 
 
 def load_trajectory(path: str | Path) -> Trajectory:

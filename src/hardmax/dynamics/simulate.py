@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
+from hardmax.cloud.metric import Metric, check_scores, metric
+from hardmax.cloud.parameters import layer_count, step_size
+from hardmax.cloud.tokens import Batch, Cloud, Floats, Ints, clouds, is_batch
+from hardmax.cloud.tokens import cloud as one_cloud
 from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
 from hardmax.errors import BadInput, NotExact
-from hardmax.metric import Metric, check_scores, metric
-from hardmax.parameters import layer_count, step_size
-from hardmax.tokens import Batch, Cloud, Floats, Ints, clouds, is_batch
-from hardmax.tokens import cloud as one_cloud
 
 if TYPE_CHECKING:
     from hardmax.attention.fused import Fused
@@ -66,7 +66,7 @@ def simulate(
         A Trajectory; for a batch a TrajectoryBatch.
 
     Raises:
-        BadInput: the input cannot be used, or numbers overflow during a run without normalisation.
+        BadInput: the input cannot be used, or numbers overflow during a run without normalization.
         NotExact: exact=True with something that has no rational value (softmax, the sphere, a Python function).
 
     Example:
@@ -97,7 +97,7 @@ def simulate(
 
         return _each(Z, lambda one: simulate_variant(one, alpha, layers, A=A, rule=rule, **options))
 
-    from hardmax.dynamics.rational import simulate_exact
+    from hardmax.dynamics.exact import simulate_exact
 
     if not isinstance(rule, Hardmax):
         raise NotExact(f"{rule} has no rational values", fix="exact=True goes with rule=Hardmax() only")

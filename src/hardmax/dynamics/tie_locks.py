@@ -1,4 +1,4 @@
-"""Ties that last for ever: several points followed at once, with a mean that does not move.
+"""Ties that last forever: several points followed at once, with a mean that does not move.
 
 Let C_i = T at the present layer, and let every w in T be decided, w^s = b_w + rho^s o_w. Put t = mean of the b_w over T
 (with multiplicities). If
@@ -6,9 +6,9 @@ Let C_i = T at the present layer, and let every w in T be decided, w^s = b_w + r
     (1) <A z_i, o_w> = 0 and <A t, o_w> = 0      the offsets do not show, neither from z_i nor from t
     (2) mean over T of o_w = 0                   so the mean of T is t at every layer
     (3) <A t, b_w> = <A t, t> for w in T         t is the A-projection of 0 onto the face that the b_w span
-    (4) <A t, x> <= <A t, t> for every point x   that face supports the whole cloud
+    (4) <A t, x> <= <A t, t> forevery point x   that face supports the whole cloud
 
-then C_i = T for ever and z_i -> t. Proof: z_i moves on the segment [z_i, t]. For w in T, <A z, w> = <A z, b_w> there by
+then C_i = T forever and z_i -> t. Proof: z_i moves on the segment [z_i, t]. For w in T, <A z, w> = <A z, b_w> there by
 (1), and all of these are equal at both ends, hence in between. For x not in T, <A ., t - x> is positive at z_i and
 nonnegative at t, hence positive before t; later points are convex combinations of present ones with positive weight on
 themselves, so the inequality stays strict. (4) cannot be dropped: a face of T need not be a face of the cloud.
@@ -22,16 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.search import find
+from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.certificate import TIE
-from hardmax.dynamics.exact_scores import integers
-from hardmax.tokens import Floats, Ints
+from hardmax.dynamics.exact.scores import integers
 
 if TYPE_CHECKING:
     from hardmax.dynamics.engine import Run
 
 
 def lock_ties(run: "Run", ties: dict[int, Ints], norms: Floats, largest: float) -> None:
-    """Decide every tied point whose tie lasts for ever; repeated, since one decision can make the next possible.
+    """Decide every tied point whose tie lasts forever; repeated, since one decision can make the next possible.
 
     The conditions are tested within the tie band, as the ties themselves are. At layer 0 they are then tested in
     rational arithmetic too: where they do not hold exactly, the decision counts as undecided.

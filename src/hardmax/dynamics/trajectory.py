@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hardmax.attention.rules import Hardmax, Rule
 from hardmax.errors import BadInput
+from hardmax.views import LOAD, PLOT, WIDGET, Result, view
 
 if TYPE_CHECKING:
     from hardmax.dynamics.polytope import Polytope
@@ -37,7 +38,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory:
+class Trajectory(Result):
     """Tokens at every layer, Z^0..Z^K, with follow sets and leaders.
 
     Attributes:
@@ -79,7 +80,7 @@ class Trajectory:
         return np.array(sorted(self.leader_since), dtype=np.int64)
 
     def follows(self, layer: int) -> FollowSets:
-        """C_i(Z^k) for every token: a tuple of ascending index tuples. Implements [AFZ24, eq. (1.1b)]."""
+        """C_i(Z^k) forevery token: a tuple of ascending index tuples. Implements [AFZ24, eq. (1.1b)]."""
         return self.sets(self._layer(layer))
 
     def polytope(self, layer: int = -1) -> "Polytope":
@@ -90,33 +91,17 @@ class Trajectory:
 
     def plot(self, layer: int = -1, ax: Any = None, **options: Any) -> Any:
         """Draw one layer (extra `plot`); see `hardmax.plot.plot_layer`."""
-        from hardmax.plot import plot_layer
-
-        return plot_layer(self, self._layer(layer), ax=ax, **options)
-
-    def save(self, path: str | Path, **options: Any) -> Path:
-        """Write to .npz, .json (data), .png, .svg, .pdf (panels), .gif, .mp4 (movie) or .html, by suffix."""
-        from hardmax.dynamics.files import save_trajectory
-
-        return save_trajectory(self, Path(path), **options)
+        return view(Trajectory, PLOT)(self, self._layer(layer), ax=ax, **options)
 
     @staticmethod
     def load(path: str | Path) -> "Trajectory":
         """Read back what `save` wrote to .npz or .json."""
-        from hardmax.dynamics.files import load_trajectory
-
-        return load_trajectory(Path(path))
+        loaded: Trajectory = view(Trajectory, LOAD)(path)
+        return loaded
 
     def widget(self, **options: Any) -> Any:
         """The playground with these tokens in a notebook (extra `jupyter`); see `hardmax.widget`."""
-        from hardmax.web.widget import widget
-
-        return widget(self, **options)
-
-    def _repr_html_(self) -> str:
-        from hardmax.web.notebook import trajectory_part
-
-        return trajectory_part(self)
+        return view(Trajectory, WIDGET)(self, **options)
 
     def __repr__(self) -> str:
         return (
@@ -132,12 +117,12 @@ class Trajectory:
         return int(layer) % (self.layers + 1)
 
 
-class TrajectoryBatch(Sequence[Trajectory]):
+class TrajectoryBatch(Result, Sequence[Trajectory]):
     """What `simulate` returns for a ragged batch: the last layer of every cloud, and each full Trajectory on demand.
 
     Attributes:
-        last: for every cloud the (n, d) tokens after the last layer.
-        leaders: for every cloud the indices of its leaders.
+        last: forevery cloud the (n, d) tokens after the last layer.
+        leaders: forevery cloud the indices of its leaders.
     """
 
     def __init__(
@@ -165,17 +150,6 @@ class TrajectoryBatch(Sequence[Trajectory]):
 
     def __iter__(self) -> Iterator[Trajectory]:
         return (self._make(b) for b in range(len(self)))
-
-    def save(self, path: str | Path, **options: Any) -> Path:
-        """Write to .npz (last layers and leaders), .json (a summary of every cloud) or .html, by suffix."""
-        from hardmax.dynamics.files import save_batch
-
-        return save_batch(self, Path(path), **options)
-
-    def _repr_html_(self) -> str:
-        from hardmax.web.notebook import batch_part
-
-        return batch_part(self)
 
     def __repr__(self) -> str:
         return f"TrajectoryBatch of {len(self)} clouds, {sum(len(z) for z in self.last)} tokens"

@@ -1,4 +1,4 @@
-"""The layer loop for everything beyond the paper's system: any rule, matrix, value matrix, heads, mask, sublayer.
+"""The layer loop foreverything beyond the paper's system: any rule, matrix, value matrix, heads, mask, sublayer.
 
 One layer, in float64 and from the definition, dense: O(n^2 d) time and a few blocks of memory. The paper's own system
 has a much faster engine (`hardmax.dynamics.engine`); both follow the same tie rule.
@@ -13,14 +13,14 @@ from hardmax.attention.dense import Scene, attend, supports
 from hardmax.attention.rules import Hardmax, Localmax, Rule
 from hardmax.attention.ties import EPS
 from hardmax.attention.weights import is_random
+from hardmax.cloud.metric import Metric
+from hardmax.cloud.parameters import layer_count, step_size
+from hardmax.cloud.tokens import Floats, Ints, cloud
+from hardmax.dynamics.layer_parts import Parts, check_parts, on_sphere
 from hardmax.dynamics.locks import Locks
 from hardmax.dynamics.outcome import detect
-from hardmax.dynamics.parts import Parts, check_parts, on_sphere
 from hardmax.dynamics.trajectory import FollowSets, Trajectory
 from hardmax.errors import BadInput
-from hardmax.metric import Metric
-from hardmax.parameters import layer_count, step_size
-from hardmax.tokens import Floats, Ints, cloud
 
 
 def simulate_variant(
@@ -39,7 +39,7 @@ def simulate_variant(
 
     Implements [AFZ24, eq. (1.1a)] and [AFZ24, eq. (1.1b)].
     Departs: ties within `hardmax.attention.ties`; where layers average, tokens that certainly lead, and those that
-    certainly follow leaders for ever, are not compared again (`hardmax.dynamics.locks`).
+    certainly follow leaders forever, are not compared again (`hardmax.dynamics.locks`).
 
     Args:
         rule: Hardmax, Softmax, Localmax, Uniform, RandomFollow or Chain.

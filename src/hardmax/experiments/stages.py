@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hardmax.construct.build import construct
-from hardmax.construct.network import Network
-from hardmax.tokens import Floats
+from hardmax.cloud.tokens import Floats
+from hardmax.construction.build import construct
+from hardmax.construction.network import Network
 
 # Among the first forty, the seed whose keys are closest together: the panels show all sequences on one scale.
 SEED = 31

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.dynamics.document import write_whole
 from hardmax.errors import BadInput
+from hardmax.io.files import write_file
 
 STUDENT_95 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 NORMAL_95 = 1.959963984540054
@@ -113,7 +113,7 @@ class Table:
                 writer.writerow([h for c, x in zip(self.columns, first, strict=True) for h in _heads(c, x)])
                 writer.writerows([[part for x in row for part in _parts(x)] for row in self.rows])
 
-        return write_whole(path, write)
+        return write_file(path, write)
 
 
 def plain(x: Any) -> Any:

@@ -2,11 +2,11 @@
 
     J_eps(theta) = L(theta) + eps |theta|^2,      L(theta) = mean_j max_i |T_theta(X^j)_i - y_j|^2
 
-If theta* interpolates, L(theta*) = 0, so a minimiser has L <= J_eps <= J_eps(theta*) = eps |theta*|^2: the threshold.
+If theta* interpolates, L(theta*) = 0, so a minimizer has L <= J_eps <= J_eps(theta*) = eps |theta*|^2: the threshold.
 theta* is written down here for one block with softmax attention, and the block is trained from theta* and from a random
 start. Training keeps its best point, so the run from theta* can only stay below the threshold; the random one must
 reach it by itself.
-Departs: the theorem is about minimisers; what is measured is what Adam finds in a fixed number of steps.
+Departs: the theorem is about minimizers; what is measured is what Adam finds in a fixed number of steps.
 """
 
 import csv
@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.cloud.tokens import Floats
 from hardmax.errors import BadInput, need
-from hardmax.tokens import Floats
 from hardmax.transformer.one_thread import one_thread
 
 Progress = Callable[[float, float | None, str], object]
@@ -64,7 +64,7 @@ class Row:
 
     @property
     def below(self) -> bool:
-        """Whether the theorem's inequality for minimisers holds at this point."""
+        """Whether the theorem's inequality for minimizers holds at this point."""
         return self.objective <= self.threshold
 
 
@@ -139,8 +139,8 @@ def train(
     torch = need("torch", "torch", "the Tikhonov experiment")
     tokens, targets = torch.tensor(X), torch.tensor(Y)
     theta = {name: torch.tensor(value, requires_grad=True) for name, value in start.items()}
-    optimiser = torch.optim.Adam(theta.values(), lr=setting.rate)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, setting.steps)
+    optimizer = torch.optim.Adam(theta.values(), lr=setting.rate)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, setting.steps)
     best = (np.inf, np.inf)
     for step in range(setting.steps + 1):
         if tell is not None and step % 50 == 0:
@@ -150,9 +150,9 @@ def train(
         objective = loss + penalty
         if objective.item() < sum(best):
             best = (loss.item(), penalty.item())
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         objective.backward()
-        optimiser.step()
+        optimizer.step()
         schedule.step()
     return best
 
@@ -169,7 +169,7 @@ def block_loss(torch: Any, theta: dict[str, Any], tokens: Any, targets: Any) -> 
 def measure(
     setting: Setting | None = None, epsilons: Sequence[float] = EPSILONS, progress: Progress | None = None
 ) -> Tikhonov:
-    """Train for every eps from both starts; `progress` is called with (steps done, steps in all, what is trained)."""
+    """Train forevery eps from both starts; `progress` is called with (steps done, steps in all, what is trained)."""
     setting = setting or Setting()
     torch = need("torch", "torch", "the Tikhonov experiment")
     with one_thread(torch):

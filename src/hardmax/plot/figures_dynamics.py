@@ -11,8 +11,8 @@ from matplotlib.patches import Patch, Polygon
 
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.plot.layer import below, draw_layer
-from hardmax.plot.roles import colours
-from hardmax.plot.style import FAINT, HULL, INK, colour, in_house
+from hardmax.plot.roles import colors
+from hardmax.plot.style import FAINT, HULL, INK, color, in_house
 from hardmax.plot.view import dress, view
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def _marks() -> list[Any]:
     """The legend of the geometry."""
     dot: dict[str, Any] = {"linestyle": "", "marker": "o", "markeredgewidth": 0.6}
     return [
-        Line2D([], [], color=colour(0), markeredgecolor=INK, label="token i", **dot),
-        Line2D([], [], linestyle="", marker="*", markersize=10, color=colour(1), markeredgecolor=INK,
+        Line2D([], [], color=color(0), markeredgecolor=INK, label="token i", **dot),
+        Line2D([], [], linestyle="", marker="*", markersize=10, color=color(1), markeredgecolor=INK,
                markeredgewidth=0.6, label="followed: the largest projection on $Az_i$"),
         Line2D([], [], color=OTHER, markeredgecolor="white", label="other tokens", **dot),
         Patch(facecolor=HULL, edgecolor="#B3AE9C", linewidth=0.8, label="half-space $H_i$"),
@@ -70,23 +70,23 @@ def _geometry(ax: Any, each: "FollowSet") -> None:
     feet = (Z @ along)[:, None] * along
     best = Z[each.follows[0]] @ along
     level = best * along
-    ax.plot(*np.stack([level - far * across, level + far * across]).T, color=colour(1), linewidth=0.8,
+    ax.plot(*np.stack([level - far * across, level + far * across]).T, color=color(1), linewidth=0.8,
             linestyle=(0, (5, 3)), zorder=0.6)  # fmt: skip
     for j, (token, foot) in enumerate(zip(Z, feet, strict=True)):
-        shade = colour(1) if j in each.follows else FAINT
+        shade = color(1) if j in each.follows else FAINT
         ax.plot(*np.stack([token, foot]).T, color=shade, linewidth=0.9, linestyle=(0, (1.5, 1.5)), zorder=1.5)
         ax.plot(*foot, marker="o", markersize=2.8, color=shade, zorder=2)
     others = [j for j in range(len(Z)) if j != i and j not in each.follows]
     ax.scatter(*Z[others].T, s=30, color=OTHER, edgecolors="white", linewidths=0.5, zorder=3)
-    ax.scatter(*Z[list(each.follows)].T, s=150, marker="*", color=colour(1), edgecolors=INK, linewidths=0.6, zorder=4)
-    ax.scatter(*Z[i], s=46, color=colour(0), edgecolors=INK, linewidths=0.7, zorder=4)
+    ax.scatter(*Z[list(each.follows)].T, s=150, marker="*", color=color(1), edgecolors=INK, linewidths=0.6, zorder=4)
+    ax.scatter(*Z[i], s=46, color=color(0), edgecolors=INK, linewidths=0.7, zorder=4)
     ax.plot(0, 0, marker="+", color=INK, markersize=7, markeredgewidth=0.9, zorder=3)
     tip = (best + 0.17 * reach) * along  # beyond all projections, where the label has room
     ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.1, "shrinkA": 0},
                 zorder=2.5)  # fmt: skip
-    _say(ax, Z[i], "$z_i$", colour(0), across)
+    _say(ax, Z[i], "$z_i$", color(0), across)
     for j in each.follows:
-        _say(ax, Z[j], f"$z_{{{j}}}$", colour(1), across if (Z[j] - feet[j]) @ across > 0 else -across)
+        _say(ax, Z[j], f"$z_{{{j}}}$", color(1), across if (Z[j] - feet[j]) @ across > 0 else -across)
     _say(ax, tip, "$Az_i$", INK, -across)
     corner = np.array([0.93, 0.93]) * reach
     ax.text(*corner, "$H_i$", ha="right", va="top", color="#8A8678", fontsize=12)
@@ -113,7 +113,7 @@ def plot_configurations(
     panels = figure.subplots(len(runs), len(layers), squeeze=False, height_ratios=heights)
     seen = []
     for row, (traj, where, name) in enumerate(zip(runs, views, names, strict=True)):
-        paint = colours(traj, tuple(layers))
+        paint = colors(traj, tuple(layers))
         for column, k in enumerate(layers):
             ax = panels[row, column]
             seen.append(draw_layer(ax, traj, k, where, paint))

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from hardmax.plot.style import FAINT, INK, colour, in_house
+from hardmax.plot.style import FAINT, INK, color, in_house
 from hardmax.plot.words import AGAINST, FOR, plain_glyphs
 
 TITLES = {"paper": "(a)  the paper's recipe", "ours": "(b)  our recipe"}
@@ -30,7 +30,7 @@ def plot_leader_counts(counts: Mapping[str, Mapping[int, NDArray[np.int64]]]) ->
                 medianprops={"color": INK, "linewidth": 1.2}, manage_ticks=False,
             )  # fmt: skip
             for box in drawn["boxes"]:
-                box.set(facecolor=colour(place), alpha=0.55, edgecolor=INK, linewidth=0.7)
+                box.set(facecolor=color(place), alpha=0.55, edgecolor=INK, linewidth=0.7)
             for line in (*drawn["whiskers"], *drawn["caps"]):
                 line.set(color=INK, linewidth=0.7)
         ax.set_xticks(range(len(by_dim)), labels=[f"d = {d}" for d in by_dim])
@@ -53,7 +53,7 @@ def plot_leader_words(
     """The most frequent leaders as bars, one panel for each recipe.
 
     Args:
-        found: recipe -> [{word, count, score}], the most frequent first; the colour is the sign of the score.
+        found: recipe -> [{word, count, score}], the most frequent first; the color is the sign of the score.
         known: words that the paper names; they have a dot before them.
         texts: recipe -> the number of reviews that were counted.
     """

@@ -28,7 +28,7 @@ SECONDS = 0.7  # that a layer lasts
 def plot_clouds(clouds: Sequence["WordCloud"], title: str = "") -> Figure:
     """A row for each review: its words at layer 0 and at the last layer.
 
-    A star is a leader; other words have the colour of the leader they end at; the two sides of the decoder are shaded;
+    A star is a leader; other words have the color of the leader they end at; the two sides of the decoder are shaded;
     the cross is the mean, whose side decides.
     """
     figure = Figure(figsize=(7.8, 3.75 * len(clouds) + 0.35), layout="constrained")
@@ -87,8 +87,8 @@ def _draw(ax: Any, cloud: "WordCloud", layer: float) -> None:
     ax.scatter(*now[followers].T, s=24, c=[shades[i] for i in followers], edgecolors="white", linewidths=0.5, zorder=3)
     ax.scatter(*now[heads].T, s=125, marker="*", c=[paint[int(i)] for i in heads], edgecolors=INK, linewidths=0.6,
                zorder=4)  # fmt: skip
-    centre = cloud.counts @ now / cloud.counts.sum()
-    ax.plot(*centre, marker="X", markersize=8, color=INK, markeredgecolor="white", markeredgewidth=0.8, zorder=5)
+    center = cloud.counts @ now / cloud.counts.sum()
+    ax.plot(*center, marker="X", markersize=8, color=INK, markeredgecolor="white", markeredgewidth=0.8, zorder=5)
     _names(ax, cloud, now, heads)
 
 
@@ -138,7 +138,7 @@ def _legend() -> list[Any]:
     dot: dict[str, Any] = {"linestyle": "", "markeredgewidth": 0.5}
     return [
         Line2D([], [], marker="*", markersize=10, color=PALETTE[0], markeredgecolor=INK, label="leader", **dot),
-        Line2D([], [], marker="o", color=PALETTE[0], markeredgecolor="white", label="ends at the leader of its colour",
+        Line2D([], [], marker="o", color=PALETTE[0], markeredgecolor="white", label="ends at the leader of its color",
                **dot),
         Line2D([], [], marker="X", color=INK, markeredgecolor="white", label="mean", **dot),
         Patch(facecolor=POSITIVE, edgecolor="#B9CFDE", linewidth=0.6, label="positive side"),

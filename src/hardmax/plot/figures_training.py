@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hardmax.plot.style import FAINT, INK, colour, in_house
+from hardmax.plot.style import FAINT, INK, color, in_house
 
 History = Mapping[str, Sequence[float]]
-DASHES: Any = ("solid", (0, (5, 1.5)), (0, (3, 1.2, 1, 1.2)), (0, (1, 1)))  # told apart without colours
+DASHES: Any = ("solid", (0, (5, 1.5)), (0, (3, 1.2, 1, 1.2)), (0, (1, 1)))  # told apart without colors
 EVERY = 10  # epochs between two markers
 
 
@@ -26,7 +26,7 @@ def plot_losses(soft: Mapping[int, History], hard: Mapping[int, History]) -> Fig
     left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
     for number, d in enumerate(soft):
         epochs = np.arange(1, len(soft[d]["loss"]) + 1)
-        shade = colour(number)
+        shade = color(number)
         left.plot(np.arange(1, len(hard[d]["loss"]) + 1), hard[d]["loss"], color=shade, linewidth=1, alpha=0.75,
                   linestyle=(0, (4, 2)), label=f"trained with hardmax, d = {d}")  # fmt: skip
         left.plot(epochs, soft[d]["loss"], color=shade, linewidth=1.5, label=f"softmax, d = {d}")
@@ -83,7 +83,7 @@ def plot_accuracies(
     left, right = figure.subplots(1, 2, width_ratios=(2.2, 1), sharey=True)
     for number, (d, history) in enumerate(paper.items()):
         epochs = np.arange(1, len(history["test_accuracy"]) + 1)
-        shade, dash = colour(number), DASHES[number % len(DASHES)]
+        shade, dash = color(number), DASHES[number % len(DASHES)]
         left.plot(epochs, history["accuracy"], color=shade, linewidth=0.7, alpha=0.4, linestyle=dash)
         left.plot(epochs, history["test_accuracy"], color=shade, linewidth=1.4, linestyle=dash)
         best = int(np.argmax(history["test_accuracy"]))
@@ -105,7 +105,7 @@ def plot_accuracies(
     if max(len(values) for values in ours.values()) > 12:
         right.locator_params(axis="x", nbins=6)
     handles = [
-        Line2D([], [], color=colour(k), linestyle=DASHES[k % len(DASHES)], linewidth=1.4, label=f"d = {d}")
+        Line2D([], [], color=color(k), linestyle=DASHES[k % len(DASHES)], linewidth=1.4, label=f"d = {d}")
         for k, d in enumerate(paper)
     ]
     handles.append(Line2D([], [], linestyle="", marker="v", color=INK, label="best epoch on the test set"))

@@ -1,6 +1,7 @@
 """One layer of a trajectory, and the panel row of Fig. 2 of [AFZ24]."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from hardmax.dynamics.trajectory import Trajectory
-from hardmax.plot.roles import Colours, Roles, colours, roles
-from hardmax.plot.style import FAINT, INK, colour, in_house
+from hardmax.plot.roles import Colors, Roles, colors, roles
+from hardmax.plot.style import FAINT, INK, color, in_house, save_figure
 from hardmax.plot.view import View, dress, marker_area, new_axes, shade, thinned, view
 
 PAPER_LAYERS = (0, 1, 2, 5, 30)
-MOST_HALVES = 300  # two-coloured markers are drawn one by one
+MOST_HALVES = 300  # two-colored markers are drawn one by one
 MOST_TRAILS = 500
 
 
@@ -34,8 +35,8 @@ def plot_layer(
 ) -> Axes:
     """Draw the tokens of one layer as [AFZ24, Fig. 2] does.
 
-    A star follows itself; a circle follows another token and has its colour (both colours for a tie of two, grey for
-    more); a token that is followed although it does not follow itself has an edge of its own colour; the hull of the
+    A star follows itself; a circle follows another token and has its color (both colors for a tie of two, gray for
+    more); a token that is followed although it does not follow itself has an edge of its own color; the hull of the
     leaders so far is shaded; thin lines show the way since layer 0; + is the origin.
 
     Args:
@@ -48,7 +49,7 @@ def plot_layer(
     layer = traj._layer(layer)
     where = view(traj.tokens, flat=ax is not None and not hasattr(ax, "zaxis"))
     ax = new_axes(where) if ax is None else ax
-    paint = colours(traj, (layer,))
+    paint = colors(traj, (layer,))
     seen = draw_layer(ax, traj, layer, where, paint, trails=trails)
     dress(ax, where, ticks)
     ax.set_title(title if title is not None else "\n".join(filter(None, [f"layer {layer}", where.note])))
@@ -58,9 +59,9 @@ def plot_layer(
 
 
 def draw_layer(
-    ax: Any, traj: Trajectory, layer: int, where: View, paint: Colours, trails: bool = True, between: float = 0.0
+    ax: Any, traj: Trajectory, layer: int, where: View, paint: Colors, trails: bool = True, between: float = 0.0
 ) -> Roles:
-    """Hull, trails and markers of one layer; `between` in (0, 1) moves tokens towards the next layer for movies."""
+    """Hull, trails and markers of one layer; `between` in (0, 1) moves tokens toward the next layer for movies."""
     shown = where(traj.tokens[layer])
     if between:
         shown = shown + between * (where(traj.tokens[layer + 1]) - shown)
@@ -79,7 +80,7 @@ def _trails(ax: Any, ways: NDArray[np.float64], now: NDArray[np.float64], seen: 
     for i in np.flatnonzero(moved):
         ax.plot(
             *ways[:, i].T,
-            color=colour(-1 if seen.tie[i] else seen.face[i]),
+            color=color(-1 if seen.tie[i] else seen.face[i]),
             linewidth=0.8,
             alpha=0.45,
             zorder=1,
@@ -98,9 +99,9 @@ def _markers(ax: Any, shown: NDArray[np.float64], seen: Roles, n: int) -> None:
     raster = n > 2000  # a vector file with a hundred thousand circles helps nobody
     space = {"depthshade": False} if hasattr(ax, "zaxis") else {}
     ringed = seen.ring >= 0
-    # grey for ties of three and more, and for pairs when there are too many of them to be drawn in two colours
-    face = [colour(-1 if seen.tie[i] else seen.face[i]) for i in plain]
-    edge = [colour(seen.ring[i]) if ringed[i] else (INK if seen.tie[i] else "white") for i in plain]
+    # gray for ties of three and more, and for pairs when there are too many of them to be drawn in two colors
+    face = [color(-1 if seen.tie[i] else seen.face[i]) for i in plain]
+    edge = [color(seen.ring[i]) if ringed[i] else (INK if seen.tie[i] else "white") for i in plain]
     width = [1.6 if ringed[i] else (0.8 if seen.tie[i] else 0.5) for i in plain]
     thin = min(1.0, np.sqrt(area / 30)) if area > 8 else 0.0
     order = np.argsort(special[plain], kind="stable")
@@ -123,9 +124,9 @@ def _markers(ax: Any, shown: NDArray[np.float64], seen: Roles, n: int) -> None:
             linestyle="none",
             fillstyle=side,
             markersize=np.sqrt(area) * 1.08,
-            markerfacecolor=colour((seen.half if other else seen.face)[i]),
-            markerfacecoloralt=colour((seen.face if other else seen.half)[i]),
-            markeredgecolor=colour(seen.ring[i]) if ringed[i] else INK,
+            markerfacecolor=color((seen.half if other else seen.face)[i]),
+            markerfacecoloralt=color((seen.face if other else seen.half)[i]),
+            markeredgecolor=color(seen.ring[i]) if ringed[i] else INK,
             markeredgewidth=1.6 if ringed[i] else 0.7,
             zorder=2.5,
             gid="tie",
@@ -135,7 +136,7 @@ def _markers(ax: Any, shown: NDArray[np.float64], seen: Roles, n: int) -> None:
         *shown[stars].T,
         s=max(4.2 * area, 40),
         marker="*",
-        c=[colour(seen.face[i]) for i in stars],
+        c=[color(seen.face[i]) for i in stars],
         edgecolors=INK,
         linewidths=0.6,
         zorder=3,
@@ -145,7 +146,7 @@ def _markers(ax: Any, shown: NDArray[np.float64], seen: Roles, n: int) -> None:
 
 
 def _side(first: Any, second: Any) -> tuple[str, bool]:
-    """How to divide a marker so that each half lies towards the token it follows: the half that is filled first, and
+    """How to divide a marker so that each half lies toward the token it follows: the half that is filled first, and
     whether it belongs to the second token."""
     gap = first - second
     if len(gap) == 2 and abs(gap[1]) > abs(gap[0]):
@@ -164,17 +165,17 @@ def below(figure: Any, seen: Sequence[Roles], anchor: Any = None, columns: int =
 
     entries: list[tuple[Line2D, str]] = []
     if any(each.star.any() for each in seen):
-        entries.append((mark("*", colour(0), INK, 0.6, 10), "follows itself"))
+        entries.append((mark("*", color(0), INK, 0.6, 10), "follows itself"))
     if any((~each.star & ~each.tie).any() for each in seen):
-        entries.append((mark("o", colour(0), "white", 0.5), "follows the token of this colour"))
+        entries.append((mark("o", color(0), "white", 0.5), "follows the token of this color"))
     if any((each.half >= 0).any() for each in seen):
         entries.append(
-            (mark("o", colour(0), INK, 0.7, fillstyle="left", markerfacecoloralt=colour(1)), "follows two (a tie)")
+            (mark("o", color(0), INK, 0.7, fillstyle="left", markerfacecoloralt=color(1)), "follows two (a tie)")
         )
     if any((each.tie & (each.half < 0)).any() for each in seen):
-        entries.append((mark("o", colour(-1), INK, 0.8), "follows several"))
+        entries.append((mark("o", color(-1), INK, 0.8), "follows several"))
     if any((each.ring >= 0).any() for each in seen):
-        entries.append((mark("o", colour(0), colour(1), 1.6), "is followed by its edge colour"))
+        entries.append((mark("o", color(0), color(1), 1.6), "is followed by its edge color"))
     if len(seen[0].star) > 20_000:
         entries.append((mark("", FAINT, FAINT, 0), f"({len(seen[0].star):,} tokens, evenly thinned out)"))
     options: dict[str, Any] = {"handletextpad": 0.3, "columnspacing": 1.4, "borderpad": 0}
@@ -208,7 +209,7 @@ def plot_panels(
     title: str | None = None,
     width: float = 2.1,
 ) -> Figure:
-    """The panel row of [AFZ24, Fig. 2]: the same cloud at several layers, one scale, one set of colours.
+    """The panel row of [AFZ24, Fig. 2]: the same cloud at several layers, one scale, one set of colors.
 
     Args:
         layers: which; by default 0, 1, 2, 5, 30 as far as they were run, and the last.
@@ -225,7 +226,7 @@ def plot_panels(
     tight = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.02)
     figure = Figure(figsize=(width * columns + 0.3, lines * (width * where.ratio + 0.3) + head), layout=tight)
     style = {"projection": "3d"} if where.kind == "space" else {}
-    paint = colours(traj, chosen)
+    paint = colors(traj, chosen)
     seen = []
     for p, k in enumerate(chosen):
         ax = figure.add_subplot(lines, columns, p + 1, **style)
@@ -243,3 +244,8 @@ def _chosen(traj: Trajectory, layers: Sequence[int] | None) -> tuple[int, ...]:
     if layers is None:
         return tuple(dict.fromkeys([k for k in PAPER_LAYERS if k <= traj.layers] + [traj.layers]))
     return tuple(traj._layer(int(k)) for k in layers)
+
+
+def save_panels(traj: Trajectory, path: Path, **options: Any) -> None:
+    """Write the panel row; `options` go to `plot_panels`."""
+    save_figure(plot_panels(traj, **options), path)

@@ -1,5 +1,6 @@
 """Where tokens end at infinite depth, and the ways they take."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.plot.layer import MOST_TRAILS, under
 from hardmax.plot.roles import first_copies
-from hardmax.plot.style import FAINT, INK, colour, in_house
+from hardmax.plot.style import FAINT, INK, color, in_house, save_figure
 from hardmax.plot.view import View, dress, marker_area, new_axes, shade, thinned, view
 
 
@@ -20,7 +21,7 @@ def plot_limit(eq: Equilibrium, ax: Any = None, *, legend: bool = True, title: s
     """Draw the start and the limit of every token, and the limit polytope K.
 
     A star is a vertex of K (a leader), a diamond a limit on a face of K; small circles are the initial tokens in the
-    colour of the point where they end, with a thin line to it (for at most 500 tokens).
+    color of the point where they end, with a thin line to it (for at most 500 tokens).
 
     Args:
         ax: axes to draw on (projection="3d" for tokens in space); None makes a new figure, `result.figure`.
@@ -37,14 +38,14 @@ def plot_limit(eq: Equilibrium, ax: Any = None, *, legend: bool = True, title: s
     if n <= MOST_TRAILS and where.kind != "line":
         for i in np.flatnonzero(np.abs(end - start).max(axis=1) > 0):
             way = np.stack([start[i], end[i]])
-            ax.plot(*way.T, color=colour(eq.cluster[i]), linewidth=0.7, alpha=0.4, zorder=1)
+            ax.plot(*way.T, color=color(eq.cluster[i]), linewidth=0.7, alpha=0.4, zorder=1)
     space = {"depthshade": False} if hasattr(ax, "zaxis") else {}
     drawn = thinned(n, np.zeros(n, bool))
     area = marker_area(n)
     ax.scatter(
         *start[drawn].T,
         s=0.55 * area,
-        c=[colour(eq.cluster[i]) for i in drawn],
+        c=[color(eq.cluster[i]) for i in drawn],
         edgecolors="white",
         linewidths=0.4 if area > 8 else 0.0,
         zorder=2,
@@ -57,7 +58,7 @@ def plot_limit(eq: Equilibrium, ax: Any = None, *, legend: bool = True, title: s
             *centers[which].T,
             s=max(size * area, 9.5 * size),
             marker=shape,
-            c=[colour(c) for c in np.flatnonzero(which).tolist()],
+            c=[color(c) for c in np.flatnonzero(which).tolist()],
             edgecolors=INK,
             linewidths=0.7,
             zorder=3,
@@ -87,11 +88,11 @@ def _explain(ax: Any, eq: Equilibrium, n: int) -> None:
             [], [], linestyle="none", marker=shape, markerfacecolor=face, markeredgecolor=edge, markersize=size
         )
 
-    entries = [(mark("o", colour(0), "white", 5.5), "initial token, in the colour of its limit")]
+    entries = [(mark("o", color(0), "white", 5.5), "initial token, in the color of its limit")]
     if "vertex" in eq.kind:
-        entries.append((mark("*", colour(0), INK, 10), "leader: a vertex of $K$"))
+        entries.append((mark("*", color(0), INK, 10), "leader: a vertex of $K$"))
     if "face" in eq.kind:
-        entries.append((mark("D", colour(len(eq.kind) - 1), INK, 5.5), "limit on a face of $K$"))
+        entries.append((mark("D", color(len(eq.kind) - 1), INK, 5.5), "limit on a face of $K$"))
     if n > 20_000:
         entries.append((mark("", FAINT, FAINT, 0), f"({n:,} tokens, evenly thinned out)"))
     under(ax, [h for h, _ in entries], [text for _, text in entries], handletextpad=0.3, columnspacing=1.4, borderpad=0)
@@ -99,7 +100,7 @@ def _explain(ax: Any, eq: Equilibrium, n: int) -> None:
 
 @in_house
 def plot_trails(traj: Trajectory, ax: Any = None, *, title: str | None = None) -> Axes:
-    """Draw the way of every token through all layers, in the colour of the leader it is nearest to at the end.
+    """Draw the way of every token through all layers, in the color of the leader it is nearest to at the end.
 
     Grey is equally near to several. Tokens on a line (d = 1) are drawn over the layers. Dots mark the layers, stars the
     leaders at the end.
@@ -121,7 +122,7 @@ def plot_trails(traj: Trajectory, ax: Any = None, *, title: str | None = None) -
     for i in drawn:
         ax.plot(
             *shown[:, i].T,
-            color=colour(near[i]),
+            color=color(near[i]),
             linewidth=1.0 if fine else 0.4,
             alpha=0.7 if fine else 0.35,
             marker="o" if fine else None,
@@ -135,7 +136,7 @@ def plot_trails(traj: Trajectory, ax: Any = None, *, title: str | None = None) -
         *shown[-1][leaders].T,
         s=150,
         marker="*",
-        c=[colour(c) for c in range(len(leaders))],
+        c=[color(c) for c in range(len(leaders))],
         edgecolors=INK,
         linewidths=0.6,
         zorder=3,
@@ -155,7 +156,7 @@ def _over_layers(where: View, layers: int) -> View:
     """A plane of the same width, as tall as the number of layers asks for."""
     width = float(where.high[0] - where.low[0])
     tall = width * float(np.clip(layers / 30, 0.4, 1.2))
-    return View("plane", where.centre, where.axes, np.array([0.0, 0.0]), np.array([width, tall]))
+    return View("plane", where.center, where.axes, np.array([0.0, 0.0]), np.array([width, tall]))
 
 
 def _nearest(traj: Trajectory, leaders: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -168,3 +169,8 @@ def _nearest(traj: Trajectory, leaders: NDArray[np.int64]) -> NDArray[np.int64]:
         near = np.where(level, -1, np.where(distance < best, c, near))
         best = np.minimum(best, distance)
     return near
+
+
+def save_limit(eq: Equilibrium, path: Path, **options: Any) -> None:
+    """Write the picture of a limit; `options` go to `plot_limit`."""
+    save_figure(plot_limit(eq, **options).figure, path)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.errors import BadInput, need
 from hardmax.plot.layer import below, draw_layer
-from hardmax.plot.roles import colours, roles
+from hardmax.plot.roles import colors, roles
 from hardmax.plot.style import in_house
 from hardmax.plot.view import dress, view
 
@@ -32,7 +32,7 @@ def movie(
     """Write one frame per layer, and `between` frames on the straight way from each layer to the next.
 
     Args:
-        path: .gif (plays for ever), or .mp4.
+        path: .gif (plays forever), or .mp4.
         seconds_per_layer: how long a layer lasts; the first and the last stay three times as long in a .gif.
 
     Raises:
@@ -59,7 +59,7 @@ def _frames(traj: Trajectory, between: int, size: float, dpi: int, title: str | 
     """(height, width, 3) pictures, all of one even size."""
     where = view(traj.tokens)
     everything = tuple(range(traj.layers + 1))
-    paint = colours(traj, everything)
+    paint = colors(traj, everything)
     figure = Figure(figsize=(size, size * where.ratio + 0.95), dpi=dpi, layout="constrained")
     canvas = FigureCanvasAgg(figure)
     ax = figure.add_subplot(**({"projection": "3d"} if where.kind == "space" else {}))

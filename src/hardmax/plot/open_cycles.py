@@ -7,12 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from hardmax.plot.style import FAINT, HULL, HULL_EDGE, INK, colour, in_house
-from hardmax.tokens import Floats
+from hardmax.cloud.tokens import Floats
+from hardmax.plot.style import FAINT, HULL, HULL_EDGE, INK, color, in_house
 
 # Two directions for looking at three dimensions, the third axis rising to the right.
 VIEW = np.array([[1.0, 0.28, 0.0], [0.0, 0.42, 1.0]])
-SIDES = 200  # points of a triangle's side when its cells are coloured
+SIDES = 200  # points of a triangle's side when its cells are colored
 
 
 @in_house
@@ -28,7 +28,7 @@ def one_head_cycles() -> Figure:
 @in_house
 def cycle_in_triangle() -> Figure:
     """Two symmetric positive definite heads on the triangle of their three leaders: cells, orbit, targets."""
-    from hardmax.experiments.open_questions.cases import load
+    from hardmax.experiments.questions.cases import load
 
     case, _ = load("two-definite-heads-period-2")
     figure = Figure(figsize=(8.4, 3.1), layout="constrained")
@@ -39,7 +39,7 @@ def cycle_in_triangle() -> Figure:
         _cells(ax, A)
         for z, name in zip(orbit, "ab", strict=True):
             target = int((z @ A.T).argmax())
-            _arrow(ax, _flat(z), _flat(np.eye(3)[target]), colour(target))
+            _arrow(ax, _flat(z), _flat(np.eye(3)[target]), color(target))
             _token(ax, _flat(z), f"${name}$")
         ax.set_title(f"head {h + 1}")
     last = panels[2]
@@ -55,7 +55,7 @@ def cycle_in_triangle() -> Figure:
 
 
 def _smallest(ax: Axes) -> None:
-    from hardmax.experiments.open_questions.cases import load
+    from hardmax.experiments.questions.cases import load
 
     case, _ = load("one-head-period-2")
     tokens = np.array(case.tokens, dtype=np.float64)
@@ -65,13 +65,13 @@ def _smallest(ax: Axes) -> None:
             pair = {i, j} in ({0, 1}, {2, 3})
             ax.plot(*flat[[i, j]].T, color=HULL_EDGE, linewidth=1.6 if pair else 0.6, zorder=1)
     for i, name in enumerate(("(1, 1, 0)", "(1, -1, 0)", "(-1, 0, 1)", "(-1, 0, -1)")):
-        ax.plot(*flat[i], "*", color=colour(0 if i < 2 else 1), markersize=12)
+        ax.plot(*flat[i], "*", color=color(0 if i < 2 else 1), markersize=12)
         ax.annotate(name, flat[i], (6, 4 if i in (0, 2) else -11), textcoords="offset points", fontsize=8)
     z = flat[4]
     for i in (2, 3):
-        ax.plot(*zip(z, flat[i], strict=True), color=colour(1), linewidth=0.8, linestyle=":")
+        ax.plot(*zip(z, flat[i], strict=True), color=color(1), linewidth=0.8, linestyle=":")
     for i in (0, 1):
-        ax.plot(*zip(-z, flat[i], strict=True), color=colour(0), linewidth=0.8, linestyle=":")
+        ax.plot(*zip(-z, flat[i], strict=True), color=color(0), linewidth=0.8, linestyle=":")
     _arrow(ax, z, -z, INK, bend=0.6)
     _arrow(ax, -z, z, INK, bend=0.6)
     for place, name, side in ((z, "1/3", "left"), (-z, "-1/3", "right")):
@@ -83,21 +83,21 @@ def _smallest(ax: Axes) -> None:
 
 
 def _period_3(ax: Axes) -> None:
-    from hardmax.experiments.open_questions.cases import load
+    from hardmax.experiments.questions.cases import load
 
     case, _ = load("one-head-period-3")
     tokens = np.array(case.tokens, dtype=np.float64)
     corners = tokens[[0, 2, 4], :2]
     ax.fill(*corners.T, facecolor=HULL, edgecolor=HULL_EDGE, linewidth=0.8, zorder=0)
     for number, corner in enumerate(corners):
-        ax.plot(*corner, "*", color=colour(number), markersize=12)
+        ax.plot(*corner, "*", color=color(number), markersize=12)
         aside = (8, -3) if corner[0] > 0 else (-19, -3)
         ax.annotate(f"$p_{number + 1}$", corner, aside, textcoords="offset points", fontsize=9)
     orbit = _orbit(case)[:, :2]
     A = np.array(case.heads[0], dtype=np.float64)[:2, :2]
     for z, after in zip(orbit, np.roll(orbit, -1, axis=0), strict=True):
         target = int((corners @ (A @ z)).argmax())
-        ax.plot(*zip(z, corners[target], strict=True), color=colour(target), linewidth=0.8, linestyle=":")
+        ax.plot(*zip(z, corners[target], strict=True), color=color(target), linewidth=0.8, linestyle=":")
         _arrow(ax, z, after, INK, bend=0.15)
         ax.plot(*z, "o", color=INK, markersize=5, zorder=4)
     ax.set_title("one head, symmetric part of A = I: period 3\n(a star: two leaders, above and below the plane)")
@@ -106,7 +106,7 @@ def _period_3(ax: Axes) -> None:
 
 def _orbit(case: Any) -> Floats:
     """The places of the moving token over one period."""
-    from hardmax.experiments.open_questions.replay import layer
+    from hardmax.experiments.questions.replay import layer
 
     tokens, places = case.tokens, []
     for _ in range(case.period):
@@ -127,7 +127,7 @@ def _flat(weights: Floats) -> Floats:
 
 
 def _cells(ax: Axes, A: Floats) -> None:
-    """Colour the triangle by the leader that wins."""
+    """Color the triangle by the leader that wins."""
     x, y = np.meshgrid(np.linspace(0, 1, SIDES), np.linspace(0, np.sqrt(3) / 2, SIDES))
     top = y / (np.sqrt(3) / 2)
     right = x - top / 2
@@ -136,7 +136,7 @@ def _cells(ax: Axes, A: Floats) -> None:
     picture = np.zeros((*x.shape, 4))
     winner = (weights @ A.T).argmax(axis=-1)
     for leader in range(3):
-        picture[inside & (winner == leader)] = to_rgba(colour(leader), 0.22)
+        picture[inside & (winner == leader)] = to_rgba(color(leader), 0.22)
     ax.imshow(picture, origin="lower", extent=(0, 1, 0, np.sqrt(3) / 2), interpolation="nearest", zorder=0)
     _triangle(ax)
 
@@ -145,7 +145,7 @@ def _triangle(ax: Axes) -> None:
     corners = np.array([_flat(row) for row in np.eye(3)])
     ax.plot(*np.vstack([corners, corners[:1]]).T, color=HULL_EDGE, linewidth=0.8)
     for number, (corner, shift) in enumerate(zip(corners, ((-6, -11), (8, 0), (2, -11)), strict=True)):
-        ax.plot(*corner, "*", color=colour(number), markersize=12, zorder=4)
+        ax.plot(*corner, "*", color=color(number), markersize=12, zorder=4)
         ax.annotate(f"$e_{number + 1}$", corner, shift, textcoords="offset points", fontsize=9)
     _frame(ax, corners, 0.1)
 
@@ -162,7 +162,7 @@ def _token(ax: Axes, place: Floats, name: str) -> None:
 
 
 def _frame(ax: Axes, points: Floats, room: float) -> None:
-    """No axes; limits that leave room around the points (a coloured background would set its own)."""
+    """No axes; limits that leave room around the points (a colored background would set its own)."""
     ax.set_aspect("equal")
     low, high = points.min(axis=0) - room, points.max(axis=0) + room
     ax.set_xlim(low[0], high[0])

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from hardmax.plot.open_cycles import cycle_in_triangle, one_head_cycles
-from hardmax.plot.style import FAINT, INK, colour, in_house
+from hardmax.plot.style import FAINT, INK, color, in_house
 
 MARKERS = "osD^vP<>X"
 Document = dict[str, Any]
@@ -55,14 +55,14 @@ def _matrices(document: Document) -> dict[str, Figure]:
 
 
 def _margins(document: Document) -> Figure:
-    """The widest margin that linear programs find, for every size that was searched."""
+    """The widest margin that linear programs find, forevery size that was searched."""
     rows = document["tables"]["patterns"]
     figure = Figure(figsize=(4.8, 3.0), layout="constrained")
     ax = figure.add_subplot()
     names = [f"{r['heads']} heads, {r['leaders']} leaders, period {r['period']}" for r in rows]
     widths = [r["margin"] or 0.0 for r in rows]
     places = np.arange(len(rows))[::-1]
-    ax.barh(places, widths, height=0.6, color=colour(0))
+    ax.barh(places, widths, height=0.6, color=color(0))
     for place, row, width in zip(places, rows, widths, strict=True):
         text = f"{row['cycles']} of {row['programs']} programs" if row["cycles"] else f"none of {row['programs']}"
         ax.text(width + 0.002, place, text, va="center", fontsize=8, color=INK)
@@ -81,10 +81,10 @@ def _merging(document: Document) -> dict[str, Figure]:
     for number, (name, text) in enumerate((("pair", "pair, rescaled"), ("circle", "pair on the circle"))):
         rows = tables[name]
         beta = [r["beta"] for r in rows]
-        left.plot(beta, [r["predicted"] for r in rows], color=colour(number), linewidth=0.9)
-        left.plot(beta, [r["layers"] for r in rows], MARKERS[number], color=colour(number), markersize=4, label=text)
+        left.plot(beta, [r["predicted"] for r in rows], color=color(number), linewidth=0.9)
+        left.plot(beta, [r["layers"] for r in rows], MARKERS[number], color=color(number), markersize=4, label=text)
     clouds = [r for r in tables["clouds"] if r["median"]]
-    shade = colour(2)
+    shade = color(2)
     beta = [r["beta"] for r in clouds]
     left.vlines(beta, [r["first"] for r in clouds], [r["last"] for r in clouds], color=shade, linewidth=0.8, alpha=0.6)
     left.plot(
@@ -100,7 +100,7 @@ def _merging(document: Document) -> dict[str, Figure]:
     for number, (name, text) in enumerate((("clusters", "clusters"), ("layers until rest", "layers until rest"))):
         cells = [r[name] for r in rows]
         half = [c["half"] if c["half"] is not None else 0.0 for c in cells]
-        right.errorbar(place, [c["mean"] for c in cells], half, fmt=MARKERS[number] + "-", color=colour(number),
+        right.errorbar(place, [c["mean"] for c in cells], half, fmt=MARKERS[number] + "-", color=color(number),
                        linewidth=0.8, markersize=4, capsize=2, label=text)  # fmt: skip
     right.set_xticks(place, [f"{r['eps']:g}" for r in rows])
     right.set_yscale("log")
@@ -135,7 +135,7 @@ def _dots(rows: list[dict[str, Any]], group: str, kind: str, label: str, prefix:
         mine = [r for r in rows if r[kind] == one]
         place = [len(groups) - groups.index(r[group]) - 0.16 * (number - (len(kinds) - 1) / 2) for r in mine]
         half = [r["accuracy"]["half"] or 0.0 for r in mine]
-        ax.errorbar([r["accuracy"]["mean"] for r in mine], place, xerr=half, fmt=MARKERS[number], color=colour(number),
+        ax.errorbar([r["accuracy"]["mean"] for r in mine], place, xerr=half, fmt=MARKERS[number], color=color(number),
                     markersize=5, capsize=2, linewidth=1, label=f"{prefix}{one}")  # fmt: skip
     ax.set_yticks(range(len(groups), 0, -1), groups)
     ax.set_ylim(0.5, len(groups) + 0.5)
@@ -150,7 +150,7 @@ def _whiskers(ax: Axes, place: Any, shares: list[dict[str, Any]], number: int, l
     part = np.array([s["count"] / s["trials"] for s in shares])
     low = part - np.array([s["low"] for s in shares])
     high = np.array([s["high"] for s in shares]) - part
-    ax.errorbar(place, part, np.maximum([low, high], 0), fmt=MARKERS[number] + "-", color=colour(number), linewidth=0.7,
+    ax.errorbar(place, part, np.maximum([low, high], 0), fmt=MARKERS[number] + "-", color=color(number), linewidth=0.7,
                 markersize=4, capsize=1.5, label=label)  # fmt: skip
     ax.grid(axis="y", color=FAINT, linewidth=0.3)
     _plain_frame(ax)

@@ -1,4 +1,4 @@
-"""Whom each token follows at one layer, as shapes and colours [AFZ24, Fig. 2]. No drawing here."""
+"""Whom each token follows at one layer, as shapes and colors [AFZ24, Fig. 2]. No drawing here."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +17,11 @@ class Roles:
 
     Attributes:
         star: (n,) the token follows itself and nothing else.
-        face: (n,) number of the colour of the token that is followed; -1 for ties between three or more.
-        half: (n,) number of the second colour for ties between two points, else -1.
+        face: (n,) number of the color of the token that is followed; -1 for ties between three or more.
+        half: (n,) number of the second color for ties between two points, else -1.
         tie: (n,) the token follows two different points or more.
         pair: (n, 2) the two tokens of such a tie (elsewhere 0).
-        ring: (n,) number of the token's own colour if others follow it although it does not follow itself, else -1.
+        ring: (n,) number of the token's own color if others follow it although it does not follow itself, else -1.
     """
 
     star: NDArray[np.bool_]
@@ -33,8 +33,8 @@ class Roles:
 
 
 @dataclass(frozen=True, eq=False)
-class Colours:
-    """One colour number for every token that is followed; leaders come first. Copies of one point share it.
+class Colors:
+    """One color number forevery token that is followed; leaders come first. Copies of one point share it.
 
     Attributes:
         number: (n,) the number of each token, -1 where nobody ever follows it.
@@ -46,7 +46,7 @@ class Colours:
 
 
 def first_copies(tokens: NDArray[Any]) -> Ints:
-    """(n,) the index of the first equal row. Equal tokens stay equal for ever, so layer 0 decides.
+    """(n,) the index of the first equal row. Equal tokens stay equal forever, so layer 0 decides.
 
     Example:
         >>> first_copies(np.array([[1, 0], [2, 0], [1, 0]]))
@@ -56,8 +56,8 @@ def first_copies(tokens: NDArray[Any]) -> Ints:
     return np.array([first.setdefault(tuple(row), i) for i, row in enumerate(tokens.tolist())], dtype=np.int64)
 
 
-def colours(traj: Trajectory, layers: tuple[int, ...]) -> Colours:
-    """Give every leader a colour, and then every other token that is followed alone, or by a pair, in these layers."""
+def colors(traj: Trajectory, layers: tuple[int, ...]) -> Colors:
+    """Give every leader a color, and then every other token that is followed alone, or by a pair, in these layers."""
     copy_of = first_copies(traj.tokens[0])
     order = dict.fromkeys(int(copy_of[i]) for i in traj.leaders)
     seen: set[tuple[int, ...]] = set()
@@ -72,11 +72,11 @@ def colours(traj: Trajectory, layers: tuple[int, ...]) -> Colours:
     number = np.full(traj.n, -1, dtype=np.int64)
     for c, i in enumerate(order):
         number[i] = c
-    return Colours(number[copy_of], copy_of)
+    return Colors(number[copy_of], copy_of)
 
 
-def roles(traj: Trajectory, layer: int, paint: Colours) -> Roles:
-    """Shapes and colours of all tokens at one layer."""
+def roles(traj: Trajectory, layer: int, paint: Colors) -> Roles:
+    """Shapes and colors of all tokens at one layer."""
     n = traj.n
     star, tie = np.zeros(n, bool), np.zeros(n, bool)
     face, half = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hardmax.errors import BadInput, need
-from hardmax.plot.style import FAINT, INK, colour, in_house
+from hardmax.plot.style import FAINT, INK, color, in_house
 
 if TYPE_CHECKING:
-    from hardmax.construct.stages import Stage, Stages
+    from hardmax.construction.stages import Stage, Stages
 
 # What a stage shows, for a reader who sees the picture first.
 CAPTIONS = {
@@ -36,7 +36,7 @@ MARKERS = "osD^vP<>"
 def plot_stages(stages: "Stages", *, size: float = 2.5) -> Figure:
     """One panel for the input and for the end of every stage: coordinates 0 and 1 of all tokens.
 
-    Every sequence has a colour and a marker of its own; stars are points in which tokens have met; open squares are the
+    Every sequence has a color and a marker of its own; stars are points in which tokens have met; open squares are the
     targets. Each panel has its own scale: keys are far apart, and leaders wait below the targets.
 
     Example:
@@ -98,7 +98,7 @@ def _draw(ax: Axes, stages: "Stages", stage: "Stage") -> None:
     for j, cloud in enumerate(stage.clouds):
         points, counts = np.unique(_plane(cloud), axis=0, return_counts=True)
         alone = counts == 1 if len(cloud) > 1 else np.ones(len(points), dtype=bool)
-        style: dict[str, Any] = {"color": colour(j), "edgecolors": "white", "linewidths": 0.5, "zorder": 3}
+        style: dict[str, Any] = {"color": color(j), "edgecolors": "white", "linewidths": 0.5, "zorder": 3}
         ax.scatter(points[alone, 0], points[alone, 1], s=34, marker=MARKERS[j % len(MARKERS)], alpha=0.9, **style)
         ax.scatter(points[~alone, 0], points[~alone, 1], s=120, marker="*", **style)
     ax.margins(0.12)
@@ -131,7 +131,7 @@ def _count(stage: "Stage") -> str:
 def _legend(stages: "Stages") -> list[Line2D]:
     clouds = stages[0].clouds
     handles = [
-        Line2D([], [], linestyle="", marker=MARKERS[j % len(MARKERS)], color=colour(j), label=f"sequence {j}")
+        Line2D([], [], linestyle="", marker=MARKERS[j % len(MARKERS)], color=color(j), label=f"sequence {j}")
         for j in range(min(6, len(clouds)))
     ]
     if len(clouds) > 6:

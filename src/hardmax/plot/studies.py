@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from hardmax.plot.style import FAINT, INK, colour, in_house
+from hardmax.plot.style import FAINT, INK, color, in_house
 
 if TYPE_CHECKING:
     from hardmax.experiments.studies.study import Study
@@ -40,10 +40,10 @@ def _distance(study: "Study") -> Figure:
             x = [row["alpha"] for row in some]
             fine = np.geomspace(min(x), max(x) * 1.0001, 60)
             start = some[0]["median distance"].mean / some[0]["(1+alpha)^-k"]
-            ax.plot(fine, start * (1 + fine) ** -float(depth), color=colour(number), linewidth=0.8)
+            ax.plot(fine, start * (1 + fine) ** -float(depth), color=color(number), linewidth=0.8)
             ax.errorbar(
                 x, [row["median distance"].mean for row in some], yerr=[row["median distance"].half for row in some],
-                fmt=MARKERS[number], markersize=4, color=colour(number), capsize=2, label=f"layer {depth}",
+                fmt=MARKERS[number], markersize=4, color=color(number), capsize=2, label=f"layer {depth}",
             )  # fmt: skip
         ax.set_title(f"d = {d}")
         ax.set_xlabel(r"$\alpha$")
@@ -56,7 +56,7 @@ def _distance(study: "Study") -> Figure:
 
 
 def _decided(study: "Study") -> Figure:
-    """Tokens whose infinite depth is decided, by depth and alpha, for every kind of cloud in the plane and above."""
+    """Tokens whose infinite depth is decided, by depth and alpha, forevery kind of cloud in the plane and above."""
     table = study.table("by-depth")
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     clouds = list(dict.fromkeys(row["cloud"] for row in rows))
@@ -70,7 +70,7 @@ def _decided(study: "Study") -> Figure:
                 some = [r for r in rows if (r["cloud"], r["d"], r["alpha"], r["n"]) == (cloud, d, alpha, largest)]
                 ax.plot(
                     [r["layers"] for r in some], [1 - r["tokens decided"].mean for r in some], style,
-                    marker=MARKERS[number], markersize=4, color=colour(number), linewidth=0.9,
+                    marker=MARKERS[number], markersize=4, color=color(number), linewidth=0.9,
                     label=rf"d = {d}, $\alpha$ = {alpha:g}",
                 )  # fmt: skip
         ax.set_title(f"{cloud}, n = {largest}")
@@ -98,7 +98,7 @@ def _clusters(study: "Study") -> Figure:
         for number, name in enumerate(("clusters", "leaders")):
             ax.errorbar(
                 [row[name].mean for row in some], y + 0.12 * (2 * number - 1), xerr=[row[name].half for row in some],
-                fmt=MARKERS[number], markersize=4.5, capsize=2, color=colour(number), label=name,
+                fmt=MARKERS[number], markersize=4.5, capsize=2, color=color(number), label=name,
             )  # fmt: skip
         ax.set_yticks(y, [row["variant"] for row in some])
         ax.set_title(f"d = {d}")
@@ -120,7 +120,7 @@ def _bars(study: "Study", name: str) -> Figure:
     ax.axvline(values[0].mean, color=INK, linewidth=0.6, linestyle=":")
     ax.errorbar(
         [v.mean for v in values], y, xerr=[0.0 if np.isnan(v.half) else v.half for v in values], fmt="o", markersize=5,
-        capsize=3, color=colour(0),
+        capsize=3, color=color(0),
     )  # fmt: skip
     ax.set_yticks(y, names)
     ax.invert_yaxis()
@@ -130,7 +130,7 @@ def _bars(study: "Study", name: str) -> Figure:
 
 
 def _faithfulness(study: "Study") -> Figure:
-    """Comprehensiveness and sufficiency of three rankings, for every kind of attention."""
+    """Comprehensiveness and sufficiency of three rankings, forevery kind of attention."""
     table = study.table("faithfulness")
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     names = list(dict.fromkeys(row["attention"] for row in rows))
@@ -142,7 +142,7 @@ def _faithfulness(study: "Study") -> Figure:
             some = [row[what] for row in rows if row["ranking"] == ranking]
             ax.errorbar(
                 [v.mean for v in some], np.arange(len(names)) + 0.17 * (number - 1), fmt=MARKERS[number], markersize=4,
-                xerr=[0.0 if np.isnan(v.half) else v.half for v in some], capsize=2, color=colour(number), label=label,
+                xerr=[0.0 if np.isnan(v.half) else v.half for v in some], capsize=2, color=color(number), label=label,
             )  # fmt: skip
         better = "more is better" if what == "comprehensiveness" else "less is better"
         ax.set_xlabel(f"{what} ({better})")

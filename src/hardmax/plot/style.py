@@ -15,8 +15,8 @@ from hardmax.palette import palette
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Told apart by people with any of the common colour deficiencies: Okabe and Ito without black and yellow, then the
-# "muted" scheme of Paul Tol. With more leaders than colours the colours repeat.
+# Told apart by people with any of the common color deficiencies: Okabe and Ito without black and yellow, then the
+# "muted" scheme of Paul Tol. With more leaders than colors the colors repeat.
 PALETTE = tuple(palette()["clusters"])
 NEUTRAL = "#9A9A9A"  # follows three tokens or more
 INK = "#222222"
@@ -67,8 +67,8 @@ def in_house(draw: Callable[P, R]) -> Callable[P, R]:
     return drawn
 
 
-def colour(number: int) -> str:
-    """The colour with this number; a negative number is neutral."""
+def color(number: int) -> str:
+    """The color with this number; a negative number is neutral."""
     return NEUTRAL if number < 0 else PALETTE[number % len(PALETTE)]
 
 

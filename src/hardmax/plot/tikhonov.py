@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hardmax.plot.style import FAINT, INK, colour, in_house
+from hardmax.plot.style import FAINT, INK, color, in_house
 
 if TYPE_CHECKING:
     from hardmax.experiments.tikhonov import Tikhonov
@@ -22,7 +22,7 @@ def plot_tikhonov(result: "Tikhonov", ax: Any = None) -> Axes:
     for number, (start, marker) in enumerate(shapes.items()):
         rows = sorted((row for row in result.rows if row.start == start), key=lambda row: row.eps)
         x = [row.eps for row in rows]
-        shade = colour(number)
+        shade = color(number)
         ax.plot(x, [row.loss for row in rows], marker=marker, color=shade, linewidth=0.8, label=f"loss, {start} start")
         ax.plot(
             x,

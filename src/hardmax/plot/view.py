@@ -25,7 +25,7 @@ class View:
     """
 
     kind: str
-    centre: Floats
+    center: Floats
     axes: Floats
     low: Floats
     high: Floats
@@ -33,7 +33,7 @@ class View:
 
     def __call__(self, tokens: NDArray[Any]) -> Floats:
         """(..., d) tokens to (..., 2) or (..., 3) coordinates of the picture."""
-        shown = (tokens.astype(np.float64) - self.centre) @ self.axes.T
+        shown = (tokens.astype(np.float64) - self.center) @ self.axes.T
         if self.kind == "line":
             shown = np.concatenate([shown, np.zeros_like(shown)], axis=-1)
         return np.asarray(shown)
@@ -51,30 +51,30 @@ class View:
         """What the title must say about the view."""
         if self.kind != "principal":
             return ""
-        return f"first two principal axes of {len(self.centre)} ({100 * self.explained:.0f}% of the variance)"
+        return f"first two principal axes of {len(self.center)} ({100 * self.explained:.0f}% of the variance)"
 
 
 def view(tokens: NDArray[Any], flat: bool = False) -> View:
     """Choose the view for tokens (n, d) or layers of them (k, n, d); `flat`: a plane even for d = 3."""
     cloud = tokens.reshape(-1, tokens.shape[-1]).astype(np.float64)
     d = cloud.shape[1]
-    centre, axes, explained = np.zeros(d), np.eye(d), 1.0
+    center, axes, explained = np.zeros(d), np.eye(d), 1.0
     kind = {1: "line", 2: "plane", 3: "space"}.get(d, "principal")
     if kind == "principal" or (kind == "space" and flat):
         kind = "principal"
         first = (tokens if tokens.ndim == 2 else tokens[0]).astype(np.float64)
-        centre = first.mean(axis=0)
-        strength, directions = np.linalg.eigh((first - centre).T @ (first - centre))  # ascending
+        center = first.mean(axis=0)
+        strength, directions = np.linalg.eigh((first - center).T @ (first - center))  # ascending
         axes = directions[:, :-3:-1].T.copy()
         for axis in axes:  # the sign of a principal axis is arbitrary: make its largest coordinate positive
             axis *= np.sign(axis[np.argmax(np.abs(axis))]) or 1.0
         explained = float(strength[-2:].sum() / strength.sum()) if strength.sum() > 0 else 1.0
-    shown = (cloud - centre) @ axes.T
+    shown = (cloud - center) @ axes.T
     low, high = shown.min(axis=0), shown.max(axis=0)
     pad = 0.09 * max(float((high - low).max()), 1e-9 + 1e-3 * float(np.abs(shown).max()))
     if float((high - low).max()) == 0:
         pad = max(0.5 * float(np.abs(shown).max()), 0.5)
-    return View(kind, centre, axes, low - pad, high + pad, explained)
+    return View(kind, center, axes, low - pad, high + pad, explained)
 
 
 def new_axes(where: View, width: float = 4.2) -> Axes:
@@ -116,7 +116,7 @@ def dress(ax: Any, where: View, ticks: bool = True) -> None:
     else:
         ax.set_ylim(where.low[1], where.high[1])
         ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-        origin = -where.axes @ where.centre
+        origin = -where.axes @ where.center
         ax.plot(*origin[:2], marker="+", color=FAINT, markersize=6, markeredgewidth=0.8, zorder=0.6, gid="origin")
     ax.set_aspect("equal")
     if not ticks:

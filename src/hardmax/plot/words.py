@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hardmax.sentiment.marks import visible
+from hardmax.sentiment.highlight import visible
 
 FOR, AGAINST = "#0072B2", "#D55E00"
 

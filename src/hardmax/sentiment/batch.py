@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.attention.compiled import njit
-from hardmax.sentiment.kernel import run_bag
-from hardmax.sentiment.room import room_for
+from hardmax.jit.compiled import njit
+from hardmax.sentiment.layers_compiled import run_bag
 from hardmax.sentiment.weighing import weigh
+from hardmax.sentiment.workspace import room_for
 
 _A = np.uint64(0x9E3779B97F4A7C15)
 _B = np.uint64(0xBF58476D1CE4E5B9)

@@ -1,8 +1,6 @@
 """A run that is stopped at any moment can continue: its state in one file, replaced as a whole."""
 
 import json
-import os
-from glob import escape
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardmax.errors import BadInput
+from hardmax.io.files import remove_partial_files, write_file
 
 if TYPE_CHECKING:
     from hardmax.sentiment.training import Examples
@@ -24,27 +23,21 @@ def fingerprint(examples: "Examples", settings: dict[str, Any]) -> str:
 
 
 def write_checkpoint(path: str | Path, state: dict[str, Any], mark: str) -> None:
-    """Write the state beside its place, then put it there in one step: a kill leaves the old file or the new one."""
-    path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with open(beside, "wb") as file:
-            arrays: dict[str, Any] = {name: np.asarray(value) for name, value in state.items()}
+    """Write the state of a run; a kill leaves the old file or the new one."""
+    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in state.items()}
+
+    def write(to: Path) -> None:
+        with to.open("wb") as file:  # np.savez adds a suffix to a name, not to a file
             np.savez(file, mark=np.array(mark), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, write)
 
 
 def remove_checkpoint(path: str | Path) -> None:
-    """Remove a checkpoint that is of no more use, and what a kill in the middle of writing left beside it."""
-    path = Path(path)
-    path.unlink(missing_ok=True)
-    for beside in path.parent.glob(f".{escape(path.name)}.*.part"):
-        beside.unlink(missing_ok=True)
+    """Remove a checkpoint that is no longer needed, and what a kill in the middle of writing left beside it."""
+    Path(path).unlink(missing_ok=True)
+    remove_partial_files(Path(path))
 
 
 def read_checkpoint(path: str | Path, mark: str) -> dict[str, Any]:

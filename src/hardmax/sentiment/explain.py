@@ -5,7 +5,7 @@ The logit is a mean of linear scores, so it is a sum over the n distinct known t
     logit = b + sum_i <v, z_i^K> / n,
 
 and the terms form clusters around leaders. Nothing is estimated: the sum is checked whenever an explanation is made.
-Leaders are ranked by what the prediction loses without them (see `hardmax.sentiment.removal`).
+Leaders are ranked by what the prediction loses without them (see `hardmax.sentiment.leave_one_out`).
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from hardmax.errors import BadInput, HardmaxError
+from hardmax.sentiment.leave_one_out import leader_effects
 from hardmax.sentiment.model import Reading, SentimentModel, probabilities, winners
-from hardmax.sentiment.removal import leader_effects
 from hardmax.text.words import split
+from hardmax.views import PAGE, Result, view
 
 SCHEMA = "hardmax.explain/1"
 CLOSE = 1e-9
@@ -29,7 +30,7 @@ class Inconsistent(HardmaxError):
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Result):
     """One prediction and its reasons. `explain` makes it.
 
     Attributes:
@@ -39,12 +40,12 @@ class Explanation:
             the label.
         bias: the part of the logit that no word has; bias + contributions = logit, for the leaders and for the words.
         toward: the class that positive contributions speak for.
-        leaders: {word, contribution, effect, followers, since, share} for every leader, the largest effect first.
+        leaders: {word, contribution, effect, followers, since, share} forevery leader, the largest effect first.
             `contribution` is that of its whole cluster; `effect` is by how much the log-odds of the label fall when the
             leader is left out (negative: it speaks against the label; None beyond the 8 to 64 largest leaders of a very
             long text); `followers` are the terms that end at it; `since` is the layer from which it leads (None where
             only an exact tie names it); `share` its part of all terms.
-        words: {text, start, end, term, leader, contribution, places} for every distinct known term in the order of the
+        words: {text, start, end, term, leader, contribution, places} forevery distinct known term in the order of the
             text; `text[start:end]` is where it stands first, `places` are all its occurrences.
         ignored: words of the text that are in no known term, as written, each once.
         scores: class -> score, for all classes that have one.
@@ -97,7 +98,7 @@ class Explanation:
         for start, end in places:
             parts += [self.text[done:start], by]
             done = end
-            if not by:  # neighbours must not grow together, and no double space is left
+            if not by:  # neighbors must not grow together, and no double space is left
                 before, after = self.text[start - 1 : start], self.text[end : end + 1]
                 if before.isspace() and after.isspace():
                     done += 1
@@ -123,49 +124,27 @@ class Explanation:
 
     def to_json(self) -> str:
         """One JSON document; the same text and model give the same bytes."""
-        from hardmax.dynamics.document import json_text
+        from hardmax.io.documents import json_text
 
         return json_text(self.as_dict())
 
-    def to_text(self, colour: bool = False, width: int = 80) -> str:
+    def to_text(self, color: bool = False, width: int = 80) -> str:
         """The explanation for a terminal."""
         from hardmax.sentiment.explain_terminal import terminal_text
 
-        return terminal_text(self, colour, width)
+        return terminal_text(self, color, width)
 
     def to_html(self) -> str:
         """A whole page that needs nothing from outside."""
-        from hardmax.sentiment.explain_html import explanation_page
-
-        return explanation_page(self)
-
-    def _repr_html_(self) -> str:
-        from hardmax.sentiment.explain_html import explanation_part
-
-        return explanation_part(self)
+        return str(view(Explanation, PAGE)(self))
 
     def __str__(self) -> str:
         return self.to_text()
 
-    def save(self, path: str | Path, *, force: bool = True) -> Path:
-        """Write .html, .json, .png (a picture) or .gif (a movie over the layers); the last two need the plot extra."""
-        from hardmax.dynamics.document import write_whole
 
-        path = Path(path)
-        suffix = path.suffix.lower()
-        if suffix not in SUFFIXES:
-            raise BadInput(f"{path}: an explanation cannot be written as {suffix or 'a file without suffix'}",
-                           fix="use " + ", ".join(SUFFIXES))  # fmt: skip
-        if suffix in (".html", ".json"):
-            content = (self.to_html() if suffix == ".html" else self.to_json()).encode("utf-8", "replace")
-            return write_whole(path, lambda to: to.write_bytes(content), force)
-        from hardmax.errors import need
-
-        need("matplotlib", "plot", f"a {suffix} file")
-        from hardmax.plot import explanation as pictures
-
-        draw = pictures.save_picture if suffix == ".png" else pictures.save_movie
-        return write_whole(path, lambda to: draw(self, to), force)
+def write_json(ex: Explanation, path: Path) -> None:
+    """Write what `to_json` gives."""
+    path.write_bytes(ex.to_json().encode("utf-8", "replace"))
 
 
 def explain(model: SentimentModel, text: str) -> Explanation:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.sentiment.marks import visible
+from hardmax.sentiment.highlight import visible
 
 if TYPE_CHECKING:
     from hardmax.sentiment.explain import Explanation

@@ -1,4 +1,4 @@
-"""An explanation in a terminal: 80 columns, with colour or without."""
+"""An explanation in a terminal: 80 columns, with color or without."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 from hardmax.palette import terminal
-from hardmax.sentiment.marks import marks, visible
+from hardmax.sentiment.highlight import marks, visible
 
 if TYPE_CHECKING:
     from hardmax.sentiment.explain import Explanation
@@ -21,10 +21,10 @@ FOR, AGAINST, DIM, BOLD, PLAIN = terminal("positive"), terminal("negative"), "\x
 Paint = Callable[[str, str], str]
 
 
-def terminal_text(ex: "Explanation", colour: bool, width: int = 80) -> str:
-    """Label and sum, a bar for every leader, the marked text, and what was ignored."""
+def terminal_text(ex: "Explanation", color: bool, width: int = 80) -> str:
+    """Label and sum, a bar forevery leader, the marked text, and what was ignored."""
     width = max(width, 40)
-    paint: Paint = _paint if colour else (lambda text, style: text)
+    paint: Paint = _paint if color else (lambda text, style: text)
     leaders = f" and {len(ex.leaders)} leader{'s' * (len(ex.leaders) != 1)}" if ex.leaders else ""
     toward = _cut(visible(str(ex.toward), ""), 30)
     total = f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f}{leaders}; + speaks for {toward}"
@@ -90,12 +90,12 @@ def _fill(text: str, room: int) -> str:
 
 
 def _marked(ex: "Explanation", paint: Paint, width: int) -> list[str]:
-    """The text word by word: strong words coloured, or in brackets with their sign where there is no colour."""
+    """The text word by word: strong words colored, or in brackets with their sign where there is no color."""
     every = marks(ex, MOST_CHARACTERS)
     if not every:
         return []
     most = max(abs(m.weight) for m in every) or 1.0
-    coloured = paint("x", FOR) != "x"
+    colored = paint("x", FOR) != "x"
     pieces: list[tuple[str, str]] = []
     done = 0
     for m in every:
@@ -104,7 +104,7 @@ def _marked(ex: "Explanation", paint: Paint, width: int) -> list[str]:
         strong = abs(m.weight) >= STRONG * most
         style = (FOR if m.weight > 0 else AGAINST) if strong else ("" if m.known else DIM)
         word = ex.text[m.start : m.end]
-        if strong and not coloured:
+        if strong and not colored:
             word = f"[{'+' if m.weight > 0 else '-'}{word}]"
         pieces.append((word, style))
     pieces.append((ex.text[done:MOST_CHARACTERS], ""))

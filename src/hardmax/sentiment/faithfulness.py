@@ -3,14 +3,14 @@
 Comprehensiveness: the probability of the predicted class falls by so much when the k named terms are left out (more is
 better). Sufficiency: it falls by so much when only they are kept (less is better). [DeYoung et al., ERASER, 2020.]
 The leaders are ranked as in an explanation: by their effect, the exact fall of the log-odds of the label when a leader
-is left out (`hardmax.sentiment.removal`). Leaders that speak against the label are no reasons for it and are not named.
+is left out (`leave_one_out`). Leaders that speak against the label are not reasons for it and are not named.
 They are compared with other ways to name terms of the same text:
 
 - `score`: terms ranked by <v, E_w>, which needs no attention;
 - `leave-one-out`: all terms ranked by their effect, the strongest rival;
 - `random`: terms drawn by chance.
 
-Every ranking is in favour of the predicted class: the best argument first. Terms are taken out of the bag; the layers
+Every ranking is in favor of the predicted class: the best argument first. Terms are taken out of the bag; the layers
 then run anew on what is left.
 """
 
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.sentiment.leave_one_out import effects, leader_effects
 from hardmax.sentiment.model import probabilities, winners
-from hardmax.sentiment.removal import effects, leader_effects
 from hardmax.sentiment.tracing import Traces, trace
 from hardmax.text.vocabulary import Bags
 
@@ -90,7 +90,7 @@ def faithfulness(
 
 
 def _toward(traced: Traces, values: Floats) -> Floats:
-    """(T,) of values (T, C'): their part in favour of each text's predicted class against the mean of the others."""
+    """(T,) of values (T, C'): their part in favor of each text's predicted class against the mean of the others."""
     text_of = np.repeat(np.arange(len(traced)), np.diff(traced.bags.offsets))
     chosen = winners(traced.logits)[text_of]
     if values.shape[1] == 1:

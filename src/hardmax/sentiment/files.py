@@ -5,8 +5,6 @@ folder, digests must match, a newer schema is refused with a sentence.
 """
 
 import json
-import os
-import shutil
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -14,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from hardmax.errors import BadInput
+from hardmax.io.documents import read_document
+from hardmax.io.files import new_folder, recover_folder
 from hardmax.sentiment.card import card_text
 from hardmax.sentiment.model import SentimentModel
 from hardmax.text.vocabulary import Vocabulary
 
-SCHEMA = 1
+SCHEMA = "hardmax.model/1"
 SHIPPED = Path(__file__).parent / "pretrained"
 FILES = {"numbers": "model.safetensors", "terms": "vocabulary.txt"}
 UNSAFE = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".bin", ".npy", ".npz"}
@@ -33,22 +33,17 @@ def save_model(model: SentimentModel, folder: str | Path, *, force: bool = True)
     from safetensors.numpy import save
 
     folder = Path(folder)
-    if folder.exists():
-        if not force:
-            raise BadInput(f"{folder} exists", fix="another name, or --force")
-        if not folder.is_dir() or (any(folder.iterdir()) and not (folder / "config.json").is_file()):
-            raise BadInput(f"{folder} is not a model folder, so it is not replaced", fix="another name")
     numbers = save({"embedding": model.embedding, "scores": model.scores, "bias": model.bias})
     contents = {FILES["numbers"]: numbers, FILES["terms"]: "\n".join(model.vocabulary.terms).encode()}
     config = {
-        "schema": f"hardmax.model/{SCHEMA}",
+        "schema": SCHEMA,
         "dim": model.dim,
         "layers": model.layers,
         "alpha": model.alpha,
         "classes": [_plain(c) for c in model.classes],
         "ngrams": model.vocabulary.ngrams,
         "terms": len(model.vocabulary),
-        "normalisation": "lower case; words of letters, digits and inner apostrophes; ! and ?; no HTML, no links",
+        "normalization": "lower case; words of letters, digits and inner apostrophes; ! and ?; no HTML, no links",
         "pool": "mean over distinct terms",
         "files": FILES,
         "sha256": {name: sha256(data).hexdigest() for name, data in contents.items()},
@@ -56,20 +51,9 @@ def save_model(model: SentimentModel, folder: str | Path, *, force: bool = True)
     }
     contents["config.json"] = (json.dumps(config, indent=1, ensure_ascii=False) + "\n").encode()
     contents["README.md"] = card_text(model).encode()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
-    shutil.rmtree(beside, ignore_errors=True)
-    try:
-        beside.mkdir()
+    with new_folder(folder, force=force) as beside:
         for name, data in contents.items():
             (beside / name).write_bytes(data)
-        if folder.exists():
-            os.replace(folder, old)
-        os.replace(beside, folder)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
     return folder
 
 
@@ -85,6 +69,7 @@ def load_model(where: str | Path) -> SentimentModel:
         BadInput: no such model; or a folder that is damaged, newer than this hardmax, or not safe to read.
     """
     folder = Path(where)
+    recover_folder(folder)
     if not folder.exists() and str(where) in shipped():
         folder = SHIPPED / str(where)
     if not folder.is_dir():
@@ -94,7 +79,7 @@ def load_model(where: str | Path) -> SentimentModel:
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() in UNSAFE:
             raise BadInput(f"{path} may hold code; a model folder with such a file is not read", fix="remove it")
-    config = _config(folder)
+    config = read_document(folder / "config.json", SCHEMA)
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
@@ -116,26 +101,6 @@ def load_model(where: str | Path) -> SentimentModel:
         raise BadInput(f"{folder} is damaged: {error.what}", found=error.found, fix="write it again") from error
     except (KeyError, TypeError, ValueError, SafetensorError) as error:
         raise BadInput(f"{folder} is damaged: {type(error).__name__} {error}", fix="write it again") from error
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    path = folder / "config.json"
-    if not path.is_file():
-        raise BadInput(f"{folder} is not a model folder: it has no config.json")
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-        name, _, number = str(config["schema"]).partition("/")
-        version = int(number)
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{path} is damaged ({type(error).__name__}: {error})", fix="write the model again") from error
-    if name != "hardmax.model":
-        raise BadInput(f"{path} describes {name!r}, not a sentiment model")
-    if version > SCHEMA:
-        raise BadInput(
-            f"{folder} was written by a newer hardmax (schema {version}; this one reads up to {SCHEMA})",
-            fix="pip install --upgrade hardmax",
-        )
-    return dict(config)
 
 
 def _checked(folder: Path, config: dict[str, Any], what: str) -> bytes:

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import exp
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.plain import Floats, Ints, flow, powers
+from hardmax.sentiment.layers_numpy import Floats, Ints, flow, powers
 from hardmax.text.vocabulary import Bags, Vocabulary
 from hardmax.text.words import Word, split, terms
+from hardmax.views import Result
 
 FEW = 20_000  # characters up to which plain NumPy is quicker than loading the compiled code
 
@@ -68,13 +68,13 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class SentimentModel:
+class SentimentModel(Result):
     """Everything a prediction needs.
 
     Attributes:
         vocabulary: the known terms.
         embedding: (V, d) their vectors.
-        scores: (C', d) v; one row for two classes (in favour of the second), else one row for each class.
+        scores: (C', d) v; one row for two classes (in favor of the second), else one row for each class.
         bias: (C',) b.
         alpha, layers: of the hardmax layers.
         classes: the labels.
@@ -203,21 +203,6 @@ class SentimentModel:
     def leader_counts(self, texts: Sequence[str]) -> Ints:
         """(B,) how many leaders each text has."""
         return self.run(self.vocabulary.bags(texts))[1]
-
-    def save(self, folder: str | Path, *, force: bool = True) -> Path:
-        """Write the model folder (`load_model` reads it back); a name with the suffix .html gets a page instead."""
-        if Path(folder).suffix.lower() == ".html":
-            from hardmax.web.notebook import model_parts, save_page
-
-            return save_page(Path(folder), "Sentiment model", model_parts(self), force)
-        from hardmax.sentiment.files import save_model
-
-        return save_model(self, folder, force=force)
-
-    def _repr_html_(self) -> str:
-        from hardmax.web.notebook import model_part
-
-        return model_part(self)
 
 
 def probabilities(logits: Floats) -> Floats:

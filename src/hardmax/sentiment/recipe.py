@@ -41,7 +41,7 @@ class Recipe:
 
     Attributes:
         dim, layers, alpha, train_alpha: of the model.
-        strong: about how many words of a text lead, the pole apart. None: one for every 8 terms, at most 11.
+        strong: about how many words of a text lead, the pole apart. None: one forevery 8 terms, at most 11.
         calm, low: how far a pole reaches, and the radius of the words that follow: see above.
         spread: size of random directions orthogonal to the scores (only for dim > 2; more spread, more leaders).
         smoothing: added to counts in the log-odds; None: by the size of the data.
@@ -151,7 +151,7 @@ def start(
     if a is None:  # 50 for words and 25 for n-grams on 25,000 texts
         a = max(0.5, len(bags) / (500.0 if ngrams == 1 else 1000.0))
     counts, mass = _class_counts(bags, labels, classes, size, weight)
-    odds = _log_odds(counts, mass, a)  # (V, classes): in favour of each class against the others
+    odds = _log_odds(counts, mass, a)  # (V, classes): in favor of each class against the others
     if classes == 2:
         odds = odds[:, 1:]
     texts = counts.sum(axis=1)
@@ -179,7 +179,7 @@ def radii(x: Floats, part: Floats, recipe: Recipe) -> tuple[Floats, NDArray[np.i
         >>> x, part = np.array([[0.9], [0.01], [-0.6], [0.2]]), np.array([0.1, 0.9, 0.1, 0.2])
         >>> radius, poles = radii(x, part, Recipe(strong=0.2))
         >>> radius.round(3).tolist(), poles.tolist()
-        ([1.0, 1.12, 1.0, 0.8], [1])
+        ([1.0, 1.121, 1.0, 0.8], [1])
     """
     strength = np.sqrt((x**2).sum(axis=1))
     order = np.argsort(-strength, kind="stable")

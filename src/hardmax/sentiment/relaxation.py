@@ -28,7 +28,7 @@ CLIP = 5.0
 
 
 class Relaxed:
-    """The relaxed model and its optimiser: what learns, and what a checkpoint holds."""
+    """The relaxed model and its optimizer: what learns, and what a checkpoint holds."""
 
     def __init__(self, torch: Any, terms: int, outputs: int, recipe: Recipe) -> None:
         self.torch, self.recipe, self.outputs = torch, recipe, outputs

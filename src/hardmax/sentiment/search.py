@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.attention.compiled import njit
-from hardmax.attention.uncounted import bare_njit
+from hardmax.jit.compiled import njit
+from hardmax.jit.uncounted import bare_njit
 
 BUCKETS = 64
 TINY = 1e-3  # words shorter than this part of the longest get its band: a word that sums up to 0 but for rounding is 0
@@ -85,7 +85,7 @@ def follows(z: Any, i: Any, n: Any, norm: Any, order: Any, reach: Any) -> Any:
 
 @njit()
 def follow_many(z: Any, who: Any, arg: Any, tie: Any, least: Any) -> None:
-    """`follows` for every i in `who`, into the three arrays."""
+    """`follows` forevery i in `who`, into the three arrays."""
     n = len(z)
     norm, order, reach = np.empty(n), np.empty(n, np.int64), np.empty(n)
     by_norm(z, n, norm, order, reach, np.empty(BUCKETS + 1, np.int64))

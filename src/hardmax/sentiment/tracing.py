@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.compiled import njit
-from hardmax.attention.search_threads import over_parts
-from hardmax.sentiment.kernel import run_bag
-from hardmax.sentiment.room import room_for
+from hardmax.jit.compiled import njit
+from hardmax.jit.threads import over_parts
+from hardmax.sentiment.layers_compiled import run_bag
+from hardmax.sentiment.workspace import room_for
 from hardmax.text.vocabulary import Bags
 
 if TYPE_CHECKING:

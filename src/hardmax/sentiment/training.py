@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
 from hardmax.sentiment.checkpoint import fingerprint, read_checkpoint, write_checkpoint
+from hardmax.sentiment.layers_numpy import powers
 from hardmax.sentiment.model import probabilities, winners
-from hardmax.sentiment.plain import powers
 from hardmax.sentiment.predicting import batch_through, run_bags
 from hardmax.sentiment.recipe import ROOM, Floats, Recipe, Start, positions, radii, start
 from hardmax.sentiment.updating import FIRST, SECOND, SMALL, step_words
@@ -235,7 +235,7 @@ class Trainer:
         self.losses.append(total / max(n, 1))
 
     def accuracy(self, examples: Examples) -> float:
-        """Part of the texts that are labelled right."""
+        """Part of the texts that are labeled right."""
         K = self.layers
         logits, _ = run_bags(examples.bags, self.vectors, powers(self.alpha, K), K, self.full_scores, self.bias)
         return float((winners(logits) == examples.labels).mean())

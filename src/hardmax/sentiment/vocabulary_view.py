@@ -51,8 +51,8 @@ def leaders(
 
     Returns:
         For every class, `texts`: in how many of its texts the word leads; `part`: the same as a fraction;
-        `contribution`: the mean of its cluster's contribution there (towards the second of two classes; with more
-        classes towards the class itself).
+        `contribution`: the mean of its cluster's contribution there (toward the second of two classes; with more
+        classes toward the class itself).
     """
     from hardmax.sentiment.model import probabilities, winners
     from hardmax.sentiment.tracing import trace

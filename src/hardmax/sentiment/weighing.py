@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from hardmax.attention.uncounted import bare_njit
-from hardmax.sentiment.room import SCORE, SHARE
+from hardmax.jit.uncounted import bare_njit
 from hardmax.sentiment.search import dot
+from hardmax.sentiment.workspace import SCORE, SHARE
 
 
 @bare_njit()

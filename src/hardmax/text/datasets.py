@@ -1,4 +1,4 @@
-"""Data sets of labelled texts: `imdb`, the aclImdb folder or archive, and tables (csv, tsv, jsonl, parquet)."""
+"""Data sets of labeled texts: `imdb`, the aclImdb folder or archive, and tables (csv, tsv, jsonl, parquet)."""
 
 import csv
 import re
@@ -26,7 +26,7 @@ ALIASES = {"0": 0, "neg": 0, "negative": 0, "false": 0, "1": 1, "pos": 1, "posit
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Labelled texts.
+    """Labeled texts.
 
     Attributes:
         name: where they come from.   texts, labels: one each.   ids: their ids, if the source has any.
@@ -58,7 +58,7 @@ def read(
     split: str | None = None,
     text: str | None = None,
     label: str | None = None,
-    labelled: bool = True,
+    labeled: bool = True,
 ) -> Dataset:
     """Read a whole data set.
 
@@ -82,7 +82,7 @@ def read(
         raise BadInput(f"no data {str(source)!r}", fix="imdb, an aclImdb folder or .tar.gz, or " + " ".join(SUFFIXES))
     good: list[Row] = []
     bad: list[BadRow] = []
-    for row in rows(path, text, label, labelled):
+    for row in rows(path, text, label, labeled):
         (good if isinstance(row, Row) else bad).append(row)  # type: ignore[arg-type]
     if not good:
         raise BadInput(
@@ -125,7 +125,7 @@ def match_labels(labels: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[Any]
     raise BadInput(
         f"not classes of the model: {', '.join(s[:40] for s in strange[:5])}{more}",
         found=f"the model knows {', '.join(map(str, classes))}",
-        fix="labels spelt like the classes (0/1, neg/pos, negative/positive mean the same), or another --label column",
+        fix="spell labels like the classes (0/1, neg/pos, negative/positive mean the same), or another --label column",
     )
 
 
@@ -158,7 +158,7 @@ def _imdb(split: str | None) -> Dataset:
 
 
 def _acl(path: Path, split: str | None) -> Dataset:
-    """aclImdb: files train/neg/0_3.txt and so on, in order of part, class and number: neighbours stay together."""
+    """aclImdb: files train/neg/0_3.txt and so on, in order of part, class and number: neighbors stay together."""
     found = []
     for name, data in _members(path):
         match = _ACL.search(name)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.search_threads import over_parts
-from hardmax.attention.uncounted import bare_njit
 from hardmax.errors import BadInput
+from hardmax.jit.threads import over_parts
+from hardmax.jit.uncounted import bare_njit
 from hardmax.text.scan import by_width, chain, code_points, scan, tables_for
 from hardmax.text.vocabulary import Bags
 

@@ -1,7 +1,7 @@
 """Ways to keep part of a data set aside.
 
-Neighbours in a list of reviews are often about the same film. A random part kept aside then shares films with the rest,
-and models that lean on names look 1 to 3 points better than they are. Contiguous blocks keep neighbours together.
+Neighbors in a list of reviews are often about the same film. A random part kept aside then shares films with the rest,
+and models that lean on names look 1 to 3 points better than they are. Contiguous blocks keep neighbors together.
 """
 
 from itertools import pairwise
@@ -16,7 +16,7 @@ Indices = NDArray[np.int64]
 
 
 def by_blocks(labels: ArrayLike, part: float = 0.1, blocks: int = 10) -> tuple[Indices, Indices]:
-    """Indices to learn from, and indices kept aside: for each class `blocks` runs of neighbours, evenly spaced.
+    """Indices to learn from, and indices kept aside: for each class `blocks` runs of neighbors, evenly spaced.
 
     Example:
         >>> learn, aside = by_blocks([0] * 10 + [1] * 10, part=0.2, blocks=1)

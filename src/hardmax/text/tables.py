@@ -36,13 +36,13 @@ class BadRow:
 
 
 def rows(
-    path: str | Path, text: str | None = None, label: str | None = None, labelled: bool = True
+    path: str | Path, text: str | None = None, label: str | None = None, labeled: bool = True
 ) -> Iterator[Row | BadRow]:
     """The rows of a file in order, without holding the file in memory.
 
     Args:
         text, label: names of the columns; None: the first of the usual names that is there.
-        labelled: whether a row without a label is bad.
+        labeled: whether a row without a label is bad.
 
     Raises:
         BadInput: no such file, an unknown suffix, or a column that is not there.
@@ -59,14 +59,14 @@ def rows(
     columns = next(source)
     names: _Columns | None = None
     if columns is not None:
-        names = _choose(path, columns, text, label, labelled)
+        names = _choose(path, columns, text, label, labeled)
     for line, record in source:
         if isinstance(record, BadRow):
             yield record
             continue
         if names is None:  # jsonl: the first good object names the columns
-            names = _choose(path, list(record), text, label, labelled)
-        yield _row(line, record, names, labelled)
+            names = _choose(path, list(record), text, label, labeled)
+        yield _row(line, record, names, labeled)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class _Columns:
     id: str | None
 
 
-def _choose(path: Path, columns: list[str], text: str | None, label: str | None, labelled: bool) -> _Columns:
+def _choose(path: Path, columns: list[str], text: str | None, label: str | None, labeled: bool) -> _Columns:
     def pick(given: str | None, usual: tuple[str, ...], option: str, required: bool) -> str | None:
         if given is not None and given in columns:
             return given
@@ -92,15 +92,15 @@ def _choose(path: Path, columns: list[str], text: str | None, label: str | None,
 
     chosen = pick(text, TEXT_NAMES, "text-column", True)
     assert chosen is not None
-    return _Columns(chosen, pick(label, LABEL_NAMES, "label", labelled), pick(None, ID_NAMES, "id", False))
+    return _Columns(chosen, pick(label, LABEL_NAMES, "label", labeled), pick(None, ID_NAMES, "id", False))
 
 
-def _row(line: int, record: dict[str, Any], names: _Columns, labelled: bool) -> Row | BadRow:
+def _row(line: int, record: dict[str, Any], names: _Columns, labeled: bool) -> Row | BadRow:
     text = record.get(names.text)
     label = record.get(names.label) if names.label else None
     if not isinstance(text, str):
         return BadRow(line, f"{names.text} is {'missing' if text is None else 'not a text'}", repr(text)[:200])
-    if labelled and (label is None or label == "" or label != label or isinstance(label, list | dict)):
+    if labeled and (label is None or label == "" or label != label or isinstance(label, list | dict)):
         return BadRow(line, f"{names.label} is missing or not a label", repr(label)[:200])
     return Row(text, label, record.get(names.id) if names.id else None, line)
 

@@ -71,7 +71,7 @@ class Term:
 
 
 def terms(words: list[Word], ngrams: int) -> list[Term]:
-    """All n-grams of 1 to `ngrams` neighbouring words, in order of their last word, the shortest first.
+    """All n-grams of 1 to `ngrams` neighboring words, in order of their last word, the shortest first.
 
     Example:
         >>> [t.form for t in terms(split("not bad at all"), 2)]

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput
-from hardmax.tokens import Floats, Ints
 from hardmax.transformer.ragged import Ragged
 
 # A layer works on this many (row, unit) pairs and at most this many rows at a time, so that they stay in the cache.
@@ -221,7 +221,7 @@ class Block:
 class State:
     """The tokens of a batch somewhere in the stack.
 
-    Equal tokens stay equal for ever [N2], so once attention has made all tokens of a sequence equal one row stands for
+    Equal tokens stay equal forever [N2], so once attention has made all tokens of a sequence equal one row stands for
     the whole sequence.
     """
 

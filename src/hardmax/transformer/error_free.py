@@ -1,6 +1,6 @@
 """Sums whose rounding error is known exactly."""
 
-from hardmax.tokens import Floats
+from hardmax.cloud.tokens import Floats
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hardmax.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats, Ints
 from hardmax.transformer.blocks import WIDE, Block, FeedForwardLayer, State, attend
 
 # Chains from this length on are run on distinct rows.
@@ -87,7 +87,7 @@ def _one_by_one(chain: Sequence[Block], rows: Floats) -> Floats:
 
 
 def _on_distinct_rows(chain: Sequence[Block], rows: Floats) -> Floats:
-    from hardmax.distinct import distinct_rows
+    from hardmax.cloud.distinct import distinct_rows
 
     columns = touched(chain)
     part = rows[:, columns] + 0.0

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.cloud.tokens import Floats
 from hardmax.errors import BadInput, need
-from hardmax.tokens import Floats
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 
 OPSET = 18

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput
-from hardmax.tokens import Floats, Ints
 
 # Sums of squares and products with a direction of the opposite scale must stay inside float64.
 LARGEST, SMALLEST = 2.0**900, 2.0**-900

@@ -7,7 +7,7 @@ might round to the same score. Such sequences, and those with a query <= 0, are 
 
 import numpy as np
 
-from hardmax.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats, Ints
 from hardmax.transformer.ragged import Ragged
 
 EPS = 2.0**-53

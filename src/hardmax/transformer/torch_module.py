@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.cloud.tokens import Floats
 from hardmax.errors import need
-from hardmax.tokens import Floats
 from hardmax.transformer.blocks import Block
 
 

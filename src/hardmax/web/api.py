@@ -25,7 +25,7 @@ Name = Annotated[str | None, Query(max_length=200)]
 @cache
 def presets() -> list[dict[str, Any]]:
     """Every preset with its text and tokens."""
-    from hardmax.presets import PRESETS, preset
+    from hardmax.cloud.presets import PRESETS, preset
 
     return [{"name": name, "text": text, "tokens": preset(name).tolist()} for name, (text, _) in PRESETS.items()]
 
@@ -71,7 +71,7 @@ def routes(pool: Pool) -> APIRouter:
 
     @router.post("/construct", response_model=responses.Construction)
     async def construct(request: requests.ConstructRequest) -> Response:
-        """A transformer that is right on every one of a few labelled sequences, stage by stage."""
+        """A transformer that is right on every one of a few labeled sequences, stage by stage."""
         return await computed("construct", request.model_dump())
 
     @router.get("/corpus", response_model=responses.Corpus, response_model_exclude_none=False)
@@ -84,7 +84,7 @@ def routes(pool: Pool) -> APIRouter:
         page: Annotated[int, Query(ge=1, le=100_000)] = 1,
         limit: Annotated[int, Query(ge=1, le=100, description="texts of a page")] = limits.PAGE,
     ) -> Any:
-        """Leaders by class over a fixed sample of labelled texts, and the texts that pass the filters."""
+        """Leaders by class over a fixed sample of labeled texts, and the texts that pass the filters."""
         name = pool.setup.get("data_name", "imdb")
         if data is not None and data != name:
             raise BadInput(f"there is no data {data!r}", found=name, fix="hardmax playground --data FILE serves others")

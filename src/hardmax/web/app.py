@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from hardmax import __version__
 from hardmax.errors import HardmaxError
+from hardmax.palette import FILE as PALETTE
 from hardmax.web import api, limits
 from hardmax.web.guard import Access, Guard
 from hardmax.web.pool import Broken, Busy, Pool, TooSlow
@@ -45,7 +46,7 @@ def create_app(
     Args:
         model: a shipped model or a model folder; None: only the shipped ones.
         token: a secret that every request must show.
-        data: a file or folder of labelled texts for the corpus screen; None: the reviews of the extra `imdb`.
+        data: a file or folder of labeled texts for the corpus screen; None: the reviews of the extra `imdb`.
         access: who may ask; by default this machine, on any port.
         pool: the workers; by default new ones, ended with the application.
 
@@ -92,6 +93,7 @@ def _silent() -> dict[str, Any]:
 def _files() -> list[Route]:
     """The page and its files. A name is looked up among the files that are there, so no path leads elsewhere."""
     known = {p.relative_to(STATIC).as_posix(): p for p in STATIC.rglob("*") if p.is_file()}
+    known[PALETTE.name] = PALETTE
 
     async def file(request: Request) -> Response:
         name = request.path_params.get("name", "index.html")

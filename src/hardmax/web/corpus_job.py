@@ -1,4 +1,4 @@
-"""The corpus in a worker: a fixed sample of labelled texts, predicted, with the leaders of each."""
+"""The corpus in a worker: a fixed sample of labeled texts, predicted, with the leaders of each."""
 
 from pathlib import Path
 from typing import Any

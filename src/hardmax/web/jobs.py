@@ -42,7 +42,7 @@ def warm(body: Body) -> Document:
 
 def _clouds() -> list[Body]:
     """Few tokens and many, with ties and without, with a matrix and without: kernels of their own."""
-    from hardmax.presets import preset
+    from hardmax.cloud.presets import preset
 
     clouds = [preset("square"), preset("square-ties"), preset("random", n=1100), preset("cube")]
     matrices = [None, [[2.0, 0.5], [0.5, 1.0]], [[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]]
@@ -119,10 +119,10 @@ def limit(body: Body) -> Document:
 
 
 def construct(body: Body) -> Document:
-    """A network for a few labelled sequences, and what each of its stages does to them."""
+    """A network for a few labeled sequences, and what each of its stages does to them."""
     import numpy as np
 
-    from hardmax.construct.build import construct as build
+    from hardmax.construction.build import construct as build
 
     sequences = [np.array(one["tokens"], dtype=np.float64) for one in body["sequences"]]
     labels = [one["label"] for one in body["sequences"]]

@@ -20,7 +20,7 @@ def setup(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def data_file() -> str | None:
-    """The labelled texts that the server was started with."""
+    """The labeled texts that the server was started with."""
     return _SETUP["data"]
 
 

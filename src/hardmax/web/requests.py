@@ -69,21 +69,21 @@ class ExplainRequest(Request):
     model: str | None = Field(None, max_length=200, description="a name from /api/models; null: the first")
 
 
-class LabelledSequence(Request):
+class LabeledSequence(Request):
     """A sequence and its class."""
 
     tokens: list[Token] = Field(min_length=1, max_length=limits.SEQUENCE_TOKENS)
     label: Annotated[str, Field(max_length=60)] | Annotated[int, Field(ge=-(2**53), le=2**53)]
 
     @model_validator(mode="after")
-    def _rectangular(self) -> "LabelledSequence":
+    def _rectangular(self) -> "LabeledSequence":
         _same_length(self.tokens, "tokens")
         return self
 
 
 class ConstructRequest(Request):
-    """Labelled sequences that become a network."""
+    """Labeled sequences that become a network."""
 
-    sequences: list[LabelledSequence] = Field(min_length=1, max_length=limits.SEQUENCES)
+    sequences: list[LabeledSequence] = Field(min_length=1, max_length=limits.SEQUENCES)
     style: Literal["bitwise", "two", "narrow"] = "bitwise"
     pool: Literal["mean", "max"] = "mean"

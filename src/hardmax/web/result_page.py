@@ -5,12 +5,14 @@ its own, made by a script; without scripts the figure, the facts and the tables 
 """
 
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hardmax.attention.rules import Hardmax, Softmax
-from hardmax.pages import page
+from hardmax.html.page import NO_SCRIPT, page
+from hardmax.html.result import equilibrium_parts, trajectory_parts
 from hardmax.web.single_file import LOADER, data_block, playground_document, policy
 
 if TYPE_CHECKING:
@@ -26,21 +28,24 @@ frame.style.cssText = "width: 100%; height: min(70rem, 92vh); border: 1px solid 
 frame.srcdoc = JSON.parse(document.getElementById("hardmax-playground").textContent);
 document.getElementById("hardmax-frame").append(frame);
 """
-NO_SCRIPT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
-def trajectory_html(traj: "Trajectory", title: str = "Hardmax attention, layer by layer", **options: Any) -> str:
-    """The page of a trajectory; `options` go to `hardmax.plot.plot_panels`."""
-    from hardmax.plot.page import trajectory_parts
+def save_trajectory(
+    traj: "Trajectory", path: Path, title: str = "Hardmax attention, layer by layer", **options: Any
+) -> None:
+    """Write the page of a trajectory; `options` go to `hardmax.plot.plot_panels`."""
+    _save(path, title, trajectory_parts(traj, **options), trajectory_state(traj))
 
-    return _page(title, trajectory_parts(traj, **options), trajectory_state(traj))
+
+def save_equilibrium(
+    eq: "Equilibrium", path: Path, title: str = "Hardmax attention at infinite depth", **options: Any
+) -> None:
+    """Write the page of a limit; `options` go to `hardmax.plot.plot_limit`."""
+    _save(path, title, equilibrium_parts(eq, **options), equilibrium_state(eq))
 
 
-def equilibrium_html(eq: "Equilibrium", title: str = "Hardmax attention at infinite depth", **options: Any) -> str:
-    """The page of a limit; `options` go to `hardmax.plot.plot_limit`."""
-    from hardmax.plot.page import equilibrium_parts
-
-    return _page(title, equilibrium_parts(eq, **options), equilibrium_state(eq))
+def _save(path: Path, title: str, parts: list[str], state: dict[str, Any] | None) -> None:
+    path.write_text(_page(title, parts, state), encoding="utf-8")
 
 
 def _page(title: str, parts: list[str], state: dict[str, Any] | None) -> str:

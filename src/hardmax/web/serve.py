@@ -24,7 +24,7 @@ from hardmax.web.wording import error_document
 class PatientProtocol(H11Protocol):
     """HTTP with a limit on the time in which a request's first lines must arrive and a long answer must be read.
 
-    Uvicorn itself waits for ever, and keeps what a client does not read.
+    Uvicorn itself waits forever, and keeps what a client does not read.
     """
 
     waiting: asyncio.TimerHandle | None = None
@@ -62,7 +62,7 @@ class PatientProtocol(H11Protocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Bytes that are no HTTP request: the same JSON and headers as for everything else that cannot be used."""
+        """Bytes that are no HTTP request: the same JSON and headers as foreverything else that cannot be used."""
         body = json.dumps(error_document("this is no HTTP request that can be read")).encode()
         headers = HEADERS | {
             "content-type": "application/json",
@@ -173,7 +173,7 @@ def serve(
     Args:
         model: a shipped model or a model folder.
         host, port: where; port 0 takes a free one.
-        data: labelled texts for the corpus screen.
+        data: labeled texts for the corpus screen.
         token: a secret that requests must show; made up when the host is not this machine alone.
         frames: origins of pages that may show the playground in a frame.
         ready: is given the URL once the server answers.
@@ -194,7 +194,7 @@ def serve(
 
 
 def settings(app: Any) -> uvicorn.Config:
-    """How uvicorn runs an application: patient but not for ever, silent about itself, no WebSockets, no proxies."""
+    """How uvicorn runs an application: patient but not forever, silent about itself, no WebSockets, no proxies."""
     return uvicorn.Config(
         app,
         http=PatientProtocol,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from hardmax.cloud.generated import KINDS
 from hardmax.errors import BadInput
-from hardmax.generated import KINDS
 from hardmax.web.share_points import (
     KEPT,
     MOST_POINTS,
@@ -168,7 +168,7 @@ def tokens_of(state: State) -> Any:
     """The (n, d) tokens that a state shows at layer 0: the numbers that the page simulates."""
     import numpy as np
 
-    from hardmax.presets import preset
+    from hardmax.cloud.presets import preset
 
     if state.get("pts") is not None:
         return np.array(state["pts"]["coords"], dtype=np.float64).reshape(-1, state["pts"]["d"])

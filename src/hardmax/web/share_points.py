@@ -1,4 +1,4 @@
-"""Clouds and labelled sequences as the text of a link, as in static/js/points.js and static/js/sequences.js."""
+"""Clouds and labeled sequences as the text of a link, as in static/js/points.js and static/js/sequences.js."""
 
 import binascii
 import math

@@ -16,6 +16,7 @@ from posixpath import dirname, join, normpath
 from typing import Any
 
 from hardmax.errors import HardmaxError
+from hardmax.palette import FILE as PALETTE
 
 STATIC = Path(__file__).parent / "static"
 ENTRY = "js/app.js"
@@ -106,7 +107,7 @@ def playground_document(state: dict[str, Any], title: str = "hardmax playground"
         True
     """
     style = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in STYLES if (STATIC / name).is_file())
-    palette = json.loads((STATIC / "palette.json").read_text(encoding="utf-8"))
+    palette = json.loads(PALETTE.read_text(encoding="utf-8"))
     # With `hash` given the page leaves the address alone: a file on disk keeps its name.
     start = {"server": False, "hash": f"#v=1&view={state.get('view', 'dyn')}"}
     return "\n".join(

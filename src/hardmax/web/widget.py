@@ -53,7 +53,7 @@ def widget(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> Any:
     """The playground with the tokens of a trajectory or a limit, for a notebook.
 
     Args:
-        result: tokens in two or three dimensions; hardmax, or softmax with the paper's normalisation.
+        result: tokens in two or three dimensions; hardmax, or softmax with the paper's normalization.
         height: of the frame, in pixels.
 
     Returns:

@@ -18,7 +18,7 @@ from hardmax.web.wording import error_document
 
 def answer(job: Callable[[dict[str, Any]], dict[str, Any]], body: dict[str, Any]) -> bytes:
     """Run a job: 200 and its document, or the status and the text of what went wrong."""
-    from hardmax.dynamics.document import json_text
+    from hardmax.io.documents import json_text
 
     try:
         return b"200 " + json_text(job(body)).encode()

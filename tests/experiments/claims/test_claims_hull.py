@@ -17,7 +17,7 @@ NUMBERS = st.integers(-3, 3).map(Fraction)
 @given(
     st.integers(1, 4).flatmap(lambda d: st.tuples(*[st.lists(st.tuples(*[NUMBERS] * d), min_size=1, max_size=7)] * 2))
 )
-def test_the_exact_answer_is_that_of_a_linear_programme(both):
+def test_the_exact_answer_is_that_of_a_linear_program(both):
     corners, points = both
     for p in points[:2]:
         inside = in_hull(p, corners)

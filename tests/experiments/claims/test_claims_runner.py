@@ -175,7 +175,7 @@ def test_a_folder_that_cannot_be_made_is_an_error(toy, tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"schema": "hardmax.limit/1"}, "holds hardmax.limit/1"),
+        ({"schema": "hardmax.limit/1"}, "has schema hardmax.limit/1"),
         ({"schema": "hardmax.violation/2"}, "newer"),
         ({"claim": "fact-99"}, "fact-99"),
         ({"claim": ["fact-1"]}, "fact-1"),

@@ -1,4 +1,4 @@
-"""The Corpus screen in a real browser, on labelled texts of our own: leaders by class, filters, wrong answers."""
+"""The Corpus screen in a real browser, on labeled texts of our own: leaders by class, filters, wrong answers."""
 
 import json
 from urllib.request import urlopen
@@ -12,7 +12,7 @@ TEXTS = [
     ("Boring, awful and a waste of time. The worst film of the year.", 0),
     ("The plot is dull and the acting is terrible.", 0),
     ("Excellent! One of the best films, perfect in every way.", 1),
-    ("This was awful, a terrible mess <b>and</b> boring.", 1),  # labelled against its words: a wrong answer
+    ("This was awful, a terrible mess <b>and</b> boring.", 1),  # labeled against its words: a wrong answer
     ("Great, excellent, wonderful.", 0),
 ]
 MANY = 30
@@ -115,7 +115,7 @@ def test_without_data_the_reason_is_shown(open_page, server, tmp_path):
     try:
         file.unlink()
         page = open_page("v=1&view=corpus", url=running.url)
-        page.get_by_text("No labelled texts to show").wait_for()
+        page.get_by_text("No labeled texts to show").wait_for()
         assert "reviews.jsonl" in page.locator(".corpus-controls .reading-note").inner_text()
         assert page.locator(".corpus-body:visible").count() == 0
     finally:

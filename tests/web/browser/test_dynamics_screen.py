@@ -244,7 +244,7 @@ def test_presets_n_dimension_and_seed_make_the_cloud(page):
     page.get_by_role("spinbutton", name="tokens").fill("25")
     page.get_by_role("combobox", name="dimension").select_option("3")
     page.get_by_role("spinbutton", name="seed").fill("5")
-    from hardmax.generated import cloud
+    from hardmax.cloud.generated import cloud
 
     page.wait_for_function("() => document.querySelectorAll('.token').length === 25")
     assert tokens(page) == cloud("ring", 25, 3, 5).tolist()

@@ -59,7 +59,7 @@ def test_every_stage_shows_all_sequences_where_python_has_them(open_page):
     assert sorted(set(page.locator(".plane .point-name").all_text_contents())) == ["moon", "sun"]
 
 
-def test_large_neighbouring_numbers_stay_apart_in_the_picture(open_page):
+def test_large_neighboring_numbers_stay_apart_in_the_picture(open_page):
     page = ready(open_page("v=1&view=exact&stage=3"))
     places = page.locator(".plane .point").evaluate_all(
         "(nodes) => nodes.map((node) => node.getBoundingClientRect().x)"

@@ -80,7 +80,7 @@ def test_leaders_are_boxed_and_every_known_word_has_the_line_of_its_leader(open_
     assert drawn == boxed
 
 
-def test_lines_of_leaders_differ_without_colour(open_page, model):
+def test_lines_of_leaders_differ_without_color(open_page, model):
     page = ready(open_page("v=1&view=text"))
     seen = page.evaluate(
         """() => [...document.querySelectorAll(".leaders .swatch")].map((swatch) => {

@@ -47,7 +47,7 @@ class Case:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Fraction):
-        from hardmax.dynamics.document import fraction_text
+        from hardmax.io.documents import fraction_text
 
         return fraction_text(value)
     if isinstance(value, (list, tuple)):
@@ -62,7 +62,7 @@ def shown(z: Sequence[Any]) -> str:
         >>> shown((Fraction(1, 3), 0.1 + 0.2))
         '(1/3, 0.3)'
     """
-    from hardmax.dynamics.document import readable
+    from hardmax.io.documents import readable
 
     return "(" + ", ".join(readable(x) for x in z) + ")"
 
@@ -124,7 +124,7 @@ def _size(value: Any, depth: int = 0) -> int:
 
 def _number(value: Any) -> Any:
     if isinstance(value, str):
-        from hardmax.dynamics.document import fraction
+        from hardmax.io.documents import fraction
 
         return fraction(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):

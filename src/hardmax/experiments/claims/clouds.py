@@ -124,7 +124,7 @@ def _family(rng: Random, family: str, dim: int) -> list[tuple[Any, ...]]:
     if family == "hexagon":
         corners = [(1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1)]
         return [*corners, *(point(2) for _ in range(rng.randint(1, 4)))]
-    # Pairs that slide along the faces of a prism towards its corners, and tokens between them that follow both.
+    # Pairs that slide along the faces of a prism toward its corners, and tokens between them that follow both.
     heights = [Fraction(rng.randint(-4, 4), 10) for _ in range(2)]
     prism: list[tuple[Any, ...]] = [(1, 1, 0), (1, -1, 0), (-2, 1, 0), (-2, -1, 0)]
     for height in heights:

@@ -15,7 +15,7 @@ from hardmax.experiments.claims.definition import Cloud, follow_sets, mean, towa
 
 STATEMENT = (
     "d = 1, B = -1, particles 3 and -1: min E = 0 over their hull, E(x) = x^2/2, but after finitely many steps all "
-    "particles have one sign, the one nearest to 0 stays at some m != 0, and E >= m^2/2 for ever: no rate O(1/t)."
+    "particles have one sign, the one nearest to 0 stays at some m != 0, and E >= m^2/2 forever: no rate O(1/t)."
 )
 CITATION = "arXiv 2508.09628: B negative semidefinite"
 KINDS = ("constant-exact", "open-loop-exact", "random-exact")
@@ -61,7 +61,7 @@ def check(case: Case) -> str | None:
 
 
 def _step(X: Cloud, gamma: Any) -> Cloud:
-    """x_i + gamma (y_i - x_i), y_i the mean of the tokens that maximise <B x_i, y>."""
+    """x_i + gamma (y_i - x_i), y_i the mean of the tokens that maximize <B x_i, y>."""
     return tuple(toward(x, mean([X[j] for j in C]), gamma) for x, C in zip(X, follow_sets(X, B), strict=True))
 
 

@@ -58,7 +58,7 @@ def build(case: Case) -> Any:
     Raises:
         Undecided: float64 does not resolve the differences in the data.
     """
-    from hardmax.construct.build import construct
+    from hardmax.construction.build import construct
 
     sequences = [[[float(x) for x in z] for z in sequence] for sequence in case["sequences"]]
     targets = [t if isinstance(t, int) else [[float(x) for x in z] for z in t] for t in case["targets"]]

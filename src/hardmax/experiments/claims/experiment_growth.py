@@ -1,4 +1,4 @@
-"""First experiment: without the normalisation 1/(1+alpha) tokens grow without bound."""
+"""First experiment: without the normalization 1/(1+alpha) tokens grow without bound."""
 
 from random import Random
 from typing import Any
@@ -9,7 +9,7 @@ from hardmax.experiments.claims.definition import norm2
 from hardmax.experiments.claims.runs import TOLERANCE, run
 
 STATEMENT = (
-    "With z_i' = z_i + alpha m_i the tokens of layer k are (1+alpha)^k times the normalised ones, so "
+    "With z_i' = z_i + alpha m_i the tokens of layer k are (1+alpha)^k times the normalized ones, so "
     "|z_i^k|_A >= (1+alpha)^k |z_i^0|_A: every nonzero token grows without bound."
 )
 CITATION = "[AFZ24], first experiment"
@@ -38,7 +38,7 @@ def check(case: Case) -> str | None:
         for i, z in enumerate(Z):
             big = grown.tokens[k, i].tolist()
             if any(abs(a - factor * b) > factor * done.tolerance * (k + 1) for a, b in zip(big, z, strict=True)):
-                return f"token {i} of layer {k} is not (1+alpha)^{k} times the normalised one"
+                return f"token {i} of layer {k} is not (1+alpha)^{k} times the normalized one"
             low = factor * factor * first[i]
             if norm2(tuple(big), done.A) < (low if case.exact else low * (1 - 100 * TOLERANCE * (k + 1))):
                 return f"token {i} has not grown by (1+alpha)^{k} at layer {k}"

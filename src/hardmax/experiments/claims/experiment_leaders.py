@@ -22,7 +22,7 @@ def generate(rng: Random, kind: str) -> Case:
 
 
 def check(case: Case) -> str | None:
-    """A limit is a vertex if it is no convex combination of the others: one linear programme in Fractions each."""
+    """A limit is a vertex if it is no convex combination of the others: one linear program in Fractions each."""
     done = run(case)
     for i, since in done.leader_since.items():
         if any(Z[i] != done.states[since][i] for Z in done.states[since:]):

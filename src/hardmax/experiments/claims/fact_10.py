@@ -12,7 +12,7 @@ from hardmax.experiments.claims.definition import leads
 
 STATEMENT = (
     "A follower i comes so close to its leader l that after some tens of layers plain float64 has C_l != {l}, the "
-    "leader is lost, or C_i != {l}, the follower is frozen beside it; exactly, both sets hold for ever. Leaders kept "
+    "leader is lost, or C_i != {l}, the follower is frozen beside it; exactly, both sets hold forever. Leaders kept "
     "cumulatively are the exact ones at any depth."
 )
 CITATION = "[AFZ24], fact 10"

@@ -15,12 +15,12 @@ FIELDS = ("tokens", "alpha", "A", "layers")
 
 
 def generate(rng: Random, kind: str) -> Case:
-    """A cloud and few layers: each takes a linear programme per token."""
+    """A cloud and few layers: each takes a linear program per token."""
     return clouds.cloud_case(rng, kind, largest=8, layers=3, float_layers=8)
 
 
 def check(case: Case) -> str | None:
-    """By a linear programme in Fractions; in float64 by least squares, within 1e-9 of the largest coordinate."""
+    """By a linear program in Fractions; in float64 by least squares, within 1e-9 of the largest coordinate."""
     done = run(case)
     for k in range(done.layers):
         before = done.states[k]

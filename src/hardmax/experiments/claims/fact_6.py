@@ -1,4 +1,4 @@
-"""Fact 6: who follows one leader and nothing else does so for ever."""
+"""Fact 6: who follows one leader and nothing else does so forever."""
 
 from hardmax.experiments.claims import anymatrix, clouds
 from hardmax.experiments.claims.case import Case

@@ -78,11 +78,12 @@ class Report:
 
     def save(self, path: str | Path) -> Path:
         """Write the document to a .json file."""
-        from hardmax.dynamics.document import write_json, write_whole
+        from hardmax.io.documents import write_json
+        from hardmax.io.files import write_file
 
         if Path(path).suffix.lower() != ".json":
             raise BadInput(f"{path}: a report of claims is written as .json", fix="give it the suffix .json")
-        return write_whole(Path(path), lambda to: write_json(self.document(), to))
+        return write_file(Path(path), lambda to: write_json(self.document(), to))
 
 
 def verify(

@@ -15,7 +15,7 @@ generate = clouds.cloud_case
 
 
 def check(case: Case) -> str | None:
-    """With F the vertices v that maximise <A s, v>: <A s, v> = <A s, s> on F, and s is in the hull of F.
+    """With F the vertices v that maximize <A s, v>: <A s, v> = <A s, s> on F, and s is in the hull of F.
 
     F spans a face of K, and <A s, v - s> = 0 on it makes s its point of least A-norm.
     """

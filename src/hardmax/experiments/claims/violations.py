@@ -66,7 +66,8 @@ def save_violation(
     reduce: bool = True,
 ) -> Path:
     """Write the case as it was drawn to a file of its own, and its smallest form beside it if `reduce` is set."""
-    from hardmax.dynamics.document import write_json, write_whole
+    from hardmax.io.documents import write_json
+    from hardmax.io.files import write_file
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +86,7 @@ def save_violation(
     if reduce:
         document["smallest"] = smallest(what, case, sentence).document()
     path = folder / f"{what.name}-seed-{seed}-trial-{trial}.json"
-    return write_whole(path, lambda to: write_json(document, to))
+    return write_file(path, lambda to: write_json(document, to))
 
 
 def load_violation(path: Path) -> tuple[Claim, Case]:
@@ -94,7 +95,7 @@ def load_violation(path: Path) -> tuple[Claim, Case]:
     Raises:
         BadInput: missing, damaged, of another kind, or a case that cannot be run.
     """
-    from hardmax.dynamics.document import read_document
+    from hardmax.io.documents import read_document
 
     document = read_document(path, SCHEMA)
     name = str(document.get("claim"))

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from hardmax.cloud.presets import preset
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.reproduce.item_files import write_data, write_figure, write_table
 from hardmax.experiments.reproduce.items import Context, Outcome, Picture, Table
-from hardmax.presets import preset
 
 ALPHA = 0.5
 LAYERS = (0, 1, 2, 5, 30)

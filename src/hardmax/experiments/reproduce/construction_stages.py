@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from hardmax.dynamics.document import write_whole
 from hardmax.experiments import stages
 from hardmax.experiments.reproduce.item_files import write_data, write_figure, write_table
 from hardmax.experiments.reproduce.items import Context, Outcome, Picture, Table
+from hardmax.io.files import write_file
 
 LEVELS = ("certificate", "float64", "dense", "rational")
 
@@ -26,7 +26,7 @@ def run(context: Context) -> Outcome:
     figures = write_figure(context, "construction-stages", plot_stages(found))
     movie = "construction-stages.gif"
     context.tell(0, None, "a movie of the blocks")
-    write_whole(context.folder / movie, lambda to: stages_movie(net.stages(sequences, every="block"), to))
+    write_file(context.folder / movie, lambda to: stages_movie(net.stages(sequences, every="block"), to))
     rows = [
         [stage.name, j, i, *token.tolist()]
         for stage in found

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.reproduce.item_files import write_data, write_figure, write_table
 from hardmax.experiments.reproduce.items import Context, Outcome, Picture, Table
-from hardmax.tokens import Floats
 
 TOKENS = ((0.9, 0.5), (1.9, 0.35), (1.15, 1.35), (0.2, 1.6), (-0.9, 0.8), (-0.6, -0.7), (0.7, -0.9), (1.6, -0.55))
 TOKEN = 0

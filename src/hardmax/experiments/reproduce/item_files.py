@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from hardmax.dynamics.document import write_json, write_whole
 from hardmax.experiments.provenance import provenance
 from hardmax.experiments.reproduce.items import Context
+from hardmax.io.documents import write_json
+from hardmax.io.files import write_file
 
 
 def origin(context: Context) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def write_data(context: Context, name: str, settings: dict[str, Any], data: dict
         "provenance": origin(context),
         **data,
     }
-    write_whole(context.folder / f"{name}.json", lambda to: write_json(document, to))
+    write_file(context.folder / f"{name}.json", lambda to: write_json(document, to))
     return f"{name}.json"
 
 
@@ -36,7 +37,7 @@ def write_table(context: Context, name: str, head: Sequence[str], rows: Sequence
             lines.writerow(head)
             lines.writerows(rows)
 
-    write_whole(context.folder / f"{name}.csv", write)
+    write_file(context.folder / f"{name}.csv", write)
     return f"{name}.csv"
 
 
@@ -47,5 +48,5 @@ def write_figure(context: Context, name: str, figure: Any, dpi: int = 200) -> tu
 
     with plain_glyphs():
         for suffix in (".png", ".pdf"):
-            write_whole(context.folder / f"{name}{suffix}", lambda to: save_figure(figure, to, dpi=dpi))
+            write_file(context.folder / f"{name}{suffix}", lambda to: save_figure(figure, to, dpi=dpi))
     return f"{name}.png", f"{name}.pdf"

@@ -1,4 +1,4 @@
-"""Which words lead: the most frequent leaders with an opinion, in reviews that are labelled right with confidence.
+"""Which words lead: the most frequent leaders with an opinion, in reviews that are labeled right with confidence.
 
 The histogram of [AFZ24, section 6] for d = 2, for the paper's recipe and for ours.
 """
@@ -66,7 +66,7 @@ def our_leaders(model: Any, reviews: Reviews) -> Found:
 
 
 def _sure(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Reviews that are labelled right with the paper's confidence."""
+    """Reviews that are labeled right with the paper's confidence."""
     least = np.log(paper_numbers.CONFIDENT / (1 - paper_numbers.CONFIDENT))
     return np.where(labels == 1, logits, -logits) > least
 
@@ -92,7 +92,7 @@ def run(context: Context) -> Outcome:
         paper="Frequent leaders in confident reviews: " + ", ".join(paper_numbers.LEADERS) + ".",
         ours=f"The paper's recipe: {_list(found['paper'])}; {len(same['paper'])} of the {len(found['paper'])} are "
         f"among the paper's ten. Ours: {_list(found['ours'])}; {len(same['ours'])} among them.",
-        differs="Counted as in the paper: reviews labelled right with probability above 0.95, leaders with "
+        differs="Counted as in the paper: reviews labeled right with probability above 0.95, leaders with "
         "|<v, z> + b| > 2. Which words lead depends on the random start: the gradient moves words along v only, across "
         "it they stay where they began. Our terms are in lower case and may be pairs of words."
         + (quick_note(context) if context.quick else ""),

@@ -6,7 +6,7 @@ where i follows t = t(i, k). For a given pattern t the logit is linear in the z_
 through the layers backwards, and smooth in alpha. Implements [AFZ24, eq. (1.1a)] with A = I. Departs: where two
 different words tie exactly, the one that comes first is followed (with random vectors this does not happen).
 
-Once a word follows a leader it does so for ever (fact 6), so that only words which follow a word that is no leader are
+Once a word follows a leader it does so forever (fact 6), so that only words which follow a word that is no leader are
 looked at again in the next layer. As the logit depends on the words through <v, z_i> only, the vectors themselves
 are moved no longer than some word is undecided.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.attention.compiled import njit
+from hardmax.jit.compiled import njit
 
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # of Adam
 
@@ -168,7 +168,7 @@ def _fetch(ids: Any, a: Any, n: Any, E: Any, few: Any, z: Any, start: Any) -> No
 def gradient(
     ids: Any, counts: Any, offsets: Any, labels: Any, texts: Any, E: Any, few: Any, layers: Any, slopes: Any, other: Any
 ) -> Any:
-    """Gradient of the mean cross-entropy of some reviews; returns (summed loss, number labelled right).
+    """Gradient of the mean cross-entropy of some reviews; returns (summed loss, number labeled right).
 
     Args:
         slopes: (V, d) out for the words that occur; zero before, and to be made zero again afterwards.
@@ -217,7 +217,7 @@ def train_part(
     ids: Any, counts: Any, offsets: Any, labels: Any, order: Any, batch: Any, layers: Any, E: Any, first: Any,
     second: Any, few: Any, few_first: Any, few_second: Any, step: Any, rate: Any, clip: Any, least: Any,
 ) -> Any:  # fmt: skip
-    """Adam on every batch of `order`; returns (summed loss, number labelled right, steps done in all).
+    """Adam on every batch of `order`; returns (summed loss, number labeled right, steps done in all).
 
     Moments of words that do not occur fade as well, and the words move on with them: this is the dense Adam of the
     paper. The gradient is scaled to norm `clip` where it is longer; alpha stays at `least` or above.

@@ -7,5 +7,5 @@ LOSS_GAP = 0.001  # hardmax within this of softmax
 ALPHA = 2.35  # of the saved model with d = 2
 WORDS = 121_296
 LEADERS = ("great", "worst", "waste", "love", "awful", "money", "year", "amazing", "boring", "perfect")
-CONFIDENT = 0.95  # reviews whose leaders are counted: labelled right with at least this probability
+CONFIDENT = 0.95  # reviews whose leaders are counted: labeled right with at least this probability
 OPINION = 2.0  # leaders that are counted: |<v, z> + b| above this

@@ -84,7 +84,7 @@ class SoftmaxTrainer:
         return cross_entropy(read(self.run, self.reviews, texts).logits, self.reviews.labels[texts])
 
     def step(self, texts: Any) -> tuple[float, int]:
-        """One step of Adam on some reviews; returns their mean loss before it, and how many were labelled right."""
+        """One step of Adam on some reviews; returns their mean loss before it, and how many were labeled right."""
         torch = self.torch
         labels = torch.from_numpy(self.reviews.labels[texts]).float()
         logits = self.logits(texts)

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.dynamics.document import write_whole
 from hardmax.errors import BadInput
 from hardmax.experiments.reproduce.reviews import Reviews
+from hardmax.io.files import write_file
 
 LAYERS = 8
 RATE, BATCH, CLIP = 1e-3, 64, 5.0
@@ -171,7 +171,7 @@ def save_run(run: PaperRun, path: Path, mark: str) -> Path:
 
     note = {"mark": mark, "step": run.step, "history": run.history}
     tensors = {name: np.ascontiguousarray(getattr(run, name)) for name in ARRAYS}
-    return write_whole(path, lambda to: to.write_bytes(save(tensors, {"state": json.dumps(note)})))
+    return write_file(path, lambda to: to.write_bytes(save(tensors, {"state": json.dumps(note)})))
 
 
 def load_run(path: Path, mark: str) -> PaperRun | None:

@@ -8,9 +8,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from hardmax.dynamics.document import write_whole
 from hardmax.experiments.reproduce.items import ITEMS, Outcome, Table
 from hardmax.experiments.reproduce.runner import Finished
+from hardmax.io.files import write_file
 
 TITLE = "The papers, run again"
 PAPERS = (
@@ -33,12 +33,12 @@ def write_reports(folder: Path, found: Sequence[Finished]) -> tuple[Path, Path]:
 
 
 def _write_text(path: Path, text: str) -> Path:
-    return write_whole(path, lambda to: to.write_text(text, encoding="utf-8"))
+    return write_file(path, text)
 
 
 def html_report(folder: Path, items: Sequence[Finished]) -> str:
     """One page with the table of all items, then a section for each."""
-    from hardmax.plot.page import facts, page
+    from hardmax.html.result import facts, page
 
     body = [
         f"<h1>{TITLE}</h1>",
@@ -87,7 +87,7 @@ def _row(each: Finished) -> tuple[str, str, str]:
 
 
 def _section(folder: Path, each: Finished) -> list[str]:
-    from hardmax.plot.page import facts, picture, table
+    from hardmax.html.result import facts, picture, table
 
     heading = f'<h2 id="{each.item.name}">{escape(each.item.title)}</h2>'
     if each.outcome is None:

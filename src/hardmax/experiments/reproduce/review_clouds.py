@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.dynamics.document import write_whole
+from hardmax.cloud.tokens import Floats
 from hardmax.errors import BadInput
 from hardmax.experiments.reproduce import paper_numbers, trained
 from hardmax.experiments.reproduce.accuracy import quick_note
@@ -18,7 +18,7 @@ from hardmax.experiments.reproduce.item_files import write_data, write_figure, w
 from hardmax.experiments.reproduce.items import Context, Outcome, Picture, Table
 from hardmax.experiments.reproduce.paper_training import LAYERS, PaperRun, read
 from hardmax.experiments.reproduce.reviews import Reviews
-from hardmax.tokens import Floats
+from hardmax.io.files import write_file
 
 DIM = 2
 WORDS = (20, 45)  # distinct words of a review that can be drawn
@@ -130,7 +130,7 @@ def run(context: Context) -> Outcome:
         for cloud in both:
             context.tell(0, None, f"a movie, {names[recipe]}, {cloud.label}")
             movie = f"review-{recipe}-{cloud.label}.gif"
-            write_whole(context.folder / movie, partial(cloud_movie, cloud))
+            write_file(context.folder / movie, partial(cloud_movie, cloud))
             files.append(movie)
             pictures.append(Picture(movie, f"Words of a {cloud.label} review moving, {names[recipe]}.", width=460))
     rows = [

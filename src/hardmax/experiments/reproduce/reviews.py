@@ -28,7 +28,7 @@ _TAG = re.compile(r"<[^<>]{0,40}>")
 
 @dataclass(frozen=True, eq=False)
 class Reviews:
-    """Labelled reviews for the paper's recipe.
+    """Labeled reviews for the paper's recipe.
 
     Attributes:
         words: the vocabulary; words[0] is <PAD>.

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from hardmax import __version__
-from hardmax.dynamics.document import json_text, write_json, write_whole
 from hardmax.errors import BadInput, HardmaxError, MissingExtra
 from hardmax.experiments.reproduce.item_files import origin
 from hardmax.experiments.reproduce.items import ITEMS, Context, Item, Outcome, Picture, Table
+from hardmax.io.documents import json_text, write_json
+from hardmax.io.files import write_file
 
 SCHEMA = "hardmax.reproduce.item/1"
 MODELS = "models"
@@ -80,7 +81,7 @@ def _one(item: Item, context: Context) -> Finished:
         return Finished(item, "failed", problem=error.what, fix=error.fix or "", exit_code=error.exit_code)
     seconds, processor = time.monotonic() - begun, time.process_time() - worked
     finished = Finished(item, "made", seconds, outcome, settings, origin(context), processor)
-    write_whole(context.folder / RECORD, lambda to: write_json(_document(finished, outcome), to))
+    write_file(context.folder / RECORD, lambda to: write_json(_document(finished, outcome), to))
     return finished
 
 

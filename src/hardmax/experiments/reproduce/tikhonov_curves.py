@@ -18,7 +18,7 @@ def settings(context: Context) -> dict[str, Any]:
 
 
 def run(context: Context) -> Outcome:
-    """Train for every eps from both starts, and draw the two curves of each."""
+    """Train forevery eps from both starts, and draw the two curves of each."""
     from hardmax.plot.tikhonov import plot_tikhonov
 
     result = tikhonov.measure(_setting(context), progress=context.tell)
@@ -41,7 +41,7 @@ def run(context: Context) -> Outcome:
         + ", ".join(f"{row.loss:.2g} (eps = {row.eps:g})" for row in best)
         + f"; between the two smallest eps the objective falls as eps^{result.objective_slope:.2f}, the loss as "
         f"eps^{result.loss_slope:.2f}; {below} of {len(result.rows)} runs lie below the threshold eps |theta*|^2.",
-        differs=f"The theorem is about minimisers; measured is what Adam finds in {s.steps} steps, from a random start "
+        differs=f"The theorem is about minimizers; measured is what Adam finds in {s.steps} steps, from a random start "
         "and from an interpolating network written down by hand. Random data of our own."
         + (" This is the quick run: 400 steps in place of 6,000." if context.quick else ""),
         numbers={"norm": result.norm, **slopes, "below_threshold": below, "runs": len(result.rows)},

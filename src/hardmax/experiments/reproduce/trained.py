@@ -11,12 +11,13 @@ from functools import lru_cache
 from typing import Any
 
 from hardmax import __version__
-from hardmax.dynamics.document import write_json, write_whole
 from hardmax.errors import BadInput
 from hardmax.experiments.reproduce import paper_training
 from hardmax.experiments.reproduce.items import Context
 from hardmax.experiments.reproduce.paper_training import PaperRun, load_run, mark_of, save_run
 from hardmax.experiments.reproduce.reviews import Reviews, prepare
+from hardmax.io.documents import write_json
+from hardmax.io.files import write_file
 
 DIMS = (2, 4, 8, 16)
 CLASSES = ("negative", "positive")
@@ -172,6 +173,6 @@ def our_model(context: Context, dim: int) -> tuple[Any, dict[str, list[float]]]:
     checkpoint = context.shared / f"ours-d{dim}-{mark[:12]}.checkpoint.npz"
     clf.fit(*parts[0], validation=parts[1], progress=tell, checkpoint=checkpoint, resume=True)
     clf.save_pretrained(folder)
-    write_whole(notes, lambda to: write_json({"mark": mark, "history": clf.history_}, to))
+    write_file(notes, lambda to: write_json({"mark": mark, "history": clf.history_}, to))
     checkpoint.unlink(missing_ok=True)
     return load_model(folder), clf.history_

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.provenance import provenance
 from hardmax.experiments.studies.study import Study
 from hardmax.experiments.tables import Table, interval
-from hardmax.tokens import Floats
 
 DEPTHS = (6, 8, 12)
 MEASURES = {  # name in `measure_cloud` -> column

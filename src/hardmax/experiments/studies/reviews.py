@@ -1,4 +1,4 @@
-"""Real reviews for the studies: a sample to learn from and neighbouring reviews kept apart, as padded rows of words."""
+"""Real reviews for the studies: a sample to learn from and neighboring reviews kept apart, as padded rows of words."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats, Ints
 
 NOTHING = -1
 

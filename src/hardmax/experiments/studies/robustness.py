@@ -1,8 +1,8 @@
 """Robustness: what is left of clusters and leaders when the layer is not the paper's?
 
 The same Gaussian clouds run through variants of the layer: several heads, matrices that are drawn or not symmetric,
-unit sphere after every layer, no normalisation, causal mask. Counted are distinct final positions (clusters; without
-normalisation distinct directions), tokens that ever follow only themselves (leaders), and what the run did.
+unit sphere after every layer, no normalization, causal mask. Counted are distinct final positions (clusters; without
+normalization distinct directions), tokens that ever follow only themselves (leaders), and what the run did.
 Then the same of a classifier (`classifier.py`): accuracy and explanations with each kind of layer. Matrices learn
 there; hardmax has no gradient with respect to A, so those variants train with softmax, T = 0.1.
 """
@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.provenance import provenance
 from hardmax.experiments.studies import trained
 from hardmax.experiments.studies.classifier import Variant
 from hardmax.experiments.studies.study import Study
 from hardmax.experiments.tables import Table, interval
-from hardmax.tokens import Floats
 
 CLOSE = 1e-3  # positions nearer than this part of the cloud's radius are one cluster
 
@@ -63,7 +63,7 @@ VARIANTS: dict[str, tuple[str, Options]] = {
         "unit sphere, A drawn, SPD, condition 10",
         lambda d, rng: {"normalization": "sphere", "A": spd(d, rng)},
     ),
-    "none": ("no normalisation", lambda d, rng: {"normalization": "none"}),
+    "none": ("no normalization", lambda d, rng: {"normalization": "none"}),
     "causal": ("token i sees tokens 0..i", lambda d, rng: {"causal": True}),
 }
 
@@ -72,7 +72,7 @@ LAYERS = {
     "hardmax (paper)": Variant(),
     "hardmax, causal": Variant(causal=True),
     "hardmax, sphere": Variant(normalization="sphere"),
-    "hardmax, no normalisation": Variant(normalization="none"),
+    "hardmax, no normalization": Variant(normalization="none"),
     "softmax 0.1": Variant("softmax", temperature=0.1),
     "softmax 0.1, A learned": Variant("softmax", temperature=0.1, learned=True),
     "softmax 0.1, 2 heads learned": Variant("softmax", temperature=0.1, heads=2, learned=True),
@@ -116,7 +116,7 @@ def run(
     tables = (dynamics(setting, progress), accuracy(training, progress, journal, data))
     return Study(
         "robustness",
-        "Do clusters and leaders survive several heads, other matrices, other normalisations, a causal mask?",
+        "Do clusters and leaders survive several heads, other matrices, other normalizations, a causal mask?",
         {"dynamics": asdict(setting), "training": asdict(training)},
         provenance(setting.seed),
         tables,

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hardmax.dynamics.document import json_text, write_whole
 from hardmax.experiments.tables import Table
+from hardmax.io.documents import json_text
+from hardmax.io.files import write_file
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Study:
             "tables": {t.name: t.records() for t in self.tables},
         }  # fmt: skip
         whole = json_text(document)
-        files.append(write_whole(folder / f"{self.name}.json", lambda to: to.write_text(whole, "utf-8"), True))
+        files.append(write_file(folder / f"{self.name}.json", whole))
         text = "\n\n".join(f"### {t.caption}\n\n{t.markdown()}" for t in self.tables)
-        files.append(write_whole(folder / f"{self.name}.md", lambda to: to.write_text(text + "\n", "utf-8"), True))
+        files.append(write_file(folder / f"{self.name}.md", text + "\n"))
         for name, figure in draw_study(self).items():
             files.append(save_figure(figure, folder / f"{self.name}-{name}.png"))
             files.append(save_figure(figure, folder / f"{self.name}-{name}.pdf"))

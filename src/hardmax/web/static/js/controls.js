@@ -6,7 +6,7 @@ import { readNumber } from "./rows.js";
 import { GENERATED, LIMITS, PRESETS, TABLE, textOf } from "./state.js";
 import { matrixOf, metricOf } from "./metric.js";
 
-/** A labelled field with a place for its error: { node, input, error(text) }. */
+/** A labeled field with a place for its error: { node, input, error(text) }. */
 export function field(label, input, hint = "") {
   const id = freshId("field");
   input.id = id;

@@ -6,7 +6,7 @@ import { ACTIVE, EPS, LEADER, Run, TIE, distinct } from "./engine.js";
 export { hull2d, hull3d } from "./hull.js";
 
 export const IDENTITY = { A: null, condition: 1, size: 1 };
-const SAME_PLACE = 32 * EPS; // limits of ties that differ by no more are one centre
+const SAME_PLACE = 32 * EPS; // limits of ties that differ by no more are one center
 const FAINT = 60; // weights below exp(-60) of the largest do not show in float64
 const SETTLED = 1e-3; // of the size of the cloud: as near to the end as the eye can tell
 

@@ -77,7 +77,7 @@ export class Run {
 
   // -- arithmetic ------------------------------------------------------------------------------------------------
 
-  /** A z for every row of `points`; the sums in a fixed order. */
+  /** A z forevery row of `points`; the sums in a fixed order. */
   queries(points) {
     const { A } = this.metric;
     if (A === null) return points;
@@ -228,7 +228,7 @@ export class Run {
     });
   }
 
-  /** From this layer on point i follows `target` for ever and approaches `base`. */
+  /** From this layer on point i follows `target` forever and approaches `base`. */
   settle(i, role, target, base) {
     this.role[i] = role;
     this.decidedAt[i] = this.layer;

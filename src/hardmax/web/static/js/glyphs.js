@@ -1,6 +1,6 @@
 // The shapes of tokens, as SVG path data around the origin. No DOM here.
 
-/** Shapes of clusters in turn, so that colour is never the only sign. */
+/** Shapes of clusters in turn, so that color is never the only sign. */
 export const CLUSTER_SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "hexagon"];
 
 const r2 = (x) => Math.round(x * 100) / 100;

@@ -120,9 +120,9 @@ function firstFour(points) {
 function solid(points, frame) {
   const blur = FLAT * frame.scale;
   let faces = firstFour(points);
-  const centre = points[0].map((_, c) => points.reduce((sum, p) => sum + p[c], 0) / points.length);
+  const center = points[0].map((_, c) => points.reduce((sum, p) => sum + p[c], 0) / points.length);
   const order = points.map((_, i) => i).sort((i, j) => {
-    const [u, v] = [minus(points[i], centre), minus(points[j], centre)];
+    const [u, v] = [minus(points[i], center), minus(points[j], center)];
     return dot(v, v) - dot(u, u) || i - j;
   });
   const stride = points.length;
@@ -146,7 +146,7 @@ function solid(points, frame) {
   return merged(points, faces, blur);
 }
 
-/** Coplanar neighbours become one facet; a vertex is where three facets or more meet. */
+/** Coplanar neighbors become one facet; a vertex is where three facets or more meet. */
 function merged(points, faces, blur) {
   const facetOf = faces.map((_, f) => f);
   const find = (f) => { while (facetOf[f] !== f) f = facetOf[f]; return f; };

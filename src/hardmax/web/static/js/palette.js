@@ -11,7 +11,7 @@ export async function loadPalette() {
 /** The text of a style sheet that gives --page, --ink, ..., --c0, --c1, ... for light, dark and auto. */
 export function paletteSheet(palette) {
   const block = (theme) => Object.entries(palette[theme]).map(([name, value]) => (Array.isArray(value)
-    ? value.map((colour, i) => `--c${i}:${colour};`).join("")
+    ? value.map((color, i) => `--c${i}:${color};`).join("")
     : `--${name}:${value};`)).join("");
   return `:root{${block("light")}color-scheme:light}`
     + `@media (prefers-color-scheme:dark){:root:not([data-theme="light"]){${block("dark")}color-scheme:dark}}`

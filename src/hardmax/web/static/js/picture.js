@@ -1,4 +1,4 @@
-// From a model and a layer to what the scene draws: colours, shapes, trails, arrows, hulls, sectors. No DOM here.
+// From a model and a layer to what the scene draws: colors, shapes, trails, arrows, hulls, sectors. No DOM here.
 
 import { hull2d } from "./dynamics.js";
 import { CLUSTER_SHAPES } from "./glyphs.js";
@@ -10,21 +10,21 @@ const MOST_EDGES = 120; // of a hull in space whose hidden edges are drawn
 
 const at = (coords, d, i) => Array.from(coords.subarray(i * d, (i + 1) * d));
 
-/** Colour and shape of each token: both tell the cluster; a star leads. */
-export function marks(model, state, k, colours) {
+/** Color and shape of each token: both tell the cluster; a star leads. */
+export function marks(model, state, k, colors) {
   const { result } = model;
   const { cluster, kind } = result.limit;
   const leads = (i) => state.show.includes("leaders") && (result.leaderSince.get(i) ?? Infinity) <= k;
   const size = result.n > 800 ? 4 : result.n > 150 ? 5 : 6.5;
-  const [shape, colour, sizes, text] = [[], [], [], []];
+  const [shape, color, sizes, text] = [[], [], [], []];
   for (let i = 0; i < result.n; i += 1) {
     const c = cluster[i];
     shape.push(leads(i) ? "star" : CLUSTER_SHAPES[c % CLUSTER_SHAPES.length]);
-    colour.push(kind[c] === "open" ? "var(--neutral)" : colours[c % colours.length]);
+    color.push(kind[c] === "open" ? "var(--neutral)" : colors[c % colors.length]);
     sizes.push(leads(i) ? size * 1.45 : size);
     text.push(leads(i) && result.leaderSince.size <= MOST_NAMES ? String(i) : "");
   }
-  return { shape, colour, size: sizes, text };
+  return { shape, color, size: sizes, text };
 }
 
 /** Everything below the tokens. `coords` are the places drawn now (between two layers while they move). */
@@ -35,16 +35,16 @@ export function under(model, state, k, coords, { hull, polytope, marks: look, vi
   if (d === 2) parts.push(...cross(view));
   if (state.show.includes("limit")) parts.push(...shaded(polytope, view));
   if (state.show.includes("sectors") && d === 2 && n > 0) parts.push(...sectors(
-    coords, model.metric, look.colour, view,
+    coords, model.metric, look.color, view,
   ));
   if (state.show.includes("hull")) parts.push(...outline(hull, view));
-  if (state.show.includes("trails") && n <= MOST_TRAILS) parts.push(...trails(result, k, coords, look.colour));
+  if (state.show.includes("trails") && n <= MOST_TRAILS) parts.push(...trails(result, k, coords, look.color));
   if (state.show.includes("limit")) parts.push(...rings(result));
   const selected = state.sel >= 0 && state.sel < n ? state.sel : -1;
   if (state.show.includes("arrows") || selected >= 0) {
     const sets = result.follows(k);
     if (state.show.includes("arrows") && n <= MOST_TRAILS) {
-      for (let i = 0; i < n; i += 1) parts.push(...arrows(i, sets[i], coords, d, look.colour[i], "all"));
+      for (let i = 0; i < n; i += 1) parts.push(...arrows(i, sets[i], coords, d, look.color[i], "all"));
     }
     if (selected >= 0) parts.push(
       ...support(selected, sets[selected], coords, model, view),
@@ -54,8 +54,8 @@ export function under(model, state, k, coords, { hull, polytope, marks: look, vi
   return parts;
 }
 
-const arrows = (i, set, coords, d, colour, name, most = MOST_TIES) => set.filter((j) => j !== i).slice(0, most)
-  .map((j) => ({ kind: "arrow", points: [at(coords, d, i), at(coords, d, j)], class: name, colour }));
+const arrows = (i, set, coords, d, color, name, most = MOST_TIES) => set.filter((j) => j !== i).slice(0, most)
+  .map((j) => ({ kind: "arrow", points: [at(coords, d, i), at(coords, d, j)], class: name, color }));
 
 /** The axes through the origin, as far as the window goes. */
 function cross(view) {
@@ -66,7 +66,7 @@ function cross(view) {
   }, { kind: "line", class: "axes", points: [[0, low], [0, high]] }];
 }
 
-function trails(result, k, coords, colours) {
+function trails(result, k, coords, colors) {
   const { d, n, tokens } = result;
   const parts = [];
   for (let i = 0; i < n; i += 1) {
@@ -75,7 +75,7 @@ function trails(result, k, coords, colours) {
     if (k === 0) continue;
     points.push(at(coords, d, i));
     if (points.some((p) => p.some((x, c) => x !== points[0][c]))) parts.push({
-      kind: "line", class: "trail", colour: colours[i], points,
+      kind: "line", class: "trail", color: colors[i], points,
     });
   }
   return parts;
@@ -132,10 +132,10 @@ function solve(A, [x, y]) {
 }
 
 /** "A query here follows this token": the cones { z : <A z, v> is largest } of the hull's vertices v. */
-function sectors(coords, metric, colours, view) {
+function sectors(coords, metric, colors, view) {
   const around = hull2d(coords);
   if (around.length < 2) return [];
-  const far = Math.hypot(view.width, view.height) / view.scale + Math.hypot(...view.centre);
+  const far = Math.hypot(view.width, view.height) / view.scale + Math.hypot(...view.center);
   const rays = around.map((i, r) => {
     const [p, q] = [at(coords, 2, i), at(coords, 2, around[(r + 1) % around.length])];
     const [x, y] = solve(metric.A, [q[1] - p[1], p[0] - q[0]]); // from here on the next vertex wins
@@ -151,7 +151,7 @@ function sectors(coords, metric, colours, view) {
     ); // half a plane
     const length = Math.hypot(...tip) || 1;
     return {
-      kind: "area", class: "sector", colour: colours[i],
+      kind: "area", class: "sector", color: colors[i],
       points: [[0, 0], from, tip.map((x) => (1.5 * far * x) / length), to],
     };
   });

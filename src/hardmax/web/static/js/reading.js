@@ -8,7 +8,7 @@
 const WORD =
   /<[A-Za-z/!][^<>]{0,300}>|(?:https?:\/\/|www\.)\S+|&(?:[A-Za-z]{2,8}|#[0-9]{1,8});|([\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*|[!?])/giu;
 
-// Underlines that differ without colour, the quietest first.
+// Underlines that differ without color, the quietest first.
 export const PATTERNS = [
   "solid", "dot", "dash", "dash-dot", "long", "dash-dot-dot", "double", "thick", "thick-dash", "thick-dot", "double-dash", "thick-long",
 ];
@@ -106,7 +106,7 @@ export function atoms(reading) {
   return list;
 }
 
-/** n-grams of one length overlap only with their n - 1 neighbours, so n lanes hold them all: 0 | 1 2 | 3 4 5 | ... */
+/** n-grams of one length overlap only with their n - 1 neighbors, so n lanes hold them all: 0 | 1 2 | 3 4 5 | ... */
 export function laneOf(length, order) {
   const size = Math.max(1, length);
   return (size * (size - 1)) / 2 + (order % size);
@@ -142,7 +142,7 @@ export function occurrences(text, form) {
   return splitWords(text).filter((word) => word.form === form).map(({ start, end }) => [start, end]);
 }
 
-/** The text with `by` in place of the given places; with "" no neighbours grow together and no double space is left. */
+/** The text with `by` in place of the given places; with "" no neighbors grow together and no double space is left. */
 export function replacePlaces(text, places, by) {
   let result = "";
   let done = 0;

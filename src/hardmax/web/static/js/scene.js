@@ -3,8 +3,8 @@
 // scene = makeScene(svg, { palette, label, describe(i), editable, onSelect(i), onDrag(i, point, phase), onAdd(point),
 //                          onDelete(i), onNudge(i, point), onTurn([yaw, pitch]), onResize() });
 // scene.draw({ d, coords,                      // coords[i * d + c], in units of the tokens
-//              shape: [], colour: [], size: [], text: [],   // one entry a token; text "" for none
-//              under: [{ kind: "area" | "line" | "arrow" | "ring" | "dot", points: [[x, y], ...], class, colour }],
+//              shape: [], color: [], size: [], text: [],   // one entry a token; text "" for none
+//              under: [{ kind: "area" | "line" | "arrow" | "ring" | "dot", points: [[x, y], ...], class, color }],
 //              turn, selected, hidden: Set of tokens not drawn });
 // scene.fit(coords, d) chooses the window. Points of `under` have as many coordinates as the tokens.
 
@@ -96,19 +96,19 @@ class Scene {
     this.#drawTokens(picture, n);
     this.svg.setAttribute("role", this.elements.length ? "listbox" : "group");
     clearTimeout(this.labelTimer);
-    if (!this.labelled) this.label();
+    if (!this.labeled) this.label();
     else this.labelTimer = setTimeout(() => this.label(), LABELS_WAIT);
   }
 
   // -- below the tokens ------------------------------------------------------------------------------------------
 
-  /** One path for all parts of one kind, class and colour, in the order in which these first appear. */
+  /** One path for all parts of one kind, class and color, in the order in which these first appear. */
   #drawUnder(parts) {
     const paths = new Map();
     const place = (point) => this.view.place(point[0], point[1], point[2] ?? 0);
-    for (const { kind, points, class: name = "", colour = "" } of parts) {
-      const key = `${kind}|${name}|${colour}`;
-      if (!paths.has(key)) paths.set(key, { kind, name, colour, d: [] });
+    for (const { kind, points, class: name = "", color = "" } of parts) {
+      const key = `${kind}|${name}|${color}`;
+      if (!paths.has(key)) paths.set(key, { kind, name, color, d: [] });
       const { d } = paths.get(key);
       const at = points.map(place);
       if (kind === "ring") for (const [x, y] of at) d.push(`M${px(x - 13)} ${px(y)}a13 13 0 1 0 26 0a13 13 0 1 0 -26 0Z`);
@@ -119,12 +119,12 @@ class Scene {
     const list = [...paths.values()].filter(({ d }) => d.length > 0);
     this.ground = list.filter(({ kind, name }) => kind === "area" && name.startsWith("polytope"));
     keep(this.underGroup, list.length, () => svgEl("path")).forEach((node, i) => {
-      const { kind, name, colour, d } = list[i];
+      const { kind, name, color, d } = list[i];
       node.setAttribute("class", `under-${kind} ${name}`);
       node.setAttribute("d", d.join(""));
       const style = node.style;
-      style.fill = kind === "area" && colour ? colour : "";
-      style.stroke = kind !== "area" && colour ? colour : "";
+      style.fill = kind === "area" && color ? color : "";
+      style.stroke = kind !== "area" && color ? color : "";
     });
   }
 
@@ -161,7 +161,7 @@ class Scene {
         (v) => node.setAttribute("transform", v),
       );
       change("glyph", glyph(picture.shape[i], size), (v) => node.firstChild.setAttribute("d", v));
-      change("colour", picture.colour[i], (v) => { node.firstChild.style.fill = v; });
+      change("color", picture.color[i], (v) => { node.firstChild.style.fill = v; });
       change(
         "class",
         `token${picture.shape[i] === "star" ? " leads" : ""}${i === picture.selected ? " selected" : ""}${this.pointing.moving === i ? " moving" : ""}`,
@@ -212,7 +212,7 @@ class Scene {
     const elements = new Set(chosen);
     for (let i = 0; i < n; i += 1) {
       if (elements.has(i)) continue;
-      pen.fillStyle = picture.colour[i];
+      pen.fillStyle = picture.color[i];
       pen.fillRect(this.positions[2 * i] - 2, this.positions[2 * i + 1] - 2, 4, 4);
     }
   }
@@ -221,21 +221,21 @@ class Scene {
   whole() {
     if (this.canvas.hidden) return this.svg;
     const elements = new Set(this.elements);
-    const byColour = new Map();
-    this.picture.colour.forEach((colour, i) => {
+    const byColor = new Map();
+    this.picture.color.forEach((color, i) => {
       if (elements.has(i)) return;
       const dot = `M${px(this.positions[2 * i])} ${px(this.positions[2 * i + 1])}h0`;
-      byColour.set(colour, (byColour.get(colour) ?? "") + dot);
+      byColor.set(color, (byColor.get(color) ?? "") + dot);
     });
-    this.underGroup.append(...[...byColour].map(([colour, d]) => svgEl(
-      "path", { d, stroke: colour, class: "under-dot" },
+    this.underGroup.append(...[...byColor].map(([color, d]) => svgEl(
+      "path", { d, stroke: color, class: "under-dot" },
     )));
     return this.svg;
   }
 
   /** Bring the spoken labels up to date. */
   label() {
-    this.labelled = true;
+    this.labeled = true;
     const nodes = this.tokenGroup.childNodes;
     this.elements.forEach((i, at) => {
       const text = this.options.describe?.(i) ?? `token ${i}`;

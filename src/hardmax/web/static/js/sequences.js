@@ -1,4 +1,4 @@
-// Labelled sequences of tokens in the plane: examples, files, and their text in a link. No DOM here.
+// Labeled sequences of tokens in the plane: examples, files, and their text in a link. No DOM here.
 // A sequence: { label: "odd", tokens: [[x, y], ...] }.
 
 export const MOST_SEQUENCES = 12;

@@ -1,11 +1,11 @@
-// Ties that last for ever: several points followed at once, with a mean that does not move.
+// Ties that last forever: several points followed at once, with a mean that does not move.
 // A mirror of hardmax/dynamics/tie_locks.py, where the four conditions (1)-(4) are stated and proved. No DOM here.
 
 import { dot, toFloat } from "./exact_scores.js";
 
 const [LEADER, FOLLOWER, TIE] = [0, 1, 2];
 
-/** Decide every tied point whose tie lasts for ever; repeated, since one decision can make the next possible. */
+/** Decide every tied point whose tie lasts forever; repeated, since one decision can make the next possible. */
 export function lockTies(run, ties, largest) {
   const rounded = new FloatTies(run, largest);
   const exact = run.layer === 0 ? new ExactTies(run) : null;

@@ -5,7 +5,7 @@ const RADIAN = Math.PI / 180;
 /** Where the cloud is drawn. The y axis points up; in space z points up. */
 export class View {
   constructor() {
-    Object.assign(this, { width: 600, height: 450, scale: 200, centre: [0, 0], d: 2 });
+    Object.assign(this, { width: 600, height: 450, scale: 200, center: [0, 0], d: 2 });
     this.turnTo([-32, 18]);
   }
 
@@ -23,7 +23,7 @@ export class View {
     this.toward = [sy * cp, -cy * cp, sp];
   }
 
-  /** Choose centre and scale so that all points and the origin are seen, `margin` pixels from the border. */
+  /** Choose center and scale so that all points and the origin are seen, `margin` pixels from the border. */
   fit(coords, d, margin = 44) {
     this.d = d;
     if (d === 3) { // a ball around the origin: turning must not change the scale
@@ -31,7 +31,7 @@ export class View {
       for (let i = 0; i < coords.length; i += 3) far = Math.max(
         far, Math.hypot(coords[i], coords[i + 1], coords[i + 2]),
       );
-      this.centre = [0, 0];
+      this.center = [0, 0];
       this.scale = (Math.min(this.width, this.height) / 2 - margin * 0.6) / (far || 1);
       return;
     }
@@ -43,7 +43,7 @@ export class View {
       high = Math.max(high, coords[i + 1]);
     }
     const [w, h] = [right - left, high - low];
-    this.centre = [(left + right) / 2, (low + high) / 2];
+    this.center = [(left + right) / 2, (low + high) / 2];
     const across = w > 0 ? (this.width - 2 * margin) / w : Infinity;
     const along = h > 0 ? (this.height - 2 * margin) / h : Infinity;
     const scale = Math.min(across, along);
@@ -72,13 +72,13 @@ export class View {
 
   place(x, y, z = 0) {
     const [u, v] = this.flat(x, y, z);
-    return [this.width / 2 + (u - this.centre[0]) * this.scale, this.height / 2 - (v - this.centre[1]) * this.scale];
+    return [this.width / 2 + (u - this.center[0]) * this.scale, this.height / 2 - (v - this.center[1]) * this.scale];
   }
 
   /** Pixels -> the point there; in space the one at the depth of `near`. */
   unplace(px, py, near = [0, 0, 0]) {
-    const u = this.centre[0] + (px - this.width / 2) / this.scale;
-    const v = this.centre[1] - (py - this.height / 2) / this.scale;
+    const u = this.center[0] + (px - this.width / 2) / this.scale;
+    const v = this.center[1] - (py - this.height / 2) / this.scale;
     if (this.d === 2) return [u, v];
     const w = this.depth(...near);
     return [0, 1, 2].map((c) => u * this.right[c] + v * this.up[c] + w * this.toward[c]);

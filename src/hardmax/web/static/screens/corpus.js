@@ -1,4 +1,4 @@
-// Corpus: who leads in a thousand labelled texts, by class, and the texts on which the model is wrong.
+// Corpus: who leads in a thousand labeled texts, by class, and the texts on which the model is wrong.
 
 import { el, freshId } from "../js/dom.js";
 import { brief, visible } from "../js/reading.js";
@@ -88,7 +88,7 @@ class CorpusScreen {
     clearTimeout(this.#timer);
     const request = new AbortController();
     this.#request = request;
-    const slow = setTimeout(() => this.#say("Reading a sample of labelled texts; the first time this takes a moment…", "note"), PATIENCE);
+    const slow = setTimeout(() => this.#say("Reading a sample of labeled texts; the first time this takes a moment…", "note"), PATIENCE);
     try {
       const answer = await this.app.api.get(`/api/corpus?${this.#asked}`, { signal: request.signal });
       if (request.signal.aborted) return;
@@ -99,7 +99,7 @@ class CorpusScreen {
         return;
       }
       this.#answer = answer.available ? answer : null;
-      this.#say(answer.available ? "" : `No labelled texts to show: ${answer.reason}`);
+      this.#say(answer.available ? "" : `No labeled texts to show: ${answer.reason}`);
       this.#draw();
     } catch (error) {
       if (request.signal.aborted) return;
@@ -178,7 +178,7 @@ class CorpusScreen {
       el("div", { class: "column-ends note" }, el("span", { text: "0 leaders" }), el("span", { text: String(size - 1) })));
   }
 
-  /** "negative" and "positive" where there are two classes; else their own colours. */
+  /** "negative" and "positive" where there are two classes; else their own colors. */
   #side(i) {
     return this.#answer.classes.length === 2 ? ["negative", "positive"][i] : null;
   }

@@ -1,4 +1,4 @@
-// Exact: a few labelled sequences become a transformer that classifies every one of them, stage by stage.
+// Exact: a few labeled sequences become a transformer that classifies every one of them, stage by stage.
 
 import { el, freshId, short } from "../js/dom.js";
 import { Plane } from "../js/plane.js";

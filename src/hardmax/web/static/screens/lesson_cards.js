@@ -18,13 +18,13 @@ export const CARDS = [
     view: "dyn",
     state: { ...START, preset: "triangle", show: ["arrows", "hull", "leaders"] },
     text: [
-      "Every dot is a token. In one layer each token looks at all tokens, itself included, and asks: who reaches furthest in my direction? The measure is the inner product ⟨zᵢ, zⱼ⟩. It then takes a step towards the winner; the arrows show who follows whom.",
+      "Every dot is a token. In one layer each token looks at all tokens, itself included, and asks: who reaches furthest in my direction? The measure is the inner product ⟨zᵢ, zⱼ⟩. It then takes a step toward the winner; the arrows show who follows whom.",
       "A token whose winner is itself has nowhere to go. It is a leader, drawn as a star.",
     ],
     tries: [["One layer on", { k: 1 }], ["Twenty layers on", { k: 20 }], ["Back to the start", { k: 0 }]],
     ask: "Three of the twelve tokens lead. Will one of them ever move, or stop leading?",
     reveal: [
-      "Never. Leading means ⟨zᵢ, zⱼ⟩ < |zᵢ|² for every other token j. The next place of j is a weighted mean of its own place, with a weight above 0, and of places for which ⟨zᵢ, ·⟩ is at most |zᵢ|². So the strict inequality holds again after the layer, and after every later one.",
+      "Never. Leading means ⟨zᵢ, zⱼ⟩ < |zᵢ|² forevery other token j. The next place of j is a weighted mean of its own place, with a weight above 0, and of places for which ⟨zᵢ, ·⟩ is at most |zᵢ|². So the strict inequality holds again after the layer, and after every later one.",
     ],
   },
   {
@@ -38,7 +38,7 @@ export const CARDS = [
     tries: [["Start", { k: 0 }], ["One layer on", { k: 1 }], ["Five layers", { k: 5 }], ["Twenty layers", { k: 20 }], ["Shade the limit", { show: ["hull", "leaders", "limit", "trails"] }]],
     ask: "The hull of these 30 tokens has 8 corners. How many of them are still corners at the end, and which?",
     reveal: [
-      "Five: exactly the leaders. A corner that does not lead follows another token, leaves its place, and the hull behind it closes. The area falls from 11.46 to 9.66 in twenty layers; the corners that lead hold the rest up for ever.",
+      "Five: exactly the leaders. A corner that does not lead follows another token, leaves its place, and the hull behind it closes. The area falls from 11.46 to 9.66 in twenty layers; the corners that lead hold the rest up forever.",
     ],
   },
   {

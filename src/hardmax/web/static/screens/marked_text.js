@@ -6,7 +6,7 @@
 import { el, freshId } from "../js/dom.js";
 import { atoms, brief, signed, visible } from "../js/reading.js";
 
-const TINT = 24; // per cent at most: the word keeps the colour of the page
+const TINT = 24; // per cent at most: the word keeps the color of the page
 const LONGEST_GAP = 4; // wider gaps (a tag, a line break) leave an n-gram's line open
 
 /** { node, select(atomIndex), highlight(rank or null), atoms }; onChoose(atom) when a word is clicked or Enter is pressed. */

@@ -111,8 +111,8 @@ export class ReadingPanel {
     const last = reading.trace.positions.length - 1;
     const logit = this.layer >= last ? reading.logit : logitsByLayer(reading)[this.layer];
     const positive = String(reading.label) === String(reading.toward);
-    const towards = logit >= 0 ? "is-positive" : "is-negative";
-    const meter = el("span", { class: `meter ${towards}`, "aria-hidden": "true" });
+    const toward = logit >= 0 ? "is-positive" : "is-negative";
+    const meter = el("span", { class: `meter ${toward}`, "aria-hidden": "true" });
     const chance = 1 / (1 + Math.exp(-logit));
     const two = Object.keys(reading.scores).length === 1;
     meter.style.setProperty("--size", `${100 * (two ? chance : reading.probability)}%`);

@@ -1,11 +1,11 @@
-// The labelled sequences of the Exact screen as a form: choose one to draw in, name it, remove it, add a token by numbers.
+// The labeled sequences of the Exact screen as a form: choose one to draw in, name it, remove it, add a token by numbers.
 
 import { el, freshId } from "../js/dom.js";
 import { CLUSTER_SHAPES } from "../js/glyphs.js";
 import { markIcon } from "../js/plane.js";
 import { labelsOf, MOST_SEQUENCES, MOST_TOKENS } from "../js/sequences.js";
 
-/** The shape and the colour class of a label, by its place among the labels. */
+/** The shape and the color class of a label, by its place among the labels. */
 export function looks(sequences, label) {
   const number = labelsOf(sequences).indexOf(label);
   return { shape: CLUSTER_SHAPES[number % CLUSTER_SHAPES.length], class: `c${number % 14}` };

@@ -1,0 +1,1 @@
+"""What goes in: tokens, distinct points, the matrix A, parameters, presets and generated clouds."""

@@ -1,0 +1,224 @@
+"""A validated cloud of tokens: finite numbers, distinct points and their multiplicities.
+
+Everything a caller hands over passes once through here, `metric` and `parameters`; the code behind can rely on it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.errors import BadInput
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """Tokens z_1..z_n as the rows of a finite (n, d) float64 array, and the distinct points among them.
+
+    Equal tokens stay equal forever (they see the same cloud), so the dynamics runs on the distinct points and keeps
+    multiplicities for the means. This makes copies tie whatever the rounding. Points are in order of first appearance.
+    """
+
+    tokens: Floats  # (n, d), no -0.0
+
+    @property
+    def n(self) -> int:
+        return self.tokens.shape[0]
+
+    @property
+    def dim(self) -> int:
+        return self.tokens.shape[1]
+
+    @cached_property
+    def _distinct(self) -> tuple[Ints, Ints]:
+        from hardmax.cloud.distinct import distinct_rows
+
+        return distinct_rows(self.tokens)
+
+    @property
+    def first(self) -> Ints:
+        """(m,) index of the first token at each distinct point."""
+        return self._distinct[0]
+
+    @property
+    def point_of(self) -> Ints:
+        """(n,) index of the distinct point of each token."""
+        return self._distinct[1]
+
+    @cached_property
+    def points(self) -> Floats:
+        """(m, d) the distinct points."""
+        return self.tokens if len(self.first) == self.n else self.tokens[self.first]
+
+    @cached_property
+    def multiplicity(self) -> Ints:
+        """(m,) how many tokens sit at each point."""
+        if len(self.first) == self.n:
+            return np.ones(self.n, np.int64)
+        return np.bincount(self.point_of, minlength=len(self.first)).astype(np.int64)
+
+
+def is_batch(Z: Any) -> bool:
+    """Whether Z is a list of clouds (or a 3-D array) instead of one cloud."""
+    if isinstance(Z, np.ndarray) and Z.dtype != object:
+        return Z.ndim == 3
+    if isinstance(Z, (list, tuple)) and Z:
+        first = Z[0]
+        if hasattr(first, "__array__") and not (isinstance(first, np.ndarray) and first.dtype == object):
+            return bool(np.ndim(first) == 2)
+        return isinstance(first, (list, tuple, np.ndarray)) and len(first) > 0 and _is_row(first[0])
+    return isinstance(Z, np.ndarray) and Z.ndim == 3
+
+
+def _is_row(x: Any) -> bool:
+    return isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.ndim >= 1)
+
+
+def cloud(Z: Any, name: str = "Z") -> Cloud:
+    """Check and convert one cloud of tokens.
+
+    Raises:
+        BadInput: not a non-empty (n, d) array of finite numbers; the message names the token.
+
+    Example:
+        >>> cloud([[1, 0], [0, 1], [1, 0]]).multiplicity
+        array([2, 1])
+    """
+    if _is_no_number(Z):
+        raise BadInput(
+            f"{name} holds values of type {Z.dtype}{' with masked entries' if np.ma.is_masked(Z) else ''}; "
+            "expected real numbers"
+        )
+    try:
+        array = np.array(Z, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise _not_numbers(Z, name) from error
+    _check_shape(array, name)
+    _check_numbers(array, name)
+    array += 0.0  # -0.0 and 0.0 are one value
+    return Cloud(array)
+
+
+def _is_no_number(Z: Any) -> bool:
+    """Arrays that NumPy would make floats of by dropping something: an imaginary part, a mask, a date."""
+    kind = getattr(getattr(Z, "dtype", None), "kind", "")
+    return kind in ("c", "m", "M") or np.ma.is_masked(Z)
+
+
+def _check_numbers(array: Floats, name: str) -> None:
+    flat = array.reshape(-1)
+    # One pass accepts nearly everything: a sum of squares in this range has neither NaN nor infinity nor extremes.
+    # (vdot, because it does not warn when the sum overflows.)
+    if 1e-299 * len(flat) < np.vdot(flat, flat) < 1e299:
+        return
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        i, k = bad[0]
+        raise BadInput(
+            f"{name}: token {i}, coordinate {k} is {array[i, k]}; tokens must be finite",
+            fix=f"remove or replace the {len(np.unique(bad[:, 0]))} token(s) with NaN or infinity",
+        )
+    # Scores are sums of products of two coordinates: beyond 1e150 they overflow, below 1e-150 they vanish.
+    largest = np.abs(array).max()
+    if largest > 1e150 or 0 < largest < 1e-150:
+        raise BadInput(
+            f"{name}: the largest coordinate is {largest:g}; products of coordinates leave the range of float64",
+            fix="rescale the tokens (the dynamics commutes with scaling), or use exact=True",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Batch(Sequence[Cloud]):
+    """A ragged batch: cloud b is tokens[offsets[b]:offsets[b+1]]."""
+
+    tokens: Floats  # (T, d), no -0.0
+    offsets: Ints  # (B+1,)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def dim(self) -> int:
+        return self.tokens.shape[1]
+
+    @overload
+    def __getitem__(self, index: int) -> Cloud: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Cloud]: ...
+    def __getitem__(self, index: int | slice) -> Cloud | list[Cloud]:
+        if isinstance(index, slice):
+            return [self[b] for b in range(*index.indices(len(self)))]
+        return Cloud(self.tokens[self.offsets[index] : self.offsets[index + 1]])
+
+
+def clouds(batch: Sequence[Any] | NDArray[Any]) -> Batch:
+    """Check and convert a ragged batch: clouds of different lengths, one dimension.
+
+    Raises:
+        BadInput: one of the clouds cannot be used, or has another dimension; the message names it.
+    """
+    if len(batch) == 0:
+        raise BadInput("Z is an empty batch", fix="give at least one cloud")
+    arrays = [
+        z if type(z) is np.ndarray and z.ndim == 2 and z.dtype.kind in "fiu" else cloud(z, f"Z[{b}]").tokens
+        for b, z in enumerate(batch)
+    ]
+    shapes = np.array([z.shape for z in arrays])
+    for b in np.flatnonzero(shapes[:, 1] != shapes[0, 1])[:1]:
+        raise BadInput(
+            f"Z[{b}] has dimension {shapes[b, 1]}, but Z[0] has dimension {shapes[0, 1]}",
+            fix="give all clouds of a batch the same dimension; their lengths may differ",
+        )
+    offsets = np.concatenate([[0], np.cumsum(shapes[:, 0])])
+    try:
+        tokens = np.concatenate(arrays).astype(np.float64, copy=False)
+        starts = offsets[:-1] * tokens.shape[1]
+        sizes = np.maximum.reduceat(np.abs(tokens.reshape(-1)), starts) if shapes.all() else np.array([np.nan])
+        usable = bool(((sizes == 0) | ((sizes >= 1e-150) & (sizes <= 1e150))).all())
+    except (TypeError, ValueError):
+        usable = False
+    if not usable:  # one of them is at fault: ask each
+        tokens = np.concatenate([cloud(z, f"Z[{b}]").tokens for b, z in enumerate(batch)])
+    tokens += 0.0  # -0.0 and 0.0 are one value
+    return Batch(tokens, offsets)
+
+
+def _check_shape(array: NDArray[Any], name: str) -> None:
+    if array.ndim != 2:
+        raise BadInput(
+            f"{name} has shape {array.shape}; expected (n, d): one row per token",
+            fix="for tokens in dimension 1 use shape (n, 1)" if array.ndim == 1 else None,
+        )
+    if array.shape[0] == 0 or array.shape[1] == 0:
+        raise BadInput(
+            f"{name} is empty: shape {array.shape}", fix="give at least one token with at least one coordinate"
+        )
+
+
+def _not_numbers(Z: Any, name: str) -> BadInput:
+    """The most helpful message for something that does not become a float array."""
+    try:
+        rows = list(Z)
+    except TypeError:
+        return BadInput(f"{name} is {Z!r}; expected an (n, d) array of numbers")
+    lengths = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else None for row in rows]
+    for i, length in enumerate(lengths):
+        if length != lengths[0]:
+            was = "a single value" if length is None else f"{length} coordinates"
+            first = "a single value" if lengths[0] is None else f"{lengths[0]}"
+            return BadInput(
+                f"{name}: token {i} has {was}, but token 0 has {first}", fix="give every token the same dimension"
+            )
+    for i, row in enumerate(rows):
+        for k, x in enumerate(row if lengths[i] is not None else [row]):
+            try:
+                float(x)
+            except (TypeError, ValueError, OverflowError):
+                return BadInput(f"{name}: token {i}, coordinate {k} is {x!r}, which is not a number that float64 holds")
+    return BadInput(f"{name} is not an (n, d) array of numbers")

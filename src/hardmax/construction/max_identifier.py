@@ -1,0 +1,210 @@
+"""Stage 1, pool `max`: rounds of hardmax give every sequence a number of its own (lemma L3).
+
+s in [1, 2] is a projection of the tokens, kept in e0. Round k adds the tent -|s - b_k| to e1 (and removes the one
+before); hardmax with scores x_i[0] x_l[1] picks the token l* of the sequence that is nearest to b_k, as all queries are
+positive, and V = c_k e1 e0^T hands c_k s_{l*} to every token. After K rounds e1 holds A_j = sum_k c_k (nearest to b_k).
+*K <= N-1 suffices.* If the sets S^i, S^j differ in a token x, any b close to x has different nearest tokens in them; a
+round for an unseparated pair raises the number of classes. A_i = A_j is then at most a hyperplane in c.
+*Tight*: S^0 = base, S^j = base + {t_j} needs N-1 rounds, since only b near t_j tells j from 0.
+*Broadcast s, not the maximum*: V = e1 e1^T would double A in every round.
+*Ties*: for b midway between two tokens hardmax returns their average, which may be the very token that is missing. So
+b keeps a margin from every such midpoint of every sequence.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hardmax.cloud.tokens import Floats, Ints
+from hardmax.construction.directions import smallest_gap
+from hardmax.construction.mean_identifier import EPS, NEAR, Identified, contradiction, key_error, measure, project
+from hardmax.construction.problem import Problem
+from hardmax.construction.rounds import Choice, TokenSets, choose_round
+from hardmax.errors import ContradictoryTargets, IllConditioned
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.ragged import Ragged
+
+LIFT = 2.0  # above every tent: e1 + LIFT > 0
+TRIES = 32
+# c_k are multiples of 2^-16, so that A_j needs few bits more than s.
+GRAIN = 2.0**16
+
+
+@dataclass(frozen=True, eq=False)
+class MaxIdentified(Identified):
+    """Identifiers z_j = A_j + LIFT made by rounds of hardmax, and g = s.
+
+    Attributes:
+        rounds: the blocks of the rounds; the first holds `ff`. One block without attention if all targets are equal.
+        last: b_K, the top of the tent that is still in e1; None without rounds.
+        margin: the smallest distance by which a nearest token is nearest.
+        weight: sum of the c_k.
+    """
+
+    rounds: tuple[Block, ...]
+    last: float | None
+    margin: float
+    weight: float
+
+    def merged(self, dim: int) -> list[Block]:
+        """After the rounds t = z: every token of a sequence is z e0."""
+        return self._key(dim, np.array([[0.0, 1.0, 1.0, 1.0]]))
+
+    def direct(self, dim: int, A: float) -> list[Block]:
+        """After the rounds t = s + A z in e0."""
+        return self._key(dim, np.array([[1.0, A, A, A]]))
+
+    def split(self, dim: int) -> list[Block]:
+        """After the rounds s in e0 and z in e1."""
+        return self._key(dim, np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]]))
+
+    def _key(self, dim: int, W: Floats) -> list[Block]:
+        """One layer (eta = 0) with the units s, e1 + LIFT, (s - b)_+, (b - s)_+: the last two remove the tent."""
+        if self.last is None:  # z is constant and s is in e0 already
+            return list(self.rounds)
+        U = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [-1.0, 0.0]])
+        b = np.array([0.0, LIFT, -self.last, self.last])
+        used = W.any(axis=0)
+        ff = FeedForwardLayer(U[used], b[used], W[:, used], np.array([0, 1]), np.arange(len(W)), 0.0)
+        return [*self.rounds, Block(ff, AttentionLayer.identity(dim), "separate")]
+
+    def temperature(self, room: float, longest: int) -> float:
+        """A temperature at which softmax attention gives the same answers on the data as hardmax.
+
+        Let eta = min(margin/8, room/2) / sum c_k, `room` the distance of z from leaving its plateau. If all rounds so
+        far erred by <= c eta, A differs by <= 2 eta sum c <= margin/4 between tokens of a sequence, so the nearest
+        token still leads by margin/2, and queries are >= 1: the others weigh <= (n-1) e^(-margin / 2T) in all, which is
+        <= eta for T = margin / (2 ln((n-1)/eta)). Tokens are <= 1 apart, so this round errs by <= c_k eta as well,
+        and z by <= room/2 in the end: the key stays on its plateau, and the output is the same.
+        """
+        if self.last is None or longest < 2:
+            return float(np.inf)
+        eta = min(self.margin / 8, room / 2) / max(1.0, self.weight)
+        return float(self.margin / (2 * np.log(max(2.0, (longest - 1) / eta))))
+
+
+def identify_max(problem: Problem, u: Floats, rng: np.random.Generator) -> MaxIdentified:
+    """Find the rounds for the direction u.
+
+    Raises:
+        ContradictoryTargets: equal sets of tokens with different targets.
+        IllConditioned: two sequences are closer along u than float64 resolves.
+    """
+    batch = problem.batch
+    u, axes, s, error, shift, grid = _projection(batch, u)
+    sets = TokenSets.of(batch, s, NEAR * float(error.max()))
+    labels = _merge_equal_sets(problem, sets)
+    rounds = _separate(problem, sets, labels, grid)
+    features = np.stack([choice.nearest for choice in rounds], axis=1) if rounds else np.zeros((len(batch), 0))
+    c = _weights(features, labels, rng)
+    z = features @ c + (LIFT if rounds else 0.0)
+    # Tents are added and removed in float64: a few roundings of s and of e1 in every round.
+    z_error = (c.sum() + 4 * len(c) + 4) * error.max() + 8 * (len(c) + 2) * EPS * (z + 4)
+    margin = min((choice.margin for choice in rounds), default=np.inf)
+    if margin < NEAR * z_error.max():
+        raise IllConditioned(
+            "pool='max': the nearest tokens are not apart enough for float64",
+            found=f"tie margin {margin:.3g}, rounding bound {z_error.max():.3g}",
+            fix="use pool='mean'",
+        )
+    tops = [choice.b for choice in rounds]
+    blocks = _blocks(batch.dim, u[axes], axes, shift, tops, c)
+    return MaxIdentified(
+        blocks[0].ff, s, error, z, z_error, labels, tuple(blocks), tops[-1] if tops else None, margin, float(c.sum())
+    )
+
+
+def _projection(batch: Ragged, u: Floats) -> tuple[Floats, Ints, Floats, Floats, float, float]:
+    """u and a shift with s = <u, x> + shift in [1, 2]; b and the shift lie on a grid on which shift - b is exact."""
+    axes = np.flatnonzero(u)
+    dot, _ = project(batch.tokens, u, axes)
+    spread = float(np.ptp(dot))
+    if spread > 0:
+        u = u * 2.0 ** -np.ceil(np.log2(spread))
+    dot, size = project(batch.tokens, u, axes)
+    lowest = float(dot.min())
+    grid = 2 * float(np.spacing(max(4.0, abs(1 - lowest))))
+    shift = float(np.ceil((1 - lowest) / grid) + 1) * grid
+    return u, axes, np.maximum(dot + shift, 0.0), key_error(size, np.array([shift]), [], len(axes)), shift, grid
+
+
+def _merge_equal_sets(problem: Problem, sets: TokenSets) -> Ints:
+    """Labels after sequences with equal sets of tokens were merged: no round can tell them apart."""
+    labels = problem.labels.copy()
+    order = np.lexsort((labels, sets.digests))
+    same = sets.digests[order][1:] == sets.digests[order][:-1]
+    for a, b in zip(order[:-1][same].tolist(), order[1:][same].tolist(), strict=True):
+        if labels[a] == labels[b]:
+            continue
+        if measure(problem.batch, a)[0] != measure(problem.batch, b)[0]:
+            first, second = sorted((a, b))
+            raise IllConditioned(
+                f"sequences {first} and {second} are closer than float64 resolves",
+                found="different sets of tokens, but every token of one is within rounding of a token of the other",
+                fix="round the tokens so that equal ones are equal, or rescale them; merge the two if they are one",
+            )
+        if problem.target_set(a) != problem.target_set(b):
+            raise _same_set(problem, a, b)
+        labels[labels == labels[b]] = labels[a]
+    return labels
+
+
+def _same_set(problem: Problem, a: int, b: int) -> ContradictoryTargets:
+    if measure(problem.batch, a) == measure(problem.batch, b):
+        return contradiction(problem, a, b)
+    a, b = sorted((a, b))
+    return ContradictoryTargets(
+        f"sequences {a} and {b} hold the same set of tokens, in other proportions, but have different targets; "
+        "pool='max' sees sets only",
+        fix="use pool='mean', which tells proportions apart",
+        sequences=(a, b),
+    )
+
+
+def _separate(problem: Problem, sets: TokenSets, labels: Ints, grid: float) -> list[Choice]:
+    """Rounds until no two sequences with different labels have the same nearest tokens in all of them."""
+    rounds: list[Choice] = []
+    group = np.zeros(len(problem.batch), dtype=np.int64)
+    while True:
+        order = np.lexsort((labels, group))
+        i, j = order[:-1], order[1:]
+        open_pairs = (group[i] == group[j]) & (labels[i] != labels[j])
+        if not open_pairs.any():
+            return rounds
+        choice = choose_round(sets, i[open_pairs], j[open_pairs], grid)
+        rounds.append(choice)
+        _, feature = np.unique(choice.nearest, return_inverse=True)
+        _, group = np.unique(group * (int(feature.max()) + 1) + feature.ravel(), return_inverse=True)
+        group = group.ravel()
+
+
+def _weights(features: Floats, labels: Ints, rng: np.random.Generator) -> Floats:
+    """c_k in [1/2, 1], the best of a few random choices: the widest smallest gap between different labels."""
+    candidates = np.rint(rng.uniform(0.5, 1.0, (TRIES, features.shape[1])) * GRAIN) / GRAIN
+    gaps = [smallest_gap(features @ c, labels) for c in candidates]
+    return candidates[int(np.argmax(gaps))]
+
+
+def _blocks(dim: int, u: Floats, axes: Ints, shift: float, tops: list[float], c: Floats) -> list[Block]:
+    """The rounds as blocks of width <= 4: the first also projects, the others also remove the tent before."""
+    one, both = np.array([0]), np.array([0, 1])
+    if not tops:
+        ff = FeedForwardLayer(u[None], np.array([shift]), np.ones((1, 1)), axes, one, 0.0)
+        return [Block(ff, AttentionLayer.identity(dim), "separate")]
+    beta = shift - tops[0]  # exact: both are on the grid
+    ff = FeedForwardLayer(
+        np.stack([u, u, -u]),
+        np.array([shift, beta, -beta]),
+        np.array([[1.0, 0.0, 0.0], [0.0, -1.0, -1.0]]),
+        axes,
+        both,
+        0.0,
+    )
+    layers = [ff]
+    for before, b in pairwise(tops):
+        U = np.array([[1.0], [-1.0], [1.0], [-1.0]])
+        W = np.array([[-1.0, -1.0, 1.0, 1.0]])
+        layers.append(FeedForwardLayer(U, np.array([-b, b, -before, before]), W, one, np.array([1]), 1.0))
+    attention = [AttentionLayer.of(dim, rho=1.0, V={(1, 0): weight}, query=0, key=1) for weight in c.tolist()]
+    return [Block(ff, sa, "separate") for ff, sa in zip(layers, attention, strict=True)]

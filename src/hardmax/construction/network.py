@@ -1,0 +1,175 @@
+"""What `construct` returns: a stack of blocks and what it is for."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardmax.cloud.tokens import Floats
+from hardmax.construction.answers import Answers, answer
+from hardmax.transformer.blocks import Block, forward
+from hardmax.transformer.fusion import fused
+from hardmax.transformer.ragged import Ragged, ragged
+from hardmax.views import LOAD, Result, view
+
+if TYPE_CHECKING:
+    from hardmax.construction.stages import Stages
+    from hardmax.construction.verification import Verification
+
+
+@dataclass(frozen=True, eq=False)
+class Network(Result):
+    """A transformer that maps every sequence of a data set onto its target, exactly.
+
+    Attributes:
+        stack: the blocks; `stack[i].ff` and `stack[i].sa` hold their parameters.
+        dim: the dimension of the tokens.
+        style, pool: how it was built.
+        classes: the label of each class number c (the output is c e_0), or None for interpolation.
+        targets: (D, d) the distinct target tokens.
+        sequences, target_tokens: N and M of the data it was built for.
+        gap: the smallest distance between keys that must be told apart.
+        slack: the smallest distance of a key from a ramp, in units of its rounding bound; above 1 is a proof.
+        certified: the fingerprint of the parameters that the certificate was made for.
+        temperature: softmax attention up to this temperature gives the same outputs on the data as hardmax. Infinite
+            for pool "mean", where both are the same map.
+    """
+
+    stack: tuple[Block, ...] = field(repr=False)
+    dim: int
+    style: str
+    pool: str
+    classes: tuple[Hashable, ...] | None = field(repr=False)
+    targets: Floats = field(repr=False)
+    sequences: int
+    target_tokens: int
+    gap: float
+    slack: float
+    certified: str = field(repr=False)
+    temperature: float = np.inf
+
+    @property
+    def task(self) -> str:
+        """ "classification" or "interpolation"."""
+        return "interpolation" if self.classes is None else "classification"
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks."""
+        return len(self.stack)
+
+    def __len__(self) -> int:
+        return len(self.stack)
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self.stack)
+
+    @cached_property
+    def width(self) -> int:
+        """The most units in a feed-forward layer."""
+        return max(block.ff.width for block in self.stack)
+
+    @cached_property
+    def parameters(self) -> int:
+        """The number of parameters that are not 0."""
+        return sum(block.parameters for block in self.stack)
+
+    @property
+    def bound(self) -> int:
+        """2M + 2N + 1: the number of blocks that [AFZ25] needs."""
+        return 2 * self.target_tokens + 2 * self.sequences + 1
+
+    @cached_property
+    def fused(self) -> tuple[Block, ...]:
+        """The same function of real numbers in fewer and wider blocks, for fast evaluation."""
+        return fused(self.stack)
+
+    def __call__(self, sequences: Any, *, temperature: float | None = None) -> Any:
+        """The answer for each sequence: its label, or its (m, d) target tokens; for one (n, d) array, one answer.
+
+        Args:
+            temperature: softmax attention with scores / temperature instead of hardmax.
+
+        Example:
+            >>> import hardmax as hx
+            >>> net = hx.construct([[[0, 0], [1, 1]], [[0, 1], [1, 0], [2, 2]]], ["even", "odd"])
+            >>> net([[[1, 1], [0, 0]]])
+            ['even']
+        """
+        if isinstance(sequences, np.ndarray) and sequences.dtype != object and sequences.ndim == 2:
+            return self.answer([sequences], temperature=temperature).values[0]
+        return self.answer(sequences, temperature=temperature).values
+
+    def answer(self, sequences: Any, *, temperature: float | None = None) -> Answers:
+        """Answers for any sequences, with the distance of each from the nearest plateau."""
+        return answer(self, self._batch(sequences), temperature)
+
+    def forward(self, sequences: Any, *, dense: bool = False, temperature: float | None = None) -> list[Floats]:
+        """The output tokens (n_j, d) of every sequence as float64 computes them.
+
+        Args:
+            dense: evaluate every unit of every layer; without it staircases are evaluated by bisection.
+            temperature: softmax attention with scores / temperature instead of hardmax.
+        """
+        outputs: list[Floats] = []
+        for part in self._batch(sequences).parts():
+            blocks = self.stack if dense else self.fused
+            tokens = forward(blocks, part, dense=dense, temperature=temperature).tokens()
+            outputs.extend(np.split(tokens, part.starts[1:]))
+        return outputs
+
+    def stages(self, sequences: Any, *, every: str = "stage", temperature: float | None = None) -> "Stages":
+        """The tokens at the end of every stage of the construction; with every="block", after every block."""
+        from hardmax.construction.stages import stages_of
+
+        return stages_of(self, self._batch(sequences), every, temperature)
+
+    def verify(self, sequences: Any, targets: Any, **options: Any) -> "Verification":
+        """Check the network against data on up to four levels; see `hardmax.construction.verification.verify`."""
+        from hardmax.construction.verification import verify
+
+        return verify(self, sequences, targets, **options)
+
+    def to_torch(self) -> Any:
+        """The same network as a torch.nn.Module in float64, with the same output bits (extra `torch`)."""
+        from hardmax.transformer.torch_module import torch_module
+
+        return torch_module(self.stack, self.dim)
+
+    def to_onnx(self, path: str | Path) -> Path:
+        """Write the network as an ONNX graph in float64 for one sequence of any length (extra `onnx`)."""
+        from hardmax.transformer.onnx_graph import write_onnx
+
+        return write_onnx(self.stack, self.dim, Path(path))
+
+    @staticmethod
+    def load(folder: str | Path) -> "Network":
+        """Read back what `save` wrote."""
+        loaded: Network = view(Network, LOAD)(folder)
+        return loaded
+
+    def _batch(self, sequences: Any) -> Ragged:
+        from hardmax.errors import BadInput
+
+        batch = ragged(sequences)
+        if batch.dim != self.dim:
+            raise BadInput(f"the tokens have dimension {batch.dim}, but the network was built for {self.dim}")
+        return batch
+
+
+def fingerprint(stack: tuple[Block, ...]) -> str:
+    """A digest of every parameter that is not 0, so that a certificate cannot be shown for other ones."""
+    digest = sha256()
+    for block in stack:
+        ff, sa = block.ff, block.sa
+        (unit, read), (write, source) = np.nonzero(ff.U), np.nonzero(ff.W)
+        parts = (ff.eta, sa.rho, ff.b, unit, ff.reads[read], ff.U[unit, read], ff.writes[write], source)
+        for part in (*parts, ff.W[write, source], sa.Q, sa.K, sa.left, sa.right):
+            array = np.asarray(part) + 0  # -0.0 and 0.0 are one value
+            digest.update(str(array.shape).encode())
+            digest.update(array.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,297 @@
+"""Level 2: the stored float64 parameters evaluated in exact arithmetic, with no rounding anywhere.
+
+A coordinate of a row is numerator / (denominator 2^exponent) in Python integers: floats are dyadic and the only
+division is the mean, so one denominator per row and one exponent for all rows are enough, and no fraction is ever
+reduced. Wide layers use the exact tables of `hardmax.transformer.fast_layer`: the same function, O(log w) per row.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+import numpy as np
+
+from hardmax.cloud.tokens import Floats, Ints
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.dyadic import Integers, exact_products, integer, integers, nearest, trailing_zeros
+from hardmax.transformer.fast_layer import FastLayer, Parabola
+from hardmax.transformer.fusion import chains
+from hardmax.transformer.piecewise import PiecewiseLinear
+from hardmax.transformer.ragged import Ragged
+
+CHAIN = 4  # chains from this length on are run unit by unit, and only through units that may be active
+Terms = list[tuple[Integers, int]]  # numerators and their exponents, over the denominators of the rows
+
+
+@dataclass(frozen=True, eq=False)
+class ExactRows:
+    """Distinct rows of exact numbers, and which of them every token (or sequence) has.
+
+    Attributes:
+        columns: d arrays (rows,) of numerators, or None where the coordinate is 0 for all.
+        denominators: (rows,) positive integers.
+        exponent: the common power of two below every numerator.
+        where: (T,) or (N,) the row of each token or sequence.
+        per_sequence: whether one entry of `where` stands for a whole sequence.
+        source: (rows, d) the same rows as float64 numbers, at the input of the network.
+    """
+
+    columns: Sequence[Integers | None]
+    denominators: Integers
+    exponent: int
+    where: Ints
+    per_sequence: bool
+    source: Floats | None = None
+
+    @staticmethod
+    def of(rows: Floats, where: Ints | None = None, per_sequence: bool = False) -> "ExactRows":
+        numerators, exponent = integers(rows)
+        columns = [column if (column != 0).any() else None for column in np.ascontiguousarray(numerators.T)]
+        where = np.arange(len(rows)) if where is None else where
+        return ExactRows(columns, np.full(len(rows), 1, dtype=object), exponent, where, per_sequence)
+
+    @staticmethod
+    def of_tokens(tokens: Floats) -> "ExactRows":
+        """The input of a network: its first layer reads all coordinates at once, so they stay as they are."""
+        nothing: list[Integers | None] = [None] * tokens.shape[1]
+        return ExactRows(nothing, np.full(len(tokens), 1, dtype=object), 0, np.arange(len(tokens)), False, tokens)
+
+    def __len__(self) -> int:
+        return len(self.denominators)
+
+    def column(self, k: int) -> Integers:
+        column = self.columns[k]
+        return np.full(len(self), 0, dtype=object) if column is None else column
+
+    def floats(self) -> tuple[Floats, Any]:
+        """(rows, d) the nearest float64 numbers, and (rows,) whether all of a row are exact."""
+        values = np.stack([nearest(self.column(k), self.exponent, self.denominators) for k in range(len(self.columns))])
+        exact = np.ones(len(self), dtype=bool)
+        for k, column in enumerate(values):
+            back, back_exp = integers(column)
+            e = max(self.exponent, back_exp)
+            here = self.column(k) << (e - self.exponent)
+            exact &= np.asarray(here == (back << (e - back_exp)) * self.denominators, dtype=bool)
+        return values.T, exact
+
+
+def exact_forward(blocks: Sequence[Block], state: ExactRows, batch: Ragged | None) -> ExactRows:
+    """Run blocks in exact arithmetic; `batch` is needed as long as attention mixes tokens."""
+    for chain in chains(blocks):
+        if len(chain) >= CHAIN:
+            from hardmax.construction.exact_chain import exact_chain
+
+            state = _compress(exact_chain(chain, state))
+            continue
+        for block in chain:
+            state = _compress(exact_feed_forward(block.ff, state))
+            if not block.sa.is_identity:
+                assert batch is not None
+                state = exact_attention(block.sa, state, batch)
+    return state
+
+
+def exact_feed_forward(ff: FeedForwardLayer, state: ExactRows) -> ExactRows:
+    """eta x + W relu(U x + b), every unit accounted for."""
+    if ff.eta and state.source is not None:
+        state = ExactRows.of(state.source, state.where, state.per_sequence)
+    fast: FastLayer = ff.fast
+    outputs: dict[int, Terms] = {}
+    if ff.eta:
+        eta, eta_exp = integer(ff.eta)
+        for k, column in enumerate(state.columns):
+            if column is not None:
+                outputs.setdefault(k, []).append((column * eta, state.exponent + eta_exp))
+    reads = fast.reads.tolist()
+    parts = [_piecewise(part, reads, state) for part in fast.scalars]
+    if fast.parabola is not None:
+        parts.append(_parabola(fast.parabola, reads, state))
+    if fast.rest is not None:
+        parts.append(_unit_by_unit(fast.rest, state))
+    for part in parts:
+        for m, terms in enumerate(part):
+            outputs.setdefault(int(ff.writes[m]), []).extend(terms)
+    return _normalized(outputs, state)
+
+
+def _piecewise(part: PiecewiseLinear, reads: list[int], state: ExactRows) -> list[Terms]:
+    t, exponent = _linear(part.direction, reads, state)
+    rounded = nearest(t, exponent, state.denominators)
+    pieces = part.locate(rounded)
+    # Rounding is monotone: t >= kink gives rounded >= kink. So only rounded == kink can hide t < kink.
+    edges = np.append(-np.inf, part.kinks)
+    for row in np.flatnonzero(edges[pieces] == rounded):
+        kink, kink_exp = integer(float(rounded[row]))
+        if (t[row] << kink_exp) < kink * state.denominators[row] << exponent:
+            pieces[row] = np.searchsorted(part.kinks, rounded[row], side="left")
+    result = []
+    for m in range(len(part.slopes)):
+        constant = (part.intercepts[m][pieces] * state.denominators, part.intercept_exponent)
+        slope = part.slopes[m][pieces]
+        result.append([constant, (slope * t, part.slope_exponent + exponent)] if (slope != 0).any() else [constant])
+    return result
+
+
+def _linear(direction: Floats, reads: list[int], state: ExactRows) -> tuple[Integers, int]:
+    if state.source is not None:
+        return exact_products(state.source[:, reads], direction)
+    v, v_exp = integers(direction)
+    t = np.full(len(state), 0, dtype=object)
+    for weight, k in zip(v, reads, strict=True):
+        if weight and state.columns[k] is not None:
+            t = t + state.column(k) * weight
+    return t, v_exp + state.exponent
+
+
+def _parabola(part: Parabola, reads: list[int], state: ExactRows) -> list[Terms]:
+    W, W_exp = integers(part.W)
+    if state.source is not None:
+        state = ExactRows.of(state.source, state.where, state.per_sequence)
+    one = state.denominators << state.exponent
+    x0, x1 = (state.column(reads[r]) for r in part.reads)
+    totals = np.full((len(W), len(state)), 0, dtype=object)
+    extra: list[tuple[int, int, Fraction]] = []
+    for row, (a, b, unit) in enumerate(zip(x0, x1, one, strict=True)):
+        tau, remainder = divmod(a, unit)
+        if remainder == 0 and b == tau * tau * unit:  # 1 - (tau - k)^2 > 0 only for k = tau
+            at = int(np.searchsorted(part.k, tau))
+            if at < len(part.k) and part.k[at] == tau:
+                totals[:, row] = W[:, at] * state.denominators[row]
+            continue
+        p, q = Fraction(a, unit), Fraction(b, unit)
+        reach = float(max(Fraction(0), 1 + p * p - q)) ** 0.5 + 2
+        first, last = np.searchsorted(part.k, [float(p) - reach, float(p) + reach])
+        for at in range(first, last):
+            k = int(part.k[at])
+            active = 2 * k * p - q + 1 - k * k
+            if active > 0:
+                extra.append((row, at, active))
+    terms: list[Terms] = [[(total, W_exp)] for total in totals]
+    if extra:  # off the parabola: over the denominators 2^exponent of the row, the activation is an integer
+        for m, weights in enumerate(W):
+            add = np.full(len(state), 0, dtype=object)
+            for row, at, active in extra:
+                add[row] += weights[at] * int(active * one[row])
+            terms[m].append((add, W_exp + state.exponent))
+    return terms
+
+
+def _unit_by_unit(rest: FeedForwardLayer, state: ExactRows) -> list[Terms]:
+    b, b_exp = integers(rest.b)
+    W, W_exp = integers(rest.W)
+    result: list[Terms] = [[] for _ in W]
+    for unit in range(rest.width):
+        pre, exponent = _linear(rest.U[unit], rest.reads.tolist(), state)
+        common = max(exponent, b_exp)
+        pre = (pre << (common - exponent)) + (state.denominators * b[unit] << (common - b_exp))
+        active = np.where(pre > 0, pre, 0)
+        for m in np.flatnonzero(W[:, unit] != 0):
+            result[m].append((active * W[m, unit], W_exp + common))
+    return result
+
+
+def _normalized(outputs: dict[int, Terms], state: ExactRows) -> ExactRows:
+    """Add up the terms over one exponent; drop denominators that divide, and common powers of two."""
+    exponent = max((e for terms in outputs.values() for _, e in terms), default=0)
+    columns: list[Integers | None] = [None] * len(state.columns)
+    for k, terms in outputs.items():
+        total = np.full(len(state), 0, dtype=object)
+        for numerators, e in terms:
+            total = total + (numerators << (exponent - e))
+        columns[k] = total if (total != 0).any() else None
+    live = [column for column in columns if column is not None]
+    denominators = state.denominators
+    if (denominators != 1).any():
+        divides = np.ones(len(state), dtype=bool)
+        for column in live:
+            divides &= np.asarray(column % denominators == 0, dtype=bool)
+        divisor = np.where(divides, denominators, 1)
+        columns = [None if column is None else column // divisor for column in columns]
+        denominators = np.where(divides, 1, denominators)
+        live = [column for column in columns if column is not None]
+    drop = min(exponent, trailing_zeros(*live))
+    columns = [None if column is None else column >> drop for column in columns]
+    return ExactRows(columns, denominators, exponent - drop, state.where, state.per_sequence)
+
+
+def _compress(state: ExactRows) -> ExactRows:
+    """Keep each distinct row once."""
+    live = [column for column in state.columns if column is not None]
+    seen: dict[tuple[int, ...], int] = {}
+    index = np.empty(len(state), dtype=np.int64)
+    for row, key in enumerate(zip(state.denominators, *live, strict=True)):
+        index[row] = seen.setdefault(key, len(seen))
+    if len(seen) == len(state):
+        return state
+    first = np.empty(len(seen), dtype=np.int64)
+    first[index[::-1]] = np.arange(len(state))[::-1]
+    columns = [None if column is None else column[first] for column in state.columns]
+    return ExactRows(columns, state.denominators[first], state.exponent, index[state.where], state.per_sequence)
+
+
+def exact_attention(sa: AttentionLayer, state: ExactRows, batch: Ragged) -> ExactRows:
+    """rho x_i + the mean over C_i of V x_l, the maximum of the scores decided exactly."""
+    where = state.where[batch.sequence_of] if state.per_sequence else state.where
+    denominators, scale = _common_denominators(state.denominators[where], batch)
+    columns = [None if column is None else column[where] * scale for column in state.columns]
+    rows = ExactRows(columns, denominators, state.exponent, np.arange(len(where)), False)
+    everything = list(range(len(columns)))
+    sums, sizes = [], None
+    for r in np.flatnonzero(sa.left.any(axis=0) & sa.right.any(axis=1)):
+        values, exponent = _linear(sa.right[r], everything, rows)
+        total, sizes = _attended(sa, rows, values, batch)
+        sums.append((sa.left[:, r], total, exponent))
+    if sizes is None:
+        sizes = np.full(len(where), 1, dtype=object)
+    outputs: dict[int, Terms] = {}
+    rho, rho_exp = integer(sa.rho)
+    for k in everything:
+        if rho and columns[k] is not None:
+            outputs.setdefault(k, []).append((columns[k] * rho * sizes, rows.exponent + rho_exp))  # type: ignore[operator]
+        for left, total, exponent in sums:
+            weight, weight_exp = integer(left[k])
+            if weight:
+                outputs.setdefault(k, []).append((total * weight, exponent + weight_exp))
+    result = _normalized(outputs, ExactRows(columns, denominators * sizes, rows.exponent, rows.where, False))
+    if sa.is_uniform and not rho:  # all tokens of a sequence are equal now
+        firsts = batch.starts
+        columns = [None if column is None else column[firsts] for column in result.columns]
+        return ExactRows(columns, result.denominators[firsts], result.exponent, np.arange(len(batch)), True)
+    return result
+
+
+def _common_denominators(denominators: Integers, batch: Ragged) -> tuple[Integers, Integers]:
+    """One denominator per sequence, and the factor by which each row grows."""
+    if not (denominators != 1).any():
+        return denominators, denominators
+    common = np.array(
+        [lcm(*denominators[s : s + n].tolist()) for s, n in zip(batch.starts, batch.lengths, strict=True)]
+    )
+    spread = common.astype(object)[batch.sequence_of]
+    return spread, spread // denominators
+
+
+def _attended(sa: AttentionLayer, rows: ExactRows, values: Integers, batch: Ragged) -> tuple[Integers, Integers]:
+    """For every token the sum of values over C_i, and |C_i|."""
+    if sa.is_uniform:
+        sums = np.add.reduceat(values, batch.starts)
+        return sums[batch.sequence_of], batch.lengths.astype(object)[batch.sequence_of]
+    everything = list(range(len(rows.columns)))
+    queries = np.stack([_linear(q, everything, rows)[0] for q in sa.Q])
+    keys = np.stack([_linear(k, everything, rows)[0] for k in sa.K])
+    total, size = np.empty(len(values), dtype=object), np.empty(len(values), dtype=object)
+    for start, n in zip(batch.starts, batch.lengths, strict=True):
+        here = slice(start, start + n)
+        chosen: dict[tuple[int, ...], tuple[int, int]] = {}
+        for i in range(start, start + n):
+            q = tuple(queries[:, i])
+            # With one head dimension only the sign of the query matters for the argmax.
+            q = ((q[0] > 0) - (q[0] < 0),) if len(q) == 1 else q
+            if q not in chosen:
+                scores = sum((keys[h, here] * q[h] for h in range(len(q))), np.full(n, 0, dtype=object))
+                members = np.asarray(scores == scores.max(), dtype=bool)
+                chosen[q] = (sum(values[here][members].tolist()), int(members.sum()))
+            total[i], size[i] = chosen[q]
+    return total, size

@@ -1,0 +1,257 @@
+"""Is it really exact? Four levels that share as little as possible.
+
+* certificate: intervals from the stored parameters and the data, for all sequences: a proof over the reals;
+* float64: the literal forward pass in NumPy (staircases by bisection for all sequences, every unit for a sample);
+* rational: the stored parameters in exact arithmetic;
+* torch: another library, every unit, softmax attention where that is the same map.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardmax.cloud.tokens import Ints
+from hardmax.construction.certificate import prove
+from hardmax.construction.comparison import Comparison, compare
+from hardmax.construction.problem import Problem, read_problem
+from hardmax.construction.rational import ExactRows, exact_forward
+from hardmax.errors import BadInput
+from hardmax.transformer.blocks import forward
+from hardmax.transformer.one_thread import one_thread
+
+if TYPE_CHECKING:
+    from hardmax.construction.network import Network
+
+LEVELS = ("certificate", "float64", "dense", "rational", "torch")
+# Levels that visit every unit look at as many sequences as this many unit evaluations allow, and at most at SAMPLE;
+# at LAYERS blocks of one sequence in all; the rational level looks at this many tokens, divided by the number of
+# blocks that work on single tokens.
+UNITS, LAYERS, SAMPLE, RATIONAL_TOKENS = 2e8, 4e3, 200, 2_000_000
+
+
+@dataclass(frozen=True)
+class Level:
+    """What one level found.
+
+    Attributes:
+        name: which level.
+        sequences: how many sequences it looked at.
+        exact: how many of them had exactly their target (bit for bit, or as rational numbers).
+        right: how many did after moving each output to the nearest target.
+        max_error: the largest distance of an output from its target (maximum norm).
+        passed: whether that is what the style promises.
+        seconds: how long it took.
+        note: what else a person should know.
+    """
+
+    name: str
+    sequences: int
+    exact: int
+    right: int
+    max_error: float
+    passed: bool
+    seconds: float
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The report of `net.verify`.
+
+    Attributes:
+        exact: whether every level that was run passed.
+        sequences: how many sequences the data has.
+        levels: what was run.
+        min_gap: the smallest distance between keys that must be told apart.
+        slack: the smallest distance of a key from a ramp in units of its rounding bound.
+        max_error: the largest error on any level.
+    """
+
+    exact: bool
+    sequences: int
+    levels: tuple[Level, ...]
+    min_gap: float
+    slack: float
+    max_error: float
+
+    def __bool__(self) -> bool:
+        return self.exact
+
+    def to_json(self) -> dict[str, Any]:
+        """A dictionary for json.dumps; infinite numbers become None."""
+        return {key: _finite(value) for key, value in asdict(self).items()}
+
+    def __str__(self) -> str:
+        verdict = "exact" if self.exact else "NOT exact"
+        lines = [f"{verdict}: {self.sequences} sequences, smallest gap {self.min_gap:.3g}, slack {self.slack:.3g}"]
+        for level in self.levels:
+            lines.append(
+                f"  {'ok  ' if level.passed else 'FAIL'} {level.name:<12} {level.exact}/{level.sequences} exact, "
+                f"largest error {level.max_error:.3g}, {level.seconds:.2f} s{'; ' + level.note if level.note else ''}"
+            )
+        return "\n".join(lines)
+
+
+def verify(
+    net: "Network",
+    sequences: Any,
+    targets: Any,
+    *,
+    levels: Sequence[str] | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+) -> Verification:
+    """Check a network against data.
+
+    Args:
+        levels: any of "certificate", "float64", "dense", "rational", "torch"; all that are installed by default.
+        sample: how many sequences the levels "dense" and "torch" look at; they visit every unit, so by default it is as
+            many as a few seconds allow. The rational level looks at all sequences up to two million tokens in all,
+            and at a random part of about that size otherwise.
+        seed: of the choice of the sample.
+    """
+    problem = read_problem(sequences, targets)
+    if problem.batch.dim != net.dim:
+        raise BadInput(f"the tokens have dimension {problem.batch.dim}, but the network was built for {net.dim}")
+    if levels is None:
+        levels = tuple(name for name in LEVELS if name != "torch" or find_spec("torch") is not None)
+    unknown = [name for name in levels if name not in LEVELS]
+    if unknown or not levels:
+        raise BadInput(f"levels is {list(levels)!r}", fix=f"use some of {', '.join(LEVELS)}")
+    problem = _with_classes_of(net, problem)
+    rng = np.random.default_rng(seed)
+    if sample is None:
+        work = sum(block.ff.width * max(1, len(block.ff.writes)) for block in net.stack)
+        sample = int(np.clip(min(UNITS / work / problem.batch.lengths.mean(), LAYERS / net.blocks), 1, SAMPLE))
+    few = _sample(rng, len(problem.batch), sample)
+    rational = _sample(rng, len(problem.batch), _rational_sample(net, problem))
+    which = {"dense": few, "torch": few, "rational": rational}
+    reports, gap, slack = [], net.gap, net.slack
+    for name in levels:
+        start = perf_counter()
+        part = problem if name not in which or which[name] is None else _take(problem, which[name])
+        note = ""
+        if name == "certificate":
+            found, gap, slack, note = _certificate(net, part)
+        else:
+            found = _EVALUATE[name](net, part)
+        reports.append(_level(net, name, found, perf_counter() - start, note))
+    return Verification(
+        all(level.passed for level in reports),
+        len(problem.batch),
+        tuple(reports),
+        gap,
+        slack,
+        max(level.max_error for level in reports),
+    )
+
+
+def _level(net: "Network", name: str, found: Comparison, seconds: float, note: str) -> Level:
+    real = name in ("certificate", "rational")
+    # Over the reals every style is exact. In float64 only `bitwise` promises bits; the others promise the right target.
+    good = found.exact if real or net.style == "bitwise" else found.right
+    passed = bool(good.all()) and not note
+    error = float(found.error.max(initial=0.0))
+    if not passed and not note:
+        note = f"first wrong sequence: {int(np.argmin(good))}"
+    return Level(name, len(good), int(found.exact.sum()), int(found.right.sum()), error, passed, seconds, note)
+
+
+def _certificate(net: "Network", problem: Problem) -> tuple[Comparison, float, float, str]:
+    from hardmax.construction.network import fingerprint
+
+    proof = prove(net.fused, problem.batch)
+    found = compare(problem, proof.rows, proof.per_sequence, proof.exact, proof.where)
+    same = fingerprint(net.stack) == net.certified
+    return found, proof.gap, proof.slack, "" if same else "the parameters are not those that were certified"
+
+
+def _float64(net: "Network", problem: Problem, dense: bool = False) -> Comparison:
+    pieces = []
+    first = 0
+    for part in problem.batch.parts():
+        state = forward(net.stack if dense else net.fused, part, dense=dense)
+        where = np.arange(first, first + len(part))
+        pieces.append(compare(_take(problem, where, part), state.rows, state.per_sequence))
+        first += len(part)
+    return _joined(pieces)
+
+
+def _rational(net: "Network", problem: Problem) -> Comparison:
+    pieces = []
+    first = 0
+    for part in problem.batch.parts(1 << 18):
+        state = exact_forward(net.fused, ExactRows.of_tokens(part.tokens), part)
+        rows, exact = state.floats()
+        where = np.arange(first, first + len(part))
+        taken = _take(problem, where, part)
+        pieces.append(compare(taken, rows, state.per_sequence, exact, state.where))
+        first += len(part)
+    return _joined(pieces)
+
+
+def _torch(net: "Network", problem: Problem) -> Comparison:
+    import torch
+
+    module = net.to_torch()
+    with one_thread(torch), torch.no_grad():
+        outputs = [module(torch.from_numpy(np.array(tokens))).numpy() for tokens in problem.batch]
+    return compare(problem, np.concatenate(outputs), per_sequence=False)
+
+
+_EVALUATE: dict[str, Callable[["Network", Problem], Comparison]] = {
+    "float64": _float64,
+    "dense": lambda net, problem: _float64(net, problem, dense=True),
+    "rational": _rational,
+    "torch": _torch,
+}
+
+
+def _rational_sample(net: "Network", problem: Problem) -> int:
+    """How many sequences the rational level looks at; rounds of attention and lifts cost as much as the first block."""
+    spread = sum(block.ff.eta == 1.0 and block.stage == "separate" for block in net.fused)
+    tokens = RATIONAL_TOKENS / max(1, spread)
+    return max(1, int(tokens / problem.batch.lengths.mean()))
+
+
+def _joined(pieces: list[Comparison]) -> Comparison:
+    return Comparison(*(np.concatenate([getattr(p, name) for p in pieces]) for name in ("exact", "right", "error")))
+
+
+def _sample(rng: np.random.Generator, n: int, size: int) -> Ints | None:
+    return None if size >= n else np.sort(rng.choice(n, size, replace=False))
+
+
+def _take(problem: Problem, which: Any, batch: Any = None) -> Problem:
+    """The problem for some of the sequences."""
+    which = np.asarray(which, dtype=np.int64)
+    counts = problem.counts[which]
+    first = np.repeat(problem.target_starts[which] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+    ids = problem.target_ids[first + np.arange(counts.sum())]
+    batch = problem.batch.take(which) if batch is None else batch
+    return Problem(batch, problem.targets, ids, counts, problem.classes)
+
+
+def _with_classes_of(net: "Network", problem: Problem) -> Problem:
+    """Number the labels as the network does; a label that it does not know gets a number that it never gives."""
+    if (problem.classes is None) != (net.classes is None):
+        raise BadInput(f"the network was built for {net.task}, but the data is for {problem.task}")
+    if problem.classes is None or net.classes is None:
+        return problem
+    number = {label: c for c, label in enumerate(net.classes)}
+    known = [number.get(label, len(number) + k) for k, label in enumerate(problem.classes)]
+    targets = np.zeros((max(len(number), max(known) + 1), net.dim))
+    targets[:, 0] = np.arange(len(targets))
+    return Problem(problem.batch, targets, np.array(known)[problem.target_ids], problem.counts, problem.classes)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,0 +1,1 @@
+"""The demonstration: the whole product once, as one HTML report."""

@@ -1,0 +1,1 @@
+"""Independent checkers of certificates. They share no code with the solvers, so they may repeat on purpose."""

@@ -1,0 +1,323 @@
+"""Checks a float64 certificate from the data alone.
+
+Shares no code with the engine that made it, only the tie rule (`attention/ties.py`) that both must obey. The tokens
+are replayed with plain NumPy up to the last decision; at the layer where a token is said to be decided, the
+conditions that make the decision final are tested against *all* tokens.
+"""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from hardmax.attention.arithmetic import pair_scores, weighted_mean
+from hardmax.attention.ties import EPS, rounding_bound, tie_band, wider
+from hardmax.cloud.metric import metric
+from hardmax.cloud.parameters import step_size
+from hardmax.cloud.tokens import Floats, Ints, cloud
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE, Certificate, fingerprint
+from hardmax.dynamics.check.ties import ExactClaims
+from hardmax.errors import BadInput
+
+
+def problems(certificate: Certificate, Z: Any) -> list[str]:
+    """Everything that is wrong with the certificate for the tokens Z; an empty list if nothing is."""
+    try:
+        return _problems(certificate, Z)
+    except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
+        return [f"the certificate is malformed: {error}"]
+
+
+def _problems(certificate: Certificate, Z: Any) -> list[str]:
+    try:
+        tokens = cloud(Z).tokens
+        alpha = step_size(certificate.alpha)
+        matrix = metric(certificate.A, tokens.shape[1])
+    except BadInput as error:
+        return [str(error)]
+    c = certificate
+    wrong = _malformed(c, tokens)
+    if wrong:
+        return wrong
+    # Decisions follow one another: nothing decides itself after standing still for so long.
+    gaps = np.diff(np.unique(np.append(c.decided_at, 0)), prepend=0)
+    if gaps.max() > 10_000 + 100 / np.log1p(alpha):
+        return [f"decided_at claims that nothing is decided for {int(gaps.max())} layers and something after that"]
+    if c.problem != fingerprint(tokens, c.alpha, c.A, c.tie_tolerance):
+        return ["the certificate was made for other tokens, alpha, A or tie_tolerance"]
+    return _Replay(c, tokens, alpha, matrix).run()
+
+
+def _malformed(c: Certificate, tokens: Floats) -> list[str]:
+    n = len(tokens)
+    wrong = []
+    if c.exact or c.method != "float64":
+        wrong.append(f"exact={c.exact} and method={c.method!r} do not go with a float64 certificate")
+    for name in ("decided_at", "role", "target"):
+        array = getattr(c, name)
+        if not isinstance(array, np.ndarray) or array.shape != (n,) or not np.issubdtype(array.dtype, np.integer):
+            wrong.append(f"{name} is not an integer array of length {n}")
+    if not isinstance(c.limit, np.ndarray) or c.limit.shape != tokens.shape or c.limit.dtype != np.float64:
+        wrong.append(f"limit is not a float64 array of shape {tokens.shape}")
+    if not isinstance(c.groups, tuple) or not all(
+        isinstance(g, tuple) and all(isinstance(i, (int, np.integer)) for i in g) for g in c.groups
+    ):
+        wrong.append("groups is not a tuple of tuples of token indices")
+    if type(c.undecided) is not int or c.undecided < 0:
+        wrong.append(f"undecided is {c.undecided!r}; expected a count")
+    if not isinstance(c.margin, float) or not c.margin > 0:
+        wrong.append(f"margin is {c.margin!r}; expected a positive number")
+    if wrong:
+        return wrong
+    if not np.isin(c.role, (LEADER, FOLLOWER, TIE)).all():
+        wrong.append("role holds something else than leader, follower, tie")
+    if (c.decided_at < 0).any():
+        wrong.append("decided_at holds a negative layer")
+    if (c.target >= n).any() or (c.target < -len(c.groups)).any() or ((c.target < 0) != (c.role == TIE)).any():
+        wrong.append("target does not name a token (leader, follower) or a group (tie)")
+    if sorted(set((-1 - c.target[c.target < 0]).tolist())) != list(range(len(c.groups))):
+        wrong.append("groups and target do not match")
+    for g, group in enumerate(c.groups):
+        if len(group) < 2 or list(group) != sorted(set(group)) or not (group[0] >= 0 and group[-1] < n):
+            wrong.append(f"groups[{g}] is not an ascending set of at least two token indices")
+    return wrong
+
+
+class _Replay:
+    """The distinct tokens, replayed layer by layer."""
+
+    def __init__(self, c: Certificate, tokens: Floats, alpha: float, matrix: Any) -> None:
+        self.c, self.alpha, self.matrix = c, alpha, matrix
+        self.start, first, inverse = np.unique(tokens, axis=0, return_index=True, return_inverse=True)
+        self.first, self.inverse = first, inverse.reshape(-1)
+        self.weight = np.bincount(self.inverse).astype(np.float64)
+        self.tie = tie_band(c.tie_tolerance)
+        self.flag = wider(self.tie, rounding_bound(tokens.shape[1], matrix))
+        self.wrong: list[str] = []
+        self.margin, self.undecided = np.inf, 0
+        self._reached: dict[tuple[int, bytes], float] = {}
+        self.small = len(self.start) <= 1024  # in larger clouds the margin is a lower bound, at most 2^-20
+        # The claims by distinct token; `target` and `groups` by position among them.
+        self.decided, self.role, self.limit = c.decided_at[first], c.role[first], c.limit[first]
+        self.target = np.where(c.target[first] >= 0, self.inverse[np.maximum(c.target[first], 0)], c.target[first])
+        self.groups = [np.unique(self.inverse[list(g)]) for g in c.groups]
+
+    def run(self) -> list[str]:
+        c, inverse, first = self.c, self.inverse, self.first
+        for name in ("decided_at", "role", "target", "limit"):
+            array = getattr(c, name)
+            if (array != array[first][inverse]).any():
+                return [f"{name} differs between copies of one token"]
+        for g, members in enumerate(self.groups):
+            if len(c.groups[g]) != int(self.weight[members].sum()):
+                return [f"groups[{g}] does not hold all copies of its tokens"]
+        named = c.target[c.target >= 0]
+        if (first[inverse[named]] != named).any():
+            return ["target names a copy that is not the first"]
+        x = self.start
+        base, offset = self.limit, np.zeros_like(self.limit)
+        self.offset_at_decision = offset
+        for layer in range(int(self.decided.max()) + 1):
+            looking = np.flatnonzero(self.decided >= layer)
+            new = looking[self.decided[looking] == layer]
+            offset[new] = x[new] - base[new]
+            mean = self._look(layer, x, looking)
+            if self.wrong:
+                return self.wrong
+            still = self.decided[looking] > layer
+            shrink = (1 + self.alpha) ** np.minimum(self.decided - layer - 1.0, 0.0)
+            moved = base + np.where(self.decided <= layer, shrink, 0.0)[:, None] * offset
+            moved[looking[still]] = (x[looking[still]] + self.alpha * mean[still]) / (1 + self.alpha)
+            x = moved
+        self._check_figures()
+        return self.wrong
+
+    def _look(self, layer: int, x: Floats, looking: Ints) -> Floats:
+        """Follow sets of the tokens not decided before `layer`; tests the claims made at it; returns the means."""
+        q = self.matrix.queries(x)
+        norm = np.sqrt(np.maximum((q * x).sum(1), 0.0))
+        largest = norm.max()
+        a, b = self.flag.at(layer)
+        flag = (a * norm[looking] + b * largest) * largest
+        a, b = self.tie.at(layer)
+        tie = (a * norm[looking] + b * largest) * largest
+        best, top, gap = strongest(q[looking], norm[looking], x, norm, flag)
+        mean = x[top].copy()
+        single = np.where(gap > flag, top, -1)
+        sets: dict[int, Ints] = {}
+        scale = norm[looking] * largest
+        longest = float(np.linalg.norm(x, axis=1).max())
+        for r in np.flatnonzero(gap <= 2 * flag):
+            i = int(looking[r])
+            near = np.flatnonzero(x @ q[i] >= best[r] - 3 * flag[r])
+            s = pair_scores(np.broadcast_to(q[i], x[near].shape), x[near])  # in the order that the tie rule prescribes
+            gap[r] = np.subtract(*np.sort(s)[:-3:-1])
+            if gap[r] > flag[r]:
+                single[r], mean[r] = near[s.argmax()], x[near[s.argmax()]]
+                continue
+            near, s = near[s >= s.max() - flag[r]], s[s >= s.max() - flag[r]]
+            follows = near[s >= s.max() - tie[r]]
+            if layer == 0:
+                level = self._exactly_top(i, near)
+                self.undecided += len(np.setdiff1d(follows, level))
+                follows = np.union1d(follows, level)
+            else:
+                behind = self._behind(layer, q[i], follows, longest)
+                follows = np.setdiff1d(follows, behind)
+                self.undecided += len(near) - len(behind) - 1
+            if len(follows) == 1:
+                single[r], mean[r] = follows[0], x[follows[0]]
+            else:
+                sets[i] = follows
+                mean[r] = weighted_mean(x[follows], self.weight[follows])
+        won = (single >= 0) & (gap > tie)
+        if won.any():
+            self.margin = min(self.margin, float((gap[won] / scale[won]).min()))
+        self._claims(layer, x, q, largest, looking, single, sets)
+        return mean
+
+    def _behind(self, layer: int, query: Floats, follows: Ints, longest: float) -> Ints:
+        """Followers whose offset tells them from their leader, or from a better follower of it."""
+        gone: list[int] = []
+        done = follows[(self.decided[follows] < layer) & (self.role[follows] != TIE)]
+        a, b = self.flag.at(layer)
+        length = np.linalg.norm(query)
+        for leader in np.unique(self.target[done]):
+            group = done[self.target[done] == leader]
+            if len(group) < 2:
+                continue
+            since = self.decided[group]
+            grown = (1 + self.alpha) ** (since - since.max()).astype(np.float64)
+            offset = self.offset_at_decision[group] * grown[:, None]
+            ahead = offset @ query
+            width = (a * length + b * self.matrix.size * longest) * np.linalg.norm(offset, axis=1).max()
+            width += 2 * length * float(((2 + 10 * since) * EPS * longest * grown).max())
+            gone += group[ahead < ahead.max() - width].tolist()
+        return np.array(gone, dtype=np.int64)
+
+    def _exactly_top(self, i: int, near: Ints) -> Ints:
+        """Which of the near tokens reach the maximum exactly, in integer arithmetic."""
+        scores = self.exact.whole[near].dot(self.exact.query(self.exact.whole[i]))
+        return near[np.asarray(scores == max(scores), dtype=bool)]
+
+    def _claims(
+        self, layer: int, x: Floats, q: Floats, largest: float, looking: Ints, single: Ints, sets: dict[int, Ints]
+    ) -> None:
+        at, role, target = self.decided[looking], self.role[looking], self.target[looking]
+        leads = single == looking
+        token = self.first[looking]
+        follows_leader = (single >= 0) & ~leads
+        follows_leader &= (self.role[single] == LEADER) & (self.decided[single] <= layer)
+        now = at == layer
+        for what, bad in (
+            (f"said to lead from layer {layer} on, but follows another", now & (role == LEADER) & ~leads),
+            ("its target is not itself", now & (role == LEADER) & (target != looking)),
+            (
+                f"said to follow one leader from layer {layer} on, but does not",
+                now & (role == FOLLOWER) & ~(follows_leader & (single == target)),
+            ),
+            (f"is decided at layer {layer} already", ~now & (leads | follows_leader)),
+            ("said to be tied, but follows one token", now & (role == TIE) & (single >= 0)),
+        ):
+            if bad.any():
+                self.wrong.append(f"token {token[np.flatnonzero(bad)[0]]} {what}")
+        points = np.where(
+            (now & (role != TIE))[:, None], self.limit[looking] - x[np.where(single >= 0, single, 0)], 0.0
+        )
+        if np.abs(points).max() > 32 * (layer + 1) * EPS * np.abs(x).max():
+            self.wrong.append("limit is not the leader's place")
+        longest = self.matrix.size * float(np.linalg.norm(x, axis=1).max())
+        for r in np.flatnonzero((role == TIE) & (single < 0)):
+            if not self.wrong:
+                self._tie_claim(layer, x, q, largest, longest, int(looking[r]), sets[int(looking[r])], bool(now[r]))
+
+    def _tie_claim(
+        self, layer: int, x: Floats, q: Floats, largest: float, longest: float, i: int, follows: Ints, now: bool
+    ) -> None:
+        group = self.groups[-1 - self.target[i]]
+        others = group[group != i]
+        t = self.limit[i]
+        a, b = self.tie.at(layer)
+        band = 8 * (a + b) * largest * largest
+        query = t if self.matrix.A is None else self.matrix.A @ t
+        base, w = self.limit[others], self.weight[others]
+        since = self.decided[others]
+        offset = self.offset_at_decision[others] * ((1 + self.alpha) ** np.minimum(since - since.max(), 0.0))[:, None]
+        # Offsets are judged by their direction, but a limit that two ties share may be off by its last bits.
+        size = float(np.linalg.norm(offset, axis=1).max())
+        narrow = 8 * (a + b) * longest * size + 32 * EPS * longest * float(np.abs(x).max())
+        holds = {
+            "follows another set than its group": np.array_equal(group, follows),
+            "its group holds undecided tokens": bool((self.decided[others] <= layer).all()),
+            "its limit is not the mean of its group": np.abs(w @ base / w.sum() - t).max() * largest <= band,
+            "the mean of its group moves": np.abs(w @ offset / w.sum()).max() * longest <= narrow,
+            "its group is not in one face": np.abs(base @ query - query @ t).max() <= band
+            and np.abs(offset @ query).max() <= narrow
+            and np.abs(offset @ q[i]).max() <= narrow,
+            "its face does not support the cloud": i in group or self._reach(layer, x, query) <= query @ t + band,
+            "it does not stand still": i not in group or np.abs(t - x[i]).max() * largest <= band,
+        }
+        name = f"token {self.first[i]}"
+        if now:
+            if layer == 0 and not self._tie_holds_exactly(i):
+                self.undecided += 1
+            self.wrong += [f"{name}: {what}" for what, good in holds.items() if not good]
+        elif all(holds.values()):
+            self.wrong.append(f"{name} is decided at layer {layer} already")
+
+    def _reach(self, layer: int, x: Floats, query: Floats) -> float:
+        """max_x <query, x>; many ties share one face."""
+        key = (layer, query.tobytes())
+        if key not in self._reached:
+            self._reached[key] = float((x @ query).max())
+        return self._reached[key]
+
+    def _tie_holds_exactly(self, i: int) -> bool:
+        """The same conditions for the tokens as they were given."""
+        return self.exact.tie_holds(i, self.groups[-1 - self.target[i]], int(-1 - self.target[i]))
+
+    @cached_property
+    def exact(self) -> "ExactClaims":
+        return ExactClaims(self.start, self.matrix.A, self.weight, self.role, self.target, self.groups)
+
+    def _check_figures(self) -> None:
+        margin = self.margin if self.small else min(self.margin, 2.0**-20)
+        # The two computations of a gap differ by their rounding.
+        near = np.isfinite(margin) and abs(self.c.margin - margin) <= 1e-6 * margin + self.flag.at(0)[0]
+        if not (self.c.margin == margin or near):
+            self.wrong.append(f"margin is {self.c.margin:g}, but the narrowest decision has {margin:g}")
+        if self.c.undecided != self.undecided:
+            self.wrong.append(f"undecided is {self.c.undecided}, but {self.undecided} comparisons are")
+
+
+def strongest(q: Floats, q_norm: Floats, x: Floats, norm: Floats, band: Floats) -> tuple[Floats, Ints, Floats]:
+    """For every query the largest <q, x_j>, its j, and the gap to the second largest.
+
+    Keys in order of falling norm, in growing blocks; a query leaves once |q| |x| cannot come near its best any more
+    (Cauchy-Schwarz), so that the gap is exact where it is small and a lower bound elsewhere.
+    """
+    order = np.argsort(-norm, kind="stable")
+    best, second = np.full(len(q), -np.inf), np.full(len(q), -np.inf)
+    top = np.zeros(len(q), np.int64)
+    slack = np.maximum(band, 2.0**-19 * q_norm * norm.max()) if len(x) > 1024 else np.full(len(q), np.inf)
+    start, size = 0, 64
+    alive = np.arange(len(q))
+    while start < len(x) and len(alive):
+        keys = order[start : start + size]
+        for chunk in np.array_split(alive, 1 + len(alive) * len(keys) // 4_000_000):
+            s = q[chunk] @ x[keys].T
+            rows = np.arange(len(chunk))
+            j = s.argmax(1)
+            value = s[rows, j]
+            s[rows, j] = -np.inf
+            runner = s.max(1)
+            better = value > best[chunk]
+            second[chunk] = np.maximum(
+                runner, np.where(better, np.maximum(best[chunk], second[chunk]), np.maximum(value, second[chunk]))
+            )
+            best[chunk] = np.where(better, value, best[chunk])
+            top[chunk] = np.where(better, keys[j], top[chunk])
+        start, size = start + size, min(4 * size, 4096)
+        if start < len(x):
+            alive = alive[q_norm[alive] * norm[order[start]] >= best[alive] - slack[alive]]
+    return best, top, best - second

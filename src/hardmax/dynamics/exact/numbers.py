@@ -1,0 +1,164 @@
+"""Rational arithmetic on whole clouds: integers over one common denominator, and exact linear algebra.
+
+A cloud of Fractions spends its time in greatest common divisors, one forevery product. Here the coordinates are plain
+integers, an (n, d) object array, over one positive denominator for the whole cloud. Scores are compared as integers,
+because a common positive factor does not change who is largest; a divisor is taken out once a layer.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, isqrt, lcm, ldexp, log2, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.cloud.parameters import exact_matrix, exact_number
+from hardmax.errors import BadInput
+
+Objects = NDArray[Any]  # dtype object: Python ints or Fractions
+
+SMALLEST = ldexp(1.0, -1074)  # the smallest positive float
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerCloud:
+    """The tokens `rows / denominator`, with the smallest possible positive denominator."""
+
+    rows: Objects  # (n, d) Python ints
+    denominator: int
+
+    @staticmethod
+    def of(tokens: Objects) -> "IntegerCloud":
+        """From an (n, d) array of Fractions.
+
+        Example:
+            >>> c = IntegerCloud.of(np.array([[Fraction(1, 2), Fraction(1, 3)]]))
+            >>> c.rows.tolist(), c.denominator
+            ([[3, 2]], 6)
+        """
+        return IntegerCloud(*over_common_denominator(tokens))
+
+    @staticmethod
+    def reduced(rows: Objects, denominator: int) -> "IntegerCloud":
+        """Take out the greatest common divisor of all numbers."""
+        divisor = denominator
+        for x in rows.flat:
+            if divisor == 1:
+                break
+            divisor = gcd(divisor, x)
+        if divisor == 1:
+            return IntegerCloud(rows, denominator)
+        return IntegerCloud(rows // divisor, denominator // divisor)
+
+    def fractions(self) -> Objects:
+        """The tokens as an (n, d) array of Fractions."""
+        result = np.empty(self.rows.shape, dtype=object)
+        for place, x in np.ndenumerate(self.rows):
+            result[place] = Fraction(x, self.denominator)
+        return result
+
+    def point(self, i: int) -> tuple[Fraction, ...]:
+        """One token as a tuple of Fractions."""
+        return tuple(Fraction(x, self.denominator) for x in self.rows[i])
+
+
+def over_common_denominator(values: Objects) -> tuple[Objects, int]:
+    """Fractions of any shape as integers over their least common denominator."""
+    denominator = lcm(*(x.denominator for x in values.flat))
+    result = np.empty(values.shape, dtype=object)
+    for place, x in np.ndenumerate(values):
+        result[place] = x.numerator * (denominator // x.denominator)
+    return result, denominator
+
+
+def identity(dim: int) -> Objects:
+    """The (d, d) identity as Python ints."""
+    result = np.full((dim, dim), 0, dtype=object)
+    for k in range(dim):
+        result[k, k] = 1
+    return result
+
+
+def exact_step(alpha: Any) -> Fraction:
+    """Check alpha > 0, at its exact value."""
+    value = exact_number(alpha, "alpha")
+    if value <= 0:
+        raise BadInput(f"alpha is {alpha!r}; expected a number > 0", fix="the paper uses alpha = 1/2")
+    return value
+
+
+def exact_metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Objects | None:
+    """Check the matrix of the scores <A z_i, z_j> exactly; None stands for the identity.
+
+    Raises:
+        BadInput: wrong shape, or (with `definite`) not symmetric or not positive definite; the message names the
+            asymmetric entry or the leading minor that is not positive (Sylvester's criterion).
+    """
+    if A is None:
+        return None
+    matrix = exact_matrix(A, dim, dim, name)
+    fix = "pass definite=False to simulate with it all the same (the theorem does not cover it)"
+    if definite:
+        for i in range(dim):
+            for j in range(i):
+                if matrix[i, j] != matrix[j, i]:
+                    raise BadInput(
+                        f"{name} must be symmetric positive definite, but it is not symmetric: "
+                        f"{name}[{j}, {i}] = {matrix[j, i]} but {name}[{i}, {j}] = {matrix[i, j]}",
+                        fix=fix,
+                    )
+        minor = first_bad_minor(matrix)
+        if minor is not None:
+            size, value = minor
+            raise BadInput(
+                f"{name} must be symmetric positive definite, but its leading minor of size {size} is {value}", fix=fix
+            )
+    return None if (matrix == identity(dim)).all() else matrix
+
+
+def first_bad_minor(matrix: Objects) -> tuple[int, Fraction] | None:
+    """The size and value of the first leading minor that is <= 0, or None if the symmetric matrix is definite.
+
+    The pivots of elimination without exchange are the ratios of successive leading minors, so that all pivots are
+    positive if and only if all minors are.
+    """
+    work, minor = matrix.copy(), Fraction(1)
+    for k in range(len(work)):
+        minor *= work[k, k]
+        if minor <= 0:
+            return k + 1, minor
+        for i in range(k + 1, len(work)):
+            work[i] = work[i] - work[i, k] / work[k, k] * work[k]
+    return None
+
+
+def inverse(matrix: Objects) -> Objects | None:
+    """The inverse of a square matrix of Fractions by elimination, None if it is singular."""
+    size = len(matrix)
+    work = np.concatenate([matrix, identity(size) * Fraction(1)], axis=1)
+    for k in range(size):
+        pivot = next((r for r in range(k, size) if work[r, k] != 0), None)
+        if pivot is None:
+            return None
+        work[[k, pivot]] = work[[pivot, k]]
+        work[k] = work[k] / work[k, k]
+        for r in range(size):
+            if r != k and work[r, k] != 0:
+                work[r] = work[r] - work[r, k] * work[k]
+    return work[:, size:]
+
+
+def root_of_ratio(square: int, other: int) -> float:
+    """sqrt(square / other) as a float, for positive integers of any size; `SMALLEST` for anything below it.
+
+    Example:
+        >>> root_of_ratio(1, 4), root_of_ratio(10**2000, 10**1998), root_of_ratio(1, 10**2000)
+        (0.5, 10.0, 5e-324)
+    """
+    shift = round(log2(other) - log2(square)) // 2 + 60  # so that the ratio times 4^shift has about 120 bits
+    scaled = (square << 2 * shift) // other if shift >= 0 else square // (other << -2 * shift)
+    try:
+        return max(ldexp(float(isqrt(scaled)), -shift), SMALLEST)
+    except OverflowError:
+        return sqrt(float("inf"))

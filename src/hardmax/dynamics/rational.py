@@ -1,9 +1,0 @@
-"""`simulate` and `limit` in rational arithmetic: Fractions in, Fractions out, every comparison decided.
-
-Numbers are taken at their exact value: integers, Fractions, decimal strings ("0.1", "1/3"), floats at their binary one.
-"""
-
-from hardmax.dynamics.rational_layers import simulate_exact
-from hardmax.dynamics.rational_limit import limit_exact
-
-__all__ = ["limit_exact", "simulate_exact"]

@@ -1,0 +1,145 @@
+"""Search for cycles: every pattern of a size by linear programs, or random leaders with small whole coordinates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from hardmax.cloud.tokens import Floats
+from hardmax.experiments.questions.cases import Case, Rows
+from hardmax.experiments.questions.patterns import Pattern, patterns
+from hardmax.experiments.questions.programs import Solution, solve
+from hardmax.experiments.questions.rounding import exact_case
+
+PATTERNS_PER_CLOUD = 20
+
+
+@dataclass(frozen=True)
+class Size:
+    """What is searched: all cycles of this many leaders, layers and heads, with matrices of one class.
+
+    Attributes:
+        among: "any", "positive" or "definite"; see `programs.solve`.
+        ties: whether the moving token follows groups of leaders that tie, or single leaders.
+    """
+
+    leaders: int
+    period: int
+    heads: int
+    among: str
+    ties: bool
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """Sizes of the groups: all that tie, or one."""
+        return tuple(range(2, self.leaders + 1)) if self.ties else (1,)
+
+
+@dataclass(frozen=True, eq=False)
+class Hit:
+    """A pattern that can be a cycle, with the matrices of the widest margin."""
+
+    pattern: Pattern
+    alpha: Fraction
+    solutions: tuple[Solution, ...]
+
+    @property
+    def margin(self) -> float:
+        """The narrowest comparison, entries of the matrices being at most 1."""
+        return min(solution.margin for solution in self.solutions)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """How many patterns there are, how many (pattern, alpha) can be cycles, and the one with the widest margin."""
+
+    patterns: int
+    programs: int
+    hits: int
+    best: Hit | None
+
+
+def sweep(size: Size, alphas: Sequence[Fraction]) -> Sweep:
+    """Try every pattern of a size with every alpha.
+
+    Example:
+        >>> sweep(Size(3, 2, 2, "definite", ties=False), [Fraction(1)]).hits
+        1
+    """
+    count, hits, best = 0, 0, None
+    for pattern in patterns(size.leaders, size.period, size.heads, size.groups):
+        count += 1
+        for alpha in alphas:
+            hit = attempt(pattern, alpha, size.among)
+            if hit is not None:
+                hits += 1
+                best = hit if best is None or hit.margin > best.margin else best
+    return Sweep(count, count * len(alphas), hits, best)
+
+
+def attempt(pattern: Pattern, alpha: Fraction, among: str, leaders: Floats | None = None) -> Hit | None:
+    """The matrices that make a pattern a cycle, or None."""
+    points = np.array([[float(x) for x in weights] for weights in pattern.orbit(alpha)])
+    if leaders is not None:
+        points = points @ leaders
+    found = []
+    for h in range(pattern.heads):
+        solution = solve(points, [step[h] for step in pattern.steps], among, leaders)
+        if solution.G is None:
+            return None
+        found.append(solution)
+    return Hit(pattern, alpha, tuple(found))
+
+
+def confirmed(hit: Hit, among: str, name: str, leaders: Rows | None = None) -> Case | None:
+    """The exact case of a hit, accepted by the checker; None if rounding does not find one."""
+    heads = f"{hit.pattern.heads} heads" if hit.pattern.heads > 1 else "one head"
+    statement = f"A cycle of {len(hit.pattern.steps)} layers with {heads}, found by linear programs: {hit.pattern}."
+    return exact_case(hit.pattern, hit.alpha, hit.solutions, among, name, statement, leaders)
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Clouds of leaders drawn, linear programs solved, and those that gave a cycle; the first one that is exact."""
+
+    clouds: int
+    programs: int
+    hits: int
+    case: Case | None
+
+
+def draw_leaders(
+    size: Size, dim: int, clouds: int, alphas: Sequence[Fraction], rng: np.random.Generator, reach: int = 3
+) -> Draws:
+    """Random leaders with whole coordinates up to `reach` in a given dimension, random patterns, pairs that tie.
+
+    Clouds whose points cannot all lead, whatever the matrix, are drawn again.
+    """
+    groups = list(combinations(range(size.leaders), 2 if size.ties else 1))
+    programs, hits, case, made = 0, 0, None, 0
+    while made < clouds:
+        V = rng.integers(-reach, reach + 1, (size.leaders, dim))
+        places = V.astype(np.float64)
+        if len({tuple(v) for v in V.tolist()}) < size.leaders:
+            continue
+        if solve(np.zeros((0, dim)), [], size.among, places).G is None:
+            continue
+        made += 1
+        for _ in range(PATTERNS_PER_CLOUD):
+            chosen = rng.integers(len(groups), size=(size.period, size.heads))
+            pattern = Pattern(size.leaders, tuple(tuple(groups[g] for g in row) for row in chosen.tolist()))
+            alpha = alphas[int(rng.integers(len(alphas)))]
+            steps = pattern.steps
+            if any(steps == steps[s:] + steps[:s] for s in range(1, size.period)):
+                continue
+            programs += 1
+            hit = attempt(pattern, alpha, size.among, places)
+            if hit is None:
+                continue
+            hits += 1
+            if case is None:
+                exact = tuple(tuple(Fraction(x) for x in v) for v in V.tolist())
+                case = confirmed(hit, size.among, f"drawn-{size.heads}-{size.among}-{dim}", exact)
+    return Draws(made, programs, hits, case)

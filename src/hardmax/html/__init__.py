@@ -1,0 +1,1 @@
+"""Pages: one shell, templates and style sheets; explanations, results and reports."""

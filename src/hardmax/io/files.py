@@ -1,0 +1,124 @@
+"""Crash-safe writing: a file or a folder appears complete, or the old one stays."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+from hardmax.errors import BadInput
+
+EXISTS = "choose another name, or use force=True (--force) to replace it"
+
+
+def write_file(path: str | Path, write: Callable[[Path], Any] | str | bytes, *, force: bool = True) -> Path:
+    """Write a temporary file beside `path`, flush it to disk and rename it: an interruption leaves the old file.
+
+    Args:
+        write: the contents, or a function that writes them to the path it is given.
+
+    Raises:
+        BadInput: the folder is missing or not writable, or the file exists and `force` is False.
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise BadInput(f"{path}: the folder {path.parent} does not exist", fix="create the folder first")
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder; expected the name of a file")
+    if path.exists() and not force:
+        raise BadInput(f"{path} exists", fix=EXISTS)
+    partial = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
+    try:
+        if callable(write):
+            write(partial)
+        else:
+            partial.write_bytes(write.encode() if isinstance(write, str) else write)
+        with partial.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def remove_partial_files(path: Path) -> None:
+    """Remove what a process that was killed while writing `path` left beside it."""
+    from glob import escape
+
+    for partial in path.parent.glob(f".{escape(path.stem)}.*.partial{escape(path.suffix)}"):
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(folder: str | Path, *, force: bool = True) -> Iterator[Path]:
+    """A folder beside its place that is moved there when the block ends without an error, and removed otherwise.
+
+    A folder cannot be replaced in one step, so the old one is first set aside under the name `_aside(folder)`. If
+    anything fails before the new one is in place, the old one is moved back; if the process is killed just there,
+    `recover_folder` moves it back when the folder is next read or written.
+
+    A folder that exists is replaced only if it is empty or one of ours: its config.json has a schema of hardmax.
+
+    Raises:
+        BadInput: the folder exists and `force` is False, it is something else, or it cannot be written.
+    """
+    folder = Path(folder)
+    recover_folder(folder)
+    if folder.exists() and not force:
+        raise BadInput(f"{folder} exists", fix=EXISTS)
+    if folder.exists() and not _is_ours(folder):
+        raise BadInput(f"{folder} exists and was not written by hardmax, so it is not replaced", fix="use another name")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be written: {error.strerror or error}") from error
+    try:
+        yield beside
+        beside.chmod(0o755)
+        _replace(folder, beside)
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _replace(folder: Path, beside: Path) -> None:
+    """Put `beside` in the place of `folder`; at every moment one of them is there, or can be recovered."""
+    old = _aside(folder)
+    if folder.exists():
+        os.replace(folder, old)
+    try:
+        os.replace(beside, folder)
+    except BaseException:
+        recover_folder(folder)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        return str(config["schema"]).startswith("hardmax.")
+    except (OSError, ValueError, KeyError, TypeError):
+        return folder.is_dir() and not any(folder.iterdir())
+
+
+def _aside(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.replaced")
+
+
+def recover_folder(folder: Path) -> None:
+    """Undo a replacement that was cut off: bring back the old folder, or remove it if the new one is in place."""
+    old = _aside(folder)
+    if not old.exists():
+        return
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        os.replace(old, folder)

@@ -1,0 +1,1 @@
+"""Compilation, threads and vector code: the only place that knows numba."""

@@ -1,0 +1,196 @@
+"""The kernel of `hardmax.sentiment.layers_compiled` in NumPy, for one text: nothing to compile, every state at hand.
+
+Same operations in the same order, hence the same bits; a test compares the two. Read the kernel's notes for the proofs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in the kernel
+SCORES_AT_ONCE = 4_000_000
+MANY = 5_000  # terms from which on loading the compiled search is worth it
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def powers(alpha: float, layers: int) -> Floats:
+    """(1 + alpha)^-k for k = 0, ..., layers + 1, by repeated division: the same bits wherever they are used.
+
+    Example:
+        >>> powers(1.0, 2).tolist()
+        [1.0, 0.5, 0.25, 0.125]
+    """
+    rest = np.ones(layers + 2)
+    for k in range(1, layers + 2):
+        rest[k] = rest[k - 1] / (1.0 + alpha)
+    return rest
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """What the layers do to one bag of words.
+
+    Attributes:
+        weights: (n,) c with mean_i z_i^K = sum_i c_i z_i^0.
+        leader: (n,) the leader each word ends at; a leader ends at itself.
+        since: (n,) the layer at which a word began to lead, -1 if it never does.
+        settled: (n,) the layer from which a word follows its leader forever; layers + 1 if not within these layers.
+        states: (layers + 1, n, d) the positions.
+        tie: whether some word had the same score with two different points.
+    """
+
+    weights: Floats
+    leader: Ints
+    since: Ints
+    settled: Ints
+    states: Floats
+    tie: bool
+
+
+def flow(z: Floats, rest: Floats, layers: int) -> Flow:
+    """Run the layers on the words z.
+
+    Example:
+        >>> flow(np.array([[2.0, 0.0], [1.0, 0.0]]), powers(1.0, 1), 1).weights.tolist()
+        [0.75, 0.25]
+    """
+    n = len(z)
+    if layers == 0 or n == 0:
+        own = np.arange(n)
+        nothing = np.zeros(n, np.int64)
+        return Flow(np.full(n, 1.0 / max(n, 1)), own, nothing, nothing.copy(), z[None].copy(), False)
+    target, least = np.full((layers + 1, n), -1), np.zeros((layers + 1, n))
+    leader, since, settled = np.arange(n), np.full(n, -1), np.full(n, layers + 1)
+    states = np.empty((layers + 1, n, z.shape[1]))
+    states[0] = z
+    keep, move = rest[1], 1.0 - rest[1]
+    undecided = np.arange(n)
+    any_tie = False
+    for k in range(layers + 1):
+        now = states[k]
+        if undecided.size:
+            arg, tie, score = _follow(now, undecided)
+            any_tie |= bool(k == 0 and tie.any())
+            leader[undecided], target[k, undecided], least[k, undecided] = arg, np.where(tie, -1, arg), score
+            since[undecided[(arg == undecided) & ~tie]] = k
+            done = ~tie & (since[arg] >= 0)
+            settled[undecided[done]] = k
+            undecided = undecided[~done]
+        if k < layers:
+            to = np.where(settled <= k, leader, target[k])
+            states[k + 1] = keep * now + move * now[to]
+            states[k + 1][to == np.arange(n)] = now[to == np.arange(n)]
+            for i in np.flatnonzero(to < 0).tolist():
+                share = _spread(now, i, least[k, i], move)
+                total = keep * now[i]
+                for m in range(n):
+                    total = total + share[m] * now[m]
+                states[k + 1, i] = total
+    for i in undecided.tolist():
+        for _ in range(n):
+            if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
+                break
+            leader[i] = leader[leader[i]]
+    weights = _weights(rest, layers, leader, settled, states, target, least)
+    return Flow(weights, leader, since, settled, states, any_tie)
+
+
+def _scores(z: Floats, who: Ints) -> Floats:
+    """<z_i, z_j> for i in `who` and all j, added up coordinate by coordinate as the kernel does."""
+    total = z[who, 0][:, None] * z[:, 0]
+    for x in range(1, z.shape[1]):
+        total = total + z[who, x][:, None] * z[:, x]
+    return total
+
+
+def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
+    """For each i in `who`: whom it follows, whether that is a tie, and the least tied score.
+
+    In blocks of rows, and from MANY terms on compiled: a text of two megabytes has a hundred thousand terms, and ten
+    billion scores fit nowhere.
+    """
+    if len(z) > MANY:
+        from hardmax.sentiment.search import follow_many
+
+        arg, tie, least = np.empty(len(who), np.int64), np.empty(len(who), np.bool_), np.empty(len(who))
+        follow_many(np.ascontiguousarray(z), np.ascontiguousarray(who), arg, tie, least)
+        return arg, tie, least
+    step = max(1, SCORES_AT_ONCE // len(z))
+    parts = [_follow_some(z, who[start : start + step]) for start in range(0, len(who), step)]
+    return (
+        np.concatenate([p[0] for p in parts]),
+        np.concatenate([p[1] for p in parts]),
+        np.concatenate([p[2] for p in parts]),
+    )
+
+
+def _follow_some(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
+    squares = z[:, 0] * z[:, 0]
+    for x in range(1, z.shape[1]):
+        squares = squares + z[:, x] * z[:, x]
+    norm = np.sqrt(squares)
+    largest = float(norm.max())
+    scale = (BUCKETS - 0.001) / largest if largest > 0 else 0.0
+    order = np.argsort(((largest - norm) * scale).astype(np.int64), kind="stable")
+    top = largest * (1.0 + 2.0 * BAND)
+    band = BAND * np.maximum(norm[who], TINY * top) * top
+    scores = _scores(z, who)
+    best = scores.max(axis=1)
+    arg, tie, least = scores.argmax(axis=1), np.zeros(len(who), bool), best - band
+    # One score clearly above all others needs no more care; else the kernel's rule, word by word.
+    for row in np.flatnonzero((scores >= (best - 4 * band)[:, None]).sum(axis=1) > 1):
+        i = int(who[row])
+        high, chosen, tied = scores[row, i], i, False
+        for j in order.tolist():
+            score = scores[row, j]
+            if score > high + band[row]:
+                high, chosen, tied = score, j, False
+            elif score >= high - band[row] and j != chosen:
+                if (np.abs(z[j] - z[chosen]) > BAND * top).any():
+                    tied = True
+                elif chosen != i and j < chosen:
+                    chosen = j
+        arg[row], tie[row], least[row] = chosen, tied, high - band[row]
+    return arg, tie, least
+
+
+def _spread(z: Floats, i: int, least: float, weight: float) -> Floats:
+    members = _scores(z, np.array([i]))[0] >= least
+    return np.where(members, weight / np.count_nonzero(members), 0.0)
+
+
+def _weights(
+    rest: Floats, layers: int, leader: Ints, settled: Ints, states: Floats, target: Ints, least: Floats
+) -> Floats:
+    n = len(leader)
+    c = [0.0] * n
+    powers_, leads, layer_of = rest.tolist(), leader.tolist(), settled.tolist()
+    keep, move = powers_[1], 1.0 - powers_[1]
+
+    def put(j: int, weight: float, k: int) -> None:
+        if layer_of[j] >= k or leads[j] == j:
+            c[j] += weight
+        else:
+            own = powers_[k - layer_of[j]]
+            c[j] += own * weight
+            c[leads[j]] += (1.0 - own) * weight
+
+    for i in range(n):
+        put(i, 1.0 / n, layers)
+    for k in range(min(max(layer_of), layers) - 1, -1, -1):
+        before = list(c)
+        moving = [i for i in range(n) if layer_of[i] > k]
+        for i in moving:
+            c[i] = keep * before[i]
+        for i in moving:
+            if before[i] == 0.0:
+                continue
+            if target[k, i] >= 0:
+                put(int(target[k, i]), move * before[i], k)
+            else:
+                share = _spread(states[k], i, float(least[k, i]), move * before[i])
+                for m in np.flatnonzero(share):
+                    put(int(m), float(share[m]), k)
+    return np.array(c)

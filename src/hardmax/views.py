@@ -1,0 +1,122 @@
+"""The one door that leads upward: how results find their pictures, their pages and their files.
+
+Results live in the lower rooms (`dynamics`, `construction`, `sentiment`); what draws, shows or stores them lives above.
+Each result inherits from `Result` and is looked up in `VIEWS` by the name of its class. The table holds names, not
+imports, so that nothing above is loaded before it is asked for, and no other module below imports from above.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from hardmax.errors import BadInput
+from hardmax.io.files import write_file
+
+_PICTURES = (".png", ".svg", ".pdf")
+FOLDER = "folder"  # a view that writes a folder: any name without one of the other suffixes
+PLOT, NOTEBOOK, PAGE, WIDGET, LOAD = "plot", "notebook", "page", "widget", "load"
+
+# class -> view -> "module:function". A suffix names a function (result, path, **options) that writes the file.
+VIEWS: dict[str, dict[str, str]] = {
+    "Trajectory": {
+        PLOT: "hardmax.plot.layer:plot_layer",
+        NOTEBOOK: "hardmax.html.notebook:trajectory_part",
+        WIDGET: "hardmax.web.widget:widget",
+        LOAD: "hardmax.dynamics.records:load_trajectory",
+        **dict.fromkeys((".npz", ".json"), "hardmax.dynamics.records:write_trajectory"),
+        **dict.fromkeys(_PICTURES, "hardmax.plot.layer:save_panels"),
+        **dict.fromkeys((".gif", ".mp4"), "hardmax.plot.movie:movie"),
+        ".html": "hardmax.web.result_page:save_trajectory",
+    },
+    "TrajectoryBatch": {
+        NOTEBOOK: "hardmax.html.notebook:batch_part",
+        **dict.fromkeys((".npz", ".json"), "hardmax.dynamics.records:write_batch"),
+        ".html": "hardmax.html.notebook:save_batch",
+    },
+    "Equilibrium": {
+        PLOT: "hardmax.plot.limit:plot_limit",
+        NOTEBOOK: "hardmax.html.notebook:equilibrium_part",
+        WIDGET: "hardmax.web.widget:widget",
+        LOAD: "hardmax.dynamics.records:load_equilibrium",
+        **dict.fromkeys((".npz", ".json"), "hardmax.dynamics.records:write_equilibrium"),
+        **dict.fromkeys(_PICTURES, "hardmax.plot.limit:save_limit"),
+        ".html": "hardmax.web.result_page:save_equilibrium",
+    },
+    "Certificate": {NOTEBOOK: "hardmax.html.notebook:certificate_part"},
+    "Polytope": {
+        NOTEBOOK: "hardmax.html.notebook:polytope_part",
+        **dict.fromkeys((".npz", ".json"), "hardmax.dynamics.records:write_polytope"),
+        ".html": "hardmax.html.notebook:save_polytope",
+    },
+    "Network": {
+        NOTEBOOK: "hardmax.html.notebook:network_part",
+        LOAD: "hardmax.construction.files:load_network",
+        FOLDER: "hardmax.construction.files:save_network",
+        ".html": "hardmax.html.notebook:save_network",
+    },
+    "SentimentModel": {
+        NOTEBOOK: "hardmax.html.notebook:model_part",
+        LOAD: "hardmax.sentiment.files:load_model",
+        FOLDER: "hardmax.sentiment.files:save_model",
+        ".html": "hardmax.html.notebook:save_model",
+    },
+    "Explanation": {
+        NOTEBOOK: "hardmax.html.explanation:explanation_part",
+        PAGE: "hardmax.html.explanation:explanation_page",
+        ".json": "hardmax.sentiment.explain:write_json",
+        ".html": "hardmax.html.explanation:save_page",
+        ".png": "hardmax.plot.explanation:save_picture",
+        ".gif": "hardmax.plot.explanation:save_movie",
+    },
+}
+
+
+def view(kind: type, name: str) -> Callable[..., Any]:
+    """The function that gives one view of a class of results."""
+    module, _, function = _views(kind)[name].partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found
+
+
+def _views(kind: type) -> dict[str, str]:
+    return next(VIEWS[base.__name__] for base in kind.__mro__ if base.__name__ in VIEWS)
+
+
+class Result:
+    """The base of what hardmax returns: `save` by suffix, and a view for notebooks."""
+
+    def save(self, path: str | Path, *, force: bool = True, **options: Any) -> Path:
+        """Write this result; the file extension selects the format, and `options` go to the function that writes it.
+
+        A file or folder appears complete or not at all.
+
+        Args:
+            force: replace what exists; with False that is an error.
+
+        Raises:
+            BadInput: the extension is unknown, the folder is missing, or the file exists and `force` is False.
+
+        Example:
+            >>> import hardmax as hx
+            >>> hx.limit([[1, 0], [-1, 0]]).save("limit.xyz")
+            Traceback (most recent call last):
+            hardmax.errors.BadInput: limit.xyz: Equilibrium has no .xyz form
+              fix:   use one of .npz .json .png .svg .pdf .html
+        """
+        path = Path(path)
+        views = _views(type(self))
+        suffix = path.suffix.lower()
+        if suffix and suffix in views:
+            write = view(type(self), suffix)
+            return write_file(path, lambda to: write(self, to, **options), force=force)
+        if FOLDER in views:
+            folder: Path = view(type(self), FOLDER)(self, path, force=force, **options)
+            return folder
+        raise BadInput(
+            f"{path}: {type(self).__name__} has no {suffix or 'extensionless'} form",
+            fix=f"use one of {' '.join(v for v in views if v.startswith('.'))}",
+        )
+
+    def _repr_html_(self) -> str:
+        return str(view(type(self), NOTEBOOK)(self))

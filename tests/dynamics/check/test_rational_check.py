@@ -1,0 +1,196 @@
+"""The checker of rational certificates accepts what is true and refuses every field that is tampered with."""
+
+from dataclasses import fields, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint
+from hardmax.dynamics.check.rational import problems
+from hardmax.dynamics.check.rational_pattern import always_positive
+from hardmax.dynamics.exact import limit_exact
+from systems import SYSTEMS, tie_rich
+
+BY_NAME = {s.name: s for s in SYSTEMS}
+CHOSEN = [
+    "triangle",  # leaders and followers
+    "hexagon",  # a tie, and a matrix A
+    "CE3: two followers are followed forever",  # a pattern
+    "CE5: a tie broken by a copy",  # copies; decided at layer 1
+    "CE2: a hull vertex that never leads",
+    "late leader, e = 1/20",  # decided at layer 12
+    "a line with zero, balanced",
+]
+
+
+def certificate_of(name):
+    system = BY_NAME[name]
+    return limit_exact(system.tokens, system.alpha, system.A).certificate, system
+
+
+def changed(array, index, value):
+    copy = array.copy()
+    copy[index] = value
+    return copy
+
+
+def corruptions(c: Certificate):
+    """(field, value) forevery field, several ways each; every one of them makes the certificate false."""
+    n, dim = c.limit.shape
+    other = np.array([[Fraction(3 + (i == j)) for j in range(dim)] for i in range(dim)], dtype=object)
+    for value in (c.alpha + 1, c.alpha / 2, -c.alpha, Fraction(0), float(c.alpha), str(c.alpha), None):
+        yield "alpha", value
+    for value in (other, -other, other[:1], "A", other.astype(float), None if c.A is not None else other + other.T):
+        yield "A", value
+    for i in range(n):
+        yield "decided_at", changed(c.decided_at, i, c.decided_at[i] + 1)
+        yield "decided_at", changed(c.decided_at, i, c.decided_at[i] - 1)
+        yield "role", changed(c.role, i, (c.role[i] + 1) % 4)
+        yield "role", changed(c.role, i, (c.role[i] + 2) % 4)
+        yield "role", changed(c.role, i, (c.role[i] + 3) % 4)
+        yield "target", changed(c.target, i, (c.target[i] + 1) % n)
+        yield "target", changed(c.target, i, -1 - c.target[i])
+        yield "limit", changed(c.limit, (i, 0), c.limit[i, 0] + Fraction(1, 10**12))
+        yield "limit", changed(c.limit, (i, dim - 1), -c.limit[i, dim - 1] + 7)
+    for value in (c.decided_at + 1, np.full(n, 10**9), c.decided_at.astype(float), c.decided_at[1:], None):
+        yield "decided_at", value
+    pattern = c.role == PATTERN
+    if pattern.any():
+        yield "decided_at", np.where(pattern, 10**9, c.decided_at)
+        yield "decided_at", np.where(pattern, c.decided_at + 3, c.decided_at)
+    for value in (c.role.astype(float), c.role + 7, c.role[:, None], [0] * n):
+        yield "role", value
+    for value in (c.target * 0 + n, c.target[1:], c.target.astype(object), None):
+        yield "target", value
+    for value in ((*c.groups, (0, 1)), (*c.groups, (0, n)), [list(g) for g in c.groups] or [[0]], None, 5, (None,)):
+        yield "groups", value
+    if c.groups:
+        first, *rest = c.groups
+        for value in (first[1:], (*first, first[-1] + 1), first[::-1], (), tuple(map(float, first))):
+            yield "groups", (value, *rest)
+        yield "groups", (*c.groups, first)
+    for value in (c.limit.astype(float), c.limit[:, :0], c.limit[0], c.limit.tolist(), None):
+        yield "limit", value
+    for value in (2 * c.margin, c.margin / 2, c.margin * 1.001, 0.0, -c.margin, float("nan"), float("inf"), None, "1"):
+        yield "margin", value
+    for value in (1, -1, None, False, 0.0):
+        yield "undecided", value
+    for value in (1e-300, -1.0, float("nan"), None, 0):
+        yield "tie_tolerance", value
+    for value in (False, None, 1):
+        yield "exact", value
+    for value in ("", "0" * 64, None, c.problem[::-1]):
+        yield "problem", value
+    yield "method", "guess"
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda s: s.name)
+def test_true_certificates_are_accepted(system):
+    certificate = limit_exact(system.tokens, system.alpha, system.A).certificate
+    assert problems(certificate, system.tokens) == []
+    assert certificate.verify(system.tokens)
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_every_corrupted_field_is_refused(name):
+    certificate, system = certificate_of(name)
+    seen = set()
+    for field, value in corruptions(certificate):
+        bad = replace(certificate, **{field: value})
+        found = problems(bad, system.tokens)
+        assert found, (field, value)
+        assert all(isinstance(line, str) and line for line in found)
+        seen.add(field)
+    assert seen == {f.name for f in fields(Certificate)}
+
+
+def test_the_chosen_systems_hold_every_role():
+    roles = {int(r) for name in CHOSEN for r in certificate_of(name)[0].role}
+    assert roles == {LEADER, FOLLOWER, TIE, PATTERN}
+
+
+def test_a_forged_fingerprint_does_not_help_a_wrong_alpha():
+    # CE1 is decided at layer 3 for alpha = 1/10 and at layer 1 for alpha = 1
+    certificate, system = certificate_of("CE1, alpha = 1/10")
+    tokens = np.array([list(row) for row in system.tokens], dtype=object)
+    forged = replace(certificate, alpha=Fraction(1), problem=fingerprint(tokens, Fraction(1), None, 0.0))
+    assert any("is decided at layer 1 already" in line for line in problems(forged, system.tokens))
+
+
+def test_a_certificate_is_refused_for_other_tokens():
+    certificate, system = certificate_of("triangle")
+    moved = [list(row) for row in system.tokens]
+    moved[4][0] += Fraction(1, 10**20)
+    assert problems(certificate, moved) == ["the certificate was made for other tokens, alpha, A or tie_tolerance"]
+    assert problems(certificate, system.tokens[:-1])
+    assert problems(certificate, "nonsense")
+    assert problems(certificate, [[float("nan")]])
+
+
+def test_an_empty_certificate_gives_problems_and_no_exception():
+    nothing = Certificate(**{f.name: None for f in fields(Certificate)})
+    assert problems(nothing, [[1, 2]])
+
+
+def test_tied_tokens_that_will_be_pulled_away_are_no_tie():
+    # CE1: the solver that forgets the condition on the whole cloud would claim a tie that ends at (0, 1, 0)
+    certificate, system = certificate_of("CE1, alpha = 1")
+    forged = replace(
+        certificate,
+        decided_at=np.zeros(5, dtype=np.int64),
+        role=changed(certificate.role, 4, TIE),
+        target=changed(certificate.target, 4, -1),
+        groups=((0, 1),),
+        limit=changed(certificate.limit, 4, [Fraction(0), Fraction(1), Fraction(0)]),
+    )
+    assert problems(forged, system.tokens) == ["token 4 is not a tie from layer 0 on"]
+
+
+def test_a_pattern_that_ends_one_day_is_refused():
+    # before the late leader appears the pattern looks as if it would last: two followers are followed
+    certificate, system = certificate_of("late leader, e = 1/20")
+    forged = replace(
+        certificate,
+        decided_at=np.zeros(7, dtype=np.int64),
+        role=changed(certificate.role, 6, PATTERN),
+        target=changed(certificate.target, 6, -1),
+        groups=((4, 5),),
+        limit=changed(certificate.limit, 6, [Fraction(1), Fraction(0)]),
+    )
+    assert problems(forged, system.tokens) == ["the follow sets of the pattern do not last forever"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tie_rich_certificates_are_accepted(seed):
+    _, tokens, alpha, A = tie_rich(seed, largest=16)
+    assert problems(limit_exact(tokens, alpha, A).certificate, tokens) == []
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_positivity_for_all_layers_agrees_with_a_long_look(seed):
+    draw = np.random.default_rng(seed)
+    alpha = Fraction(int(draw.integers(1, 5)), int(draw.integers(1, 5)))
+    keys = [(e, s) for e in range(3) for s in range(3) if e or not s]
+    terms = {key: Fraction(int(draw.integers(-3, 6)), int(draw.integers(1, 4))) for key in keys if draw.random() < 0.6}
+    terms = {key: c for key, c in terms.items() if c} or {(0, 0): Fraction(1)}
+    rho = 1 / (1 + alpha)
+
+    def value(m):
+        binomial = [1, m, m * (m - 1) // 2]
+        return sum(c * rho ** (e * m) * binomial[s] for (e, s), c in terms.items())
+
+    assert always_positive(terms, alpha) == all(value(m) > 0 for m in range(150))
+    for until in (0, 1, 5, 37):
+        assert always_positive(terms, alpha, until) == all(value(m) > 0 for m in range(until + 1))
+
+
+@pytest.mark.parametrize("alpha", ["1", "1/10"])
+def test_late_decisions_are_checked_to_the_layer(alpha):
+    e = Fraction(1, 300)
+    tokens = [(1, 1), (1, -1), (-1, 1), (-1, -1), (1 + e, "1/2"), (1 + e, "-1/2"), ("1/2", 0)]
+    certificate = limit_exact(tokens, alpha).certificate
+    assert certificate.layers > 100
+    assert problems(certificate, tokens) == []
+    for wrong in (certificate.layers - 1, certificate.layers + 1, 10**9):
+        assert problems(replace(certificate, decided_at=changed(certificate.decided_at, 6, wrong)), tokens)
