@@ -1,23 +1,33 @@
 # make demo   set everything up, run the main job, print the path of its report
-# make test   set everything up, run the tests
-# make check  lint, format, types          make bench  the benchmarks          make docs  the manual as HTML
+# make test   set everything up, run all tests (while you work: make test TESTS="-m 'not slow'")
+# make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
+# make wheel  build the wheel and check that it installs and runs            make clean
 PYTHON ?= python3
 VENV   ?= .venv
-BIN    := $(VENV)/bin
+TESTS  ?=
+BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+LINTED := src tests benchmarks scripts
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test check lint coverage bench docs wheel clean
 
 demo: $(VENV)/.ready
 	$(BIN)/hardmax demo -o demo-report --force
 
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --cov --cov-report= $(TESTS)
 
-check: $(VENV)/.ready
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+check: lint coverage
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check $(LINTED)
+	$(BIN)/ruff format --check $(LINTED)
 	$(BIN)/mypy
+
+# The coverage of the last `make test`; the tests run first if they have not run yet.
+coverage: $(VENV)/.ready
+	@test -f .coverage || $(MAKE) test
+	$(BIN)/python -m coverage report --skip-covered --skip-empty --sort=cover --fail-under=90 | tail -25
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py
@@ -27,6 +37,10 @@ bench: $(VENV)/.bench
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet
 	@echo site/index.html
+
+wheel: $(VENV)/.ready
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
+	$(BIN)/python scripts/check_wheel.py dist
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -42,4 +56,4 @@ $(VENV)/.docs: $(VENV)/.ready
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-report site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-report site dist build .coverage* .pytest_cache .mypy_cache .ruff_cache

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 import hardmax as hx
-from hardmax.io.documents import json_text
-from hardmax.dynamics.polytope import Polytope
-from hardmax.dynamics.records import equilibrium_document, trajectory_document
 from hardmax.cloud.generated import KINDS, cloud, uniform_words
 from hardmax.cloud.presets import PRESETS, preset
+from hardmax.dynamics.polytope import Polytope
+from hardmax.dynamics.records import equilibrium_document, trajectory_document
+from hardmax.io.documents import json_text
 
 FOLDER = Path(__file__).parent.parent / "tests" / "js" / "golden"
 SKEW = [[2.0, -1.0], [-1.0, 2.0]]

@@ -1,5 +1,6 @@
 """What the documentation says is so: examples run, citations are in the paper map, links lead somewhere."""
 
+import ast
 import doctest
 import importlib
 import pkgutil
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import hardmax
-from hardmax.cli.main import app
+from hardmax.cli.main import app, run
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(m.name for m in pkgutil.walk_packages(hardmax.__path__, "hardmax.") if m.name != "hardmax.__main__")
@@ -24,11 +25,42 @@ def test_examples_in_docstrings_are_right(name):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_python_on_the_pages_runs(page, tmp_path, monkeypatch):
+def test_python_on_the_pages_gives_what_the_pages_say(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scope = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
-        exec(compile(block, str(page), "exec"), scope)
+    for language, block in re.findall(r"```(python|pycon)\n(.*?)```", page.read_text(), re.DOTALL):
+        if language == "python":
+            assert not _shown(block), f"write >>> before {_shown(block)!r} and its value below it, in a pycon block"
+            exec(compile(block, str(page), "exec"), scope)
+        else:
+            said = []
+            test = doctest.DocTestParser().get_doctest(block, scope, page.name, str(page), 0)
+            assert test.examples, block
+            runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+            failed = runner.run(test, out=said.append, clear_globs=False).failed
+            scope.update(test.globs)
+            assert not failed, "".join(said)
+
+
+def _shown(block):
+    """The expressions of a block that only show a value: their value belongs on the page, where it is compared."""
+    lines = [node for node in ast.parse(block).body if isinstance(node, ast.Expr)]
+    return [ast.unparse(node) for node in lines if not isinstance(node.value, ast.Call)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_commands_on_the_pages_print_what_the_pages_say(page, tmp_path, monkeypatch, capsys):
+    """A console block holds commands after `$` and what they print; "..." stands for anything."""
+    monkeypatch.chdir(tmp_path)
+    checker, flags = doctest.OutputChecker(), doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL):
+        for command, wanted in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            words = shlex.split(command, comments=True)
+            assert words[0] == "hardmax", command
+            with pytest.raises(SystemExit) as stop:
+                run(words[1:])
+            assert not stop.value.code, command
+            assert checker.check_output(wanted, capsys.readouterr().out, flags), command
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -36,7 +68,7 @@ def test_commands_on_the_pages_exist_with_their_options(page):
     import typer
 
     commands = typer.main.get_command(app).commands
-    for block in re.findall(r"```(?:sh|console|bash)\n(.*?)```", page.read_text(), re.DOTALL):
+    for block in re.findall(r"```(?:sh|console)\n(.*?)```", page.read_text(), re.DOTALL):
         for line in block.splitlines():
             words = shlex.split(line.removeprefix("$ "), comments=True)
             if words[:1] != ["hardmax"] or len(words) < 2 or words[1].startswith("-"):

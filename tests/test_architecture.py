@@ -1,0 +1,127 @@
+"""The house: every module has its room, imports run one way, and no circle is hidden inside a function."""
+
+import ast
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import hardmax
+from hardmax.views import VIEWS
+
+ROOT = Path(hardmax.__file__).parent
+# Each room may import from itself and from those before it. Imports inside functions count as well.
+ROOMS = [
+    "errors", "shapes", "palette", "jit", "cloud", "io", "views", "attention", "transformer", "dynamics",
+    "construction", "text", "sentiment", "plot", "html", "experiments", "demo", "web", "cli",
+]  # fmt: skip
+# The one exception: results find their pictures, pages and files through this table of names.
+DISPATCH = "hardmax.views"
+
+
+@cache
+def _modules() -> dict[str, Path]:
+    found = {}
+    for path in ROOT.rglob("*.py"):
+        name = ".".join(["hardmax", *path.relative_to(ROOT).with_suffix("").parts])
+        found[name.removesuffix(".__init__")] = path
+    return found
+
+
+@cache
+def _imports(name: str) -> frozenset[str]:
+    """Every module of the package that a module imports: at the top or in a function, but not for type checkers."""
+    tree = ast.parse(_modules()[name].read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{name} has a relative import"
+            joined = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {full if full in _modules() else str(node.module) for full in joined}
+    return frozenset(found & set(_modules()))
+
+
+def _room(name: str) -> str:
+    return (name.split(".") + [""])[1]
+
+
+def test_every_module_has_a_room():
+    assert {_room(name) for name in _modules()} - {"", "__main__"} == set(ROOMS)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_do_not_reach_up(room):
+    allowed = {"", *ROOMS[: ROOMS.index(room) + 1]}
+    upward = {
+        f"{name} -> {target}"
+        for name in _modules()
+        if _room(name) == room
+        for target in _imports(name)
+        if _room(target) not in allowed
+    }
+    assert not upward
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    done: set[str] = set()
+
+    def visit(name: str, way: list[str]) -> None:
+        assert name not in way, " -> ".join([*way[way.index(name) :], name])
+        if name not in done:
+            for target in _imports(name) - {"hardmax", name}:
+                visit(target, [*way, name])
+            done.add(name)
+
+    for name in _modules():
+        visit(name, [])
+
+
+def test_only_the_dispatch_imports_by_name():
+    """Importing by a text would be a door that the tests above do not see."""
+    by_name = {
+        name
+        for name, path in _modules().items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_module(node.value)
+    }
+    assert by_name <= {DISPATCH, "hardmax"}, by_name
+
+
+def _is_module(text: str) -> bool:
+    return text.startswith("hardmax.") and text.partition(":")[0] in _modules()
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_every_view_of_a_result_is_there(kind):
+    for place in VIEWS[kind].values():
+        module, _, function = place.partition(":")
+        assert callable(getattr(import_module(module), function)), place
+
+
+def test_only_one_room_knows_numba():
+    users = {
+        name
+        for name, path in _modules().items()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Import) and any(a.name.split(".")[0] in ("numba", "llvmlite") for a in node.names))
+        or (isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in ("numba", "llvmlite"))
+    }
+    assert {_room(name) for name in users} <= {"jit"}
+
+
+def test_a_picture_is_few_modules_away_from_simulate():
+    """The longest chain of modules that a call of `simulate` can pass through until the picture is on disk."""
+    longest: dict[str, int] = {}
+
+    def depth(name: str) -> int:
+        if name not in longest:
+            longest[name] = 1 + max((depth(t) for t in _imports(name) if t not in ("hardmax", name)), default=0)
+        return longest[name]
+
+    assert depth("hardmax.dynamics.simulate") <= 12
