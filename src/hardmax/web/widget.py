@@ -3,10 +3,12 @@
 The page lives in a frame of its own, so that its style and the notebook's never meet.
 """
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from hardmax.errors import BadInput, need
+from hardmax.html.page import script
 from hardmax.web.result_page import equilibrium_state, trajectory_state
 from hardmax.web.share import decode_state, tokens_of
 from hardmax.web.single_file import playground_document
@@ -16,37 +18,6 @@ if TYPE_CHECKING:
     from hardmax.dynamics.trajectory import Trajectory
 
 HEIGHT = 760
-MODULE = """
-function render({ model, el }) {
-  const frame = document.createElement("iframe");
-  frame.title = "hardmax playground";
-  frame.style.cssText = "width: 100%; border: 1px solid #8884; border-radius: 8px;";
-  frame.style.height = `${model.get("height")}px`;
-  frame.srcdoc = model.get("page");
-  el.append(frame);
-  const inside = () => frame.contentWindow;
-  let told = "";
-  const timer = setInterval(() => {
-    const link = inside()?.hardmaxLink?.();
-    if (!link || link === told) return;
-    told = link;
-    model.set("link", link);
-    model.save_changes();
-  }, 400);
-  const follow = () => {
-    const link = model.get("link");
-    if (link === told) return;
-    told = link;
-    inside()?.hardmaxApp?.readAddress(`#${link}`);
-  };
-  model.on("change:link", follow);
-  return () => {
-    clearInterval(timer);
-    model.off("change:link", follow);
-  };
-}
-export default { render };
-"""
 
 
 def widget(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> Any:
@@ -75,7 +46,7 @@ def widget(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> Any:
     class Playground(widgets.AnyWidget):  # type: ignore[name-defined]
         """The playground in a notebook."""
 
-        _esm = MODULE
+        _esm = str(script("widget.js"))
         page = traits.Unicode(document).tag(sync=True)
         link = traits.Unicode("").tag(sync=True)
         height = traits.Int(HEIGHT).tag(sync=True)
@@ -98,9 +69,9 @@ def widget(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> Any:
 
 def widget_html(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> str:
     """The same page as one frame, for notebooks in which widgets are off."""
-    page = escape(_page_of(result), quote=True)
     look = f"width:100%;height:{int(height)}px;border:1px solid #8884;border-radius:8px"
-    return f'<iframe title="hardmax playground" style="{look}" srcdoc="{page}"></iframe>'
+    frame = Markup('<iframe title="hardmax playground" style="{}" srcdoc="{}"></iframe>')
+    return frame.format(look, _page_of(result))
 
 
 def _page_of(result: Any) -> str:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hardmax as hx
+from hardmax.html.page import script
 from hardmax.web.result_page import trajectory_state
 from hardmax.web.single_file import playground_document
-from hardmax.web.widget import MODULE
 
 READY = "() => window.hardmaxApp?.controller && !window.hardmaxApp.frame && window.hardmaxLink"
 
@@ -116,7 +116,7 @@ window.model = {{
   fromPython: (name, value) => {{ values[name] = value; listeners[`change:${{name}}`](); }},
   listeners,
 }};
-const source = {json.dumps(MODULE)};
+const source = {json.dumps(script("widget.js"))};
 const {{ default: widget }} = await import(URL.createObjectURL(new Blob([source], {{ type: "text/javascript" }})));
 window.dispose = widget.render({{ model: window.model, el: document.getElementById("cell") }});
 </script></body></html>""")
