@@ -20,7 +20,7 @@ from hardmax.dynamics.limit import limit
 from hardmax.dynamics.simulate import simulate
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.errors import BadInput, MissingExtra
-from hardmax.html.page import facts, page, picture, point, render, table
+from hardmax.html.page import page, point, render
 from hardmax.io.files import write_file
 from hardmax.plot.layer import PAPER_LAYERS, plot_panels
 from hardmax.plot.limit import plot_limit
@@ -97,11 +97,11 @@ def write_demo(folder: str | Path, progress: Progress | None = None, quick: bool
     body = render(
         "demo.html",
         title=TITLE,
-        summary=table(
-            f"Limits at infinite depth (alpha = {ALPHA}, A = identity)", COLUMNS, [case["row"] for case in cases]
-        ),
+        alpha=ALPHA,
+        columns=COLUMNS,
+        layers=PAPER_LAYERS,
         cases=cases,
-        film=picture(film, "Animation of the emerging leader over layers 0 to 8.", width=440),
+        film=film,
         described="; ".join(f"{name}: {PRESETS[name][0]}" for name, *_ in FIGURE_2),
         construction=construction,
         sentiment=sentiment,
@@ -112,7 +112,7 @@ def write_demo(folder: str | Path, progress: Progress | None = None, quick: bool
 
 
 def _case(name: str, folder: Path) -> dict[str, Any]:
-    """One configuration, run and drawn: its row of the summary, its pictures, and the table of its limit points."""
+    """One configuration, run and drawn: its row of the summary, its pictures, and where its tokens end."""
     Z = preset(name)
     traj = cast(Trajectory, simulate(Z, alpha=ALPHA, layers=max(PAPER_LAYERS)))
     start = perf_counter()
@@ -122,15 +122,13 @@ def _case(name: str, folder: Path) -> dict[str, Any]:
     verified = "yes" if eq.certificate.verify(Z) else "NO"
     panels = write_file(folder / f"{name}.png", lambda to: save_figure(plot_panels(traj, PAPER_LAYERS), to, dpi=160))
     end = write_file(folder / f"{name}-limit.png", lambda to: save_figure(plot_limit(eq).figure, to, dpi=130))
-    layers, leaders = (", ".join(map(str, listed)) for listed in (PAPER_LAYERS, eq.leaders))
-    vertices, faces = eq.kind.count("vertex"), eq.kind.count("face")
-    ends = [(point(z), eq.kind[k], int((eq.cluster == k).sum())) for k, z in enumerate(eq.centers)]
     return {
+        "eq": eq,
         "row": [name, len(Z), len(eq.leaders), since, eq.layers, f"{eq.margin:.2g}", eq.undecided, verified,
                 f"{seconds:.4f}"],
-        "panels": picture(panels, f"{len(Z)} tokens at layers {layers}. Leaders: tokens {leaders}."),
-        "limit": picture(end, f"The limit polytope K with {vertices} vertices and {faces} limits on faces.", width=400),
-        "ends": table("Infinite depth: where tokens end", ["point", "of K", "tokens"], ends),
+        "panels": panels,
+        "end": end,
+        "ends": [(point(z), eq.kind[k], int((eq.cluster == k).sum())) for k, z in enumerate(eq.centers)],
     }  # fmt: skip
 
 
@@ -149,16 +147,7 @@ def construct_section(folder: Path) -> Markup:
     report = net.verify(sequences, labels, levels=("certificate", "float64", "rational"))
     net.save(folder / "network", force=True)
     drawn = stages.run(folder, quick=True)[0]
-    known = [
-        ("blocks", f"{net.blocks} (the theorem of the paper allows {net.bound})"),
-        ("parameters", net.parameters),
-        ("built in", f"{seconds:.2f} s"),
-        ("exact on every sequence", "yes" if report.exact else "NO"),
-        ("largest float64 error", f"{report.max_error:g}"),
-        ("levels of verification", "certificate, float64, rational arithmetic"),
-    ]
-    alt = "Five panels: three sequences of eight tokens each are separated, collapsed and placed."
-    return render("demo_construction.html", sequences=SEQUENCES, facts=facts(known), stages=picture(drawn, alt))
+    return render("demo_construction.html", net=net, report=report, seconds=seconds, stages=drawn)
 
 
 def sentiment_section(folder: Path, progress: Progress) -> Markup:
@@ -207,7 +196,7 @@ def sentiment_section(folder: Path, progress: Progress) -> Markup:
         held_out=len(aside),
         seconds=seconds,
         layers=clf.model_.layers,
-        figures=table("The trained model on the reviews held out", ["figure", "value"], figures),
+        figures=figures,
         reviews=reviews,
     )
 
@@ -249,12 +238,11 @@ def _explained(model: Any, text: str, label: Any, folder: Path) -> dict[str, Any
         ex.save(folder / f"explanation-{label}{suffix}")
     single = [word for word in ex.as_dict()["words"] if " " not in word["term"]]
     word = max(single, key=lambda word: abs(word["contribution"]))["term"] if single else None
-    alt = "Words of the review gathering around leaders, layer by layer."
     return {
         "label": label,
         "ex": ex,
         "section": explanation_section(ex, 3),
         "word": word,
         "without": ex.without(word) if word else None,
-        "film": picture(folder / f"explanation-{label}.gif", alt, width=560),
+        "film": folder / f"explanation-{label}.gif",
     }

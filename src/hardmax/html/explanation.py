@@ -6,14 +6,14 @@ lines say the same without them.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
 from hardmax.html.page import notebook, page, render
-from hardmax.html.sketch import svg
+from hardmax.html.sketch import Shape, svg
 from hardmax.sentiment.explain_plane import flat_states, label_order
 from hardmax.sentiment.highlight import marks, visible
 
@@ -93,40 +93,38 @@ def plane_svg(ex: "Explanation") -> Markup:
         x, y = (z - low) / span * (WIDTH - 2 * EDGE, HEIGHT - 2 * EDGE)
         return round(EDGE + float(x), 1), round(HEIGHT - EDGE - float(y), 1)
 
+    def line(a: tuple[float, float], b: tuple[float, float], dashes: str | None = None) -> Shape:
+        return "line", {"class": "way", "x1": a[0], "y1": a[1], "x2": b[0], "y2": b[1], "stroke-dasharray": dashes}, ""
+
+    def disc(i: int, z: NDArray[np.float64], kind: str, radius: float) -> Shape:
+        x, y = place(z[i])
+        title = Markup("<title>{} {:+.4f}</title>").format(visible(ex.reading.forms[i], ""), own[i])
+        return "circle", {"class": kind, "cx": x, "cy": y, "r": radius}, title
+
     row = 0 if len(ex.scores) == 1 else list(ex.scores).index(ex.label)
     own = ex.reading.contributions[:, row]
+    side = ["for" if part > 0 else "against" for part in own]
     leaders = label_order(ex)
     # Many points would only cover each other: leaders always, the others by the size of their contribution.
-    shown = list(dict.fromkeys([*leaders, *np.argsort(-np.abs(own), kind="stable").tolist()]))[:MOST_POINTS]
-    ways: list[Any] = []
-    dots: list[Any] = []
-    heads: list[Any] = []
-    for i in shown:
-        (x0, y0), (x1, y1) = place(start[i]), place(end[i])
-        side = "for" if own[i] > 0 else "against"
-        title = Markup("<title>{} {:+.4f}</title>").format(visible(ex.reading.forms[i], ""), own[i])
-        if i in leaders:
-            heads.append(("circle", {"class": f"{side} lead", "cx": x1, "cy": y1, "r": 6}, title))
-        else:
-            ways.append(_way(x0, y0, x1, y1))
-            dots.append(("circle", {"class": "start", "cx": x0, "cy": y0, "r": 2.5}, title))
-            dots.append(("circle", {"class": side, "cx": x1, "cy": y1, "r": 3, "opacity": 0.8}, title))
-    frame = ("rect", {"class": "frame", "x": 1, "y": 1, "width": WIDTH - 2, "height": HEIGHT - 2, "rx": 6}, "")
+    order = dict.fromkeys([*leaders, *np.argsort(-np.abs(own), kind="stable").tolist()])
+    followers = list(order)[len(leaders) : MOST_POINTS]
     zero, _ = place(np.zeros(2))
-    middle = [_way(zero, 8, zero, HEIGHT - 8, "4 4")] if EDGE <= zero <= WIDTH - EDGE else []
-    names = _labels([(place(end[i]), visible(ex.reading.forms[i], "")) for i in leaders])
-    label = f"{len(own)} terms in the plane, {len(leaders)} leaders"
-    return svg(WIDTH, HEIGHT, label, [frame, *middle, *ways, *dots, *heads, *names])
+    shapes: list[Shape] = [
+        ("rect", {"class": "frame", "x": 1, "y": 1, "width": WIDTH - 2, "height": HEIGHT - 2, "rx": 6}, ""),
+        *([line((zero, 8), (zero, HEIGHT - 8), "4 4")] if EDGE <= zero <= WIDTH - EDGE else []),
+        *(line(place(start[i]), place(end[i])) for i in followers),
+        *(disc(i, start, "start", 2.5) for i in followers),
+        *(disc(i, end, side[i], 3) for i in followers),
+        *(disc(i, end, f"{side[i]} lead", 6) for i in leaders[:MOST_POINTS]),
+        *_labels([(place(end[i]), ex.reading.forms[i]) for i in leaders]),
+    ]
+    return svg(WIDTH, HEIGHT, f"{len(own)} terms in the plane, {len(leaders)} leaders", shapes)
 
 
-def _way(x1: float, y1: float, x2: float, y2: float, dashes: str | None = None) -> tuple[str, dict[str, Any], str]:
-    return "line", {"class": "way", "x1": x1, "y1": y1, "x2": x2, "y2": y2, "stroke-dasharray": dashes}, ""
-
-
-def _labels(wanted: list[tuple[tuple[float, float], str]]) -> list[Any]:
+def _labels(wanted: list[tuple[tuple[float, float], str]]) -> list[Shape]:
     """Names beside their points; one that would cover an earlier (larger) one is left out."""
     taken: list[tuple[float, float, float, float]] = []
-    texts = []
+    texts: list[Shape] = []
     for (x, y), form in wanted:
         if len(taken) >= LABELS:
             break

@@ -36,7 +36,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["palette"] = palette
+    made.globals.update(palette=palette, table=table, facts=facts, picture=picture)
     made.filters["fmt"] = format  # {{ x|fmt("+.4f") }}
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return made

@@ -4,7 +4,7 @@ Parts for notebooks need neither matplotlib nor a script, so that `_repr_html_` 
 of trajectories and limits have figures by matplotlib; `hardmax.web.result_page` adds the playground to them.
 """
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 1000  # of a table on a page
 FEW_ROWS = 12  # of a table in a notebook
 PICTURED = 12  # clouds of a batch
+FILES = "; .npz and .json files hold all of them"
 Parts = list[Markup]
 
 
@@ -35,8 +36,8 @@ def _some(values: Any, most: int = FEW_ROWS) -> str:
     return (listed + (f", ... ({len(values)} in all)" if len(values) > most else "")) or "none"
 
 
-def _caption(what: str, every: Sized, most: int) -> str:
-    return what.capitalize() if len(every) <= most else f"The first {most:,} of {len(every):,} {what}"
+def _caption(what: str, n: int, most: int = MOST_ROWS, note: str = "") -> str:
+    return what.capitalize() if n <= most else f"The first {most:,} of {n:,} {what}{note}"
 
 
 def _part(title: str, parts: Parts) -> str:
@@ -105,13 +106,12 @@ def trajectory_parts(traj: "Trajectory", **options: Any) -> Parts:
     return [
         _trajectory_facts(traj),
         _figure(svg_text(plot_panels(traj, **options), label), caption, wide=True),
-        _tokens(range(traj.n), ["token", "layer 0", f"layer {traj.layers}", "follows", "leader since"], rows),
+        table(
+            _caption("tokens", traj.n, note=FILES),
+            ["token", "layer 0", f"layer {traj.layers}", "follows", "leader since"],
+            rows,
+        ),
     ]
-
-
-def _tokens(every: Sized, head: list[str], rows: Any) -> Markup:
-    cut = "" if len(every) <= MOST_ROWS else "; .npz and .json files hold all of them"
-    return table(_caption("tokens", every, MOST_ROWS) + cut, head, rows)
 
 
 def _equilibrium_facts(eq: "Equilibrium") -> Markup:
@@ -155,7 +155,7 @@ def equilibrium_parts(eq: "Equilibrium", **options: Any) -> Parts:
             svg_text(plot_limit(eq, **options).figure, f"{n} tokens and the {ends}"),
             "Start and limit of every token; the limit polytope K is shaded.",
         ),
-        _tokens(eq.tokens, ["token", "start", "limit", "kind", "role", "decided at layer"], rows),
+        table(_caption("tokens", n, note=FILES), ["token", "start", "limit", "kind", "role", "decided at layer"], rows),
     ]
 
 
@@ -187,7 +187,7 @@ def _batch_parts(batch: "TrajectoryBatch", most: int) -> Parts:
     known = facts([("clouds", f"{len(batch):,}"), ("tokens", f"{sum(map(len, batch.last)):,}")])
     head = ["cloud", "tokens", "leaders", "their indices"]
     gallery = Markup('<div class="gallery">{}</div>').format(Markup("").join(pictures))
-    return [known, gallery, table(_caption("clouds", batch, most), head, rows)]
+    return [known, gallery, table(_caption("clouds", len(batch), most), head, rows)]
 
 
 def _polytope_parts(polytope: "Polytope", most: int) -> Parts:
@@ -200,7 +200,7 @@ def _polytope_parts(polytope: "Polytope", most: int) -> Parts:
     ]
     rows = [(int(i), point(z)) for i, z in zip(polytope.vertex_index[:most], V[:most], strict=True)]
     picture = _pictured(V.shape[1], lambda: polytope_sketch(polytope))
-    return [picture, facts(known), table(_caption("vertices", V, most), ["token", "vertex"], rows)]
+    return [picture, facts(known), table(_caption("vertices", len(V), most), ["token", "vertex"], rows)]
 
 
 def _network_parts(net: "Network", most: int) -> Parts:
@@ -216,7 +216,7 @@ def _network_parts(net: "Network", most: int) -> Parts:
         ("softmax", f"the same {warmest}"),
     ]
     rows = [(i, block.stage, block.ff.width, block.parameters) for i, block in enumerate(net.stack[:most])]
-    return [facts(known), table(_caption("blocks", net.stack, most), ["block", "stage", "width", "parameters"], rows)]
+    return [facts(known), table(_caption("blocks", net.blocks, most), ["block", "stage", "width", "parameters"], rows)]
 
 
 def _model_parts(model: "SentimentModel", most: int) -> Parts:

@@ -99,9 +99,8 @@ def cloud_sketch(start: Any, end: Any, leaders: Any, label: str, size: int = 320
     for i in shown:
         sketch.line(begin[i], finish[i], colors["hull-edge"], faint=True)
         sketch.dot(begin[i], colors["hull-edge"], 1.6)
-    for i in shown:
-        if i not in leading[:MOST_TOKENS]:
-            sketch.dot(finish[i], colors["neutral"])
+    for i in sorted(set(shown) - set(leading)):
+        sketch.dot(finish[i], colors["neutral"])
     for rank, i in enumerate(leading[:200]):
         sketch.star(finish[i], colors["clusters"][rank % len(colors["clusters"])])
     return sketch.svg(label)

@@ -1,7 +1,7 @@
-"""Results as pages: one file that opens from disk and asks nothing of the network.
+"""Results as pages: one file that opens from disk and makes no network requests.
 
-Trajectories and limits in two or three dimensions carry the playground with their own tokens. It stands in a frame of
-its own, made by a script; without scripts the figure, the facts and the tables are there all the same.
+The pages of trajectories and limits in two or three dimensions contain the playground with their own tokens, in a frame
+that a script creates. Where scripts are off, the facts, the figure and the tables are still there.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hardmax.dynamics.equilibrium import Equilibrium
     from hardmax.dynamics.trajectory import Trajectory
 
-MOST_TOKENS = 5000  # that the playground draws
+MOST_TOKENS = 5000  # the most that the playground draws
 MOST_LAYERS = 500
 
 

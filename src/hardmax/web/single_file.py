@@ -1,8 +1,8 @@
 """The playground as one file: the page's own modules, its style and a cloud inside one HTML document.
 
-Modules cannot be imported from a file on disk, so they travel as text: a small loader gives each a blob address, in an
-order in which everything a module imports has one already. The Content-Security-Policy names the loader by its digest
-and allows nothing from outside.
+A page that was opened from disk cannot import modules from other files, so they are stored in the page as text: a small
+loader gives each a blob address, in an order in which everything a module imports already has one. The
+Content-Security-Policy allows the loader by its digest and nothing from outside.
 """
 
 import json
@@ -34,7 +34,7 @@ class CircularImport(HardmaxError):
 def modules(entry: str = ENTRY) -> tuple[tuple[str, str], ...]:
     """(name, source) of a module and of all that it imports, each after what it imports itself.
 
-    Relative imports become "hardmax:name"; imports on demand, of screens that need the server, stay as they are.
+    Relative imports become "hardmax:name"; dynamic imports, of screens that need the server, are left as they are.
     """
     found: dict[str, str] = {}
     open_now: list[str] = []
@@ -65,7 +65,7 @@ def digest(script: str) -> str:
 
 
 def policy(*scripts: str) -> str:
-    """A Content-Security-Policy for a page with these inline scripts that asks nothing of the network."""
+    """A Content-Security-Policy for a page with these inline scripts and without network requests."""
     return (
         f"default-src 'none'; script-src {' '.join(map(digest, scripts))} blob:; style-src 'unsafe-inline'; "
         "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
@@ -76,8 +76,8 @@ def playground_document(state: dict[str, Any], title: str = "hardmax playground"
     """The playground without a server, as one HTML document.
 
     Args:
-        state: keys of the table of links (`hardmax.web.share`); `cloud` {"d", "coords"} is a cloud that is not rounded
-            as one in a link would be.
+        state: the state as in a link (`hardmax.web.share`); `cloud` {"d", "coords"} is a cloud that, unlike one in a
+            link, is not rounded.
 
     Example:
         >>> playground_document({"preset": "square"}).startswith("<!doctype html>")
