@@ -7,8 +7,10 @@ import pytest
 
 import hardmax as hx
 from hardmax.html.page import script
+from hardmax.sentiment.explain import explain
 from hardmax.web.result_page import trajectory_state
 from hardmax.web.single_file import playground_document
+from tiny_models import two_classes
 
 READY = "() => window.hardmaxApp?.controller && !window.hardmaxApp.frame && window.hardmaxLink"
 
@@ -83,6 +85,21 @@ def test_a_saved_limit_is_accessible(open_page, violations, tmp_path, scheme):
     frame = _inside(page)
     assert _state(frame)["pts"]["d"] == 3
     assert violations(page) == []
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_without_scripts_are_accessible_and_fit_the_screen(open_page, violations, tmp_path, scheme, width):
+    results = (
+        explain(two_classes(), "a great film, not dull, but the plot is zxqw"),
+        hx.simulate(np.random.default_rng(1).normal(size=(3, 30, 2)), layers=3),
+        hx.simulate(np.random.default_rng(2).normal(size=(30, 7)), layers=3),
+    )
+    for k, result in enumerate(results):
+        path = result.save(tmp_path / f"{k}.html")
+        page = open_page(url=path.as_uri(), ready=False, color_scheme=scheme, width=width)
+        assert violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
 def test_screens_that_need_a_server_are_not_offered(open_page, saved):
