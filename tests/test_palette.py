@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from hardmax.html.explanation import STYLE
-from hardmax.palette import palette, rgb, terminal
+from hardmax.html.page import page
+from hardmax.palette import palette, terminal
 from hardmax.plot import explanation, style
 
 
@@ -49,7 +49,8 @@ def test_pictures_take_their_colors_from_the_palette():
 
 
 def test_style_sheets_and_terminals_use_the_same_classes():
-    assert rgb("positive") == "213, 94, 0"
     assert terminal("positive") == "\x1b[33m"
-    assert f"--for: {rgb('positive')}" in STYLE
+    shown = page("x", [])
+    assert f"--positive: {palette()['positive']}" in shown
+    assert f"--positive: {palette('dark')['positive']}" in shown
     assert palette()["positive"] == explanation.FOR

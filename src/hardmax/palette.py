@@ -20,16 +20,6 @@ def palette(theme: str = "light") -> dict[str, Any]:
     return colors
 
 
-def rgb(name: str, theme: str = "light") -> str:
-    """A color as "r, g, b" for a style sheet.
-
-    Example:
-        >>> rgb("negative")
-        '0, 114, 178'
-    """
-    return ", ".join(str(part) for part in bytes.fromhex(palette(theme)[name][1:]))
-
-
 def terminal(name: str) -> str:
     """The escape code of a class in a terminal: one of its own colors, so that it suits light and dark ones.
 

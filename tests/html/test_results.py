@@ -1,6 +1,7 @@
 """Results in a notebook and as pages: every object, escaped, without a script."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -9,11 +10,13 @@ import pytest
 
 import hardmax as hx
 from hardmax.cloud.generated import cloud
-from hardmax.html.notebook import MOST_ROWS
+from hardmax.html.results import MOST_ROWS
 from hardmax.html.sketch import cloud_sketch, plane, polytope_sketch
+from hardmax.io.documents import readable
 from hardmax.palette import palette
-
-SVG = "{http://www.w3.org/2000/svg}"
+from hardmax.text.vocabulary import Vocabulary
+from html_reader import HOSTILE, SHOWN, assert_alone
+from tiny_models import TERMS, two_classes
 
 
 @cache
@@ -52,7 +55,7 @@ def test_every_result_shows_itself_without_a_script(name):
     text = _results()[name]._repr_html_()
     assert text.count("<div") == text.count("</div>")
     assert "<script" not in text
-    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "http" not in text
     assert len(text) < 100_000
 
 
@@ -78,10 +81,10 @@ def test_a_page_that_exists_is_kept_unless_forced(tmp_path):
 
 def test_the_facts_are_those_of_the_result():
     text = _results()["equilibrium"]._repr_html_()
-    assert "<dt>limit points</dt><dd>8 vertices, 3 on faces</dd>" in text
-    assert "<dt>known</dt><dd>proved</dd>" in text
+    assert "<dt>limit points</dt><dd>8 vertices of K, 3 on faces of K</dd>" in text
+    assert "<dt>status</dt><dd>proved</dd>" in text
     net = _results()["network"]
-    assert f"<dd>{net.blocks} (the paper&#x27;s bound: {net.bound})</dd>" in net._repr_html_()
+    assert f"<dd>{net.blocks} (the paper&#39;s bound: {net.bound})</dd>" in net._repr_html_()
     assert _results()["batch"]._repr_html_().count("<svg") == 12
     assert "The first 12 of 14 clouds" in _results()["batch"]._repr_html_()
 
@@ -91,17 +94,17 @@ def test_a_sketch_is_an_image_with_words_and_a_star_for_every_leader():
     picture = ET.fromstring(cloud_sketch(traj.tokens[0], traj.tokens[-1], traj.leaders, 'a "cloud" & more'))
     assert picture.get("aria-label") == 'a "cloud" & more'
     colors = palette()
-    stars = [p for p in picture.iter(f"{SVG}polygon") if p.get("fill") in colors["clusters"]]
+    stars = [p for p in picture.iter("polygon") if p.get("fill") in colors["clusters"]]
     assert len(stars) == len(traj.leaders)
-    assert len(list(picture.iter(f"{SVG}line"))) == traj.n
-    for circle in picture.iter(f"{SVG}circle"):
+    assert len(list(picture.iter("line"))) == traj.n
+    for circle in picture.iter("circle"):
         assert 0 <= float(circle.get("cx")) <= 320
         assert 0 <= float(circle.get("cy")) <= 320
 
 
 def test_a_cube_shows_nine_edges_and_hides_three():
     picture = ET.fromstring(polytope_sketch(hx.Polytope.of(hx.preset("cube"))))
-    lines = list(picture.iter(f"{SVG}line"))
+    lines = list(picture.iter("line"))
     assert len(lines) == 12
     assert sum(line.get("stroke-dasharray") is not None for line in lines) == 3
 
@@ -118,7 +121,7 @@ def test_a_cube_shows_nine_edges_and_hides_three():
 )
 def test_polytopes_of_any_dimension_are_drawn_or_left_out(points, lines):
     text = polytope_sketch(hx.Polytope.of(points))
-    assert (text == "") if lines is None else len(list(ET.fromstring(text).iter(f"{SVG}line"))) == lines
+    assert (text == "") if lines is None else len(list(ET.fromstring(text).iter("line"))) == lines
 
 
 def test_up_is_up_and_space_is_seen_from_in_front():
@@ -140,5 +143,34 @@ def test_numbers_beyond_float64_leave_the_picture_out():
 def test_long_tables_are_cut_and_say_so(tmp_path):
     batch = hx.simulate([np.eye(2)] * (MOST_ROWS + 5), layers=1)
     text = batch.save(tmp_path / "x.html").read_text()
-    assert f"The first {MOST_ROWS} of 1,005 clouds" in text
+    assert f"The first {MOST_ROWS:,} of 1,005 clouds" in text
     assert text.count("<tr>") == MOST_ROWS + 1
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_results_are_saved_as_pages_that_stand_alone(tmp_path, exact):
+    Z = hx.preset("square-ties", exact=exact)
+    alpha = "1/2" if exact else 0.5
+    traj, eq = hx.simulate(Z, alpha=alpha, layers=4, exact=exact), hx.limit(Z, alpha=alpha, exact=exact)
+    for result, words in ((traj, "follows"), (eq, "decided at layer")):
+        text = result.save(tmp_path / "page.html").read_text(encoding="utf-8")
+        page = assert_alone(text, scripts=True)  # the playground is inside; nothing comes from outside
+        assert "default-src 'none'" in page.policy()
+        assert words in page.rows[0]
+        assert len(page.rows) == 11
+        assert '<svg role="img" aria-label="10 tokens' in text
+
+
+def test_names_of_classes_and_terms_are_escaped(tmp_path):
+    model = two_classes()
+    hostile = replace(model, vocabulary=Vocabulary([*TERMS[:-1], HOSTILE], 2), classes=(HOSTILE, "other"))
+    for text in (hostile._repr_html_(), hostile.save(tmp_path / "x.html").read_text(encoding="utf-8")):
+        page = assert_alone(text)
+        assert any(SHOWN in row for row in page.rows)
+        assert f"{SHOWN}, other" in page.text
+
+
+def test_long_fractions_are_shown_rounded():
+    assert readable(Fraction(1, 3)) == "1/3"
+    assert readable(Fraction(10**30, 3 * 10**30 + 1)) == "0.333333"
+    assert readable(0.1 + 0.2) == "0.3"
