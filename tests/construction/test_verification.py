@@ -7,7 +7,7 @@ import pytest
 
 import hardmax as hx
 from construction_cases import interpolated, labeled
-from hardmax.construction.network import fingerprint
+from hardmax.construction.certificate import fingerprint
 
 PARTS = [
     ("ff", "U"),

@@ -43,7 +43,7 @@ def run(
     network: Path, data: str, levels: list[str] | None = None, sample: int | None = None
 ) -> "tuple[Network, Verification]":
     """Load, read, verify."""
-    from hardmax.construction.data import read_data
+    from hardmax.construction.files import read_data
     from hardmax.construction.network import Network
 
     net = Network.load(network)

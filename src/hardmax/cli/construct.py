@@ -57,7 +57,7 @@ def run(
 ) -> "tuple[Network, Verification]":
     """Read, build, check in float64, write."""
     from hardmax.construction.build import construct
-    from hardmax.construction.data import read_data
+    from hardmax.construction.files import read_data
 
     sequences, targets = read_data(data)
     net = construct(sequences, targets, style=style, pool=pool, direction=direction, thin=thin, seed=seed)

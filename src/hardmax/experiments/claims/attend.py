@@ -10,7 +10,7 @@ def package_attention(tokens: Cloud, score: Matrix) -> Cloud:
     import numpy as np
 
     from hardmax.transformer.blocks import AttentionLayer
-    from hardmax.transformer.ragged import ragged
+    from hardmax.cloud.ragged import ragged
 
     x = np.array([[float(a) for a in z] for z in tokens])
     one = np.eye(x.shape[1])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import hardmax as hx
-from hardmax.transformer import ragged as module
-from hardmax.transformer.ragged import ragged
+from hardmax.cloud import ragged as module
+from hardmax.cloud.ragged import ragged
 
 
 def _batch(lengths, seed=0):
@@ -17,20 +17,20 @@ def _batch(lengths, seed=0):
 def test_sums_are_taken_from_the_first_token_to_the_last(long, monkeypatch):
     monkeypatch.setattr(module, "LONG", long)
     batch = _batch([3, 1, 7, 7, 2, 30])
-    sums = batch.sum_in_order(np.ascontiguousarray(batch.tokens[:, 0]))
+    sums = batch.sum_in_order(np.ascontiguousarray(batch.values[:, 0]))
     for tokens, total in zip(batch, sums, strict=True):
         by_hand = 0.0
         for x in tokens[:, 0]:
             by_hand += x
         assert by_hand == total
-    assert (batch.columns_in_order(batch.tokens)[:, 0] == sums).all()
-    assert (batch.mean_in_order(batch.tokens[:, 0]) == sums / batch.lengths).all()
+    assert (batch.columns_in_order(batch.values)[:, 0] == sums).all()
+    assert (batch.mean_in_order(batch.values[:, 0]) == sums / batch.lengths).all()
 
 
 def test_parts_and_selections_are_the_sequences():
     batch = _batch([3, 1, 7, 7, 2, 30])
-    again = [tokens for part in batch.parts(8) for tokens in part]
-    assert len(list(batch.parts(8))) > 2
+    again = [tokens for part in batch.groups(8) for tokens in part]
+    assert len(list(batch.groups(8))) > 2
     assert all((one == other).all() for one, other in zip(again, batch, strict=True))
     chosen = batch.take([4, 0, 0])
     assert all((one == batch[j]).all() for one, j in zip(chosen, [4, 0, 0], strict=True))
