@@ -1,11 +1,14 @@
-"""Sequences laid end to end: sums in order, parts, selections."""
+"""Parts laid end to end: sums in order, groups, selections, reductions."""
+
+import copy
+import pickle
 
 import numpy as np
 import pytest
 
 import hardmax as hx
 from hardmax.cloud import ragged as module
-from hardmax.cloud.ragged import ragged
+from hardmax.cloud.ragged import Ragged, ragged
 
 
 def _batch(lengths, seed=0):
@@ -41,3 +44,31 @@ def test_arrays_of_equal_lengths_are_batches_too():
     assert batch.lengths.tolist() == [3, 3]
     with pytest.raises(hx.BadInput, match="no coordinates"):
         ragged(np.zeros((2, 3, 0)))
+
+
+def test_empty_parts_reduce_to_the_identity():
+    words = Ragged.of_lengths(np.array([5, 7, 1]), [0, 2, 0, 1, 0])
+    assert [part.tolist() for part in words] == [[], [5, 7], [], [1], []]
+    assert words.reduce(np.add).tolist() == [0, 12, 0, 1, 0]
+    assert words.owner.tolist() == [1, 1, 3]
+    assert [part.tolist() for part in words.take([1, 0, 3])] == [[5, 7], [], [1]]
+    assert Ragged.of_lengths(np.zeros(0), [0, 0]).reduce(np.add).tolist() == [0, 0]
+    with pytest.raises((TypeError, ValueError)):
+        words.reduce(np.maximum)  # the largest of nothing does not exist
+
+
+def test_other_values_are_split_and_reduced_alike():
+    batch = _batch([3, 1, 4])
+    other = np.arange(8)
+    assert [part.tolist() for part in batch.split(other)] == [[0, 1, 2], [3], [4, 5, 6, 7]]
+    assert batch.reduce(np.add, other).tolist() == [3, 3, 22]
+    assert batch.reduce(np.maximum, other[:, None]).tolist() == [[2], [3], [7]]
+
+
+def test_equal_values_and_offsets_are_equal():
+    batch = _batch([3, 1, 4])
+    assert batch.starts.tolist() == [0, 3, 4]
+    for again in (pickle.loads(pickle.dumps(batch)), copy.deepcopy(batch), _batch([3, 1, 4])):
+        assert again == batch
+    assert batch != _batch([3, 1, 4], seed=1)
+    assert batch != Ragged.of_lengths(batch.values, [1, 3, 4])

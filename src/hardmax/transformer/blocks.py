@@ -251,7 +251,8 @@ class Block(ByValue):
     ) -> "Block":
         """A block without attention; U has the columns `reads` and W the rows `writes`, as in `FeedForwardLayer`."""
         U, b, W = (np.asarray(part, dtype=np.float64) for part in (U, b, W))
-        ff = FeedForwardLayer(U, b, W, np.asarray(reads, dtype=np.int64), np.asarray(writes, dtype=np.int64), float(eta))
+        reads, writes = (np.asarray(part, dtype=np.int64) for part in (reads, writes))
+        ff = FeedForwardLayer(U, b, W, reads, writes, float(eta))
         return Block(ff, AttentionLayer.identity(dim), stage)
 
     @property
