@@ -16,7 +16,7 @@ import numpy as np
 from hardmax.cloud.ragged import Bools, Sequences
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.evaluate import chains, touched
+from hardmax.transformer.evaluate import chains, distinct_rows, touched
 from hardmax.transformer.exact import EPS, two_sum
 from hardmax.transformer.rational import ExactRows
 from hardmax.transformer.rational_stack import exact_forward
@@ -78,7 +78,8 @@ class _Intervals:
         """Blocks without attention, on the distinct rows of the coordinates that they touch."""
         columns = touched(chain).tolist()
         every = np.stack([part for k in columns for part in self.column(k)], axis=1)
-        distinct, where = _distinct(every)
+        first, where = distinct_rows(every)
+        distinct = every[first]
         part = _Intervals(self.batch, self.notes)
         part.columns = {k: (distinct[:, 2 * i], distinct[:, 2 * i + 1]) for i, k in enumerate(columns)}
         part.rows = len(distinct)
@@ -269,9 +270,9 @@ def _prove_part(blocks: Sequence[Block], batch: Sequences, notes: dict[Piecewise
         if state.settled and all(later.sa.is_identity for later in blocks[done:]):
             live = sorted(state.columns)
             points = np.stack([state.columns[k][0] + 0.0 for k in live] or [np.zeros(state.rows)], axis=1)
-            distinct, where = _distinct(points)
-            rows = np.zeros((len(distinct), batch.dim))
-            rows[:, live] = distinct[:, : len(live)]
+            first, where = distinct_rows(points)
+            rows = np.zeros((len(first), batch.dim))
+            rows[:, live] = points[first, : len(live)]
             end = exact_forward(blocks[done:], ExactRows.of(rows, where, state.per_sequence), None)
             return Proof(*end.floats(), end.where, state.per_sequence, np.inf, np.inf)
     rows = np.zeros((state.rows, batch.dim))
@@ -291,14 +292,6 @@ def fingerprint(stack: Sequence[Block]) -> str:
             digest.update(str(array.shape).encode())
             digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-def _distinct(rows: Floats) -> tuple[Floats, Ints]:
-    """The distinct rows, and for each row its place among them."""
-    from hardmax.cloud.distinct import distinct_rows
-
-    first, where = distinct_rows(np.ascontiguousarray(rows))
-    return rows[first], where
 
 
 def _room(notes: dict[PiecewiseLinear, list[Note]]) -> tuple[float, float, float]:

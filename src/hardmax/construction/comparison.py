@@ -7,6 +7,7 @@ import numpy as np
 from hardmax.cloud.ragged import Bools
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.problem import Problem
+from hardmax.transformer.evaluate import distinct_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +56,6 @@ def match_rows(rows: Floats, targets: Floats) -> Ints:
         >>> match_rows(np.array([[3.0], [1.0]]), np.array([[1.0], [2.0]]))
         array([-1,  0])
     """
-    from hardmax.cloud.distinct import distinct_rows
-
     first, point_of = distinct_rows(np.concatenate([targets, rows]) + 0.0)
     same = first[point_of[len(targets) :]]  # the first row with these bits: a target if there is one
     return np.where(same < len(targets), same, -1)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from hardmax.cloud.ragged import Ragged, Sequences, SequencesLike, ragged
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput, ImpossibleTarget
+from hardmax.transformer.evaluate import distinct_rows
 
 STYLES = ("bitwise", "two", "narrow")
 POOLS = ("mean", "max")
@@ -135,8 +136,6 @@ def _classification(batch: Sequences, listed: list[Any]) -> Problem:
 
 
 def _interpolation(batch: Sequences, listed: list[Any]) -> Problem:
-    from hardmax.cloud.distinct import distinct_rows
-
     rows = [_target(target, j, batch) for j, target in enumerate(listed)]
     stacked = np.concatenate(rows) + 0.0
     first, ids = distinct_rows(stacked)
