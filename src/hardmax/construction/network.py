@@ -11,7 +11,7 @@ import numpy as np
 from hardmax.cloud.ragged import ByValue, Sequences, SequencesLike, ragged
 from hardmax.cloud.tokens import Floats
 from hardmax.construction.answers import Answers, answer
-from hardmax.construction.problem import TargetsLike
+from hardmax.construction.problem import TargetsLike, read_problem
 from hardmax.construction.stages import Stages, stages_of
 from hardmax.construction.verification import Verification, verify
 from hardmax.errors import BadInput
@@ -153,8 +153,15 @@ class Network(ByValue, Result):
                 is as many as a few seconds allow. The rational level looks at all sequences up to two million tokens
                 in all, and at a random part of about that size otherwise.
             seed: seed for the choice of the sample.
+
+        Example:
+            >>> import hardmax as hx
+            >>> sequences, labels = [[[0, 0], [1, 1]], [[0, 1], [1, 0]]], ["diagonal", "other"]
+            >>> report = hx.construct(sequences, labels).verify(sequences, labels, levels=["float64", "rational"])
+            >>> report.exact, report.max_error, [level.exact for level in report.levels]
+            (True, 0.0, [2, 2])
         """
-        return verify(self, sequences, targets, levels=levels, sample=sample, seed=seed)
+        return verify(self, read_problem(sequences, targets), levels, sample, seed)
 
     def to_torch(self) -> Any:
         """The same network as a torch.nn.Module in float64, with the same output bits (extra `torch`)."""

@@ -13,6 +13,7 @@ b keeps a margin from every such midpoint of every sequence.
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -80,6 +81,17 @@ class TokenSets:
         codes = self.codes
         inside = (position >= codes.offsets[:-1]) & (position < codes.offsets[1:])
         return np.where(inside, self.values[codes.values[np.where(inside, position, 0)] % len(self.values)], np.nan)
+
+
+class Projection(NamedTuple):
+    """s = <u, x> + shift in [1, 2]; the tops b and the shift lie on a grid on which shift - b is exact."""
+
+    u: Floats  # on the axes where it is not 0
+    axes: Ints
+    s: Floats
+    error: Floats
+    shift: float
+    grid: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,32 +163,29 @@ def separate_by_max(problem: Problem, u: Floats, rng: np.random.Generator) -> Se
         ContradictoryTargets: equal sets of tokens with different targets.
         IllConditioned: two sequences are closer along u than float64 resolves.
     """
-    batch = problem.batch
-    u, axes, s, error, shift, grid = _projection(batch, u)
-    sets = TokenSets.of(batch, s, NEAR * float(error.max()))
+    batch, line = problem.batch, _projected(problem.batch, u)
+    sets = TokenSets.of(batch, line.s, NEAR * float(line.error.max()))
     labels = _merge_equal_sets(problem, sets)
-    rounds = _separate(problem, sets, labels, grid)
+    rounds = _separate(problem, sets, labels, line.grid)
     features = np.stack([choice.nearest for choice in rounds], axis=1) if rounds else np.zeros((len(batch), 0))
     c = _weights(features, labels, rng)
     z = features @ c + (LIFT if rounds else 0.0)
     # Tents are added and removed in float64: a few roundings of s and of e1 in every round.
-    z_error = (c.sum() + 4 * len(c) + 4) * error.max() + 8 * (len(c) + 2) * EPS * (z + 4)
+    z_error = (c.sum() + 4 * len(c) + 4) * line.error.max() + 8 * (len(c) + 2) * EPS * (z + 4)
     margin = min((choice.margin for choice in rounds), default=np.inf)
     if margin < NEAR * z_error.max():
         raise IllConditioned(
-            "pool='max': the nearest tokens are not apart enough for float64",
+            "pool='max': the nearest tokens are too close together for float64",
             found=f"tie margin {margin:.3g}, rounding bound {z_error.max():.3g}",
             fix="use pool='mean'",
         )
     tops = [choice.b for choice in rounds]
-    blocks = _blocks(batch.dim, u[axes], axes, shift, tops, c)
-    return SeparatedByMax(
-        blocks[0].ff, s, error, z, z_error, labels, tuple(blocks), tops[-1] if tops else None, margin, float(c.sum())
-    )
+    blocks = tuple(_blocks(batch.dim, line, tops, c))
+    last = tops[-1] if tops else None
+    return SeparatedByMax(blocks[0].ff, line.s, line.error, z, z_error, labels, blocks, last, margin, float(c.sum()))
 
 
-def _projection(batch: Sequences, u: Floats) -> tuple[Floats, Ints, Floats, Floats, float, float]:
-    """u and a shift with s = <u, x> + shift in [1, 2]; b and the shift lie on a grid on which shift - b is exact."""
+def _projected(batch: Sequences, u: Floats) -> Projection:
     axes = np.flatnonzero(u)
     dot, _ = project(batch.values, u, axes)
     spread = float(np.ptp(dot))
@@ -186,7 +195,8 @@ def _projection(batch: Sequences, u: Floats) -> tuple[Floats, Ints, Floats, Floa
     lowest = float(dot.min())
     grid = 2 * float(np.spacing(max(4.0, abs(1 - lowest))))
     shift = float(np.ceil((1 - lowest) / grid) + 1) * grid
-    return u, axes, np.maximum(dot + shift, 0.0), key_error(size, np.array([shift]), [], len(axes)), shift, grid
+    error = key_error(size, np.array([shift]), [], len(axes))
+    return Projection(u[axes], axes, np.maximum(dot + shift, 0.0), error, shift, grid)
 
 
 def _merge_equal_sets(problem: Problem, sets: TokenSets) -> Ints:
@@ -215,7 +225,7 @@ def _same_set(problem: Problem, a: int, b: int) -> ContradictoryTargets:
         return contradiction(problem, a, b)
     a, b = sorted((a, b))
     return ContradictoryTargets(
-        f"sequences {a} and {b} hold the same set of tokens, in other proportions, but have different targets; "
+        f"sequences {a} and {b} hold the same set of tokens, in different proportions, but have different targets; "
         "pool='max' sees sets only",
         fix="use pool='mean', which tells proportions apart",
         sequences=(a, b),
@@ -246,12 +256,12 @@ def _weights(features: Floats, labels: Ints, rng: np.random.Generator) -> Floats
     return candidates[int(np.argmax(gaps))]
 
 
-def _blocks(dim: int, u: Floats, axes: Ints, shift: float, tops: list[float], c: Floats) -> list[Block]:
+def _blocks(dim: int, line: Projection, tops: list[float], c: Floats) -> list[Block]:
     """The rounds as blocks of width <= 4: the first also projects, the others also remove the tent before."""
+    u, axes, shift = line.u, line.axes, line.shift
     one, both = np.array([0]), np.array([0, 1])
     if not tops:
-        ff = FeedForwardLayer(u[None], np.array([shift]), np.ones((1, 1)), axes, one, 0.0)
-        return [Block(ff, AttentionLayer.identity(dim), "separate")]
+        return [Block.feed_forward(dim, "separate", u[None], [shift], [[1.0]], reads=axes, writes=[0])]
     beta = shift - tops[0]  # exact: both are on the grid
     W = np.array([[1.0, 0.0, 0.0], [0.0, -1.0, -1.0]])
     layers = [FeedForwardLayer(np.stack([u, u, -u]), np.array([shift, beta, -beta]), W, axes, both, 0.0)]

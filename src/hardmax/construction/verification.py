@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardmax.cloud.ragged import Ragged, SequencesLike
+from hardmax.cloud.ragged import Ragged
 from hardmax.cloud.tokens import Ints
 from hardmax.construction.certificate import fingerprint, prove
 from hardmax.construction.comparison import Comparison, compare
-from hardmax.construction.problem import Problem, TargetsLike, read_problem
+from hardmax.construction.problem import Problem
 from hardmax.errors import BadInput
 from hardmax.transformer.evaluate import forward
 from hardmax.transformer.one_thread import one_thread
@@ -63,7 +63,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Verification:
-    """The report of `net.verify`.
+    """The report of `Network.verify`; it is true if the network is exact.
 
     Attributes:
         exact: whether every level that was run passed.
@@ -100,16 +100,9 @@ class Verification:
 
 
 def verify(
-    net: "Network",
-    sequences: SequencesLike,
-    targets: TargetsLike,
-    *,
-    levels: Iterable[str] | None = None,
-    sample: int | None = None,
-    seed: int = 0,
+    net: "Network", problem: Problem, levels: Iterable[str] | None, sample: int | None, seed: int
 ) -> Verification:
     """Check a network against data; `Network.verify` says what the options mean."""
-    problem = read_problem(sequences, targets)
     if problem.batch.dim != net.dim:
         raise BadInput(f"the tokens have dimension {problem.batch.dim}, but the network was built for {net.dim}")
     if levels is None:
@@ -135,14 +128,8 @@ def verify(
         else:
             found = _EVALUATE[name](net, part)
         reports.append(_level(net, name, found, perf_counter() - start, note))
-    return Verification(
-        all(level.passed for level in reports),
-        len(problem.batch),
-        tuple(reports),
-        gap,
-        slack,
-        max(level.max_error for level in reports),
-    )
+    exact, error = all(level.passed for level in reports), max(level.max_error for level in reports)
+    return Verification(exact, len(problem.batch), tuple(reports), gap, slack, error)
 
 
 def _level(net: "Network", name: str, found: Comparison, seconds: float, note: str) -> Level:
