@@ -1,4 +1,4 @@
-"""Stage 2: keys, one number per token that tells its sequence and the leader it belongs to.
+"""Stage 2: keys, one number per token that identifies its sequence and its leader.
 
 *Merged* (one target token each): the mean replaces every token, and z_j is the key of all of them.
 *Direct* (several targets): t_i = g_i + A z_j with A (gap of z) > range of g, so sequences occupy disjoint intervals and

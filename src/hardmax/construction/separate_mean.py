@@ -114,7 +114,7 @@ def key_error(size: Floats, biases: Floats, weights: list[float], axes: int) -> 
 
 
 def _unresolved(problem: Problem, labels: Ints, z: Floats, z_error: Floats) -> tuple[Ints, bool]:
-    """Neighbors along z that must be told apart and are not; merges those that cannot and need not be.
+    """Neighbors along z that must be told apart and are not; merges those that cannot and need not be separated.
 
     Looking at neighbors is enough: if every change of label along z is a clear gap, all runs are apart.
     """

@@ -104,9 +104,12 @@ def fused(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _joined(group: list[Block]) -> list[Block]:
-    if len(group) < 2:
-        return group
-    layers = [block.ff for block in group]
+    return group if len(group) < 2 else [Block(side_by_side(group), group[-1].sa, group[-1].stage)]
+
+
+def side_by_side(blocks: Sequence[Block]) -> FeedForwardLayer:
+    """The layer (eta = 1) with the units of all blocks, one block after another."""
+    layers = [block.ff for block in blocks]
     reads = np.unique(np.concatenate([ff.reads for ff in layers]))
     writes = np.unique(np.concatenate([ff.writes for ff in layers]))
     width = sum(ff.width for ff in layers)
@@ -117,8 +120,7 @@ def _joined(group: list[Block]) -> list[Block]:
         U[units, np.searchsorted(reads, ff.reads)] = ff.U
         W[np.searchsorted(writes, ff.writes), units] = ff.W
         first += ff.width
-    joined = FeedForwardLayer(U, np.concatenate([ff.b for ff in layers]), W, reads, writes, 1.0)
-    return [Block(joined, group[-1].sa, group[-1].stage)]
+    return FeedForwardLayer(U, np.concatenate([ff.b for ff in layers]), W, reads, writes, 1.0)
 
 
 def chains(blocks: Sequence[Block]) -> list[list[Block]]:

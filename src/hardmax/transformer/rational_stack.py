@@ -13,7 +13,7 @@ import numpy as np
 from hardmax.cloud.ragged import Bools, Sequences
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.transformer.blocks import Block
-from hardmax.transformer.evaluate import chains, touched
+from hardmax.transformer.evaluate import chains, side_by_side
 from hardmax.transformer.exact import EPS, Integers
 from hardmax.transformer.rational import ExactRows, compressed, exact_attention, exact_feed_forward
 
@@ -53,15 +53,9 @@ class _Units:
 
     def __init__(self, chain: Sequence[Block]) -> None:
         self.layers = [block.ff for block in chain]
-        columns = touched(chain)
-        self.reads: list[int] = columns[np.isin(columns, np.concatenate([ff.reads for ff in self.layers]))].tolist()
+        every = side_by_side(chain)
+        self.U, self.b, self.reads = every.U, every.b, every.reads.tolist()
         self.block: Ints = np.repeat(np.arange(len(chain)), [ff.width for ff in self.layers])
-        self.U = np.zeros((len(self.block), len(self.reads)))
-        first = 0
-        for ff in self.layers:
-            self.U[first : first + ff.width, np.searchsorted(self.reads, ff.reads)] = ff.U
-            first += ff.width
-        self.b = np.concatenate([ff.b for ff in self.layers])
 
     def awake(self, x: Floats, first: int = 0) -> Bools:
         """(rows, units) whether a unit may be active at x, which is rounded; only units of blocks from `first` on."""
