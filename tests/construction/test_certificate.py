@@ -5,10 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construction_cases import labeled
+from hardmax.cloud.ragged import ragged
 from hardmax.construction.certificate import _Intervals, prove
-from hardmax.construction.rational import ExactRows, exact_forward
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.ragged import ragged
+from hardmax.transformer.rational import ExactRows
+from hardmax.transformer.rational_stack import exact_forward
 
 
 def _random_block(rng, dim, width, uniform):
@@ -39,16 +40,16 @@ def test_intervals_hold_the_exact_numbers(seed, uniform):
     for i, block in enumerate(blocks):
         state.feed_forward(block.ff, first=i == 0)
         state.attention(block.sa)
-    exact = exact_forward(blocks, ExactRows.of_tokens(batch.tokens), batch)
+    exact = exact_forward(blocks, ExactRows.of_tokens(batch.values), batch)
     values, _ = exact.floats()
     truth = values[exact.where]
     if exact.per_sequence:
-        truth = truth[batch.sequence_of]
+        truth = truth[batch.owner]
     for k in range(3):
         mid, radius = state.column(k)
         mid, radius = (np.broadcast_to(x, len(mid)) for x in (mid, radius))
         if state.per_sequence:
-            mid, radius = mid[batch.sequence_of], radius[batch.sequence_of]
+            mid, radius = mid[batch.owner], radius[batch.owner]
         # half a unit in the last place for rounding the truth to float64
         assert (np.abs(truth[:, k] - mid) <= radius + 2.0**-52 * np.abs(truth[:, k])).all()
 

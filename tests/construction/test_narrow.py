@@ -7,8 +7,8 @@ import pytest
 
 import hardmax as hx
 from construction_cases import CASES, distinct_sets, full_blocks, interpolated, labeled, literal_outputs, target_sets
-from hardmax.construction import narrow
-from hardmax.construction.narrow_placement import place
+from hardmax.construction import styles
+from hardmax.construction.place import move_leaders
 from hardmax.errors import BadInput, ContradictoryTargets, IllConditioned, ImpossibleTarget
 from hardmax.transformer.blocks import FeedForwardLayer
 
@@ -77,7 +77,7 @@ def test_odd_widths_are_refused(width):
 def test_sequences_too_close_for_one_key_are_spread_in_place(pool, monkeypatch):
     sequences, targets = distinct_sets(*interpolated(20, 2, seed=4))
     usual = hx.construct(sequences, targets, style="narrow", pool=pool)
-    monkeypatch.setattr(narrow, "LEAST_SLACK", np.inf)
+    monkeypatch.setattr(styles, "LEAST_SLACK_NARROW", np.inf)
     net = hx.construct(sequences, targets, style="narrow", pool=pool)
     extra = (len(sequences) - 1 + 1) // 2 + 1
     assert usual.blocks < net.blocks <= usual.blocks + extra
@@ -114,7 +114,7 @@ def test_a_placed_target_is_never_moved_again():
     """L8 at its corners: every target on the border of the square, whatever the leader."""
     D = 7
     corners = np.array([[x, y] for x in (-1.0, 1.0) for y in (-1.0, 1.0)])
-    for block in place(2, np.tile(corners, (2, 1))[:D], 1.0, 4):
+    for block in move_leaders(2, np.tile(corners, (2, 1))[:D], 1.0, 4):
         assert np.array_equal(block.ff.apply(corners), corners)
 
 

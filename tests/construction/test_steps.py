@@ -32,7 +32,7 @@ def test_a_staircase_shows_the_height_of_each_run():
     steps = fit_steps(key, np.full(50, 1e-15), values, _trouble)
     layer = staircase(steps, steps.values.astype(float), {0: 1.0}, 0)
     assert (layer.apply(key[:, None])[:, 0].round(9) == values).all()
-    assert (layer.fast.update(key[:, None])[0] == values).all()
+    assert (layer.by_tables(key[:, None])[0] == values).all()
 
 
 def test_overlapping_keys_are_trouble():

@@ -6,44 +6,95 @@ import numpy as np
 import pytest
 
 import hardmax as hx
-from construction_cases import interpolated, labeled
-from hardmax.construction.network import fingerprint
+from construction_cases import distinct_sets, interpolated, labeled
+from hardmax.construction.certificate import fingerprint
+from hardmax.transformer.blocks import row_factors
 
-PARTS = [
-    ("ff", "U"),
-    ("ff", "b"),
-    ("ff", "W"),
-    ("ff", "eta"),
-    ("sa", "rho"),
-    ("sa", "Q"),
-    ("sa", "left"),
-    ("sa", "right"),
-]
+LEVELS = ("float64", "dense", "rational")
+PARTS = ["U", "b", "W", "eta", "rho", "Q", "K", "V"]
 
 
-def _nudged(net, block, layer, name, certify=False):
-    """The network with one parameter moved by one unit in the last place (zeros become 2^-20)."""
+def _changed(net, block, name, change, certify=False):
+    """The network with the largest entry of one parameter of one block replaced by change(entry)."""
+    layer = "ff" if name in ("U", "b", "W", "eta") else "sa"
     part = getattr(net.stack[block], layer)
     value = np.array(getattr(part, name), dtype=float)
     at = np.unravel_index(np.argmax(np.abs(value)), value.shape) if value.ndim else ()
-    value[at] = np.nextafter(value[at], np.inf) if value[at] else 2.0**-20
-    changed = replace(part, **{name: value if value.ndim else float(value)})
+    value[at] = change(float(value[at]))
+    if name == "V" and not part.V.any():
+        value = np.diag(np.full(net.dim, change(0.0)))  # some coordinates are not used any more; one of these is
+    values = dict(zip(("left", "right"), row_factors(value), strict=True)) if name == "V" else {name: value}
+    changed = replace(part, **{key: v if v.ndim else float(v) for key, v in values.items()})
     stack = list(net.stack)
     stack[block] = replace(stack[block], **{layer: changed})
-    nudged = replace(net, stack=tuple(stack))
-    return replace(nudged, certified=fingerprint(nudged.stack)) if certify else nudged
+    other = replace(net, stack=tuple(stack))
+    return replace(other, certified=fingerprint(other.stack)) if certify else other
+
+
+def _one_ulp(x):
+    return float(np.nextafter(x, np.inf)) if x else 2.0**-20
+
+
+def _negated(x):
+    return -x if x else 1.0
+
+
+def _one_block_per_stage(net):
+    return sorted({block.stage: i for i, block in enumerate(net.stack)}.values())
 
 
 @pytest.mark.parametrize("style", ["bitwise", "two"])
 @pytest.mark.parametrize("data", [labeled(40, 3), interpolated(15, 3)], ids=["labels", "targets"])
-def test_any_nudged_parameter_fails(style, data):
+def test_the_certificate_holds_for_its_own_parameters_only(style, data):
+    """One unit in the last place of any parameter, even where no output changes: the checksum is another one."""
     net = hx.construct(*data, style=style)
     for block in range(net.blocks):
-        for layer, name in PARTS:
-            if np.size(getattr(getattr(net.stack[block], layer), name)):
-                report = _nudged(net, block, layer, name).verify(*data, levels=("certificate",))
-                assert not report.exact, (block, layer, name)
+        for name in PARTS:
+            if name not in ("U", "W") or np.size(getattr(net.stack[block].ff, name)):
+                report = _changed(net, block, name, _one_ulp).verify(*data, levels=("certificate",))
+                assert not report.exact, (block, name)
                 assert "not those that were certified" in report.levels[0].note
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("style", ["bitwise", "two", "narrow"])
+@pytest.mark.parametrize("data", [labeled(40, 3), interpolated(15, 3)], ids=["labels", "targets"])
+def test_any_nudged_parameter_is_seen_by_evaluation_alone(level, style, data):
+    """No checksum: every class of parameters, in every stage, with the opposite sign (zeros become 1)."""
+    net = hx.construct(*data, style=style)
+    assert net.verify(*data, levels=(level,), sample=10**6).exact
+    for block in _one_block_per_stage(net):
+        for name in ("U", "b", "W", "eta", "rho", "V"):
+            if name == "W" and (style, level) in (("narrow", "float64"), ("narrow", "dense")) and net.classes:
+                continue  # class numbers are small, so float64 still rounds to the right label
+            if name not in ("U", "W") or np.size(getattr(net.stack[block].ff, name)):
+                report = _changed(net, block, name, _negated).verify(*data, levels=(level,), sample=10**6)
+                assert not report.exact, (net.stack[block].stage, name)
+                assert "certified" not in report.levels[0].note
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("style", ["bitwise", "two", "narrow"])
+def test_nudged_attention_is_seen_by_evaluation_alone(level, style):
+    """Pool `max` has scores: with -Q or -K the farthest token is picked instead of the nearest."""
+    data = distinct_sets(*labeled(40, 3))
+    net = hx.construct(*data, style=style, pool="max")
+    rounds = [i for i, block in enumerate(net.stack) if not block.sa.is_uniform]
+    assert len(rounds) > 2
+    for block in rounds:
+        for name in ("Q", "K", "V"):
+            report = _changed(net, block, name, _negated).verify(*data, levels=(level,), sample=10**6)
+            assert not report.exact, (block, name)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_scores_where_there_were_none_are_seen_by_evaluation_alone(level):
+    """Pool `mean` has Q = K = 0. One of them alone changes no score; both together make tokens choose."""
+    data = labeled(40, 3)
+    net = hx.construct(*data)
+    one = _changed(net, 0, "Q", _negated)
+    assert one.verify(*data, levels=(level,), sample=10**6).exact
+    assert not _changed(one, 0, "K", _negated).verify(*data, levels=(level,), sample=10**6).exact
 
 
 @pytest.mark.parametrize("level", ["certificate", "rational"])
@@ -52,7 +103,7 @@ def test_any_nudged_parameter_fails(style, data):
 def test_a_nudged_plateau_is_seen_without_the_fingerprint(style, name, level):
     data = interpolated(15, 3)
     net = hx.construct(*data, style=style)
-    nudged = _nudged(net, 1, "ff", name, certify=True)
+    nudged = _changed(net, 1, name, _one_ulp, certify=True)
     assert not nudged.verify(*data, levels=(level,)).exact
     assert net.verify(*data, levels=(level,)).exact
 

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 import hardmax as hx
 from construction_cases import interpolated, labeled, literal_outputs
-from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer, forward
-from hardmax.transformer.ragged import ragged
+from hardmax.cloud.ragged import ragged
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.evaluate import forward
 
 
 def _integer_block(rng, dim, width):
@@ -66,7 +67,7 @@ def test_parabola_units_select_off_the_parabola_too():
     layer = FeedForwardLayer.of(
         np.stack([2 * k, -np.ones(80)], axis=1), 1 - k * k, rng.integers(-3, 4, (2, 80)).astype(float)
     )
-    assert layer.fast.parabola is not None
+    assert layer.tables.parabola is not None
     x = np.array([[3.0, 9.0], [3.0, 8.0], [3.5, 2.0], [-1.0, 1.0], [200.0, 40000.0], [40.0, -100.0], [10.25, 105.0]])
     assert (layer.apply(x, fast=True) == layer.apply(x)).all()
     assert (layer.apply(x[:1])[0] == layer.W[:, 3]).all()
@@ -76,8 +77,8 @@ def test_softmax_tends_to_hardmax():
     rng = np.random.default_rng(1)
     sa = AttentionLayer(0.5, np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.eye(2)[:, :1], np.array([[1.0, 2.0]]))
     batch = ragged([rng.standard_normal((6, 2)) for _ in range(5)])
-    hard = sa.apply(batch.tokens, batch)
-    errors = [np.abs(sa.apply(batch.tokens, batch, t) - hard).max() for t in (1.0, 1e-1, 1e-7)]
+    hard = sa.apply(batch.values, batch)
+    errors = [np.abs(sa.apply(batch.values, batch, t) - hard).max() for t in (1.0, 1e-1, 1e-7)]
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 1e-12
 
@@ -86,7 +87,7 @@ def test_softmax_is_the_mean_for_equal_scores():
     rng = np.random.default_rng(2)
     sa = AttentionLayer(1.0, np.zeros((1, 2)), np.zeros((1, 2)), np.eye(2)[:, :1], np.array([[0.0, 1.0]]))
     batch = ragged([rng.standard_normal((n, 2)) for n in (1, 5, 9)])
-    moved = sa.apply(batch.tokens, batch, 0.7)
+    moved = sa.apply(batch.values, batch, 0.7)
     for j, tokens in enumerate(batch):
         rows = moved[batch.starts[j] : batch.starts[j] + batch.lengths[j]]
         assert np.allclose(rows, tokens + np.array([tokens[:, 1].mean(), 0.0]), atol=1e-15)
@@ -95,7 +96,7 @@ def test_softmax_is_the_mean_for_equal_scores():
 def test_ties_share_the_mean():
     sa = AttentionLayer(0.0, np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]), np.eye(2), np.eye(2))
     batch = ragged([[[1.0, 0.0], [1.0, 4.0], [-1.0, 1.0]]])
-    assert sa.apply(batch.tokens, batch).tolist() == [[1.0, 2.0], [1.0, 2.0], [-1.0, 1.0]]
+    assert sa.apply(batch.values, batch).tolist() == [[1.0, 2.0], [1.0, 2.0], [-1.0, 1.0]]
 
 
 def test_wrong_shapes_are_refused():
@@ -133,7 +134,7 @@ def test_torch_takes_batches_of_equal_lengths():
 def test_general_blocks_agree_with_torch():
     import torch
 
-    from hardmax.transformer.torch_module import torch_module
+    from hardmax.transformer.export import torch_module
 
     rng = np.random.default_rng(4)
     for _ in range(20):
@@ -160,7 +161,7 @@ def test_onnx_gives_the_targets_bit_for_bit(data, tmp_path):
 def test_onnx_attention_with_scores_agrees(tmp_path):
     import onnxruntime
 
-    from hardmax.transformer.onnx_graph import write_onnx
+    from hardmax.transformer.export import write_onnx
 
     rng = np.random.default_rng(5)
     blocks = [_integer_block(rng, 3, 4) for _ in range(3)]

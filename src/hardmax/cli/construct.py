@@ -1,4 +1,4 @@
-"""`hardmax construct`: compile a data set into a transformer."""
+"""`hardmax construct` compiles a data set into a transformer; `hardmax check` verifies one against data."""
 
 from math import isfinite
 from pathlib import Path
@@ -13,61 +13,88 @@ if TYPE_CHECKING:
     from hardmax.construction.network import Network
     from hardmax.construction.verification import Verification
 
-Data = Annotated[str, typer.Argument(metavar="DATA", help="JSON lines with tokens and label or targets, or -.")]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="JSON lines, each with tokens and either label or targets; - for standard input."
+    ),
+]
 
 
-def command(
+def construct_command(
     data: Data,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the network.")],
-    style: Annotated[str, typer.Option("--style", help="bitwise, two or narrow.")] = "bitwise",
-    pool: Annotated[str, typer.Option("--pool", help="mean or max.")] = "mean",
+    output: Annotated[Path, typer.Option("-o", "--output", help="Directory for the network.")],
+    style: Annotated[
+        str, typer.Option("--style", help="bitwise (exact to the bit), two (2 blocks) or narrow (width 4).")
+    ] = "bitwise",
+    pool: Annotated[
+        str, typer.Option("--pool", help="Tell sequences apart by their mean or by extreme tokens: mean or max.")
+    ] = "mean",
     direction: Annotated[
-        str | None, typer.Option("--direction", help="ridge: read tokens along a direction learned from the targets.")
+        str | None,
+        typer.Option("--direction", help="ridge: read tokens along a direction learned from the targets."),
     ] = None,
     thin: Annotated[
-        float, typer.Option("--thin", help="Where steps beside exceptions are: 0.5 is the middle of the gap.")
+        float,
+        typer.Option("--thin", help="Position of steps next to exceptions, as a fraction of the gap."),
     ] = 0.5,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random directions.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for the random directions.")] = 0,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Build a transformer that maps every sequence of a data set onto its target, exactly.
+    """Build a transformer from a data set. It maps every sequence onto its target, exactly.
 
     Example: hardmax construct data.jsonl -o net
     """
-    inputs.check_output(output, force)
-    net, report = run(data, output, style, pool, direction, thin, seed, force)
-    note(f"wrote {output}", quiet or json)
-    if json:
-        print_json({"schema": "hardmax.construct/1", **summary(net, report), "output": str(output)})
-    else:
-        print(describe(net, report))
-
-
-def run(
-    data: str,
-    output: Path,
-    style: str = "bitwise",
-    pool: str = "mean",
-    direction: str | None = None,
-    thin: float = 0.5,
-    seed: int = 0,
-    force: bool = False,
-) -> "tuple[Network, Verification]":
-    """Read, build, check in float64, write."""
     from hardmax.construction.build import construct
-    from hardmax.construction.data import read_data
+    from hardmax.construction.files import read_data
 
+    inputs.check_output(output, force)
     sequences, targets = read_data(data)
     net = construct(sequences, targets, style=style, pool=pool, direction=direction, thin=thin, seed=seed)
     report = net.verify(sequences, targets, levels=("certificate", "float64"))
     net.save(output, force=force)
-    return net, report
+    note(f"wrote {output}", quiet or json)
+    if json:
+        print_json({"schema": "hardmax.construct/1", **_summary(net, report), "output": str(output)})
+    else:
+        print(_describe(net, report))
 
 
-def summary(net: "Network", report: "Verification") -> dict[str, Any]:
-    """What --json gives, for this command and for `check`."""
+def check_command(
+    network: Annotated[Path, typer.Argument(metavar="NET", help="A directory written by hardmax construct.")],
+    data: Data,
+    level: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--level", help="certificate, float64, dense, rational or torch; can be repeated. Default: all installed."
+        ),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", help="Number of sequences for dense and torch. Default: as many as seconds allow."),
+    ] = None,
+    json: inputs.Json = False,
+) -> None:
+    """Verify a network against data. The levels share as little code as possible.
+
+    The exit code is 6 if the network is not exact. Example: hardmax check net data.jsonl
+    """
+    from hardmax.construction.files import read_data
+    from hardmax.construction.network import Network
+
+    net = Network.load(network)
+    report = net.verify(*read_data(data), levels=level or None, sample=sample)
+    if json:
+        print_json({"schema": "hardmax.check/1", **_summary(net, report)})
+    else:
+        print(_describe(net, report))
+    if not report.exact:
+        raise typer.Exit(6)
+
+
+def _summary(net: "Network", report: "Verification") -> dict[str, Any]:
     found = report.to_json()
     return {
         "exact": report.exact,
@@ -80,22 +107,15 @@ def summary(net: "Network", report: "Verification") -> dict[str, Any]:
         "bound": net.bound,
         "width": net.width,
         "parameters": net.parameters,
-        "min_gap": found["min_gap"],
-        "slack": found["slack"],
-        "max_error": found["max_error"],
+        **{name: found[name] for name in ("min_gap", "slack", "max_error")},
         "temperature": net.temperature if isfinite(net.temperature) else None,
         "levels": found["levels"],
     }
 
 
-def describe(net: "Network", report: "Verification") -> str:
-    """The same for a person."""
-    soft = (
-        f"softmax up to temperature {net.temperature:.3g}"
-        if isfinite(net.temperature)
-        else "softmax at any temperature"
-    )
+def _describe(net: "Network", report: "Verification") -> str:
+    limit = f"up to temperature {net.temperature:.3g}" if isfinite(net.temperature) else "at any temperature"
     return (
         f"{net.task}, style {net.style}, pool {net.pool}: {net.blocks} blocks (the paper's bound: {net.bound}), "
-        f"width {net.width}, {net.parameters} parameters\nthe same outputs with {soft}\n{report}"
+        f"width {net.width}, {net.parameters} parameters\nthe same outputs with softmax {limit}\n{report}"
     )

@@ -1,8 +1,8 @@
-"""`hardmax doctor`: versions, extras, a self-test."""
+"""`hardmax doctor`: reports versions and extras, and runs a self-test."""
 
+import os
 import platform
 import shutil
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import typer
@@ -24,7 +24,10 @@ EXTRAS = {
 
 
 def command(json: inputs.Json = False) -> None:
-    """Show versions, which extras are installed, the built-in clouds, and whether the self-test passes."""
+    """Show versions and extras, and run a self-test. Also lists the built-in clouds.
+
+    The exit code is 6 if the self-test fails.
+    """
     report = examine()
     if json:
         print_json(report)
@@ -35,7 +38,7 @@ def command(json: inputs.Json = False) -> None:
 
 
 def examine() -> dict[str, Any]:
-    """Everything the report holds, as plain data."""
+    """The whole report as plain data."""
     from hardmax.cloud.generated import KINDS
     from hardmax.cloud.presets import PRESETS
 
@@ -61,7 +64,7 @@ def examine() -> dict[str, Any]:
 
 
 def self_test() -> list[dict[str, Any]]:
-    """Small systems whose answer is known, through the compiled kernels and through rational arithmetic."""
+    """Run small systems with known answers through the compiled kernels and through rational arithmetic."""
     from hardmax.dynamics.limit import limit
     from hardmax.dynamics.simulate import simulate
 
@@ -94,7 +97,7 @@ def _print(report: dict[str, Any]) -> None:
     print(f"hardmax {report['hardmax']}, Python {report['python']}, {report['platform']}, {report['cores']} cores")
     print("packages: " + ", ".join(f"{name} {v or 'MISSING'}" for name, v in report["packages"].items()))
     for extra, state in report["extras"].items():
-        print(f"extra {extra}: " + ("installed" if state["installed"] else f"missing; {state['pip']}"))
+        print(f"extra {extra}: " + ("installed" if state["installed"] else f"not installed; {state['pip']}"))
     print("ffmpeg (for .mp4): " + ("found" if report["ffmpeg"] else "not found"))
     print("presets:")
     for name, text in report["presets"].items():
@@ -104,6 +107,8 @@ def _print(report: dict[str, Any]) -> None:
 
 
 def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:
@@ -111,6 +116,4 @@ def _version(package: str) -> str | None:
 
 
 def _cores() -> int:
-    import os
-
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

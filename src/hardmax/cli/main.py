@@ -1,15 +1,15 @@
-"""The command `hardmax`: its subcommands, and how errors reach a person."""
+"""The command `hardmax`: registers the subcommands, and turns exceptions into messages and exit codes."""
 
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from hardmax import __version__
 from hardmax.cli import (
-    check,
     construct,
     data,
     demo,
@@ -36,21 +36,25 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("simulate")(simulate.command)
-app.command("limit")(limit.command)
-app.command("train")(train.command)
-app.command("evaluate")(evaluate.command)
-app.command("predict")(predict.command)
-app.command("explain")(explain.command)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "simulate": simulate.command,
+    "limit": limit.command,
+    "train": train.command,
+    "evaluate": evaluate.command,
+    "predict": predict.command,
+    "explain": explain.command,
+    "construct": construct.construct_command,
+    "check": construct.check_command,
+    "playground": playground.command,
+    "verify": verify.command,
+    "reproduce": reproduce.command,
+    "explore": explore.command,
+    "demo": demo.command,
+    "doctor": doctor.command,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 app.add_typer(data.app, name="data")
-app.command("construct")(construct.command)
-app.command("check")(check.command)
-app.command("playground")(playground.command)
-app.command("verify")(verify.command)
-app.command("reproduce")(reproduce.command)
-app.command("explore")(explore.command)
-app.command("demo")(demo.command)
-app.command("doctor")(doctor.command)
 
 
 def _version(show: bool) -> None:
@@ -62,18 +66,18 @@ def _version(show: bool) -> None:
 @app.callback()
 def _main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")] = False,
 ) -> None:
     """Transformers with hardmax attention: exact dynamics, certified limits, exact construction."""
 
 
 def run(arguments: list[str] | None = None) -> None:
-    """Run the command line and leave with its exit code; every error becomes one readable text on stderr."""
+    """Run the command line and exit with its code; every error becomes one readable message on stderr."""
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
-    # --debug may stand anywhere: it is about the run, not about one command.
+    # --debug may appear anywhere: it concerns the whole run, not one command.
     arguments = (["--debug"] if debug else []) + [a for a in arguments if a != "--debug"]
     try:
         code = app(arguments, prog_name="hardmax", standalone_mode=False)
@@ -104,16 +108,14 @@ def _explain(error: Exception) -> int:
     if callable(show):
         show()
         return int(getattr(error, "exit_code", 2))
-    if isinstance(error, BrokenPipeError):  # the reader has seen enough: nothing may be written at exit either
+    if isinstance(error, BrokenPipeError):  # the reader closed the pipe: write nothing at exit either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, MemoryError):
-        print("error: not enough memory\n  fix:   fewer tokens or fewer layers", file=sys.stderr)
+        print("error: not enough memory\n  fix:   use fewer tokens or fewer layers", file=sys.stderr)
         return 3
-    print(
-        f"error: {type(error).__name__}: {error}\n  this is a bug in hardmax; --debug shows where it happened",
-        file=sys.stderr,
-    )
+    print(f"error: {type(error).__name__}: {error}", file=sys.stderr)
+    print("  This is a bug in hardmax. Run the command again with --debug to see where it happened.", file=sys.stderr)
     return 1
 
 

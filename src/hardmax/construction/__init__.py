@@ -1,1 +1,1 @@
-"""A data set becomes a transformer: one file per stage of the proof; `build.construct` tells the story."""
+"""Builds an exact transformer from a data set: one file per stage of the proof; `build.construct` tells the story."""

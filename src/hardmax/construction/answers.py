@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardmax.cloud.ragged import Ragged, Sequences
 from hardmax.cloud.tokens import Floats
-from hardmax.transformer.blocks import State, forward
-from hardmax.transformer.fusion import forward_chains
-from hardmax.transformer.piecewise import PiecewiseLinear
-from hardmax.transformer.ragged import Ragged
+from hardmax.construction.comparison import nearest_targets
+from hardmax.transformer.evaluate import State, forward, forward_chains
+from hardmax.transformer.tables import PiecewiseLinear
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """One answer per sequence.
+    """One answer per sequence; labels have the type that the caller gave them.
 
     Attributes:
         values: labels, or (m, d) arrays of target tokens in the order of the token keys.
@@ -34,12 +34,12 @@ class Answers:
         return len(self.values)
 
 
-def answer(net: "Network", batch: Ragged, temperature: float | None = None) -> Answers:
+def answer(net: "Network", batch: Sequences, temperature: float | None = None) -> Answers:
     """Run the network on any sequences and name the target that each output is nearest to."""
     values: list[Any] = []
     distances, margins = [], []
     cut = max((i + 1 for i, block in enumerate(net.fused) if block.stage != "place"), default=0)
-    for part in batch.parts():
+    for part in batch.groups():
         watch = _Plateaus(net, part)
         state = forward(net.fused[:cut], part, temperature=temperature, watch=watch)
         state = forward_chains(net.fused[cut:], state, temperature)
@@ -52,9 +52,9 @@ def answer(net: "Network", batch: Ragged, temperature: float | None = None) -> A
 class _Plateaus:
     """Watches the keys on their way into each staircase."""
 
-    def __init__(self, net: "Network", batch: Ragged) -> None:
+    def __init__(self, net: "Network", batch: Sequences) -> None:
         self.net, self.batch = net, batch
-        self.before = State(batch.tokens, False, batch)
+        self.before = State(batch.values, False, batch)
         self.distance, self.margin = np.zeros(len(batch)), np.full(len(batch), np.inf)
 
     def __call__(self, block: int, layer: str, state: State) -> None:
@@ -63,7 +63,7 @@ class _Plateaus:
             return
         ff, sa = self.net.fused[block].ff, self.net.fused[block].sa
         # The first layer projects, and layers in front of an attention layer prepare its keys.
-        for part in ff.fast.scalars if block and sa.is_identity else ():
+        for part in ff.tables.scalars if block and sa.is_identity else ():
             if is_staircase(part):
                 self._look(part, self.before.rows[:, ff.reads])
 
@@ -75,8 +75,8 @@ class _Plateaus:
         flat = part.flat[piece]
         distance, margin = np.where(flat, 0.0, room), np.where(flat, room, 0.0)
         if not self.before.per_sequence:
-            distance = np.maximum.reduceat(distance, self.batch.starts)
-            margin = np.minimum.reduceat(margin, self.batch.starts)
+            distance = self.batch.reduce(np.maximum, distance)
+            margin = self.batch.reduce(np.minimum, margin)
         self.distance = np.maximum(self.distance, distance)
         self.margin = np.minimum(self.margin, margin)
 
@@ -94,19 +94,16 @@ def _labels(net: "Network", state: State) -> list[Any]:
     return [net.classes[c] for c in number]
 
 
-def _tokens(net: "Network", state: State) -> list[Any]:
+def _tokens(net: "Network", state: State) -> list[Floats]:
     """The targets nearest to the output tokens of each sequence, each once, in the order of the token keys."""
-    from hardmax.construction.comparison import nearest_targets
-
     batch = state.batch
     ids = nearest_targets(state.rows, net.targets)
     if state.per_sequence:
         return [net.targets[[k]] for k in ids]
-    key = net.stack[0].ff.apply(batch.tokens)[:, 0]
-    owner = batch.sequence_of
+    key = net.stack[0].ff.apply(batch.values)[:, 0]
+    owner = batch.owner
     order = np.lexsort((key, owner))
     code = owner * len(net.targets) + ids[order]  # owner[order] = owner
     _, first = np.unique(code, return_index=True)
     keep = np.sort(first)
-    counts = np.bincount(owner[keep], minlength=len(batch))
-    return np.split(net.targets[ids[order][keep]], np.cumsum(counts)[:-1])
+    return list(Ragged.of_lengths(net.targets[ids[order][keep]], np.bincount(owner[keep], minlength=len(batch))))

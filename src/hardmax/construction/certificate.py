@@ -6,23 +6,24 @@ staircase is constant, and its value is known exactly. Once every row is exact, 
 through the remaining blocks in rational arithmetic. The proof reads only the stored parameters and the data.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from hashlib import sha256
+from itertools import pairwise
 
 import numpy as np
 
+from hardmax.cloud.ragged import Bools, Sequences
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.construction.comparison import distinct_rows
-from hardmax.construction.rational import ExactRows, exact_forward
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.error_free import two_sum
-from hardmax.transformer.fusion import chains, touched
-from hardmax.transformer.piecewise import PiecewiseLinear
-from hardmax.transformer.ragged import Ragged
+from hardmax.transformer.evaluate import chains, distinct_rows, touched
+from hardmax.transformer.exact import EPS, two_sum
+from hardmax.transformer.rational import ExactRows
+from hardmax.transformer.rational_stack import exact_forward
+from hardmax.transformer.tables import PiecewiseLinear
 
-EPS = 2.0**-53
 ROWS = 8192  # rows of the first layer worked on at a time: they stay in the cache
-Note = tuple[Floats, Floats, Any]  # keys, rounding bounds and plateaus of rows that a staircase made exact
+Note = tuple[Floats, Floats, Ints]  # keys, rounding bounds and plateaus of rows that a staircase made exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ class Proof:
     """
 
     rows: Floats
-    exact: Any
+    exact: Bools
     where: Ints
     per_sequence: bool
     gap: float
@@ -54,11 +55,11 @@ Interval = tuple[Floats, Floats]  # mid points and radii
 class _Intervals:
     """The coordinates of all rows that are not 0, as intervals, moved through the blocks."""
 
-    def __init__(self, batch: Ragged, notes: dict[PiecewiseLinear, list[Note]]) -> None:
+    def __init__(self, batch: Sequences, notes: dict[PiecewiseLinear, list[Note]]) -> None:
         self.batch, self.notes = batch, notes
-        nothing = np.broadcast_to(0.0, len(batch.tokens))
-        self.columns: dict[int, Interval] = {k: (batch.tokens[:, k], nothing) for k in range(batch.dim)}
-        self.rows, self.per_sequence, self.staircase = len(batch.tokens), False, True
+        nothing = np.broadcast_to(0.0, len(batch.values))
+        self.columns: dict[int, Interval] = {k: (batch.values[:, k], nothing) for k in range(batch.dim)}
+        self.rows, self.per_sequence, self.staircase = len(batch.values), False, True
 
     @property
     def settled(self) -> bool:
@@ -77,7 +78,8 @@ class _Intervals:
         """Blocks without attention, on the distinct rows of the coordinates that they touch."""
         columns = touched(chain).tolist()
         every = np.stack([part for k in columns for part in self.column(k)], axis=1)
-        distinct, where = distinct_rows(every)
+        first, where = distinct_rows(every)
+        distinct = every[first]
         part = _Intervals(self.batch, self.notes)
         part.columns = {k: (distinct[:, 2 * i], distinct[:, 2 * i + 1]) for i, k in enumerate(columns)}
         part.rows = len(distinct)
@@ -95,7 +97,7 @@ class _Intervals:
 
     def _first(self, ff: FeedForwardLayer) -> tuple[Floats, Floats]:
         """A narrow layer on exact inputs: the rounding bound for any order of summation."""
-        tokens = self.batch.tokens
+        tokens = self.batch.values
         value, error = (np.empty((len(ff.writes), len(tokens))) for _ in range(2))
         factor = (len(ff.reads) + ff.width + 4) * EPS * 1.01
         one_direction = len(np.unique(ff.U, axis=0)) == 1
@@ -113,15 +115,14 @@ class _Intervals:
         return value, error * (factor * (1 + 64 * EPS * (len(ff.reads) + ff.width)))
 
     def _parts(self, ff: FeedForwardLayer) -> list[tuple[Floats, Floats]]:
-        fast = ff.fast
-        read = [self.column(k) for k in fast.reads.tolist()]
-        parts = [self._piecewise(part, read) for part in fast.scalars]
-        if fast.parabola is not None:
-            value = fast.parabola.update(np.stack([mid for mid, _ in read], axis=1))
+        tables, rest = ff.tables, ff.rest
+        read = [self.column(k) for k in ff.reads.tolist()]
+        parts = [self._piecewise(table, read) for table in tables.scalars]
+        if tables.parabola is not None:
+            value = tables.parabola.update(np.stack([mid for mid, _ in read], axis=1))
             unsure = np.any([radius > 0 for _, radius in read], axis=0)
             parts.append((value, np.where(unsure, np.inf, EPS * np.abs(value))))
-        if fast.rest is not None:
-            rest = fast.rest
+        if rest is not None:
             x = np.stack([self.column(k)[0] for k in rest.reads.tolist()] or [np.zeros(self.rows)], axis=1)
             hidden = np.maximum(x @ rest.U.T + rest.b if len(rest.reads) else rest.b + np.zeros((self.rows, 1)), 0.0)
             constant = rest.width == 1 and not rest.U.any() and rest.b[0] in (0.0, 1.0)
@@ -156,7 +157,7 @@ class _Intervals:
             return
         batch = self.batch
         if self.per_sequence:
-            owner = batch.sequence_of
+            owner = batch.owner
             self.columns = {k: (mid[owner], radius[owner]) for k, (mid, radius) in self.columns.items()}
             self.rows, self.per_sequence = len(owner), False
         merged = sa.is_uniform and sa.rho == 0.0
@@ -165,7 +166,7 @@ class _Intervals:
             values = self._product(sa.right[r])
             if sa.is_uniform:
                 mean = self._mean(values)
-                mean = mean if merged else (mean[0][batch.sequence_of], mean[1][batch.sequence_of])
+                mean = mean if merged else (mean[0][batch.owner], mean[1][batch.owner])
             else:
                 mean = self._hull(sa, values)
             for k in np.flatnonzero(sa.left[:, r]).tolist():
@@ -178,8 +179,8 @@ class _Intervals:
     def _mean(self, values: Interval) -> Interval:
         batch, (mid, radius) = self.batch, values
         mean = batch.mean_in_order(mid)
-        size = np.add.reduceat(np.abs(mid), batch.starts) / batch.lengths
-        error = np.add.reduceat(radius, batch.starts) / batch.lengths
+        size = batch.reduce(np.add, np.abs(mid)) / batch.lengths
+        error = batch.reduce(np.add, radius) / batch.lengths
         return mean, (error + (batch.lengths + 6) * EPS * size) * 1.01
 
     def _product(self, row: Floats) -> Interval:
@@ -196,8 +197,8 @@ class _Intervals:
         if len(queries) == 1 and (queries[0][0] > queries[0][1]).all():
             return self._extreme(keys[0], values)
         mean, error = np.empty(self.rows), np.empty(self.rows)
-        for start, n in zip(self.batch.starts, self.batch.lengths, strict=True):
-            here = slice(start, start + n)
+        for first, last in pairwise(self.batch.offsets.tolist()):
+            here, n = slice(first, last), last - first
             score, bound = np.zeros((n, n)), np.zeros((n, n))
             for (q, dq), (k, dk) in zip(queries, keys, strict=True):
                 product = np.multiply.outer(q[here], k[here])
@@ -219,13 +220,13 @@ class _Intervals:
 
     def _extreme(self, keys: Interval, values: Interval) -> Interval:
         """One query > 0 for all: C_i is where the key is largest, for every token of the sequence."""
-        starts, owner = self.batch.starts, self.batch.sequence_of
-        floor = np.maximum.reduceat(np.nextafter(keys[0] - keys[1], -np.inf), starts)
+        batch, owner = self.batch, self.batch.owner
+        floor = batch.reduce(np.maximum, np.nextafter(keys[0] - keys[1], -np.inf))
         maybe = np.nextafter(keys[0] + keys[1], np.inf) >= floor[owner]
         v, e = values
-        high = np.maximum.reduceat(np.where(maybe, v, -np.inf), starts)
-        low = np.minimum.reduceat(np.where(maybe, v, np.inf), starts)
-        widest = np.maximum.reduceat(np.where(maybe, e, 0.0), starts)
+        high = batch.reduce(np.maximum, np.where(maybe, v, -np.inf))
+        low = batch.reduce(np.minimum, np.where(maybe, v, np.inf))
+        widest = batch.reduce(np.maximum, np.where(maybe, e, 0.0))
         middle = low / 2 + high / 2
         reach = np.where(high == low, 0.0, (high - low) * (0.5 + 8 * EPS) + 4 * EPS * np.abs(middle))
         return np.where(high == low, high, middle)[owner], (widest + reach)[owner]
@@ -246,10 +247,10 @@ def _plus(a: Interval, b: Interval) -> Interval:
     return mid, (a[1] + b[1] + np.abs(rounding)) * (1 + 4 * EPS)
 
 
-def prove(blocks: tuple[Block, ...] | list[Block], batch: Ragged) -> Proof:
+def prove(blocks: Sequence[Block], batch: Sequences) -> Proof:
     """Follow every sequence through the network in intervals, and in rational arithmetic once they are points."""
     notes: dict[PiecewiseLinear, list[Note]] = {}
-    parts = [_prove_part(blocks, part, notes) for part in batch.parts()]
+    parts = [_prove_part(blocks, part, notes) for part in batch.groups()]
     gap, slack, room = _room(notes)
     shift = np.cumsum([0, *(len(p.rows) for p in parts[:-1])])
     where = np.concatenate([p.where + first for p, first in zip(parts, shift, strict=True)])
@@ -257,9 +258,7 @@ def prove(blocks: tuple[Block, ...] | list[Block], batch: Ragged) -> Proof:
     return Proof(rows, exact, where, parts[0].per_sequence, gap, slack, room)
 
 
-def _prove_part(
-    blocks: tuple[Block, ...] | list[Block], batch: Ragged, notes: dict[PiecewiseLinear, list[Note]]
-) -> Proof:
+def _prove_part(blocks: Sequence[Block], batch: Sequences, notes: dict[PiecewiseLinear, list[Note]]) -> Proof:
     state = _Intervals(batch, notes)
     done = 0
     for chain in chains(blocks):
@@ -271,9 +270,9 @@ def _prove_part(
         if state.settled and all(later.sa.is_identity for later in blocks[done:]):
             live = sorted(state.columns)
             points = np.stack([state.columns[k][0] + 0.0 for k in live] or [np.zeros(state.rows)], axis=1)
-            distinct, where = distinct_rows(points)
-            rows = np.zeros((len(distinct), batch.dim))
-            rows[:, live] = distinct[:, : len(live)]
+            first, where = distinct_rows(points)
+            rows = np.zeros((len(first), batch.dim))
+            rows[:, live] = points[first, : len(live)]
             end = exact_forward(blocks[done:], ExactRows.of(rows, where, state.per_sequence), None)
             return Proof(*end.floats(), end.where, state.per_sequence, np.inf, np.inf)
     rows = np.zeros((state.rows, batch.dim))
@@ -281,6 +280,18 @@ def _prove_part(
         rows[:, k] = mid
     exact = ~np.any([np.broadcast_to(radius, state.rows) > 0 for _, radius in state.columns.values()], axis=0)
     return Proof(rows, exact, np.arange(state.rows), state.per_sequence, np.inf, np.inf)
+
+
+def fingerprint(stack: Sequence[Block]) -> str:
+    """A digest of every parameter that is not 0, so that a certificate cannot be shown for other ones."""
+    digest = sha256()
+    for block in stack:
+        (eta, b, *entries), sa = block.ff.entries, block.sa
+        for part in (eta, sa.rho, b, *entries, sa.Q, sa.K, sa.left, sa.right):
+            array = np.asarray(part) + 0  # -0.0 and 0.0 are one value
+            digest.update(str(array.shape).encode())
+            digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def _room(notes: dict[PiecewiseLinear, list[Note]]) -> tuple[float, float, float]:

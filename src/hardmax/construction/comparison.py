@@ -1,12 +1,13 @@
 """Outputs against targets, bit for bit."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from hardmax.cloud.ragged import Bools
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.problem import Problem
+from hardmax.transformer.evaluate import distinct_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,13 +20,13 @@ class Comparison:
         error: (N,) the largest distance (maximum norm) between output tokens and target tokens.
     """
 
-    exact: Any
-    right: Any
+    exact: Bools
+    right: Bools
     error: Floats
 
 
 def compare(
-    problem: Problem, rows: Floats, per_sequence: bool, exact_rows: Any = None, where: Ints | None = None
+    problem: Problem, rows: Floats, per_sequence: bool, exact_rows: Bools | None = None, where: Ints | None = None
 ) -> Comparison:
     """Compare outputs with the targets of a problem.
 
@@ -51,42 +52,13 @@ def compare(
 def match_rows(rows: Floats, targets: Floats) -> Ints:
     """(rows,) the index of the target with the same bits, or -1.
 
-    Rows are hashed to 64 bits and the candidate is compared in full, so a collision can at worst hide an equality
-    between targets of equal hash; those are looked up one by one.
+    Example:
+        >>> match_rows(np.array([[3.0], [1.0]]), np.array([[1.0], [2.0]]))
+        array([-1,  0])
     """
-    rows, targets = rows + 0.0, targets + 0.0
-    multipliers = _multipliers(rows.shape[1])
-    hashes = _hash(targets, multipliers)
-    order = np.argsort(hashes, kind="stable")
-    if (np.diff(hashes[order].astype(np.uint64)) == 0).any():
-        table = {row.tobytes(): k for k, row in enumerate(targets)}
-        return np.array([table.get(row.tobytes(), -1) for row in rows], dtype=np.int64)
-    at = np.minimum(np.searchsorted(hashes[order], _hash(rows, multipliers)), len(order) - 1)
-    candidate = order[at]
-    return np.where((rows == targets[candidate]).all(axis=1), candidate, -1)
-
-
-def distinct_rows(rows: Floats) -> tuple[Floats, Ints]:
-    """The distinct rows, and for each row its index among them."""
-    _, first, where = np.unique(_hash(rows, _multipliers(rows.shape[1])), return_index=True, return_inverse=True)
-    where = where.ravel()
-    if not (rows == rows[first][where]).all():  # two different rows share a hash
-        found, where = np.unique(rows, axis=0, return_inverse=True)
-        return found, where.ravel()
-    return rows[first], where
-
-
-def _multipliers(dim: int) -> Any:
-    return np.random.default_rng(0).integers(1, 2**63, dim, dtype=np.uint64) | np.uint64(1)
-
-
-def _hash(rows: Floats, multipliers: Any) -> Any:
-    bits = np.ascontiguousarray(rows).view(np.uint64)
-    total = np.zeros(len(rows), dtype=np.uint64)
-    for k, multiplier in enumerate(multipliers):
-        mixed = bits[:, k] ^ (bits[:, k] >> np.uint64(32))  # the low bits of round numbers are all 0
-        total += mixed * multiplier
-    return total
+    first, point_of = distinct_rows(np.concatenate([targets, rows]) + 0.0)
+    same = first[point_of[len(targets) :]]  # the first row with these bits: a target if there is one
+    return np.where(same < len(targets), same, -1)
 
 
 def nearest_targets(rows: Floats, targets: Floats) -> Ints:
@@ -102,23 +74,21 @@ def nearest_targets(rows: Floats, targets: Floats) -> Ints:
     return ids
 
 
-def _same_sets(problem: Problem, ids: Ints, per_sequence: bool) -> Any:
-    n = len(problem.batch)
+def _same_sets(problem: Problem, ids: Ints, per_sequence: bool) -> Bools:
+    wanted = problem.wanted
     if per_sequence:
-        return (problem.counts == 1) & (ids == problem.target_ids[problem.target_starts])
+        return (wanted.lengths == 1) & (ids == wanted.values[wanted.starts])
     base = len(problem.targets) + 1
-    found = np.unique(problem.batch.sequence_of * base + np.where(ids < 0, base - 1, ids))
-    wanted = np.sort(np.repeat(np.arange(n), problem.counts) * base + problem.target_ids)
-    same = np.ones(n, dtype=bool)
-    same[np.setxor1d(found, wanted, assume_unique=True) // base] = False
+    found = np.unique(problem.batch.owner * base + np.where(ids < 0, base - 1, ids))
+    same = np.ones(len(wanted), dtype=bool)
+    same[np.setxor1d(found, np.sort(wanted.owner * base + wanted.values), assume_unique=True) // base] = False
     return same
 
 
 def _distance(problem: Problem, j: int, rows: Floats, where: Ints, per_sequence: bool) -> float:
     """The Hausdorff distance in the maximum norm between outputs and targets of one sequence."""
-    start, n = problem.batch.starts[j], problem.batch.lengths[j]
-    outputs = rows[np.unique(where[j : j + 1] if per_sequence else where[start : start + n])]
-    first = problem.target_starts[j]
-    targets = problem.targets[problem.target_ids[first : first + problem.counts[j]]]
+    first, last = problem.batch.offsets[j : j + 2]
+    outputs = rows[np.unique(where[j : j + 1] if per_sequence else where[first:last])]
+    targets = problem.targets[problem.wanted[j]]
     apart = np.abs(outputs[:, None] - targets[None]).max(axis=2)
     return float(max(apart.min(axis=1).max(), apart.min(axis=0).max()))

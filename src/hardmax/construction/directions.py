@@ -5,9 +5,9 @@ gaps between sequences than others, and one learned from the labels leaves fewer
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.problem import Problem
@@ -19,13 +19,13 @@ TRIES = 32
 TURNS = (0.0, 2.0**-24, 2.0**-16, 2.0**-10)
 
 
-def directions(problem: Problem, direction: Any = None, seed: int = 0) -> Iterator[Floats]:
+def directions(problem: Problem, direction: ArrayLike | None = None, seed: int = 0) -> Iterator[Floats]:
     """Directions to try, the most promising first, scaled so that |<u, x>| is at most a few units.
 
     Args:
         direction: None for random ones, "ridge" for one learned from the targets, or an array (d,).
     """
-    tokens = problem.batch.tokens
+    tokens = problem.batch.values
     largest = max(float(tokens.max()), -float(tokens.min()))
     scale = 2.0 ** -np.ceil(np.log2(largest)) if largest else 1.0
     rng = np.random.default_rng(seed)
@@ -40,8 +40,7 @@ def directions(problem: Problem, direction: Any = None, seed: int = 0) -> Iterat
 
 def sequence_means(problem: Problem) -> Floats:
     """(N, d) the mean token of each sequence."""
-    batch = problem.batch
-    return np.add.reduceat(batch.tokens, batch.starts, axis=0) / batch.lengths[:, None]
+    return problem.batch.reduce(np.add) / problem.batch.lengths[:, None]
 
 
 def _best_random(problem: Problem, scale: float, rng: np.random.Generator) -> list[Floats]:
@@ -60,7 +59,7 @@ def smallest_gap(z: Floats, labels: Ints) -> float:
     return float(gaps.min() / max(np.ptp(z), 1e-300)) if len(gaps) else np.inf
 
 
-def _given(problem: Problem, direction: Any, scale: float) -> Floats:
+def _given(problem: Problem, direction: ArrayLike, scale: float) -> Floats:
     if isinstance(direction, str):
         if direction != "ridge":
             raise BadInput(f"direction is {direction!r}", fix="use None, 'ridge' or an array with one number per axis")
@@ -78,16 +77,16 @@ def _given(problem: Problem, direction: Any, scale: float) -> Floats:
 def _ridge(problem: Problem, scale: float, penalty: float = 1e-3) -> Floats:
     """The leading direction of a ridge regression of the targets on the mean tokens.
 
-    B = (M^T M + penalty tr(M^T M)/d I)^{-1} M^T Y with centerd means M and one-hot labels (or mean targets) Y; u is the
-    first left singular vector of B: for two classes the ridge direction itself.
+    B = (M^T M + penalty tr(M^T M)/d I)^{-1} M^T Y with centered means M and one-hot labels (or mean targets) Y; u is
+    the first left singular vector of B: for two classes the ridge direction itself.
     """
     means = sequence_means(problem) * scale
     means -= means.mean(axis=0)
     if problem.classes is None:
-        Y = np.add.reduceat(problem.targets[problem.target_ids], problem.target_starts, axis=0)
-        Y /= problem.counts[:, None]
+        Y = problem.wanted.reduce(np.add, problem.targets[problem.wanted.values])
+        Y /= problem.wanted.lengths[:, None]
     else:
-        Y = np.eye(len(problem.targets))[problem.target_ids]
+        Y = np.eye(len(problem.targets))[problem.wanted.values]
     Y = Y - Y.mean(axis=0)
     gram = means.T @ means
     gram[np.diag_indices_from(gram)] += penalty * max(np.trace(gram), 1e-300) / len(gram)

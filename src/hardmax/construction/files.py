@@ -1,17 +1,20 @@
-"""A network as a folder: config.json says what it is, network.safetensors holds every parameter in float64.
+"""Files of a construction: data sets as JSON lines, networks as folders.
 
-Anyone can evaluate it from the definition of a block alone: `block.{i}.ff.eta`, `.ff.U` (w, d), `.ff.b` (w,),
-`.ff.W` (d, w), `.sa.rho`, `.sa.Q` (h, d), `.sa.K` (h, d), `.sa.V` (d, d) or its factors `.sa.V.left` (d, r) and
-`.sa.V.right` (r, d).
+A data set has one object per line: {"tokens": [[...], ...], "label": 3} or {"tokens": ..., "targets": [[...], ...]}.
+A network is a folder: config.json says what it is, network.safetensors holds every parameter in float64. Anyone can
+evaluate it from the definition of a block alone: `block.{i}.ff.eta`, `.ff.U` (w, d), `.ff.b` (w,), `.ff.W` (d, w),
+`.sa.rho`, `.sa.Q` (h, d), `.sa.K` (h, d), `.sa.V` (d, d) or its factors `.sa.V.left` (d, r) and `.sa.V.right` (r, d).
 U and W are stored as CSR (`.data`, `.indices`, `.indptr`) when that is smaller.
 """
 
 import json
-from collections.abc import Hashable
+import sys
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.network import Network
@@ -22,6 +25,88 @@ from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer, 
 
 SCHEMA = "hardmax.network/1"
 CONFIG, TENSORS = "config.json", "network.safetensors"
+Tensors = dict[str, NDArray[Any]]  # float64 parameters and int64 places
+
+
+def read_data(source: str) -> tuple[list[Floats], list[Any]]:
+    """Sequences and targets from a file, or from standard input for "-".
+
+    Raises:
+        BadInput: the line that cannot be used, and why.
+    """
+    if source == "-":
+        return read_lines(sys.stdin, "standard input")
+    path = Path(source)
+    try:
+        with path.open(encoding="utf-8") as lines:
+            return read_lines(lines, source)
+    except OSError as error:
+        raise BadInput(f"{source} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{source} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+def read_lines(lines: Iterable[str], name: str) -> tuple[list[Floats], list[Any]]:
+    """Sequences and targets from lines of text; empty lines are skipped.
+
+    Example:
+        >>> read_lines(['{"tokens": [[0, 1]], "label": "a"}'], "example")[1]
+        ['a']
+    """
+    sequences, targets = [], []
+    kind = ""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        where = f"{name}, line {number}"
+        row = _object(line, where)
+        found = [key for key in ("label", "targets") if key in row]
+        if "tokens" not in row or len(found) != 1:
+            raise BadInput(
+                f"{where} needs the keys tokens and one of label, targets", found=", ".join(map(str, row)) or "no keys"
+            )
+        kind = kind or found[0]
+        if found[0] != kind:
+            raise BadInput(
+                f"{where} has {found[0]}, but the lines before have {kind}", fix="use the same key in every line"
+            )
+        sequences.append(_tokens(row["tokens"], f"{where}: tokens"))
+        read = _checked_label if kind == "label" else _tokens
+        targets.append(read(row[kind], f"{where}: {kind}"))
+    if not sequences:
+        raise BadInput(
+            f"{name} holds no sequences",
+            fix='write one object per line, such as {"tokens": [[0, 1], [1, 0]], "label": 3}',
+        )
+    return sequences, targets
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise BadInput(f"{where} is not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise BadInput(f"{where} is not an object", found=line.strip()[:80])
+    return row
+
+
+def _tokens(value: Any, where: str) -> Floats:
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadInput(
+            f"{where} must be a list of tokens, each with the same number of coordinates: {error}"
+        ) from error
+    if array.ndim != 2 or array.size == 0:
+        raise BadInput(f"{where} has shape {array.shape}; expected a list of at least one list of numbers")
+    return array
+
+
+def _checked_label(value: Any, where: str) -> Hashable:
+    if isinstance(value, (list, dict)):
+        raise BadInput(f"{where} is {value!r}", fix="use a string, a number, true, false or null as a label")
+    return value
 
 
 def save_network(net: Network, folder: str | Path, *, force: bool = True) -> Path:
@@ -35,19 +120,23 @@ def save_network(net: Network, folder: str | Path, *, force: bool = True) -> Pat
         "style": net.style,
         "pool": net.pool,
         "task": net.task,
-        **({"targets": net.targets.tolist()} if net.classes is None else {"classes": _labels(net.classes)}),
+        **(
+            {"targets": net.targets.tolist()}
+            if net.classes is None
+            else {"classes": [_encoded(label) for label in net.classes]}
+        ),
         "stages": [block.stage for block in net.stack],
         "sequences": net.sequences,
         "target_tokens": net.target_tokens,
         "bound": net.bound,
         "width": net.width,
         "parameters": net.parameters,
-        "min_gap": None if np.isinf(net.gap) else net.gap,
-        "slack": None if np.isinf(net.slack) else net.slack,
-        "temperature": None if np.isinf(net.temperature) else net.temperature,
+        "min_gap": _none_for_inf(net.gap),
+        "slack": _none_for_inf(net.slack),
+        "temperature": _none_for_inf(net.temperature),
         "certified": net.certified,
     }
-    tensors: dict[str, Any] = {}
+    tensors: Tensors = {}
     for i, block in enumerate(net.stack):
         tensors.update(_block_tensors(f"block.{i}", block, net.dim))
     with new_folder(folder, force=force) as beside:
@@ -85,16 +174,16 @@ def load_network(folder: str | Path) -> Network:
             targets,
             int(config["sequences"]),
             int(config["target_tokens"]),
-            np.inf if config["min_gap"] is None else float(config["min_gap"]),
-            np.inf if config["slack"] is None else float(config["slack"]),
+            _inf_for_none(config["min_gap"]),
+            _inf_for_none(config["slack"]),
             str(config["certified"]),
-            np.inf if config.get("temperature") is None else float(config["temperature"]),
+            _inf_for_none(config.get("temperature")),
         )
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise BadInput(f"{folder} is damaged: {error!r} while reading its parameters", fix="build it again") from error
 
 
-def _tensors(path: Path) -> dict[str, Any]:
+def _tensors(path: Path) -> Tensors:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -106,9 +195,9 @@ def _tensors(path: Path) -> dict[str, Any]:
         raise BadInput(f"{path} is damaged: {error}", fix="build the network again") from error
 
 
-def _block_tensors(name: str, block: Block, dim: int) -> dict[str, Any]:
+def _block_tensors(name: str, block: Block, dim: int) -> Tensors:
     ff, sa = block.ff, block.sa
-    tensors: dict[str, Any] = {
+    tensors: Tensors = {
         f"{name}.ff.eta": np.array(ff.eta),
         f"{name}.ff.b": ff.b,
         f"{name}.sa.rho": np.array(sa.rho),
@@ -126,7 +215,7 @@ def _block_tensors(name: str, block: Block, dim: int) -> dict[str, Any]:
 
 def _matrix_tensors(
     name: str, part: Floats, rows: Ints | None, columns: Ints | None, shape: tuple[int, int]
-) -> dict[str, Any]:
+) -> Tensors:
     """A matrix of which only some rows or columns are kept: dense, or CSR when that is smaller."""
     i, j = np.nonzero(part)
     if 2 * len(i) + shape[0] + 1 >= shape[0] * shape[1]:
@@ -139,7 +228,7 @@ def _matrix_tensors(
     return {f"{name}.data": data, f"{name}.indices": j.astype(np.int64), f"{name}.indptr": indptr.astype(np.int64)}
 
 
-def _block(tensors: dict[str, Any], name: str, dim: int, stage: str) -> Block:
+def _block(tensors: Tensors, name: str, dim: int, stage: str) -> Block:
     b = _floats(tensors[f"{name}.ff.b"])
     i, j, data = _entries(tensors, f"{name}.ff.U", (len(b), dim))
     reads = np.unique(j)
@@ -160,7 +249,7 @@ def _block(tensors: dict[str, Any], name: str, dim: int, stage: str) -> Block:
     return Block(ff, AttentionLayer(_floats(tensors[f"{name}.sa.rho"]).item(), Q, K, left, right), str(stage))
 
 
-def _entries(tensors: dict[str, Any], name: str, shape: tuple[int, int]) -> tuple[Ints, Ints, Floats]:
+def _entries(tensors: Tensors, name: str, shape: tuple[int, int]) -> tuple[Ints, Ints, Floats]:
     """Row, column and value of the entries that are not 0."""
     if name in tensors:
         full = _floats(tensors[name])
@@ -175,15 +264,19 @@ def _entries(tensors: dict[str, Any], name: str, shape: tuple[int, int]) -> tupl
     return np.repeat(np.arange(shape[0]), np.diff(indptr)), j, data
 
 
-def _floats(tensor: Any) -> Floats:
+def _floats(tensor: ArrayLike) -> Floats:
     array = np.asarray(tensor, dtype=np.float64)
     if not np.isfinite(array).all():
         raise ValueError("a parameter is not finite")
     return array
 
 
-def _labels(classes: tuple[Hashable, ...]) -> list[Any]:
-    return [_encoded(label) for label in classes]
+def _none_for_inf(number: float) -> float | None:
+    return None if np.isinf(number) else number
+
+
+def _inf_for_none(number: float | None) -> float:
+    return np.inf if number is None else float(number)
 
 
 def _encoded(label: Any) -> Any:
@@ -194,7 +287,7 @@ def _encoded(label: Any) -> Any:
         return {"tuple": [_encoded(part) for part in label]}
     raise BadInput(
         f"the label {label!r} of type {type(label).__name__} cannot be written to JSON",
-        fix="use labels that are text, numbers, None or tuples of them",
+        fix="use labels that are strings, numbers, None or tuples of these",
     )
 
 

@@ -1,29 +1,30 @@
 """What `construct` returns: a stack of blocks and what it is for."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from hardmax.cloud.ragged import ByValue, Sequences, SequencesLike, ragged
 from hardmax.cloud.tokens import Floats
 from hardmax.construction.answers import Answers, answer
-from hardmax.transformer.blocks import Block, forward
-from hardmax.transformer.fusion import fused
-from hardmax.transformer.ragged import Ragged, ragged
+from hardmax.construction.problem import TargetsLike, read_problem
+from hardmax.construction.stages import Stages, stages_of
+from hardmax.construction.verification import Verification, verify
+from hardmax.errors import BadInput
+from hardmax.transformer.blocks import Block
+from hardmax.transformer.evaluate import forward, fused
 from hardmax.views import LOAD, Result, view
-
-if TYPE_CHECKING:
-    from hardmax.construction.stages import Stages
-    from hardmax.construction.verification import Verification
 
 
 @dataclass(frozen=True, eq=False)
-class Network(Result):
+class Network(ByValue, Result):
     """A transformer that maps every sequence of a data set onto its target, exactly.
+
+    Two networks are equal if all their parameters are. `save` writes a folder that `Network.load` reads.
 
     Attributes:
         stack: the blocks; `stack[i].ff` and `stack[i].sa` hold their parameters.
@@ -37,6 +38,12 @@ class Network(Result):
         certified: the fingerprint of the parameters that the certificate was made for.
         temperature: softmax attention up to this temperature gives the same outputs on the data as hardmax. Infinite
             for pool "mean", where both are the same map.
+
+    Example:
+        >>> import hardmax as hx
+        >>> net = hx.construct([[[0, 0], [1, 1]], [[0, 1], [1, 0]]], ["diagonal", "other"])
+        >>> net.blocks, net.classes, net([[[1, 1], [0, 0]]])
+        (5, ('diagonal', 'other'), ['diagonal'])
     """
 
     stack: tuple[Block, ...] = field(repr=False)
@@ -88,8 +95,10 @@ class Network(Result):
         """The same function of real numbers in fewer and wider blocks, for fast evaluation."""
         return fused(self.stack)
 
-    def __call__(self, sequences: Any, *, temperature: float | None = None) -> Any:
+    def __call__(self, sequences: SequencesLike, *, temperature: float | None = None) -> Any:
         """The answer for each sequence: its label, or its (m, d) target tokens; for one (n, d) array, one answer.
+
+        Labels have the type that the caller gave them.
 
         Args:
             temperature: softmax attention with scores / temperature instead of hardmax.
@@ -104,11 +113,13 @@ class Network(Result):
             return self.answer([sequences], temperature=temperature).values[0]
         return self.answer(sequences, temperature=temperature).values
 
-    def answer(self, sequences: Any, *, temperature: float | None = None) -> Answers:
+    def answer(self, sequences: SequencesLike, *, temperature: float | None = None) -> Answers:
         """Answers for any sequences, with the distance of each from the nearest plateau."""
         return answer(self, self._batch(sequences), temperature)
 
-    def forward(self, sequences: Any, *, dense: bool = False, temperature: float | None = None) -> list[Floats]:
+    def forward(
+        self, sequences: SequencesLike, *, dense: bool = False, temperature: float | None = None
+    ) -> list[Floats]:
         """The output tokens (n_j, d) of every sequence as float64 computes them.
 
         Args:
@@ -116,60 +127,66 @@ class Network(Result):
             temperature: softmax attention with scores / temperature instead of hardmax.
         """
         outputs: list[Floats] = []
-        for part in self._batch(sequences).parts():
-            blocks = self.stack if dense else self.fused
-            tokens = forward(blocks, part, dense=dense, temperature=temperature).tokens()
-            outputs.extend(np.split(tokens, part.starts[1:]))
+        blocks = self.stack if dense else self.fused
+        for part in self._batch(sequences).groups():
+            outputs.extend(part.split(forward(blocks, part, dense=dense, temperature=temperature).tokens()))
         return outputs
 
-    def stages(self, sequences: Any, *, every: str = "stage", temperature: float | None = None) -> "Stages":
+    def stages(self, sequences: SequencesLike, *, every: str = "stage", temperature: float | None = None) -> Stages:
         """The tokens at the end of every stage of the construction; with every="block", after every block."""
-        from hardmax.construction.stages import stages_of
-
         return stages_of(self, self._batch(sequences), every, temperature)
 
-    def verify(self, sequences: Any, targets: Any, **options: Any) -> "Verification":
-        """Check the network against data on up to four levels; see `hardmax.construction.verification.verify`."""
-        from hardmax.construction.verification import verify
+    def verify(
+        self,
+        sequences: SequencesLike,
+        targets: TargetsLike,
+        *,
+        levels: Iterable[str] | None = None,
+        sample: int | None = None,
+        seed: int = 0,
+    ) -> Verification:
+        """Check the network against data on up to five levels that share as little code as possible.
 
-        return verify(self, sequences, targets, **options)
+        Args:
+            levels: any of "certificate", "float64", "dense", "rational", "torch"; by default all that are installed.
+            sample: the number of sequences for the levels "dense" and "torch". They visit every unit, so the default
+                is as many as a few seconds allow. The rational level looks at all sequences up to two million tokens
+                in all, and at a random part of about that size otherwise.
+            seed: seed for the choice of the sample.
+
+        Example:
+            >>> import hardmax as hx
+            >>> sequences, labels = [[[0, 0], [1, 1]], [[0, 1], [1, 0]]], ["diagonal", "other"]
+            >>> report = hx.construct(sequences, labels).verify(sequences, labels, levels=["float64", "rational"])
+            >>> report.exact, report.max_error, [level.exact for level in report.levels]
+            (True, 0.0, [2, 2])
+        """
+        return verify(self, read_problem(sequences, targets), levels, sample, seed)
 
     def to_torch(self) -> Any:
         """The same network as a torch.nn.Module in float64, with the same output bits (extra `torch`)."""
-        from hardmax.transformer.torch_module import torch_module
+        from hardmax.transformer.export import torch_module
 
         return torch_module(self.stack, self.dim)
 
     def to_onnx(self, path: str | Path) -> Path:
         """Write the network as an ONNX graph in float64 for one sequence of any length (extra `onnx`)."""
-        from hardmax.transformer.onnx_graph import write_onnx
+        from hardmax.transformer.export import write_onnx
 
         return write_onnx(self.stack, self.dim, Path(path))
 
     @staticmethod
     def load(folder: str | Path) -> "Network":
-        """Read back what `save` wrote."""
+        """Read a folder that `save` or `hardmax construct` wrote.
+
+        Raises:
+            BadInput: the folder is missing or damaged, or a newer version wrote it.
+        """
         loaded: Network = view(Network, LOAD)(folder)
         return loaded
 
-    def _batch(self, sequences: Any) -> Ragged:
-        from hardmax.errors import BadInput
-
+    def _batch(self, sequences: SequencesLike) -> Sequences:
         batch = ragged(sequences)
         if batch.dim != self.dim:
             raise BadInput(f"the tokens have dimension {batch.dim}, but the network was built for {self.dim}")
         return batch
-
-
-def fingerprint(stack: tuple[Block, ...]) -> str:
-    """A digest of every parameter that is not 0, so that a certificate cannot be shown for other ones."""
-    digest = sha256()
-    for block in stack:
-        ff, sa = block.ff, block.sa
-        (unit, read), (write, source) = np.nonzero(ff.U), np.nonzero(ff.W)
-        parts = (ff.eta, sa.rho, ff.b, unit, ff.reads[read], ff.U[unit, read], ff.writes[write], source)
-        for part in (*parts, ff.W[write, source], sa.Q, sa.K, sa.left, sa.right):
-            array = np.asarray(part) + 0  # -0.0 and 0.0 are one value
-            digest.update(str(array.shape).encode())
-            digest.update(array.tobytes())
-    return digest.hexdigest()

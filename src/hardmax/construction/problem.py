@@ -3,16 +3,47 @@
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from hardmax.cloud.ragged import Ragged, Sequences, SequencesLike, ragged
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput, ImpossibleTarget
-from hardmax.transformer.ragged import Ragged, ragged
+from hardmax.transformer.evaluate import distinct_rows
 
 STYLES = ("bitwise", "two", "narrow")
 POOLS = ("mean", "max")
+# One label of any hashable kind per sequence, or one (m_j, d) array of target tokens per sequence.
+TargetsLike: TypeAlias = Sequence[Hashable] | Sequence[ArrayLike] | np.ndarray
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a network is built; `hardmax.construct` says what each option means."""
+
+    style: str = "bitwise"
+    pool: str = "mean"
+    thin: float = 0.5
+    width: int = 4
+
+    def check(self, dim: int) -> None:
+        """Refuse unknown values, and dimension 1 where a second coordinate is needed."""
+        if self.style not in STYLES:
+            raise BadInput(f"style is {self.style!r}", fix=f"use one of {', '.join(STYLES)}")
+        if self.pool not in POOLS:
+            raise BadInput(f"pool is {self.pool!r}", fix=f"use one of {', '.join(POOLS)}")
+        if dim == 1 and (self.style != "two" or self.pool != "mean"):
+            raise BadInput(
+                f"style={self.style!r} with pool={self.pool!r} keeps two numbers per token, but the tokens have "
+                "dimension 1",
+                fix="append a zero coordinate to every token, or use style='two', pool='mean'",
+            )
+        if not 0 < self.thin <= 0.5:
+            raise BadInput(f"thin is {self.thin!r}; expected a number in (0, 1/2]", fix="1/2 is the middle of the gap")
+        if isinstance(self.width, bool) or not isinstance(self.width, int) or self.width < 4 or self.width % 2:
+            raise BadInput(f"width is {self.width!r}; it must be an even number of at least 4")
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,15 +53,13 @@ class Problem:
     Attributes:
         batch: the sequences.
         targets: (D, d) the distinct target tokens; for classification c e_0 for class number c.
-        target_ids: (M,) rows of `targets`, sequence after sequence, in the caller's order.
-        counts: (N,) m^j.
+        wanted: for each sequence its m^j rows of `targets`, in the caller's order.
         classes: the label of each class number, or None for interpolation.
     """
 
-    batch: Ragged
+    batch: Sequences
     targets: Floats
-    target_ids: Ints
-    counts: Ints
+    wanted: Ragged[np.int64]
     classes: tuple[Hashable, ...] | None
 
     @property
@@ -40,21 +69,11 @@ class Problem:
     @property
     def single(self) -> bool:
         """Whether every target is one token: then all tokens of a sequence may be merged at once."""
-        return bool((self.counts == 1).all())
-
-    @property
-    def bound(self) -> int:
-        """2M + 2N + 1, the number of blocks of [AFZ25]."""
-        return int(2 * self.counts.sum() + 2 * len(self.batch) + 1)
-
-    @cached_property
-    def target_starts(self) -> Ints:
-        return np.concatenate([[0], np.cumsum(self.counts)[:-1]]).astype(np.int64)
+        return bool((self.wanted.lengths == 1).all())
 
     def target_set(self, j: int) -> frozenset[int]:
         """The rows of `targets` that sequence j must produce."""
-        first = self.target_starts[j]
-        return frozenset(self.target_ids[first : first + self.counts[j]].tolist())
+        return frozenset(self.wanted[j].tolist())
 
     @cached_property
     def labels(self) -> Ints:
@@ -62,12 +81,15 @@ class Problem:
 
         One target token: its row. Several: which token goes where depends on the sequence, so a label of its own.
         """
-        several = self.counts > 1
         own = len(self.targets) + np.arange(len(self.batch))
-        return np.where(several, own, self.target_ids[self.target_starts])
+        return np.where(self.wanted.lengths > 1, own, self.wanted.values[self.wanted.starts])
+
+    def take(self, which: ArrayLike) -> "Problem":
+        """The problem for some of the sequences."""
+        return Problem(self.batch.take(which), self.targets, self.wanted.take(which), self.classes)
 
 
-def read_problem(sequences: Any, targets: Any) -> Problem:
+def read_problem(sequences: SequencesLike, targets: TargetsLike) -> Problem:
     """Check sequences and targets, and number what is distinct among the targets.
 
     Raises:
@@ -80,7 +102,7 @@ def read_problem(sequences: Any, targets: Any) -> Problem:
         raise BadInput(f"targets is {targets!r}; expected one label, or one (m, d) array, per sequence")
     if len(listed) != len(batch):
         raise BadInput(f"{len(batch)} sequences but {len(listed)} targets", fix="give one target per sequence")
-    arrays = [isinstance(target, (list, np.ndarray)) and np.ndim(_maybe(target)) > 0 for target in listed]
+    arrays = [isinstance(target, list) or (isinstance(target, np.ndarray) and target.ndim > 0) for target in listed]
     if not any(arrays):
         return _classification(batch, listed)
     if not all(arrays):
@@ -92,11 +114,7 @@ def read_problem(sequences: Any, targets: Any) -> Problem:
     return _interpolation(batch, listed)
 
 
-def _maybe(target: Any) -> Any:
-    return target if isinstance(target, np.ndarray) else np.empty(1)
-
-
-def _classification(batch: Ragged, listed: list[Any]) -> Problem:
+def _classification(batch: Sequences, listed: list[Any]) -> Problem:
     labels = [label.item() if isinstance(label, np.generic | np.ndarray) else label for label in listed]
     number: dict[Any, int] = {}
     for j, label in enumerate(labels):
@@ -114,18 +132,15 @@ def _classification(batch: Ragged, listed: list[Any]) -> Problem:
     prototypes = np.zeros((len(classes), batch.dim))
     prototypes[:, 0] = np.arange(len(classes))
     ids = np.array([number[label] for label in labels], dtype=np.int64)
-    return Problem(batch, prototypes, ids, np.ones(len(batch), dtype=np.int64), classes)
+    return Problem(batch, prototypes, Ragged(ids, np.arange(len(batch) + 1)), classes)
 
 
-def _interpolation(batch: Ragged, listed: list[Any]) -> Problem:
+def _interpolation(batch: Sequences, listed: list[Any]) -> Problem:
     rows = [_target(target, j, batch) for j, target in enumerate(listed)]
     stacked = np.concatenate(rows) + 0.0
-    bytes_of = np.ascontiguousarray(stacked).view(np.dtype((np.void, stacked.shape[1] * 8))).ravel()
-    _, first, ids = np.unique(bytes_of, return_index=True, return_inverse=True)
-    order = np.argsort(first)  # number distinct tokens in order of appearance
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    target_ids, counts = _distinct_within(rank[ids.ravel()], np.array([len(row) for row in rows], dtype=np.int64))
+    first, ids = distinct_rows(stacked)
+    wanted = _distinct_within(Ragged.of_lengths(ids, [len(row) for row in rows]))
+    counts = wanted.lengths
     too_many = np.flatnonzero(counts > batch.lengths)
     if len(too_many):
         j = int(too_many[0])
@@ -133,10 +148,10 @@ def _interpolation(batch: Ragged, listed: list[Any]) -> Problem:
             f"targets[{j}] has {counts[j]} distinct tokens, but sequences[{j}] has only {batch.lengths[j]} token(s)",
             fix="a transformer maps tokens to tokens: give at most as many targets as tokens",
         )
-    return Problem(batch, stacked[first[order]], target_ids, counts, None)
+    return Problem(batch, stacked[first], wanted, None)
 
 
-def _target(target: Any, j: int, batch: Ragged) -> Floats:
+def _target(target: ArrayLike, j: int, batch: Sequences) -> Floats:
     try:
         array = np.asarray(target, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -154,24 +169,8 @@ def _target(target: Any, j: int, batch: Ragged) -> Floats:
     return array
 
 
-def _distinct_within(ids: Ints, counts: Ints) -> tuple[Ints, Ints]:
+def _distinct_within(ids: Ragged[np.int64]) -> Ragged[np.int64]:
     """Drop repeated tokens of one target: Y^j is a set."""
-    owner = np.repeat(np.arange(len(counts)), counts)
-    _, first = np.unique(owner * (int(ids.max()) + 1) + ids, return_index=True)
-    if len(first) == len(ids):
-        return ids, counts
+    _, first = np.unique(ids.owner * (int(ids.values.max()) + 1) + ids.values, return_index=True)
     keep = np.sort(first)
-    return ids[keep], np.bincount(owner[keep], minlength=len(counts)).astype(np.int64)
-
-
-def check_options(style: str, pool: str, dim: int) -> None:
-    """Refuse unknown styles and pools, and dimension 1 where a second coordinate is needed."""
-    if style not in STYLES:
-        raise BadInput(f"style is {style!r}", fix=f"use one of {', '.join(STYLES)}")
-    if pool not in POOLS:
-        raise BadInput(f"pool is {pool!r}", fix=f"use one of {', '.join(POOLS)}")
-    if dim == 1 and (style != "two" or pool != "mean"):
-        raise BadInput(
-            f"style={style!r} with pool={pool!r} keeps two numbers per token, but the tokens have dimension 1",
-            fix="append a zero coordinate to every token, or use style='two', pool='mean'",
-        )
+    return Ragged.of_lengths(ids.values[keep], np.bincount(ids.owner[keep], minlength=len(ids)))

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from hardmax.cloud.ragged import ByValue, Sequences
 from hardmax.cloud.tokens import Floats
 from hardmax.errors import BadInput
-from hardmax.transformer.blocks import State, forward
-from hardmax.transformer.ragged import Ragged
+from hardmax.transformer.evaluate import State, forward
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
@@ -18,7 +16,7 @@ INPUT = "input"
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class Stage(ByValue):
     """The tokens of every sequence at the end of one stage.
 
     Attributes:
@@ -34,12 +32,12 @@ class Stage:
 
     @property
     def blocks(self) -> int:
-        """How many blocks the stage has."""
+        """The number of blocks of the stage."""
         return self.last - self.first + 1 if self.name != INPUT else 0
 
 
 @dataclass(frozen=True, eq=False)
-class Stages:
+class Stages(ByValue):
     """The input and the end of every stage; iterate, index by number or by name.
 
     Attributes:
@@ -62,14 +60,14 @@ class Stages:
         for stage in self.stages:
             if stage.name == which:
                 return stage
-        raise BadInput(f"there is no stage {which!r}", fix=f"use one of {', '.join(self.names)}")
+        raise BadInput(f"the network has no stage {which!r}", fix=f"use one of {', '.join(self.names)}")
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(stage.name for stage in self.stages)
 
 
-def stages_of(net: "Network", batch: Ragged, every: str = "stage", temperature: float | None = None) -> Stages:
+def stages_of(net: "Network", batch: Sequences, every: str = "stage", temperature: float | None = None) -> Stages:
     """Run a network and keep the tokens at the end of every stage, or after every block.
 
     Args:
@@ -78,7 +76,7 @@ def stages_of(net: "Network", batch: Ragged, every: str = "stage", temperature: 
     """
     if every not in ("stage", "block"):
         raise BadInput(f"every is {every!r}", fix="use 'stage' or 'block'")
-    kept = [Stage(INPUT, -1, -1, _split(batch.tokens, batch))]
+    kept = [Stage(INPUT, -1, -1, batch.split(batch.values.copy()))]
     names = [block.stage for block in net.stack]
 
     def watch(i: int, layer: str, state: State) -> None:
@@ -86,11 +84,7 @@ def stages_of(net: "Network", batch: Ragged, every: str = "stage", temperature: 
             return
         if every == "block" or i + 1 == len(names) or names[i + 1] != names[i]:
             first = i if every == "block" else kept[-1].last + 1
-            kept.append(Stage(names[i], first, i, _split(state.tokens(), batch)))
+            kept.append(Stage(names[i], first, i, batch.split(state.tokens().copy())))
 
     forward(net.stack, batch, dense=True, temperature=temperature, watch=watch)
     return Stages(tuple(kept), net.targets)
-
-
-def _split(tokens: Floats, batch: Ragged) -> list[Any]:
-    return np.split(tokens.copy(), batch.starts[1:])

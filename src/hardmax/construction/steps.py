@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hardmax.cloud.ragged import Bools
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import HardmaxError
 from hardmax.transformer.blocks import FeedForwardLayer
+from hardmax.transformer.exact import EPS
 
-Bools = NDArray[np.bool_]
 Trouble = Callable[[int, int, float, float], HardmaxError]
 
 
@@ -43,10 +43,14 @@ class Steps:
     def __len__(self) -> int:
         return len(self.w)
 
+    def run_of(self, key: Floats) -> Ints:
+        """The number of the run of each key: how many ramps are behind it."""
+        return np.searchsorted(self.B * self.w, key, side="right")
+
     def noise(self, weights: Floats) -> float:
         """eps sum |W||h|: the rounding of a staircase with these step weights at the largest key, without its order."""
         height = np.maximum(self.largest / self.w - self.B, 0.0)
-        return float(2 * 2.0**-53 * (np.abs(weights) * height).sum())
+        return float(2 * EPS * (np.abs(weights) * height).sum())
 
 
 def fit_steps(
@@ -56,10 +60,10 @@ def fit_steps(
 
     Args:
         key, error: keys and their rounding bounds.
-        values: what the staircase shall tell apart.
+        values: what the staircase must tell apart.
         trouble: makes the error for two row indices whose keys are too close, given the gap and the bound.
         exceptional: per row, whether a rule that new inputs shall follow fails there.
-        thin: beside an exceptional run the step is centerd at this part of the gap from it (1/2 is the middle).
+        thin: beside an exceptional run the step is centered at this part of the gap from it (1/2 is the middle).
 
     Raises:
         HardmaxError: made by `trouble`.
@@ -72,17 +76,19 @@ def fit_steps(
     hi = np.minimum.accumulate((key - error)[order][::-1])[::-1][change + 1]
     left, right = order[change], order[change + 1]
     gaps = hi - lo
+
+    def trouble_at(r: int) -> HardmaxError:
+        return trouble(int(left[r]), int(right[r]), float(key[right[r]] - key[left[r]]), float(error[left[r]]))
+
     if len(gaps) and not gaps.min() > 0:
-        r = int(np.argmin(gaps))
-        raise trouble(int(left[r]), int(right[r]), float(key[right[r]] - key[left[r]]), float(error[left[r]]))
+        raise trouble_at(int(np.argmin(gaps)))
     lo, hi = _lean(lo, hi, left, right, exceptional, thin)
     w = np.exp2(np.floor(np.log2(np.maximum(hi - lo, 2.0**-1000))) - 2)
     B = np.rint(8 * ((lo + hi) / (2 * w) - 0.5)) / 8
     # Checked, not trusted: Bw and (B+1)w are exact products.
     fits = (B * w >= lo) & ((B + 1) * w <= hi) & (np.abs(B) < 2.0**49)
     if not fits.all():
-        r = int(np.argmin(fits))
-        raise trouble(int(left[r]), int(right[r]), float(key[right[r]] - key[left[r]]), float(error[left[r]]))
+        raise trouble_at(int(np.argmin(fits)))
     room = np.minimum((B * w - key[left]) / error[left], (key[right] - (B + 1) * w) / error[right])
     return Steps(
         w,

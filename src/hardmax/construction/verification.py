@@ -1,12 +1,13 @@
-"""Is it really exact? Four levels that share as little as possible.
+"""Is it really exact? Five levels that share as little code as possible.
 
 * certificate: intervals from the stored parameters and the data, for all sequences: a proof over the reals;
-* float64: the literal forward pass in NumPy (staircases by bisection for all sequences, every unit for a sample);
+* float64: the forward pass in NumPy, staircases by bisection, for all sequences;
+* dense: the forward pass in NumPy, every unit, for a sample;
 * rational: the stored parameters in exact arithmetic;
 * torch: another library, every unit, softmax attention where that is the same map.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from time import perf_counter
@@ -14,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardmax.cloud.ragged import Ragged
 from hardmax.cloud.tokens import Ints
-from hardmax.construction.certificate import prove
+from hardmax.construction.certificate import fingerprint, prove
 from hardmax.construction.comparison import Comparison, compare
-from hardmax.construction.problem import Problem, read_problem
-from hardmax.construction.rational import ExactRows, exact_forward
+from hardmax.construction.problem import Problem
 from hardmax.errors import BadInput
-from hardmax.transformer.blocks import forward
+from hardmax.transformer.evaluate import forward
 from hardmax.transformer.one_thread import one_thread
+from hardmax.transformer.rational import ExactRows
+from hardmax.transformer.rational_stack import exact_forward
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
@@ -39,13 +42,13 @@ class Level:
 
     Attributes:
         name: which level.
-        sequences: how many sequences it looked at.
-        exact: how many of them had exactly their target (bit for bit, or as rational numbers).
-        right: how many did after moving each output to the nearest target.
+        sequences: the number of sequences it looked at.
+        exact: the number of sequences with exactly their target (bit for bit, or as rational numbers).
+        right: the number of sequences with their target after each output was moved to the nearest target.
         max_error: the largest distance of an output from its target (maximum norm).
         passed: whether that is what the style promises.
-        seconds: how long it took.
-        note: what else a person should know.
+        seconds: the time it took.
+        note: why it failed, if it did.
     """
 
     name: str
@@ -60,12 +63,12 @@ class Level:
 
 @dataclass(frozen=True)
 class Verification:
-    """The report of `net.verify`.
+    """The report of `Network.verify`; it is true if the network is exact.
 
     Attributes:
         exact: whether every level that was run passed.
-        sequences: how many sequences the data has.
-        levels: what was run.
+        sequences: the number of sequences in the data.
+        levels: the levels that were run.
         min_gap: the smallest distance between keys that must be told apart.
         slack: the smallest distance of a key from a ramp in units of its rounding bound.
         max_error: the largest error on any level.
@@ -97,30 +100,15 @@ class Verification:
 
 
 def verify(
-    net: "Network",
-    sequences: Any,
-    targets: Any,
-    *,
-    levels: Sequence[str] | None = None,
-    sample: int | None = None,
-    seed: int = 0,
+    net: "Network", problem: Problem, levels: Iterable[str] | None, sample: int | None, seed: int
 ) -> Verification:
-    """Check a network against data.
-
-    Args:
-        levels: any of "certificate", "float64", "dense", "rational", "torch"; all that are installed by default.
-        sample: how many sequences the levels "dense" and "torch" look at; they visit every unit, so by default it is as
-            many as a few seconds allow. The rational level looks at all sequences up to two million tokens in all,
-            and at a random part of about that size otherwise.
-        seed: of the choice of the sample.
-    """
-    problem = read_problem(sequences, targets)
+    """Check a network against data; `Network.verify` says what the options mean."""
     if problem.batch.dim != net.dim:
         raise BadInput(f"the tokens have dimension {problem.batch.dim}, but the network was built for {net.dim}")
     if levels is None:
-        levels = tuple(name for name in LEVELS if name != "torch" or find_spec("torch") is not None)
-    unknown = [name for name in levels if name not in LEVELS]
-    if unknown or not levels:
+        levels = (name for name in LEVELS if name != "torch" or find_spec("torch") is not None)
+    levels = tuple(levels)
+    if not levels or not set(levels) <= set(LEVELS):
         raise BadInput(f"levels is {list(levels)!r}", fix=f"use some of {', '.join(LEVELS)}")
     problem = _with_classes_of(net, problem)
     rng = np.random.default_rng(seed)
@@ -133,21 +121,15 @@ def verify(
     reports, gap, slack = [], net.gap, net.slack
     for name in levels:
         start = perf_counter()
-        part = problem if name not in which or which[name] is None else _take(problem, which[name])
-        note = ""
+        chosen, note = which.get(name), ""
+        part = problem if chosen is None else problem.take(chosen)
         if name == "certificate":
             found, gap, slack, note = _certificate(net, part)
         else:
             found = _EVALUATE[name](net, part)
         reports.append(_level(net, name, found, perf_counter() - start, note))
-    return Verification(
-        all(level.passed for level in reports),
-        len(problem.batch),
-        tuple(reports),
-        gap,
-        slack,
-        max(level.max_error for level in reports),
-    )
+    exact, error = all(level.passed for level in reports), max(level.max_error for level in reports)
+    return Verification(exact, len(problem.batch), tuple(reports), gap, slack, error)
 
 
 def _level(net: "Network", name: str, found: Comparison, seconds: float, note: str) -> Level:
@@ -162,35 +144,35 @@ def _level(net: "Network", name: str, found: Comparison, seconds: float, note: s
 
 
 def _certificate(net: "Network", problem: Problem) -> tuple[Comparison, float, float, str]:
-    from hardmax.construction.network import fingerprint
-
     proof = prove(net.fused, problem.batch)
     found = compare(problem, proof.rows, proof.per_sequence, proof.exact, proof.where)
     same = fingerprint(net.stack) == net.certified
     return found, proof.gap, proof.slack, "" if same else "the parameters are not those that were certified"
 
 
+def _groups(problem: Problem, tokens: int) -> Iterator[Problem]:
+    """The problem in consecutive parts of about this many tokens."""
+    first = 0
+    for batch in problem.batch.groups(tokens):
+        wanted = problem.wanted.take(np.arange(first, first + len(batch)))
+        yield Problem(batch, problem.targets, wanted, problem.classes)
+        first += len(batch)
+
+
 def _float64(net: "Network", problem: Problem, dense: bool = False) -> Comparison:
     pieces = []
-    first = 0
-    for part in problem.batch.parts():
-        state = forward(net.stack if dense else net.fused, part, dense=dense)
-        where = np.arange(first, first + len(part))
-        pieces.append(compare(_take(problem, where, part), state.rows, state.per_sequence))
-        first += len(part)
+    for part in _groups(problem, 1 << 20):
+        state = forward(net.stack if dense else net.fused, part.batch, dense=dense)
+        pieces.append(compare(part, state.rows, state.per_sequence))
     return _joined(pieces)
 
 
 def _rational(net: "Network", problem: Problem) -> Comparison:
     pieces = []
-    first = 0
-    for part in problem.batch.parts(1 << 18):
-        state = exact_forward(net.fused, ExactRows.of_tokens(part.tokens), part)
+    for part in _groups(problem, 1 << 18):
+        state = exact_forward(net.fused, ExactRows.of_tokens(part.batch.values), part.batch)
         rows, exact = state.floats()
-        where = np.arange(first, first + len(part))
-        taken = _take(problem, where, part)
-        pieces.append(compare(taken, rows, state.per_sequence, exact, state.where))
-        first += len(part)
+        pieces.append(compare(part, rows, state.per_sequence, exact, state.where))
     return _joined(pieces)
 
 
@@ -212,7 +194,7 @@ _EVALUATE: dict[str, Callable[["Network", Problem], Comparison]] = {
 
 
 def _rational_sample(net: "Network", problem: Problem) -> int:
-    """How many sequences the rational level looks at; rounds of attention and lifts cost as much as the first block."""
+    """The number of sequences for the rational level; rounds of attention and lifts cost as much as the first block."""
     spread = sum(block.ff.eta == 1.0 and block.stage == "separate" for block in net.fused)
     tokens = RATIONAL_TOKENS / max(1, spread)
     return max(1, int(tokens / problem.batch.lengths.mean()))
@@ -226,16 +208,6 @@ def _sample(rng: np.random.Generator, n: int, size: int) -> Ints | None:
     return None if size >= n else np.sort(rng.choice(n, size, replace=False))
 
 
-def _take(problem: Problem, which: Any, batch: Any = None) -> Problem:
-    """The problem for some of the sequences."""
-    which = np.asarray(which, dtype=np.int64)
-    counts = problem.counts[which]
-    first = np.repeat(problem.target_starts[which] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-    ids = problem.target_ids[first + np.arange(counts.sum())]
-    batch = problem.batch.take(which) if batch is None else batch
-    return Problem(batch, problem.targets, ids, counts, problem.classes)
-
-
 def _with_classes_of(net: "Network", problem: Problem) -> Problem:
     """Number the labels as the network does; a label that it does not know gets a number that it never gives."""
     if (problem.classes is None) != (net.classes is None):
@@ -246,7 +218,8 @@ def _with_classes_of(net: "Network", problem: Problem) -> Problem:
     known = [number.get(label, len(number) + k) for k, label in enumerate(problem.classes)]
     targets = np.zeros((max(len(number), max(known) + 1), net.dim))
     targets[:, 0] = np.arange(len(targets))
-    return Problem(problem.batch, targets, np.array(known)[problem.target_ids], problem.counts, problem.classes)
+    wanted = Ragged(np.array(known)[problem.wanted.values], problem.wanted.offsets)
+    return Problem(problem.batch, targets, wanted, problem.classes)
 
 
 def _finite(value: Any) -> Any:

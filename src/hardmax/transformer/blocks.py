@@ -2,29 +2,36 @@
 
     FF: x -> eta x + W relu(U x + b)        SA: x_i -> rho x_i + mean_{l in C_i} V x_l,  C_i = argmax_l <Q x_i, K x_l>
 
-A block is FF, then SA. The blocks are data; `forward` evaluates a stack of them on a ragged batch. Every sum is taken
-from its first term to its last, so a token's result depends neither on the batch nor on the library that adds.
+A block is FF, then SA. Blocks are data: they compare by value, and `evaluate.forward` runs a stack of them on a ragged
+batch. Every sum is taken from its first term to its last, so a token's result depends neither on the batch nor on the
+library that adds.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from hardmax.cloud.ragged import ByValue, Ragged, Sequences
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput
-from hardmax.transformer.ragged import Ragged
+from hardmax.transformer.exact import EPS
+from hardmax.transformer.tables import Tables
 
 # A layer works on this many (row, unit) pairs and at most this many rows at a time, so that they stay in the cache.
 CHUNK, ROWS = 1 << 17, 1 << 13
 # Narrower layers are evaluated unit by unit even in fast mode.
 WIDE = 64
+# Products of numbers above this neither underflow nor lose bits.
+NORMAL = 1e-100
+
+Places: TypeAlias = list[int] | Ints
 
 
 @dataclass(frozen=True, eq=False)
-class FeedForwardLayer:
+class FeedForwardLayer(ByValue):
     """x -> eta x + W relu(U x + b), keeping only the columns of U that are read and the rows of W that are written.
 
     Attributes:
@@ -42,7 +49,7 @@ class FeedForwardLayer:
     eta: float = 0.0
 
     @staticmethod
-    def of(U: Any, b: Any, W: Any, eta: float = 0.0) -> "FeedForwardLayer":
+    def of(U: ArrayLike, b: ArrayLike, W: ArrayLike, eta: float = 0.0) -> "FeedForwardLayer":
         """From full matrices U (w, d), W (d, w).
 
         Example:
@@ -61,8 +68,18 @@ class FeedForwardLayer:
 
     @property
     def parameters(self) -> int:
-        """How many parameters are not 0."""
+        """The number of parameters that are not 0."""
         return sum(int(np.count_nonzero(part)) for part in (self.U, self.b, self.W, self.eta))
+
+    @property
+    def entries(self) -> tuple[float | Floats | Ints, ...]:
+        """eta, b and the entries of U and W that are not 0 with their places: what makes two layers equal."""
+        (unit, read), (write, source) = np.nonzero(self.U), np.nonzero(self.W)
+        U = (unit, self.reads[read], self.U[unit, read])
+        return (self.eta, self.b, *U, self.writes[write], source, self.W[write, source])
+
+    def _compared(self) -> tuple[float | Floats | Ints, ...]:
+        return self.entries
 
     def full_U(self, dim: int) -> Floats:
         """(w, d) U with its zero columns."""
@@ -88,13 +105,13 @@ class FeedForwardLayer:
 
     def apply(self, x: Floats, fast: bool = False) -> Floats:
         """The layer on the rows of x (rows, d): every unit, or with `fast` by bisection where that is possible."""
-        update = self.fast.update if fast and self.width > WIDE else self._every_unit
+        fast = fast and self.width > WIDE
         out = x * self.eta if self.eta else np.zeros_like(x)
         if self.width and len(self.writes):
-            rows = min(ROWS, max(1, CHUNK // self.width)) if update == self._every_unit else CHUNK
+            rows = CHUNK if fast else min(ROWS, max(1, CHUNK // self.width))
             for first in range(0, len(x), rows):
                 part = slice(first, first + rows)
-                out[part, self.writes] += update(x[part]).T
+                out[part, self.writes] += (self.by_tables(x[part]) if fast else self._every_unit(x[part])).T
         return out
 
     def _every_unit(self, x: Floats) -> Floats:
@@ -106,16 +123,34 @@ class FeedForwardLayer:
             total[i] = np.add.accumulate(hidden * weights, axis=1)[:, -1] + 0.0
         return total
 
-    @cached_property
-    def fast(self) -> Any:
-        """The same function, compiled for evaluation in O(log w) per row."""
-        from hardmax.transformer.fast_layer import FastLayer
+    def by_tables(self, x: Floats) -> Floats:
+        """(m, rows) the same function of real numbers in O(log w) per row."""
+        read = x[:, self.reads]
+        total = np.zeros((len(self.writes), len(x)))
+        for table in self.tables.scalars:
+            total += table.value(table.read(read))
+        if self.tables.parabola is not None:
+            total += self.tables.parabola.update(read)
+        if self.rest is not None:
+            total += self.rest.apply(x)[:, self.writes].T
+        return total
 
-        return FastLayer.of(self)
+    @cached_property
+    def tables(self) -> Tables:
+        """The units sorted into tables."""
+        return Tables.of(self.U, self.b, self.W)
+
+    @cached_property
+    def rest(self) -> "FeedForwardLayer | None":
+        """The layer (eta = 0) of the units that are in no table, if there are any."""
+        units = self.tables.rest
+        if not len(units):
+            return None
+        return FeedForwardLayer(self.U[units], self.b[units], self.W[:, units], self.reads, self.writes)
 
 
 @dataclass(frozen=True, eq=False)
-class AttentionLayer:
+class AttentionLayer(ByValue):
     """x_i -> rho x_i + mean over C_i of V x_l, C_i = argmax_l <Q x_i, K x_l>, V = left right.
 
     Attributes:
@@ -155,7 +190,7 @@ class AttentionLayer:
 
     @property
     def parameters(self) -> int:
-        """How many parameters are not 0, V counted by its factors."""
+        """The number of parameters that are not 0, V counted by its factors."""
         return sum(int(np.count_nonzero(part)) for part in (self.rho, self.Q, self.K, self.left, self.right))
 
     @cached_property
@@ -167,28 +202,26 @@ class AttentionLayer:
         """Whether every token attends to its whole sequence with equal weights, at any temperature."""
         return not (self.Q.any() and self.K.any())
 
-    def apply(self, x: Floats, batch: Ragged, temperature: float | None = None, fast: bool = False) -> Floats:
+    def apply(self, x: Floats, batch: Sequences, temperature: float | None = None, fast: bool = False) -> Floats:
         """The layer on all tokens x (T, d); softmax instead of hardmax when a temperature is given.
 
         With `fast`, scores of rank one are compared without the (n, n) matrix where that gives the same bits.
         """
         if self.is_identity:
             return x
-        values = _combine(self.right, x)  # (T, r)
+        values = combine(self.right, x)  # (T, r)
         if self.is_uniform:
             means = batch.columns_in_order(values) / batch.lengths[:, None]
-            attended = means[batch.sequence_of]
+            attended = means[batch.owner]
         else:
             attended = self._attend(x, values, batch, temperature, fast)
-        return x * self.rho + _combine(self.left, attended)
+        return x * self.rho + combine(self.left, attended)
 
-    def _attend(self, x: Floats, values: Floats, batch: Ragged, temperature: float | None, fast: bool) -> Floats:
-        queries, keys = _combine(self.Q, x), _combine(self.K, x)
+    def _attend(self, x: Floats, values: Floats, batch: Sequences, temperature: float | None, fast: bool) -> Floats:
+        queries, keys = combine(self.Q, x), combine(self.K, x)
         attended, sequences = np.empty_like(values), np.arange(len(batch))
         if fast and temperature is None and len(self.Q) == 1:
-            from hardmax.transformer.rank_one import attend_extreme
-
-            attended, sequences = attend_extreme(queries[:, 0], keys[:, 0], values, batch)
+            attended, sequences = _attend_extreme(queries[:, 0], keys[:, 0], values, batch)
         for start, n in zip(batch.starts[sequences], batch.lengths[sequences], strict=True):
             here = slice(start, start + n)
             scores = np.multiply.outer(queries[here, 0], keys[here, 0])  # (n, n)
@@ -205,75 +238,26 @@ class AttentionLayer:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class Block(ByValue):
     """A feed-forward layer, then an attention layer; `stage` says which step of the construction it carries out."""
 
     ff: FeedForwardLayer
     sa: AttentionLayer
     stage: str = ""
 
+    @staticmethod
+    def feed_forward(
+        dim: int, stage: str, U: ArrayLike, b: ArrayLike, W: ArrayLike, *, reads: Places, writes: Places, eta: float = 0
+    ) -> "Block":
+        """A block without attention; U has the columns `reads` and W the rows `writes`, as in `FeedForwardLayer`."""
+        U, b, W = (np.asarray(part, dtype=np.float64) for part in (U, b, W))
+        reads, writes = (np.asarray(part, dtype=np.int64) for part in (reads, writes))
+        ff = FeedForwardLayer(U, b, W, reads, writes, float(eta))
+        return Block(ff, AttentionLayer.identity(dim), stage)
+
     @property
     def parameters(self) -> int:
         return self.ff.parameters + self.sa.parameters
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """The tokens of a batch somewhere in the stack.
-
-    Equal tokens stay equal forever [N2], so once attention has made all tokens of a sequence equal one row stands for
-    the whole sequence.
-    """
-
-    rows: Floats  # (T, d), or (N, d) if per_sequence
-    per_sequence: bool
-    batch: Ragged
-
-    def tokens(self) -> Floats:
-        """(T, d) one row per token."""
-        return self.rows[self.batch.sequence_of] if self.per_sequence else self.rows
-
-
-def forward(
-    blocks: Sequence[Block],
-    batch: Ragged,
-    *,
-    dense: bool = False,
-    temperature: float | None = None,
-    watch: Callable[[int, str, State], None] | None = None,
-) -> State:
-    """Run a stack of blocks on every sequence. Implements the composition of FF and SA layers of [AFZ25].
-
-    Args:
-        dense: evaluate every unit, instead of bisection in wide layers that read one scalar.
-        temperature: softmax with scores / temperature instead of hardmax.
-        watch: called with (block, "ff" or "sa", state) after every layer.
-    """
-    if temperature is not None and not (np.isfinite(temperature) and temperature > 0):
-        raise BadInput(f"temperature is {temperature!r}; expected a finite number > 0", fix="None means hardmax")
-    state = State(batch.tokens, False, batch)
-    if not dense and watch is None:
-        from hardmax.transformer.fusion import forward_chains
-
-        return forward_chains(blocks, state, temperature)
-    for i, block in enumerate(blocks):
-        state = State(block.ff.apply(state.rows, fast=not dense), state.per_sequence, batch)
-        if watch:
-            watch(i, "ff", state)
-        if not block.sa.is_identity:
-            state = attend(block.sa, state, temperature, fast=not dense)
-        if watch:
-            watch(i, "sa", state)
-    return state
-
-
-def attend(sa: AttentionLayer, state: State, temperature: float | None, fast: bool) -> State:
-    """One attention layer."""
-    if sa.is_uniform and sa.rho == 0.0 and not state.per_sequence:
-        values = _combine(sa.right, state.rows)
-        means = state.batch.columns_in_order(values) / state.batch.lengths[:, None]
-        return State(_combine(sa.left, means), True, state.batch)
-    return State(sa.apply(state.tokens(), state.batch, temperature, fast), False, state.batch)
 
 
 def row_factors(V: Floats) -> tuple[Floats, Floats]:
@@ -291,9 +275,33 @@ def row_factors(V: Floats) -> tuple[Floats, Floats]:
     return left, right
 
 
-def _combine(matrix: Floats, x: Floats) -> Floats:
+def combine(matrix: Floats, x: Floats) -> Floats:
     """(rows, m) x matrix^T, terms added from the first coordinate to the last, zero columns left out."""
     out = np.zeros((len(x), len(matrix)))
     for k in np.flatnonzero(matrix.any(axis=0)):
         out += np.multiply.outer(x[:, k], matrix[:, k])
     return out
+
+
+def _attend_extreme(queries: Floats, keys: Floats, values: Floats, batch: Sequences) -> tuple[Floats, Ints]:
+    """Hardmax attention with scores q_i k_l in O(n), since only the sign of the query matters.
+
+    For q_i > 0 the token with the largest key has the largest score, and rounding the products keeps their order. The
+    bits are those of the full score matrix as long as no other key is within a few roundings of the largest: then its
+    product might round to the same score. Such sequences, and those with a query <= 0, are left to the matrix.
+
+    Returns:
+        (T, r) the mean of values (T, r) over the tokens with the largest key, and the sequences that need the matrix.
+    """
+    owner = batch.owner
+    top = batch.reduce(np.maximum, keys)
+    chosen = keys == top[owner]
+    near = keys >= (top - 8 * EPS * np.abs(top) - NORMAL)[owner]
+    hard = batch.reduce(np.logical_or, (near != chosen) | (queries < NORMAL))
+    counts = batch.reduce(np.add, chosen.astype(np.int64))
+    rows = np.flatnonzero(chosen)
+    if len(rows) == len(counts):  # no ties: the mean is the value itself
+        means = values[rows]
+    else:
+        means = Ragged.of_lengths(values[rows], counts).columns_in_order(values[rows]) / counts[:, None]
+    return means[owner], np.flatnonzero(hard)

@@ -51,7 +51,7 @@ def test_floats_are_not_turned_into_anything_else():
 
 def test_blocks_agree_with_the_blocks_of_the_package():
     from hardmax.transformer.blocks import AttentionLayer, FeedForwardLayer
-    from hardmax.transformer.ragged import ragged
+    from hardmax.cloud.ragged import ragged
 
     rng = np.random.default_rng(0)
     for _ in range(20):

@@ -9,8 +9,8 @@ def package_attention(tokens: Cloud, score: Matrix) -> Cloud:
     """x_i -> mean_{l in C_i} x_l with the score <Q x_i, Q x_l>, by `hardmax.transformer`; None is Q = I."""
     import numpy as np
 
+    from hardmax.cloud.ragged import ragged
     from hardmax.transformer.blocks import AttentionLayer
-    from hardmax.transformer.ragged import ragged
 
     x = np.array([[float(a) for a in z] for z in tokens])
     one = np.eye(x.shape[1])

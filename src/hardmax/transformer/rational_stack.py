@@ -1,4 +1,4 @@
-"""A chain of blocks x -> x + W relu(U x + b) in exact arithmetic, for rows that most of its units ignore.
+"""A stack of blocks in exact arithmetic; chains x -> x + W relu(U x + b) only through units that may be active.
 
 A unit with U x + b < 0 adds exactly 0, so a block without an active unit is the identity. Float64 with a rounding bound
 tells which units may be active; only those are evaluated exactly. A leader that is moved once costs one block, not all.
@@ -10,15 +10,29 @@ from math import lcm
 
 import numpy as np
 
+from hardmax.cloud.ragged import Bools, Sequences
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.construction.rational import ExactRows
-from hardmax.construction.steps import Bools
 from hardmax.transformer.blocks import Block
-from hardmax.transformer.dyadic import Integers
-from hardmax.transformer.fusion import touched
+from hardmax.transformer.evaluate import chains, side_by_side
+from hardmax.transformer.exact import EPS, Integers
+from hardmax.transformer.rational import ExactRows, compressed, exact_attention, exact_feed_forward
 
-EPS = 2.0**-53
+CHAIN = 4  # chains from this length on are run unit by unit, and only through units that may be active
 CHUNK = 1 << 21  # (row, unit) pairs looked at in one go
+
+
+def exact_forward(blocks: Sequence[Block], state: ExactRows, batch: Sequences | None) -> ExactRows:
+    """Run blocks in exact arithmetic; `batch` is needed as long as attention mixes tokens."""
+    for chain in chains(blocks):
+        if len(chain) >= CHAIN:
+            state = compressed(exact_chain(chain, state))
+            continue
+        for block in chain:
+            state = compressed(exact_feed_forward(block.ff, state))
+            if not block.sa.is_identity:
+                assert batch is not None
+                state = exact_attention(block.sa, state, batch)
+    return state
 
 
 def exact_chain(chain: Sequence[Block], state: ExactRows) -> ExactRows:
@@ -39,15 +53,9 @@ class _Units:
 
     def __init__(self, chain: Sequence[Block]) -> None:
         self.layers = [block.ff for block in chain]
-        columns = touched(chain)
-        self.reads: list[int] = columns[np.isin(columns, np.concatenate([ff.reads for ff in self.layers]))].tolist()
+        every = side_by_side(chain)
+        self.U, self.b, self.reads = every.U, every.b, every.reads.tolist()
         self.block: Ints = np.repeat(np.arange(len(chain)), [ff.width for ff in self.layers])
-        self.U = np.zeros((len(self.block), len(self.reads)))
-        first = 0
-        for ff in self.layers:
-            self.U[first : first + ff.width, np.searchsorted(self.reads, ff.reads)] = ff.U
-            first += ff.width
-        self.b = np.concatenate([ff.b for ff in self.layers])
 
     def awake(self, x: Floats, first: int = 0) -> Bools:
         """(rows, units) whether a unit may be active at x, which is rounded; only units of blocks from `first` on."""
@@ -63,7 +71,7 @@ class _Units:
         result[:, skip:] = ~(value + bound < 0)  # also if something overflowed
         return result
 
-    def run(self, rows: "list[list[Fraction]]", i: int, awake: Bools) -> None:
+    def run(self, rows: list[list[Fraction]], i: int, awake: Bools) -> None:
         """Row i through the chain, from one block with a possibly active unit to the next."""
         block = -1
         while True:
@@ -76,7 +84,7 @@ class _Units:
                 x = np.array([[float(rows[k][i]) for k in self.reads]])
                 awake = self.awake(x, block + 1)[0]
 
-    def _step(self, rows: "list[list[Fraction]]", i: int, block: int, units: list[int]) -> bool:
+    def _step(self, rows: list[list[Fraction]], i: int, block: int, units: list[int]) -> bool:
         """One block; whether the row moved in a coordinate."""
         ff = self.layers[block]
         first = int(np.searchsorted(self.block, block))

@@ -13,26 +13,98 @@ b keeps a margin from every such midpoint of every sequence.
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
+from hardmax.cloud.ragged import Ragged, Sequences
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.directions import smallest_gap
-from hardmax.construction.mean_identifier import EPS, NEAR, Identified, contradiction, key_error, measure, project
 from hardmax.construction.problem import Problem
-from hardmax.construction.rounds import Choice, TokenSets, choose_round
+from hardmax.construction.separate_mean import NEAR, Separated, contradiction, key_error, measure, project
 from hardmax.errors import ContradictoryTargets, IllConditioned
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.ragged import Ragged
+from hardmax.transformer.exact import EPS
 
 LIFT = 2.0  # above every tent: e1 + LIFT > 0
 TRIES = 32
 # c_k are multiples of 2^-16, so that A_j needs few bits more than s.
 GRAIN = 2.0**16
+# A nearest token must be nearest by this much in every sequence; by GOOD_MARGIN / N there is no need to look further.
+LEAST_MARGIN, GOOD_MARGIN = 1e-10, 1e-3
+# How many unseparated pairs vote for a token, how many of the most wanted tokens are tried, and how many b for each.
+PAIRS, CANDIDATES, PLACES = 64, 3, 8
 
 
 @dataclass(frozen=True, eq=False)
-class MaxIdentified(Identified):
+class TokenSets:
+    """The sets S^j of projected tokens; values closer than rounding count as one token.
+
+    Attributes:
+        values: (V,) the distinct values, ascending.
+        codes: j V + v for every token v of S^j, ascending in each set and from set to set.
+        digests: (N,) equal for equal sets.
+    """
+
+    values: Floats
+    codes: Ragged[np.int64]
+    digests: Ints
+
+    @staticmethod
+    def of(batch: Sequences, s: Floats, near: float) -> "TokenSets":
+        order = np.argsort(s, kind="stable")
+        fresh = np.concatenate([[True], np.diff(s[order]) > near])
+        ids = np.empty(len(s), dtype=np.int64)
+        ids[order] = np.cumsum(fresh) - 1
+        values = s[order][fresh]
+        every = np.unique(batch.owner * len(values) + ids)
+        codes = Ragged(every, np.searchsorted(every, np.arange(len(batch) + 1) * len(values)))
+        # Sums of random numbers: different sets collide with probability 2^-63, and a collision is noticed later.
+        random = np.random.default_rng(0).integers(0, 2**63, len(values), dtype=np.int64)
+        return TokenSets(values, codes, codes.reduce(np.add, random[every % len(values)]))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def tokens(self, j: int) -> Ints:
+        """The token numbers of S^j."""
+        return self.codes[j] - j * len(self.values)
+
+    def around(self, b: float) -> Floats:
+        """(4, N) for each sequence its two tokens below b and the two from b on: the two nearest are among them."""
+        first = np.arange(len(self)) * len(self.values)
+        at = np.searchsorted(self.codes.values, first + np.searchsorted(self.values, b))
+        return np.stack([self._value(at + step) for step in (-2, -1, 0, 1)])
+
+    def _value(self, position: Ints) -> Floats:
+        """(N,) the value at a position of `codes`, NaN where that is not in the sequence."""
+        codes = self.codes
+        inside = (position >= codes.offsets[:-1]) & (position < codes.offsets[1:])
+        return np.where(inside, self.values[codes.values[np.where(inside, position, 0)] % len(self.values)], np.nan)
+
+
+class Projection(NamedTuple):
+    """s = <u, x> + shift in [1, 2]; the tops b and the shift lie on a grid on which shift - b is exact."""
+
+    u: Floats  # on the axes where it is not 0
+    axes: Ints
+    s: Floats
+    error: Floats
+    shift: float
+    grid: float
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A round: the top of the tent, (N,) the nearest token of each sequence, and by how much it is nearest."""
+
+    b: float
+    nearest: Floats
+    margin: float
+
+
+@dataclass(frozen=True, eq=False)
+class SeparatedByMax(Separated):
     """Identifiers z_j = A_j + LIFT made by rounds of hardmax, and g = s.
 
     Attributes:
@@ -84,49 +156,47 @@ class MaxIdentified(Identified):
         return float(self.margin / (2 * np.log(max(2.0, (longest - 1) / eta))))
 
 
-def identify_max(problem: Problem, u: Floats, rng: np.random.Generator) -> MaxIdentified:
+def separate_by_max(problem: Problem, u: Floats, rng: np.random.Generator) -> SeparatedByMax:
     """Find the rounds for the direction u.
 
     Raises:
         ContradictoryTargets: equal sets of tokens with different targets.
         IllConditioned: two sequences are closer along u than float64 resolves.
     """
-    batch = problem.batch
-    u, axes, s, error, shift, grid = _projection(batch, u)
-    sets = TokenSets.of(batch, s, NEAR * float(error.max()))
+    batch, line = problem.batch, _projected(problem.batch, u)
+    sets = TokenSets.of(batch, line.s, NEAR * float(line.error.max()))
     labels = _merge_equal_sets(problem, sets)
-    rounds = _separate(problem, sets, labels, grid)
+    rounds = _separate(problem, sets, labels, line.grid)
     features = np.stack([choice.nearest for choice in rounds], axis=1) if rounds else np.zeros((len(batch), 0))
     c = _weights(features, labels, rng)
     z = features @ c + (LIFT if rounds else 0.0)
     # Tents are added and removed in float64: a few roundings of s and of e1 in every round.
-    z_error = (c.sum() + 4 * len(c) + 4) * error.max() + 8 * (len(c) + 2) * EPS * (z + 4)
+    z_error = (c.sum() + 4 * len(c) + 4) * line.error.max() + 8 * (len(c) + 2) * EPS * (z + 4)
     margin = min((choice.margin for choice in rounds), default=np.inf)
     if margin < NEAR * z_error.max():
         raise IllConditioned(
-            "pool='max': the nearest tokens are not apart enough for float64",
+            "pool='max': the nearest tokens are too close together for float64",
             found=f"tie margin {margin:.3g}, rounding bound {z_error.max():.3g}",
             fix="use pool='mean'",
         )
     tops = [choice.b for choice in rounds]
-    blocks = _blocks(batch.dim, u[axes], axes, shift, tops, c)
-    return MaxIdentified(
-        blocks[0].ff, s, error, z, z_error, labels, tuple(blocks), tops[-1] if tops else None, margin, float(c.sum())
-    )
+    blocks = tuple(_blocks(batch.dim, line, tops, c))
+    last = tops[-1] if tops else None
+    return SeparatedByMax(blocks[0].ff, line.s, line.error, z, z_error, labels, blocks, last, margin, float(c.sum()))
 
 
-def _projection(batch: Ragged, u: Floats) -> tuple[Floats, Ints, Floats, Floats, float, float]:
-    """u and a shift with s = <u, x> + shift in [1, 2]; b and the shift lie on a grid on which shift - b is exact."""
+def _projected(batch: Sequences, u: Floats) -> Projection:
     axes = np.flatnonzero(u)
-    dot, _ = project(batch.tokens, u, axes)
+    dot, _ = project(batch.values, u, axes)
     spread = float(np.ptp(dot))
     if spread > 0:
         u = u * 2.0 ** -np.ceil(np.log2(spread))
-    dot, size = project(batch.tokens, u, axes)
+    dot, size = project(batch.values, u, axes)
     lowest = float(dot.min())
     grid = 2 * float(np.spacing(max(4.0, abs(1 - lowest))))
     shift = float(np.ceil((1 - lowest) / grid) + 1) * grid
-    return u, axes, np.maximum(dot + shift, 0.0), key_error(size, np.array([shift]), [], len(axes)), shift, grid
+    error = key_error(size, np.array([shift]), [], len(axes))
+    return Projection(u[axes], axes, np.maximum(dot + shift, 0.0), error, shift, grid)
 
 
 def _merge_equal_sets(problem: Problem, sets: TokenSets) -> Ints:
@@ -155,7 +225,7 @@ def _same_set(problem: Problem, a: int, b: int) -> ContradictoryTargets:
         return contradiction(problem, a, b)
     a, b = sorted((a, b))
     return ContradictoryTargets(
-        f"sequences {a} and {b} hold the same set of tokens, in other proportions, but have different targets; "
+        f"sequences {a} and {b} hold the same set of tokens, in different proportions, but have different targets; "
         "pool='max' sees sets only",
         fix="use pool='mean', which tells proportions apart",
         sequences=(a, b),
@@ -186,25 +256,93 @@ def _weights(features: Floats, labels: Ints, rng: np.random.Generator) -> Floats
     return candidates[int(np.argmax(gaps))]
 
 
-def _blocks(dim: int, u: Floats, axes: Ints, shift: float, tops: list[float], c: Floats) -> list[Block]:
+def _blocks(dim: int, line: Projection, tops: list[float], c: Floats) -> list[Block]:
     """The rounds as blocks of width <= 4: the first also projects, the others also remove the tent before."""
+    u, axes, shift = line.u, line.axes, line.shift
     one, both = np.array([0]), np.array([0, 1])
     if not tops:
-        ff = FeedForwardLayer(u[None], np.array([shift]), np.ones((1, 1)), axes, one, 0.0)
-        return [Block(ff, AttentionLayer.identity(dim), "separate")]
+        return [Block.feed_forward(dim, "separate", u[None], [shift], [[1.0]], reads=axes, writes=[0])]
     beta = shift - tops[0]  # exact: both are on the grid
-    ff = FeedForwardLayer(
-        np.stack([u, u, -u]),
-        np.array([shift, beta, -beta]),
-        np.array([[1.0, 0.0, 0.0], [0.0, -1.0, -1.0]]),
-        axes,
-        both,
-        0.0,
-    )
-    layers = [ff]
+    W = np.array([[1.0, 0.0, 0.0], [0.0, -1.0, -1.0]])
+    layers = [FeedForwardLayer(np.stack([u, u, -u]), np.array([shift, beta, -beta]), W, axes, both, 0.0)]
     for before, b in pairwise(tops):
         U = np.array([[1.0], [-1.0], [1.0], [-1.0]])
         W = np.array([[-1.0, -1.0, 1.0, 1.0]])
         layers.append(FeedForwardLayer(U, np.array([-b, b, -before, before]), W, one, np.array([1]), 1.0))
     attention = [AttentionLayer.of(dim, rho=1.0, V={(1, 0): weight}, query=0, key=1) for weight in c.tolist()]
     return [Block(ff, sa, "separate") for ff, sa in zip(layers, attention, strict=True)]
+
+
+def choose_round(sets: TokenSets, i: Ints, j: Ints, grid: float) -> Choice:
+    """A round that separates at least one of the pairs (i, j), and many if one token is missing in many."""
+    some = np.linspace(0, len(i) - 1, min(PAIRS, len(i))).astype(np.int64)
+    pairs = [(int(i[p]), int(j[p])) for p in some]
+    differences = [np.setxor1d(sets.tokens(a), sets.tokens(b), assume_unique=True) for a, b in pairs]
+    token, votes = np.unique(np.concatenate(differences), return_counts=True)
+    best = token[np.argsort(-votes, kind="stable")]
+    found = Choice(np.nan, np.empty(0), -np.inf)
+    good = max(GOOD_MARGIN / len(sets), LEAST_MARGIN)
+    for v in best[:CANDIDATES].tolist():
+        voters = [pair for pair, difference in zip(pairs, differences, strict=True) if v in difference]
+        for b in _places(sets, v, voters):
+            choice = _round_at(sets, float(np.rint(b / grid) * grid))
+            found = choice if choice.margin > found.margin else found
+            if found.margin > good:
+                return found
+    for v in best.tolist():
+        if found.margin > LEAST_MARGIN:
+            return found
+        choice = _round_at(sets, float(np.rint(_clear_place(sets, v) / grid) * grid))
+        found = choice if choice.margin > found.margin else found
+    if found.margin > LEAST_MARGIN:
+        return found
+    first, second = sorted(pairs[0])
+    raise IllConditioned(
+        f"pool='max' cannot tell sequences {first} and {second} apart without a near tie",
+        found=f"the nearest token would be nearest by {found.margin:.3g} only; {LEAST_MARGIN:g} is needed",
+        fix="use pool='mean', or round or rescale the tokens",
+    )
+
+
+def _places(sets: TokenSets, v: int, voters: list[tuple[int, int]]) -> list[float]:
+    """Places where v is nearest in every sequence of the pairs that has it: each of them separates all these pairs."""
+    x = float(sets.values[v])
+    low, high = x - 0.25, x + 0.25
+    for pair in voters:
+        for tokens in (sets.tokens(k) for k in pair):
+            at = int(np.searchsorted(tokens, v))
+            if at == len(tokens) or tokens[at] != v:
+                continue
+            low = max(low, (x + sets.values[tokens[at - 1]]) / 2) if at else low
+            high = min(high, (x + sets.values[tokens[at + 1]]) / 2) if at + 1 < len(tokens) else high
+    # Multiples of the golden ratio modulo 1 are spread evenly, and never twice at the same midpoint.
+    parts = (np.arange(1, PLACES + 1) * 0.6180339887498949) % 1.0
+    return [float(low + (high - low) * part) for part in parts]
+
+
+def _clear_place(sets: TokenSets, v: int) -> float:
+    """b near the token v, as far as possible from every midpoint of two neighboring tokens of a sequence.
+
+    Within a quarter of the way to the neighboring values v is nearest wherever it is present, and elsewhere the two
+    candidates do not change: they tie at their midpoint only, and b - midpoint is half of the margin.
+    """
+    x = float(sets.values[v])
+    first = x - (x - sets.values[v - 1]) / 4 if v > 0 else x - 0.25
+    last = x + (sets.values[v + 1] - x) / 4 if v + 1 < len(sets.values) else x + 0.25
+    tokens = sets.around(x)
+    middle = (tokens[1] + tokens[2]) / 2
+    inside = np.unique(middle[(middle > first) & (middle < last)])
+    # A midpoint may lie just outside the window, so its ends count as midpoints.
+    edges = np.concatenate([[first], inside, [last]])
+    widest = int(np.argmax(np.diff(edges)))
+    return float((edges[widest] + edges[widest + 1]) / 2)
+
+
+def _round_at(sets: TokenSets, b: float) -> Choice:
+    tokens = sets.around(b)
+    distance = np.where(np.isnan(tokens), np.inf, np.abs(tokens - b))
+    nearest = np.take_along_axis(tokens, np.argmin(distance, axis=0)[None], axis=0)[0]
+    two = np.sort(distance, axis=0)
+    with np.errstate(invalid="ignore"):
+        margin = np.where(np.isinf(two[1]), np.inf, two[1] - two[0])
+    return Choice(b, nearest, float(margin.min()))

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hardmax.cloud.ragged import ragged
 from hardmax.construction.certificate import _Intervals
-from hardmax.construction.exact_chain import exact_chain
-from hardmax.construction.rational import ExactRows, exact_attention, exact_feed_forward, exact_forward
-from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer, forward
-from hardmax.transformer.fusion import chains, fused, touched
-from hardmax.transformer.ragged import ragged
+from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
+from hardmax.transformer.evaluate import chains, forward, fused, touched
+from hardmax.transformer.rational import ExactRows, exact_attention, exact_feed_forward
+from hardmax.transformer.rational_stack import exact_chain, exact_forward
 
 TAME = settings(derandomize=True, deadline=None, max_examples=40)
 
@@ -25,7 +25,7 @@ def block(rng, dim, reads, writes, eta=1.0, sa=None, width=3):
 
 
 def exact_one_by_one(blocks, batch):
-    state = ExactRows.of(batch.tokens)
+    state = ExactRows.of(batch.values)
     for b in blocks:
         state = exact_feed_forward(b.ff, state)
         if not b.sa.is_identity:
@@ -63,7 +63,7 @@ def test_any_stack_is_the_same_function_after_fusing(seed):
     assert [b for chain in chains(stack) for b in chain] == stack
     expected, _ = exact_one_by_one(stack, tokens)
     for same in (stack, fused(stack)):
-        state = exact_forward(same, ExactRows.of_tokens(tokens.tokens), tokens)
+        state = exact_forward(same, ExactRows.of_tokens(tokens.values), tokens)
         assert np.array_equal(state.floats()[0][state.where], expected)
         rows = forward(same, tokens).tokens()
         np.testing.assert_allclose(rows, expected, rtol=1e-11, atol=1e-11 * np.abs(expected).max())
@@ -114,7 +114,7 @@ def test_intervals_of_an_extreme_token_hold_the_exact_numbers(seed, ties):
     state = _Intervals(batch, {})
     state.block(widen, first=True)
     state.block(pick, first=False)
-    expected = exact_forward([widen, pick], ExactRows.of_tokens(batch.tokens), batch)
+    expected = exact_forward([widen, pick], ExactRows.of_tokens(batch.values), batch)
     truth = expected.floats()[0][expected.where]
     for k in range(3):
         mid, radius = state.column(k)

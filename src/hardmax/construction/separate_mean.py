@@ -16,20 +16,20 @@ from math import gcd
 
 import numpy as np
 
+from hardmax.cloud.ragged import Sequences
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.problem import Problem
 from hardmax.errors import ContradictoryTargets, IllConditioned
 from hardmax.transformer.blocks import ROWS, AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.ragged import Ragged
+from hardmax.transformer.exact import EPS
 
-EPS = 2.0**-53
 # z closer than NEAR rounding bounds are not apart; a kink must move a pair by more than CLEAR bounds to be of use.
 NEAR, CLEAR = 16.0, 64.0
 KINKS_PER_ROUND = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Identified:
+class Separated:
     """What the rest of a construction builds on.
 
     Attributes:
@@ -59,7 +59,7 @@ class Identified:
         return [Block(self.ff, AttentionLayer.of(dim, rho=1.0, V={(1, 0): 1.0}), "separate")]
 
 
-def identify(problem: Problem, u: Floats, rng: np.random.Generator) -> Identified:
+def separate_by_mean(problem: Problem, u: Floats, rng: np.random.Generator) -> Separated:
     """Find g and z for the direction u.
 
     Raises:
@@ -68,7 +68,7 @@ def identify(problem: Problem, u: Floats, rng: np.random.Generator) -> Identifie
     """
     batch = problem.batch
     axes = np.flatnonzero(u)
-    dot, size = project(batch.tokens, u, axes)
+    dot, size = project(batch.values, u, axes)
     shift = 0.125 - float(dot.min())  # s + shift >= 1/8: the first unit is active at every token
     kinks: list[float] = []
     weights: list[float] = []
@@ -78,7 +78,7 @@ def identify(problem: Problem, u: Floats, rng: np.random.Generator) -> Identifie
         biases = np.array([shift, *(shift - b for b in kinks)])
         g_error = key_error(size, biases, weights, len(axes))
         z = batch.mean_in_order(g)
-        mean_error = np.add.reduceat(g_error, batch.starts) / batch.lengths
+        mean_error = batch.reduce(np.add, g_error) / batch.lengths
         z_error = (mean_error + (batch.lengths + 6) * EPS * z) * 1.01  # g > 0, so mean |g| = z
         pairs, merged = _unresolved(problem, labels, z, z_error)
         if not len(pairs) and not merged:
@@ -90,7 +90,7 @@ def identify(problem: Problem, u: Floats, rng: np.random.Generator) -> Identifie
     ff = FeedForwardLayer(
         np.tile(u[axes], (len(biases), 1)), biases, np.array([[1.0, *weights]]), axes, np.array([0]), 0.0
     )
-    return Identified(ff, g, g_error, z, z_error, labels)
+    return Separated(ff, g, g_error, z, z_error, labels)
 
 
 def project(tokens: Floats, u: Floats, axes: Ints) -> tuple[Floats, Floats]:
@@ -114,7 +114,7 @@ def key_error(size: Floats, biases: Floats, weights: list[float], axes: int) -> 
 
 
 def _unresolved(problem: Problem, labels: Ints, z: Floats, z_error: Floats) -> tuple[Ints, bool]:
-    """Neighbors along z that must be told apart and are not; merges those that cannot and need not be.
+    """Neighbors along z that must be told apart and are not; merges those that cannot and need not be separated.
 
     Looking at neighbors is enough: if every change of label along z is a clear gap, all runs are apart.
     """
@@ -135,7 +135,7 @@ def _unresolved(problem: Problem, labels: Ints, z: Floats, z_error: Floats) -> t
     return np.array(open_pairs, dtype=np.int64).reshape(-1, 2), merged
 
 
-def measure(batch: Ragged, j: int) -> tuple[bytes, tuple[int, ...]]:
+def measure(batch: Sequences, j: int) -> tuple[bytes, tuple[int, ...]]:
     """The empirical measure of a sequence: its distinct tokens and their multiplicities over the common divisor."""
     tokens = np.ascontiguousarray(batch[j])
     rows, counts = np.unique(tokens.view(np.dtype((np.void, tokens.shape[1] * 8))).ravel(), return_counts=True)
@@ -148,7 +148,7 @@ def contradiction(problem: Problem, a: int, b: int) -> ContradictoryTargets:
     a, b = sorted((a, b))
     shown = ""
     if problem.classes is not None:
-        labels = [problem.classes[problem.target_ids[j]] for j in (a, b)]
+        labels = [problem.classes[problem.wanted[j][0]] for j in (a, b)]
         shown = f" ({labels[0]!r} and {labels[1]!r})"
     return ContradictoryTargets(
         f"sequences {a} and {b} hold the same tokens in the same proportions but have different targets{shown}; "
@@ -158,9 +158,9 @@ def contradiction(problem: Problem, a: int, b: int) -> ContradictoryTargets:
     )
 
 
-def _separating_kink(batch: Ragged, s: Floats, i: int, j: int, error: float) -> float:
+def _separating_kink(batch: Sequences, s: Floats, i: int, j: int, error: float) -> float:
     """The token b at which phi_i and phi_j differ most."""
-    mine = [np.sort(s[batch.starts[k] : batch.starts[k] + batch.lengths[k]]) for k in (i, j)]
+    mine = [np.sort(s[batch.offsets[k] : batch.offsets[k + 1]]) for k in (i, j)]
     candidates = np.concatenate(mine)
     difference = np.abs(_phi(mine[0], candidates) - _phi(mine[1], candidates))
     best = int(np.argmax(difference))

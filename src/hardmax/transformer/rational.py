@@ -1,27 +1,23 @@
-"""Level 2: the stored float64 parameters evaluated in exact arithmetic, with no rounding anywhere.
+"""Layers in exact arithmetic: the stored float64 parameters, with no rounding anywhere.
 
 A coordinate of a row is numerator / (denominator 2^exponent) in Python integers: floats are dyadic and the only
 division is the mean, so one denominator per row and one exponent for all rows are enough, and no fraction is ever
-reduced. Wide layers use the exact tables of `hardmax.transformer.fast_layer`: the same function, O(log w) per row.
+reduced. Wide layers use the exact tables of `hardmax.transformer.tables`: the same function, O(log w) per row.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
-from typing import Any
 
 import numpy as np
 
+from hardmax.cloud.ragged import Bools, Sequences
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.dyadic import Integers, exact_products, integer, integers, nearest, trailing_zeros
-from hardmax.transformer.fast_layer import FastLayer, Parabola
-from hardmax.transformer.fusion import chains
-from hardmax.transformer.piecewise import PiecewiseLinear
-from hardmax.transformer.ragged import Ragged
+from hardmax.transformer.blocks import AttentionLayer, FeedForwardLayer
+from hardmax.transformer.exact import Integers, exact_products, integer, integers, nearest, trailing_zeros
+from hardmax.transformer.tables import Parabola, PiecewiseLinear
 
-CHAIN = 4  # chains from this length on are run unit by unit, and only through units that may be active
 Terms = list[tuple[Integers, int]]  # numerators and their exponents, over the denominators of the rows
 
 
@@ -65,7 +61,7 @@ class ExactRows:
         column = self.columns[k]
         return np.full(len(self), 0, dtype=object) if column is None else column
 
-    def floats(self) -> tuple[Floats, Any]:
+    def floats(self) -> tuple[Floats, Bools]:
         """(rows, d) the nearest float64 numbers, and (rows,) whether all of a row are exact."""
         values = np.stack([nearest(self.column(k), self.exponent, self.denominators) for k in range(len(self.columns))])
         exact = np.ones(len(self), dtype=bool)
@@ -77,39 +73,22 @@ class ExactRows:
         return values.T, exact
 
 
-def exact_forward(blocks: Sequence[Block], state: ExactRows, batch: Ragged | None) -> ExactRows:
-    """Run blocks in exact arithmetic; `batch` is needed as long as attention mixes tokens."""
-    for chain in chains(blocks):
-        if len(chain) >= CHAIN:
-            from hardmax.construction.exact_chain import exact_chain
-
-            state = _compress(exact_chain(chain, state))
-            continue
-        for block in chain:
-            state = _compress(exact_feed_forward(block.ff, state))
-            if not block.sa.is_identity:
-                assert batch is not None
-                state = exact_attention(block.sa, state, batch)
-    return state
-
-
 def exact_feed_forward(ff: FeedForwardLayer, state: ExactRows) -> ExactRows:
     """eta x + W relu(U x + b), every unit accounted for."""
     if ff.eta and state.source is not None:
         state = ExactRows.of(state.source, state.where, state.per_sequence)
-    fast: FastLayer = ff.fast
     outputs: dict[int, Terms] = {}
     if ff.eta:
         eta, eta_exp = integer(ff.eta)
         for k, column in enumerate(state.columns):
             if column is not None:
                 outputs.setdefault(k, []).append((column * eta, state.exponent + eta_exp))
-    reads = fast.reads.tolist()
-    parts = [_piecewise(part, reads, state) for part in fast.scalars]
-    if fast.parabola is not None:
-        parts.append(_parabola(fast.parabola, reads, state))
-    if fast.rest is not None:
-        parts.append(_unit_by_unit(fast.rest, state))
+    reads = ff.reads.tolist()
+    parts = [_piecewise(table, reads, state) for table in ff.tables.scalars]
+    if ff.tables.parabola is not None:
+        parts.append(_parabola(ff.tables.parabola, reads, state))
+    if ff.rest is not None:
+        parts.append(_unit_by_unit(ff.rest, state))
     for part in parts:
         for m, terms in enumerate(part):
             outputs.setdefault(int(ff.writes[m]), []).extend(terms)
@@ -150,7 +129,7 @@ def _parabola(part: Parabola, reads: list[int], state: ExactRows) -> list[Terms]
     if state.source is not None:
         state = ExactRows.of(state.source, state.where, state.per_sequence)
     one = state.denominators << state.exponent
-    x0, x1 = (state.column(reads[r]) for r in part.reads)
+    x0, x1 = (state.column(k) for k in reads)
     totals = np.full((len(W), len(state)), 0, dtype=object)
     extra: list[tuple[int, int, Fraction]] = []
     for row, (a, b, unit) in enumerate(zip(x0, x1, one, strict=True)):
@@ -216,7 +195,7 @@ def _normalized(outputs: dict[int, Terms], state: ExactRows) -> ExactRows:
     return ExactRows(columns, denominators, exponent - drop, state.where, state.per_sequence)
 
 
-def _compress(state: ExactRows) -> ExactRows:
+def compressed(state: ExactRows) -> ExactRows:
     """Keep each distinct row once."""
     live = [column for column in state.columns if column is not None]
     seen: dict[tuple[int, ...], int] = {}
@@ -231,9 +210,9 @@ def _compress(state: ExactRows) -> ExactRows:
     return ExactRows(columns, state.denominators[first], state.exponent, index[state.where], state.per_sequence)
 
 
-def exact_attention(sa: AttentionLayer, state: ExactRows, batch: Ragged) -> ExactRows:
+def exact_attention(sa: AttentionLayer, state: ExactRows, batch: Sequences) -> ExactRows:
     """rho x_i + the mean over C_i of V x_l, the maximum of the scores decided exactly."""
-    where = state.where[batch.sequence_of] if state.per_sequence else state.where
+    where = state.where[batch.owner] if state.per_sequence else state.where
     denominators, scale = _common_denominators(state.denominators[where], batch)
     columns = [None if column is None else column[where] * scale for column in state.columns]
     rows = ExactRows(columns, denominators, state.exponent, np.arange(len(where)), False)
@@ -262,22 +241,20 @@ def exact_attention(sa: AttentionLayer, state: ExactRows, batch: Ragged) -> Exac
     return result
 
 
-def _common_denominators(denominators: Integers, batch: Ragged) -> tuple[Integers, Integers]:
+def _common_denominators(denominators: Integers, batch: Sequences) -> tuple[Integers, Integers]:
     """One denominator per sequence, and the factor by which each row grows."""
     if not (denominators != 1).any():
         return denominators, denominators
-    common = np.array(
-        [lcm(*denominators[s : s + n].tolist()) for s, n in zip(batch.starts, batch.lengths, strict=True)]
-    )
-    spread = common.astype(object)[batch.sequence_of]
+    common: Integers = np.array([lcm(*part.tolist()) for part in batch.split(denominators)], dtype=object)
+    spread = common[batch.owner]
     return spread, spread // denominators
 
 
-def _attended(sa: AttentionLayer, rows: ExactRows, values: Integers, batch: Ragged) -> tuple[Integers, Integers]:
+def _attended(sa: AttentionLayer, rows: ExactRows, values: Integers, batch: Sequences) -> tuple[Integers, Integers]:
     """For every token the sum of values over C_i, and |C_i|."""
     if sa.is_uniform:
-        sums = np.add.reduceat(values, batch.starts)
-        return sums[batch.sequence_of], batch.lengths.astype(object)[batch.sequence_of]
+        sums = batch.reduce(np.add, values)
+        return sums[batch.owner], batch.lengths.astype(object)[batch.owner]
     everything = list(range(len(rows.columns)))
     queries = np.stack([_linear(q, everything, rows)[0] for q in sa.Q])
     keys = np.stack([_linear(k, everything, rows)[0] for k in sa.K])

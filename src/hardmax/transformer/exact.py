@@ -1,11 +1,11 @@
-"""Float64 numbers as what they are: integers times powers of two, in Python integers of any size."""
-
-from typing import Any
+"""Float64 numbers as what they are: integers times powers of two, and sums whose rounding error is known."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from hardmax.cloud.tokens import Floats
+
+EPS = 2.0**-53  # the largest relative error of one rounding
 
 # Numbers that need more limbs than this (a range of exponents of many hundreds) take the slow path.
 MOST_LIMBS = 12
@@ -13,7 +13,19 @@ MOST_LIMBS = 12
 Integers = NDArray[np.object_]
 
 
-def integers(values: Any) -> tuple[Integers, int]:
+def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """s, e with s = fl(a + b) and s + e = a + b exactly (Knuth); e = 0 says that nothing was rounded.
+
+    Example:
+        >>> two_sum(1.0, 2.0**-60)
+        (1.0, 8.673617379884035e-19)
+    """
+    s = a + b
+    part = s - a
+    return s, (a - (s - part)) + (b - part)
+
+
+def integers(values: ArrayLike) -> tuple[Integers, int]:
     """Integers k and an exponent e >= 0 with values = k / 2^e, exactly.
 
     Example:
@@ -46,7 +58,7 @@ def integer(value: float) -> tuple[int, int]:
     return numerator, denominator.bit_length() - 1
 
 
-def nearest(numerators: Integers, exponent: int, denominators: Any = 1) -> Floats:
+def nearest(numerators: Integers, exponent: int, denominators: Integers | int = 1) -> Floats:
     """The float64 nearest to numerators / (denominators 2^exponent): one rounding, integers of any size."""
     flat = numerators.ravel()
     scale = 1 << exponent

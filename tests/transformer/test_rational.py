@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construction_cases import literal_outputs
-from hardmax.construction.rational import ExactRows, exact_forward
+from hardmax.cloud.ragged import ragged
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.ragged import ragged
+from hardmax.transformer.rational import ExactRows
+from hardmax.transformer.rational_stack import exact_forward
 
 
 def _block(rng, dim, width, heads):
@@ -39,9 +40,9 @@ def test_rational_evaluation_is_the_definition(seed, heads):
         }
         for block in blocks
     ]  # fmt: skip
-    state = exact_forward(blocks, ExactRows.of_tokens(batch.tokens), batch)
+    state = exact_forward(blocks, ExactRows.of_tokens(batch.values), batch)
     values, exact = state.floats()
-    where = state.where[batch.sequence_of] if state.per_sequence else state.where
+    where = state.where[batch.owner] if state.per_sequence else state.where
     for j, sequence in enumerate(sequences):
         rows = where[batch.starts[j] : batch.starts[j] + batch.lengths[j]]
         literal = literal_outputs(full, sequence)

@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardmax.transformer.dyadic import exact_products, integers, nearest, trailing_zeros
-from hardmax.transformer.error_free import two_sum
-from hardmax.transformer.piecewise import PiecewiseLinear
+from hardmax.transformer.exact import exact_products, integers, nearest, trailing_zeros, two_sum
+from hardmax.transformer.tables import PiecewiseLinear
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 MODERATE = st.floats(-1e3, 1e3)

@@ -5,12 +5,11 @@ import pytest
 
 import hardmax as hx
 from construction_cases import distinct_sets, interpolated, labeled
-from hardmax.construction import rounds as rounds_module
-from hardmax.construction.max_identifier import identify_max
+from hardmax.cloud.ragged import ragged
+from hardmax.construction import separate_max
 from hardmax.construction.problem import read_problem
-from hardmax.construction.rounds import LEAST_MARGIN, TokenSets, choose_round
+from hardmax.construction.separate_max import LEAST_MARGIN, TokenSets, choose_round, separate_by_max
 from hardmax.errors import IllConditioned
-from hardmax.transformer.ragged import ragged
 
 
 def line(*values):
@@ -61,7 +60,7 @@ def test_no_tent_ends_on_a_tie():
 
 def test_a_margin_that_is_not_good_is_good_enough(monkeypatch):
     """Regression: a pair that differs in fewer tokens than are tried was given up although its margin sufficed."""
-    monkeypatch.setattr(rounds_module, "GOOD_MARGIN", 1e6)
+    monkeypatch.setattr(separate_max, "GOOD_MARGIN", 1e6)
     sequences = [line(0.0, 0.3, 1.0), line(0.0, 1.0), line(0.0, 0.3001, 1.0)]
     net = hx.construct(sequences, [0, 1, 2], style="narrow", pool="max")
     assert net(sequences) == [0, 1, 2]
@@ -70,7 +69,7 @@ def test_a_margin_that_is_not_good_is_good_enough(monkeypatch):
 def test_the_nearest_token_is_nearest_by_the_margin():
     sequences, labels = distinct_sets(*labeled(40, 3, seed=2))
     problem = read_problem(sequences, labels)
-    found = identify_max(problem, np.array([0.3, -0.2, 0.1]), np.random.default_rng(0))
+    found = separate_by_max(problem, np.array([0.3, -0.2, 0.1]), np.random.default_rng(0))
     assert found.margin > LEAST_MARGIN
     s, A = found.g, np.zeros(len(sequences))
     for block in found.rounds:
@@ -120,8 +119,8 @@ def test_the_fast_attention_gives_the_bits_of_the_score_matrix():
     rng = np.random.default_rng(0)
     sa = net.stack[0].sa
     for x in (
-        rng.uniform(1, 2, (len(batch.tokens), 3)),
-        np.round(rng.uniform(-1, 1, (len(batch.tokens), 3)), 1),  # ties, and queries of both signs
-        1.0 + rng.integers(0, 3, (len(batch.tokens), 3)) * 2.0**-52,  # keys whose products round to one score
+        rng.uniform(1, 2, (len(batch.values), 3)),
+        np.round(rng.uniform(-1, 1, (len(batch.values), 3)), 1),  # ties, and queries of both signs
+        1.0 + rng.integers(0, 3, (len(batch.values), 3)) * 2.0**-52,  # keys whose products round to one score
     ):
         assert np.array_equal(sa.apply(x, batch, fast=True), sa.apply(x, batch))
