@@ -8,7 +8,7 @@ marked `@checked` (`tests/conftest.py` sets HARDMAX_CHECK_SHAPES). Otherwise the
 import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from numpy import ndarray as Array
+from numpy import ndarray as Array  # noqa: N812 - a name for a type
 
 T = TypeVar("T")
 CHECKED = bool(os.environ.get("HARDMAX_CHECK_SHAPES"))
