@@ -13,8 +13,7 @@ from hardmax.cloud.generated import cloud
 from hardmax.cloud.presets import PRESETS, preset
 from hardmax.errors import BadInput
 from hardmax.web import share
-from hardmax.web.share_points import decode_points, encode_points, rounded
-from hardmax.web.share_rows import number_text
+from hardmax.web.share import decode_points, divisor_for, encode_points, number_text
 from programs import node
 
 STATE_JS = Path(share.__file__).parent / "static" / "js" / "state.js"
@@ -44,6 +43,12 @@ def _in_javascript(requests):
     )
     keys, *answers = (json.loads(line) for line in done.stdout.rstrip("\n").split("\n"))
     return keys, answers
+
+
+def rounded(coords):
+    """The coordinates that a link gives back, by the definition: q / D with q = floor(D x + 1/2), at most 32767."""
+    D = divisor_for(coords)
+    return [max(-32767, min(32767, np.floor(x * D + 0.5))) / D + 0.0 for x in coords]
 
 
 finite = st.floats(-1e5, 1e5, allow_nan=False).map(lambda x: x + 0.0)

@@ -1,10 +1,100 @@
-"""What answers hold, for the OpenAPI description. Workers write the JSON; tests compare it with these types."""
+"""The types of requests and answers.
 
-from typing import Any
+Requests are validated: literal types, sizes bounded by `hardmax.web.limits`, no extra keys. Workers write the JSON of
+answers themselves; the types of answers are for the OpenAPI description, and tests compare the two.
+"""
 
-from pydantic import BaseModel, Field
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from hardmax.web import limits
+from hardmax.web.share import well_formed
+
+Coordinate = Annotated[float, Field(ge=-limits.SIZE, le=limits.SIZE, allow_inf_nan=False)]
+Token = Annotated[list[Coordinate], Field(min_length=1, max_length=limits.DIM)]
+Tokens = Annotated[list[Token], Field(min_length=1, max_length=limits.TOKENS)]
+Alpha = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False, description="step size")]
+Matrix = Annotated[
+    list[Token] | None,
+    Field(min_length=1, max_length=limits.DIM, description="(d, d), symmetric positive definite; null: the identity"),
+]
+
+
+class Request(BaseModel):
+    """The base of requests. Types are taken literally: the string "1" is not a number. Unknown keys are refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+def _same_length(rows: list[list[float]], name: str) -> None:
+    for i, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(f"{name}[{i}] has {len(row)} coordinates, but {name}[0] has {len(rows[0])}")
+
+
+class Cloud(Request):
+    """Tokens and what moves them."""
+
+    tokens: Tokens = Field(description="(n, d) tokens, all of one length")
+    alpha: Alpha = 0.5
+    matrix: Matrix = None
+
+    @model_validator(mode="after")
+    def _rectangular(self) -> "Cloud":
+        _same_length(self.tokens, "tokens")
+        if self.matrix is not None:
+            _same_length(self.matrix, "matrix")
+        return self
+
+
+class SimulateRequest(Cloud):
+    """Run layers."""
+
+    layers: int = Field(30, ge=0, le=limits.LAYERS)
+    rule: Literal["hardmax", "softmax", "localmax", "uniform"] = "hardmax"
+    beta: float = Field(1.0, gt=0, le=1e9, allow_inf_nan=False, description="inverse temperature of softmax")
+    eps: float = Field(0.1, ge=0, le=1e9, allow_inf_nan=False, description="width of localmax")
+
+
+class LimitRequest(Cloud):
+    """Infinite depth."""
+
+
+def _whole_characters(text: Any) -> Any:
+    return well_formed(text) if isinstance(text, str) else text
+
+
+class ExplainRequest(Request):
+    """One text."""
+
+    # A lone surrogate, which UTF-8 cannot hold, becomes the replacement character: offsets stay the same.
+    text: Annotated[str, BeforeValidator(_whole_characters)] = Field(max_length=limits.TEXT)
+    model: str | None = Field(None, max_length=200, description="a name from /api/models; null: the first")
+
+
+class LabeledSequence(Request):
+    """A sequence and its class."""
+
+    tokens: list[Token] = Field(min_length=1, max_length=limits.SEQUENCE_TOKENS)
+    label: Annotated[str, Field(max_length=60)] | Annotated[int, Field(ge=-(2**53), le=2**53)]
+
+    @model_validator(mode="after")
+    def _rectangular(self) -> "LabeledSequence":
+        _same_length(self.tokens, "tokens")
+        return self
+
+
+class ConstructRequest(Request):
+    """Labeled sequences that become a network."""
+
+    sequences: list[LabeledSequence] = Field(min_length=1, max_length=limits.SEQUENCES)
+    style: Literal["bitwise", "two", "narrow"] = "bitwise"
+    pool: Literal["mean", "max"] = "mean"
+
 
 Rows = list[list[float]]
+Label = str | int | float | bool
 
 
 class ErrorTexts(BaseModel):
@@ -16,16 +106,21 @@ class ErrorTexts(BaseModel):
 
 
 class ErrorDocument(BaseModel):
-    """What every status from 400 on comes with."""
+    """The body of every answer with a status of 400 or above."""
 
     error: ErrorTexts
 
 
-class Health(BaseModel):
-    """The server is there."""
+class Document(BaseModel):
+    """An answer that names its own schema."""
+
+    schema_: str = Field(alias="schema")
+
+
+class Health(Document):
+    """The server is running."""
 
     version: str
-    schema_: str = Field(alias="schema")
 
 
 class Preset(BaseModel):
@@ -40,7 +135,7 @@ class Model(BaseModel):
     """A model that texts can be explained with."""
 
     name: str
-    classes: list[str | int | float | bool]
+    classes: list[Label]
     labels: dict[str, str]
     dim: int
     layers: int
@@ -50,10 +145,9 @@ class Model(BaseModel):
     description: str
 
 
-class Models(BaseModel):
+class Models(Document):
     """All models; `reason` says why there is none."""
 
-    schema_: str = Field(alias="schema")
     models: list[Model]
     reason: str | None
 
@@ -67,10 +161,9 @@ class Outcome(BaseModel):
     detail: str
 
 
-class Trajectory(BaseModel):
+class Trajectory(Document):
     """All layers: the document of a trajectory's .json file."""
 
-    schema_: str = Field(alias="schema")
     n: int
     dim: int
     alpha: float
@@ -90,7 +183,7 @@ class Trajectory(BaseModel):
 
 
 class CertificateSummary(BaseModel):
-    """How the limit is known."""
+    """How the limit was certified."""
 
     method: str
     margin: float | None
@@ -99,15 +192,14 @@ class CertificateSummary(BaseModel):
     roles: dict[str, int]
 
 
-class Limit(BaseModel):
-    """Where every token ends. Without a certificate (`certified` false, `certificate` null) what is known all the same:
-    `limit` is then the best known place of each token, `certain` and `open` list the tokens."""
+class Limit(Document):
+    """Where every token ends. Without a certificate (`certified` false, `certificate` null) it holds what is known:
+    `limit` is then the best known place of each token; `certain` and `open` list the tokens."""
 
-    schema_: str = Field(alias="schema")
     n: int
     dim: int
     alpha: float
-    certified: bool = Field(description="proved: no comparison was closer than float64 decides")
+    certified: bool = Field(description="proved: float64 decided every comparison")
     verified: bool = Field(description="the certificate was checked from the data alone")
     reason: str | None
     certificate: CertificateSummary | None
@@ -133,7 +225,7 @@ class Leader(BaseModel):
 
 
 class Word(BaseModel):
-    """A known term; places count code points."""
+    """A known term; offsets count code points."""
 
     text: str
     start: int
@@ -152,7 +244,7 @@ class Decoder(BaseModel):
 
 
 class Trace(BaseModel):
-    """The way of the terms through the layers: positions[layer][term]."""
+    """The path of the terms through the layers: positions[layer][term]."""
 
     terms: list[str]
     positions: list[Rows]
@@ -163,16 +255,15 @@ class Trace(BaseModel):
     shadow: bool = Field(description="a long text in many dimensions: two coordinates, the first along the score")
 
 
-class Explanation(BaseModel):
+class Explanation(Document):
     """Why a text got its label: bias + contributions = logit."""
 
-    schema_: str = Field(alias="schema")
     model: str
-    label: str | int | float | bool
+    label: Label
     probability: float
     logit: float
     bias: float
-    toward: str | int | float | bool
+    toward: Label
     scores: dict[str, float]
     leaders: list[Leader]
     words: list[Word]
@@ -181,7 +272,7 @@ class Explanation(BaseModel):
     decoder: Decoder
     alpha: float
     layers: int
-    classes: list[str | int | float | bool]
+    classes: list[Label]
     labels: dict[str, str]
     trace: Trace
 
@@ -196,10 +287,9 @@ class Stage(BaseModel):
     tokens: list[Rows]
 
 
-class Construction(BaseModel):
+class Construction(Document):
     """A network, and what it does to the sequences."""
 
-    schema_: str = Field(alias="schema")
     exact: bool
     style: str
     pool: str
@@ -207,7 +297,7 @@ class Construction(BaseModel):
     blocks: int
     width: int
     parameters: int
-    bound: int = Field(description="blocks that the paper needs")
+    bound: int = Field(description="number of blocks that the paper needs")
     min_gap: float | None
     max_error: float | None
     temperature: float | None
@@ -230,14 +320,14 @@ class LeaderCount(BaseModel):
 class ClassLeaders(BaseModel):
     """The most frequent leaders of texts with one predicted class."""
 
-    class_: str | int | float | bool = Field(alias="class")
+    class_: Label = Field(alias="class")
     leaders: list[LeaderCount]
 
 
 class ClassCounts(BaseModel):
     """counts[k]: texts of this predicted class with k leaders."""
 
-    class_: str | int | float | bool = Field(alias="class")
+    class_: Label = Field(alias="class")
     counts: list[int]
 
 
@@ -245,17 +335,27 @@ class Review(BaseModel):
     """One text of the sample."""
 
     id: int
-    label: str | int | float | bool
-    predicted: str | int | float | bool
+    label: Label
+    predicted: Label
     probability: float
     leaders: list[str]
+
+
+class ReviewExcerpt(Review):
+    """The beginning of a text of the sample."""
+
     excerpt: str
 
 
-class Corpus(BaseModel):
+class FullReview(Document, Review):
+    """A whole text of the sample."""
+
+    text: str
+
+
+class Corpus(Document):
     """A part of the sample. `available` false: there are no texts, `reason` says why. `ready` false: ask again."""
 
-    schema_: str = Field(alias="schema")
     available: bool
     ready: bool
     reason: str | None
@@ -264,23 +364,11 @@ class Corpus(BaseModel):
     model: str | None = None
     n: int | None = None
     accuracy: float | None = None
-    classes: list[str | int | float | bool] | None = None
+    classes: list[Label] | None = None
     labels: dict[str, str] | None = None
     histogram: list[ClassLeaders] | None = None
     leader_counts: list[ClassCounts] | None = None
-    reviews: list[Review] | None = None
+    reviews: list[ReviewExcerpt] | None = None
     total: int | None = Field(None, description="texts that pass the filters")
     page: int | None = None
     pages: int | None = None
-
-
-class FullReview(BaseModel):
-    """A text of the sample as it is."""
-
-    schema_: str = Field(alias="schema")
-    id: int
-    text: str
-    label: str | int | float | bool
-    predicted: str | int | float | bool
-    probability: float
-    leaders: list[str]
