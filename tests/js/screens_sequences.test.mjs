@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { EXAMPLES } from "../../src/hardmax/web/static/js/examples.js";
 import { decodeSequences, encodeSequences, labelsOf, parseSequences, SETS, trouble } from "../../src/hardmax/web/static/js/sequences.js";
 import { decodeState, encodeState, holdsPersonal, startState } from "../../src/hardmax/web/static/js/state.js";
-import { gather } from "../../src/hardmax/web/static/screens/stage_pictures.js";
-import { pythonString, sentence, shellWord } from "../../src/hardmax/web/static/screens/wording.js";
+import { gather } from "../../src/hardmax/web/static/screens/sequence_pictures.js";
+import { pythonString, sentence, shellWord } from "../../src/hardmax/web/static/screens/models.js";
 
 test("every set survives a link and can be compiled", () => {
   for (const { sequences } of Object.values(SETS)) {

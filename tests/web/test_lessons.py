@@ -20,7 +20,7 @@ process.stdout.write(JSON.stringify({ cards: CARDS, examples: EXAMPLES }, plain)
 
 @pytest.fixture(scope="module")
 def page():
-    return run_node(SCRIPT, "screens/lesson_cards.js", "js/examples.js")
+    return run_node(SCRIPT, "screens/lessons.js", "js/examples.js")
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ def test_every_test_of_the_modules_passes_under_node():
 
 
 def test_the_presets_of_the_page_are_those_of_python():
-    module = (STATIC / "js" / "presets.js").as_uri()
+    module = (STATIC / "js" / "model.js").as_uri()
     script = (
         f"import {{ presetCloud }} from {json.dumps(module)};"
         f"console.log(JSON.stringify({json.dumps(list(PRESETS))}.map((n) => [...presetCloud(n).coords])));"

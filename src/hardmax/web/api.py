@@ -135,7 +135,7 @@ def routes(pool: Pool) -> APIRouter:
         return await computed("simulate", request.model_dump())
 
     @router.post("/limit", response_model=schemas.Limit)
-    async def limit(request: schemas.LimitRequest) -> Response:
+    async def limit(request: schemas.Cloud) -> Response:
         """The infinite-depth limit: where every token ends, and whether the certificate holds."""
         return await computed("limit", request.model_dump())
 

@@ -7,8 +7,10 @@ import multiprocessing
 import os
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from hardmax.errors import HardmaxError
@@ -135,9 +137,14 @@ class Pool:
         waited = time.monotonic() - asked
         if waited > limits.WAIT_SECONDS:
             raise Busy(f"the computation waited {waited:.0f} seconds for its turn", fix="try again in a moment")
+        with self._borrowed() as worker:
+            return worker.ask(job, body, seconds)
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Worker]:
         worker = self._idle.pop()
         try:
-            return worker.ask(job, body, seconds)
+            yield worker
         finally:
             self._idle.append(worker)
 
@@ -145,14 +152,10 @@ class Pool:
         """Start one worker in the background and let it get ready for these jobs."""
 
         def ready() -> None:
-            worker = self._idle.pop()
-            try:
+            # If it fails, the first request tries again and says what is wrong.
+            with self._borrowed() as worker, suppress(HardmaxError):
                 for job in names:
                     worker.warm(job)
-            except HardmaxError:
-                pass  # the first request will try again, and say what is wrong
-            finally:
-                self._idle.append(worker)
 
         self._threads.submit(ready)
 

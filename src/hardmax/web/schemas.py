@@ -6,19 +6,22 @@ answers themselves; the types of answers are for the OpenAPI description, and te
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from hardmax.web import limits
-from hardmax.web.share import well_formed
 
 Coordinate = Annotated[float, Field(ge=-limits.SIZE, le=limits.SIZE, allow_inf_nan=False)]
 Token = Annotated[list[Coordinate], Field(min_length=1, max_length=limits.DIM)]
-Tokens = Annotated[list[Token], Field(min_length=1, max_length=limits.TOKENS)]
-Alpha = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False, description="step size")]
-Matrix = Annotated[
-    list[Token] | None,
-    Field(min_length=1, max_length=limits.DIM, description="(d, d), symmetric positive definite; null: the identity"),
-]
+
+
+def _rectangular(rows: list[list[float]]) -> list[list[float]]:
+    for i, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(f"row {i} has {len(row)} coordinates, but row 0 has {len(rows[0])}")
+    return rows
+
+
+Rectangle = Annotated[list[Token], AfterValidator(_rectangular)]
 
 
 class Request(BaseModel):
@@ -27,25 +30,14 @@ class Request(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
-def _same_length(rows: list[list[float]], name: str) -> None:
-    for i, row in enumerate(rows):
-        if len(row) != len(rows[0]):
-            raise ValueError(f"{name}[{i}] has {len(row)} coordinates, but {name}[0] has {len(rows[0])}")
-
-
 class Cloud(Request):
     """Tokens and what moves them."""
 
-    tokens: Tokens = Field(description="(n, d) tokens, all of one length")
-    alpha: Alpha = 0.5
-    matrix: Matrix = None
-
-    @model_validator(mode="after")
-    def _rectangular(self) -> "Cloud":
-        _same_length(self.tokens, "tokens")
-        if self.matrix is not None:
-            _same_length(self.matrix, "matrix")
-        return self
+    tokens: Rectangle = Field(min_length=1, max_length=limits.TOKENS, description="(n, d) tokens, all of one length")
+    alpha: float = Field(0.5, gt=0, le=1e6, allow_inf_nan=False, description="step size")
+    matrix: Annotated[Rectangle, Field(min_length=1, max_length=limits.DIM)] | None = Field(
+        None, description="(d, d), symmetric positive definite; null: the identity"
+    )
 
 
 class SimulateRequest(Cloud):
@@ -57,18 +49,14 @@ class SimulateRequest(Cloud):
     eps: float = Field(0.1, ge=0, le=1e9, allow_inf_nan=False, description="width of localmax")
 
 
-class LimitRequest(Cloud):
-    """Infinite depth."""
-
-
 def _whole_characters(text: Any) -> Any:
-    return well_formed(text) if isinstance(text, str) else text
+    """Lone surrogates, which UTF-8 cannot hold, become the replacement character: offsets stay the same."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if isinstance(text, str) else text
 
 
 class ExplainRequest(Request):
     """One text."""
 
-    # A lone surrogate, which UTF-8 cannot hold, becomes the replacement character: offsets stay the same.
     text: Annotated[str, BeforeValidator(_whole_characters)] = Field(max_length=limits.TEXT)
     model: str | None = Field(None, max_length=200, description="a name from /api/models; null: the first")
 
@@ -76,13 +64,8 @@ class ExplainRequest(Request):
 class LabeledSequence(Request):
     """A sequence and its class."""
 
-    tokens: list[Token] = Field(min_length=1, max_length=limits.SEQUENCE_TOKENS)
+    tokens: Rectangle = Field(min_length=1, max_length=limits.SEQUENCE_TOKENS)
     label: Annotated[str, Field(max_length=60)] | Annotated[int, Field(ge=-(2**53), le=2**53)]
-
-    @model_validator(mode="after")
-    def _rectangular(self) -> "LabeledSequence":
-        _same_length(self.tokens, "tokens")
-        return self
 
 
 class ConstructRequest(Request):

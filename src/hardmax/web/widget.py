@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hardmax.errors import BadInput, need
 from hardmax.web.result_page import equilibrium_state, trajectory_state
-from hardmax.web.share import decode_state, tokens_of
+from hardmax.web.share import tokens_of
 from hardmax.web.single_file import playground_document
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def widget(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> Any:
         @property
         def tokens(self) -> Any:
             """The (n, d) tokens on the screen at layer 0."""
-            return tokens_of(decode_state(self.link).state) if self.link else _tokens(result)
+            return tokens_of(self.link) if self.link else _tokens(result)
 
         def _repr_html_(self) -> str:
             return widget_html(result, self.height)

@@ -332,7 +332,7 @@ def test_the_modules_reproduce_the_golden_cases_in_the_browser_too(page):
     wrong = page.evaluate(
         """async (cases) => {
             const { simulate } = await import("/static/js/dynamics.js");
-            const { metricOf } = await import("/static/js/metric.js");
+            const { metricOf } = await import("/static/js/model.js");
             const off = (ours, theirs) => Math.max(...theirs.flat().map((x, i) => Math.abs(x - ours[i])), 0);
             return cases.filter((one) => {
                 const coords = Float64Array.from(one.tokens.flat());

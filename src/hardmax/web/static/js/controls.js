@@ -1,10 +1,8 @@
 // The control panel of the dynamics: every field <-> a key of the state, with its error below it.
 
 import { el, freshId } from "./dom.js";
-import { PRESET_TITLES } from "./presets.js";
-import { readNumber } from "./rows.js";
-import { GENERATED, LIMITS, PRESETS, TABLE, textOf } from "./state.js";
-import { matrixOf, metricOf } from "./metric.js";
+import { matrixOf, metricOf, PRESET_TITLES } from "./model.js";
+import { GENERATED, LIMITS, PRESETS, readNumber, TABLE, textOf } from "./state.js";
 
 /** A labeled field with a place for its error: { node, input, error(text) }. */
 export function field(label, input, hint = "") {

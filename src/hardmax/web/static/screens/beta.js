@@ -1,17 +1,15 @@
 // Hardmax against softmax: the same start, two rules, side by side.
 
 import { lineStrip } from "../js/chart.js";
-import { CloudEditor } from "../js/cloud_editor.js";
 import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
-import { countGroups, sizeOf } from "../js/dynamics.js";
 import { el, short, svgEl } from "../js/dom.js";
+import { countGroups, sizeOf } from "../js/dynamics.js";
+import { CloudEditor } from "../js/editing.js";
 import { modelOf, polytopeOf, softmaxOf, startHullOf } from "../js/model.js";
-import { marks, under } from "../js/picture.js";
-import { rowsOf } from "../js/points.js";
-import { commandText, pythonText } from "../js/program.js";
-import { describe, documentOf } from "../js/report.js";
-import { transport } from "../js/transport.js";
-import { Tween } from "../js/tween.js";
+import { marks, Tween, under } from "../js/picture.js";
+import { transport } from "../js/player.js";
+import { commandText, describe, documentOf, pythonText } from "../js/report.js";
+import { rowsOf } from "../js/state.js";
 
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
 const NEAR = 0.02; // of the size of the cloud: tokens closer than this are one cluster

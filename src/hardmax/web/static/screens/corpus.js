@@ -2,9 +2,8 @@
 
 import { el, freshId } from "../js/dom.js";
 import { brief, visible } from "../js/reading.js";
-import { Models } from "./models.js";
+import { Models, sentence } from "./models.js";
 import { percent } from "./reading_panel.js";
-import { sentence } from "./wording.js";
 
 const PATIENCE = 300; // ms before "loading" is said
 const AGAIN = 2000; // ms between questions while the server still computes

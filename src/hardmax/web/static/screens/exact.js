@@ -3,10 +3,9 @@
 import { el, freshId, short } from "../js/dom.js";
 import { Plane } from "../js/plane.js";
 import { encodeSequences, parseSequences, SETS, trouble } from "../js/sequences.js";
+import { pythonString, sentence } from "./models.js";
 import { Scrubber } from "./scrubber.js";
-import { looks, SequenceList } from "./sequence_list.js";
-import { gather, nearZero, sizesTable, thumbnail } from "./stage_pictures.js";
-import { pythonString, sentence } from "./wording.js";
+import { gather, looks, nearZero, SequenceList, sizesTable, thumbnail } from "./sequence_pictures.js";
 
 const TYPING = 250; // ms of rest before the server is asked
 const PATIENCE = 300;

@@ -3,11 +3,10 @@
 import { el, freshId } from "../js/dom.js";
 import { EXAMPLES } from "../js/examples.js";
 import { brief, compareLeaders, readExplanation, signed } from "../js/reading.js";
-import { MOST_CHARACTERS } from "../js/state_text.js";
-import { Models } from "./models.js";
+import { MOST_CHARACTERS } from "../js/state.js";
+import { Models, pythonString, sentence, shellWord } from "./models.js";
 import { percent, ReadingPanel } from "./reading_panel.js";
 import { Scrubber } from "./scrubber.js";
-import { pythonString, sentence, shellWord } from "./wording.js";
 
 const TYPING = 350; // ms without a key before a text is read
 const PATIENCE = 300; // ms before "reading" is said
