@@ -113,7 +113,7 @@ def test_closing_ends_the_processes_even_at_work():
     process.join(60)
     assert process.exitcode is not None
     assert isinstance(busy.exception(60), Broken)
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match="shutting down"):
         pool.submit("models", {})
 
 

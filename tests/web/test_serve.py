@@ -230,6 +230,23 @@ def test_ctrl_c_ends_it_cleanly_and_its_workers_too():
     assert not any(_is_alive(pid) for pid in workers)
 
 
+def test_ctrl_c_while_it_computes_ends_it_cleanly_too():
+    running = _Server()
+    with ThreadPoolExecutor(5) as clients:
+        asked = [clients.submit(running.ask, "POST", "/api/simulate", json.dumps(SQUARE)) for _ in range(5)]
+        time.sleep(0.5)  # the first request waits for its kernels, the others for their turn
+        assert not any(one.done() for one in asked)
+        began = time.monotonic()
+        code, err = running.stop()
+        assert (code, err) == (0, "")
+        assert time.monotonic() - began < 10
+        for one in asked:
+            status, _, body = one.result(60)
+            assert (status, json.loads(body)["error"]["what"]) in [
+                (500, "the computation ended without an answer"), (429, "the server is shutting down"),
+            ]  # fmt: skip
+
+
 def _children(pid):
     from pathlib import Path
 

@@ -59,7 +59,7 @@ class Worker:
     def _run(self, job: str, body: dict[str, Any], seconds: float) -> jobs.Answer:
         try:
             if self.closed or self._executor is None:
-                raise BrokenProcessPool
+                raise BrokenProcessPool  # Ctrl-C
             return self._executor.submit(jobs.answer, job, body).result(seconds)
         except TimeoutError:
             self.end()
@@ -72,6 +72,8 @@ class Worker:
 
     def _start(self) -> None:
         """Do nothing if the process answers; else start one."""
+        if self.closed:
+            return
         if self._executor is not None:
             try:
                 self._executor.submit(os.getpid).result(limits.START_SECONDS)
@@ -127,7 +129,9 @@ class Pool:
         Raises:
             Busy: too many are already waiting.
         """
-        if self._closed or not self._room.acquire(blocking=False):
+        if self._closed:
+            raise Busy("the server is shutting down")
+        if not self._room.acquire(blocking=False):
             raise Busy(f"{self.waiting} computations are already waiting", fix="try again in a moment")
         future = self._threads.submit(self._run, job, body, seconds, time.monotonic())
         future.add_done_callback(lambda _: self._room.release())
@@ -159,12 +163,16 @@ class Pool:
 
         self._threads.submit(ready)
 
-    def close(self) -> None:
-        """End all workers; what they compute is lost."""
+    def stop(self) -> None:
+        """End all computations, running or waiting: their futures raise Broken. May be called by a signal handler."""
         self._closed = True
         for worker in self.workers:
             worker.closed = True
             worker.kill()
+
+    def close(self) -> None:
+        """End all workers; what they compute is lost."""
+        self.stop()
         self._threads.shutdown(wait=True, cancel_futures=True)
         for worker in self.workers:
             worker.end()

@@ -67,6 +67,15 @@ class PatientProtocol(H11Protocol):
             self.arriving = None
 
 
+class Server(uvicorn.Server):
+    """A server that ends its computations at Ctrl-C, so that whoever waits for them gets an answer at once."""
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Ctrl-C, or a request to terminate."""
+        self.config.app.state.pool.stop()  # type: ignore[union-attr]
+        super().handle_exit(sig, frame)
+
+
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a host.
 
@@ -140,7 +149,7 @@ def serve(
     app = create_app(model, data=None if data is None else str(data), access=access)
     try:
         ready(address(host, access))  # connections wait in the socket's queue until uvicorn runs
-        uvicorn.Server(settings(app)).run([listening])
+        Server(settings(app)).run([listening])
     except KeyboardInterrupt:  # uvicorn has already shut down, and passes the signal on
         pass
     finally:
