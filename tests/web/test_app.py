@@ -27,12 +27,21 @@ def test_the_page_and_every_file_of_it_are_served_with_their_type(client):
     assert page.text == (STATIC / "index.html").read_text()
     kinds = {".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".svg": "image/svg+xml"}
     files = [p for p in STATIC.rglob("*") if p.is_file()]
-    assert len(files) > 5
     for path in files:
         answer = client.get(f"/static/{path.relative_to(STATIC).as_posix()}")
         assert answer.status_code == 200
         assert answer.content == path.read_bytes()
         assert answer.headers["content-type"].startswith(kinds.get(path.suffix, "text/html"))
+
+
+def test_every_module_of_the_page_is_imported_and_every_import_is_there():
+    modules = {p.resolve(): p.read_text() for p in STATIC.rglob("*.js")}
+    imported = {
+        (path.parent / name).resolve()
+        for path, text in modules.items()
+        for name in re.findall(r"""(?:from |import\()"(\.[^"]+)\"""", text)
+    }
+    assert imported | {STATIC.resolve() / "js" / "app.js"} == set(modules)
 
 
 def test_a_file_that_has_not_changed_is_not_sent_again(client):

@@ -1,6 +1,7 @@
 """What the lessons say is true: every number and every claim, computed with the package."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -48,9 +49,12 @@ def test_there_are_six_lessons_in_the_order_of_the_design(cards):
         "From words to a verdict",
     ]
     for card in cards:
-        assert card["ask"].endswith("?") or "?" in card["ask"]
+        assert any(sentence.endswith("?") for sentence in re.split(r"(?<=[.?]) ", card["ask"])), card["ask"]
+        assert card["ask"].endswith(("?", "."))
+        assert all(text.strip() for text in card["reveal"])
         assert card["reveal"]
-        assert card["tries"]
+        assert len(card["tries"]) >= 2
+        assert all(text and patch for text, patch in card["tries"])
 
 
 def test_lesson_1_three_of_twelve_tokens_lead_from_the_start_and_stay(cards):
