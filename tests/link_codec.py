@@ -3,16 +3,17 @@
 static/js/state.js is compared with this table, and so is what the package itself reads of a link.
 """
 
-import binascii
 import math
 import re
 import struct
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
+
+from hardmax.web import share
 
 VERSION = 1
 State = dict[str, Any]
@@ -80,7 +81,7 @@ def read_number(text: str, low: float, high: float, whole: bool = False) -> Any:
         raise ValueError(f"{text or 'nothing'} is not a number")
     value = float(text)
     if whole and not value.is_integer():
-        raise ValueError(f"{text} is not a whole number")
+        raise ValueError(f"{text} is not an integer")
     if not low <= value <= high:
         raise ValueError(f"{text} is outside {number_text(low)} to {number_text(high)}")
     return int(value) if whole else value + 0.0  # no negative zero
@@ -137,16 +138,6 @@ def well_formed(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def unescape(text: str) -> str:
-    """Percent-decoding that refuses what is malformed, as JavaScript's decodeURIComponent does."""
-    if re.search(r"%(?![0-9A-Fa-f]{2})", text):
-        raise ValueError("URI malformed")
-    try:
-        return unquote(text, errors="strict")
-    except UnicodeDecodeError as error:
-        raise ValueError("URI malformed") from error
-
-
 def divisor_for(coords: list[float]) -> float:
     """The first D of a few for which every coordinate is exactly q / D; else the finest power of two that fits."""
     for D in DIVISORS:
@@ -180,23 +171,8 @@ def encode_points(cloud: dict[str, Any]) -> str:
 
 def decode_points(text: str) -> dict[str, Any]:
     """The cloud that such a text stands for, or a ValueError with a message."""
-    if not re.fullmatch(r"[A-Za-z0-9_-]*", text) or len(text) % 4 == 1:
-        raise ValueError("pts is not base64url")
-    try:
-        data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    except binascii.Error as error:
-        raise ValueError("pts is not base64url") from error
-    if len(data) < 6 or data[0] != 1 or data[1] not in (2, 3):
-        raise ValueError("pts has an unknown layout")
-    d, (D,) = data[1], struct.unpack("<f", data[2:6])
-    if not (D > 0 and math.isfinite(D)):
-        raise ValueError("pts has no divisor")
-    if (len(data) - 6) % (2 * d):
-        raise ValueError("pts is cut off")
-    count = (len(data) - 6) // 2
-    if count > MOST_POINTS * d:
-        raise ValueError(f"pts has {count // d} tokens, more than {MOST_POINTS}")
-    return {"d": d, "coords": [q / D for q in struct.unpack(f"<{count}h", data[6:])]}
+    d, coords = share.decode_points(text)
+    return {"d": d, "coords": coords}
 
 
 def encode_sequences(sequences: list[dict[str, Any]]) -> str:
@@ -214,7 +190,7 @@ def decode_sequences(text: str) -> list[dict[str, Any]]:
     for part in text.split(";") if text else []:
         label, colon, numbers = part.partition(":")
         if colon:
-            cut = unescape(label).encode("utf-16-le", "surrogatepass")[: 2 * MOST_LABEL]
+            cut = share.unescape(label).encode("utf-16-le", "surrogatepass")[: 2 * MOST_LABEL]
             sequences.append({"label": cut.decode("utf-16-le", "surrogatepass"), "tokens": []})
         else:
             numbers = part
@@ -363,10 +339,10 @@ def decode_state(link: str) -> Link:
             continue
         try:
             if key == "v":
-                version = read_number(unescape(text), 0, 1e9, True)
+                version = read_number(share.unescape(text), 0, 1e9, True)
                 newer = version if version > VERSION else newer
             else:
-                state[key] = TABLE[key].parse(unescape(text))
+                state[key] = TABLE[key].parse(share.unescape(text))
         except ValueError as error:
             dropped[key] = str(error)
     state["k"] = min(state["k"], state["K"])

@@ -74,7 +74,7 @@ test("unusual clouds get a note", () => {
   assert.match(note(cloud([1, 2], [1, 2])), /equal/);
   assert.match(note(cloud([1, 1], [2, 2], [-1, -1])), /one line/);
   assert.match(note(cloud([1, 1, 0], [2, 0, 0], [-1, 0, 0])), /one plane/);
-  assert.match(note(cloud([0, 0], [2, 1], [-1, 3])), /origin follows everybody/);
+  assert.match(note(cloud([0, 0], [2, 1], [-1, 3])), /origin follows every token/);
   assert.equal(note(cloud([1, 0], [2, 1], [-1, 3])), "");
 });
 

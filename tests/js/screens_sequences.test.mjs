@@ -45,14 +45,14 @@ test("a file that cannot be used is refused with the place of the fault", () => 
     '{"tokens": [[0, 1]]}': /sequence 0 has no "label"/,
     '{"tokens": [[0, 1, 2]], "label": 1}': /not two numbers/,
     '{"tokens": [["0", 1]], "label": 1}': /not two numbers/,
-    "": /holds no sequence/,
+    "": /contains no sequences/,
     "[null]": /has no "tokens"/,
   };
   for (const [text, expected] of Object.entries(cases)) assert.throws(() => parseSequences(text), expected);
 });
 
 test("what stops a set from being compiled is said before the server is asked", () => {
-  assert.match(trouble([]).text, /no sequence/);
+  assert.match(trouble([]).text, /no sequences yet/);
   assert.deepEqual(trouble([{ label: "a", tokens: [[0, 0]] }, { label: "b", tokens: [] }]).sequences, [1]);
   assert.match(trouble([{ label: " ", tokens: [[0, 0]] }]).text, /no label/);
   assert.equal(labelsOf(SETS.overlap.sequences).length, 2);

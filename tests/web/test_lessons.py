@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial import ConvexHull
 
 import hardmax as hx
-from page_modules import run_node
+from page_modules import LESSONS, run_node
 
 MINUS = "\u2212"
 SCRIPT = """
@@ -40,14 +40,7 @@ def cloud(state):
 
 
 def test_there_are_six_lessons_in_the_order_of_the_design(cards):
-    assert [card["title"] for card in cards] == [
-        "What a leader is",
-        "Why the hull shrinks",
-        "Emerging leaders",
-        "Ties and faces",
-        "What alpha does",
-        "From words to a verdict",
-    ]
+    assert [card["title"] for card in cards] == LESSONS
     for card in cards:
         assert any(sentence.endswith("?") for sentence in re.split(r"(?<=[.?]) ", card["ask"])), card["ask"]
         assert card["ask"].endswith(("?", "."))

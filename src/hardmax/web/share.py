@@ -38,7 +38,7 @@ def tokens_of(link: str) -> Any:
         key, _, text = part.partition("=")
         with suppress(ValueError):
             if key in TABLE:
-                state[key] = TABLE[key][1](_unescape(text))
+                state[key] = TABLE[key][1](unescape(text))
     if state["pts"] is not None:
         d, coords = state["pts"]
         return np.array(coords, dtype=np.float64).reshape(-1, d)
@@ -92,7 +92,7 @@ def _preset(text: str) -> str:
     return text
 
 
-def _unescape(text: str) -> str:
+def unescape(text: str) -> str:
     """Percent-decoding that refuses malformed text, as JavaScript's decodeURIComponent does."""
     if re.search(r"%(?![0-9A-Fa-f]{2})", text):
         raise ValueError("URI malformed")

@@ -38,7 +38,7 @@ export class App {
       offline: this.offline,
       onLost: () => this.banner(
         "server", "warn",
-        "The server does not answer. Dynamics go on in this page; start it again with: hardmax playground",
+        "The server is not responding. The cloud screens still work; restart the server with: hardmax playground",
       ),
       onBack: () => this.clearBanner("server"),
     });

@@ -148,7 +148,7 @@ export function cloudFields(app, onFile) {
   const fresh = (patch) => ({ ...patch, pts: null, k: 0, sel: -1 });
   const fitting = (patch) => (app.state.A.kind === "rows" ? { ...patch, A: { kind: "I" } } : patch);
   const option = (value) => el("option", { value, text: PRESET_TITLES[value] });
-  const edited = el("option", { value: "edited", text: "edited, or my file", disabled: true, hidden: true });
+  const edited = el("option", { value: "edited", text: "edited or loaded", disabled: true, hidden: true });
   const preset = field("Cloud", el("select", {
     onchange: () => app.set(fresh(fitting({ preset: preset.input.value }))),
   }, edited, PRESETS.map(option)));
@@ -190,7 +190,7 @@ export function cloudFields(app, onFile) {
 }
 
 const SHOW_TITLES = {
-  leaders: "leaders (L)", trails: "trails (T)", arrows: "arrows (A)", hull: "first hull (H)", limit: "limit",
+  leaders: "leaders (L)", trails: "trails (T)", arrows: "arrows (A)", hull: "initial hull (H)", limit: "limit",
   sectors: "sectors",
 };
 

@@ -50,7 +50,7 @@ export function removed({ d, coords }, i) {
 /** Rows of numbers from a file: { cloud, note }. Throws with a sentence about what is wrong. */
 export function readTokens(name, text) {
   const rows = /\.json$/i.test(name) || /^\s*[[{]/.test(text) ? fromJson(name, text) : fromTable(name, text);
-  if (rows.length === 0) throw new Error(`${name} holds no tokens`);
+  if (rows.length === 0) throw new Error(`${name} contains no tokens`);
   const d = rows[0].length;
   rows.forEach((row, i) => {
     if (row.length !== d) throw new Error(`${name}: token ${i} has ${row.length} coordinates, but token 0 has ${d}`);
@@ -59,7 +59,7 @@ export function readTokens(name, text) {
       if (Math.abs(x) > 1e9 || (x !== 0 && Math.abs(x) < 1e-9)) throw new Error(`${name}: token ${i}, coordinate ${c} is ${x}; expected sizes from 1e-9 to 1e9`);
     });
   });
-  if (d !== 2 && d !== 3) throw new Error(`${name} has tokens of dimension ${d}; this page draws 2 and 3`);
+  if (d !== 2 && d !== 3) throw new Error(`${name} has tokens of dimension ${d}; this page draws dimensions 2 and 3`);
   const notes = [];
   let kept = rows;
   if (rows.length > MOST_TOKENS) {
@@ -80,7 +80,7 @@ function fromJson(name, text) {
     throw new Error(`${name} is not JSON: ${error.message}`);
   }
   const rows = Array.isArray(document) ? document : document?.tokens;
-  if (!Array.isArray(rows) || !rows.every(Array.isArray)) throw new Error(`${name} holds no list of tokens`);
+  if (!Array.isArray(rows) || !rows.every(Array.isArray)) throw new Error(`${name} contains no list of tokens`);
   return rows;
 }
 
@@ -317,7 +317,7 @@ export class CloudEditor {
         this.edit(moved(this.cloud, i, point), { sel: i });
         app.flush(); // the next key press starts from where this one ended
       },
-      onMoving: (i, on) => app.say(on ? `Moving token ${i} with the arrow keys; Enter ends` : `Token ${i} placed`),
+      onMoving: (i, on) => app.say(on ? `Moving token ${i} with the arrow keys; press Enter to finish` : `Token ${i} placed`),
       onAdd: (point) => this.add(point),
       onDelete: (i) => this.remove(i),
       onTurn: (turn) => app.set({ turn }),
@@ -354,7 +354,7 @@ export class CloudEditor {
     const { cloud } = this;
     const n = cloud.coords.length / cloud.d;
     if (n >= MOST_TOKENS) {
-      this.app.banner("file", "warn", `The page holds at most ${MOST_TOKENS} tokens.`);
+      this.app.banner("file", "warn", `This page shows at most ${MOST_TOKENS} tokens.`);
       return;
     }
     this.edit(added(cloud, point ?? freePlace(cloud)), { sel: n });

@@ -310,5 +310,5 @@ export function degenerate({ d, coords }, hull) {
   let zero = false;
   for (let i = 0; i < n && !zero; i += 1) zero = coords.subarray(i * d, (i + 1) * d).every((x) => x === 0);
   const flat = hull.dimension < d ? (hull.dimension === 1 ? "All tokens lie on one line. " : "All tokens lie in one plane. ") : "";
-  return flat + (zero ? "A token at the origin follows everybody; the theorem excludes it." : "");
+  return flat + (zero ? "A token at the origin follows every token; the theorem excludes this case." : "");
 }

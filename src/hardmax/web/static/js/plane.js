@@ -22,7 +22,7 @@ export function flatten(positions, v, b) {
   const along = size > 0 ? v.map((x) => x / size) : v.map((_, i) => (i === 0 ? 1 : 0));
   const across = acrossDirection(positions[0] ?? [], along);
   const layers = positions.map((layer) => layer.map((z) => [dot(z, along), dot(z, across)]));
-  const note = v.length > 2 ? `A shadow of ${v.length} dimensions: across is the score, upwards the direction in which the words differ most.` : "";
+  const note = v.length > 2 ? `A projection from ${v.length} dimensions: the horizontal axis is the score, the vertical axis the direction in which the words differ most.` : "";
   return { layers, line: { n: [size, 0], c: b }, note };
 }
 

@@ -70,7 +70,7 @@ export function transport(app) {
     onchange: () => app.announce(),
   });
   const back = button("\u2039", "One layer back", () => app.player.step(-1));
-  const on = button("\u203a", "One layer on", () => app.player.step(1));
+  const on = button("\u203a", "One layer forward", () => app.player.step(1));
   const place = el("output", { class: "layer-now" });
   const node = el("div", { class: "transport", role: "group", "aria-label": "Layers" }, play, back, on, scrub, place);
 

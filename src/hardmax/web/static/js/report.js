@@ -123,7 +123,7 @@ export function formulaNode(model, state) {
       ` = ( ${vector(z)} + ${short(state.alpha)} \u00b7 ${vector(mean)} ) / ${short(1 + state.alpha)} = ${vector(next)}`,
     ),
     el("p", { class: "note", text: leads
-      ? `Token ${i} follows only itself: it is a leader, and stands still forever.`
+      ? `Token ${i} follows only itself: it is a leader and never moves again.`
       : `Layer ${k}: token ${i} is at ${vector(z)} and ends at ${vector(Array.from(result.limit.points.subarray(i * d, (i + 1) * d)))}.` }));
 }
 

@@ -18,7 +18,7 @@ export class ApiError extends Error {
 /** The server did not answer at all. */
 export class ServerLost extends ApiError {
   constructor() {
-    super({ what: "the server does not answer", fix: "start it again with: hardmax playground" });
+    super({ what: "the server is not responding", fix: "restart it with: hardmax playground" });
   }
 }
 
@@ -138,7 +138,7 @@ export function certificates(app, changed) {
     badge(model, limit) {
       const answer = answers.get(model.result);
       if (answer?.verified) return ["good", `certified at layer ${limit.layers}, checked`];
-      if (limit.certified && answer?.refused) return ["warn", `decided at layer ${limit.layers}; the server's check found no certificate`];
+      if (limit.certified && answer?.refused) return ["warn", `decided at layer ${limit.layers}; the server could not certify it`];
       if (limit.certified) return ["good", `certified at layer ${limit.layers}`];
       if (limit.open.length) return ["warn", `${counted(limit.open.length, "token")} undecided after ${limit.layers} layers`];
       return ["warn", `decided at layer ${limit.layers}, given ${counted(limit.undecided, "tie")} within rounding`];

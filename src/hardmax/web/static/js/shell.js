@@ -80,16 +80,16 @@ export class Menu {
 // The help window: what the page is about, and its keys.
 
 const KEYS = [
-  ["Space", "play or pause"], ["← →", "one layer back or on; with Shift ten"], ["Home, End", "first, last layer"],
-  ["1 to 5", "the screens"], ["L T A H", "leaders, trails, arrows, hull: show or hide"],
-  ["Tab", "to the cloud; then the arrows walk from token to token"],
-  ["M", "on a token: move it with the arrows, Enter or M ends"], ["Delete", "on a token: remove it"],
-  ["N", "in the cloud: add a token"], ["?", "this window"], ["Esc", "leaves whatever is open"],
+  ["Space", "play or pause"], ["← →", "one layer back or forward; ten with Shift"], ["Home, End", "the first or the last layer"],
+  ["1 to 5", "switch between the screens"], ["L T A H", "show or hide leaders, trails, arrows, hull"],
+  ["Tab", "go to the cloud; then move between tokens with the arrow keys"],
+  ["M", "on a token: move it with the arrow keys; press Enter or M to finish"], ["Delete", "on a token: remove it"],
+  ["N", "in the cloud: add a token"], ["?", "this window"], ["Esc", "close whatever is open"],
 ];
 
 const TEXT = [
-  "Every token looks along its own direction and follows whoever lies farthest that way. A token that follows only "
-    + "itself is a leader (★): it never moves again. The others draw near, layer by layer. Drag a token and see who leads.",
+  "Every token follows the token that lies farthest in its own direction. A token that follows only "
+    + "itself is a leader (★): it never moves again. The others approach their limits layer by layer. Drag a token to see which tokens lead.",
   "The shaded shape is the hull of the leaders; hollow rings mark where tokens end at infinite depth. Drag an empty "
     + "place to turn a cloud in three dimensions; double-click it to add a token.",
 ];
@@ -138,17 +138,17 @@ export function shareMenu(body, app) {
   const done = el("span", { class: "note", role: "status" });
   const copy = el("button", {
     class: "button primary", type: "button", text: "Copy the link",
-    onclick: async () => { done.textContent = (await copyText(field.value, app)) ? "Copied" : "Select it and copy by hand"; },
+    onclick: async () => { done.textContent = (await copyText(field.value, app)) ? "Copied" : "Select the link and copy it"; },
   });
   const tooMany = state.pts && state.pts.coords.length / state.pts.d > MOST_POINTS
     ? el(
       "p",
-      { class: "note warn", text: `More than ${MOST_POINTS} edited tokens do not fit into a link: use Export, JSON.` },
+      { class: "note warn", text: `More than ${MOST_POINTS} edited tokens do not fit in a link; use Export, Everything as JSON.` },
     ) : null;
   body.replaceChildren(...[
-    el("p", { class: "menu-title", text: "A link to exactly this" }), field,
+    el("p", { class: "menu-title", text: "A link to this view" }), field,
     holdsPersonal(state) ? el("label", { class: "check" }, personal, "include my text") : null,
-    el("label", { class: "check" }, teacher, "only the figure, for a frame in another page"),
+    el("label", { class: "check" }, teacher, "only the figure, for embedding in another page"),
     tooMany, el("div", { class: "row" }, copy, done), size,
   ].filter(Boolean));
   update();

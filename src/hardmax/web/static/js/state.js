@@ -14,7 +14,7 @@ const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 export function readNumber(text, [low, high], whole = false) {
   if (!NUMBER.test(text)) throw new Error(`${text || "nothing"} is not a number`);
   const value = Number(text);
-  if (whole && !Number.isInteger(value)) throw new Error(`${text} is not a whole number`);
+  if (whole && !Number.isInteger(value)) throw new Error(`${text} is not an integer`);
   if (!(value >= low && value <= high)) throw new Error(`${text} is outside ${low} to ${high}`);
   return value === 0 ? 0 : value; // no negative zero
 }
@@ -28,7 +28,7 @@ export function choice(start, words) {
   return {
     start,
     parse(text) {
-      if (!words.includes(text)) throw new Error(`${text || "nothing"} is none of ${words.join(", ")}`);
+      if (!words.includes(text)) throw new Error(`${text || "nothing"} is not one of ${words.join(", ")}`);
       return text;
     },
     text: String,
@@ -41,7 +41,7 @@ export function several(start, words) {
     start,
     parse(text) {
       const found = text === "" ? [] : text.split(",");
-      for (const word of found) if (!words.includes(word)) throw new Error(`${word} is none of ${words.join(", ")}`);
+      for (const word of found) if (!words.includes(word)) throw new Error(`${word} is not one of ${words.join(", ")}`);
       return words.filter((word) => found.includes(word));
     },
     text: (value) => words.filter((word) => value.includes(word)).join(","),
@@ -187,7 +187,7 @@ const matrixRow = {
     }
     const rows = text.split(";").map((row) => row.split(",").map((x) => readNumber(x, [-1e6, 1e6])));
     if (![2, 3].includes(rows.length) || rows.some((row) => row.length !== rows.length)) {
-      throw new Error("a matrix has 2 or 3 rows of as many numbers");
+      throw new Error("a matrix must be 2 x 2 or 3 x 3");
     }
     return { kind: "rows", rows };
   },

@@ -32,7 +32,7 @@ class Dynamics {
       ),
       this.controls);
     this.editor = new CloudEditor(app, this.svg, {
-      label: "Cloud of tokens; arrow keys walk from token to token",
+      label: "Cloud of tokens; use the arrow keys to move between tokens",
       describe: (i) => describe(this.model, app.state, i),
       repaint: () => { if (this.model) this.#paint(this.tween.now); },
     });

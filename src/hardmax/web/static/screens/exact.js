@@ -162,7 +162,7 @@ class ExactScreen {
 
   #problem(wrong) {
     this.#wrong = wrong;
-    this.error.textContent = wrong ? `${wrong.text}${this.#result ? " The last good network is kept." : ""}` : "";
+    this.error.textContent = wrong ? `${wrong.text}${this.#result ? " The last valid network is shown." : ""}` : "";
   }
 
   #draw(state) {
@@ -205,7 +205,7 @@ class ExactScreen {
     const result = this.#result;
     this.caption.textContent = stage === 0 ? "Stage 0: the input" : `Stage ${stage} of ${last}: ${result.stages[stage].name}`;
     const blocks = stage === 0 ? "" : ` ${blockRange(result.stages[stage])}`;
-    const stale = result && !this.#current && stage > 0 ? " This is the last good network, not the sequences as they are now." : "";
+    const stale = result && !this.#current && stage > 0 ? " This is the last valid network, not that of the current sequences." : "";
     const moved = from ? ` The picture shows x0 − ${from}.` : "";
     const projected = result?.projection && stage > 0 ? ` Shown: ${result.projection}.` : "";
     this.explanation.textContent = stage === 0

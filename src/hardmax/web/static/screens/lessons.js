@@ -25,7 +25,7 @@ export const CARDS = [
       "Every dot is a token. In one layer each token looks at all tokens, itself included, and asks: who reaches furthest in my direction? The measure is the inner product ⟨zᵢ, zⱼ⟩. It then takes a step toward the winner; the arrows show who follows whom.",
       "A token whose winner is itself has nowhere to go. It is a leader, drawn as a star.",
     ],
-    tries: [["One layer on", { k: 1 }], ["Twenty layers on", { k: 20 }], ["Back to the start", { k: 0 }]],
+    tries: [["One layer forward", { k: 1 }], ["Twenty layers forward", { k: 20 }], ["Back to the start", { k: 0 }]],
     ask: "Three of the twelve tokens lead. Will one of them ever move, or stop leading?",
     reveal: [
       "Never. Leading means ⟨zᵢ, zⱼ⟩ < |zᵢ|² for every other token j. The next place of j is a weighted mean of its own place, with a weight above 0, and of places for which ⟨zᵢ, ·⟩ is at most |zᵢ|². So the strict inequality holds again after the layer, and after every later one.",
@@ -39,10 +39,10 @@ export const CARDS = [
       "A token goes to (z + α m) / (1 + α), where m is the mean of the tokens it follows. That is a weighted mean of points of the cloud, and a mean of points never leaves their convex hull. So the hull of the next layer lies inside the hull of this one: it can shrink, it cannot grow.",
       "The thin line is the hull of the start. Walk on and see which corners of it the tokens leave.",
     ],
-    tries: [["Start", { k: 0 }], ["One layer on", { k: 1 }], ["Five layers", { k: 5 }], ["Twenty layers", { k: 20 }], ["Shade the limit", { show: ["hull", "leaders", "limit", "trails"] }]],
+    tries: [["Start", { k: 0 }], ["One layer forward", { k: 1 }], ["Five layers", { k: 5 }], ["Twenty layers", { k: 20 }], ["Shade the limit", { show: ["hull", "leaders", "limit", "trails"] }]],
     ask: "The hull of these 30 tokens has 8 corners. How many of them are still corners at the end, and which?",
     reveal: [
-      "Five: exactly the leaders. A corner that does not lead follows another token, leaves its place, and the hull behind it closes. The area falls from 11.46 to 9.66 in twenty layers; the corners that lead hold the rest up forever.",
+      "Five: exactly the leaders. A corner that does not lead follows another token, leaves its place, and the hull behind it closes. The area falls from 11.46 to 9.66 in twenty layers; the corners that lead stay forever.",
     ],
   },
   {
@@ -53,10 +53,10 @@ export const CARDS = [
       "Leaders do not resign, but new ones can appear. Here two tokens lead at layer 0: token 0, far to the right, and token 2, at the lower left. Token 1, near the middle at (−1/12, 1/12), follows token 3 at (0, 1/4).",
       "Token 3 follows token 0 and runs away to the right.",
     ],
-    tries: [["One layer on", { k: 1, sel: 1 }], ["Back to layer 0", { k: 0, sel: 1 }]],
+    tries: [["One layer forward", { k: 1, sel: 1 }], ["Back to layer 0", { k: 0, sel: 1 }]],
     ask: "What happens to token 1 once token 3 has left? Step one layer and count the stars.",
     reveal: [
-      "Three stars. After one layer token 3 is at (1/3, 5/18) and token 1 at (−1/18, 5/36): in the direction of token 1 nobody reaches further than token 1 itself any more. It leads from layer 1 on and stands still.",
+      "Three stars. After one layer token 3 is at (1/3, 5/18) and token 1 at (−1/18, 5/36): in the direction of token 1 nobody reaches further than token 1 itself anymore. It leads from layer 1 on and stands still.",
       "At the start it lay inside the hull; at the end it is one of the three corners of the limit polytope. A hull that shrinks can uncover new corners.",
     ],
   },
@@ -67,10 +67,10 @@ export const CARDS = [
     text: [
       "The four corners of the square lead. Token 4 stands at (0.5, 0), and two corners reach equally far in its direction: ⟨z, (1, 1)⟩ = ⟨z, (1, −1)⟩ = 0.5. In a tie a token follows all winners, that is, their mean.",
     ],
-    tries: [["Twenty layers on", { k: 20, sel: 4 }], ["Start", { k: 0, sel: 4, pts: null }], ["Nudge token 4 up by 0.01", { pts: NUDGED, k: 0, sel: 4 }], ["Nudged, twenty layers", { pts: NUDGED, k: 20, sel: 4 }]],
+    tries: [["Twenty layers forward", { k: 20, sel: 4 }], ["Start", { k: 0, sel: 4, pts: null }], ["Nudge token 4 up by 0.01", { pts: NUDGED, k: 0, sel: 4 }], ["Nudged, twenty layers", { pts: NUDGED, k: 20, sel: 4 }]],
     ask: "Where does token 4 end? Is that a corner? And where does it end if it is nudged up by 0.01?",
     reveal: [
-      "At (1, 0), the middle of the right edge: not a corner, and token 4 is no leader. It is the point of that edge which is nearest to the origin. Limits that are not corners come from exact ties, and each is such a point of a face.",
+      "At (1, 0), the middle of the right edge: not a corner, and token 4 is not a leader. It is the point of that edge which is nearest to the origin. Limits that are not corners come from exact ties, and each is such a point of a face.",
       "Nudged by 0.01 the tie is gone: token 4 follows the corner (1, 1) alone and ends there.",
     ],
   },
@@ -79,7 +79,7 @@ export const CARDS = [
     view: "dyn",
     state: { ...START, preset: "emerging", show: ["hull", "leaders", "limit", "trails"] },
     text: [
-      "Alpha says how long the step is. A token that follows one leader keeps 1/(1 + α) of its distance in every layer: 2/3 for α = 0.5, so after ten layers less than 2 % is left. A larger alpha is faster: 1/3 a layer for α = 2.",
+      "Alpha says how long the step is. A token that follows one leader keeps 1/(1 + α) of its distance in every layer: 2/3 for α = 0.5, so after ten layers less than 2 % is left. A larger alpha is faster: 1/3 per layer for α = 2.",
     ],
     tries: [["α = 0.1", { alpha: 0.1, k: 20 }], ["α = 0.5", { alpha: 0.5, k: 20 }], ["α = 2", { alpha: 2, k: 20 }]],
     ask: "Does alpha only set the speed, or can it change where tokens end? Try the three values and count the corners of the limit.",

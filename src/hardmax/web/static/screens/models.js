@@ -58,7 +58,7 @@ export class Models {
     const model = this.find(name);
     this.select.value = model.name;
     this.about.textContent = model.description ?? "";
-    if (name !== null && name !== model.name) this.app.banner("model", "warn", `There is no model “${name}”; ${model.name} answers.`);
+    if (name !== null && name !== model.name) this.app.banner("model", "warn", `There is no model “${name}”; using ${model.name} instead.`);
     else this.app.clearBanner("model");
   }
 }

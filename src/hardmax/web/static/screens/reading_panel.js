@@ -83,7 +83,7 @@ export function whatIf(reading, atom, { onTry, onClose }) {
   };
   const facts = atom.known
     ? el("ul", { class: "what-if-facts" }, atom.spans.map(({ term }) => fact(reading.terms[term])))
-    : el("p", { class: "note", text: "The model does not know this word; it takes no part." });
+    : el("p", { class: "note", text: "The model does not know this word; it has no effect." });
   const node = el("div", { class: "what-if", role: "group", "aria-label": `What if, for the word ${shown}`, onkeydown: escape },
     el("div", { class: "what-if-head" },
       el("h3", {}, "What if: ", el("bdi", { text: `“${shown}”` })),
@@ -181,8 +181,8 @@ export class ReadingPanel {
       onHover: (rank) => this.light(rank, false),
     });
     this.words.replaceChildren(this.#marked.node);
-    const pairs = reading.terms.some(({ term }) => term.includes(" ")) ? " Lower lines belong to several words together." : "";
-    this.reader.textContent = reading.terms.length ? `Boxed: leaders. The line under a word is that of its leader, as in the list.${pairs} Click a word to ask: what if?` : "";
+    const pairs = reading.terms.some(({ term }) => term.includes(" ")) ? " Lower lines belong to terms of several words." : "";
+    this.reader.textContent = reading.terms.length ? `Boxed: leaders. Each word is underlined in the style of its leader, as in the list.${pairs} Click a word to ask: what if?` : "";
     this.#unknownWords();
     this.message(reading.terms.length ? "" : "The model knows no word of this text: the answer below is its bias alone.", reading.terms.length ? "note" : "warn");
     this.body.hidden = false;
@@ -261,7 +261,7 @@ export class ReadingPanel {
     const more = reading.terms.length > points.length ? ` ${points.length} of ${reading.terms.length} terms are drawn, the largest parts first.` : "";
     this.key.replaceChildren(
       legend([["star", "is-neutral", "leader"], ["triangle-up", "is-positive", `for ${this.label(reading.toward)}`], ["triangle-down", "is-negative", `for ${this.#otherLabel()}`], ["circle", "is-neutral", "next to nothing"]]),
-      el("p", { class: "note", text: `Shaded: where the decoder says ${this.label(reading.toward)} or ${this.#otherLabel()}. Lines: the way from layer 0.${this.#flat.note ? ` ${this.#flat.note}` : ""}${more}` }));
+      el("p", { class: "note", text: `Shaded: where the decoder says ${this.label(reading.toward)} or ${this.#otherLabel()}. Lines: the path from layer 0.${this.#flat.note ? ` ${this.#flat.note}` : ""}${more}` }));
   }
 
   #otherLabel() {

@@ -22,10 +22,10 @@ export class SequenceList {
     this.y = el("input", { id: y, type: "number", step: "any", value: "0.5" });
     this.place = el("button", { type: "button", class: "button", text: "Add token", onclick: () => this.#token() });
     this.node = el("div", { class: "sequence-list" },
-      el("p", { class: "note", text: "Choose a sequence, then click in the picture of the input to add tokens; Delete removes the one in focus." }),
+      el("p", { class: "note", text: "Choose a sequence, then click in the picture of the input to add tokens; Delete removes the focused one." }),
       this.rows,
       el("div", { class: "row" }, this.add),
-      el("div", { class: "row by-numbers", role: "group", "aria-label": "Add a token by numbers" },
+      el("div", { class: "row by-numbers", role: "group", "aria-label": "Add a token by its coordinates" },
         el("label", { for: x, text: "x" }), this.x, el("label", { for: y, text: "y" }), this.y, this.place));
   }
 
@@ -144,7 +144,7 @@ export function sizesTable(result, current) {
   const right = result.correct.filter(Boolean).length;
   const rows = [
     ["blocks", String(result.blocks), `2M + 2N + 1 = ${result.bound}`],
-    ["parameters that are not 0", String(result.parameters), `O(d N); here ${short(result.parameters / (result.dim * N), 3)} × d N`],
+    ["nonzero parameters", String(result.parameters), `O(d N); here ${short(result.parameters / (result.dim * N), 3)} × d N`],
     ["units of the widest layer", String(result.width), "constant in the paper"],
     ["smallest gap between keys", result.min_gap === null ? "one key" : short(result.min_gap, 3), "positive is enough"],
     ["classified correctly", `${right} of ${N}`, `all ${N}`],
@@ -153,7 +153,7 @@ export function sizesTable(result, current) {
     el("p", { class: `exact-verdict ${result.exact ? "is-right" : "is-wrong"}` },
       el("span", { "aria-hidden": "true", text: result.exact ? "✓ " : "✗ " }),
       result.exact ? "Exact: proved for every sequence, and float64 gives the same." : "Not exact in float64.",
-      current ? "" : " (the last good network)"),
+      current ? "" : " (the last valid network)"),
     el("div", { class: "table-wrap", role: "region", tabindex: "0", "aria-label": "Sizes against the bound of the paper" },
       el("table", { class: "data-table" },
         el("thead", {}, el("tr", {}, ["", "this network", "the paper"].map((text) => el(text ? "th" : "td", { scope: text ? "col" : null, text })))),
