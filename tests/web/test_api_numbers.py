@@ -191,6 +191,6 @@ def test_a_model_or_data_that_is_not_there_is_named(client):
 
 def test_a_sample_that_is_not_available_says_why():
     missing = {"available": False, "reason": "no data here", "data": "x.csv"}
-    assert corpus_page(missing) == {
+    assert corpus_page(missing, bool) == {
         "schema": "hardmax.corpus/1", "available": False, "ready": True, "reason": "no data here", "data": "x.csv"
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import cache
 from typing import Annotated, Any
@@ -70,31 +71,18 @@ class CorpusStore:
 
 
 def corpus_page(
-    sample: dict[str, Any],
-    wrong: bool | None = None,
-    leader: str | None = None,
-    label: str | None = None,
-    page: int = 1,
-    limit: int = limits.PAGE,
+    sample: dict[str, Any], passes: Callable[[dict[str, Any]], bool], page: int = 1, limit: int = limits.PAGE
 ) -> dict[str, Any]:
     """The figures of a sample and one page of the reviews that pass the filters; at most the last page."""
     if not sample["available"]:
         return {"schema": CORPUS_SCHEMA, "ready": True, **sample}
-    chosen = [r for r in sample["reviews"] if _passes(r, wrong, leader, label)]
+    chosen = list(filter(passes, sample["reviews"]))
     pages = max(1, math.ceil(len(chosen) / limit))
     page = min(page, pages)
     shown = chosen[(page - 1) * limit : page * limit]
     reviews = [{**{k: v for k, v in r.items() if k != "text"}, "excerpt": _excerpt(r["text"])} for r in shown]
     place = {"total": len(chosen), "page": page, "pages": pages}
     return {"schema": CORPUS_SCHEMA, "ready": True, **sample, "reviews": reviews, **place}
-
-
-def _passes(review: dict[str, Any], wrong: bool | None, leader: str | None, label: str | None) -> bool:
-    return (
-        (wrong is None or wrong == (review["label"] != review["predicted"]))
-        and (leader is None or leader in review["leaders"])
-        and (label is None or label == str(review["label"]))
-    )
 
 
 def _excerpt(text: str) -> str:
@@ -171,7 +159,15 @@ def routes(pool: Pool) -> APIRouter:
         if sample is None:
             waiting = "the sample is being computed; ask again in a few seconds"
             return {"schema": CORPUS_SCHEMA, "available": True, "ready": False, "reason": waiting, "data": name}
-        return corpus_page(sample, wrong, leader, label, page, limit)
+
+        def passes(review: dict[str, Any]) -> bool:
+            return (
+                (wrong is None or wrong == (review["label"] != review["predicted"]))
+                and (leader is None or leader in review["leaders"])
+                and (label is None or label == str(review["label"]))
+            )
+
+        return corpus_page(sample, passes, page, limit)
 
     @router.get("/corpus/{number}", response_model=schemas.FullReview, responses={404: ERRORS[400]})
     async def get_review(

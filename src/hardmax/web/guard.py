@@ -117,8 +117,13 @@ class Guard:
         if isinstance(found, Response):
             await found(scope, receive, reply)
             return
+        body: list[Message] = [{"type": "http.request", "body": found, "more_body": False}]
+
+        async def replay() -> Message:
+            return body.pop() if body else await receive()
+
         try:
-            await self.app(scope, _replay(found, receive), reply)
+            await self.app(scope, replay, reply)
         except Exception as error:  # the last resort: the log has the details, the answer does not
             LOG.exception("a bug in hardmax")
             if not started:
@@ -179,17 +184,3 @@ def _shown_token(request: Request, cookie: str) -> str | None:
 def _refuse(status: int, document: dict[str, Any]) -> Response:
     """An error as JSON. The connection is closed, because a body may be on its way."""
     return JSONResponse(document, status, {"connection": "close", "cache-control": "no-store"})
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """The body once, then whatever comes."""
-    given = False
-
-    async def again() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
 
 MOST_LEADERS = 40  # of a class, in the histogram
+TRAINED_ON = "These reviews are from the training set: the models shipped with hardmax have seen them."
 _SETUP: dict[str, Any] = {"model": "imdb", "data": None}
 
 
@@ -68,12 +69,9 @@ def models(body: dict[str, Any]) -> dict[str, Any]:
         found.append(
             {
                 "name": name,
-                "classes": list(one.classes),
-                "labels": _labels(one),
+                **_card(one),
                 "dim": one.dim,
-                "layers": one.layers,
                 "ngrams": one.vocabulary.ngrams,
-                "alpha": one.alpha,
                 "terms": len(one.vocabulary),
                 "description": _described(one),
             }
@@ -82,9 +80,10 @@ def models(body: dict[str, Any]) -> dict[str, Any]:
     return {"schema": "hardmax.models/1", "models": found, "reason": reason}
 
 
-def _labels(one: "SentimentModel") -> dict[str, str]:
-    """What each class is called."""
-    return {str(k): str(v) for k, v in dict(one.card.get("labels", {})).items()}
+def _card(one: "SentimentModel") -> dict[str, Any]:
+    """What every answer says about its model; `labels` are the names of the classes."""
+    labels = {str(k): str(v) for k, v in dict(one.card.get("labels", {})).items()}
+    return {"classes": list(one.classes), "labels": labels, "alpha": one.alpha, "layers": one.layers}
 
 
 def _described(one: "SentimentModel") -> str:
@@ -111,16 +110,11 @@ def explain(body: dict[str, Any]) -> dict[str, Any]:
     return ex.as_dict() | {
         "model": name,
         "decoder": {"v": v, "b": float(one.bias[row])},
-        "alpha": one.alpha,
-        "layers": one.layers,
-        "classes": list(one.classes),
-        "labels": _labels(one),
+        **_card(one),
         "trace": {
             "terms": reading.forms,
             "positions": positions,
-            "leader": reading.leader,
-            "since": reading.since,
-            "settled": reading.settled,
+            **{name: getattr(reading, name) for name in ("leader", "since", "settled")},
             "contributions": reading.contributions[:, row],
             "shadow": shadow,
         },
@@ -135,30 +129,26 @@ def corpus(body: dict[str, Any]) -> dict[str, Any]:
         model(body["model"])  # a wrong name is the caller's error; having no model at all is not
     try:
         name, one = model(body.get("model"))
-        texts, labels, ids, note = _sample(one.classes, given)
+        texts, labels, ids = _sample(one.classes, given)
     except HardmaxError as error:
         return {"available": False, "reason": str(error), "data": data}
+    note = "" if given else TRAINED_ON
     found = {"available": True, "reason": None, "data": data, "note": note, "model": name}
     return found | _predicted(one, texts, labels, ids)
 
 
-def _sample(classes: tuple[Any, ...], given: str | None) -> tuple[list[str], list[Any], list[int], str]:
+def _sample(classes: tuple[Any, ...], given: str | None) -> tuple[list[str], list[Any], list[int]]:
     import numpy as np
 
     from hardmax.text.datasets import match_labels, read
 
     found = read(given or "imdb")
-    note = (
-        "These reviews are from the training set: the models shipped with hardmax have seen them."
-        if given is None
-        else ""
-    )
     labels = match_labels(found.labels, classes).tolist()
     rows = np.arange(len(found))
     if len(found) > limits.SAMPLE:
         rows = np.sort(np.random.default_rng(0).choice(len(found), limits.SAMPLE, replace=False))
     chosen = rows.tolist()
-    return [found.texts[i] for i in chosen], [labels[i] for i in chosen], chosen, note
+    return [found.texts[i] for i in chosen], [labels[i] for i in chosen], chosen
 
 
 def _predicted(one: Any, texts: list[str], labels: list[Any], ids: list[int]) -> dict[str, Any]:
@@ -195,8 +185,7 @@ def _predicted(one: Any, texts: list[str], labels: list[Any], ids: list[int]) ->
     return {
         "n": len(reviews),
         "accuracy": sum(right) / len(right),
-        "classes": list(one.classes),
-        "labels": _labels(one),
+        **{name: _card(one)[name] for name in ("classes", "labels")},
         "histogram": [{"class": c, "leaders": rows} for c, rows in by_class.items()],
         "leader_counts": [{"class": c, "counts": found} for c, found in counts.items()],
         "reviews": reviews,
