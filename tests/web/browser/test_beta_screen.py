@@ -57,7 +57,7 @@ def test_metastable_clusters_are_named(open_page):
 
 def test_too_many_tokens_for_softmax_are_said_and_hardmax_goes_on(open_page):
     page = open_page("v=1&view=beta&n=1500&K=20")
-    assert "too much for a page" in page.locator(".screen-beta .token-note").inner_text()
+    assert "too many for this page" in page.locator(".screen-beta .token-note").inner_text()
     assert page.locator(".screen-beta .token-figure.absent").count() == 1
 
 

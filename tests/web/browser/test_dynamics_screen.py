@@ -316,7 +316,7 @@ def test_a_limit_that_the_server_cannot_confirm_is_not_called_certified(open_pag
     page = open_page("v=1&preset=square")
     page.route("**/api/limit", lambda route: route.fulfill(json={"certified": False, "verified": False}))
     page.get_by_role("button", name="add a token").click()
-    page.wait_for_function("() => document.querySelector('.status').textContent.includes('found no certificate')")
+    page.wait_for_function("() => document.querySelector('.status').textContent.includes('could not certify it')")
     assert "certified at" not in page.locator(".status").first.inner_text()
 
 

@@ -270,7 +270,7 @@ def test_when_the_server_is_lost_the_last_reading_stays(open_page, own_server):
     own_server.stop()
     page.get_by_label("Text", exact=True).fill("great film")
     page.locator(".field-error", has_text="the server is not responding").wait_for()
-    assert "The last good reading is kept" in page.locator(".reading-note").first.inner_text()
+    assert "The last valid result is shown" in page.locator(".reading-note").first.inner_text()
     assert page.locator(".marked").first.evaluate("(node) => node.textContent") == MIXED
 
 

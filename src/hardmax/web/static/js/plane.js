@@ -75,7 +75,7 @@ export function frameOf(points, width, height, { equal = true, room = 0.08 } = {
     [x0, x1, y0, y1] = [Math.min(x0, x), Math.max(x1, x), Math.min(y0, y), Math.max(y1, y)];
   }
   if (!(x0 <= x1)) [x0, x1, y0, y1] = [-1, 1, -1, 1];
-  // What is less than the rounding of the largest coordinate is no extent.
+  // An extent smaller than the rounding of the largest coordinate counts as zero.
   const least = Math.max(Math.abs(x0), Math.abs(x1), Math.abs(y0), Math.abs(y1)) * 2 ** -53;
   let [wide, high] = [x1 - x0, y1 - y0];
   if (wide <= least && high <= least) wide = high = 2 * Math.max(1, least);

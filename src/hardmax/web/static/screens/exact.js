@@ -72,7 +72,7 @@ class ExactScreen {
     return el("div", { class: "panel exact-picture" }, this.figure, this.explanation, this.scrubber.node, this.strip, this.sizes);
   }
 
-  // -- what a person does ------------------------------------------------------------------------------------------
+  // -- what the reader does ------------------------------------------------------------------------------------------
 
   #edit(sequences) {
     this.app.set({ seqs: sequences, stage: 0 });
