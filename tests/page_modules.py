@@ -6,6 +6,14 @@ from pathlib import Path
 
 from programs import node
 
+LESSONS = [
+    "What a leader is",
+    "Why the hull shrinks",
+    "Emerging leaders",
+    "Ties and faces",
+    "What alpha does",
+    "From words to a verdict",
+]
 STATIC = Path(__file__).parents[1] / "src" / "hardmax" / "web" / "static"
 
 

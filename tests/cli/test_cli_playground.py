@@ -18,10 +18,10 @@ def _run(*words):
         (["nomodel"], 3, "no model 'nomodel'"),
         (["../imdb-words-not"], 3, "no model '../imdb-words-not'"),
         (["--data", "missing.csv"], 3, "--data missing.csv does not exist"),
-        (["--token", "with space"], 3, "letters, digits, - and _ only"),
+        (["--token", "with space"], 3, "only letters, digits, - and _"),
         (["--port", "70000"], 2, "--port"),
-        (["--frame-in", "https://a.example; script-src *"], 3, "is no origin"),
-        (["--frame-in", "course.example"], 3, "is no origin"),
+        (["--frame-in", "https://a.example; script-src *"], 3, "is not an origin"),
+        (["--frame-in", "course.example"], 3, "is not an origin"),
         (["--host", "203.0.113.77"], 3, "203.0.113.77 port 0 cannot be used"),
     ],
 )

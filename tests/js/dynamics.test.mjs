@@ -5,10 +5,10 @@ import { test } from "node:test";
 
 import { countGroups, hull2d, hull3d, progress, simulate, simulateSoftmax } from "../../src/hardmax/web/static/js/dynamics.js";
 import { exactSum } from "../../src/hardmax/web/static/js/engine.js";
-import { integers, toFloat } from "../../src/hardmax/web/static/js/exact_scores.js";
-import { generate } from "../../src/hardmax/web/static/js/generator.js";
-import { eigenvalues, matrixOf, metricOf } from "../../src/hardmax/web/static/js/metric.js";
-import { presetCloud } from "../../src/hardmax/web/static/js/presets.js";
+import { integers, toFloat } from "../../src/hardmax/web/static/js/ties.js";
+import { generate } from "../../src/hardmax/web/static/js/model.js";
+import { eigenvalues, matrixOf, metricOf } from "../../src/hardmax/web/static/js/model.js";
+import { presetCloud } from "../../src/hardmax/web/static/js/model.js";
 
 const SKEW = metricOf([[2, -1], [-1, 2]]);
 const place = (coords, d, i) => Array.from(coords.subarray(i * d, (i + 1) * d));

@@ -6,11 +6,11 @@ import { test } from "node:test";
 import { csvOf } from "../../src/hardmax/web/static/js/export.js";
 import { added, freePlace, moved, readTokens, removed } from "../../src/hardmax/web/static/js/editing.js";
 import { cloudOfState, degenerate, hold, hullOf, modelOf } from "../../src/hardmax/web/static/js/model.js";
-import { paletteSheet } from "../../src/hardmax/web/static/js/palette.js";
-import { commandText, pythonText } from "../../src/hardmax/web/static/js/program.js";
+import { paletteSheet } from "../../src/hardmax/web/static/js/shell.js";
+import { commandText, pythonText } from "../../src/hardmax/web/static/js/report.js";
 import { describe, documentOf, tokenTable } from "../../src/hardmax/web/static/js/report.js";
 import { decodeState, encodeState } from "../../src/hardmax/web/static/js/state.js";
-import { View } from "../../src/hardmax/web/static/js/view.js";
+import { View } from "../../src/hardmax/web/static/js/scene.js";
 import { readFileSync } from "node:fs";
 
 const state = (hash) => decodeState(hash).state;
@@ -74,7 +74,7 @@ test("unusual clouds get a note", () => {
   assert.match(note(cloud([1, 2], [1, 2])), /equal/);
   assert.match(note(cloud([1, 1], [2, 2], [-1, -1])), /one line/);
   assert.match(note(cloud([1, 1, 0], [2, 0, 0], [-1, 0, 0])), /one plane/);
-  assert.match(note(cloud([0, 0], [2, 1], [-1, 3])), /origin follows everybody/);
+  assert.match(note(cloud([0, 0], [2, 1], [-1, 3])), /origin follows every token/);
   assert.equal(note(cloud([1, 0], [2, 1], [-1, 3])), "");
 });
 

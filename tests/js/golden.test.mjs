@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { hull2d, hull3d, simulate, simulateSoftmax } from "../../src/hardmax/web/static/js/dynamics.js";
-import { generate, uniformWord } from "../../src/hardmax/web/static/js/generator.js";
-import { metricOf } from "../../src/hardmax/web/static/js/metric.js";
-import { presetCloud } from "../../src/hardmax/web/static/js/presets.js";
+import { generate, uniformWord } from "../../src/hardmax/web/static/js/model.js";
+import { metricOf } from "../../src/hardmax/web/static/js/model.js";
+import { presetCloud } from "../../src/hardmax/web/static/js/model.js";
 
 const golden = (name) => JSON.parse(readFileSync(new URL(`golden/${name}.json`, import.meta.url), "utf8"));
 const flat = (tokens) => Float64Array.from(tokens.flat());

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clipHalfPlane, flatten, frameOf } from "../../src/hardmax/web/static/js/flat.js";
+import { clipHalfPlane, flatten, frameOf } from "../../src/hardmax/web/static/js/plane.js";
 import { ticks } from "../../src/hardmax/web/static/js/plane.js";
 
 test("two dimensions are shown as they are", () => {

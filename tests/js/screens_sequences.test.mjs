@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { EXAMPLES } from "../../src/hardmax/web/static/js/examples.js";
 import { decodeSequences, encodeSequences, labelsOf, parseSequences, SETS, trouble } from "../../src/hardmax/web/static/js/sequences.js";
 import { decodeState, encodeState, holdsPersonal, startState } from "../../src/hardmax/web/static/js/state.js";
-import { gather } from "../../src/hardmax/web/static/screens/stage_pictures.js";
-import { pythonString, sentence, shellWord } from "../../src/hardmax/web/static/screens/wording.js";
+import { gather } from "../../src/hardmax/web/static/screens/sequence_pictures.js";
+import { pythonString, sentence, shellWord } from "../../src/hardmax/web/static/screens/models.js";
 
 test("every set survives a link and can be compiled", () => {
   for (const { sequences } of Object.values(SETS)) {
@@ -45,14 +45,14 @@ test("a file that cannot be used is refused with the place of the fault", () => 
     '{"tokens": [[0, 1]]}': /sequence 0 has no "label"/,
     '{"tokens": [[0, 1, 2]], "label": 1}': /not two numbers/,
     '{"tokens": [["0", 1]], "label": 1}': /not two numbers/,
-    "": /holds no sequence/,
+    "": /contains no sequences/,
     "[null]": /has no "tokens"/,
   };
   for (const [text, expected] of Object.entries(cases)) assert.throws(() => parseSequences(text), expected);
 });
 
 test("what stops a set from being compiled is said before the server is asked", () => {
-  assert.match(trouble([]).text, /no sequence/);
+  assert.match(trouble([]).text, /no sequences yet/);
   assert.deepEqual(trouble([{ label: "a", tokens: [[0, 0]] }, { label: "b", tokens: [] }]).sequences, [1]);
   assert.match(trouble([{ label: " ", tokens: [[0, 0]] }]).text, /no label/);
   assert.equal(labelsOf(SETS.overlap.sequences).length, 2);

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cloudOf, decodePoints, divisorFor, encodePoints, rounded } from "../../src/hardmax/web/static/js/points.js";
+import { cloudOf, decodePoints, divisorFor, encodePoints, rounded } from "../../src/hardmax/web/static/js/state.js";
 import { changedKeys, decodeState, encodeState, startState } from "../../src/hardmax/web/static/js/state.js";
-import { uniformWord } from "../../src/hardmax/web/static/js/generator.js";
+import { uniformWord } from "../../src/hardmax/web/static/js/model.js";
 
 test("the defaults make the shortest link", () => {
   assert.equal(encodeState(startState()), "v=1&view=dyn");

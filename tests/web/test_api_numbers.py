@@ -13,7 +13,8 @@ from hardmax.dynamics.records import equilibrium_document, trajectory_document
 from hardmax.io.documents import json_text
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
-from hardmax.web import corpus, limits
+from hardmax.web import limits
+from hardmax.web.api import corpus_page
 
 TEXT = "A great film, never dull; the ending is awful, and I would not watch it again! Great."
 MATRIX = [[2.0, 0.5], [0.5, 1.0]]
@@ -190,6 +191,6 @@ def test_a_model_or_data_that_is_not_there_is_named(client):
 
 def test_a_sample_that_is_not_available_says_why():
     missing = {"available": False, "reason": "no data here", "data": "x.csv"}
-    assert corpus.part(missing) == {
+    assert corpus_page(missing, bool) == {
         "schema": "hardmax.corpus/1", "available": False, "ready": True, "reason": "no data here", "data": "x.csv"
     }  # fmt: skip

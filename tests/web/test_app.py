@@ -27,12 +27,21 @@ def test_the_page_and_every_file_of_it_are_served_with_their_type(client):
     assert page.text == (STATIC / "index.html").read_text()
     kinds = {".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".svg": "image/svg+xml"}
     files = [p for p in STATIC.rglob("*") if p.is_file()]
-    assert len(files) > 5
     for path in files:
         answer = client.get(f"/static/{path.relative_to(STATIC).as_posix()}")
         assert answer.status_code == 200
         assert answer.content == path.read_bytes()
         assert answer.headers["content-type"].startswith(kinds.get(path.suffix, "text/html"))
+
+
+def test_every_module_of_the_page_is_imported_and_every_import_is_there():
+    modules = {p.resolve(): p.read_text() for p in STATIC.rglob("*.js")}
+    imported = {
+        (path.parent / name).resolve()
+        for path, text in modules.items()
+        for name in re.findall(r"""(?:from |import\()"(\.[^"]+)\"""", text)
+    }
+    assert imported | {STATIC.resolve() / "js" / "app.js"} == set(modules)
 
 
 def test_a_file_that_has_not_changed_is_not_sent_again(client):
@@ -128,8 +137,8 @@ def test_health_and_presets_are_what_python_has(client):
         ('{"tokens": [[1, true]]}', "tokens[0][1]: "),
         ('{"tokens": []}', "tokens: "),
         ('{"tokens": [[]]}', "tokens[0]: "),
-        ('{"tokens": [[1, 2], [3]]}', "tokens[1] has 1 coordinates, but tokens[0] has 2"),
-        ('{"tokens": [[1, 2]], "matrix": [[1, 2], [3]]}', "matrix[1] has 1 coordinates"),
+        ('{"tokens": [[1, 2], [3]]}', "tokens: row 1 has 1 coordinates, but row 0 has 2"),
+        ('{"tokens": [[1, 2]], "matrix": [[1, 2], [3]]}', "matrix: row 1 has 1 coordinates, but row 0 has 2"),
         ('{"tokens": [[1, 2]], "matrix": [[1, 2], [3, 4]]}', "A must be symmetric"),
         ('{"tokens": [[1, 2]], "matrix": [[1]]}', "A "),
         ('{"tokens": [[1, 2]], "mode": "fast"}', "mode: extra inputs are not permitted"),

@@ -1,20 +1,20 @@
-"""What workers compute, in this process: other data, other models, no model, and the worker's own loop."""
+"""What workers compute, in this process: other data, other models, no model, and errors."""
 
-import io
 import json
 
 import pytest
 
 import hardmax as hx
+from hardmax.construction.network import Network
 from hardmax.errors import BadInput
 from hardmax.sentiment import files
 from hardmax.sentiment.files import load_model
-from hardmax.web import jobs, model_jobs, worker
+from hardmax.web import jobs, text_jobs
 
 
 @pytest.fixture(autouse=True)
 def _own_setup(monkeypatch):
-    monkeypatch.setattr(model_jobs, "_SETUP", {"model": "imdb-words", "data": None})
+    monkeypatch.setattr(text_jobs, "_SETUP", {"model": "imdb-words", "data": None})
 
 
 def _reviews(path, rows):
@@ -24,7 +24,7 @@ def _reviews(path, rows):
 
 def test_data_that_the_server_was_started_with_is_predicted_whole(tmp_path):
     rows = [("a great film", "pos"), ("boring and awful", "neg"), ("zxqwv", "neg"), ("awful", "pos")]
-    jobs.JOBS["setup"]({"data": _reviews(tmp_path / "mine.jsonl", rows)})
+    jobs.setup({"data": _reviews(tmp_path / "mine.jsonl", rows)})
     found = jobs.corpus({"model": None})
     assert (found["available"], found["data"], found["n"], found["note"]) == (True, "mine.jsonl", 4, "")
     model = load_model("imdb-words")
@@ -79,7 +79,7 @@ def test_every_job_can_be_warmed(job):
     assert jobs.warm({"job": job}) == {"ready": job}
 
 
-def test_a_worker_answers_line_by_line_and_survives_what_goes_wrong(monkeypatch, capsys):
+def test_whatever_goes_wrong_is_an_answer(monkeypatch, capsys):
     def broken(body):
         raise RuntimeError("the details")
 
@@ -89,11 +89,24 @@ def test_a_worker_answers_line_by_line_and_survives_what_goes_wrong(monkeypatch,
     monkeypatch.setitem(jobs.JOBS, "broken", broken)
     monkeypatch.setitem(jobs.JOBS, "hungry", hungry)
     asked = [("models", {}), ("explain", {"text": "x", "model": "nix"}), ("broken", {}), ("hungry", {}), ("models", {})]
-    lines = b"".join(json.dumps({"job": j, "body": b}).encode() + b"\n" for j, b in asked)
-    out = io.BytesIO()
-    worker.serve(io.BytesIO(lines), out)
-    answers = out.getvalue().split(b"\n")[:-1]
-    assert [a[:3] for a in answers] == [b"200", b"400", b"500", b"400", b"200"]
-    assert b"the details" not in answers[2]
+    answers = [jobs.answer(job, body) for job, body in asked]
+    assert [a.status for a in answers] == [200, 400, 500, 400, 200]
+    assert answers[1].json()["error"]["what"] == "there is no model 'nix'"
+    assert b"the details" not in answers[2].text
+    assert "this is a bug in hardmax" in answers[2].json()["error"]["what"]
     assert "the details" in capsys.readouterr().err
     assert answers[0] == answers[4]
+
+
+def test_a_constructed_network_answers_its_sequences_once(monkeypatch):
+    asked = []
+    call = Network.__call__
+    monkeypatch.setattr(
+        Network, "__call__", lambda net, *given, **options: asked.append(1) or call(net, *given, **options)
+    )
+    found = jobs.construct({
+        "sequences": [{"tokens": [[0.0, 0.0], [1.0, 1.0]], "label": "a"}, {"tokens": [[0.0, 1.0]], "label": "b"}],
+        "style": "bitwise", "pool": "mean",
+    })  # fmt: skip
+    assert (found["answers"], found["correct"]) == (["a", "b"], [True, True])
+    assert len(asked) == 1

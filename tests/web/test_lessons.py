@@ -1,13 +1,14 @@
 """What the lessons say is true: every number and every claim, computed with the package."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
 import hardmax as hx
-from page_modules import run_node
+from page_modules import LESSONS, run_node
 
 MINUS = "\u2212"
 SCRIPT = """
@@ -20,7 +21,7 @@ process.stdout.write(JSON.stringify({ cards: CARDS, examples: EXAMPLES }, plain)
 
 @pytest.fixture(scope="module")
 def page():
-    return run_node(SCRIPT, "screens/lesson_cards.js", "js/examples.js")
+    return run_node(SCRIPT, "screens/lessons.js", "js/examples.js")
 
 
 @pytest.fixture(scope="module")
@@ -39,18 +40,14 @@ def cloud(state):
 
 
 def test_there_are_six_lessons_in_the_order_of_the_design(cards):
-    assert [card["title"] for card in cards] == [
-        "What a leader is",
-        "Why the hull shrinks",
-        "Emerging leaders",
-        "Ties and faces",
-        "What alpha does",
-        "From words to a verdict",
-    ]
+    assert [card["title"] for card in cards] == LESSONS
     for card in cards:
-        assert card["ask"].endswith("?") or "?" in card["ask"]
+        assert any(sentence.endswith("?") for sentence in re.split(r"(?<=[.?]) ", card["ask"])), card["ask"]
+        assert card["ask"].endswith(("?", "."))
+        assert all(text.strip() for text in card["reveal"])
         assert card["reveal"]
-        assert card["tries"]
+        assert len(card["tries"]) >= 2
+        assert all(text and patch for text, patch in card["tries"])
 
 
 def test_lesson_1_three_of_twelve_tokens_lead_from_the_start_and_stay(cards):

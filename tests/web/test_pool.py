@@ -1,7 +1,11 @@
 """Workers: too slow, too many, dead; and what they say."""
 
+import multiprocessing
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -18,14 +22,15 @@ def two():
     pool.close()
 
 
-def _kill_when_working(pool):
-    working = []
-    while not working:
-        with pool._lock:
-            working = [w for w in pool._all if w not in pool._idle]
+def _processes(pool):
+    """The processes of a pool that are alive."""
+    return [p for p in multiprocessing.active_children() if p.pid in {w.pid for w in pool.workers}]
+
+
+def _wait_until_working(pool):
+    while len(pool._idle) == len(pool.workers):
         time.sleep(0.001)
-    for worker in working:
-        worker.process.kill()
+    time.sleep(0.1)  # its job has reached the process
 
 
 def test_a_computation_that_takes_too_long_is_ended_and_the_next_one_runs(two):
@@ -45,17 +50,20 @@ def test_a_long_computation_does_not_hold_up_another(two):
 
 def test_a_worker_that_dies_is_replaced(two):
     two.submit("models", {}).result(300)
-    assert two._all
-    for worker in list(two._all):
-        worker.process.kill()
-        worker.process.wait()
+    before = _processes(two)
+    assert before
+    for process in before:
+        process.kill()
+        process.join()
     assert two.submit("models", {}).result(300).status == 200
 
 
 def test_a_worker_that_dies_at_work_is_an_error_and_not_a_hang(two):
     two.submit("models", {}).result(300)
     busy = two.submit(SLOW, {}, seconds=300)
-    _kill_when_working(two)
+    _wait_until_working(two)
+    for process in _processes(two):
+        process.kill()
     with pytest.raises(Broken, match="without an answer"):
         busy.result(300)
 
@@ -74,7 +82,7 @@ def test_no_more_than_a_number_may_wait_and_all_that_wait_are_served():
     try:
         pool._run = lambda *job: release.wait(60) and "done"
         waiting = [pool.submit("models", {}) for _ in range(3)]
-        with pytest.raises(Busy, match="3 computations are waiting"):
+        with pytest.raises(Busy, match="3 computations are already waiting"):
             pool.submit("models", {})
         release.set()
         assert [future.result(60) for future in waiting] == ["done"] * 3
@@ -90,7 +98,7 @@ def test_a_job_that_waited_too_long_is_not_begun(monkeypatch):
     try:
         with pytest.raises(Busy, match="for its turn"):
             pool.submit("models", {}).result(60)
-        assert not pool._all
+        assert not _processes(pool)
     finally:
         pool.close()
 
@@ -98,14 +106,14 @@ def test_a_job_that_waited_too_long_is_not_begun(monkeypatch):
 def test_closing_ends_the_processes_even_at_work():
     pool = Pool({"model": "imdb", "data": None}, workers=1)
     pool.submit("models", {}).result(300)
-    (worker,) = pool._all
+    (process,) = _processes(pool)
     busy = pool.submit(SLOW, {}, seconds=300)
-    while pool._idle:
-        time.sleep(0.001)
+    _wait_until_working(pool)
     pool.close()
-    assert worker.process.poll() is not None
+    process.join(60)
+    assert process.exitcode is not None
     assert isinstance(busy.exception(60), Broken)
-    with pytest.raises(Busy):
+    with pytest.raises(Busy, match="shutting down"):
         pool.submit("models", {})
 
 
@@ -114,7 +122,26 @@ def test_preparing_starts_a_worker_that_is_ready():
     try:
         pool.prepare("explain")
         assert pool.submit("models", {}).result(300).status == 200
-        (worker,) = pool._all
-        assert worker.warmed == {"explain", "models"}
+        assert pool.workers[0].warmed == {"explain", "models"}
     finally:
         pool.close()
+
+
+def test_workers_end_when_the_server_is_killed():
+    script = (
+        "import time; from hardmax.web.pool import Pool\n"
+        "if __name__ == '__main__':\n"
+        "    pool = Pool({'model': 'imdb-words', 'data': None}, workers=1)\n"
+        "    pool.submit('models', {}).result(300)\n"
+        "    print(pool.workers[0].pid, flush=True)\n"
+        "    time.sleep(300)\n"
+    )
+    server = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    worker = Path(f"/proc/{int(server.stdout.readline())}/stat")
+    assert worker.exists()
+    server.kill()
+    server.communicate()
+    deadline = time.monotonic() + 30
+    while worker.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not worker.exists()

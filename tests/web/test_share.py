@@ -1,4 +1,4 @@
-"""Links: Python's table and the page's table are one, shown by running both."""
+"""Links: the page writes and reads them by the definition, and the package reads the same clouds from them."""
 
 import json
 import subprocess
@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardmax.cloud.generated import cloud
+import link_codec
+from hardmax.cloud.generated import KINDS, cloud
 from hardmax.cloud.presets import PRESETS, preset
-from hardmax.errors import BadInput
 from hardmax.web import share
-from hardmax.web.share_points import decode_points, encode_points, rounded
-from hardmax.web.share_rows import number_text
+from hardmax.web.share import tokens_of
+from link_codec import decode_points, divisor_for, encode_points, number_text
 from programs import node
 
 STATE_JS = Path(share.__file__).parent / "static" / "js" / "state.js"
@@ -44,6 +44,21 @@ def _in_javascript(requests):
     )
     keys, *answers = (json.loads(line) for line in done.stdout.rstrip("\n").split("\n"))
     return keys, answers
+
+
+def rounded(coords):
+    """The coordinates that a link gives back, by the definition: q / D with q = floor(D x + 1/2), at most 32767."""
+    D = divisor_for(coords)
+    return [max(-32767, min(32767, np.floor(x * D + 0.5))) / D + 0.0 for x in coords]
+
+
+def _tokens(state):
+    """The tokens of a state at layer 0."""
+    if state["pts"] is not None:
+        return np.array(state["pts"]["coords"]).reshape(-1, state["pts"]["d"])
+    if state["preset"] in KINDS:
+        return cloud(state["preset"], state["n"], state["d"], state["seed"])
+    return preset(state["preset"])
 
 
 finite = st.floats(-1e5, 1e5, allow_nan=False).map(lambda x: x + 0.0)
@@ -79,8 +94,8 @@ sequences = st.lists(
 states = st.fixed_dictionaries(
     {},
     optional={
-        "view": st.sampled_from(share.VIEWS),
-        "preset": st.sampled_from(share.PRESETS),
+        "view": st.sampled_from(link_codec.VIEWS),
+        "preset": st.sampled_from(link_codec.PRESETS),
         "n": st.integers(1, 5000),
         "d": st.integers(2, 3),
         "seed": st.integers(0, 2**32 - 1),
@@ -89,7 +104,7 @@ states = st.fixed_dictionaries(
         "A": matrices,
         "K": st.integers(100, 500),
         "k": st.integers(0, 100),
-        "show": st.sets(st.sampled_from(share.SHOWN)).map(sorted),
+        "show": st.sets(st.sampled_from(link_codec.SHOWN)).map(sorted),
         "sel": st.integers(-1, 4999),
         "turn": st.tuples(st.integers(-180, 180), st.integers(-90, 90)).map(list),
         "beta": st.floats(0, 1e6).map(lambda x: x + 0.0),
@@ -98,12 +113,12 @@ states = st.fixed_dictionaries(
         "embed": st.just("1"),
         "lesson": st.integers(0, 6),
         "model": words,
-        "ex": st.sampled_from(share.EXAMPLES),
+        "ex": st.sampled_from(link_codec.EXAMPLES),
         "review": words,
         "text": words,
         "text2": words,
         "layer": st.integers(-1, 1000),
-        "set": st.sampled_from(share.SETS),
+        "set": st.sampled_from(link_codec.SETS),
         "seqs": sequences,
         "style": st.sampled_from(["bitwise", "two", "narrow"]),
         "pool": st.sampled_from(["mean", "max"]),
@@ -123,7 +138,7 @@ def _random_states(count):
     @given(states)
     @settings(derandomize=True, deadline=None, max_examples=count, database=None)
     def collect(state):
-        found.append({**share.start_state(), "K": 500, **state})
+        found.append({**link_codec.start_state(), "K": 500, **state})
 
     collect()
     return found
@@ -131,18 +146,19 @@ def _random_states(count):
 
 def test_random_states_go_through_both_languages_and_come_back():
     given_states = _random_states(150)
-    links = [share.encode_state(state, personal=True) for state in given_states]
+    links = [link_codec.encode_state(state, personal=True) for state in given_states]
     keys, from_links = _in_javascript([{"link": link} for link in links])
     _, from_states = _in_javascript([{"state": state} for state in given_states])
-    assert keys == list(share.TABLE)
+    assert keys == list(link_codec.TABLE)
     assert len(from_links) == len(from_states) == len(given_states) > 100
     for state, link, read, written in zip(given_states, links, from_links, from_states, strict=True):
         assert read["dropped"] == {}
         assert read["state"] == state
         assert read["link"] == link
         assert written["link"] == link
-        mine = share.decode_state("http://127.0.0.1:1/#" + link)
-        assert (mine.state, mine.dropped, mine.newer) == (state, {}, 0)
+        ours = link_codec.decode_state("http://127.0.0.1:1/#" + link)
+        assert (ours.state, ours.dropped, ours.newer) == (state, {}, 0)
+        assert np.array_equal(tokens_of("http://127.0.0.1:1/#" + link), _tokens(state))
 
 
 HOSTILE = [
@@ -162,10 +178,11 @@ def test_hostile_links_lose_the_same_keys_in_both_languages():
     _, answers = _in_javascript([{"link": link} for link in HOSTILE])
     assert len(answers) == len(HOSTILE)
     for link, theirs in zip(HOSTILE, answers, strict=True):
-        mine = share.decode_state(link)
-        assert set(mine.dropped) == set(theirs["dropped"]), link
-        assert mine.newer == theirs["newer"], link
-        assert mine.state == theirs["state"], link
+        ours = link_codec.decode_state(link)
+        assert set(ours.dropped) == set(theirs["dropped"]), link
+        assert ours.newer == theirs["newer"], link
+        assert ours.state == theirs["state"], link
+        assert np.array_equal(tokens_of(link), _tokens(theirs["state"])), link
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -182,22 +199,20 @@ def test_numbers_are_written_as_the_page_writes_them():
 
 
 def test_a_generated_cloud_is_only_its_seed():
-    assert share.encode_state({"preset": "ring", "n": 300, "seed": 9}) == "v=1&view=dyn&preset=ring&n=300&seed=9"
-    state = share.decode_state("#v=1&preset=ring&n=300&d=3&seed=9").state
-    assert np.array_equal(share.tokens_of(state), cloud("ring", 300, 3, 9))
+    assert link_codec.encode_state({"preset": "ring", "n": 300, "seed": 9}) == "v=1&view=dyn&preset=ring&n=300&seed=9"
+    assert np.array_equal(tokens_of("#v=1&preset=ring&n=300&d=3&seed=9"), cloud("ring", 300, 3, 9))
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_keeps_its_name_and_its_tokens(name):
-    state = share.decode_state(share.encode_state({"preset": name})).state
-    assert np.array_equal(share.tokens_of(state), preset(name))
+    assert np.array_equal(tokens_of(link_codec.encode_state({"preset": name})), preset(name))
 
 
 @pytest.mark.parametrize("name", ["triangle", "emerging", "square", "square-ties", "grid", "polygon", "cube"])
 def test_edited_presets_survive_a_link_without_rounding(name):
     Z = preset(name)
-    state = {**share.start_state(), "pts": {"d": Z.shape[1], "coords": Z.ravel().tolist()}}
-    assert np.array_equal(share.tokens_of(share.decode_state(share.encode_state(state)).state), Z)
+    state = {**link_codec.start_state(), "pts": {"d": Z.shape[1], "coords": Z.ravel().tolist()}}
+    assert np.array_equal(tokens_of(link_codec.encode_state(state)), Z)
 
 
 def test_three_hundred_edited_tokens_take_about_1600_characters():
@@ -211,8 +226,8 @@ def test_three_hundred_edited_tokens_take_about_1600_characters():
 def test_a_cloud_of_any_size_can_be_read_back(size):
     cloud_here = {"d": 2, "coords": [size, -size, size / 2, 0.0]}
     text = encode_points(cloud_here)
-    assert decode_points(text)["coords"] == rounded(cloud_here["coords"])
-    _, (theirs,) = _in_javascript([{"state": {**share.start_state(), "pts": cloud_here}}])
+    assert decode_points(text)["coords"] == rounded(cloud_here["coords"]) == tokens_of(f"#pts={text}").ravel().tolist()
+    _, (theirs,) = _in_javascript([{"state": {**link_codec.start_state(), "pts": cloud_here}}])
     assert f"pts={text}" in theirs["link"]
     if 1e-30 <= size <= 1e30:
         assert decode_points(text)["coords"] == pytest.approx(cloud_here["coords"], abs=size / 8192)
@@ -227,15 +242,5 @@ def test_coordinates_that_do_not_fit_are_rounded_to_a_part_in_sixteen_thousand()
 
 def test_a_readers_own_text_goes_into_a_link_only_if_asked():
     state = {"view": "text", "text": "my diary & more"}
-    assert "diary" not in share.encode_state(state)
-    assert share.decode_state(share.encode_state(state, personal=True)).state["text"] == "my diary & more"
-
-
-def test_matrices_of_a_state():
-    state = share.start_state()
-    assert share.matrix_of(state, 2) is None
-    turned = share.matrix_of({"A": {"kind": "rot", "angle": 90.0, "l1": 4.0, "l2": 1.0}}, 2)
-    assert np.allclose(turned, [[1, 0], [0, 4]])
-    assert share.matrix_of({"A": {"kind": "rot", "angle": 0.0, "l1": 2.0, "l2": 3.0}}, 3)[2] == [0.0, 0.0, 1.0]
-    with pytest.raises(BadInput, match="A has 2 rows, but the tokens have dimension 3"):
-        share.matrix_of({"A": {"kind": "rows", "rows": [[1.0, 0.0], [0.0, 1.0]]}}, 3)
+    assert "diary" not in link_codec.encode_state(state)
+    assert link_codec.decode_state(link_codec.encode_state(state, personal=True)).state["text"] == "my diary & more"

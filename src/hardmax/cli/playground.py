@@ -1,4 +1,4 @@
-"""`hardmax playground`: the web page."""
+"""`hardmax playground`: serve the web page."""
 
 import sys
 from pathlib import Path
@@ -10,32 +10,39 @@ from hardmax.cli import inputs
 from hardmax.cli.output import note, print_json
 from hardmax.errors import BadInput
 
-SHIPPED = Path(__file__).parent.parent / "sentiment" / "pretrained"  # looked at without loading NumPy
+SHIPPED = Path(__file__).parent.parent / "sentiment" / "pretrained"  # checked without loading NumPy
 
 
 def command(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A shipped model or a model folder, for the sentiment screen.")
+        str,
+        typer.Argument(
+            metavar="MODEL", help="Model for the sentiment screen: the name of a shipped model, or a folder."
+        ),
     ] = "imdb",
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; other than this machine's own asks for a token.")
+        str, typer.Option("--host", help="Address to listen on. If other machines can reach it, a token is required.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 picks a free port.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     data: Annotated[
-        Path | None, typer.Option("--data", help="Labeled texts for the corpus screen (default: the imdb reviews).")
+        Path | None, typer.Option("--data", help="Labeled texts for the corpus screen (default: the IMDb reviews).")
     ] = None,
     token: Annotated[
-        str | None, typer.Option("--token", help="A secret that the page asks for (letters, digits, - and _).")
+        str | None, typer.Option("--token", help="Secret that every request must show (letters, digits, - and _).")
     ] = None,
     frame_in: Annotated[
         list[str] | None,
-        typer.Option("--frame-in", metavar="ORIGIN", help="A site that may frame the page, as https://course.example."),
+        typer.Option(
+            "--frame-in",
+            metavar="ORIGIN",
+            help="Site that may embed the page, such as https://course.example. Repeatable.",
+        ),
     ] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Serve the playground on this machine until Ctrl-C, and print its address.
+    """Serve the playground until Ctrl-C, print its address and open it in a browser.
 
     Example: hardmax playground
     """
@@ -54,7 +61,7 @@ def command(
         else:
             print(url)
         sys.stdout.flush()
-        note("Ctrl-C stops it", quiet or json)
+        note("Press Ctrl-C to stop.", quiet or json)
         if not (no_browser or json) and sys.stdout.isatty():
             _open(url)
 
@@ -62,30 +69,32 @@ def command(
 
 
 def _check(model: str, data: Path | None, token: str | None) -> None:
-    """Refuse before the server starts what would only show on a screen later."""
+    """Report before the server starts what would otherwise fail on a screen later."""
     if not Path(model).exists() and not (SHIPPED / Path(model).name / "config.json").is_file():
         from hardmax.sentiment.files import shipped
 
-        raise BadInput(f"no model {model!r}", found=f"shipped: {', '.join(shipped())}", fix="a model folder or a name")
+        fix = "give the name of a shipped model or a model folder"
+        raise BadInput(f"there is no model {model!r}", found=f"shipped: {', '.join(shipped())}", fix=fix)
     if data is not None and str(data) != "imdb" and not data.exists():
-        raise BadInput(f"--data {data} does not exist", fix="a table, folder or archive of labeled texts")
+        raise BadInput(f"--data {data} does not exist", fix="give a table, folder or archive of labeled texts")
     if token is not None and not (token.isascii() and token.replace("-", "").replace("_", "").isalnum()):
-        raise BadInput("--token may hold letters, digits, - and _ only", found=repr(token))
+        raise BadInput("--token may contain only letters, digits, - and _", found=repr(token))
 
 
 def _check_origins(given: list[str]) -> None:
-    """Refuse what is no origin: it would end in a header of every answer."""
+    """Refuse anything but an origin: it becomes part of a header of every answer."""
     from hardmax.web.guard import ORIGIN
 
     for origin in given:
         if not ORIGIN.fullmatch(origin):
             raise BadInput(
-                f"--frame-in {origin!r} is no origin", fix="a scheme and a host, no path: https://course.example"
+                f"--frame-in {origin!r} is not an origin",
+                fix="give a scheme and a host without a path, such as https://course.example",
             )
 
 
 def _open(url: str) -> None:
-    """Open a browser beside the server; that there is none is no error."""
+    """Open a browser without waiting for it; having none is not an error."""
     import threading
     import webbrowser
 

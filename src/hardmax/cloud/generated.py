@@ -1,4 +1,4 @@
-"""Clouds from a seed: the same numbers in Python and in the page, where `web/static/js/generator.js` mirrors this file.
+"""Clouds from a seed: the same numbers in Python and in the page, where `web/static/js/model.js` mirrors this file.
 
 A 32-bit counter generator feeds integer arithmetic; every coordinate is a whole number of thousandths. Only + - * / and
 floor on numbers that float64 holds exactly, so that both languages give the same bits on every machine.

@@ -3,7 +3,6 @@
 import mimetypes
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from hashlib import sha256
 from http import HTTPStatus
 from inspect import signature
 from pathlib import Path
@@ -14,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
+from starlette.staticfiles import StaticFiles
 
 from hardmax import __version__
 from hardmax.errors import HardmaxError
@@ -25,12 +24,9 @@ from hardmax.web.pool import Broken, Busy, Pool, TooSlow
 from hardmax.web.wording import error_document, validation_document
 
 STATIC = Path(__file__).parent / "static"
-TYPES = {
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-}
 STATUS = {TooSlow: 408, Busy: 429, Broken: 500}
+for kind, suffix in (("text/javascript", ".js"), ("text/css", ".css")):
+    mimetypes.add_type(kind, suffix)  # Windows may have other ideas, and browsers refuse modules of another type
 
 
 def create_app(
@@ -47,8 +43,8 @@ def create_app(
         model: a shipped model or a model folder; None: only the shipped ones.
         token: a secret that every request must show.
         data: a file or folder of labeled texts for the corpus screen; None: the reviews of the extra `imdb`.
-        access: who may ask; by default this machine, on any port.
-        pool: the workers; by default new ones, ended with the application.
+        access: who may ask; by default only this machine, on any port.
+        pool: the workers; by default new ones, which end with the application.
 
     Example:
         >>> create_app().title
@@ -75,7 +71,7 @@ def create_app(
     )
     app.state.pool = workers
     app.include_router(api.routes(workers))
-    app.router.routes.extend(_files())
+    _serve_files(app)
     app.add_middleware(Guard, access=access or Access(token=token))
     _answer_errors(app)
     app.openapi = lambda: _description(app)  # type: ignore[method-assign]
@@ -83,39 +79,34 @@ def create_app(
 
 
 def _silent() -> dict[str, Any]:
-    """Options that switch off the traces and metrics of newer versions of FastAPI, whatever the environment says."""
+    """Options that switch off the tracing and metrics of newer versions of FastAPI, whatever the environment says."""
     if "telemetry" not in signature(FastAPI.__init__).parameters:
         return {}
     switches = ("tracing", "metrics", "logs", "operation_spans", "auto_configure")
     return {"telemetry": dict.fromkeys(switches, False)}
 
 
-def _files() -> list[Route]:
-    """The page and its files. A name is looked up among the files that are there, so no path leads elsewhere."""
-    known = {p.relative_to(STATIC).as_posix(): p for p in STATIC.rglob("*") if p.is_file()}
-    known[PALETTE.name] = PALETTE
+def _serve_files(app: FastAPI) -> None:
+    """The page and its files; the palette belongs to the package."""
+    files, package = StaticFiles(directory=STATIC), StaticFiles(directory=PALETTE.parent)
 
-    async def file(request: Request) -> Response:
-        name = request.path_params.get("name", "index.html")
-        path = known.get(name)
-        if path is None:
-            raise HTTPException(404, f"there is no file {name[:80]!r}")
-        content = path.read_bytes()
-        mark = f'"{sha256(content).hexdigest()[:32]}"'
-        headers = {"etag": mark, "cache-control": "no-cache"}
-        if request.headers.get("if-none-match") == mark:
-            return Response(status_code=304, headers=headers)
-        kind = TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        return Response(content, media_type=kind, headers=headers)
+    async def page(request: Request) -> Response:
+        return await files.get_response("index.html", request.scope)
+
+    async def palette(request: Request) -> Response:
+        return await package.get_response(PALETTE.name, request.scope)
 
     async def no_icon(request: Request) -> Response:
         return Response(status_code=204)
 
-    return [Route("/", file), Route("/static/{name:path}", file), Route("/favicon.ico", no_icon)]
+    app.add_route("/", page)
+    app.add_route(f"/static/{PALETTE.name}", palette)
+    app.add_route("/favicon.ico", no_icon)
+    app.mount("/static", files)
 
 
 def _answer_errors(app: FastAPI) -> None:
-    """Every error is JSON with the texts of `hardmax.errors`."""
+    """Every error becomes JSON with the texts of `hardmax.errors`."""
 
     @app.exception_handler(RequestValidationError)
     async def unusable(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -124,11 +115,11 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> JSONResponse:
         what, found = str(error.detail), None
-        if error.status_code in (404, 405) and what == HTTPStatus(error.status_code).phrase:  # starlette's own words
+        if error.status_code in (404, 405) and what == HTTPStatus(error.status_code).phrase:  # Starlette's own words
             verb = f"{request.method} " if error.status_code == 405 else ""
             what, found = "there is nothing at this address", f"{verb}{request.url.path[:80]}"
-        if what == "There was an error parsing the body":  # FastAPI's: no text, endless brackets or digits
-            what = "the body is not JSON that can be read"
+        if what == "There was an error parsing the body":  # FastAPI's words for bad UTF-8, endless brackets or digits
+            what = "the body is not JSON"
         return JSONResponse(error_document(what, found), error.status_code, headers=error.headers)
 
     @app.exception_handler(HardmaxError)
@@ -139,9 +130,13 @@ def _answer_errors(app: FastAPI) -> None:
 
 
 def _description(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI description: what cannot be validated is answered with 400, so 422 does not occur."""
+    """The OpenAPI description without 422: a request that fails validation is answered with 400."""
     if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, routes=app.routes, description=_limits_text())
+        text = (
+            f"Bodies up to {limits.BODY_BYTES:,} bytes, {limits.TOKENS:,} tokens of dimension {limits.DIM}, "
+            f"{limits.LAYERS:,} layers, texts of {limits.TEXT:,} characters, {limits.WORK_SECONDS:g} seconds of work."
+        )
+        made = get_openapi(title=app.title, version=app.version, routes=app.routes, description=text)
         for path in made["paths"].values():
             for operation in path.values():
                 operation["responses"].pop("422", None)
@@ -149,10 +144,3 @@ def _description(app: FastAPI) -> dict[str, Any]:
             made["components"]["schemas"].pop(name, None)
         app.openapi_schema = made
     return app.openapi_schema
-
-
-def _limits_text() -> str:
-    return (
-        f"Bodies up to {limits.BODY_BYTES:,} bytes, {limits.TOKENS:,} tokens of dimension {limits.DIM}, "
-        f"{limits.LAYERS:,} layers, texts of {limits.TEXT:,} characters, {limits.WORK_SECONDS:g} seconds of work."
-    )

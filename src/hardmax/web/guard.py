@@ -1,28 +1,25 @@
-"""Every request passes here first: who may ask, how much may come, and the headers of every answer.
+"""Every request passes here first: who may ask, how much may be sent, and the headers of every answer.
 
-* The Host must be this machine's own name, so that no other web page can reach the server through a name that it made
-  point here (DNS rebinding); requests that another page sends are refused by their Origin.
-* On any other address than the loopback a token is asked for: in the query once, then in a cookie; or as a bearer.
-* A body is read up to a size and within a time, before anything looks at it.
+* The Host must be one of this machine's own names, so that no other web page can reach the server through a name that
+  it made point here (DNS rebinding). Requests that another page sends are refused because of their Origin.
+* On any address other than the loopback a token is required: in the query once, then in a cookie; or as a bearer token.
+* A body is read up to a size and within a time limit, before anything looks at it.
 """
 
 import asyncio
 import hmac
-import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hardmax.web import limits
-from hardmax.web.wording import error_document
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+from hardmax.web.wording import bug_document, error_document
 
 LOG = logging.getLogger("uvicorn.error")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -32,6 +29,7 @@ POLICY = (
     "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
+HOST = re.compile(r"(.*?)(?::([0-9]{1,5}))?")
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -41,6 +39,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
+PRINTED = "use the address that hardmax playground printed"
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,10 @@ class Access:
     """Who may ask.
 
     Attributes:
-        names: host names that requests may use, as in a URL; None: any (a token is asked for then).
-        port: the port that must stand beside the name; None: any, for tests without a network.
-        token: the secret that a request must show; None: no secret is asked for.
-        frames: origins ("https://course.example") of pages that may show the playground in a frame, besides its own.
+        names: host names that requests may use, as in a URL; None: any (a token is required then).
+        port: the port that must follow the name; None: any, for tests without a network.
+        token: the secret that a request must show; None: no secret is required.
+        frames: origins ("https://course.example") of other pages that may show the playground in a frame.
     """
 
     names: tuple[str, ...] | None = LOOPBACK
@@ -61,191 +60,127 @@ class Access:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie: cookies are shared between ports, tokens are not."""
+        """The name of the cookie: browsers share cookies between ports, but every server has its own token."""
         return COOKIE if self.port is None else f"{COOKIE}_{self.port}"
 
     @property
     def headers(self) -> dict[str, str]:
-        """What every answer has, with the frames that are allowed."""
+        """The headers of every answer, with the frames that are allowed."""
         if not self.frames:
             return HEADERS
-        kept = {name: value for name, value in HEADERS.items() if name != "x-frame-options"}  # knows no other origins
+        kept = {name: value for name, value in HEADERS.items() if name != "x-frame-options"}  # cannot name origins
         return kept | {"content-security-policy": " ".join((POLICY, *self.frames))}
 
     def knows_host(self, host: str) -> bool:
-        """Whether a Host header names this server."""
-        if self.names is None:
-            return True
-        name, port = _name_and_port(host.lower())
-        return name in self.names and (self.port is None or port == str(self.port))
+        """Whether a Host header names this server. A name without a port means port 80."""
+        found = HOST.fullmatch(host.lower())
+        if self.names is None or found is None:
+            return self.names is None
+        return found[1] in self.names and (self.port is None or int(found[2] or 80) == self.port)
 
     def accepts(self, given: str | None) -> bool:
-        """Whether this is the token; takes as long whatever is given."""
+        """Whether this is the token. The comparison takes the same time whatever is given."""
         return self.token is None or hmac.compare_digest((given or "").encode(), self.token.encode())
-
-
-def _name_and_port(host: str) -> tuple[str, str]:
-    if host.startswith("["):
-        name, _, rest = host.partition("]")
-        return name + "]", rest.removeprefix(":") or "80"
-    name, _, port = host.partition(":")
-    return name, port or "80"
 
 
 class Guard:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: App, access: Access, body_seconds: float = limits.BODY_SECONDS) -> None:
+    def __init__(self, app: ASGIApp, access: Access, body_seconds: float = limits.BODY_SECONDS) -> None:
         self.app, self.access, self.body_seconds = app, access, body_seconds
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Refuse, or pass on with the body read."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse the request, or read its body and pass it on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        reply = _Reply(scope["path"], send, self.access.headers)
-        refusal = self._refused(scope, headers)
-        if refusal is not None:
-            await _refuse(reply, *refusal)
-            return
-        if self.access.token is not None and _query_token(scope) is not None and scope["path"] == "/":
-            await _redirect(reply, self.access.cookie, self.access.token)
-            return
-        body = await self._body(headers, receive)
-        if body is None:
-            return  # the client has gone
-        if isinstance(body, tuple):
-            await _refuse(reply, *body)
-            return
+        headers = {
+            **self.access.headers,
+            "cache-control": "no-store" if scope["path"].startswith("/api/") else "no-cache",
+        }
+        started = False
+
+        async def reply(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                present = MutableHeaders(scope=message)
+                for name, value in headers.items():
+                    present.setdefault(name, value)
+            await send(message)
+
+        request = Request(scope, receive)
         try:
-            await self.app(scope, _replay(body, receive), reply)
-        except Exception as error:  # the last resort: the log has the details, the answer has not
+            found = self._refusal(request) or self._welcome(request) or await self._body(request)
+        except ClientDisconnect:
+            return
+        if isinstance(found, Response):
+            await found(scope, receive, reply)
+            return
+        body: list[Message] = [{"type": "http.request", "body": found, "more_body": False}]
+
+        async def replay() -> Message:
+            return body.pop() if body else await receive()
+
+        try:
+            await self.app(scope, replay, reply)
+        except Exception as error:  # the last resort: the log has the details, the answer does not
             LOG.exception("a bug in hardmax")
-            if not reply.started:
-                document = error_document(f"{type(error).__name__}: this is a bug in hardmax", fix="please report it")
-                await _refuse(reply, 500, document)
+            if not started:
+                await _refuse(500, bug_document(error))(scope, receive, reply)
 
-    def _refused(self, scope: MutableMapping[str, Any], headers: dict[str, str]) -> tuple[int, dict[str, Any]] | None:
-        host = headers.get("host", "")
+    def _refusal(self, request: Request) -> Response | None:
+        """The answer to a request that may not be made."""
+        host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if not self.access.knows_host(host):
-            fix = "use the address that hardmax playground printed"
-            return 403, error_document("this server does not answer to that name", found=host[:80], fix=fix)
-        origin = headers.get("origin")
-        if origin is not None and origin != "null" and _authority(origin) != host.lower():
-            return 403, error_document("requests from other pages are not answered", found=origin[:80])
-        if origin == "null" and scope["method"] != "GET":
-            return 403, error_document("requests from other pages are not answered", found="no origin")
-        if self.access.accepts(_token(scope, headers, self.access.cookie)):
-            return None
-        return 401, error_document("a token is needed", fix="use the address that hardmax playground printed")
+            return _refuse(403, error_document("this server has a different name", found=host[:80], fix=PRINTED))
+        own = origin is None or origin.lower().partition("://")[2] == host.lower()
+        if not own and not (origin == "null" and request.method == "GET"):
+            return _refuse(403, error_document("requests from other pages are not answered", found=str(origin)[:80]))
+        if not self.access.accepts(_shown_token(request, self.access.cookie)):
+            return _refuse(401, error_document("a token is required", fix=PRINTED))
+        return None
 
-    async def _body(self, headers: dict[str, str], receive: Receive) -> bytes | tuple[int, dict[str, Any]] | None:
-        """The whole body; or a refusal; or None when the client has gone."""
-        too_long = 413, error_document(f"the body is longer than {limits.BODY_BYTES:,} bytes", fix="send less")
-        announced = headers.get("content-length", "0")
+    def _welcome(self, request: Request) -> Response | None:
+        """Move the token from the address into a cookie that scripts cannot read.
+
+        The cookie is Lax: a Strict one is not sent when the address was a link on another site, such as a course page.
+        """
+        if self.access.token is None or request.scope["path"] != "/" or "token" not in request.query_params:
+            return None
+        response = RedirectResponse("/", 303, {"cache-control": "no-store"})
+        response.set_cookie(self.access.cookie, self.access.token, httponly=True, samesite="lax")
+        return response
+
+    async def _body(self, request: Request) -> bytes | Response:
+        """The whole body, or the answer to one that is too long or too slow."""
+        announced = request.headers.get("content-length", "0")
         if not announced.isdigit():
-            return 400, error_document("content-length is not a number", found=announced[:40])
+            return _refuse(400, error_document("Content-Length is not a number", found=announced[:40]))
+        too_long = error_document(f"the body is longer than {limits.BODY_BYTES:,} bytes", fix="send less")
         if int(announced) > limits.BODY_BYTES:
-            return too_long
-        parts: list[bytes] = []
-        size = 0
+            return _refuse(413, too_long)
+        body = bytearray()
         try:
             async with asyncio.timeout(self.body_seconds):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return None
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    if size > limits.BODY_BYTES:
-                        return too_long
-                    if not message.get("more_body", False):
-                        return b"".join(parts)
+                async for part in request.stream():
+                    body += part
+                    if len(body) > limits.BODY_BYTES:
+                        return _refuse(413, too_long)
         except TimeoutError:
             what = f"the body did not arrive within {self.body_seconds:g} seconds"
-            return 408, error_document(what, fix="send it again")
+            return _refuse(408, error_document(what, fix="send it again"))
+        return bytes(body)
 
 
-def _authority(origin: str) -> str | None:
-    """The host and port of an Origin; None if it is not written as one."""
-    try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:
-        return None
-
-
-def _token(scope: MutableMapping[str, Any], headers: dict[str, str], cookie: str) -> str | None:
-    """What the request shows: a bearer, the query, or the cookie."""
-    kind, _, bearer = headers.get("authorization", "").partition(" ")
+def _shown_token(request: Request, cookie: str) -> str | None:
+    """The token that the request shows: as a bearer token, in the query, or in the cookie."""
+    kind, _, bearer = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return bearer.strip()
-    asked = _query_token(scope)
-    if asked is not None:
-        return asked
-    # By hand: http.cookies gives up at the first odd cookie, and other servers of this machine leave theirs here.
-    crumbs = (crumb.strip().partition("=") for crumb in headers.get("cookie", "").split(";"))
-    return next((value for name, _, value in crumbs if name == cookie), None)
+    return request.query_params.get("token", request.cookies.get(cookie))
 
 
-def _query_token(scope: MutableMapping[str, Any]) -> str | None:
-    try:
-        given = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=100).get("token")
-    except ValueError:  # more fields than anybody needs
-        return None
-    return given[0] if given else None
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """The body once, then whatever comes."""
-    given = False
-
-    async def again() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return again
-
-
-class _Reply:
-    """`send` with the headers that every answer has; remembers whether an answer has begun."""
-
-    def __init__(self, path: str, send: Send, headers: dict[str, str]) -> None:
-        self.started, self._send = False, send
-        self._headers = headers | ({"cache-control": "no-store"} if path.startswith("/api/") else {})
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.started = True
-            present = {name.lower() for name, _ in message["headers"]}
-            extra = [(k.encode(), v.encode()) for k, v in self._headers.items() if k.encode() not in present]
-            message = {**message, "headers": [*message["headers"], *extra]}
-        await self._send(message)
-
-
-async def _refuse(send: Send, status: int, document: dict[str, Any]) -> None:
-    """Answer without the application; the connection is closed, because a body may be on its way."""
-    body = json.dumps(document).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"connection", b"close"),
-        (b"cache-control", b"no-store"),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _redirect(send: Send, name: str, token: str) -> None:
-    """The token moves from the address into a cookie that scripts do not see.
-
-    Lax, because a Strict one is not sent when the address was a link on another site, as in a mail or on a course page.
-    """
-    cookie = f"{name}={token}; Path=/; HttpOnly; SameSite=Lax"
-    headers = [(b"location", b"/"), (b"set-cookie", cookie.encode("latin-1")), (b"content-length", b"0"),
-               (b"cache-control", b"no-store")]  # fmt: skip
-    await send({"type": "http.response.start", "status": 303, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+def _refuse(status: int, document: dict[str, Any]) -> Response:
+    """An error as JSON. The connection is closed, because a body may be on its way."""
+    return JSONResponse(document, status, {"connection": "close", "cache-control": "no-store"})

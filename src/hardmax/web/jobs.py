@@ -1,16 +1,22 @@
-"""What workers compute: a request's body becomes the document of its answer. No mathematics of its own.
+"""What a worker process does: a request's body becomes an answer. There is no mathematics in this module.
 
-Sizes were checked by the routes; what only shows while computing (the size of follow sets) is checked here.
+The routes have checked the sizes; what is only known while computing (the size of follow sets) is checked here.
 """
 
+import json
+import multiprocessing
+import os
+import signal
+import threading
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hardmax.errors import BadInput, NotCertified
+from hardmax.errors import BadInput, HardmaxError, NotCertified
 from hardmax.web import limits
-from hardmax.web.corpus_job import corpus
-from hardmax.web.model_jobs import explain, models, setup
+from hardmax.web.text_jobs import corpus, explain, models, setup
+from hardmax.web.wording import bug_document, error_document
 
 if TYPE_CHECKING:
     from hardmax.dynamics.trajectory import Trajectory
@@ -18,30 +24,73 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 Document = dict[str, Any]
 
-# What a stage of an exact construction does, for a person.
+# What each stage of an exact construction does, in words.
 STAGES = {
     "input": "the sequences as they were given",
     "separate": "attention gives every sequence numbers that no other sequence has",
     "number": "a staircase turns them into the number of the class",
-    "snap": "adding and taking away a large number rounds it to a whole number, exactly",
-    "unsnap": "the large number is taken away again",
+    "snap": "adding and subtracting a large number rounds it exactly to an integer",
+    "unsnap": "the large number is subtracted again",
     "square": "the square of the number is written beside it",
     "leaders": "every token gets the number of its leader",
     "collapse": "the tokens of a sequence meet in one point",
     "place": "the points move onto their targets",
 }
+PROJECTION = "coordinates 0 and 1, where everything between the first and the last layer happens"
+
+
+class Answer(NamedTuple):
+    """An HTTP status and the text of a JSON document."""
+
+    status: int
+    text: bytes
+
+    def json(self) -> Any:
+        """The document."""
+        return json.loads(self.text)
+
+
+def start(given: dict[str, Any]) -> None:
+    """Prepare a new process: it leaves Ctrl-C to the server, prints to stderr only, and ends with the server."""
+
+    def end_with_the_server() -> None:
+        server = multiprocessing.parent_process()
+        if server is not None:
+            server.join()
+            os._exit(1)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)
+    threading.Thread(target=end_with_the_server, daemon=True).start()
+    setup(given)
+
+
+def answer(job: str, body: Body) -> Answer:
+    """Run a job: 200 and its document, or the status and the text of what went wrong."""
+    from hardmax.io.documents import json_text
+
+    try:
+        status, document = 200, JOBS[job](body)
+    except HardmaxError as error:
+        status, document = 400, error_document(error.what, error.found, error.fix)
+    except MemoryError:
+        status, document = 400, error_document("there is not enough memory", fix="use fewer tokens or layers")
+    except Exception as error:
+        traceback.print_exc()
+        status, document = 500, bug_document(error)
+    return Answer(status, json_text(document).encode())
 
 
 def warm(body: Body) -> Document:
-    """Use the kernels of a job once, so that no request spends its time on a compiler or on reading a model."""
+    """Run a job on small examples, so that no request spends its time on a compiler or on reading a model."""
     for example in EXAMPLES.get(body["job"], list)():
-        with suppress(BadInput):  # where there is no model, the request itself will say so
+        with suppress(BadInput):  # if there is no model, the request itself will say so
             JOBS[body["job"]](example)
     return {"ready": body["job"]}
 
 
 def _clouds() -> list[Body]:
-    """Few tokens and many, with ties and without, with a matrix and without: kernels of their own."""
+    """Few and many tokens, with and without ties, with and without a matrix: each has kernels of its own."""
     from hardmax.cloud.presets import preset
 
     clouds = [preset("square"), preset("square-ties"), preset("random", n=1100), preset("cube")]
@@ -75,8 +124,9 @@ def simulate(body: Body) -> Document:
     numbers = (body["layers"] + 1) * len(tokens) * len(tokens[0])
     if numbers > limits.COORDINATES:
         raise BadInput(
-            f"{body['layers']} layers of {len(tokens)} tokens are {numbers:,} coordinates",
-            fix=f"at most {limits.COORDINATES:,} in one answer: fewer tokens or layers",
+            f"{body['layers']} layers of {len(tokens)} tokens have {numbers:,} coordinates, "
+            f"more than the {limits.COORDINATES:,} allowed in one answer",
+            fix="use fewer tokens or layers",
         )
     traj: Any = run(tokens, body["alpha"], body.get("matrix"), body["layers"], rule=made[body.get("rule", "hardmax")]())
     _check_follow_sets(traj)
@@ -84,19 +134,20 @@ def simulate(body: Body) -> Document:
 
 
 def _check_follow_sets(traj: "Trajectory") -> None:
-    """Zero tokens follow everybody: n^2 indices for each layer."""
+    """Refuse too long an answer: tokens at zero follow everyone, which takes n^2 indices per layer."""
     total = 0
     for layer in range(traj.layers + 1):
         total += sum(map(len, traj.follows(layer)))
         if total > limits.FOLLOWED:
             raise BadInput(
-                f"the follow sets of {layer + 1} of {traj.layers} layers hold {total:,} indices",
-                fix=f"at most {limits.FOLLOWED:,} in one answer: fewer tokens or layers",
+                f"the follow sets of the first {layer + 1} layers have {total:,} indices, "
+                f"more than the {limits.FOLLOWED:,} allowed in one answer",
+                fix="use fewer tokens or layers",
             )
 
 
 def limit(body: Body) -> Document:
-    """The certified limit; without a certificate what is known all the same."""
+    """The certified limit; without a certificate, what is known anyway."""
     from hardmax.dynamics.certificate import ROLE_NAMES
     from hardmax.dynamics.limit import limit as run
     from hardmax.dynamics.records import EQUILIBRIUM, equilibrium_document
@@ -129,26 +180,17 @@ def construct(body: Body) -> Document:
     net = build(sequences, labels, style=body["style"], pool=body["pool"])
     report = net.verify(sequences, labels, levels=("certificate", "float64"))
     found = report.to_json()
-    flat = net.dim > 2
+    answers = net(sequences)
     return {
         "schema": "hardmax.construct/1",
         "exact": report.exact,
-        "style": net.style,
-        "pool": net.pool,
-        "dim": net.dim,
-        "blocks": net.blocks,
-        "width": net.width,
-        "parameters": net.parameters,
-        "bound": net.bound,
-        "min_gap": found["min_gap"],
-        "max_error": found["max_error"],
+        **{name: getattr(net, name) for name in ("style", "pool", "dim", "blocks", "width", "parameters", "bound")},
+        **{name: found[name] for name in ("min_gap", "max_error")},
         "temperature": net.temperature if np.isfinite(net.temperature) else None,
         "labels": labels,
-        "answers": net(sequences),
-        "correct": [ours == theirs for ours, theirs in zip(net(sequences), labels, strict=True)],
-        "projection": "coordinates 0 and 1, where everything between the first and the last layer happens"
-        if flat
-        else None,
+        "answers": answers,
+        "correct": [ours == theirs for ours, theirs in zip(answers, labels, strict=True)],
+        "projection": PROJECTION if net.dim > 2 else None,
         "stages": [
             {
                 "name": stage.name,
@@ -163,7 +205,7 @@ def construct(body: Body) -> Document:
 
 
 def _plane(cloud: Any) -> Any:
-    """Coordinates 0 and 1; a zero for the second where there is none."""
+    """Coordinates 0 and 1; the second is zero if there is only one."""
     import numpy as np
 
     return cloud[:, :2] if cloud.shape[1] > 1 else np.concatenate([cloud, np.zeros_like(cloud)], axis=1)
@@ -176,7 +218,6 @@ EXAMPLES: dict[str, Callable[[], list[Body]]] = {
     "explain": lambda: [{"text": "fine"}],
 }
 JOBS: dict[str, Callable[[Body], Document]] = {
-    "setup": setup,
     "warm": warm,
     "simulate": simulate,
     "limit": limit,

@@ -1,19 +1,20 @@
 """Computations in processes of their own: one that takes too long is ended, and nothing else waits for it.
 
-A worker is `python -m hardmax.web.worker`: a line of JSON in, a line out ("200 {...}"). The server's own process does
-no mathematics, so that pages and other answers go on whatever a computation does.
+The server's own process does no mathematics, so pages and other answers go on whatever a computation does.
 """
 
-import json
-import subprocess
-import sys
+import multiprocessing
+import os
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from hardmax.errors import HardmaxError
-from hardmax.web import limits
+from hardmax.web import jobs, limits
 
 
 class TooSlow(HardmaxError):
@@ -21,105 +22,94 @@ class TooSlow(HardmaxError):
 
 
 class Busy(HardmaxError):
-    """Too many computations wait already."""
+    """Too many computations are already waiting."""
 
 
 class Broken(HardmaxError):
-    """A worker ended without an answer."""
-
-
-class Answer:
-    """What a worker said: an HTTP status and the text of a JSON document."""
-
-    def __init__(self, line: bytes) -> None:
-        status, _, self.text = line.rstrip(b"\n").partition(b" ")
-        self.status = int(status)
-
-    def json(self) -> Any:
-        """The document."""
-        return json.loads(self.text)
+    """A process ended without an answer."""
 
 
 class Worker:
-    """One process that computes."""
+    """One process that computes. It starts with its first job, and again after it has ended."""
 
     def __init__(self, setup: dict[str, Any]) -> None:
-        # A session of its own: Ctrl-C in the terminal is for the server, which then ends its workers.
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "hardmax.web.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
-        self.expired = False
+        self.setup = setup
         self.warmed: set[str] = set()
-        self._exchange("setup", setup, limits.START_SECONDS)
+        self.closed = False
+        self.pid: int | None = None
+        self._executor: ProcessPoolExecutor | None = None
 
-    def ask(self, job: str, body: dict[str, Any], seconds: float) -> Answer:
-        """The answer to one request. The first of its kind may compile kernels before its time begins to run.
+    def ask(self, job: str, body: dict[str, Any], seconds: float) -> jobs.Answer:
+        """Answer one request. The first of its kind may compile kernels before its time begins to run.
 
         Raises:
-            TooSlow: no answer in time; the process has been ended.
-            Broken: the process has ended by itself.
+            TooSlow: there was no answer in time; the process has been ended.
+            Broken: the process ended by itself.
         """
         self.warm(job)
-        return self._exchange(job, body, seconds)
+        return self._run(job, body, seconds)
 
     def warm(self, job: str) -> None:
-        """Compile and read what a job needs, once."""
+        """Start the process if needed, and let it compile and read what a job needs, once."""
+        self._start()
         if job not in self.warmed:
-            self._exchange("warm", {"job": job}, limits.START_SECONDS)
+            self._run("warm", {"job": job}, limits.START_SECONDS)
             self.warmed.add(job)
 
-    def _exchange(self, job: str, body: dict[str, Any], seconds: float) -> Answer:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        watch = threading.Timer(seconds, self._expire)
-        watch.daemon = True
-        watch.start()
+    def _run(self, job: str, body: dict[str, Any], seconds: float) -> jobs.Answer:
         try:
-            self.process.stdin.write(json.dumps({"job": job, "body": body}).encode() + b"\n")
-            self.process.stdin.flush()
-            line = self.process.stdout.readline()
-        except OSError:  # the other end is gone
-            line = b""
-        finally:
-            watch.cancel()
-        if not line.endswith(b"\n"):
+            if self.closed or self._executor is None:
+                raise BrokenProcessPool  # Ctrl-C
+            return self._executor.submit(jobs.answer, job, body).result(seconds)
+        except TimeoutError:
             self.end()
-            if self.expired:
-                raise TooSlow(f"the computation took longer than {seconds:g} seconds", fix="fewer tokens or layers")
-            raise Broken("the computation ended without an answer", fix="fewer tokens or layers, or try again")
-        return Answer(line)
+            message = f"the computation took longer than {seconds:g} seconds"
+            raise TooSlow(message, fix="use fewer tokens or layers") from None
+        except BrokenProcessPool:
+            self.end()
+            message = "the computation ended without an answer"
+            raise Broken(message, fix="use fewer tokens or layers, or try again") from None
 
-    def _expire(self) -> None:
-        self.expired = True
-        self.process.kill()
+    def _start(self) -> None:
+        """Do nothing if the process answers; else start one."""
+        if self.closed:
+            return
+        if self._executor is not None:
+            try:
+                self._executor.submit(os.getpid).result(limits.START_SECONDS)
+                return
+            except BrokenProcessPool:  # it ended while it had nothing to do
+                self.end()
+        context = multiprocessing.get_context("spawn")
+        self._executor = ProcessPoolExecutor(1, context, jobs.start, (self.setup,))
+        self.warmed = set()
+        try:
+            self.pid = self._executor.submit(os.getpid).result(limits.START_SECONDS)
+        except (BrokenProcessPool, TimeoutError):
+            self.end()
+            raise Broken("no process for computations could be started", fix="try again") from None
 
-    @property
-    def alive(self) -> bool:
-        """Whether it can take another request."""
-        return not self.expired and self.process.poll() is None
+    def kill(self) -> None:
+        """End the process at once, whatever it does."""
+        for process in multiprocessing.active_children():
+            if process.pid == self.pid:
+                process.kill()
 
     def end(self) -> None:
-        """End the process."""
-        self.process.kill()
-        for pipe in (self.process.stdin, self.process.stdout):
-            try:
-                if pipe is not None:
-                    pipe.close()
-            except OSError:  # what was still to be written has no reader any more
-                pass
-        self.process.wait()
+        """End the process; the next job starts another."""
+        self.kill()
+        if self._executor is not None:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+        self._executor = self.pid = None
 
 
 class Pool:
-    """A few workers, started when first needed.
+    """A few workers, started when first needed; one that is warm is asked before one that is not.
 
     Args:
-        setup: what every worker is told at its start: {"model": ..., "data": ...}.
-        workers: how many computations run at one time.
-        waiting: how many may wait.
+        setup: what every worker is told when it starts: {"model": ..., "data": ...}.
+        workers: how many computations run at a time.
+        waiting: how many may run or wait.
     """
 
     def __init__(
@@ -127,85 +117,62 @@ class Pool:
     ) -> None:
         self.setup = setup or {}
         self.waiting = waiting
+        self.workers = [Worker(self.setup) for _ in range(workers)]
+        self._idle = list(self.workers)  # as many as threads, so it is never empty where it is used
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="hardmax-worker")
-        self._lock = threading.Lock()
-        self._idle: list[Worker] = []
-        self._all: set[Worker] = set()
-        self._pending = 0
+        self._room = threading.Semaphore(waiting)
         self._closed = False
 
-    def submit(self, job: str, body: dict[str, Any], seconds: float = limits.WORK_SECONDS) -> Future[Answer]:
+    def submit(self, job: str, body: dict[str, Any], seconds: float = limits.WORK_SECONDS) -> Future[jobs.Answer]:
         """Ask for a computation; the future gives its answer, or raises TooSlow, Busy or Broken.
 
         Raises:
-            Busy: too many wait already.
+            Busy: too many are already waiting.
         """
-        with self._lock:
-            if self._pending >= self.waiting or self._closed:
-                raise Busy(f"{self._pending} computations are waiting already", fix="try again in a moment")
-            self._pending += 1
+        if self._closed:
+            raise Busy("the server is shutting down")
+        if not self._room.acquire(blocking=False):
+            raise Busy(f"{self.waiting} computations are already waiting", fix="try again in a moment")
         future = self._threads.submit(self._run, job, body, seconds, time.monotonic())
-        future.add_done_callback(self._one_less)
+        future.add_done_callback(lambda _: self._room.release())
         return future
 
-    def prepare(self, *jobs: str) -> None:
-        """Start a worker in the background and let it get ready for these jobs."""
-
-        def ready() -> None:
-            worker = self._take()
-            try:
-                for job in jobs:
-                    worker.warm(job)
-            except HardmaxError:
-                pass  # the first request will try again, and say what is wrong
-            finally:
-                self._give_back(worker)
-
-        self._threads.submit(ready)
-
-    def _one_less(self, future: Future[Answer]) -> None:
-        with self._lock:
-            self._pending -= 1
-
-    def _run(self, job: str, body: dict[str, Any], seconds: float, asked: float) -> Answer:
+    def _run(self, job: str, body: dict[str, Any], seconds: float, asked: float) -> jobs.Answer:
         waited = time.monotonic() - asked
         if waited > limits.WAIT_SECONDS:
             raise Busy(f"the computation waited {waited:.0f} seconds for its turn", fix="try again in a moment")
-        worker = self._take()
-        try:
+        with self._borrowed() as worker:
             return worker.ask(job, body, seconds)
+
+    @contextmanager
+    def _borrowed(self) -> Iterator[Worker]:
+        worker = self._idle.pop()
+        try:
+            yield worker
         finally:
-            self._give_back(worker)
+            self._idle.append(worker)
 
-    def _give_back(self, worker: Worker) -> None:
-        with self._lock:
-            if worker.alive and not self._closed:
-                self._idle.append(worker)
-                return
-            self._all.discard(worker)
-        worker.end()
+    def prepare(self, *names: str) -> None:
+        """Start one worker in the background and let it get ready for these jobs."""
 
-    def _take(self) -> Worker:
-        while True:
-            with self._lock:
-                worker = self._idle.pop() if self._idle else None
-            if worker is None:
-                break
-            if worker.alive:
-                return worker
-            self._give_back(worker)  # which clears away what is dead
-        worker = Worker(self.setup)
-        with self._lock:
-            self._all.add(worker)
-        return worker
+        def ready() -> None:
+            # If it fails, the first request tries again and says what is wrong.
+            with self._borrowed() as worker, suppress(HardmaxError):
+                for job in names:
+                    worker.warm(job)
+
+        self._threads.submit(ready)
+
+    def stop(self) -> None:
+        """End all computations, running or waiting: their futures raise Broken. May be called by a signal handler."""
+        self._closed = True
+        for worker in self.workers:
+            worker.closed = True
+            worker.kill()
 
     def close(self) -> None:
         """End all workers; what they compute is lost."""
-        with self._lock:
-            self._closed = True
-            everyone, self._idle, self._all = set(self._all), [], set()
-        for worker in everyone:
-            worker.process.kill()
+        self.stop()
         self._threads.shutdown(wait=True, cancel_futures=True)
-        for worker in everyone:
+        for worker in self.workers:
             worker.end()

@@ -1,7 +1,6 @@
 """Run the server: a free port, one address, a clean end."""
 
 import asyncio
-import json
 import secrets
 import socket
 from collections.abc import Callable, Sequence
@@ -17,89 +16,64 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from hardmax.errors import BadInput
 from hardmax.web import limits
 from hardmax.web.app import create_app
-from hardmax.web.guard import HEADERS, LOOPBACK, Access
-from hardmax.web.wording import error_document
+from hardmax.web.guard import LOOPBACK, Access
+
+ANYWHERE = ("0.0.0.0", "::", "")
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP with a limit on the time in which a request's first lines must arrive and a long answer must be read.
+    """HTTP with a time limit for the head of a request to arrive, and for a long answer to be read.
 
-    Uvicorn itself waits forever, and keeps what a client does not read.
+    Uvicorn has no such limits: it waits forever, and keeps in memory what a client does not read.
     """
 
-    waiting: asyncio.TimerHandle | None = None
+    arriving: asyncio.TimerHandle | None = None
     unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Wait for the first request."""
         super().connection_made(transport)
-        self._expect()
+        self.arriving = self.loop.call_later(limits.HEADER_SECONDS, transport.close)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes that complete a request end the waiting; bytes that begin one start it."""
-        before = self.cycle
+        """Wait for the rest of a request that has begun, and no longer for one whose head is complete."""
         super().data_received(data)
-        if self.cycle is not before:
-            self._stop_waiting()
-        elif self.waiting is None and (self.cycle is None or self.cycle.response_complete):
-            self._expect()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing to wait for any more."""
-        self._stop_waiting()
-        self._is_read()
-        super().connection_lost(exc)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop()
+        elif self.arriving is None:
+            self.arriving = self.loop.call_later(limits.HEADER_SECONDS, self.transport.close)
 
     def pause_writing(self) -> None:
-        """The client does not read as fast as the answer is written: begin to wait for it."""
+        """The client does not read as fast as the answer is written: wait for it."""
         super().pause_writing()
-        self._is_read()
         self.unread = self.loop.call_later(limits.READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
         """The client has read."""
-        self._is_read()
         super().resume_writing()
-
-    def send_400_response(self, msg: str) -> None:
-        """Bytes that are no HTTP request: the same JSON and headers as for everything else that cannot be used."""
-        body = json.dumps(error_document("this is no HTTP request that can be read")).encode()
-        headers = HEADERS | {
-            "content-type": "application/json",
-            "content-length": str(len(body)),
-            "connection": "close",
-        }
-        named = [(name.encode(), value.encode()) for name, value in headers.items()]
-        events = h11.Response(status_code=400, headers=named), h11.Data(data=body), h11.EndOfMessage()
-        self.transport.write(b"".join(self.conn.send(event) or b"" for event in events))
-        self.transport.close()
-
-    def _is_read(self) -> None:
         if self.unread is not None:
             self.unread.cancel()
-            self.unread = None
 
-    def _expect(self) -> None:
-        self.waiting = self.loop.call_later(limits.HEADER_SECONDS, self.transport.close)
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop()
+        if self.unread is not None:
+            self.unread.cancel()
+        super().connection_lost(exc)
 
-    def _stop_waiting(self) -> None:
-        if self.waiting is not None:
-            self.waiting.cancel()
-            self.waiting = None
+    def _stop(self) -> None:
+        if self.arriving is not None:
+            self.arriving.cancel()
+            self.arriving = None
 
 
 class Server(uvicorn.Server):
-    """A server that says when it is ready."""
+    """A server that ends its computations at Ctrl-C, so that whoever waits for them gets an answer at once."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then tell."""
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """Ctrl-C, or a request to terminate."""
+        self.config.app.state.pool.stop()  # type: ignore[union-attr]
+        super().handle_exit(sig, frame)
 
 
 def is_loopback(host: str) -> bool:
@@ -109,42 +83,31 @@ def is_loopback(host: str) -> bool:
         >>> [is_loopback(h) for h in ("127.0.0.1", "localhost", "::1", "0.0.0.0")]
         [True, True, True, False]
     """
-    if host == "localhost":
-        return True
     try:
-        return ip_address(host).is_loopback
+        return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one.
+    """A listening socket; port 0 takes a free port.
 
     Raises:
         BadInput: the address cannot be used.
     """
-    listening = None
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(place)
-        listening.listen(limits.CONNECTIONS)
+        return socket.create_server((host, port), family=family, backlog=limits.CONNECTIONS)
     except (OSError, OverflowError) as error:
-        if listening is not None:
-            listening.close()
         reason = getattr(error, "strerror", None) or str(error)
-        fix = "--port 0 takes a free port" if port else "--host 127.0.0.1 is always there"
+        fix = "use --port 0 for a free port" if port else "use --host 127.0.0.1, which always works"
         raise BadInput(f"{host} port {port} cannot be used: {reason}", fix=fix) from error
-    return listening
 
 
 def access_for(host: str, port: int, token: str | None) -> Access:
-    """Loopback: this machine's names, a token only if one is given. Elsewhere: a token, made up if none is given."""
-    if is_loopback(host):
-        return Access((*LOOPBACK, _in_url(host)), port, token)
-    wide = host in ("0.0.0.0", "::", "")
-    return Access(None if wide else (*LOOPBACK, _in_url(host)), port, token or secrets.token_urlsafe(24))
+    """Who may ask: on the loopback, this machine; elsewhere, whoever shows the token, which is made up if not given."""
+    names = None if host in ANYWHERE else (*LOOPBACK, _in_url(host))
+    return Access(names, port, token if is_loopback(host) else token or secrets.token_urlsafe(24))
 
 
 def _in_url(host: str) -> str:
@@ -152,8 +115,8 @@ def _in_url(host: str) -> str:
 
 
 def address(host: str, access: Access) -> str:
-    """The URL that a person opens."""
-    shown = socket.gethostname() if host in ("0.0.0.0", "::", "") else host
+    """The URL to open in a browser."""
+    shown = socket.gethostname() if host in ANYWHERE else host
     secret = "" if access.token is None else f"?token={access.token}"
     return f"http://{_in_url(shown)}:{access.port}/{secret}"
 
@@ -172,11 +135,11 @@ def serve(
 
     Args:
         model: a shipped model or a model folder.
-        host, port: where; port 0 takes a free one.
+        host, port: where to listen; port 0 takes a free port.
         data: labeled texts for the corpus screen.
-        token: a secret that requests must show; made up when the host is not this machine alone.
+        token: a secret that requests must show; made up if other machines can reach the host.
         frames: origins of pages that may show the playground in a frame.
-        ready: is given the URL once the server answers.
+        ready: called with the URL once the server accepts connections.
 
     Raises:
         BadInput: the address cannot be used.
@@ -185,22 +148,23 @@ def serve(
     access = replace(access_for(host, listening.getsockname()[1], token), frames=tuple(frames))
     app = create_app(model, data=None if data is None else str(data), access=access)
     try:
-        Server(settings(app), lambda: ready(address(host, access))).run([listening])
-    except KeyboardInterrupt:  # uvicorn has shut down already, and passes the signal on
+        ready(address(host, access))  # connections wait in the socket's queue until uvicorn runs
+        Server(settings(app)).run([listening])
+    except KeyboardInterrupt:  # uvicorn has already shut down, and passes the signal on
         pass
     finally:
         app.state.pool.close()
         listening.close()
 
 
-def settings(app: Any) -> uvicorn.Config:
-    """How uvicorn runs an application: patient but not forever, silent about itself, no WebSockets, no proxies."""
+def settings(app: Any, lifespan: Any = "on") -> uvicorn.Config:
+    """The settings of uvicorn: limits on connections and time, no logs, no WebSockets, no proxies."""
     return uvicorn.Config(
         app,
         http=PatientProtocol,
         ws="none",
         loop="asyncio",
-        lifespan="on",
+        lifespan=lifespan,
         log_level="warning",
         access_log=False,
         server_header=False,

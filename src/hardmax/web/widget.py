@@ -10,7 +10,7 @@ from markupsafe import Markup
 from hardmax.errors import BadInput, need
 from hardmax.html.page import script
 from hardmax.web.result_page import equilibrium_state, trajectory_state
-from hardmax.web.share import decode_state, tokens_of
+from hardmax.web.share import tokens_of
 from hardmax.web.single_file import playground_document
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def widget(result: "Trajectory | Equilibrium", height: int = HEIGHT) -> Any:
         def tokens(self) -> Any:
             """The (n, d) tokens on the screen at layer 0."""
             if self.link:
-                return tokens_of(decode_state(self.link).state)
+                return tokens_of(self.link)
             return result.tokens[0] if result.tokens.ndim == 3 else result.tokens
 
         def _repr_html_(self) -> str:

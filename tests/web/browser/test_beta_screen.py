@@ -24,7 +24,7 @@ def test_a_sharper_softmax_comes_closer_to_hardmax(open_page):
     page = open_page("v=1&view=beta&preset=square&K=10&k=5")
     gap = "window.hardmaxApp.controller.gaps[5]"
     before = page.evaluate(gap)
-    page.get_by_role("spinbutton", name="β, how sharp softmax is").fill("200")
+    page.get_by_role("spinbutton", name="β, the sharpness of softmax").fill("200")
     page.evaluate("window.hardmaxApp.flush()")
     assert page.evaluate(gap) < before / 5
     assert "β = 200" in page.locator(".screen-beta .side-rule").nth(1).inner_text()
@@ -57,7 +57,7 @@ def test_metastable_clusters_are_named(open_page):
 
 def test_too_many_tokens_for_softmax_are_said_and_hardmax_goes_on(open_page):
     page = open_page("v=1&view=beta&n=1500&K=20")
-    assert "too much for a page" in page.locator(".screen-beta .token-note").inner_text()
+    assert "too many for this page" in page.locator(".screen-beta .token-note").inner_text()
     assert page.locator(".screen-beta .token-figure.absent").count() == 1
 
 
@@ -79,8 +79,9 @@ def test_the_screen_can_be_walked_with_the_keyboard_alone(open_page):
             return node.dataset.token ? `cloud ${node.closest("figure").ariaLabel}`
               : node.ariaLabel || node.labels?.[0]?.textContent || node.textContent;
         }"""))  # fmt: skip
-    assert {"cloud Hardmax cloud", "cloud Softmax cloud", "Play", "One layer on", "Layer", "Cloud", "layers"} <= seen
-    assert {"as a table", "\u03b1, the step size", "\u03b2, how sharp softmax is"} <= seen
+    assert {"cloud Hardmax cloud", "cloud Softmax cloud", "Play", "One layer forward", "Layer"} <= seen
+    assert {"Cloud", "layers"} <= seen
+    assert {"as a table", "\u03b1, the step size", "\u03b2, the sharpness of softmax"} <= seen
     page.locator(".screen-beta [data-token][tabindex='0']").first.focus()
     for key in ("m", "ArrowRight", "Enter"):
         page.keyboard.press(key)

@@ -98,7 +98,7 @@ def test_play_pause_step_and_scrub(open_page):
     page.get_by_role("button", name="Pause").click()
     k = state(page, "k")
     assert f"Layer {k} of 30" in page.locator("[aria-live]").first.inner_text()
-    page.get_by_role("button", name="One layer on").click()
+    page.get_by_role("button", name="One layer forward").click()
     assert state(page, "k") == k + 1
     page.get_by_role("slider", name="Layer").fill("25")
     page.wait_for_function("() => document.querySelector('.layer-now').textContent === 'layer 25 of 30'")
@@ -140,7 +140,7 @@ def test_without_tokens_the_page_says_how_to_add_one(open_page):
     [
         (ALPHA, "-1", "outside 0.001 to 1000"),
         ("tokens", "9999", "outside 1 to 5000"),
-        ("layers", "2.5", "whole number"),
+        ("layers", "2.5", "not an integer"),
     ],
 )
 def test_a_bad_number_is_refused_at_its_field_and_the_picture_stays(page, field, text, what):
@@ -290,7 +290,7 @@ def test_every_picture_has_a_table_with_the_same_numbers(open_page):
     strip = page.locator(".strip-figure").first
     strip.get_by_role("button", name="as a table").click()
     assert strip.locator("tbody tr").count() == 21
-    page.get_by_role("button", name="One layer on").click()
+    page.get_by_role("button", name="One layer forward").click()
     page.wait_for_function(
         "() => document.querySelectorAll('.token-figure tbody tr')[4].children[5].textContent !== ''"
     )
@@ -316,7 +316,7 @@ def test_a_limit_that_the_server_cannot_confirm_is_not_called_certified(open_pag
     page = open_page("v=1&preset=square")
     page.route("**/api/limit", lambda route: route.fulfill(json={"certified": False, "verified": False}))
     page.get_by_role("button", name="add a token").click()
-    page.wait_for_function("() => document.querySelector('.status').textContent.includes('found no certificate')")
+    page.wait_for_function("() => document.querySelector('.status').textContent.includes('could not certify it')")
     assert "certified at" not in page.locator(".status").first.inner_text()
 
 
@@ -332,7 +332,7 @@ def test_the_modules_reproduce_the_golden_cases_in_the_browser_too(page):
     wrong = page.evaluate(
         """async (cases) => {
             const { simulate } = await import("/static/js/dynamics.js");
-            const { metricOf } = await import("/static/js/metric.js");
+            const { metricOf } = await import("/static/js/model.js");
             const off = (ours, theirs) => Math.max(...theirs.flat().map((x, i) => Math.abs(x - ours[i])), 0);
             return cases.filter((one) => {
                 const coords = Float64Array.from(one.tokens.flat());

@@ -34,7 +34,7 @@ def test_sizes_and_ticks_are_those_of_python(open_page, style, pool):
     net = hx.construct(OVERLAP, LABELS, style=style, pool=pool)
     found = cells(page)
     assert found["blocks"] == [str(net.blocks), f"2M + 2N + 1 = {net.bound}"]
-    assert found["parameters that are not 0"][0] == str(net.parameters)
+    assert found["nonzero parameters"][0] == str(net.parameters)
     assert found["units of the widest layer"][0] == str(net.width)
     assert found["classified correctly"] == ["3 of 3", "all 3"]
     assert page.locator(".tick-mark.is-right").count() == 3
@@ -88,7 +88,7 @@ def test_a_new_data_set_can_be_made_with_the_keyboard_alone(open_page):
     page = ready(open_page("v=1&view=exact"))
     for _ in range(3):
         page.get_by_role("button", name="Remove sequence 0").press("Enter")
-    page.get_by_text("There is no sequence yet").wait_for()
+    page.get_by_text("There are no sequences yet").wait_for()
     for label, x in (("left", "-1"), ("right", "1")):
         page.get_by_role("button", name="Add a sequence").press("Enter")
         field = page.locator(".sequence-label").last
@@ -117,11 +117,11 @@ def test_contradictory_sequences_are_named_and_the_last_good_network_stays(open_
     )
     error = page.locator(".exact-controls .field-error", has_text="sequences 0 and 2 hold the same tokens")
     error.wait_for()
-    assert "The last good network is kept." in error.inner_text()
+    assert "The last valid network is shown." in error.inner_text()
     assert page.locator(".sequence.has-error").count() == 2
     assert cells(page)["blocks"][0] == "5"
     page.locator(".thumb").nth(5).click()
-    page.get_by_text("This is the last good network").wait_for()
+    page.get_by_text("This is the last valid network").wait_for()
 
 
 def test_a_label_left_empty_is_an_error_at_its_field(open_page):

@@ -3,15 +3,7 @@
 import pytest
 
 import hardmax as hx
-
-TITLES = [
-    "What a leader is",
-    "Why the hull shrinks",
-    "Emerging leaders",
-    "Ties and faces",
-    "What alpha does",
-    "From words to a verdict",
-]
+from page_modules import LESSONS
 
 
 def state(page, key):
@@ -28,7 +20,7 @@ def focused(page):
 
 def test_six_cards_one_after_the_other_each_with_an_answer(page):
     page.get_by_role("button", name="Lessons").click()
-    for number, title in enumerate(TITLES, start=1):
+    for number, title in enumerate(LESSONS, start=1):
         card(page).get_by_role("heading", name=title).wait_for()
         assert state(page, "lesson") == number
         assert focused(page) == title
@@ -47,7 +39,7 @@ def test_six_cards_one_after_the_other_each_with_an_answer(page):
 def test_a_link_opens_a_lesson_in_its_own_state(open_page):
     page = open_page("v=1&lesson=1&alpha=7&n=9")
     presets = ["triangle", "random", "emerging", "square-ties", "emerging"]
-    for number, title in enumerate(TITLES, start=1):
+    for number, title in enumerate(LESSONS, start=1):
         if number > 1:
             page.evaluate("(hash) => { location.hash = hash; }", f"v=1&lesson={number}&alpha=7&n=9")
         card(page).get_by_role("heading", name=title).wait_for()
@@ -61,7 +53,7 @@ def test_what_the_cards_say_is_what_the_page_shows(open_page):
     page = open_page("v=1&lesson=3")
     stars = page.locator(".token.leads")
     assert stars.count() == 2
-    card(page).get_by_role("button", name="One layer on").click()
+    card(page).get_by_role("button", name="One layer forward").click()
     page.wait_for_function("() => document.querySelectorAll('.token.leads').length === 3")
     page.evaluate("window.hardmaxApp.set({ lesson: 5 })")
     card(page).get_by_role("heading", name="What alpha does").wait_for()

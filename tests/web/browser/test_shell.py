@@ -87,9 +87,10 @@ def test_tab_reaches_every_control_in_order_and_nothing_twice(page):
     alpha = "\N{GREEK SMALL LETTER ALPHA}"
     wanted = [
         "Skip to the figure", "Dynamics", "Hardmax vs softmax", "Sentiment", "Exact", "Corpus", "Lessons", "Share",
-        "Export", "Theme: auto", "Help", "token 0", "add a token", "fit", "as a table", "Play", "One layer on", "Layer",
+        "Export", "Theme: auto", "Help", "token 0", "add a token", "fit", "as a table", "Play", "One layer forward",
+        "Layer",
         "as a table", "as a table", "Cloud", "tokens", "dimension", "seed", "new seed", "Load tokens from a file",
-        alpha, alpha, "layers", "A", "leaders (L)", "trails (T)", "arrows (A)", "first hull (H)", "limit", "sectors",
+        alpha, alpha, "layers", "A", "leaders (L)", "trails (T)", "arrows (A)", "initial hull (H)", "limit", "sectors",
     ]  # fmt: skip
     assert [one for one in seen if one != "remove"][: len(wanted)] == wanted[: len(seen) - seen.count("remove")]
 
@@ -131,7 +132,7 @@ def test_the_address_follows_the_state(page):
         ("v=1&n=12&alpha=none&A=rot:1", "Not read: alpha (none is not a number); A (rot: needs an angle"),
         ("v=9&n=12&shape=torus", "newer version (v=9)"),
         ("v=1&n=12&pts=%%%", "Not read: pts"),
-        ("v=1&n=12&theme=<script>alert(1)</script>", "Not read: theme (<script>alert(1)</script> is none of"),
+        ("v=1&n=12&theme=<script>alert(1)</script>", "Not read: theme (<script>alert(1)</script> is not one of"),
     ],
 )
 def test_a_bad_or_newer_link_loads_what_it_can_and_says_what_was_dropped(open_page, link, said):
@@ -154,8 +155,8 @@ def test_a_lost_server_is_said_and_the_dynamics_go_on(open_page, own_server):
     page.wait_for_function("() => document.querySelector('.status').textContent.includes('checked')")
     own_server.stop()
     page.get_by_role("button", name="add a token").click()
-    page.wait_for_selector(".banner:has-text('server does not answer')")
-    page.get_by_role("button", name="One layer on").click()
+    page.wait_for_selector(".banner:has-text('server is not responding')")
+    page.get_by_role("button", name="One layer forward").click()
     assert page.locator(".token").count() == 11
     assert "certified" in page.locator(".status").first.inner_text()
 

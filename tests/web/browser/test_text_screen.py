@@ -145,7 +145,7 @@ def test_scrubbing_the_layers_moves_the_words_and_the_sum(open_page, model):
         expected = float(b + (ex.reading.states[layer] @ v).mean())
         assert number(page.locator(".leaders .total td").inner_text()) == pytest.approx(expected, abs=5.1e-4)
         assert f"layer {layer} of 8" in page.locator(".scrub-text").first.inner_text()
-        page.get_by_role("button", name="One layer on").click()
+        page.get_by_role("button", name="One layer forward").click()
     assert page.evaluate("window.hardmaxApp.state.layer") == 2
 
 
@@ -252,7 +252,7 @@ def test_without_a_model_the_page_says_why(open_page):
 
 def test_a_link_to_a_model_that_is_not_there_is_answered_by_another(open_page):
     page = ready(open_page("v=1&view=text&model=nowhere"))
-    assert "no model \u201cnowhere\u201d; imdb answers" in page.locator(".banner").inner_text()
+    assert "no model \u201cnowhere\u201d; using imdb instead" in page.locator(".banner").inner_text()
 
 
 def test_another_model_gives_other_leaders(open_page):
@@ -269,8 +269,8 @@ def test_when_the_server_is_lost_the_last_reading_stays(open_page, own_server):
     page.watch.forgiven += ["ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET"]
     own_server.stop()
     page.get_by_label("Text", exact=True).fill("great film")
-    page.locator(".field-error", has_text="the server does not answer").wait_for()
-    assert "The last good reading is kept" in page.locator(".reading-note").first.inner_text()
+    page.locator(".field-error", has_text="the server is not responding").wait_for()
+    assert "The last valid result is shown" in page.locator(".reading-note").first.inner_text()
     assert page.locator(".marked").first.evaluate("(node) => node.textContent") == MIXED
 
 

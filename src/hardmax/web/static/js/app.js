@@ -1,14 +1,13 @@
 // The shell: holds the state, keeps it in the address, mounts screens, listens to the keyboard.
 
-import { Api } from "./api.js";
 import { el, short, svgEl, tableOf } from "./dom.js";
-import { effectiveTheme, installPalette, loadPalette } from "./palette.js";
 import { Player } from "./player.js";
 import { makeScene } from "./scene.js";
-import { Shell } from "./shell.js";
+import { Api } from "./server.js";
+import { effectiveTheme, installPalette, loadPalette, Shell } from "./shell.js";
 import { changedKeys, decodeState, encodeState, leftOut, startState, tidy } from "./state.js";
-import { screen as dynamicsScreen } from "../screens/dynamics.js";
 import { screen as betaScreen } from "../screens/beta.js";
+import { screen as dynamicsScreen } from "../screens/dynamics.js";
 
 const ADDRESS_EVERY = 250; // ms: browsers refuse to rewrite the address more often
 const SWITCHES = { l: "leaders", t: "trails", a: "arrows", h: "hull" };
@@ -39,7 +38,7 @@ export class App {
       offline: this.offline,
       onLost: () => this.banner(
         "server", "warn",
-        "The server does not answer. Dynamics go on in this page; start it again with: hardmax playground",
+        "The server is not responding. The cloud screens still work; restart the server with: hardmax playground",
       ),
       onBack: () => this.clearBanner("server"),
     });

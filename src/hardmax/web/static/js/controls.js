@@ -1,10 +1,8 @@
 // The control panel of the dynamics: every field <-> a key of the state, with its error below it.
 
 import { el, freshId } from "./dom.js";
-import { PRESET_TITLES } from "./presets.js";
-import { readNumber } from "./rows.js";
-import { GENERATED, LIMITS, PRESETS, TABLE, textOf } from "./state.js";
-import { matrixOf, metricOf } from "./metric.js";
+import { matrixOf, metricOf, PRESET_TITLES } from "./model.js";
+import { GENERATED, LIMITS, PRESETS, readNumber, TABLE, textOf } from "./state.js";
 
 /** A labeled field with a place for its error: { node, input, error(text) }. */
 export function field(label, input, hint = "") {
@@ -150,7 +148,7 @@ export function cloudFields(app, onFile) {
   const fresh = (patch) => ({ ...patch, pts: null, k: 0, sel: -1 });
   const fitting = (patch) => (app.state.A.kind === "rows" ? { ...patch, A: { kind: "I" } } : patch);
   const option = (value) => el("option", { value, text: PRESET_TITLES[value] });
-  const edited = el("option", { value: "edited", text: "edited, or my file", disabled: true, hidden: true });
+  const edited = el("option", { value: "edited", text: "edited or loaded", disabled: true, hidden: true });
   const preset = field("Cloud", el("select", {
     onchange: () => app.set(fresh(fitting({ preset: preset.input.value }))),
   }, edited, PRESETS.map(option)));
@@ -192,7 +190,7 @@ export function cloudFields(app, onFile) {
 }
 
 const SHOW_TITLES = {
-  leaders: "leaders (L)", trails: "trails (T)", arrows: "arrows (A)", hull: "first hull (H)", limit: "limit",
+  leaders: "leaders (L)", trails: "trails (T)", arrows: "arrows (A)", hull: "initial hull (H)", limit: "limit",
   sectors: "sectors",
 };
 

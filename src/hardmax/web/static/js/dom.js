@@ -49,7 +49,7 @@ export function freshId(stem) {
 export function tableOf({ columns, rows }, caption, most = 1000) {
   const body = rows.slice(0, most).map((row) => el("tr", {}, row.map((cell) => el("td", { text: String(cell) }))));
   const more = rows.length > most ? el(
-    "p", { class: "note", text: `${rows.length - most} more rows; export gives all` },
+    "p", { class: "note", text: `${rows.length - most} more rows; export the table to get all` },
   ) : null;
   const table = el("table", { class: "data-table" },
     el("caption", { class: "visually-hidden", text: caption }),

@@ -1,6 +1,10 @@
-// Changes to the cloud: move, add, remove, load. Every change is a new cloud that a link can carry. No DOM here.
+// Changing the cloud by hand: pointer and keys become a new cloud, and the new cloud becomes the state of the page.
 
-import { cloudOf, rounded } from "./points.js";
+import { cloudOfState, hold } from "./model.js";
+import { cloudOf, rounded } from "./state.js";
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Changes to the cloud: move, add, remove, load. Every change is a new cloud that a link can carry.
 
 const FINE = 1000; // moved tokens sit on thousandths where the numbers are of that size
 const [SMALL, LARGE] = [0.5, 32]; // clouds reaching less far, and coordinates beyond, are not of that size
@@ -46,7 +50,7 @@ export function removed({ d, coords }, i) {
 /** Rows of numbers from a file: { cloud, note }. Throws with a sentence about what is wrong. */
 export function readTokens(name, text) {
   const rows = /\.json$/i.test(name) || /^\s*[[{]/.test(text) ? fromJson(name, text) : fromTable(name, text);
-  if (rows.length === 0) throw new Error(`${name} holds no tokens`);
+  if (rows.length === 0) throw new Error(`${name} contains no tokens`);
   const d = rows[0].length;
   rows.forEach((row, i) => {
     if (row.length !== d) throw new Error(`${name}: token ${i} has ${row.length} coordinates, but token 0 has ${d}`);
@@ -55,7 +59,7 @@ export function readTokens(name, text) {
       if (Math.abs(x) > 1e9 || (x !== 0 && Math.abs(x) < 1e-9)) throw new Error(`${name}: token ${i}, coordinate ${c} is ${x}; expected sizes from 1e-9 to 1e9`);
     });
   });
-  if (d !== 2 && d !== 3) throw new Error(`${name} has tokens of dimension ${d}; this page draws 2 and 3`);
+  if (d !== 2 && d !== 3) throw new Error(`${name} has tokens of dimension ${d}; this page draws dimensions 2 and 3`);
   const notes = [];
   let kept = rows;
   if (rows.length > MOST_TOKENS) {
@@ -76,7 +80,7 @@ function fromJson(name, text) {
     throw new Error(`${name} is not JSON: ${error.message}`);
   }
   const rows = Array.isArray(document) ? document : document?.tokens;
-  if (!Array.isArray(rows) || !rows.every(Array.isArray)) throw new Error(`${name} holds no list of tokens`);
+  if (!Array.isArray(rows) || !rows.every(Array.isArray)) throw new Error(`${name} contains no list of tokens`);
   return rows;
 }
 
@@ -103,4 +107,294 @@ function numberOf(cell) {
   const fraction = /^([+-]?\d+)\/(\d+)$/.exec(cell);
   if (fraction) return Number(fraction[1]) / Number(fraction[2]);
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(cell) ? Number(cell) : NaN;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Hands on the cloud: drag, double-click, turn; and the same from the keyboard.
+
+const NUDGE = 12; // pixels by which an arrow key moves a token; with Shift a quarter of it
+const [REACH, TOUCH_REACH] = [14, 22]; // pixels from a token at which it is grasped
+const TURN_SPEED = 0.5; // degrees for each pixel
+
+export class Pointing {
+  constructor(scene) {
+    this.scene = scene;
+    this.moving = -1; // the token that the arrow keys move
+    this.grip = null;
+    const { svg } = scene;
+    svg.addEventListener("pointerdown", (event) => this.#down(event));
+    svg.addEventListener("pointermove", (event) => this.#move(event));
+    svg.addEventListener("pointerup", (event) => this.#up(event));
+    svg.addEventListener("pointercancel", (event) => this.#up(event));
+    svg.addEventListener("touchstart", (event) => this.#touch(event), { passive: false });
+    svg.addEventListener("dblclick", (event) => this.#add(event));
+    svg.addEventListener("keydown", (event) => this.#key(event));
+    // On the element around it: an <svg> that listens to the focus becomes a tab stop of its own.
+    svg.parentElement.addEventListener("focusin", (event) => this.#focused(event));
+    svg.parentElement.addEventListener("focusout", () => this.#rest());
+  }
+
+  get options() { return this.scene.options; }
+
+  get editable() { return this.options.editable !== false; }
+
+  #at(event) {
+    const box = this.scene.svg.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  #coordinates(i) {
+    const { coords, d } = this.scene.picture;
+    return Array.from(coords.subarray(i * d, (i + 1) * d));
+  }
+
+  /** A finger on a token (or on a cloud in space) does not scroll the page; elsewhere it does. */
+  #touch(event) {
+    const { picture } = this.scene;
+    if (!picture || event.touches.length > 1) return;
+    if (picture.d === 3 || this.scene.tokenAt(...this.#at(event.touches[0]), TOUCH_REACH) >= 0) event.preventDefault();
+  }
+
+  #down(event) {
+    if (event.button !== 0 || !this.scene.picture) return;
+    const [x, y] = this.#at(event);
+    const token = this.scene.tokenAt(x, y, event.pointerType === "touch" ? TOUCH_REACH : REACH);
+    if (token >= 0) {
+      event.preventDefault();
+      this.scene.focusToken(token);
+      this.options.onSelect?.(token);
+      const [tx, ty] = this.scene.positions.subarray(2 * token, 2 * token + 2);
+      this.grip = { token, dx: tx - x, dy: ty - y, x, y, dragging: false };
+      this.scene.svg.setPointerCapture(event.pointerId);
+    } else if (this.scene.picture.d === 3) {
+      event.preventDefault();
+      this.grip = { token: -1, x, y, turn: [...this.scene.picture.turn] };
+      this.scene.svg.setPointerCapture(event.pointerId);
+    } else {
+      this.options.onSelect?.(-1);
+    }
+  }
+
+  #move(event) {
+    const [x, y] = this.#at(event);
+    const { grip, scene } = this;
+    if (!grip) {
+      const over = this.editable && Boolean(scene.picture) && scene.tokenAt(x, y, REACH) >= 0;
+      scene.svg.classList.toggle("over-token", over);
+      return;
+    }
+    if (grip.token < 0) {
+      const yaw = grip.turn[0] - (x - grip.x) * TURN_SPEED;
+      const pitch = Math.max(-90, Math.min(90, grip.turn[1] + (y - grip.y) * TURN_SPEED));
+      this.options.onTurn?.([Math.round(((yaw + 540) % 360 + 360) % 360 - 180), Math.round(pitch)]);
+      return;
+    }
+    if (!this.editable) return;
+    if (!grip.dragging && Math.hypot(x - grip.x, y - grip.y) < 3) return;
+    const point = scene.view.unplace(x + grip.dx, y + grip.dy, this.#coordinates(grip.token));
+    if (!grip.dragging) this.options.onDrag?.(grip.token, point, "start");
+    grip.dragging = true;
+    scene.svg.classList.add("dragging");
+    this.options.onDrag?.(grip.token, point, "move");
+  }
+
+  #up() {
+    const { grip } = this;
+    this.grip = null;
+    this.scene.svg.classList.remove("dragging");
+    if (grip?.dragging) this.options.onDrag?.(grip.token, this.#coordinates(grip.token), "end");
+  }
+
+  #add(event) {
+    if (!this.editable || !this.scene.picture) return;
+    const [x, y] = this.#at(event);
+    if (this.scene.tokenAt(x, y, REACH) < 0) this.options.onAdd?.(this.scene.view.unplace(x, y));
+  }
+
+  #focused(event) {
+    const token = Number(event.target.dataset?.token ?? -1);
+    if (token < 0) return;
+    this.scene.focus = token;
+    this.options.onSelect?.(token);
+  }
+
+  #rest() {
+    if (this.moving < 0) return;
+    this.moving = -1;
+    this.scene.draw(this.scene.picture);
+  }
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || !this.scene.picture) return;
+    const token = Number(event.target.dataset?.token ?? -1);
+    const done = this.moving >= 0 ? this.#keyMoving(event) : this.#keyWalking(event, token);
+    if (done) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  }
+
+  #keyWalking(event, token) {
+    const list = this.scene.elements;
+    const at = Math.max(0, list.indexOf(token));
+    const go = (place) => {
+      this.scene.focusToken(list[(place + list.length) % list.length]);
+      return true;
+    };
+    const leader = (by) => {
+      const { shape } = this.scene.picture;
+      for (let s = 1; s <= list.length; s += 1) {
+        const place = (at + by * s + list.length * s) % list.length;
+        if (shape[list[place]] === "star") return go(place);
+      }
+      return true;
+    };
+    switch (event.key) {
+      case "ArrowRight": return list.length > 0 && go(at + 1);
+      case "ArrowLeft": return list.length > 0 && go(at - 1);
+      case "ArrowDown": return leader(1);
+      case "ArrowUp": return leader(-1);
+      case "Home": return list.length > 0 && go(0);
+      case "End": return list.length > 0 && go(-1);
+      case "m": case "M":
+        if (!this.editable || token < 0) return false;
+        this.moving = token;
+        this.options.onMoving?.(token, true);
+        this.scene.draw(this.scene.picture);
+        return true;
+      case "n": case "N":
+        if (!this.editable) return false;
+        this.options.onAdd?.(null);
+        return true;
+      case "Delete": case "Backspace":
+        if (!this.editable || token < 0) return false;
+        this.options.onDelete?.(token);
+        return true;
+      default: return false;
+    }
+  }
+
+  #keyMoving(event) {
+    const stride = event.shiftKey ? NUDGE / 4 : NUDGE;
+    const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    if (step) {
+      const token = this.moving;
+      const [x, y] = this.scene.positions.subarray(2 * token, 2 * token + 2);
+      this.options.onNudge?.(token, this.scene.view.unplace(
+        x + step[0] * stride, y + step[1] * stride, this.#coordinates(token),
+      ));
+      return true;
+    }
+    if (["m", "M", "Enter", "Escape"].includes(event.key)) {
+      const token = this.moving;
+      this.moving = -1;
+      this.options.onMoving?.(token, false);
+      this.scene.draw(this.scene.picture);
+      return true;
+    }
+    return false;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// A cloud that can be changed by hand: a scene whose drags, keys and files become a new state.
+
+const MOST_FILE = 4_000_000; // characters
+
+export class CloudEditor {
+  /** `describe(i)` is what a screen reader hears of token i; `repaint()` draws again when only the window has changed. */
+  constructor(app, svg, { label, describe, repaint }) {
+    this.app = app;
+    this.svg = svg;
+    this.repaint = repaint;
+    this.dragging = false;
+    this.fitted = 0; // the dimension for which a window was chosen; 0: none yet
+    this.scene = app.makeScene(svg, {
+      label, describe,
+      onSelect: (i) => this.select(i),
+      onDrag: (i, point, phase) => this.#drag(i, point, phase),
+      onNudge: (i, point) => {
+        this.edit(moved(this.cloud, i, point), { sel: i });
+        app.flush(); // the next key press starts from where this one ended
+      },
+      onMoving: (i, on) => app.say(on ? `Moving token ${i} with the arrow keys; press Enter to finish` : `Token ${i} placed`),
+      onAdd: (point) => this.add(point),
+      onDelete: (i) => this.remove(i),
+      onTurn: (turn) => app.set({ turn }),
+      onResize: () => this.repaint(),
+    });
+  }
+
+  get cloud() { return cloudOfState(this.app.state); }
+
+  /** Put another cloud in place of the present one, at layer 0. */
+  edit(pts, patch = {}) {
+    this.app.player.pause(false);
+    this.app.set({ pts, k: 0, ...patch });
+  }
+
+  select(i) {
+    if (i !== this.app.state.sel) this.app.set({ sel: i });
+  }
+
+  #drag(i, point, phase) {
+    this.dragging = phase !== "end";
+    hold(this.dragging);
+    if (phase === "end") {
+      this.app.redraw(["pts"]);
+      if (this.fit(false)) this.repaint();
+      this.app.announce();
+      return;
+    }
+    this.edit(moved(this.cloud, i, point), { sel: i });
+  }
+
+  /** Add a token at a point, or (null) at a free place. */
+  add(point) {
+    const { cloud } = this;
+    const n = cloud.coords.length / cloud.d;
+    if (n >= MOST_TOKENS) {
+      this.app.banner("file", "warn", `This page shows at most ${MOST_TOKENS} tokens.`);
+      return;
+    }
+    this.edit(added(cloud, point ?? freePlace(cloud)), { sel: n });
+    this.app.flush();
+    this.scene.focusToken(n);
+    this.app.say(`Token ${n} added`);
+  }
+
+  remove(i) {
+    const { cloud } = this;
+    const n = cloud.coords.length / cloud.d;
+    if (i < 0 || i >= n) return;
+    const inCloud = this.svg.contains(document.activeElement);
+    this.edit(removed(cloud, i), { sel: Math.min(i, n - 2) });
+    this.app.flush();
+    if (inCloud && n > 1) this.scene.focusToken(Math.min(i, n - 2));
+    this.app.say(`Token ${i} removed, ${n - 1} left`);
+  }
+
+  /** Tokens from a file; the text of what is wrong with it, or "". */
+  async load(file) {
+    try {
+      if (file.size > MOST_FILE) throw new Error(`${file.name} has ${file.size} bytes; the page reads up to ${MOST_FILE}`);
+      const { cloud, note } = readTokens(file.name, await file.text());
+      const { A } = this.app.state;
+      this.edit(cloud, { sel: -1, A: A.kind === "rows" && A.rows.length !== cloud.d ? { kind: "I" } : A });
+      if (note) this.app.banner("file", "warn", note);
+      else this.app.clearBanner("file");
+      return "";
+    } catch (error) {
+      return error.message; // the last good picture stays
+    }
+  }
+
+  /** Choose the window anew: if asked, or if a token has left it. Whether it changed. */
+  fit(force) {
+    const { d, coords } = this.cloud;
+    if (!force && this.fitted === d && this.scene.sees(coords, d)) return false;
+    this.fitted = d;
+    this.scene.fit(coords, d);
+    return true;
+  }
 }

@@ -1,8 +1,7 @@
 // The paper's system in float64, layer by layer, on distinct points, with every decision that is final kept for good.
 // A mirror of hardmax/dynamics/engine.py; the reasons are written down there. No DOM here.
 
-import { ExactCloud } from "./exact_scores.js";
-import { lockTies } from "./tie_locks.js";
+import { ExactCloud, lockTies } from "./ties.js";
 
 export const EPS = 2 ** -52;
 const TIE_UNITS = 64;

@@ -142,7 +142,7 @@ export function exportMenu(body, app) {
         }
         shown.value = result;
         shown.hidden = false;
-        status.textContent = (await copyText(result, app)) ? "Copied; this is the text:" : "Select the text and copy it by hand:";
+        status.textContent = (await copyText(result, app)) ? "Copied; this is the text:" : "Select the text and copy it:";
       } catch (error) {
         status.textContent = `${label} failed: ${error.message}`;
       }

@@ -1,7 +1,7 @@
 // Convex hulls in the plane and in space, also of flat clouds. Numbers only; no DOM here.
 // Tolerance: 1e-10 of the size of the cloud, as in hardmax/dynamics/hull.py.
 
-import { rowsOf } from "./points.js";
+import { rowsOf } from "./state.js";
 
 const FLAT = 1e-10;
 

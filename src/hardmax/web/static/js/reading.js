@@ -181,7 +181,7 @@ export function visible(text) {
     .replace(/\p{Cs}/gu, "\ufffd");
 }
 
-/** The same, cut after so many characters: a word may be as long as a text. */
+/** The same, cut after a number of characters: a word may be as long as a text. */
 export function brief(text, most = 40) {
   const points = [...visible(text)];
   return points.length <= most ? points.join("") : `${points.slice(0, most - 1).join("")}…`;

@@ -1,8 +1,10 @@
-// The numbers on the screen as a table and as a document.
+// The numbers on the screen in other forms: a table, a document, the update rule, a program that computes them.
 
-import { short } from "./dom.js";
-import { rowsOf } from "./points.js";
-import { encodeState } from "./state.js";
+import { el, short } from "./dom.js";
+import { encodeState, GENERATED, rowsOf } from "./state.js";
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The numbers on the screen as a table and as a document.
 
 const AXES = ["x", "y", "z"];
 const row = (coords, d, i) => Array.from(coords.subarray(i * d, (i + 1) * d));
@@ -65,4 +67,105 @@ export function describe({ result }, state, i) {
   const who = all[i].filter((j) => j !== i);
   const follows = who.length === 0 ? "" : `, follows ${who.slice(0, 4).join(", ")}${who.length > 4 ? " and more" : ""}`;
   return `token ${i}${leads ? ", leader" : ""}${follows}, followed by ${followers}, at ${row(result.tokens[k], d, i).map((x) => short(x, 3)).join(", ")}`;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The update rule, with the numbers of the selected token filled in.
+
+const v = (text) => el("var", { text });
+const sub = (text) => el("sub", { text });
+const sup = (text) => el("sup", { text });
+const vector = (point) => `(${point.map((x) => short(x, 4)).join(", ")})`;
+
+function rule() {
+  return [
+    el(
+      "p", { class: "math" }, v("C"), sub("i"), " = { ", v("j"), " : \u27e8", v("A z"), sub("i"), ", ", v("z"),
+      sub("j"), "\u27e9 is largest }",
+    ),
+    el(
+      "p", { class: "math" }, v("z"), sub("i"), sup(" k+1"), " = ( ", v("z"), sub("i"), sup(" k"),
+      " + \u03b1 \u00b7 mean of ", v("z"), sub("j"), sup(" k"), " over ", v("j"), " in ", v("C"), sub("i"),
+      " ) / (1 + \u03b1)",
+    ),
+  ];
+}
+
+/** A node for the formula panel; `state.sel` -1 gives the rule alone. */
+export function formulaNode(model, state) {
+  const { result, metric } = model;
+  const { d, tokens } = result;
+  const i = state.sel;
+  if (i < 0 || i >= result.n) return el(
+    "div", {}, ...rule(), el("p", { class: "note", text: "Select a token to see its numbers." }),
+  );
+  const k = state.k;
+  const at = (j) => Array.from(tokens[k].subarray(j * d, (j + 1) * d));
+  const set = result.follows(k)[i];
+  const z = at(i);
+  const q = metric.A === null ? z : metric.A.map((row) => row.reduce((sum, x, c) => sum + x * z[c], 0));
+  const score = (j) => at(j).reduce((sum, x, c) => sum + x * q[c], 0);
+  const mean = z.map((_, c) => set.reduce((sum, j) => sum + at(j)[c], 0) / (set.length || 1));
+  const next = z.map((x, c) => (x + state.alpha * mean[c]) / (1 + state.alpha));
+  const scores = Array.from(
+    { length: result.n }, (_, j) => [j, score(j)],
+  ).filter(([j]) => !set.includes(j)).sort((a, b) => b[1] - a[1]);
+  const rest = scores.length ? `; next comes token ${scores[0][0]} with ${short(scores[0][1])}` : "";
+  const few = set.slice(0, 8).join(", ") + (set.length > 8 ? ", \u2026" : "");
+  const leads = set.length === 1 && set[0] === i;
+  return el("div", {}, ...rule(),
+    el(
+      "p", { class: "math filled" }, v("C"), sub(String(i)),
+      ` = { ${few} }, largest score ${short(set.length ? score(set[0]) : 0)}${rest}`,
+    ),
+    el(
+      "p", { class: "math filled" }, v("z"), sub(String(i)), sup(` ${k + 1}`),
+      ` = ( ${vector(z)} + ${short(state.alpha)} \u00b7 ${vector(mean)} ) / ${short(1 + state.alpha)} = ${vector(next)}`,
+    ),
+    el("p", { class: "note", text: leads
+      ? `Token ${i} follows only itself: it is a leader and never moves again.`
+      : `Layer ${k}: token ${i} is at ${vector(z)} and ends at ${vector(Array.from(result.limit.points.subarray(i * d, (i + 1) * d)))}.` }));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// "Copy as Python" and "copy as command": programs that give the numbers on the screen.
+
+const list = (rows) => `[${rows.map((row) => `[${row.join(", ")}]`).join(", ")}]`;
+
+/** A Python program with the cloud, its layers and its limit; `beta` adds the softmax run. */
+export function pythonText(state, model, { beta = null } = {}) {
+  const { cloud, metric } = model;
+  const start = state.pts
+    ? `[\n${rowsOf(cloud).map((row) => `    [${row.join(", ")}],`).join("\n")}\n]`
+    : GENERATED.includes(state.preset)
+      ? `hx.preset("${state.preset}", n=${state.n}, dim=${state.d}, seed=${state.seed})`
+      : `hx.preset("${state.preset}")`;
+  const matrix = metric.A === null ? "" : `, A=${list(metric.A)}`;
+  const lines = [
+    "import hardmax as hx", "",
+    `Z = ${start}`,
+    `traj = hx.simulate(Z, alpha=${state.alpha}${matrix}, layers=${state.K})`,
+    `print(traj.tokens[${state.k}])  # layer ${state.k}`,
+    "print(traj.leader_since)",
+  ];
+  if (beta !== null) {
+    lines.push(`soft = hx.simulate(Z, alpha=${state.alpha}${matrix}, layers=${state.K}, rule=hx.Softmax(beta=${beta}))`);
+    lines.push(`print(soft.tokens[${state.k}])  # the same with softmax`);
+  }
+  lines.push(
+    `eq = hx.limit(Z, alpha=${state.alpha}${matrix})`, "print(eq.centers)  # where the tokens end at infinite depth",
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+/** A command line with the same numbers: `hardmax simulate`, up to the layer on the screen. */
+export function commandText(state, model, { beta = null } = {}) {
+  const { cloud, metric } = model;
+  const options = [`--alpha ${state.alpha}`, `--layers ${state.k}`];
+  if (metric.A !== null) options.push(`--matrix "${metric.A.map((row) => row.join(",")).join("; ")}"`);
+  if (beta !== null) options.push("--rule softmax", `--beta ${beta}`);
+  options.push("--json");
+  if (state.pts) return `echo '${list(rowsOf(cloud)).replace(/ /g, "")}' | hardmax simulate - ${options.join(" ")}\n`;
+  const generated = GENERATED.includes(state.preset) ? ` --n ${state.n} --dim ${state.d} --seed ${state.seed}` : "";
+  return `hardmax simulate --preset ${state.preset}${generated} ${options.join(" ")}\n`;
 }

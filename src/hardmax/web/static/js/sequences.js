@@ -28,7 +28,7 @@ export const SETS = {
     ),
   },
   counting: {
-    text: "Counting: how many tokens a sequence has is its label",
+    text: "Counting: the label is the number of tokens",
     sequences: set(
       ["one", [0.5, 0.5]],
       ["two", [0.5, 0.5], [-0.5, 0.5]],
@@ -49,10 +49,10 @@ export const SETS = {
 
 /** What stops a set of sequences from being compiled, as { sequences: numbers, text }, or null. */
 export function trouble(sequences) {
-  if (sequences.length === 0) return { sequences: [], text: "There is no sequence yet: add one." };
+  if (sequences.length === 0) return { sequences: [], text: "There are no sequences yet: add one." };
   if (sequences.length > MOST_SEQUENCES) return { sequences: [], text: `${sequences.length} sequences are more than ${MOST_SEQUENCES}.` };
   for (const [j, { label, tokens }] of sequences.entries()) {
-    if (tokens.length === 0) return { sequences: [j], text: `Sequence ${j} has no token yet: click in the picture.` };
+    if (tokens.length === 0) return { sequences: [j], text: `Sequence ${j} has no tokens yet: click in the picture.` };
     if (tokens.length > MOST_TOKENS) return { sequences: [j], text: `Sequence ${j} has ${tokens.length} tokens, more than ${MOST_TOKENS}.` };
     if (label.trim() === "") return { sequences: [j], text: `Sequence ${j} has no label.` };
   }
@@ -72,7 +72,7 @@ export function decodeSequences(text) {
   for (const part of text === "" ? [] : text.split(";")) {
     const at = part.indexOf(":");
     if (at >= 0) sequences.push({ label: decodeURIComponent(part.slice(0, at)).slice(0, MOST_LABEL), tokens: [] });
-    if (sequences.length === 0) throw new Error("the sequences begin without a label");
+    if (sequences.length === 0) throw new Error("the first sequence has no label");
     const numbers = part.slice(at + 1);
     if (numbers !== "") sequences.at(-1).tokens.push(readToken(numbers.split(",").map((x) => (NUMBER.test(x) ? Number(x) : NaN))));
   }
@@ -91,7 +91,7 @@ export function parseSequences(text) {
     if (!["string", "number", "boolean"].includes(typeof row.label)) throw new Error(`${where} has no "label"`);
     return { label: String(row.label).slice(0, MOST_LABEL), tokens: row.tokens.map((z) => readToken(z, where)) };
   });
-  if (sequences.length === 0) throw new Error("the file holds no sequence");
+  if (sequences.length === 0) throw new Error("the file contains no sequences");
   checkSizes(sequences);
   return sequences;
 }

@@ -1,10 +1,161 @@
-// What surrounds the screens: header, banners, formula panel, tables for pictures, the voice for screen readers.
+// What surrounds the screens: palette, menus, help, share, header, banners, formula, tables, screen-reader messages.
 
 import { el, freshId, tableOf } from "./dom.js";
-import { exportMenu } from "./export.js";
-import { helpDialog } from "./help.js";
-import { Menu } from "./menu.js";
-import { shareMenu } from "./share.js";
+import { copyText, exportMenu } from "./export.js";
+import { encodeState, holdsPersonal, MOST_POINTS } from "./state.js";
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The one palette: fetched (or found in the page), then turned into custom properties for CSS.
+
+/** The palette of palette.json; a self-contained page carries it in an element. */
+export async function loadPalette() {
+  const inside = document.getElementById("hardmax-palette");
+  if (inside) return JSON.parse(inside.textContent);
+  const response = await fetch(new URL("../palette.json", import.meta.url));
+  return response.json();
+}
+
+/** The text of a style sheet that gives --page, --ink, ..., --c0, --c1, ... for light, dark and auto. */
+export function paletteSheet(palette) {
+  const block = (theme) => Object.entries(palette[theme]).map(([name, value]) => (Array.isArray(value)
+    ? value.map((color, i) => `--c${i}:${color};`).join("")
+    : `--${name}:${value};`)).join("");
+  return `:root{${block("light")}color-scheme:light}`
+    + `@media (prefers-color-scheme:dark){:root:not([data-theme="light"]){${block("dark")}color-scheme:dark}}`
+    + `:root[data-theme="dark"]{${block("dark")}color-scheme:dark}`;
+}
+
+export function installPalette(palette) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(paletteSheet(palette));
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+}
+
+/** "light" or "dark": what the page looks like now. */
+export function effectiveTheme() {
+  const chosen = document.documentElement.dataset.theme;
+  if (chosen === "light" || chosen === "dark") return chosen;
+  return window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// A button that opens a panel below itself; Escape, a click elsewhere or leaving it by keyboard closes it.
+
+export class Menu {
+  /** `fill(body)` builds the content anew each time the menu opens. */
+  constructor(title, fill, width = "") {
+    const id = freshId("menu");
+    this.button = el("button", {
+      class: "button quiet", type: "button", text: title, "aria-expanded": "false", "aria-controls": id,
+      onclick: () => (this.body.hidden ? this.open(fill) : this.close(true)),
+    });
+    this.body = el("div", { id, class: `menu ${width}`, role: "group", "aria-label": title, hidden: true });
+    this.node = el("div", { class: "menu-place" }, this.button, this.body);
+    this.node.addEventListener("focusout", (event) => {
+      if (event.relatedTarget && !this.node.contains(event.relatedTarget)) this.close(false);
+    });
+    document.addEventListener("pointerdown", (event) => {
+      if (!this.node.contains(event.target)) this.close(false);
+    });
+  }
+
+  open(fill) {
+    fill(this.body);
+    this.body.hidden = false;
+    this.button.setAttribute("aria-expanded", "true");
+    this.body.querySelector("button, input")?.focus();
+  }
+
+  /** Close it, and give the focus back to the button if asked; whether it was open. */
+  close(refocus) {
+    if (this.body.hidden) return false;
+    this.body.hidden = true;
+    this.button.setAttribute("aria-expanded", "false");
+    if (refocus) this.button.focus();
+    return true;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The help window: what the page is about, and its keys.
+
+const KEYS = [
+  ["Space", "play or pause"], ["← →", "one layer back or forward; ten with Shift"], ["Home, End", "the first or the last layer"],
+  ["1 to 5", "switch between the screens"], ["L T A H", "show or hide leaders, trails, arrows, hull"],
+  ["Tab", "go to the cloud; then move between tokens with the arrow keys"],
+  ["M", "on a token: move it with the arrow keys; press Enter or M to finish"], ["Delete", "on a token: remove it"],
+  ["N", "in the cloud: add a token"], ["?", "this window"], ["Esc", "close whatever is open"],
+];
+
+const TEXT = [
+  "Every token follows the token that lies farthest in its own direction. A token that follows only "
+    + "itself is a leader (★): it never moves again. The others approach their limits layer by layer. Drag a token to see which tokens lead.",
+  "The shaded shape is the hull of the leaders; hollow rings mark where tokens end at infinite depth. Drag an empty "
+    + "place to turn a cloud in three dimensions; double-click it to add a token.",
+];
+
+export function helpDialog() {
+  const close = el("button", { class: "button primary", type: "button", text: "Close", onclick: () => dialog.close() });
+  const dialog = el("dialog", { class: "help", "aria-labelledby": "help-title" },
+    el("h2", { id: "help-title", text: "How to play" }),
+    ...TEXT.map((text) => el("p", { text })),
+    el("table", { class: "keys" }, el("caption", { class: "visually-hidden", text: "Keys" }), el("tbody", {},
+      KEYS.map(([keys, what]) => el("tr", {}, el("th", { scope: "row" }, el("kbd", { text: keys })), el("td", { text: what }))))),
+    el("div", { class: "row end" }, close));
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  document.body.append(dialog);
+  return dialog;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The Share menu: the link to exactly this screen.
+
+/** The address of the present state; inside another document only the part from "#" on, which any playground reads. */
+export function linkOf(state, { personal = false, extra = {} } = {}) {
+  const page = /^(https?|file):/.test(window.location.href) ? window.location.href.split("#")[0] : "";
+  return `${page}#${encodeState({ ...state, ...extra }, { personal })}`;
+}
+
+export function shareMenu(body, app) {
+  const { state } = app;
+  const field = el(
+    "input",
+    {
+      class: "link", type: "text", readonly: true, "aria-label": "Link to this screen",
+      onfocus: (event) => event.target.select(),
+    },
+  );
+  const personal = el("input", { type: "checkbox", onchange: () => update() });
+  const teacher = el("input", { type: "checkbox", onchange: () => update() });
+  const size = el("p", { class: "note" });
+  const update = () => {
+    const extra = teacher.checked ? { embed: "1" } : {};
+    field.value = linkOf(state, { personal: personal.checked, extra });
+    size.textContent = `${field.value.length.toLocaleString("en")} characters`;
+  };
+  const done = el("span", { class: "note", role: "status" });
+  const copy = el("button", {
+    class: "button primary", type: "button", text: "Copy the link",
+    onclick: async () => { done.textContent = (await copyText(field.value, app)) ? "Copied" : "Select the link and copy it"; },
+  });
+  const tooMany = state.pts && state.pts.coords.length / state.pts.d > MOST_POINTS
+    ? el(
+      "p",
+      { class: "note warn", text: `More than ${MOST_POINTS} edited tokens do not fit in a link; use Export, Everything as JSON.` },
+    ) : null;
+  body.replaceChildren(...[
+    el("p", { class: "menu-title", text: "A link to this view" }), field,
+    holdsPersonal(state) ? el("label", { class: "check" }, personal, "include my text") : null,
+    el("label", { class: "check" }, teacher, "only the figure, for embedding in another page"),
+    tooMany, el("div", { class: "row" }, copy, done), size,
+  ].filter(Boolean));
+  update();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What surrounds the screens: header, banners, formula panel, tables for pictures, the voice for screen readers.
 
 const THEMES = ["auto", "light", "dark"];
 const REMEMBERED = "hardmax-theme";

@@ -1,17 +1,15 @@
 // Hardmax against softmax: the same start, two rules, side by side.
 
 import { lineStrip } from "../js/chart.js";
-import { CloudEditor } from "../js/cloud_editor.js";
 import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
-import { countGroups, sizeOf } from "../js/dynamics.js";
 import { el, short, svgEl } from "../js/dom.js";
+import { countGroups, sizeOf } from "../js/dynamics.js";
+import { CloudEditor } from "../js/editing.js";
 import { modelOf, polytopeOf, softmaxOf, startHullOf } from "../js/model.js";
-import { marks, under } from "../js/picture.js";
-import { rowsOf } from "../js/points.js";
-import { commandText, pythonText } from "../js/program.js";
-import { describe, documentOf } from "../js/report.js";
-import { transport } from "../js/transport.js";
-import { Tween } from "../js/tween.js";
+import { marks, Tween, under } from "../js/picture.js";
+import { transport } from "../js/player.js";
+import { commandText, describe, documentOf, pythonText } from "../js/report.js";
+import { rowsOf } from "../js/state.js";
 
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
 const NEAR = 0.02; // of the size of the cloud: tokens closer than this are one cluster
@@ -35,7 +33,7 @@ class HardmaxAgainstSoftmax {
       this.#controls());
     for (const side of this.sides) {
       side.editor = new CloudEditor(app, side.svg, {
-        label: `${side.name} cloud; arrow keys walk from token to token`,
+        label: `${side.name} cloud; use the arrow keys to move between tokens`,
         describe: (i) => this.#describe(side, i),
         repaint: () => this.sides.forEach((one) => this.#paint(one)),
       });
@@ -68,7 +66,7 @@ class HardmaxAgainstSoftmax {
     const { app } = this;
     this.fields = {
       cloud: cloudFields(app, async (file) => this.fields.cloud.fileError(await this.sides[0].editor.load(file))),
-      beta: alphaField(app, "beta", "\u03b2, how sharp softmax is", [0.1, 1000]),
+      beta: alphaField(app, "beta", "\u03b2, the sharpness of softmax", [0.1, 1000]),
       alpha: alphaField(app),
       layers: numberField(app, "K", "layers", { whole: true }),
       matrix: matrixField(app, () => this.sides[0].editor.cloud.d),
@@ -89,7 +87,7 @@ class HardmaxAgainstSoftmax {
     const dragging = this.sides.some((side) => side.editor.dragging);
     const tooMany = result.n * result.n * state.K > MOST_WORK;
     const much = `Softmax compares all ${result.n} tokens with each other in ${state.K} layers: `
-      + "too much for a page. Take fewer tokens or layers.";
+      + "too many for this page. Use fewer tokens or layers.";
     const none = "No tokens yet. Double-click in the left cloud to add one, or choose a cloud.";
     this.note.textContent = result.n === 0 ? none : tooMany ? much : "";
     this.hull = startHullOf(state);

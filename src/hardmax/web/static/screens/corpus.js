@@ -2,9 +2,8 @@
 
 import { el, freshId } from "../js/dom.js";
 import { brief, visible } from "../js/reading.js";
-import { Models } from "./models.js";
+import { Models, sentence } from "./models.js";
 import { percent } from "./reading_panel.js";
-import { sentence } from "./wording.js";
 
 const PATIENCE = 300; // ms before "loading" is said
 const AGAIN = 2000; // ms between questions while the server still computes
@@ -103,7 +102,7 @@ class CorpusScreen {
       this.#draw();
     } catch (error) {
       if (request.signal.aborted) return;
-      this.#say(`${sentence(error)}${this.#answer ? ". The last good answer is kept." : ""}`);
+      this.#say(`${sentence(error)}${this.#answer ? ". The last valid answer is shown." : ""}`);
       this.#asked = null; // the next change asks again
     } finally {
       clearTimeout(slow);
@@ -173,7 +172,7 @@ class CorpusScreen {
     const texts = counts.reduce((sum, n) => sum + n, 0);
     const mean = counts.reduce((sum, n, k) => sum + n * k, 0) / Math.max(1, texts);
     return el("div", { class: "column-group" },
-      el("p", { class: "note", text: `${this.#name(one)}: ${mean.toFixed(1)} leaders a text on average` }),
+      el("p", { class: "note", text: `${this.#name(one)}: ${mean.toFixed(1)} leaders per text on average` }),
       el("div", { class: "columns", role: "img", "aria-label": `${this.#name(one)}: ${texts} texts, ${mean.toFixed(1)} leaders on average` }, columns),
       el("div", { class: "column-ends note" }, el("span", { text: "0 leaders" }), el("span", { text: String(size - 1) })));
   }

@@ -1,17 +1,14 @@
 // The Dynamics screen: a cloud to drag, its layers, its leaders and its limit.
 
 import { lineStrip } from "../js/chart.js";
-import { certificates } from "../js/certify.js";
-import { CloudEditor } from "../js/cloud_editor.js";
 import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
 import { counted, el, short, svgEl } from "../js/dom.js";
-import { formulaNode } from "../js/formula.js";
+import { CloudEditor } from "../js/editing.js";
 import { degenerate, modelOf, polytopeOf, startHullOf } from "../js/model.js";
-import { marks, under } from "../js/picture.js";
-import { commandText, pythonText } from "../js/program.js";
-import { describe, documentOf, tokenTable } from "../js/report.js";
-import { transport } from "../js/transport.js";
-import { Tween } from "../js/tween.js";
+import { marks, Tween, under } from "../js/picture.js";
+import { transport } from "../js/player.js";
+import { commandText, describe, documentOf, formulaNode, pythonText, tokenTable } from "../js/report.js";
+import { certificates } from "../js/server.js";
 
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
 
@@ -35,7 +32,7 @@ class Dynamics {
       ),
       this.controls);
     this.editor = new CloudEditor(app, this.svg, {
-      label: "Cloud of tokens; arrow keys walk from token to token",
+      label: "Cloud of tokens; use the arrow keys to move between tokens",
       describe: (i) => describe(this.model, app.state, i),
       repaint: () => { if (this.model) this.#paint(this.tween.now); },
     });

@@ -3,10 +3,9 @@
 import { el, freshId, short } from "../js/dom.js";
 import { Plane } from "../js/plane.js";
 import { encodeSequences, parseSequences, SETS, trouble } from "../js/sequences.js";
+import { pythonString, sentence } from "./models.js";
 import { Scrubber } from "./scrubber.js";
-import { looks, SequenceList } from "./sequence_list.js";
-import { gather, nearZero, sizesTable, thumbnail } from "./stage_pictures.js";
-import { pythonString, sentence } from "./wording.js";
+import { gather, looks, nearZero, SequenceList, sizesTable, thumbnail } from "./sequence_pictures.js";
 
 const TYPING = 250; // ms of rest before the server is asked
 const PATIENCE = 300;
@@ -73,7 +72,7 @@ class ExactScreen {
     return el("div", { class: "panel exact-picture" }, this.figure, this.explanation, this.scrubber.node, this.strip, this.sizes);
   }
 
-  // -- what a person does ------------------------------------------------------------------------------------------
+  // -- what the reader does ------------------------------------------------------------------------------------------
 
   #edit(sequences) {
     this.app.set({ seqs: sequences, stage: 0 });
@@ -163,7 +162,7 @@ class ExactScreen {
 
   #problem(wrong) {
     this.#wrong = wrong;
-    this.error.textContent = wrong ? `${wrong.text}${this.#result ? " The last good network is kept." : ""}` : "";
+    this.error.textContent = wrong ? `${wrong.text}${this.#result ? " The last valid network is shown." : ""}` : "";
   }
 
   #draw(state) {
@@ -206,7 +205,7 @@ class ExactScreen {
     const result = this.#result;
     this.caption.textContent = stage === 0 ? "Stage 0: the input" : `Stage ${stage} of ${last}: ${result.stages[stage].name}`;
     const blocks = stage === 0 ? "" : ` ${blockRange(result.stages[stage])}`;
-    const stale = result && !this.#current && stage > 0 ? " This is the last good network, not the sequences as they are now." : "";
+    const stale = result && !this.#current && stage > 0 ? " This is the last valid network, not that of the current sequences." : "";
     const moved = from ? ` The picture shows x0 − ${from}.` : "";
     const projected = result?.projection && stage > 0 ? ` Shown: ${result.projection}.` : "";
     this.explanation.textContent = stage === 0

@@ -1,6 +1,9 @@
-// Which models the server has, and the choice between them.
+// Which models the server has, the choice between them, and sentences that several screens need.
 
 import { el, freshId } from "../js/dom.js";
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Which models the server has, and the choice between them.
 
 export class Models {
   #list = [];
@@ -55,7 +58,30 @@ export class Models {
     const model = this.find(name);
     this.select.value = model.name;
     this.about.textContent = model.description ?? "";
-    if (name !== null && name !== model.name) this.app.banner("model", "warn", `There is no model “${name}”; ${model.name} answers.`);
+    if (name !== null && name !== model.name) this.app.banner("model", "warn", `There is no model “${name}”; using ${model.name} instead.`);
     else this.app.clearBanner("model");
   }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Sentences and quotations that several screens need.
+
+/** What an error says: what happened, what was found, what helps. */
+export function sentence({ what, found, fix, message }) {
+  return [what ?? message, found ? `found: ${found}` : "", fix ? `fix: ${fix}` : ""].filter(Boolean).join("; ");
+}
+
+/** A text as a Python literal: JSON's escapes are Python's, and surrogates are written out. */
+export function pythonString(text) {
+  return JSON.stringify(text.toWellFormed()).replace(/[\u007f-\uffff]/g, (c) => {
+    return `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  }).replace(/\\u(d[89ab]..)\\u(d[c-f]..)/g, (_, high, low) => {
+    const point = 0x10000 + ((parseInt(high, 16) - 0xd800) << 10) + (parseInt(low, 16) - 0xdc00);
+    return `\\U${point.toString(16).padStart(8, "0")}`;
+  });
+}
+
+/** A text as one word of a POSIX shell. */
+export function shellWord(text) {
+  return /^[A-Za-z0-9_./-]+$/.test(text) ? text : `'${text.toWellFormed().replaceAll("'", `'\\''`)}'`;
 }

@@ -1,13 +1,120 @@
-// One text and what the model made of it: verdict, marked text, cloud of words, leaders. Two of them stand side by side
-// when texts are compared.
+// One text and what the model made of it: verdict, marked text, cloud of words, leaders, what-if. Two panels stand side
+// by side when texts are compared.
 
-import { el } from "../js/dom.js";
-import { flatten } from "../js/flat.js";
-import { legend, Plane } from "../js/plane.js";
-import { brief, logitsByLayer, signed, visible } from "../js/reading.js";
-import { leaderList } from "./leader_list.js";
+import { el, freshId } from "../js/dom.js";
+import { flatten, legend, Plane } from "../js/plane.js";
+import {
+  brief, leaderParts, logitsByLayer, occurrences, replacePlaces, signed, splitWords, sum, visible,
+} from "../js/reading.js";
 import { markedText } from "./marked_text.js";
-import { whatIf } from "./what_if.js";
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Who leads, whom, and how much that says: bias + parts = logit, as a table with bars.
+
+const FEW = 6; // followers named before "and 12 more"
+
+/** A node with one row for each leader; onLight(rank or null) while the pointer or the focus is on a row. */
+export function leaderList(reading, layer, { onLight, selected }) {
+  const parts = leaderParts(reading, layer);
+  const most = Math.max(...parts.map(({ part }) => Math.abs(part)), 1e-12);
+  const total = reading.bias + sum(parts.map(({ part }) => part));
+  const last = reading.trace.positions.length - 1;
+  const logit = layer >= last ? reading.logit : total;
+  return el("table", { class: "leaders" },
+    el("caption", { class: "visually-hidden", text: "Leaders, the words that follow them, and their parts of the logit" }),
+    el("thead", {}, el("tr", {}, ["leader", "its words", "since layer", "part of the logit"].map((text) => el("th", { scope: "col", text })))),
+    el("tbody", {}, parts.map((leader) => row(leader, { line: reading.lines[leader.rank], side: reading.sides[leader.rank] }, most, onLight, selected))),
+    el("tfoot", {},
+      el("tr", {}, el("th", { scope: "row", colspan: "3", text: "bias of the decoder" }), el("td", { class: "num", text: signed(reading.bias) })),
+      el("tr", { class: "total" },
+        el("th", { scope: "row", colspan: "3", text: layer >= last ? "bias + parts = logit" : `bias + parts = logit if layer ${layer} were the last` }),
+        el("td", { class: "num", text: signed(logit) }))));
+}
+
+function row({ word, followers, since, part, rank }, { line, side }, most, onLight, selected) {
+  const name = el("button", {
+    type: "button", class: "leader-name", "aria-pressed": String(selected === rank), onclick: () => onLight(selected === rank ? null : rank, true),
+  }, el("span", { class: "leader-number", text: String(rank + 1) }), el("bdi", { text: brief(word) }), swatch(line, side));
+  const bar = el("span", { class: `bar-fill is-${side}` });
+  bar.style.setProperty("--size", `${(100 * Math.abs(part)) / most}%`);
+  return el("tr", { class: selected === rank ? "is-lit" : null, onpointerenter: () => onLight(rank, false), onpointerleave: () => onLight(null, false) },
+    el("th", { scope: "row" }, name),
+    el("td", { class: "followers" }, names(followers)),
+    el("td", { class: "since", text: since === null ? "tie" : String(since) }),
+    el("td", { class: "part" },
+      el("span", { class: "bar-box", "aria-hidden": "true" }, bar),
+      el("span", { class: "sign", "aria-hidden": "true", text: part < 0 ? "▼" : "▲" }),
+      el("span", { class: "num", text: signed(part) })));
+}
+
+/** The line under the words of this leader. */
+function swatch(line, side) {
+  return el("span", { class: `swatch line-${line} is-${side}`, "aria-hidden": "true" });
+}
+
+function names(followers) {
+  if (followers.length === 0) return [el("span", { class: "soft", text: "itself alone" })];
+  const text = (list) => list.map((one) => brief(one)).join(", ");
+  if (followers.length <= FEW + 2) return [el("bdi", { text: text(followers) })];
+  return [
+    el("bdi", { text: `${text(followers.slice(0, FEW))}, ` }),
+    el("details", { class: "more" }, el("summary", { text: `and ${followers.length - FEW} more` }), el("bdi", { text: text(followers.slice(FEW)) })),
+  ];
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What if this word were not there, or another one stood in its place? A small form below the marked text.
+
+/** The form for one word; onTry(newText, sentence) with the changed text, onClose when it is put away. */
+export function whatIf(reading, atom, { onTry, onClose }) {
+  const form = splitWords(atom.text)[0]?.form ?? atom.text;
+  const places = occurrences(reading.text, form);
+  const shown = brief(atom.text);
+  const [field, everywhere] = [freshId("replace"), freshId("everywhere")];
+  const input = el("input", { id: field, type: "text", maxlength: "60", autocomplete: "off", spellcheck: "false" });
+  const all = el("input", { id: everywhere, type: "checkbox", checked: true });
+  const chosen = () => (places.length > 1 && !all.checked ? [[atom.start, atom.end]] : places.length ? places : [[atom.start, atom.end]]);
+  const where = () => (chosen().length > 1 ? ` (${chosen().length} places)` : "");
+  const drop = () => onTry(replacePlaces(reading.text, chosen(), ""), `without “${shown}”${where()}`);
+  const replace = () => {
+    const by = input.value.trim();
+    if (!by) return input.focus();
+    return onTry(replacePlaces(reading.text, chosen(), by), `“${brief(by)}” for “${shown}”${where()}`);
+  };
+  const facts = atom.known
+    ? el("ul", { class: "what-if-facts" }, atom.spans.map(({ term }) => fact(reading.terms[term])))
+    : el("p", { class: "note", text: "The model does not know this word; it has no effect." });
+  const node = el("div", { class: "what-if", role: "group", "aria-label": `What if, for the word ${shown}`, onkeydown: escape },
+    el("div", { class: "what-if-head" },
+      el("h3", {}, "What if: ", el("bdi", { text: `“${shown}”` })),
+      el("button", { type: "button", class: "button quiet small", text: "Close", onclick: onClose })),
+    facts,
+    el("div", { class: "what-if-acts" },
+      el("button", { type: "button", class: "button", text: "Drop it", onclick: drop }),
+      el("span", { class: "what-if-replace" },
+        el("label", { for: field, text: "or put" }), input,
+        el("button", { type: "button", class: "button", text: "in its place", onclick: replace })),
+      places.length > 1 ? el("label", { class: "check", for: everywhere }, all, `all ${places.length} places`) : null));
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") replace();
+  });
+  function escape(event) {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    onClose();
+  }
+  return { node, focus: () => node.querySelector(".what-if-acts button").focus() };
+}
+
+function fact({ term, leader, leads, contribution }) {
+  return el("li", {},
+    el("bdi", { class: "term", text: brief(term) }),
+    leads ? " leads" : el("span", {}, " follows ", el("bdi", { class: "term", text: brief(leader) })),
+    el("span", { class: "num", text: signed(contribution) }));
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// when texts are compared.
 
 const MOST_POINTS = 800; // words drawn in the cloud
 const MOST_UNKNOWN = 60; // unknown words listed
@@ -74,8 +181,8 @@ export class ReadingPanel {
       onHover: (rank) => this.light(rank, false),
     });
     this.words.replaceChildren(this.#marked.node);
-    const pairs = reading.terms.some(({ term }) => term.includes(" ")) ? " Lower lines belong to several words together." : "";
-    this.reader.textContent = reading.terms.length ? `Boxed: leaders. The line under a word is that of its leader, as in the list.${pairs} Click a word to ask: what if?` : "";
+    const pairs = reading.terms.some(({ term }) => term.includes(" ")) ? " Lower lines belong to terms of several words." : "";
+    this.reader.textContent = reading.terms.length ? `Boxed: leaders. Each word is underlined in the style of its leader, as in the list.${pairs} Click a word to ask: what if?` : "";
     this.#unknownWords();
     this.message(reading.terms.length ? "" : "The model knows no word of this text: the answer below is its bias alone.", reading.terms.length ? "note" : "warn");
     this.body.hidden = false;
@@ -154,7 +261,7 @@ export class ReadingPanel {
     const more = reading.terms.length > points.length ? ` ${points.length} of ${reading.terms.length} terms are drawn, the largest parts first.` : "";
     this.key.replaceChildren(
       legend([["star", "is-neutral", "leader"], ["triangle-up", "is-positive", `for ${this.label(reading.toward)}`], ["triangle-down", "is-negative", `for ${this.#otherLabel()}`], ["circle", "is-neutral", "next to nothing"]]),
-      el("p", { class: "note", text: `Shaded: where the decoder says ${this.label(reading.toward)} or ${this.#otherLabel()}. Lines: the way from layer 0.${this.#flat.note ? ` ${this.#flat.note}` : ""}${more}` }));
+      el("p", { class: "note", text: `Shaded: where the decoder says ${this.label(reading.toward)} or ${this.#otherLabel()}. Lines: the path from layer 0.${this.#flat.note ? ` ${this.#flat.note}` : ""}${more}` }));
   }
 
   #otherLabel() {

@@ -18,9 +18,9 @@ export class Scrubber {
     });
     this.play = button("▶", "Play", () => this.toggle(), "icon-button play");
     this.back = button("‹", `One ${name} back`, () => this.step(-1));
-    this.on = button("›", `One ${name} on`, () => this.step(1));
+    this.on = button("›", `One ${name} forward`, () => this.step(1));
     this.text = el("output", { class: "layer-now scrub-text" });
-    this.node = el("div", { class: "transport", role: "group", "aria-label": `Walk through the ${name}s` }, this.play, this.back, this.on, this.slider, this.text);
+    this.node = el("div", { class: "transport", role: "group", "aria-label": `Step through the ${name}s` }, this.play, this.back, this.on, this.slider, this.text);
     this.#button();
   }
 

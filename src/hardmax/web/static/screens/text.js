@@ -3,11 +3,10 @@
 import { el, freshId } from "../js/dom.js";
 import { EXAMPLES } from "../js/examples.js";
 import { brief, compareLeaders, readExplanation, signed } from "../js/reading.js";
-import { MOST_CHARACTERS } from "../js/state_text.js";
-import { Models } from "./models.js";
+import { MOST_CHARACTERS } from "../js/state.js";
+import { Models, pythonString, sentence, shellWord } from "./models.js";
 import { percent, ReadingPanel } from "./reading_panel.js";
 import { Scrubber } from "./scrubber.js";
-import { pythonString, sentence, shellWord } from "./wording.js";
 
 const TYPING = 350; // ms without a key before a text is read
 const PATIENCE = 300; // ms before "reading" is said
@@ -54,7 +53,7 @@ class TextScreen {
     this.error = el("p", { id: error, class: "field-error", role: "alert" });
     this.example = el("select", { id: example, onchange: () => this.#choose(this.example.value) },
       Object.entries(EXAMPLES).map(([name, { title }]) => el("option", { value: name, text: title })),
-      el("option", { value: "own", text: "My own text" }), el("option", { value: "review", text: "A review of the corpus", disabled: true }));
+      el("option", { value: "own", text: "My own text" }), el("option", { value: "review", text: "A review from the corpus", disabled: true }));
     this.compareButton = el("button", { type: "button", class: "button", text: "Compare with a second text", onclick: () => this.#openSecond() });
     this.second = el("div", { class: "field second-field", hidden: true },
       el("div", { class: "field-head" }, el("label", { for: second, text: "Second text" }),
@@ -76,7 +75,7 @@ class TextScreen {
     return this.compare;
   }
 
-  // -- what a person does ------------------------------------------------------------------------------------------
+  // -- what the reader does ------------------------------------------------------------------------------------------
 
   #typed() {
     this.#own = this.area.value;
@@ -190,7 +189,7 @@ class TextScreen {
       slot.reading = null;
       slot.panel.clear();
       slot.panel.busy(false);
-      slot.panel.message("Write or choose a text above: the words that lead it will be boxed here.");
+      slot.panel.message("Write or choose a text above: its leader words will be boxed here.");
       this.#both();
       return;
     }
@@ -209,7 +208,7 @@ class TextScreen {
     } catch (error) {
       if (request.signal.aborted) return;
       this.error.textContent = sentence(error);
-      slot.panel.message(slot.reading ? "The last good reading is kept below." : "", "warn");
+      slot.panel.message(slot.reading ? "The last valid result is shown below." : "", "warn");
     } finally {
       clearTimeout(slow);
       if (!request.signal.aborted) slot.panel.busy(false);

@@ -1,10 +1,83 @@
-"""What answers hold, for the OpenAPI description. Workers write the JSON; tests compare it with these types."""
+"""The types of requests and answers.
 
-from typing import Any
+Requests are validated: literal types, sizes bounded by `hardmax.web.limits`, no extra keys. Workers write the JSON of
+answers themselves; the types of answers are for the OpenAPI description, and tests compare the two.
+"""
 
-from pydantic import BaseModel, Field
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from hardmax.web import limits
+
+Coordinate = Annotated[float, Field(ge=-limits.SIZE, le=limits.SIZE, allow_inf_nan=False)]
+Token = Annotated[list[Coordinate], Field(min_length=1, max_length=limits.DIM)]
+
+
+def _rectangular(rows: list[list[float]]) -> list[list[float]]:
+    for i, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(f"row {i} has {len(row)} coordinates, but row 0 has {len(rows[0])}")
+    return rows
+
+
+Rectangle = Annotated[list[Token], AfterValidator(_rectangular)]
+
+
+class Request(BaseModel):
+    """The base of requests. Types are taken literally: the string "1" is not a number. Unknown keys are refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class Cloud(Request):
+    """Tokens and what moves them."""
+
+    tokens: Rectangle = Field(min_length=1, max_length=limits.TOKENS, description="(n, d) tokens, all of one length")
+    alpha: float = Field(0.5, gt=0, le=1e6, allow_inf_nan=False, description="step size")
+    matrix: Annotated[Rectangle, Field(min_length=1, max_length=limits.DIM)] | None = Field(
+        None, description="(d, d), symmetric positive definite; null: the identity"
+    )
+
+
+class SimulateRequest(Cloud):
+    """Run layers."""
+
+    layers: int = Field(30, ge=0, le=limits.LAYERS)
+    rule: Literal["hardmax", "softmax", "localmax", "uniform"] = "hardmax"
+    beta: float = Field(1.0, gt=0, le=1e9, allow_inf_nan=False, description="inverse temperature of softmax")
+    eps: float = Field(0.1, ge=0, le=1e9, allow_inf_nan=False, description="width of localmax")
+
+
+def _whole_characters(text: Any) -> Any:
+    """Lone surrogates, which UTF-8 cannot hold, become the replacement character: offsets stay the same."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if isinstance(text, str) else text
+
+
+class ExplainRequest(Request):
+    """One text."""
+
+    text: Annotated[str, BeforeValidator(_whole_characters)] = Field(max_length=limits.TEXT)
+    model: str | None = Field(None, max_length=200, description="a name from /api/models; null: the first")
+
+
+class LabeledSequence(Request):
+    """A sequence and its class."""
+
+    tokens: Rectangle = Field(min_length=1, max_length=limits.SEQUENCE_TOKENS)
+    label: Annotated[str, Field(max_length=60)] | Annotated[int, Field(ge=-(2**53), le=2**53)]
+
+
+class ConstructRequest(Request):
+    """Labeled sequences that become a network."""
+
+    sequences: list[LabeledSequence] = Field(min_length=1, max_length=limits.SEQUENCES)
+    style: Literal["bitwise", "two", "narrow"] = "bitwise"
+    pool: Literal["mean", "max"] = "mean"
+
 
 Rows = list[list[float]]
+Label = str | int | float | bool
 
 
 class ErrorTexts(BaseModel):
@@ -16,16 +89,21 @@ class ErrorTexts(BaseModel):
 
 
 class ErrorDocument(BaseModel):
-    """What every status from 400 on comes with."""
+    """The body of every answer with a status of 400 or above."""
 
     error: ErrorTexts
 
 
-class Health(BaseModel):
-    """The server is there."""
+class Document(BaseModel):
+    """An answer that names its own schema."""
+
+    schema_: str = Field(alias="schema")
+
+
+class Health(Document):
+    """The server is running."""
 
     version: str
-    schema_: str = Field(alias="schema")
 
 
 class Preset(BaseModel):
@@ -40,7 +118,7 @@ class Model(BaseModel):
     """A model that texts can be explained with."""
 
     name: str
-    classes: list[str | int | float | bool]
+    classes: list[Label]
     labels: dict[str, str]
     dim: int
     layers: int
@@ -50,10 +128,9 @@ class Model(BaseModel):
     description: str
 
 
-class Models(BaseModel):
+class Models(Document):
     """All models; `reason` says why there is none."""
 
-    schema_: str = Field(alias="schema")
     models: list[Model]
     reason: str | None
 
@@ -67,10 +144,9 @@ class Outcome(BaseModel):
     detail: str
 
 
-class Trajectory(BaseModel):
+class Trajectory(Document):
     """All layers: the document of a trajectory's .json file."""
 
-    schema_: str = Field(alias="schema")
     n: int
     dim: int
     alpha: float
@@ -90,7 +166,7 @@ class Trajectory(BaseModel):
 
 
 class CertificateSummary(BaseModel):
-    """How the limit is known."""
+    """How the limit was certified."""
 
     method: str
     margin: float | None
@@ -99,15 +175,14 @@ class CertificateSummary(BaseModel):
     roles: dict[str, int]
 
 
-class Limit(BaseModel):
-    """Where every token ends. Without a certificate (`certified` false, `certificate` null) what is known all the same:
-    `limit` is then the best known place of each token, `certain` and `open` list the tokens."""
+class Limit(Document):
+    """Where every token ends. Without a certificate (`certified` false, `certificate` null) it holds what is known:
+    `limit` is then the best known place of each token; `certain` and `open` list the tokens."""
 
-    schema_: str = Field(alias="schema")
     n: int
     dim: int
     alpha: float
-    certified: bool = Field(description="proved: no comparison was closer than float64 decides")
+    certified: bool = Field(description="proved: float64 decided every comparison")
     verified: bool = Field(description="the certificate was checked from the data alone")
     reason: str | None
     certificate: CertificateSummary | None
@@ -133,7 +208,7 @@ class Leader(BaseModel):
 
 
 class Word(BaseModel):
-    """A known term; places count code points."""
+    """A known term; offsets count code points."""
 
     text: str
     start: int
@@ -152,7 +227,7 @@ class Decoder(BaseModel):
 
 
 class Trace(BaseModel):
-    """The way of the terms through the layers: positions[layer][term]."""
+    """The path of the terms through the layers: positions[layer][term]."""
 
     terms: list[str]
     positions: list[Rows]
@@ -163,16 +238,15 @@ class Trace(BaseModel):
     shadow: bool = Field(description="a long text in many dimensions: two coordinates, the first along the score")
 
 
-class Explanation(BaseModel):
+class Explanation(Document):
     """Why a text got its label: bias + contributions = logit."""
 
-    schema_: str = Field(alias="schema")
     model: str
-    label: str | int | float | bool
+    label: Label
     probability: float
     logit: float
     bias: float
-    toward: str | int | float | bool
+    toward: Label
     scores: dict[str, float]
     leaders: list[Leader]
     words: list[Word]
@@ -181,7 +255,7 @@ class Explanation(BaseModel):
     decoder: Decoder
     alpha: float
     layers: int
-    classes: list[str | int | float | bool]
+    classes: list[Label]
     labels: dict[str, str]
     trace: Trace
 
@@ -196,10 +270,9 @@ class Stage(BaseModel):
     tokens: list[Rows]
 
 
-class Construction(BaseModel):
+class Construction(Document):
     """A network, and what it does to the sequences."""
 
-    schema_: str = Field(alias="schema")
     exact: bool
     style: str
     pool: str
@@ -207,7 +280,7 @@ class Construction(BaseModel):
     blocks: int
     width: int
     parameters: int
-    bound: int = Field(description="blocks that the paper needs")
+    bound: int = Field(description="number of blocks that the paper needs")
     min_gap: float | None
     max_error: float | None
     temperature: float | None
@@ -230,14 +303,14 @@ class LeaderCount(BaseModel):
 class ClassLeaders(BaseModel):
     """The most frequent leaders of texts with one predicted class."""
 
-    class_: str | int | float | bool = Field(alias="class")
+    class_: Label = Field(alias="class")
     leaders: list[LeaderCount]
 
 
 class ClassCounts(BaseModel):
     """counts[k]: texts of this predicted class with k leaders."""
 
-    class_: str | int | float | bool = Field(alias="class")
+    class_: Label = Field(alias="class")
     counts: list[int]
 
 
@@ -245,17 +318,27 @@ class Review(BaseModel):
     """One text of the sample."""
 
     id: int
-    label: str | int | float | bool
-    predicted: str | int | float | bool
+    label: Label
+    predicted: Label
     probability: float
     leaders: list[str]
+
+
+class ReviewExcerpt(Review):
+    """The beginning of a text of the sample."""
+
     excerpt: str
 
 
-class Corpus(BaseModel):
+class FullReview(Document, Review):
+    """A whole text of the sample."""
+
+    text: str
+
+
+class Corpus(Document):
     """A part of the sample. `available` false: there are no texts, `reason` says why. `ready` false: ask again."""
 
-    schema_: str = Field(alias="schema")
     available: bool
     ready: bool
     reason: str | None
@@ -264,23 +347,11 @@ class Corpus(BaseModel):
     model: str | None = None
     n: int | None = None
     accuracy: float | None = None
-    classes: list[str | int | float | bool] | None = None
+    classes: list[Label] | None = None
     labels: dict[str, str] | None = None
     histogram: list[ClassLeaders] | None = None
     leader_counts: list[ClassCounts] | None = None
-    reviews: list[Review] | None = None
+    reviews: list[ReviewExcerpt] | None = None
     total: int | None = Field(None, description="texts that pass the filters")
     page: int | None = None
     pages: int | None = None
-
-
-class FullReview(BaseModel):
-    """A text of the sample as it is."""
-
-    schema_: str = Field(alias="schema")
-    id: int
-    text: str
-    label: str | int | float | bool
-    predicted: str | int | float | bool
-    probability: float
-    leaders: list[str]

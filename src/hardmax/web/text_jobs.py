@@ -1,0 +1,192 @@
+"""What workers compute with models: which models there are, why a text gets its label, a sample of labeled texts.
+
+Requests name models, never paths.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hardmax.errors import BadInput, HardmaxError
+from hardmax.web import limits
+
+if TYPE_CHECKING:
+    from hardmax.sentiment.model import SentimentModel
+
+MOST_LEADERS = 40  # of a class, in the histogram
+TRAINED_ON = "These reviews are from the training set: the models shipped with hardmax have seen them."
+_SETUP: dict[str, Any] = {"model": "imdb", "data": None}
+
+
+def setup(body: dict[str, Any]) -> dict[str, Any]:
+    """Remember the model and the data that the server was started with."""
+    _SETUP.update(body)
+    return dict(_SETUP)
+
+
+def places() -> dict[str, str]:
+    """Where each model is, by name: first the one that the server was started with, then the shipped ones."""
+    from hardmax.sentiment.files import shipped
+
+    given = _SETUP["model"]
+    own = {} if given is None else {Path(given).name: str(given)}
+    return own | {name: name for name in shipped() if name not in own}
+
+
+@lru_cache(maxsize=4)
+def _load(where: str) -> "SentimentModel":
+    from hardmax.sentiment.files import load_model
+
+    return load_model(where)
+
+
+def model(name: str | None) -> tuple[str, "SentimentModel"]:
+    """A model by its name; None means the first.
+
+    Raises:
+        BadInput: there is no such model, or no model at all.
+    """
+    known = places()
+    if not known:
+        raise BadInput(
+            "there is no model", fix="train one with hardmax train DATA -o DIR, then run hardmax playground DIR"
+        )
+    chosen = next(iter(known)) if name is None else name
+    if chosen not in known:
+        raise BadInput(f"there is no model {chosen!r}", found=", ".join(known), fix="use one of these names")
+    return chosen, _load(known[chosen])
+
+
+def models(body: dict[str, Any]) -> dict[str, Any]:
+    """All models; `reason` says why there is none."""
+    found, wrong = [], []
+    for name in places():
+        try:
+            _, one = model(name)
+        except BadInput as error:
+            wrong.append(str(error))
+            continue
+        found.append(
+            {
+                "name": name,
+                **_card(one),
+                "dim": one.dim,
+                "ngrams": one.vocabulary.ngrams,
+                "terms": len(one.vocabulary),
+                "description": _described(one),
+            }
+        )
+    reason = None if found else "; ".join(wrong) or "no model is installed"
+    return {"schema": "hardmax.models/1", "models": found, "reason": reason}
+
+
+def _card(one: "SentimentModel") -> dict[str, Any]:
+    """What every answer says about its model; `labels` are the names of the classes."""
+    labels = {str(k): str(v) for k, v in dict(one.card.get("labels", {})).items()}
+    return {"classes": list(one.classes), "labels": labels, "alpha": one.alpha, "layers": one.layers}
+
+
+def _described(one: "SentimentModel") -> str:
+    pieces = "words" if one.vocabulary.ngrams == 1 else f"words and n-grams of up to {one.vocabulary.ngrams} words"
+    figures = dict(one.card.get("figures", {}))
+    measured = [f"{name} {value}" for name, value in figures.items() if "test" in name and "accuracy" in name][:1]
+    size = f"{len(one.vocabulary):,} {pieces}, {one.dim} dimensions, {one.layers} layers"
+    return "; ".join([size, *measured])
+
+
+def explain(body: dict[str, Any]) -> dict[str, Any]:
+    """Why a text gets its label, and the path of its terms through the layers."""
+    from hardmax.sentiment.explain import explain as run
+    from hardmax.sentiment.explain_plane import flat_states
+
+    name, one = model(body.get("model"))
+    ex = run(one, body["text"])
+    reading = ex.reading
+    row = 0 if len(one.bias) == 1 else list(one.classes).index(ex.label)
+    v, positions = one.scores[row].tolist(), reading.states
+    shadow = positions.size > limits.TRACE
+    if shadow:  # a long text in many dimensions: only the two that matter
+        positions, v = flat_states(ex), [float((one.scores[row] ** 2).sum() ** 0.5), 0.0]
+    return ex.as_dict() | {
+        "model": name,
+        "decoder": {"v": v, "b": float(one.bias[row])},
+        **_card(one),
+        "trace": {
+            "terms": reading.forms,
+            "positions": positions,
+            **{name: getattr(reading, name) for name in ("leader", "since", "settled")},
+            "contributions": reading.contributions[:, row],
+            "shadow": shadow,
+        },
+    }
+
+
+def corpus(body: dict[str, Any]) -> dict[str, Any]:
+    """The whole sample, of which the server keeps and serves parts; or {"available": False, "reason": ...}."""
+    given = _SETUP["data"]
+    data = "imdb" if given is None else Path(given).name
+    if body.get("model") is not None:
+        model(body["model"])  # a wrong name is the caller's error; having no model at all is not
+    try:
+        name, one = model(body.get("model"))
+        texts, labels, ids = _sample(one.classes, given)
+    except HardmaxError as error:
+        return {"available": False, "reason": str(error), "data": data}
+    note = "" if given else TRAINED_ON
+    found = {"available": True, "reason": None, "data": data, "note": note, "model": name}
+    return found | _predicted(one, texts, labels, ids)
+
+
+def _sample(classes: tuple[Any, ...], given: str | None) -> tuple[list[str], list[Any], list[int]]:
+    import numpy as np
+
+    from hardmax.text.datasets import match_labels, read
+
+    found = read(given or "imdb")
+    labels = match_labels(found.labels, classes).tolist()
+    rows = np.arange(len(found))
+    if len(found) > limits.SAMPLE:
+        rows = np.sort(np.random.default_rng(0).choice(len(found), limits.SAMPLE, replace=False))
+    chosen = rows.tolist()
+    return [found.texts[i] for i in chosen], [labels[i] for i in chosen], chosen
+
+
+def _predicted(one: Any, texts: list[str], labels: list[Any], ids: list[int]) -> dict[str, Any]:
+    import numpy as np
+
+    from hardmax.sentiment.model import probabilities, winners
+    from hardmax.sentiment.tracing import trace
+    from hardmax.sentiment.vocabulary_view import leaders
+
+    traced = trace(one, texts)
+    chosen = winners(traced.logits)
+    sure = probabilities(traced.logits)[np.arange(len(texts)), chosen].tolist()
+    strength = np.abs(traced.clusters()).max(axis=1, initial=0.0)
+    reviews = []
+    for t, (text, label, number) in enumerate(zip(texts, labels, ids, strict=True)):
+        place = traced.place(t)
+        leading = np.flatnonzero(traced.since[place] >= 0)
+        leading = leading[np.argsort(-strength[place][leading], kind="stable")]
+        reviews.append(
+            {
+                "id": number,
+                "text": text,
+                "label": label,
+                "predicted": one.classes[int(chosen[t])],
+                "probability": sure[t],
+                "leaders": [one.vocabulary.terms[i] for i in traced.bags.ids[place][leading].tolist()],
+            }
+        )
+    right = [r["label"] == r["predicted"] for r in reviews]
+    by_class = leaders(one, texts, most=MOST_LEADERS)
+    counts = {c: [0] * (1 + max(len(r["leaders"]) for r in reviews)) for c in one.classes}
+    for r in reviews:
+        counts[r["predicted"]][len(r["leaders"])] += 1
+    return {
+        "n": len(reviews),
+        "accuracy": sum(right) / len(right),
+        **{name: _card(one)[name] for name in ("classes", "labels")},
+        "histogram": [{"class": c, "leaders": rows} for c, rows in by_class.items()],
+        "leader_counts": [{"class": c, "counts": found} for c, found in counts.items()],
+        "reviews": reviews,
+    }
