@@ -17,7 +17,7 @@ A figure or table of the papers (`reproduce/`, hardmax reproduce) stands beside 
 
     @reproduction("accuracy", "Accuracy by epoch", source="[AFZ24] section 6", minutes=11, quick={"epochs": 4})
     def accuracy(context: Context, *, epochs: int = 100) -> Outcome:
-        context.figure("accuracy", lambda: plot_accuracies(curves), "Test accuracy by epoch.")
+        context.figure("accuracy", "training:plot_accuracies", curves, text="Test accuracy by epoch.")
         return Outcome("0.87 at the last epoch.", paper="0.88", differs="We use fewer reviews.")
 
 An open question (`questions/`, hardmax explore) is answered in a sentence, with tables and exact cases:

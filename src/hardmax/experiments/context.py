@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -158,27 +159,44 @@ class Context:
         self.write(f"{case['name']}.json", case.text())
         return case
 
-    def figure(self, name: str, draw: Callable[[], Any], text: str, *, width: int | None = None) -> None:
+    def figure(self, name: str, plot: str, *data: Any, text: str, width: int | None = None) -> None:
         """Write name.png and name.pdf and show the figure in the report.
 
         Args:
-            draw: makes the matplotlib figure. Without matplotlib there is a note instead: the numbers are complete.
+            plot: "module:function" in `hardmax.plot`, which is imported only now; the function returns a matplotlib
+                figure of `data`. Without matplotlib there is a note instead: the numbers are complete.
             text: describes the figure to readers who cannot see it.
         """
-        if self.root is None:
+        draw = self._plot(plot, name)
+        if draw is None:
             return
-        try:
-            from hardmax.plot.style import save_figure
-            from hardmax.plot.words import plain_glyphs
+        from hardmax.plot.style import save_figure
+        from hardmax.plot.words import plain_glyphs
 
-            figure = draw()
-        except MissingExtra as error:
-            self.note(f"{self.name}: the figure {name} is left out: {error.what}")
-            return
+        figure = draw(*data)
         with plain_glyphs():
             for suffix in (".png", ".pdf"):
                 self.write(f"{name}{suffix}", lambda to: save_figure(figure, to))
         self.picture(f"{name}.png", text, width)
+
+    def movie(self, name: str, plot: str, *data: Any, text: str, width: int | None = None) -> None:
+        """Write name.gif and show it in the report; `plot` names a function of `data` and of the path to write."""
+        draw = self._plot(plot, name)
+        if draw is not None:
+            self.write(f"{name}.gif", lambda to: draw(*data, to))
+            self.picture(f"{name}.gif", text, width)
+
+    def _plot(self, plot: str, name: str) -> Callable[..., Any] | None:
+        """A function of `hardmax.plot` by "module:function"; None if nothing is written, or without matplotlib."""
+        if self.root is None:
+            return None
+        module, _, function = plot.partition(":")
+        try:
+            found: Callable[..., Any] = getattr(import_module(f"hardmax.plot.{module}"), function)
+        except MissingExtra as error:
+            self.note(f"{self.name}: the figure {name} is left out: {error.what}")
+            return None
+        return found
 
     def picture(self, file: str, text: str, width: int | None = None) -> None:
         """Show a picture that is already written, such as an animation, in the report."""

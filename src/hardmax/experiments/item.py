@@ -2,13 +2,16 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hardmax.errors import BadInput
+
+if TYPE_CHECKING:
+    from hardmax.experiments.context import Context
 
 F = TypeVar("F", bound=Callable[..., "Outcome"])
 
@@ -66,27 +69,38 @@ class Item:
         shares: whether it uses trained models that other items of the group use as well.
         quick: the settings that differ in a quick run.
         record: whether a finished run leaves a record that a later run is resumed from.
+        home: the module that defines it.
     """
 
     group: str
     name: str
     title: str
-    run: Callable[..., Outcome]
+    run: Callable[..., Any]
     aliases: tuple[str, ...] = ()
     source: str = ""
     minutes: float = 0.0
     shares: bool = False
     quick: Mapping[str, Any] = field(default_factory=dict)
     record: bool = True
+    home: str = ""
+
+    def start(self, context: "Context", settings: Mapping[str, Any]) -> Outcome:
+        """Run the item with these settings."""
+        outcome: Outcome = self.run(context, **settings)
+        return outcome
+
+    def defaults(self) -> dict[str, Any]:
+        """The settings of a full run."""
+        parameters = inspect.signature(self.run).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
 
     def settings(self, quick: bool = False, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The settings of a run: the defaults of `run`, those of a quick run, then the options that `run` knows.
+        """The settings of a run: the defaults, what differs in a quick run, then the options that the item knows.
 
         Raises:
             BadInput: an option for a whole number is something else, or below 1.
         """
-        parameters = inspect.signature(self.run).parameters.values()
-        full = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
+        full = self.defaults()
         chosen = full | (dict(self.quick) if quick else {})
         for name, value in (options or {}).items():
             if name in full and value is not None:
@@ -116,8 +130,8 @@ def register(new: Item) -> Item:
     Raises:
         ValueError: another function is registered under the same name.
     """
-    known = _ITEMS.setdefault((new.group, new.name), new)
-    if (known.run.__module__, known.run.__qualname__) != (new.run.__module__, new.run.__qualname__):
+    new = replace(new, home=new.run.__module__)
+    if _ITEMS.setdefault((new.group, new.name), new).run.__qualname__ != new.run.__qualname__:
         raise ValueError(f"{new.group} has two items with the name {new.name!r}")
     return new
 
@@ -154,8 +168,7 @@ def items(package: str) -> list[Item]:
     homes = [f"hardmax.experiments.{package}.{name}" for name in group.modules]
     for home in homes:
         import_module(home)
-    found = [one for one in _ITEMS.values() if one.group == package and one.run.__module__ in homes]
-    return sorted(found, key=lambda one: homes.index(one.run.__module__))
+    return sorted((one for one in _ITEMS.values() if one.home in homes), key=lambda one: homes.index(one.home))
 
 
 def select(package: str, names: Sequence[str] = ()) -> list[Item]:

@@ -27,8 +27,7 @@ class Result:
 
     Attributes:
         status: "made", "kept" (from an earlier run), "missing" (an extra is not installed) or "failed".
-        outcome: what the item found; None if it is missing or failed. Then `problem` says why, `fix` what to do, and
-            `exit_code` is that of the error.
+        outcome: what the item found; None if it is missing or failed, and then `error` says why.
         settings, provenance: what decides the numbers, and where they come from.
         seconds, processor_seconds: the time on the clock, and the time of the processor.
         tables, pictures, cases, files: what the item produced; files are names in its folder.
@@ -45,9 +44,22 @@ class Result:
     pictures: tuple[Picture, ...] = ()
     cases: tuple[Case, ...] = ()
     files: tuple[str, ...] = ()
-    problem: str = ""
-    fix: str = ""
-    exit_code: int = 0
+    error: HardmaxError | None = None
+
+    @property
+    def problem(self) -> str:
+        """What the error says; empty if there is none."""
+        return self.error.what if self.error else ""
+
+    @property
+    def fix(self) -> str:
+        """What to do about the error; empty if there is nothing to say."""
+        return (self.error.fix or "") if self.error else ""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the error; 0 if there is none."""
+        return self.error.exit_code if self.error else 0
 
     def table(self, name: str) -> Table:
         """A table by its name."""
@@ -111,8 +123,8 @@ def run_items(
         if result is None:
             place = f"[{number}/{len(chosen)}] " if len(chosen) > 1 else ""
 
-            def tell(done: float, total: float | None, what: str, head: str = f"{place}{item.name}: ") -> None:
-                progress(done, total, head + what)
+            def tell(done: float, total: float | None, what: str, head: str = f"{place}{item.name}") -> None:
+                progress(done, total, f"{head}: {what}" if what else head)
 
             own = settings[item.name]
             context = Context(item.group, item.name, root, seed, quick, own, tell, note, journal)
@@ -126,10 +138,10 @@ def run_item(item: Item, context: Context, settings: Mapping[str, Any]) -> Resul
     """Run one item with these settings, and write its record if it has one."""
     begun, worked = time.monotonic(), time.process_time()
     try:
-        outcome = item.run(context, **settings)
+        outcome = item.start(context, settings)
     except HardmaxError as error:
         status = "missing" if isinstance(error, MissingExtra) else "failed"
-        return Result(item, status, problem=error.what, fix=error.fix or "", exit_code=error.exit_code)
+        return Result(item, status, error=error)
     result = Result(
         item, "made", outcome, context.settings, context.provenance(), time.monotonic() - begun,
         time.process_time() - worked, tuple(context.tables), tuple(context.pictures), tuple(context.cases),

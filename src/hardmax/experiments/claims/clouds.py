@@ -5,23 +5,34 @@ tie-rich-float  the same families, rounded          tie-rich-exact  grids, orbit
 """
 
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, permutations, product
 from random import Random
 from typing import Any
 
-from hardmax.experiments.claims.case import Case
+from hardmax.experiments.case import Case
+from hardmax.experiments.claims.claim import claim
 from hardmax.experiments.claims.definition import Cloud, Point, dot, mean, norm2
 
 KINDS = ("random-float", "tie-rich-float", "random-exact", "tie-rich-exact")
 EXACT_KINDS = ("random-exact", "tie-rich-exact")
 ALPHAS = tuple(map(Fraction, ("1/10", "3/11", "1/2", "1", "7/5", "2", "10")))
+ANY_MATRIX = "any-matrix-exact"
 FAMILIES = ("grid", "signs", "permutations", "pairs", "cube", "hexagon", "prism")
 
 
 def cloud_case(
     rng: Random, kind: str, *, largest: int = 10, layers: int = 8, float_layers: int = 40, alphas: Any = ALPHAS
 ) -> Case:
-    """Tokens that are distinct and not 0, alpha, a symmetric positive definite A or None, and a number of layers."""
+    """Tokens that are distinct and not 0, alpha, a symmetric positive definite A or None, and a number of layers.
+
+    For the kind any-matrix-exact A is a random integer matrix, in general not symmetric and not definite.
+    """
+    if kind == ANY_MATRIX:
+        case = cloud_case(rng, rng.choice(EXACT_KINDS))
+        dim = len(case["tokens"][0])
+        any_matrix = tuple(tuple(Fraction(rng.randint(-3, 3)) for _ in range(dim)) for _ in range(dim))
+        return Case(kind, {**case.data, "A": any_matrix})
     alpha, depth = rng.choice(alphas), layers
     if kind == "random-float":
         tokens: Cloud = gaussian(rng, 2 * largest)
@@ -38,6 +49,11 @@ def cloud_case(
     else:
         tokens, A = tie_rich(rng, largest)
     return Case(kind, {"tokens": tokens, "alpha": alpha, "A": A, "layers": depth})
+
+
+# Claims on the layers of a cloud, and claims on its limit.
+cloud_claim = partial(claim, cases=cloud_case, kinds=KINDS, fields=("tokens", "alpha", "A", "layers"))
+limit_claim = partial(claim, cases=cloud_case, kinds=KINDS, fields=("tokens", "alpha", "A"))
 
 
 def distinct(tokens: Any) -> Cloud:

@@ -4,33 +4,33 @@ import json
 
 import pytest
 
-import hardmax.experiments.claims.runner as runner
 from hardmax.errors import BadInput
-from hardmax.experiments.claims import violations
-from hardmax.experiments.claims.case import Case, Undecided
-from hardmax.experiments.claims.registry import MODULES, Claim, claim, select
+from hardmax.experiments.case import Case
+from hardmax.experiments.claims import claim as module
+from hardmax.experiments.claims import verify as runner
+from hardmax.experiments.claims.claim import Claim, Undecided, claims
+
+EVERY = pytest.mark.parametrize("what", claims(), ids=lambda one: one.name)
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_the_claim_holds_on_every_kind_of_case(name):
-    what = claim(name)
-    report = runner.verify([name], trials=2 * len(what.kinds) if len(what.kinds) < 9 else len(what.kinds), seed=11)
+@EVERY
+def test_the_claim_holds_on_every_kind_of_case(what):
+    report = runner.verify([what.name], trials=2 * len(what.kinds) if len(what.kinds) < 9 else len(what.kinds), seed=11)
     (result,) = report.claims
     assert result.violations == 0, result.first
     assert result.undecided <= result.trials // 4  # ties that float64 cannot decide
     assert what.trials >= len(what.kinds)
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_every_claim_says_what_it_is(name):
-    what = claim(name)
-    assert what.statement.endswith(".")
-    assert "AFZ2" in what.citation or "arXiv" in what.citation
+@EVERY
+def test_every_claim_says_what_it_is(what):
+    assert what.title.endswith(".")
+    assert "AFZ2" in what.source or "arXiv" in what.source
     assert what.kinds == tuple(dict.fromkeys(what.kinds))
 
 
 def test_a_case_depends_on_seed_claim_and_trial_alone():
-    what = claim("fact-2")
+    (what,) = claims(["fact-2"])
     assert what.case(4, 9) == what.case(4, 9)
     assert what.case(4, 9) != what.case(5, 9)
     assert what.case(4, 9) != what.case(4, 13)
@@ -38,12 +38,12 @@ def test_a_case_depends_on_seed_claim_and_trial_alone():
 
 
 def test_names_are_found_by_their_beginning():
-    assert [c.name for c in select(["theorem-1.1"])] == ["theorem-1.1-i", "theorem-1.1-ii", "theorem-1.1-iii"]
-    assert [c.name for c in select(["fact-1"])] == ["fact-1"]
-    assert len(select(["fact"])) == 10
-    assert [c.name for c in select()] == list(MODULES)
+    assert [c.name for c in claims(["theorem-1.1"])] == ["theorem-1.1-i", "theorem-1.1-ii", "theorem-1.1-iii"]
+    assert [c.name for c in claims(["fact-1"])] == ["fact-1"]
+    assert len(claims(["fact"])) == 10
+    assert len(claims()) == 23
     with pytest.raises(BadInput, match="fact-11") as error:
-        select(["fact-11"])
+        claims(["fact-11"])
     assert "counterexample-hull" in error.value.found
 
 
@@ -56,19 +56,22 @@ def test_a_number_of_trials_below_one_is_refused(trials):
 def _claim(check, generate=None):
     """A claim that is not about anything."""
     generate = generate or (lambda rng, kind: Case(kind, {"tokens": tuple((rng.randint(1, 9),) for _ in range(5))}))
-    return Claim("toy", "It holds.", "[AFZ24]", ("a-exact", "b-exact"), 6, ("tokens",), generate, check)
+    return Claim(
+        "claims", "toy", "It holds.", check, source="[AFZ24]", record=False, kinds=("a-exact", "b-exact"), trials=6,
+        fields=("tokens",), generate=generate,
+    )  # fmt: skip
 
 
 @pytest.fixture
 def toy(monkeypatch):
     def use(check):
-        monkeypatch.setattr(runner, "select", lambda names: [_claim(check)])
+        monkeypatch.setattr(runner, "claims", lambda names: [_claim(check)])
 
     return use
 
 
 def test_violations_are_counted_and_saved_up_to_a_number(toy, tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "MOST_SAVED", 2)
+    monkeypatch.setattr(module, "MOST_SAVED", 2)
     toy(lambda case: "no." if case.kind == "a-exact" else None)
     report = runner.verify(trials=8, folder=tmp_path / "deep" / "folder", seed=2)
     assert (report.claims[0].trials, report.claims[0].violations, report.violations) == (8, 4, 4)
@@ -118,7 +121,7 @@ def test_an_interruption_keeps_the_counts(monkeypatch):
             raise KeyboardInterrupt
         return None
 
-    monkeypatch.setattr(runner, "select", lambda names: [_claim(check), _claim(check)])
+    monkeypatch.setattr(runner, "claims", lambda names: [_claim(check), _claim(check)])
     report = runner.verify(trials=10)
     assert report.interrupted
     assert [r.trials for r in report.claims] == [3]
@@ -130,7 +133,7 @@ def test_progress_counts_over_all_claims():
     told = []
     runner.verify(["lemma"], trials=2, progress=lambda done, total, name: told.append((done, total, name)))
     assert [(done, total) for done, total, _ in told] == [(k, 6) for k in range(6)]
-    assert told[-1][2] == "lemma-4.3-sphere"
+    assert told[-1][2] == "[3/3] lemma-4.3-sphere"
 
 
 def test_the_report_carries_where_it_comes_from_and_can_be_saved(tmp_path):
@@ -146,7 +149,7 @@ def test_the_report_carries_where_it_comes_from_and_can_be_saved(tmp_path):
 def test_the_smallest_case_keeps_the_tokens_that_matter():
     what = _claim(lambda case: "seven is there." if (7,) in case["tokens"] else None)
     case = Case("a-exact", {"tokens": ((1,), (7,), (2,), (3,))})
-    assert violations.smallest(what, case, "seven is there.")["tokens"] == ((7,),)
+    assert what.smallest(case, "seven is there.")["tokens"] == ((7,),)
 
 
 def test_the_smallest_case_is_not_one_that_fails_for_another_reason():
@@ -156,19 +159,19 @@ def test_the_smallest_case_is_not_one_that_fails_for_another_reason():
         return "token 0 is wrong."
 
     case = Case("a-exact", {"tokens": ((1,), (2,), (3,), (4,), (5,))})
-    assert len(violations.smallest(_claim(check), case, "token 0 is wrong.")["tokens"]) == 3
+    assert len(_claim(check).smallest(case, "token 0 is wrong.")["tokens"]) == 3
 
 
 def test_reducing_gives_up_after_a_while(monkeypatch):
-    monkeypatch.setattr(violations, "MOST_TRIES", 2)
+    monkeypatch.setattr(module, "MOST_TRIES", 2)
     case = Case("a-exact", {"tokens": tuple((k,) for k in range(9))})
-    assert len(violations.smallest(_claim(lambda case: "no."), case, "no.")["tokens"]) == 7
+    assert len(_claim(lambda case: "no.").smallest(case, "no.")["tokens"]) == 7
 
 
-def test_a_folder_that_cannot_be_made_is_an_error(toy, tmp_path):
+def test_a_folder_that_cannot_be_created_is_an_error(toy, tmp_path):
     toy(lambda case: "no.")
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="cannot be made"):
+    with pytest.raises(BadInput, match="cannot be created"):
         runner.verify(folder=tmp_path / "file" / "inside")
 
 
@@ -183,7 +186,7 @@ def test_a_folder_that_cannot_be_made_is_an_error(toy, tmp_path):
     ],
 )
 def test_files_that_are_something_else_are_refused(change, sentence, tmp_path):
-    what = claim("fact-2")
+    (what,) = claims(["fact-2"])
     document = {"schema": "hardmax.violation/1", "claim": "fact-2", "case": what.case(0, 0).document()}
     path = tmp_path / "case.json"
     path.write_text(json.dumps(document))
