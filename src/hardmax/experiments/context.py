@@ -52,9 +52,12 @@ class Journal:
         """Note a finished part; returns its value."""
         self._done[_key(key)] = value
         if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"key": _key(key), "value": value}) + "\n")
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with self.path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"key": _key(key), "value": value}) + "\n")
+            except OSError as error:
+                raise BadInput(f"{self.path} cannot be created: {error.strerror or error}", fix="-o DIR") from error
         return value
 
 

@@ -142,23 +142,23 @@ class Claim(Item):
 
 def claim(
     name: str,
-    statement: str,
     *,
     citation: str,
+    trials: int,
     cases: Callable[[Random, str], Case],
     kinds: Sequence[str],
     fields: Sequence[str],
-    trials: int,
 ) -> Callable[[Check], Check]:
-    """Register the decorated check as a claim.
+    """Register the decorated check as a claim; the first paragraph of its docstring is the statement.
 
     Args:
+        trials: the default number of trials.
         cases: draws a case of a kind.   kinds: the kinds, in turn.
         fields: the names of the numbers that a case holds.
-        trials: the default number of trials.
     """
 
     def register_check(check: Check) -> Check:
+        statement = " ".join((check.__doc__ or name).split("\n\n")[0].split())
         words: dict[str, Any] = {"source": citation, "kinds": tuple(kinds), "fields": tuple(fields)}
         register(Claim("claims", name, statement, check, record=False, trials=trials, generate=cases, **words))
         return check

@@ -33,8 +33,6 @@ def two_tokens(rng: Random, kind: str) -> Case:
 
 @claim(
     "counterexample-hull",
-    "With V = diag(3/2, 7/3) and z' = (I+V)^{-1} (z + V m), that is z' = z + P (m - z) with P = (I+V)^{-1} V = "
-    "diag(3/5, 7/10), a token leaves the convex hull; with V = c I it never does.",
     citation="arXiv 2508.09628: for general V the hull can grow",
     cases=two_tokens,
     kinds=("pair-exact",),
@@ -42,7 +40,10 @@ def two_tokens(rng: Random, kind: str) -> Case:
     trials=100,
 )
 def hull_can_grow(case: Case) -> str | None:
-    """The counterexample shows what it should: with V some token of the next layer is outside, with c I none is.
+    """With V = diag(3/2, 7/3) and z' = (I+V)^{-1} (z + V m), that is z' = z + P (m - z) with P = (I+V)^{-1} V =
+    diag(3/5, 7/10), a token leaves the convex hull; with V = c I it never does.
+
+    The counterexample shows what it should: with V some token of the next layer is outside, with c I none is.
 
     The layer is computed from the formula in Fractions and by `hardmax.simulate` with alpha = 1; both must agree.
     """
@@ -90,8 +91,6 @@ def two_particles(rng: Random, kind: str) -> Case:
 
 @claim(
     "counterexample-frank-wolfe",
-    "d = 1, B = -1, particles 3 and -1: min E = 0 over their hull, E(x) = x^2/2, but after finitely many steps all "
-    "particles have one sign, the one nearest to 0 stays at some m != 0, and E >= m^2/2 forever: no rate O(1/t).",
     citation="arXiv 2508.09628: B negative semidefinite",
     cases=two_particles,
     kinds=("constant-exact", "open-loop-exact", "random-exact"),
@@ -99,7 +98,11 @@ def two_particles(rng: Random, kind: str) -> Case:
     trials=60,
 )
 def frank_wolfe_rate_fails(case: Case) -> str | None:
-    """The counterexample shows what it should; constant steps are also run by `hardmax.simulate`."""
+    """d = 1, B = -1, particles 3 and -1: min E = 0 over their hull, E(x) = x^2/2, but after finitely many steps all
+    particles have one sign, the one nearest to 0 stays at some m != 0, and E >= m^2/2 forever: no rate O(1/t).
+
+    The counterexample shows what it should; constant steps are also run by `hardmax.simulate`.
+    """
     states = [case["tokens"]]
     for gamma in case["steps"]:
         states.append(_step(states[-1], gamma))

@@ -24,8 +24,6 @@ def whole_numbers(rng: Random, kind: str) -> Case:
 
 @claim(
     "lemma-4.1-extremes",
-    "One attention layer with the score <v,x_i><v,x_l> (V = I, rho = 0) moves a token with <v,x_i> > 0 onto the token "
-    "with the largest <v,x_l>, one with <v,x_i> < 0 onto the smallest; of tied extremes the mean; <v,x_i> = 0: of all.",
     citation="[AFZ25], Lemma 4.1 as described: two extremes along a direction",
     cases=whole_numbers,
     kinds=EXACT_KINDS,
@@ -33,7 +31,12 @@ def whole_numbers(rng: Random, kind: str) -> Case:
     trials=200,
 )
 def extremes_attract(case: Case) -> str | None:
-    """The lemma against the definition in Fractions, and against the attention layer of the package within 1e-12."""
+    """One attention layer with the score <v,x_i><v,x_l> (V = I, rho = 0) moves a token with <v,x_i> > 0 onto the token
+    with the largest <v,x_l>, one with <v,x_i> < 0 onto the smallest; of tied extremes the mean; <v,x_i> = 0: of
+    all.
+
+    The lemma against the definition in Fractions, and against the attention layer of the package within 1e-12.
+    """
     tokens, v = case["tokens"], case["direction"]
     along = [dot(v, x) for x in tokens]
     ends = {
@@ -59,15 +62,18 @@ def box_with_corner(rng: Random, kind: str) -> Case:
 
 @limit_claim(
     "lemma-4.2-corner",
-    "Tokens with positive coordinates, one of them the corner c that is largest in every coordinate: one attention "
-    "layer (Q = K = V = I, rho = 0) moves all of them onto c, and in the system (1.1) c is the only leader and limit.",
     citation="[AFZ25], Lemma 4.2 as described: corner of a box",
     cases=box_with_corner,
     kinds=EXACT_KINDS,
     trials=100,
 )
 def corner_attracts(case: Case) -> str | None:
-    """<x_i, c - x_l> > 0 for every token x_l != c: by the definition, by the package's layer, and in the limit."""
+    """Tokens with positive coordinates, one of them the corner c that is largest in every coordinate: one attention
+    layer (Q = K = V = I, rho = 0) moves all of them onto c, and in the system (1.1) c is the only leader and
+    limit.
+
+    <x_i, c - x_l> > 0 for every token x_l != c: by the definition, by the package's layer, and in the limit.
+    """
     tokens = case["tokens"]
     corner = tuple(max(column) for column in zip(*tokens, strict=True))
     one = identity(len(corner))
@@ -100,15 +106,17 @@ def points_of_a_sphere(rng: Random, kind: str) -> Case:
 
 @cloud_claim(
     "lemma-4.3-sphere",
-    "Distinct tokens of equal A-norm all have C_i = {i}: attention with the score <A x_i, x_l> (V = I, rho = 0) leaves "
-    "every token where it is, and in the system (1.1) all of them are leaders from layer 0 on.",
     citation="[AFZ25], Lemma 4.3 as described: sphere",
     cases=points_of_a_sphere,
     kinds=("random-float", "random-exact"),
     trials=100,
 )
 def sphere_stays(case: Case) -> str | None:
-    """<A x_i, x_l> < |x_i|_A |x_l|_A = |x_i|_A^2 for l != i: by the definition, and in the run of the package."""
+    """Distinct tokens of equal A-norm all have C_i = {i}: attention with the score <A x_i, x_l> (V = I, rho = 0) leaves
+    every token where it is, and in the system (1.1) all of them are leaders from layer 0 on.
+
+    <A x_i, x_l> < |x_i|_A |x_l|_A = |x_i|_A^2 for l != i: by the definition, and in the run of the package.
+    """
     tokens, A = case["tokens"], case["A"]
     if case.exact:
         if len({norm2(z, A) for z in tokens}) != 1:

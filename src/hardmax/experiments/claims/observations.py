@@ -24,15 +24,11 @@ def cloud_with_small_alpha(rng: Random, kind: str) -> Case:
     return Case(kind, {"tokens": case["tokens"], "alpha": case["alpha"], "A": None})
 
 
-@limit_claim(
-    "experiment-convergence",
-    "Distinct nonzero tokens with A = I and a small alpha come close to a finite set of points, and stay close.",
-    citation="[AFZ24], first experiment",
-    cases=cloud_with_small_alpha,
-    trials=24,
-)
+@limit_claim("experiment-convergence", citation="[AFZ24], first experiment", cases=cloud_with_small_alpha, trials=24)
 def small_alpha_converges(case: Case) -> str | None:
-    """K layers after the last decision, (1+alpha)^-K < 1e-5, every token is within 1 % of its limit.
+    """Distinct nonzero tokens with A = I and a small alpha come close to a finite set of points, and stay close.
+
+    K layers after the last decision, (1+alpha)^-K < 1e-5, every token is within 1 % of its limit.
 
     One percent, because a token that follows followers comes in as k (1+alpha)^-k, or with a higher power of k.
     """
@@ -73,15 +69,12 @@ def small_cloud(rng: Random, kind: str) -> Case:
     return Case(kind, {**case.data, "A": None})
 
 
-@cloud_claim(
-    "experiment-leaders",
-    "Leaders stay where they are, and the vertices of the convex hull of all limits are the leaders' points.",
-    citation="[AFZ24], first experiment",
-    cases=small_cloud,
-    trials=48,
-)
+@cloud_claim("experiment-leaders", citation="[AFZ24], first experiment", cases=small_cloud, trials=48)
 def leaders_are_the_vertices(case: Case) -> str | None:
-    """A limit is a vertex if it is not a convex combination of the others: one linear program in Fractions each."""
+    """Leaders stay where they are, and the vertices of the convex hull of all limits are the leaders' points.
+
+    A limit is a vertex if it is not a convex combination of the others: one linear program in Fractions each.
+    """
     done = run(case)
     for i, since in done.leader_since.items():
         if any(Z[i] != done.states[since][i] for Z in done.states[since:]):
@@ -103,16 +96,13 @@ def cloud_of_few_layers(rng: Random, kind: str) -> Case:
     return cloud_case(rng, kind, layers=6, float_layers=10)
 
 
-@cloud_claim(
-    "experiment-growth",
-    "With z_i' = z_i + alpha m_i the tokens of layer k are (1+alpha)^k times the normalized ones, so "
-    "|z_i^k|_A >= (1+alpha)^k |z_i^0|_A: every nonzero token grows without bound.",
-    citation="[AFZ24], first experiment",
-    cases=cloud_of_few_layers,
-    trials=100,
-)
+@cloud_claim("experiment-growth", citation="[AFZ24], first experiment", cases=cloud_of_few_layers, trials=100)
 def tokens_grow_without_normalization(case: Case) -> str | None:
-    """Both runs of the package; in float64 within 1e-12 of the size, where no comparison was too close to decide."""
+    """With z_i' = z_i + alpha m_i the tokens of layer k are (1+alpha)^k times the normalized ones, so |z_i^k|_A >=
+    (1+alpha)^k |z_i^0|_A: every nonzero token grows without bound.
+
+    Both runs of the package; in float64 within 1e-12 of the size, where no comparison was too close to decide.
+    """
     from hardmax.dynamics.simulate import simulate
 
     done = run(case)
