@@ -126,8 +126,8 @@ class Table:
         text = StringIO()
         writer = csv.writer(text, lineterminator="\n")
         first = self.rows[0] if self.rows else self.columns
-        writer.writerow([head for name, x in zip(self.columns, first, strict=True) for head in _heads(name, x)])
-        writer.writerows([[part for x in row for part in _parts(x)] for row in self.rows])
+        writer.writerow([name + end for name, x in zip(self.columns, first, strict=True) for end in _parts(x)])
+        writer.writerows([[part for x in row for part in _parts(x).values()] for row in self.rows])
         return text.getvalue()
 
     def document(self) -> dict[str, Any]:
@@ -184,16 +184,12 @@ def _line(cells: Iterable[Any]) -> str:
     return "| " + " | ".join(map(markdown_text, cells)) + " |"
 
 
-def _heads(name: str, x: Any) -> Sequence[str]:
+def _parts(x: Any) -> dict[str, Any]:
+    """The columns that a cell takes in a csv file: what is added to the head, and the number."""
     if isinstance(x, Share):
-        return name, f"{name}: trials", f"{name}: low", f"{name}: high"
-    return (name, f"{name} (95 %)") if isinstance(x, Interval) else (name,)
-
-
-def _parts(x: Any) -> Sequence[Any]:
-    if isinstance(x, Share):
-        return x.count, x.trials, *x.interval
-    return (x.mean, x.half) if isinstance(x, Interval) else (x,)
+        low, high = x.interval
+        return {"": x.count, ": trials": x.trials, ": low": low, ": high": high}
+    return {"": x.mean, " (95 %)": x.half} if isinstance(x, Interval) else {"": x}
 
 
 def _text(x: Any) -> str:

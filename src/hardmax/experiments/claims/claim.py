@@ -142,8 +142,8 @@ class Claim(Item):
 
 def claim(
     name: str,
-    *,
     citation: str,
+    *,
     trials: int,
     cases: Callable[[Random, str], Case],
     kinds: Sequence[str],
@@ -152,7 +152,7 @@ def claim(
     """Register the decorated check as a claim; the first paragraph of its docstring is the statement.
 
     Args:
-        trials: the default number of trials.
+        citation: where the claim stands in the papers.   trials: the default number of trials.
         cases: draws a case of a kind.   kinds: the kinds, in turn.
         fields: the names of the numbers that a case holds.
     """

@@ -1,4 +1,4 @@
-"""Random clouds for the claims: without structure, and full of exact ties; in float64, and in Fractions.
+"""Random clouds for the claims, without structure or with many exact ties, in float64 or in Fractions.
 
 random-float    Gaussian tokens                     random-exact    random fractions
 tie-rich-float  the same families, rounded          tie-rich-exact  grids, orbits of symmetries, polygons, ...

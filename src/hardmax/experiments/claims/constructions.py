@@ -83,7 +83,7 @@ def wanted(case: Case) -> list[set[tuple[Any, ...]]]:
 data_claim = partial(claim, cases=data_case, kinds=KINDS, fields=("sequences", "targets", "style", "pool"))
 
 
-@data_claim("construction-exact", citation="[AFZ25], the interpolation theorem", trials=120)
+@data_claim("construction-exact", "[AFZ25], the interpolation theorem", trials=120)
 def targets_are_exact(case: Case) -> str | None:
     """For every set of sequences that can be told apart the constructed transformer maps each onto its target set,
     exactly: the stored float64 parameters in rational arithmetic; in style bitwise float64 itself, bit for bit.
@@ -105,13 +105,13 @@ def targets_are_exact(case: Case) -> str | None:
 
 @data_claim(
     "construction-counts",
-    citation="[AFZ25], the interpolation theorem: 2 sum m^j + 2N + 1 blocks, O(d sum m^j) parameters",
+    "[AFZ25], the interpolation theorem: 2 sum m^j + 2N + 1 blocks, O(d sum m^j) parameters",
     trials=120,
 )
 def sizes_are_bounded(case: Case) -> str | None:
     """With N sequences, M = sum m_j target tokens and K <= N-1 rounds (0 for pool mean): style two has K + 2 blocks,
-    bitwise K + 5 or K + 8, narrow at most K + 1.25 M + 5 of width 4, and none more than 2M + 2N + 1; attention
-    has rank at most one, and there are at most 6 (d+3) (M+N) + 60 parameters.
+    bitwise K + 5 or K + 8, narrow at most K + 1.25 M + 5 of width 4, and none more than 2M + 2N + 1; attention has rank
+    at most one, and there are at most 6 (d+3) (M+N) + 60 parameters.
 
     Counted from the full matrices; M and N from the data. The package must count the same.
     """

@@ -15,7 +15,7 @@ from hardmax.experiments.claims.hull import distance_to_hull, in_hull
 from hardmax.experiments.claims.runs import TOLERANCE, limit_of, run
 
 
-@cloud_claim("fact-1", citation="[AFZ24], fact 1, which holds for any real A", kinds=(*KINDS, ANY_MATRIX), trials=150)
+@cloud_claim("fact-1", "[AFZ24], fact 1, which holds for any real A", trials=150, kinds=(*KINDS, ANY_MATRIX))
 def leaders_persist(case: Case) -> str | None:
     """A token with C_i = {i} at one layer keeps C_i = {i} and its place at every later layer.
 
@@ -36,7 +36,7 @@ def leaders_persist(case: Case) -> str | None:
     return None
 
 
-@cloud_claim("fact-2", citation="[AFZ24, Fig. 1], the half-space, and fact 2", trials=150)
+@cloud_claim("fact-2", "[AFZ24, Fig. 1], the half-space, and fact 2", trials=150)
 def norms_never_fall(case: Case) -> str | None:
     """Followed tokens lie in the half-space H_i = {z : <A z_i, z - z_i> >= 0}, so |z_i'|_A^2 >= |z_i|_A^2 + g^2 |m_i -
     z_i|_A^2, g = alpha/(1+alpha), m_i their mean: norms never fall, nonzero tokens stay nonzero.
@@ -65,7 +65,7 @@ def few_layers(rng: Random, kind: str) -> Case:
     return cloud_case(rng, kind, largest=8, layers=3, float_layers=8)
 
 
-@cloud_claim("fact-3", citation="[AFZ24], fact 3", cases=few_layers, trials=60)
+@cloud_claim("fact-3", "[AFZ24], fact 3", trials=60, cases=few_layers)
 def hull_never_grows(case: Case) -> str | None:
     """Every token of layer k+1 lies in the convex hull of the tokens of layer k.
 
@@ -84,15 +84,14 @@ def hull_never_grows(case: Case) -> str | None:
     return None
 
 
-@cloud_claim("fact-4", citation="[AFZ24], fact 4", trials=120)
+@cloud_claim("fact-4", "[AFZ24], fact 4", trials=120)
 def tokens_stay_distinct(case: Case) -> str | None:
     """The map from tokens to followed means is monotone, <A (z_i - z_j), m_i - m_j> >= 0, so |z_i' - z_j'|_A >= |z_i -
     z_j|_A / (1+alpha): distinct tokens stay distinct.
 
     Both inequalities for every pair at every layer, squared; in float64 within 1e-12 of the largest squared norm.
 
-    That tokens stay distinct is asked of rational arithmetic only: in float64 followers do merge with their
-    leaders.
+    That tokens stay distinct is asked of rational arithmetic only: in float64 followers do merge with their leaders.
     """
     done = run(case)
     slack = 0 if case.exact else 4 * TOLERANCE * max(norm2(z, done.A) for z in done.states[0])
@@ -129,7 +128,7 @@ def cloud_with_factor(rng: Random, kind: str) -> Case:
 
 
 @cloud_claim(
-    "fact-5", citation="[AFZ24], fact 5", cases=cloud_with_factor, fields=("tokens", "alpha", "R", "layers"), trials=120
+    "fact-5", "[AFZ24], fact 5", trials=120, cases=cloud_with_factor, fields=("tokens", "alpha", "R", "layers")
 )
 def matrix_can_be_removed(case: Case) -> str | None:
     """With A = R R^T and w = R^T z the layers are those of A = I: equal follow sets, and w^k = R^T z^k.
@@ -158,7 +157,7 @@ def _turned(Z: Cloud, columns: list[Point]) -> Cloud:
     return tuple(tuple(dot(column, z) for column in columns) for z in Z)
 
 
-@cloud_claim("fact-6", citation="[AFZ24], fact 6, which holds for any real A", kinds=(*KINDS, ANY_MATRIX), trials=150)
+@cloud_claim("fact-6", "[AFZ24], fact 6, which holds for any real A", trials=150, kinds=(*KINDS, ANY_MATRIX))
 def followers_of_one_leader_stay(case: Case) -> str | None:
     """If C_i = {l} and C_l = {l} at layer k then at every later layer, and z_i^{k+s} = l + (1+alpha)^{-s} (z_i^k - l).
 
@@ -193,7 +192,7 @@ def cloud_or_square(rng: Random, kind: str) -> Case:
     return Case(kind, {"tokens": tokens, "alpha": Fraction(1, 2), "A": None})
 
 
-@limit_claim("fact-7", citation="[AFZ24], fact 7", cases=cloud_or_square, kinds=(SQUARE, *KINDS), trials=75)
+@limit_claim("fact-7", "[AFZ24], fact 7", trials=75, cases=cloud_or_square, kinds=(SQUARE, *KINDS))
 def other_limits_come_from_ties(case: Case) -> str | None:
     """A token whose limit is not a vertex follows several tokens at once from some layer on; where no tie ever occurs
     all limits are vertices. The square with (+-1/2, 0), alpha = 1/2, has the limits (+-1, 0).
@@ -229,7 +228,7 @@ def cloud_with_zero(rng: Random, kind: str) -> Case:
     return Case(kind, {**case.data, "tokens": tuple(tokens)})
 
 
-@cloud_claim("fact-8", citation="[AFZ24], fact 8", cases=cloud_with_zero, trials=100)
+@cloud_claim("fact-8", "[AFZ24], fact 8", trials=100, cases=cloud_with_zero)
 def zero_tokens_follow_everybody(case: Case) -> str | None:
     """A token at 0 follows everybody and moves to alpha/(1+alpha) times the mean of all tokens. It ends at 0 only if
     that mean is 0 at every layer; otherwise it is nonzero from then on and Theorem 1.1 covers it.
@@ -263,7 +262,7 @@ def cloud_with_copies(rng: Random, kind: str) -> Case:
     return Case(kind, {**case.data, "tokens": tuple(tokens)})
 
 
-@cloud_claim("fact-9", citation="[AFZ24], fact 9", cases=cloud_with_copies, trials=120)
+@cloud_claim("fact-9", "[AFZ24], fact 9", trials=120, cases=cloud_with_copies)
 def copies_are_one_point(case: Case) -> str | None:
     """Copies of a token stay copies and never have C_i = {i}; the system is that of the distinct points, their
     multiplicities as weights in the means, and copies of a leader lead together.
@@ -325,22 +324,22 @@ def small_integers(rng: Random, kind: str) -> Case:
 
 @claim(
     "fact-10",
-    citation="[AFZ24], fact 10",
+    "[AFZ24], fact 10",
+    trials=60,
     cases=small_integers,
     kinds=("integers",),
     fields=("tokens", "alpha", "layers"),
-    trials=60,
 )
 def float_trap(case: Case) -> str | None:
     """A follower i comes so close to its leader l that after some tens of layers plain float64 has C_l != {l}, the
-    leader is lost, or C_i != {l}, the follower is frozen beside it; exactly, both sets hold forever. Leaders
-    kept cumulatively are the exact ones at any depth.
+    leader is lost, or C_i != {l}, the follower is frozen beside it; exactly, both sets hold forever. Leaders kept
+    cumulatively are the exact ones at any depth.
 
     The trap closes in plain float64, does not in Fractions, and `hardmax.simulate` in float64 steps over it.
 
-    Plain float64 is the definition with == between float64 scores. For every follower i of a leader l in Fractions
-    it must be wrong about C_l or C_i at some layer. The run of the package must list the leaders that Fractions
-    have found by then, unless it says itself that a comparison was too close.
+    Plain float64 is the definition with == between float64 scores. For every follower i of a leader l in Fractions it
+    must be wrong about C_l or C_i at some layer. The run of the package must list the leaders that Fractions have found
+    by then, unless it says itself that a comparison was too close.
     """
     from hardmax.dynamics.simulate import simulate
 

@@ -24,16 +24,15 @@ def whole_numbers(rng: Random, kind: str) -> Case:
 
 @claim(
     "lemma-4.1-extremes",
-    citation="[AFZ25], Lemma 4.1 as described: two extremes along a direction",
+    "[AFZ25], Lemma 4.1 as described: two extremes along a direction",
+    trials=200,
     cases=whole_numbers,
     kinds=EXACT_KINDS,
     fields=("tokens", "direction"),
-    trials=200,
 )
 def extremes_attract(case: Case) -> str | None:
     """One attention layer with the score <v,x_i><v,x_l> (V = I, rho = 0) moves a token with <v,x_i> > 0 onto the token
-    with the largest <v,x_l>, one with <v,x_i> < 0 onto the smallest; of tied extremes the mean; <v,x_i> = 0: of
-    all.
+    with the largest <v,x_l>, one with <v,x_i> < 0 onto the smallest; of tied extremes the mean; <v,x_i> = 0: of all.
 
     The lemma against the definition in Fractions, and against the attention layer of the package within 1e-12.
     """
@@ -62,15 +61,14 @@ def box_with_corner(rng: Random, kind: str) -> Case:
 
 @limit_claim(
     "lemma-4.2-corner",
-    citation="[AFZ25], Lemma 4.2 as described: corner of a box",
+    "[AFZ25], Lemma 4.2 as described: corner of a box",
+    trials=100,
     cases=box_with_corner,
     kinds=EXACT_KINDS,
-    trials=100,
 )
 def corner_attracts(case: Case) -> str | None:
     """Tokens with positive coordinates, one of them the corner c that is largest in every coordinate: one attention
-    layer (Q = K = V = I, rho = 0) moves all of them onto c, and in the system (1.1) c is the only leader and
-    limit.
+    layer (Q = K = V = I, rho = 0) moves all of them onto c, and in the system (1.1) c is the only leader and limit.
 
     <x_i, c - x_l> > 0 for every token x_l != c: by the definition, by the package's layer, and in the limit.
     """
@@ -106,10 +104,10 @@ def points_of_a_sphere(rng: Random, kind: str) -> Case:
 
 @cloud_claim(
     "lemma-4.3-sphere",
-    citation="[AFZ25], Lemma 4.3 as described: sphere",
+    "[AFZ25], Lemma 4.3 as described: sphere",
+    trials=100,
     cases=points_of_a_sphere,
     kinds=("random-float", "random-exact"),
-    trials=100,
 )
 def sphere_stays(case: Case) -> str | None:
     """Distinct tokens of equal A-norm all have C_i = {i}: attention with the score <A x_i, x_l> (V = I, rho = 0) leaves

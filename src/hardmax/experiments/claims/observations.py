@@ -24,7 +24,7 @@ def cloud_with_small_alpha(rng: Random, kind: str) -> Case:
     return Case(kind, {"tokens": case["tokens"], "alpha": case["alpha"], "A": None})
 
 
-@limit_claim("experiment-convergence", citation="[AFZ24], first experiment", cases=cloud_with_small_alpha, trials=24)
+@limit_claim("experiment-convergence", "[AFZ24], first experiment", trials=24, cases=cloud_with_small_alpha)
 def small_alpha_converges(case: Case) -> str | None:
     """Distinct nonzero tokens with A = I and a small alpha come close to a finite set of points, and stay close.
 
@@ -69,7 +69,7 @@ def small_cloud(rng: Random, kind: str) -> Case:
     return Case(kind, {**case.data, "A": None})
 
 
-@cloud_claim("experiment-leaders", citation="[AFZ24], first experiment", cases=small_cloud, trials=48)
+@cloud_claim("experiment-leaders", "[AFZ24], first experiment", trials=48, cases=small_cloud)
 def leaders_are_the_vertices(case: Case) -> str | None:
     """Leaders stay where they are, and the vertices of the convex hull of all limits are the leaders' points.
 
@@ -96,7 +96,7 @@ def cloud_of_few_layers(rng: Random, kind: str) -> Case:
     return cloud_case(rng, kind, layers=6, float_layers=10)
 
 
-@cloud_claim("experiment-growth", citation="[AFZ24], first experiment", cases=cloud_of_few_layers, trials=100)
+@cloud_claim("experiment-growth", "[AFZ24], first experiment", trials=100, cases=cloud_of_few_layers)
 def tokens_grow_without_normalization(case: Case) -> str | None:
     """With z_i' = z_i + alpha m_i the tokens of layer k are (1+alpha)^k times the normalized ones, so |z_i^k|_A >=
     (1+alpha)^k |z_i^0|_A: every nonzero token grows without bound.

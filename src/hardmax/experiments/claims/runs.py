@@ -1,4 +1,4 @@
-"""Layers and limits as the package computes them, held against the definition."""
+"""Layers and limits as the package computes them, compared with the definition."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -46,7 +46,7 @@ class Run:
 
 
 def run(case: Case, layers: int | None = None, **options: Any) -> Run:
-    """Run the case with `hardmax.simulate` and hold every layer against the definition.
+    """Run the case with `hardmax.simulate` and compare every layer with the definition.
 
     Raises:
         Violated: a follow set or a token is not what the definition says.
@@ -132,7 +132,7 @@ class Limit:
 
 
 def limit_of(case: Case) -> Limit:
-    """The limit by `hardmax.limit`; in float64 the limit of the binary values in Fractions stands beside it.
+    """The limit by `hardmax.limit`; in float64 it is compared with the limit of the same numbers in Fractions.
 
     Raises:
         Violated: the certificate does not hold, or float64 claims a proof and disagrees with rational arithmetic.
@@ -170,7 +170,7 @@ def _exact_limit(tokens: Cloud, alpha: Fraction, A: Matrix) -> Limit:
 
 
 def _compare_limits(case: Case, exact: Limit) -> None:
-    """A float64 limit that calls itself proved is the exact one."""
+    """A float64 limit with a proof must be the exact one."""
     from hardmax.dynamics.limit import limit
 
     try:

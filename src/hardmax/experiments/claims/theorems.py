@@ -7,16 +7,16 @@ from hardmax.experiments.claims.hull import in_hull
 from hardmax.experiments.claims.runs import limit_of
 
 
-@limit_claim("theorem-1.1-i", citation="[AFZ24, Theorem 1.1 (i)]", trials=60)
+@limit_claim("theorem-1.1-i", "[AFZ24, Theorem 1.1 (i)]", trials=60)
 def tokens_converge(case: Case) -> str | None:
     """Nonzero distinct tokens, A symmetric positive definite: every token converges to a point of a finite set S in the
     boundary of a convex polytope K.
 
     The follow sets that the certificate calls final are those of the definition; S solves its fixed-point equation.
 
-    Once the sets S_i are final the layers are one linear map, z_i -> (z_i + alpha mean_{S_i} z) / (1 + alpha), and
-    the limit solves p_i = mean_{S_i} p with p_i = z_i for leaders. A point p != 0 of K with <A p, v> <= <A p, p>
-    for every vertex v lies in the boundary of K.
+    Once the sets S_i are final the layers are one linear map, z_i -> (z_i + alpha mean_{S_i} z) / (1 + alpha), and the
+    limit solves p_i = mean_{S_i} p with p_i = z_i for leaders. A point p != 0 of K with <A p, v> <= <A p, p> for every
+    vertex v lies in the boundary of K.
     """
     lim = limit_of(case)
     for k, sets in enumerate(lim.follows):
@@ -35,7 +35,7 @@ def tokens_converge(case: Case) -> str | None:
     return None
 
 
-@limit_claim("theorem-1.1-ii", citation="[AFZ24, Theorem 1.1 (ii)]", trials=60)
+@limit_claim("theorem-1.1-ii", "[AFZ24, Theorem 1.1 (ii)]", trials=60)
 def leaders_reach_vertices(case: Case) -> str | None:
     """There is a leader, and every leader reaches a vertex of K in finitely many layers and stays there; different
     leaders reach different vertices, and K has no others.
@@ -61,7 +61,7 @@ def leaders_reach_vertices(case: Case) -> str | None:
     return None
 
 
-@limit_claim("theorem-1.1-iii", citation="[AFZ24, Theorem 1.1 (iii)]", trials=80)
+@limit_claim("theorem-1.1-iii", "[AFZ24, Theorem 1.1 (iii)]", trials=80)
 def other_limits_are_projections(case: Case) -> str | None:
     """A point of S that is not a vertex of K is the projection of the origin onto a face of K in the norm of A.
 
