@@ -95,15 +95,15 @@ def _list(names: list[str], json: bool) -> None:
 
 
 def _print(report: "Report") -> None:
-    wide = max(len(result.name) for result in report.claims)
+    wide = max(len(row["name"]) for row in report.claims)
     print(f"{'claim':{wide}s} {'trials':>9s} {'violations':>10s} {'seconds':>9s}")
-    for r in report.claims:
-        print(f"{r.name:{wide}s} {r.trials:9,d} {r.violations:10,d} {r.seconds:9.1f}")
-        if r.first is not None:
-            print(f"  violated: {r.first}")
-        if r.undecided:
-            print(f"  undecided: {r.undecided:,} of the trials")
-    trials, seconds = sum(r.trials for r in report.claims), sum(r.seconds for r in report.claims)
+    for row in report.claims:
+        print(f"{row['name']:{wide}s} {row['trials']:9,d} {row['violations']:10,d} {row['seconds']:9.1f}")
+        if row["first"] is not None:
+            print(f"  violated: {row['first']}")
+        if row["undecided"]:
+            print(f"  undecided: {row['undecided']:,} of the trials")
+    trials, seconds = (sum(row[name] for row in report.claims) for name in ("trials", "seconds"))
     print(f"{'all':{wide}s} {trials:9,d} {report.violations:10,d} {seconds:9.1f}")
     about = report.provenance
     drawn = "" if about["seed"] is None else f"seed {about['seed']}, "

@@ -8,7 +8,7 @@ of names need no further code.
 
 A claim of the papers (`claims/`, hardmax verify) checks one case; its cases come from a generator:
 
-    @claim("fact-3", "[AFZ24], fact 3", trials=60, cases=few_layers, kinds=KINDS, fields=("tokens", "alpha"))
+    @claim("fact-3", "[AFZ24], fact 3", trials=60, cases=small_clouds, kinds=KINDS, fields=("tokens", "alpha"))
     def hull_never_grows(case: Case) -> str | None:
         'Every token of layer k+1 lies in the convex hull of the tokens of layer k.'  # the statement
         return None if holds(case) else "token 2 of layer 1 lies outside the hull of layer 0"

@@ -16,9 +16,9 @@ EVERY = pytest.mark.parametrize("what", claims(), ids=lambda one: one.name)
 @EVERY
 def test_the_claim_holds_on_every_kind_of_case(what):
     report = runner.verify([what.name], trials=2 * len(what.kinds) if len(what.kinds) < 9 else len(what.kinds), seed=11)
-    (result,) = report.claims
-    assert result.violations == 0, result.first
-    assert result.undecided <= result.trials // 4  # ties that float64 cannot decide
+    (row,) = report.claims
+    assert row["violations"] == 0, row["first"]
+    assert row["undecided"] <= row["trials"] // 4  # ties that float64 cannot decide
     assert what.trials >= len(what.kinds)
 
 
@@ -74,7 +74,7 @@ def test_violations_are_counted_and_saved_up_to_a_number(toy, tmp_path, monkeypa
     monkeypatch.setattr(module, "MOST_SAVED", 2)
     toy(lambda case: "no." if case.kind == "a-exact" else None)
     report = runner.verify(trials=8, folder=tmp_path / "deep" / "folder", seed=2)
-    assert (report.claims[0].trials, report.claims[0].violations, report.violations) == (8, 4, 4)
+    assert (report.claims[0]["trials"], report.claims[0]["violations"], report.violations) == (8, 4, 4)
     assert [path.name for path in report.files] == ["toy-seed-2-trial-0.json", "toy-seed-2-trial-2.json"]
     first, second = (json.loads(path.read_text()) for path in report.files)
     assert first["sentence"] == "no."
@@ -82,7 +82,7 @@ def test_violations_are_counted_and_saved_up_to_a_number(toy, tmp_path, monkeypa
     assert first["seed"] == 2
     assert len(first["smallest"]["tokens"]) == 1
     assert "smallest" not in second  # only the first one is reduced
-    assert report.claims[0].first == "no."
+    assert report.claims[0]["first"] == "no."
 
 
 def test_nothing_is_written_without_a_violation(toy, tmp_path):
@@ -97,7 +97,7 @@ def test_what_cannot_be_decided_is_counted_apart(toy):
 
     toy(check)
     report = runner.verify(trials=3)
-    assert (report.claims[0].trials, report.claims[0].violations, report.claims[0].undecided) == (3, 0, 3)
+    assert (report.claims[0]["trials"], report.claims[0]["violations"], report.claims[0]["undecided"]) == (3, 0, 3)
 
 
 def test_an_error_on_the_way_is_a_violation_and_not_the_end(toy):
@@ -109,7 +109,7 @@ def test_an_error_on_the_way_is_a_violation_and_not_the_end(toy):
     toy(check)
     report = runner.verify(trials=4)
     assert report.violations == 4
-    assert report.claims[0].first == "the package refused the case: that is nothing"
+    assert report.claims[0]["first"] == "the package refused the case: that is nothing"
 
 
 def test_an_interruption_keeps_the_counts(monkeypatch):
@@ -124,7 +124,7 @@ def test_an_interruption_keeps_the_counts(monkeypatch):
     monkeypatch.setattr(runner, "claims", lambda names: [_claim(check), _claim(check)])
     report = runner.verify(trials=10)
     assert report.interrupted
-    assert [r.trials for r in report.claims] == [3]
+    assert [row["trials"] for row in report.claims] == [3]
     assert report.waiting == ("toy", "toy")
     assert report.document()["interrupted"] is True
 

@@ -1,8 +1,8 @@
 """What the first experiment of [AFZ24] shows: convergence, leaders at the vertices, growth without normalization."""
 
 from fractions import Fraction
+from functools import partial
 from math import ceil, log1p
-from random import Random
 from typing import Any
 
 from hardmax.errors import NotCertified
@@ -18,13 +18,12 @@ ALPHAS = (Fraction(1, 10), Fraction(1, 5), Fraction(1, 4))
 CLOSE = 0.01  # part of the largest coordinate
 
 
-def cloud_with_small_alpha(rng: Random, kind: str) -> Case:
-    """A small cloud, A = I."""
-    case = cloud_case(rng, kind, largest=6, alphas=ALPHAS)
-    return Case(kind, {"tokens": case["tokens"], "alpha": case["alpha"], "A": None})
-
-
-@limit_claim("experiment-convergence", "[AFZ24], first experiment", trials=24, cases=cloud_with_small_alpha)
+@limit_claim(
+    "experiment-convergence",
+    "[AFZ24], first experiment",
+    trials=24,
+    cases=partial(cloud_case, largest=6, alphas=ALPHAS, identity=True),
+)
 def small_alpha_converges(case: Case) -> str | None:
     """Distinct nonzero tokens with A = I and a small alpha come close to a finite set of points, and stay close.
 
@@ -63,13 +62,9 @@ def _limits(case: Case) -> tuple[Cloud, int]:
     return tuple(tuple(z) for z in eq.points.tolist()), min(eq.layers, 200)
 
 
-def small_cloud(rng: Random, kind: str) -> Case:
-    """A small cloud, A = I."""
-    case = cloud_case(rng, kind, largest=8)
-    return Case(kind, {**case.data, "A": None})
-
-
-@cloud_claim("experiment-leaders", "[AFZ24], first experiment", trials=48, cases=small_cloud)
+@cloud_claim(
+    "experiment-leaders", "[AFZ24], first experiment", trials=48, cases=partial(cloud_case, largest=8, identity=True)
+)
 def leaders_are_the_vertices(case: Case) -> str | None:
     """Leaders stay where they are, and the vertices of the convex hull of all limits are the leaders' points.
 
@@ -91,12 +86,9 @@ def leaders_are_the_vertices(case: Case) -> str | None:
     return None
 
 
-def cloud_of_few_layers(rng: Random, kind: str) -> Case:
-    """A cloud of distinct tokens that are not 0."""
-    return cloud_case(rng, kind, layers=6, float_layers=10)
-
-
-@cloud_claim("experiment-growth", "[AFZ24], first experiment", trials=100, cases=cloud_of_few_layers)
+@cloud_claim(
+    "experiment-growth", "[AFZ24], first experiment", trials=100, cases=partial(cloud_case, layers=6, float_layers=10)
+)
 def tokens_grow_without_normalization(case: Case) -> str | None:
     """With z_i' = z_i + alpha m_i the tokens of layer k are (1+alpha)^k times the normalized ones, so |z_i^k|_A >=
     (1+alpha)^k |z_i^0|_A: every nonzero token grows without bound.

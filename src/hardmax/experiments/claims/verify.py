@@ -2,39 +2,18 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hardmax.errors import BadInput
 from hardmax.experiments.claims.claim import Claim, Undecided, claims, load_violation
 from hardmax.experiments.context import Progress, silent
+from hardmax.experiments.item import Outcome
 from hardmax.experiments.provenance import provenance
-from hardmax.experiments.run import run_items
+from hardmax.experiments.run import Result, run_items
 from hardmax.io.documents import write_json
 from hardmax.io.files import write_file
-
-
-@dataclass(frozen=True)
-class ClaimResult:
-    """The counts of one claim.
-
-    Attributes:
-        trials: how many were run.   violations: in how many of them the claim did not hold.
-        undecided: in how many it could be neither confirmed nor refuted; they are among the trials.
-        first: the sentence of the first violation.
-    """
-
-    name: str
-    statement: str
-    citation: str
-    kinds: tuple[str, ...]
-    seed: int | None
-    trials: int
-    violations: int
-    undecided: int
-    seconds: float
-    first: str | None
 
 
 @dataclass(frozen=True)
@@ -42,21 +21,38 @@ class Report:
     """What `verify` returns.
 
     Attributes:
-        claims: one result for each claim that was started.
+        results: the result of each claim that was started.
         waiting: names of the claims that an interruption left unfinished.
         files: the violating cases that were saved.
         provenance: versions, seed, machine.
     """
 
-    claims: tuple[ClaimResult, ...]
+    results: tuple[Result, ...]
     waiting: tuple[str, ...]
     files: tuple[Path, ...]
     provenance: dict[str, Any]
 
     @property
+    def claims(self) -> list[dict[str, Any]]:
+        """One row for each claim that was started.
+
+        Its `trials` are those that were run, its `violations` those in which the claim did not hold, and `undecided`
+        those in which it could be neither confirmed nor refuted; `first` is the sentence of the first violation.
+        """
+        rows = []
+        for result in self.results:
+            one, outcome = result.item, result.outcome
+            assert isinstance(one, Claim)
+            assert outcome is not None
+            about = {"name": one.name, "statement": one.title, "citation": one.source, "kinds": one.kinds}
+            seed = self.provenance["seed"]
+            rows.append({**about, "seed": seed, **outcome.numbers, "seconds": result.seconds})
+        return rows
+
+    @property
     def violations(self) -> int:
         """The number of trials in which a claim did not hold."""
-        return sum(result.violations for result in self.claims)
+        return sum(row["violations"] for row in self.claims)
 
     @property
     def interrupted(self) -> bool:
@@ -67,7 +63,7 @@ class Report:
         """Plain data: the document of `hardmax verify --json`."""
         return {
             "schema": "hardmax.verify/1",
-            "claims": [asdict(result) for result in self.claims],
+            "claims": self.claims,
             "violations": self.violations,
             "interrupted": self.interrupted,
             "waiting": self.waiting,
@@ -109,28 +105,23 @@ def verify(
         >>> verify(["fact-3"], trials=4).violations
         0
     """
-    chosen, root = claims(names), None if folder is None else Path(folder)
-    options = {"trials": trials}
+    chosen, root, options = claims(names), None if folder is None else Path(folder), {"trials": trials}
     total = sum(one.settings(options=options)["trials"] for one in chosen)
-    results: list[ClaimResult] = []
-    files: list[Path] = []
+    results: list[Result] = []
+    counted = finished = 0
 
     def tell(done: float, _: float | None, what: str) -> None:
-        progress(sum(result.trials for result in results) + done, total, what)
+        progress(counted + done, total, what)
 
-    finished = 0
     for result in run_items(chosen, root, seed=seed, options=options, progress=tell):
         if result.outcome is None:
             raise result.error or AssertionError("a claim without an outcome has an error")
-        results.append(_counted(chosen[len(results)], seed, result.seconds, result.outcome.numbers))
-        files += [root / name for name in result.files] if root else []
+        results.append(result)
+        counted += result.outcome.numbers["trials"]
         finished += result.outcome.complete
+    files = [Path(folder or "", name) for result in results for name in result.files]
     waiting = tuple(one.name for one in chosen[finished:])
     return Report(tuple(results), waiting, tuple(files), provenance(seed))
-
-
-def _counted(one: Claim, seed: int | None, seconds: float, numbers: dict[str, Any]) -> ClaimResult:
-    return ClaimResult(one.name, one.title, one.source, one.kinds, seed, seconds=seconds, **numbers)
 
 
 def replay(path: str | Path) -> Report:
@@ -146,5 +137,6 @@ def replay(path: str | Path) -> Report:
     except Undecided:
         undecided = 1
     numbers = {"trials": 1, "violations": int(sentence is not None), "undecided": undecided, "first": sentence}
-    result = replace(_counted(one, None, time.monotonic() - start, numbers), kinds=(case.kind,))
+    outcome = Outcome(sentence or "No violation.", numbers=numbers)
+    result = Result(replace(one, kinds=(case.kind,)), "made", outcome, seconds=time.monotonic() - start)
     return Report((result,), (), (Path(path),), provenance())
