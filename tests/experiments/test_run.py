@@ -93,6 +93,10 @@ def test_force_runs_again_and_discards_models_and_finished_parts_but_no_other_fi
     (tmp_path / MODELS).mkdir()
     (tmp_path / "dice" / "notes.txt").write_text("mine")
     assert play(tmp_path, "dice", force=True)[0].status == "made"
+    assert (tmp_path / MODELS).exists()  # made by somebody else
+    assert Context("toys", "dice", tmp_path).shared == tmp_path / MODELS
+    CALLS[2:] = []
+    assert play(tmp_path, "dice", force=True)[0].status == "made"
     assert CALLS == ["dice", "throws"] * 2
     assert not (tmp_path / MODELS).exists()
     assert (tmp_path / "dice" / "notes.txt").read_text() == "mine"

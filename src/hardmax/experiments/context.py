@@ -19,6 +19,7 @@ Progress = Callable[[float, float | None, str], object]
 Note = Callable[[str], object]
 JOURNAL = ".journal.jsonl"
 MODELS = "models"
+MARK = ".hardmax"  # in a folder of models that may be discarded
 
 
 def silent(*_: object) -> None:
@@ -112,7 +113,9 @@ class Context:
     @property
     def shared(self) -> Path:
         """A folder for models that several items use, which is created."""
-        return self._folder(MODELS)
+        folder = self._folder(MODELS)
+        (folder / MARK).touch()
+        return folder
 
     def _folder(self, name: str) -> Path:
         if self.root is None:

@@ -11,7 +11,7 @@ from typing import Any
 from hardmax import __version__
 from hardmax.errors import BadInput, HardmaxError, MissingExtra
 from hardmax.experiments.case import Case, read_case
-from hardmax.experiments.context import JOURNAL, MODELS, Context, Journal, Note, Picture, Progress, silent
+from hardmax.experiments.context import JOURNAL, MARK, MODELS, Context, Journal, Note, Picture, Progress, silent
 from hardmax.experiments.item import Item, Outcome, items, whole
 from hardmax.experiments.table import Table, read_table
 from hardmax.io.documents import json_text, write_json
@@ -112,7 +112,7 @@ def run_items(
     about = {"hardmax": __version__, "seed": seed, "quick": quick}
     settings = {item.name: {**about, **item.settings(quick, options)} for item in chosen}
     if force and root is not None:
-        if any(item.shares for item in chosen):
+        if (root / MODELS / MARK).exists():  # a folder of ours, not one that happens to have this name
             shutil.rmtree(root / MODELS, ignore_errors=True)
         for path in (root / JOURNAL, *(root / item.name / RECORD for item in chosen)):
             path.unlink(missing_ok=True)
