@@ -22,6 +22,7 @@ from hardmax.cli import (
     predict,
     reproduce,
     simulate,
+    study,
     train,
     verify,
 )
@@ -49,6 +50,7 @@ app.command("playground")(playground.command)
 app.command("verify")(verify.command)
 app.command("reproduce")(reproduce.command)
 app.command("explore")(explore.command)
+app.command("study")(study.command)
 app.command("demo")(demo.command)
 app.command("doctor")(doctor.command)
 

@@ -6,8 +6,10 @@ from time import perf_counter
 import numpy as np
 
 from hardmax.construction.build import construct
-from hardmax.experiments import stages
+from hardmax.experiments.reproduce.construction import build
 from hardmax.html.result import facts, picture
+from hardmax.plot.stages import plot_stages
+from hardmax.plot.style import save_figure
 
 SEQUENCES, CLASSES = 1000, ("red", "green", "blue")
 
@@ -23,7 +25,8 @@ def construct_section(folder: Path) -> str:
     built = perf_counter() - start
     report = net.verify(sequences, labels, levels=("certificate", "float64", "rational"))
     net.save(folder / "network", force=True)
-    drawn = stages.run(folder, quick=True)[0]
+    small, tokens, _ = build()
+    drawn = save_figure(plot_stages(small.stages(tokens)), folder / "stages.png")
     return "\n".join(
         [
             "<h2>An exact classifier, compiled instead of trained</h2>",
