@@ -15,7 +15,7 @@ from hardmax.errors import BadInput
 if TYPE_CHECKING:
     from hardmax.experiments.run import Result
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Names, as --list shows. Default: all.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Names, as --list shows. Default: all.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed for all random choices.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Use less data and fewer steps: everything within minutes.")]
 Listing = Annotated[bool, typer.Option("--list", help="Print the names and stop.")]

@@ -2,7 +2,7 @@
 
 * `prepare` reads as the paper does: case kept, stop words left out, the first 128 words, padding up to there. It
   implements [AFZ24, section 6] (the data). Departs: 25,000 reviews where the paper has 50,000; words by a regular
-  expression, with the stop words of scikit-learn and without lemmatising, as the paper's own table of words is not
+  expression, with the stop words of scikit-learn and without lemmatizing, as the paper's own table of words is not
   published. Copies of a word stay together in every layer, so a review is stored as its distinct words with their
   counts; <PAD> is a word like any other, which attends, is attended to and is trained.
 * `sample` reads with the package's own vocabulary, as padded rows of distinct words, for the small classifier of the
@@ -41,9 +41,9 @@ def imdb() -> tuple[list[str], NDArray[Any]]:
 
 
 def draw_reviews(labels: NDArray[Any], learn: int, aside: int, seed: Any) -> tuple[Ints, Ints]:
-    """Indices of reviews to learn from, drawn with the seed, and of reviews kept aside.
+    """Indices of reviews to learn from, drawn with the seed, and of held-out reviews.
 
-    Those kept aside are the same for all seeds: contiguous blocks, so that no film is in both parts.
+    Those held out are the same for all seeds: contiguous blocks, so that no film is in both parts.
     """
     to_learn, kept = by_blocks(labels)
     chosen = np.sort(np.random.default_rng(seed).permutation(to_learn)[:learn])
@@ -114,7 +114,7 @@ def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: in
         chosen = at_random(len(texts), most / len(texts), seed)[1]
     stop = stop_words()
     found = [paper_words(texts[i], stop) for i in chosen.tolist()]
-    # As the paper does, the words of the reviews kept aside have vectors too (random ones: nothing is learned there).
+    # As the paper does, the words of the held-out reviews have vectors too (random ones: nothing is learned there).
     often = Counter(word for review in found for word in review)
     words = (PADDING, *sorted(often, key=lambda word: (-often[word], word)))
     number = {word: i for i, word in enumerate(words)}
@@ -181,7 +181,7 @@ class Sample:
 
 
 def sample(texts: list[str], labels: NDArray[Any], size: Size, seed: int) -> Sample:
-    """The reviews of one run: those kept aside are the same for all seeds, those to learn from are drawn."""
+    """The reviews of one run: those held out are the same for all seeds, those to learn from are drawn."""
     learn, aside = draw_reviews(labels, size.learn, size.aside, seed)
     vocabulary = Vocabulary.count([texts[i] for i in learn], 1, size.min_texts)
     made = [_padded(vocabulary, [texts[i] for i in part], labels[part], size.words) for part in (learn, aside)]

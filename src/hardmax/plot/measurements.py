@@ -223,7 +223,7 @@ def plot_accuracy_by(rows: Records, name: str) -> Figure:
     ax.errorbar(mean, y, xerr=half, fmt="o", markersize=5, capsize=3, color=color(0))
     ax.set_yticks(y, names)
     ax.invert_yaxis()
-    ax.set_xlabel(f"accuracy on reviews kept aside, {rows[0]['accuracy']['count']} seeds, 95 % intervals")
+    ax.set_xlabel(f"accuracy on held-out reviews, {rows[0]['accuracy']['count']} seeds, 95 % intervals")
     ax.grid(axis="x", color=FAINT, linewidth=0.3)
     return figure
 

@@ -72,7 +72,7 @@ def _few_ticks(ax: Any, values: list[float]) -> None:
 def plot_accuracies(
     paper: Mapping[int, History], ours: Mapping[int, Sequence[float]], printed: Mapping[int, float]
 ) -> Figure:
-    """Accuracies on reviews kept aside, by epoch: the paper's recipe on the left, ours on the right.
+    """Accuracies on held-out reviews, by epoch: the paper's recipe on the left, ours on the right.
 
     Args:
         paper: for each dimension accuracy (training) and test_accuracy.

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from corpus import reviews as made_up
 from hardmax.errors import BadInput
 from hardmax.experiments.reproduce import recipe, recipe_kernel
-from hardmax.experiments.reproduce.recipe import begin, load_run, mark_of, save_run, train_epoch
-from hardmax.experiments.reproduce.recipe_softmax import SoftmaxTrainer
+from hardmax.experiments.reproduce.recipe import SoftmaxTrainer, begin, load_run, mark_of, save_run, train_epoch
 from hardmax.experiments.reviews import LENGTH, PADDING, paper_words, prepare
 
 

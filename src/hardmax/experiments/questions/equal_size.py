@@ -1,6 +1,6 @@
 """Question: does attention help a sentiment model of the same size?
 
-IMDb reviews, contiguous blocks kept aside (neighboring reviews are about one film), the package's own classifier. The
+IMDb reviews, contiguous blocks held out (neighboring reviews are about one film), the package's own classifier. The
 same terms with K = 0 (the mean of the word vectors) and with K = 8 hardmax layers; and, for the same number of terms
 beyond the words, bigrams against word <- partner pairs that each word picks by argmax within three places, and against
 partners picked at random.
@@ -116,7 +116,7 @@ def neighbors(corpus: Corpus, scores: PairScores) -> list[Ints]:
 
 
 def most_frequent(pairs: list[Ints], count: int) -> Ints:
-    """The pairs that occur in most texts, `count` of them (fewer if there are not so many), ascending."""
+    """The pairs that occur in most texts, `count` of them (fewer if there are fewer), ascending."""
     keys, texts = np.unique(np.concatenate(pairs), return_counts=True)
     return np.sort(keys[np.lexsort((keys, -texts))[:count]])
 
@@ -172,10 +172,10 @@ def equal_size(
         gain = interval(a["accuracy"] - b["accuracy"] for a, b in zip(mine, base, strict=True))
         sizes_of = [int(np.mean([run[name] for run in mine])) for name in ("terms", "parameters")]
         rows.append((features, layers, *sizes_of, interval(run["accuracy"] for run in mine), gain if layers else ""))
-    caption = f"{learn} reviews to learn from, {aside} kept aside in blocks, {trials} samples: mean and 95 % interval"
+    caption = f"{learn} reviews to learn from, {aside} held out in blocks, {trials} samples: mean and 95 % interval"
     columns = ("terms", "K", "number of terms", "numbers in the model", "accuracy", "against K = 0")
     table = context.table(Table("accuracy", caption, columns, rows))
-    plot = ("measurements:plot_dots", table.records(), "terms", "K", "accuracy on reviews kept aside", "K = ")
+    plot = ("measurements:plot_dots", table.records(), "terms", "K", "accuracy on held-out reviews", "K = ")
     context.figure("accuracy", *plot, text="Accuracy by terms and number of layers.")
     return Outcome(_answer(rows))
 
@@ -194,7 +194,7 @@ class _Sample:
         self.scores = score_pairs(self.corpora[0], self.labels[0], sizes["min_texts"])
 
     def train(self, features: str, layers: int) -> dict[str, Any]:
-        """Accuracy on the reviews kept aside, and sizes."""
+        """Accuracy on the held-out reviews, and sizes."""
         from hardmax.sentiment.estimator import HardmaxClassifier
 
         (learn, aside), terms = self._texts(features)

@@ -106,24 +106,21 @@ def draw_matrix(family: str, d: int, rng: np.random.Generator) -> Floats:
         True
     """
     N = rng.standard_normal((d, d))
-    if family == "definite":
-        return np.asarray(N @ N.T / d)
-    if family == "negative definite":
-        return np.asarray(-(N @ N.T) / d)
-    if family == "indefinite":
-        return np.asarray(N + N.T) / 2
-    if family == "antisymmetric":
-        return np.asarray(N - N.T) / 2
     if family == "rotation":
-        Q, R = np.linalg.qr(N)
-        Q = Q * np.sign(np.diag(R))
+        Q, triangle = np.linalg.qr(N)
+        Q = Q * np.sign(np.diag(triangle))
         Q[:, 0] *= np.sign(np.linalg.det(Q))
         return np.asarray(Q)
     if family.startswith("definite + "):
-        strength = float(family.split()[2])
         M = rng.standard_normal((d, d))
-        return np.asarray(N @ N.T / d + strength * (M - M.T) / 2)
-    return np.asarray(N)
+        return np.asarray(N @ N.T / d + float(family.split()[2]) * (M - M.T) / 2)
+    made = {
+        "definite": N @ N.T / d,
+        "negative definite": -(N @ N.T) / d,
+        "indefinite": (N + N.T) / 2,
+        "antisymmetric": (N - N.T) / 2,
+    }
+    return np.asarray(made.get(family, N))
 
 
 @question(

@@ -79,7 +79,7 @@ def fit(x: Sequence[float], times: Sequence[float]) -> Any:
     """log T = intercept + slope * x by least squares: an object with slope, stderr and rvalue.
 
     Example:
-        >>> round(fit([1, 2, 3], [np.e, np.e**3, np.e**5]).slope, 6)
+        >>> round(float(fit([1, 2, 3], [np.e, np.e**3, np.e**5]).slope), 6)
         2.0
     """
     from scipy.stats import linregress

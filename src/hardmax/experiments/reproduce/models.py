@@ -84,10 +84,8 @@ class Models:
     def softmax(self, dim: int) -> PaperRun:
         """The paper's recipe as the paper trains it, with softmax in torch."""
         need("torch", "torch", "training with softmax")
-        from hardmax.experiments.reproduce.recipe_softmax import SoftmaxTrainer
-
         reviews, seed, epochs = self.reviews, self.context.seed, min(self.epochs, self.softmax_epochs or self.epochs)
-        return self._trained("softmax", dim, epochs, lambda run: SoftmaxTrainer(run, reviews, seed).epoch)
+        return self._trained("softmax", dim, epochs, lambda run: recipe.SoftmaxTrainer(run, reviews, seed).epoch)
 
     def _trained(
         self, method: str, dim: int, epochs: int, trainer: Callable[[PaperRun], Callable[[Any], None]]
@@ -113,7 +111,7 @@ class Models:
                     if left > 60:
                         context.note(
                             f"{what}: {epochs - done_before} epochs, {duration(left)} on this machine; if it is "
-                            "interrupted, the same command goes on from the last complete epoch"
+                            "interrupted, the same command resumes from the last complete epoch"
                         )
                 context.tell(seen, total, f"{what}, epoch {done_before + 1} of {epochs}, {duration(left)} left")
 
@@ -122,7 +120,7 @@ class Models:
         return run
 
     def ours(self, dim: int) -> tuple[Any, dict[str, list[float]]]:
-        """Our classifier trained on the same reviews, with its losses and accuracies (on those kept aside) by epoch.
+        """Our classifier trained on the same reviews, with its losses and accuracies (on the held-out ones) by epoch.
 
         Nothing is chosen by the accuracies; the model is that of the last epoch.
         """

@@ -2,11 +2,11 @@
 
 Implements [AFZ24, section 6]: words begin at N(0, 1), the decoder within +-1/sqrt(d), alpha within (0, 1); K = 8;
 Adam at rate 0.001, batches of 64, gradients clipped at norm 5. Departs: the gradient is the exact one through the words
-that are followed, where the paper's training has softmax with temperature 0.001 (`recipe_softmax` has it too); alpha
-stays above 0.001, which the paper intends.
+that are followed, where the paper's training has softmax with temperature 0.001 (`SoftmaxTrainer`, in torch, does what
+the paper does); alpha stays above 0.001, which the paper intends.
 
 All random choices come from (seed, dim) and (seed, epoch), none from a generator's state, and the whole state is kept
-after every epoch, so that a run that was stopped goes on as if it had not been.
+after every epoch, so that an interrupted run resumes with the same result, bit for bit.
 """
 
 import json
@@ -19,13 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, need
 from hardmax.experiments.reviews import Reviews
 from hardmax.io.files import write_file
+from hardmax.transformer.one_thread import one_thread
 
 LAYERS = 8
 RATE, BATCH, CLIP = 1e-3, 64, 5.0
 LEAST_ALPHA = 1e-3
+TEMPERATURE = 0.001
 PIECE = 64  # batches between two calls of `tell`
 
 Tell = Callable[[int, int], object]
@@ -92,7 +94,7 @@ def order_of(reviews: Reviews, seed: int, epoch: int) -> NDArray[np.int64]:
 
 
 def train_epoch(run: PaperRun, reviews: Reviews, seed: int, tell: Tell | None = None) -> None:
-    """One pass with exact hardmax layers, then a look at the reviews kept aside."""
+    """One pass with exact hardmax layers, then a look at the held-out reviews."""
     from hardmax.experiments.reproduce.recipe_kernel import train_part
 
     order = order_of(reviews, seed, run.epochs)
@@ -110,7 +112,7 @@ def train_epoch(run: PaperRun, reviews: Reviews, seed: int, tell: Tell | None = 
 
 
 def test(run: PaperRun, reviews: Reviews) -> dict[str, float]:
-    """Loss and accuracy with hardmax layers on the reviews kept aside."""
+    """Loss and accuracy with hardmax layers on the held-out reviews."""
     logits = read(run, reviews, reviews.aside).logits
     labels = reviews.labels[reviews.aside]
     return {"test_loss": cross_entropy(logits, labels), "test_accuracy": float(((logits > 0) == (labels == 1)).mean())}
@@ -190,3 +192,96 @@ def load_run(path: Path, mark: str) -> PaperRun | None:
         raise BadInput(
             f"{path} is not a checkpoint, or it is damaged ({error})", fix="remove it, or --force"
         ) from error
+
+
+class SoftmaxTrainer:
+    """The paper's own training, softmax with temperature 0.001, in torch, on one thread.
+
+    It continues a `PaperRun`, begins at the same numbers and sees the same batches as `train_epoch`; before every step
+    the loss of the same weights under hardmax is measured too. Departs: copies of a word are one token with a count
+    (log of the count is added to its score), which is the same function on fewer tokens; accuracies on the reviews kept
+    aside are those of the hardmax layers; sums over threads depend on their number, so there is one.
+    """
+
+    def __init__(self, run: PaperRun, reviews: Reviews, seed: int) -> None:
+        self.torch = torch = need("torch", "torch", "training with softmax")
+        self.run, self.reviews, self.seed = run, reviews, seed
+        # The tensors share their memory with the arrays of the run.
+        self.E = torch.from_numpy(run.E).requires_grad_()
+        self.few = torch.tensor(run.few, dtype=torch.float32, requires_grad=True)
+        self.adam = torch.optim.Adam([self.E, self.few], lr=RATE)
+        if run.step:
+            moments = enumerate(((run.first, run.second), (run.few_first, run.few_second)))
+            state = {
+                k: {"step": torch.tensor(float(run.step)), "exp_avg": torch.tensor(first, dtype=torch.float32),
+                    "exp_avg_sq": torch.tensor(second, dtype=torch.float32)}
+                for k, (first, second) in moments
+            }  # fmt: skip
+            self.adam.load_state_dict({**self.adam.state_dict(), "state": state})
+
+    def epoch(self, tell: Tell | None = None) -> None:
+        """One pass; the state of torch is back in the run afterwards."""
+        with one_thread(self.torch):
+            self._epoch(tell)
+
+    def _epoch(self, tell: Tell | None) -> None:
+        run, reviews = self.run, self.reviews
+        order = order_of(reviews, self.seed, run.epochs)
+        loss, hard, right = 0.0, 0.0, 0.0
+        for start in range(0, order.size, BATCH):
+            texts = order[start : start + BATCH]
+            hard += self._hardmax_loss(texts) * texts.size
+            value, good = self.step(texts)
+            loss, right = loss + value * texts.size, right + good
+            if tell is not None:
+                tell(start + texts.size, order.size)
+        self._keep()
+        figures = {"loss": loss / order.size, "hardmax_loss": hard / order.size, "accuracy": right / order.size}
+        run.add(**figures, alpha=run.alpha, **test(run, reviews))
+
+    def _hardmax_loss(self, texts: Any) -> float:
+        self.run.few[:] = self.few.detach().numpy()
+        return cross_entropy(read(self.run, self.reviews, texts).logits, self.reviews.labels[texts])
+
+    def step(self, texts: Any) -> tuple[float, int]:
+        """One step of Adam on some reviews; returns their mean loss before it, and how many were labeled right."""
+        torch = self.torch
+        labels = torch.from_numpy(self.reviews.labels[texts]).float()
+        logits = self.logits(texts)
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, labels)
+        self.adam.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_([self.E, self.few], CLIP)
+        self.adam.step()
+        self.run.step += 1
+        with torch.no_grad():
+            self.few[-1].clamp_(min=LEAST_ALPHA)
+        return float(loss.detach()), int(((logits > 0) == (labels > 0)).sum())
+
+    def logits(self, texts: Any) -> Any:
+        """(B,) z_i <- (z_i + alpha sum_j p_ij z_j) / (1 + alpha), p_ij ~ w_j exp(<z_i, z_j> / T); then the mean."""
+        torch = self.torch
+        ids, counts = (torch.from_numpy(part) for part in _rectangle(self.reviews, texts))
+        z, alpha = self.E[ids], self.few[-1]
+        often = torch.log(counts)[:, None, :]  # -inf where there is no word
+        for _ in range(LAYERS):
+            attention = torch.softmax(z @ z.transpose(1, 2) / TEMPERATURE + often, dim=-1)
+            z = (z + alpha * (attention @ z)) / (1 + alpha)
+        mean = (z * counts[:, :, None]).sum(dim=1) / counts.sum(dim=1)[:, None]
+        return mean @ self.few[: self.run.dim] + self.few[self.run.dim]
+
+    def _keep(self) -> None:
+        state = [self.adam.state[part] for part in (self.E, self.few)]
+        self.run.first[:], self.run.second[:] = state[0]["exp_avg"].numpy(), state[0]["exp_avg_sq"].numpy()
+        self.run.few_first[:], self.run.few_second[:] = state[1]["exp_avg"].numpy(), state[1]["exp_avg_sq"].numpy()
+        self.run.few[:] = self.few.detach().numpy()
+
+
+def _rectangle(reviews: Reviews, texts: Any) -> tuple[Any, Any]:
+    """(B, n) word numbers and counts; 0 and 0 where a review has fewer distinct words than the longest."""
+    sizes = np.diff(reviews.offsets)[texts]
+    ids, counts = np.zeros((len(texts), sizes.max()), np.int64), np.zeros((len(texts), sizes.max()), np.float32)
+    inside = np.arange(sizes.max()) < sizes[:, None]
+    places = np.concatenate([np.arange(a, a + n) for a, n in zip(reviews.offsets[texts], sizes, strict=True)])
+    ids[inside], counts[inside] = reviews.ids[places], reviews.counts[places]
+    return ids, counts

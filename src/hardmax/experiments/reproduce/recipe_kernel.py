@@ -6,8 +6,8 @@ where i follows t = t(i, k). For a given pattern t the logit is linear in the z_
 through the layers backwards, and smooth in alpha. Implements [AFZ24, eq. (1.1a)] with A = I. Departs: where two
 different words tie exactly, the one that comes first is followed (with random vectors this does not happen).
 
-Once a word follows a leader it does so forever (fact 6), so that only words which follow a word that is no leader are
-looked at again in the next layer. As the logit depends on the words through <v, z_i> only, the vectors themselves
+Once a word follows a leader it does so forever (fact 6), so that only words that follow a word which is not a leader
+are looked at again in the next layer. As the logit depends on the words through <v, z_i> only, the vectors themselves
 are moved no longer than some word is undecided.
 """
 
@@ -121,6 +121,31 @@ def weigh(start: Any, counts: Any, n: Any, layers: Any, alpha: Any, follow: Any,
 
 
 @njit()
+def _room(offsets: Any, texts: Any, d: Any, layers: Any) -> Any:
+    """Arrays for the longest of some reviews: vectors, scores, weights, whom words follow, since when, all scores."""
+    n = 0
+    for t in texts:
+        n = max(n, offsets[t + 1] - offsets[t])
+    follow, since = np.empty((layers + 1, n), np.int64), np.empty(n, np.int64)
+    return np.empty((n, d)), np.empty(n), np.empty(n), follow, since, np.empty((layers + 1, n))
+
+
+@njit()
+def _read(ids: Any, counts: Any, a: Any, n: Any, E: Any, few: Any, layers: Any, room: Any) -> Any:
+    """One review, ids[a : a + n], through the layers; returns its pooled score and the slope in alpha, see `weigh`."""
+    z, start, weight, follow, since, shares = room
+    d = E.shape[1]
+    for i in range(n):
+        total = 0.0
+        for x in range(d):
+            z[i, x] = E[ids[a + i], x]
+            total += few[x] * z[i, x]
+        start[i] = total
+    follow_all(z, n, layers, few[d + 1], follow, since)
+    return weigh(start, counts[a : a + n], n, layers, few[d + 1], follow, shares, weight)
+
+
+@njit()
 def read_reviews(
     ids: Any, counts: Any, offsets: Any, which: Any, E: Any, few: Any, layers: Any, logits: Any, leads: Any, ends: Any
 ) -> None:
@@ -131,37 +156,14 @@ def read_reviews(
         leads: (T,) out, in the places of these reviews; -1 for a word that never leads.
         ends: (T,) out, <v, z_i^K>.
     """
-    d = E.shape[1]
-    z, start, weight, follow, since, shares = _scratch(offsets, which, d, layers)
+    room = _room(offsets, which, E.shape[1], layers)
+    since, shares = room[4], room[5]
     for p in range(which.size):
         a, n = offsets[which[p]], offsets[which[p] + 1] - offsets[which[p]]
-        _fetch(ids, a, n, E, few, z, start)
-        follow_all(z, n, layers, few[d + 1], follow, since)
-        pooled, _ = weigh(start, counts[a : a + n], n, layers, few[d + 1], follow, shares, weight)
-        logits[p] = few[d] + pooled
+        pooled, _ = _read(ids, counts, a, n, E, few, layers, room)
+        logits[p] = few[E.shape[1]] + pooled
         leads[a : a + n] = since[:n]
         ends[a : a + n] = shares[layers, :n]
-
-
-@njit()
-def _scratch(offsets: Any, texts: Any, d: Any, layers: Any) -> Any:
-    """Arrays for the longest of some reviews: vectors, scores, weights, whom words follow, since when, all scores."""
-    n = 0
-    for t in texts:
-        n = max(n, offsets[t + 1] - offsets[t])
-    follow, since = np.empty((layers + 1, n), np.int64), np.empty(n, np.int64)
-    return np.empty((n, d)), np.empty(n), np.empty(n), follow, since, np.empty((layers + 1, n))
-
-
-@njit()
-def _fetch(ids: Any, a: Any, n: Any, E: Any, few: Any, z: Any, start: Any) -> None:
-    d = E.shape[1]
-    for i in range(n):
-        total = 0.0
-        for x in range(d):
-            z[i, x] = E[ids[a + i], x]
-            total += few[x] * z[i, x]
-        start[i] = total
 
 
 @njit()
@@ -175,14 +177,13 @@ def gradient(
         other: (d + 2,) out, the gradient of v, b and alpha.
     """
     d = E.shape[1]
-    z, start, weight, follow, since, shares = _scratch(offsets, texts, d, layers)
+    room = _room(offsets, texts, d, layers)
+    weight = room[2]
     other[:] = 0.0
     loss, right = 0.0, 0
     for t in texts:
         a, n = offsets[t], offsets[t + 1] - offsets[t]
-        _fetch(ids, a, n, E, few, z, start)
-        follow_all(z, n, layers, few[d + 1], follow, since)
-        pooled, slope = weigh(start, counts[a : a + n], n, layers, few[d + 1], follow, shares, weight)
+        pooled, slope = _read(ids, counts, a, n, E, few, layers, room)
         logit = few[d] + pooled
         sign = 1.0 if labels[t] == 1 else -1.0
         # log(1 + exp(-y logit)), without overflow

@@ -58,19 +58,9 @@ def training_loss(
     ]
     context.table(Table("training-loss", "", ["dim", "epoch", *curves], rows), show=False)
     summary = [_losses(d, soft[d], hard[d]) for d in dims]
-    columns = [
-        "d", "paper, epoch 100", "softmax", "hardmax, same weights", "largest gap", "hardmax, trained itself",
-        "test accuracy (softmax / hardmax training)",
-    ]  # fmt: skip
-    shown = [
-        [
-            row["dim"], f"{row['paper']:.3f}", f"{row['softmax']:.4f}", f"{row['hardmax']:.4f}", f"{row['gap']:.1g}",
-            f"{row['hardmax_trained']:.4f}", f"{row['softmax_accuracy']:.4f} / {row['hardmax_accuracy']:.4f}",
-        ]
-        for row in summary
-    ]  # fmt: skip
     last = summary[0]["epochs"]
-    context.table(Table("summary", f"At epoch {last}", columns, shown), csv=False)
+    shown = [list(row.values()) for row in summary]
+    context.table(Table("summary", f"At epoch {last} (the paper: at epoch 100)", list(summary[0]), shown), csv=False)
     losses = ", ".join(f"{row['softmax']:.3f} (d = {row['dim']})" for row in summary)
     exact = ", ".join(f"{row['hardmax_trained']:.3f}" for row in summary)
     return Outcome(
@@ -128,15 +118,8 @@ def accuracy(
     columns = ["recipe", "dim", "epoch", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "alpha"]
     context.table(Table("accuracy", "", columns, rows), show=False)
     summary = [_best(d, histories[d]["test_accuracy"], ours[d], paper[d].alpha) for d in dims]
-    columns = ["d", "paper, best epoch", "its recipe, best epoch", "last epoch", "alpha", "ours, last epoch"]
-    shown = [
-        [
-            row["dim"], f"{row['paper']:.3f}", f"{row['best']:.4f} (epoch {row['best_epoch']})", f"{row['last']:.4f}",
-            f"{row['alpha']:.2f}", f"{row['ours']:.4f}",
-        ]
-        for row in summary
-    ]  # fmt: skip
-    context.table(Table("summary", "Accuracy on the reviews kept aside", columns, shown), csv=False)
+    caption = "Accuracy on the held-out reviews: the paper's best, its recipe here, and ours at the last epoch"
+    context.table(Table("summary", caption, list(summary[0]), [list(row.values()) for row in summary]), csv=False)
     best, last, mine = (", ".join(f"{row[name]:.3f}" for row in summary) for name in ("best", "last", "ours"))
     sizes = {"learn": len(texts.learn), "test": len(texts.aside), "words": len(texts.words)}
     return Outcome(
@@ -146,7 +129,7 @@ def accuracy(
         + " for d = 2, 4, 8, 16: the best of 101 epochs, chosen on the test set.",
         f"{len(texts.learn):,} reviews to learn from in place of {0.7 * models.PAPER_REVIEWS:,.0f} and "
         f"{len(texts.words):,} words in place of {models.PAPER_WORDS:,} (words by a regular expression, no "
-        "lemmatising); trained by the exact gradient of hardmax in place of softmax with T = 0.001 (training-loss "
+        "lemmatizing); trained by the exact gradient of hardmax in place of softmax with T = 0.001 (training-loss "
         "compares the two). Ours keeps negations, lower-cases, reads whole reviews as words and pairs of words, has no "
         "padding, and gives words prescribed radii; with its default settings it uses a plane in any dimension, so "
         "that its numbers do not depend on d. The best epoch on the test set flatters; the last epoch does not."
@@ -211,7 +194,7 @@ def count(leads: Ints, offsets: Ints, which: Ints) -> tuple[Ints, Ints]:
 def leader_statistics(
     context: Context, *, epochs: int = 100, reviews: int | None = None, dims: tuple[int, ...] = DIMS
 ) -> Outcome:
-    """Count the leaders of the reviews kept aside in all models."""
+    """Count the leaders of the held-out reviews in all models."""
     made = Models(context, reviews, epochs)
     texts = made.reviews
     counts: dict[str, dict[int, Ints]] = {"paper": {}, "ours": {}}
@@ -232,19 +215,9 @@ def leader_statistics(
         rows.append({**about, **statistics(*found)})
     text = "Distribution of the number of leaders by review, both recipes."
     context.figure("leader-statistics", "reviews:plot_leader_counts", counts, text=text)
-    every = [list(row.values()) for row in rows]
-    context.table(Table("leader-statistics", "", list(rows[0]), every), show=False)
+    caption = f"Leaders of {len(texts.aside):,} held-out reviews"
+    context.table(Table("leader-statistics", caption, list(rows[0]), [list(row.values()) for row in rows]))
     context.data("leader-statistics", {"rows": rows, "leaders_by_review": counts})
-    columns = ["recipe", "d", "average", "std", "min", "max", "from layer 0", "<PAD> leads", "alpha"]
-    shown = [
-        [
-            row["recipe"], row["dim"], f"{row['mean']:.1f}", f"{row['std']:.1f}", row["min"], row["max"],
-            f"{row['initial_fraction']:.4f}", "none" if row["padding_leads"] is None else f"{row['padding_leads']:.1%}",
-            f"{row['alpha']:.2f}",
-        ]
-        for row in rows
-    ]  # fmt: skip
-    context.table(Table("summary", f"Leaders of {len(texts.aside):,} reviews kept aside", columns, shown), csv=False)
     means = {r: ", ".join(f"{row['mean']:.1f}" for row in rows if row["recipe"] == r) for r in ("paper", "ours")}
     least = {r: min(row["initial_fraction"] for row in rows if row["recipe"] == r) for r in ("paper", "ours")}
     return Outcome(

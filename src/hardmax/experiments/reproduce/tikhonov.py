@@ -202,9 +202,7 @@ def tikhonov_curves(
     context.figure("tikhonov-curves", "training:plot_tikhonov", [asdict(row) for row in found], title, text=text)
     columns = ["eps", "start", "loss", "penalty", "objective", "threshold", "below"]
     rows = [[*asdict(row).values(), row.below] for row in found]
-    context.table(Table("tikhonov-curves", "", columns, rows), show=False)
-    shown = [[*row[:-1], "yes" if row[-1] else "no"] for row in rows]
-    context.table(Table("runs", "All runs", columns, shown), csv=False)
+    context.table(Table("tikhonov-curves", "All runs", columns, rows))
     slope, below = slopes(found), sum(row.below for row in found)
     losses = ", ".join(f"{best(found, eps).loss:.2g} (eps = {eps:g})" for eps in epsilons)
     return Outcome(

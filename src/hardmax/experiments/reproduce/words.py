@@ -1,6 +1,6 @@
 """The words of reviews in the plane [AFZ24, section 6]: two reviews layer by layer, and which words lead; d = 2.
 
-The two reviews are chosen by a rule among those kept aside, see `choose`. Leaders are counted in reviews that are
+The two reviews are chosen by a rule among the held-out ones, see `choose`. Leaders are counted in reviews that are
 labeled right with confidence, if they have an opinion; for the paper's recipe and for ours.
 """
 
@@ -98,7 +98,7 @@ def choose(paper: PaperRun, ours: Any, reviews: Reviews) -> tuple[int, int]:
     for label, sign in ((1, 1.0), (0, -1.0)):
         mine = labels == label
         if not mine.any():
-            raise BadInput(f"there is no {CLASSES[label]} review among the {len(labels)} kept aside")
+            raise BadInput(f"there is no {CLASSES[label]} review among the {len(labels)} held out")
         readable = mine & fits if (mine & fits).any() else mine
         sure = np.minimum(sign * both[0], sign * both[1])
         chosen.append(int(reviews.aside[np.argmax(np.where(readable, sure, -np.inf))]))

@@ -33,7 +33,7 @@ class Variant:
     """A kind of attention.
 
     Attributes:
-        rule: "hardmax", "softmax", "uniform", "random" (each word follows one drawn anew in every layer).
+        rule: "hardmax", "softmax", "uniform", "random" (each word follows another one, drawn in every layer).
         layers, alpha: of the layers; 0 layers is the mean of the word vectors.
         temperature: of softmax; scores of hardmax are compared exactly.
         heads: how many; their values are averaged. More than one learn their matrices.
@@ -153,7 +153,7 @@ class Classifier:
         seen = there[:, None, :].expand(-1, n, -1)
         if v.causal:
             seen = seen & torch.ones(n, n, dtype=torch.bool).tril()
-        seen = seen | torch.eye(n, dtype=torch.bool)  # a place without a word sees itself, and nobody sees it
+        seen = seen | torch.eye(n, dtype=torch.bool)  # a place without a word sees itself, and no other place sees it
         if v.rule == "uniform":
             return seen / seen.sum(-1, keepdim=True)
         heads = []
@@ -223,7 +223,7 @@ def labels_of(reviews: Rows, count: int) -> Rows:
 def train_all(
     context: Context, variants: Mapping[str, Variant], seeds: Sequence[int], *, epochs: int, explain: int, **sizes: int
 ) -> dict[str, list[dict[str, float]]]:
-    """Accuracy on the blocks kept aside and faithfulness of every variant and seed; finished runs are not repeated.
+    """Accuracy on the held-out blocks and faithfulness of every variant and seed; finished runs are not repeated.
 
     Args:
         seeds: each draws the reviews, the order, the dropped words and the heads of one run.

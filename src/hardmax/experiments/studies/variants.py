@@ -184,7 +184,7 @@ def ablation(
             both = ("comprehensiveness", "sufficiency")
             faith.append((name, ranking, *(interval(run[f"{what} {ranking}"] for run in runs) for what in both)))
     columns = ("attention", "accuracy", "against K = 0, points", "words that carry the logit")
-    accuracy = context.table(Table("accuracy", "Accuracy on reviews kept aside", columns, rows)).records()
+    accuracy = context.table(Table("accuracy", "Accuracy on held-out reviews", columns, rows)).records()
     caption = f"Deleting or keeping the {TOP} words that a ranking names first"
     columns = ("attention", "ranking", "comprehensiveness", "sufficiency")
     faithfulness = context.table(Table("faithfulness", caption, columns, faith)).records()
