@@ -20,10 +20,13 @@ from hardmax.experiments.reviews import Reviews, imdb, prepare
 from hardmax.io.documents import write_json
 from hardmax.io.files import write_file
 
+Dims = tuple[int, ...]
 DIMS = (2, 4, 8, 16)
 CLASSES = ("negative", "positive")
 EARLY = 20  # batches after which the time of a run can be told
 QUICK = {"reviews": 4000, "epochs": 60}
+# What the items have in common that show models trained with hardmax.
+TRAINED: dict[str, Any] = {"source": "[AFZ24] section 6", "shares": True, "quick": QUICK}
 
 PAPER_REVIEWS = 50_000
 PAPER_ACCURACY = {2: 0.791, 4: 0.823, 8: 0.851, 16: 0.882}  # the best epoch on the test set

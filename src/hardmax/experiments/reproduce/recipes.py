@@ -16,10 +16,12 @@ from hardmax.cloud.tokens import Ints
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, reproduction
 from hardmax.experiments.reproduce import models
-from hardmax.experiments.reproduce.models import DIMS, QUICK, Models
+from hardmax.experiments.reproduce.models import DIMS, QUICK, TRAINED, Dims, Models
 from hardmax.experiments.reproduce.recipe import read
 from hardmax.experiments.reviews import Reviews
 from hardmax.experiments.table import Table
+
+TABLE_1 = {**TRAINED, "source": "[AFZ24] Table 1"}
 
 
 @reproduction(
@@ -36,7 +38,7 @@ def training_loss(
     epochs: int = 100,
     softmax_epochs: int | None = None,
     reviews: int | None = None,
-    dims: tuple[int, ...] = (2, 4),
+    dims: Dims = (2, 4),
 ) -> Outcome:
     """Train with softmax and with hardmax, and draw the losses; `softmax_epochs` None: as many as with hardmax."""
     made = Models(context, reviews, epochs, softmax_epochs)
@@ -91,17 +93,8 @@ def _losses(dim: int, soft: dict[str, list[float]], hard: dict[str, list[float]]
     }
 
 
-@reproduction(
-    "accuracy",
-    "Accuracy by epoch in 2, 4, 8, 16 dimensions",
-    source="[AFZ24] section 6",
-    minutes=11,
-    shares=True,
-    quick=QUICK,
-)
-def accuracy(
-    context: Context, *, epochs: int = 100, reviews: int | None = None, dims: tuple[int, ...] = DIMS
-) -> Outcome:
+@reproduction("accuracy", "Accuracy by epoch in 2, 4, 8, 16 dimensions", minutes=11, **TRAINED)
+def accuracy(context: Context, *, epochs: int = 100, reviews: int | None = None, dims: Dims = DIMS) -> Outcome:
     """Train both recipes in all dimensions and draw the accuracies."""
     made = Models(context, reviews, epochs)
     texts = made.reviews
@@ -182,18 +175,8 @@ def count(leads: Ints, offsets: Ints, which: Ints) -> tuple[Ints, Ints]:
     return ever[end] - ever[begin], first[end] - first[begin]
 
 
-@reproduction(
-    "leader-statistics",
-    "How many words lead",
-    aliases=("table1",),
-    source="[AFZ24] Table 1",
-    minutes=11,
-    shares=True,
-    quick=QUICK,
-)
-def leader_statistics(
-    context: Context, *, epochs: int = 100, reviews: int | None = None, dims: tuple[int, ...] = DIMS
-) -> Outcome:
+@reproduction("leader-statistics", "How many words lead", aliases=("table1",), minutes=11, **TABLE_1)
+def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | None = None, dims: Dims = DIMS) -> Outcome:
     """Count the leaders of the held-out reviews in all models."""
     made = Models(context, reviews, epochs)
     texts = made.reviews

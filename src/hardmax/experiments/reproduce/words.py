@@ -15,7 +15,7 @@ from hardmax.errors import BadInput
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, reproduction
 from hardmax.experiments.reproduce import models
-from hardmax.experiments.reproduce.models import CLASSES, QUICK, Models
+from hardmax.experiments.reproduce.models import CLASSES, TRAINED, Models
 from hardmax.experiments.reproduce.recipe import LAYERS, PaperRun, read
 from hardmax.experiments.reviews import Reviews
 from hardmax.experiments.table import Table
@@ -105,15 +105,7 @@ def choose(paper: PaperRun, ours: Any, reviews: Reviews) -> tuple[int, int]:
     return chosen[0], chosen[1]
 
 
-@reproduction(
-    "review-clouds",
-    "Two reviews in the plane",
-    aliases=("clouds",),
-    source="[AFZ24] section 6",
-    minutes=3,
-    shares=True,
-    quick=QUICK,
-)
+@reproduction("review-clouds", "Two reviews in the plane", aliases=("clouds",), minutes=3, **TRAINED)
 def review_clouds(context: Context, *, epochs: int = 100, reviews: int | None = None) -> Outcome:
     """Draw both reviews in both models, and their movies."""
     made = Models(context, reviews, epochs)
@@ -142,15 +134,8 @@ def review_clouds(context: Context, *, epochs: int = 100, reviews: int | None = 
     columns = ["recipe", "review", "word", "x_0", "y_0", "x_K", "y_K", "leader_since", "ends_at"]
     context.table(Table("review-clouds", "", columns, rows), show=False)
     summary = [_summary(recipe, c) for recipe, both in clouds.items() for c in both]
-    columns = ["recipe", "review", "words", "leaders", "probability of its label", "leaders are"]
-    shown = [
-        [
-            row["recipe"], row["review"], row["words"], row["leaders"], f"{row['probability_of_label']:.4f}",
-            ", ".join(row["leader_words"]),
-        ]
-        for row in summary
-    ]  # fmt: skip
-    context.table(Table("summary", "The two reviews", columns, shown), csv=False)
+    shown = [list({**row, "leader_words": ", ".join(row["leader_words"])}.values()) for row in summary]
+    context.table(Table("summary", "The two reviews", list(summary[0]), shown), csv=False)
     said = "; ".join(
         f"{NAMES[row['recipe']]}, {row['review']}: {row['leaders']} leaders of {row['words']} words, "
         f"probability of its label {row['probability_of_label']:.3f}"
@@ -169,17 +154,12 @@ def review_clouds(context: Context, *, epochs: int = 100, reviews: int | None = 
 
 
 def _summary(recipe: str, cloud: WordCloud) -> dict[str, Any]:
-    heads = [i for i in range(len(cloud.words)) if cloud.since[i] >= 0]
-    positive = cloud.probability
+    heads = [cloud.words[i] for i in range(len(cloud.words)) if cloud.since[i] >= 0]
+    sure = cloud.probability if cloud.label == "positive" else 1 - cloud.probability
     return {
-        "recipe": recipe,
-        "review": cloud.label,
-        "words": len(cloud.words),
-        "leaders": len(heads),
-        "leader_words": [cloud.words[i] for i in heads],
-        "logit": cloud.logit,
-        "probability_of_label": positive if cloud.label == "positive" else 1 - positive,
-    }
+        "recipe": recipe, "review": cloud.label, "words": len(cloud.words), "leaders": len(heads), "logit": cloud.logit,
+        "probability_of_label": sure, "leader_words": heads,
+    }  # fmt: skip
 
 
 def most_frequent(words: tuple[str, ...], ids: NDArray[Any], scores: NDArray[np.float64]) -> list[dict[str, Any]]:
@@ -227,15 +207,7 @@ def _sure(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.
     return np.where(labels == 1, logits, -logits) > least
 
 
-@reproduction(
-    "leader-words",
-    "Which words lead",
-    aliases=("histogram",),
-    source="[AFZ24] section 6",
-    minutes=3,
-    shares=True,
-    quick=QUICK,
-)
+@reproduction("leader-words", "Which words lead", aliases=("histogram",), minutes=3, **TRAINED)
 def leader_words(context: Context, *, epochs: int = 100, reviews: int | None = None) -> Outcome:
     """Count the leaders of both models."""
     made = Models(context, reviews, epochs)
