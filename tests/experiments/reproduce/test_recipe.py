@@ -12,7 +12,7 @@ from corpus import reviews as made_up
 from hardmax.errors import BadInput
 from hardmax.experiments.reproduce import recipe, recipe_kernel
 from hardmax.experiments.reproduce.recipe import SoftmaxTrainer, begin, load_run, mark_of, save_run, train_epoch
-from hardmax.experiments.reviews import LENGTH, PADDING, paper_words, prepare
+from hardmax.experiments.reviews import prepare
 
 
 @pytest.fixture(scope="module")
@@ -39,41 +39,6 @@ def spelled_out(reviews, t):
     """The 128 word numbers of a review, padding included."""
     here = slice(reviews.offsets[t], reviews.offsets[t + 1])
     return np.repeat(reviews.ids[here], reviews.counts[here].astype(int))
-
-
-def test_words_are_read_as_the_paper_reads_them():
-    assert paper_words("Not good, <br /><br />not GOOD at all; it's 10/10", {"not", "at", "all"}) == [
-        "Not", "good", "GOOD", "it's",
-    ]  # fmt: skip
-    assert len(paper_words("word " * 500, set())) == LENGTH
-    assert paper_words("<script>alert</script> a < b", set()) == ["alert", "a", "b"]
-
-
-def test_a_review_is_its_first_words_and_padding_up_to_128(reviews):
-    assert reviews.words[0] == PADDING
-    for t in range(len(reviews.labels)):
-        here = slice(reviews.offsets[t], reviews.offsets[t + 1])
-        assert reviews.counts[here].sum() == LENGTH
-        assert len(set(reviews.ids[here].tolist())) == here.stop - here.start
-    assert reviews.truncated == 0
-    long = prepare(["good film " * 200] * 10, [0, 1] * 5)
-    assert long.truncated == 1
-    assert long.ids.tolist() == [1, 2] * 10 or long.ids.tolist() == [2, 1] * 10
-
-
-def test_the_split_is_70_to_30_and_covers_everything(reviews):
-    assert (len(reviews.learn), len(reviews.aside)) == (84, 36)
-    assert sorted([*reviews.learn, *reviews.aside]) == list(range(120))
-    part = prepare(reviews.texts, reviews.labels, most=50)
-    assert len(part.texts) == 50
-    assert set(part.texts) <= set(reviews.texts)
-
-
-def test_too_few_texts_and_other_labels_are_refused():
-    with pytest.raises(BadInput, match="3 texts"):
-        prepare(["a", "b", "c"], [0, 1, 0])
-    with pytest.raises(BadInput, match="labels 0 and 1"):
-        prepare(["a"] * 12, [0, 1, 2] * 4)
 
 
 @settings(derandomize=True, deadline=None, max_examples=40)

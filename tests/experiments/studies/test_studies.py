@@ -6,7 +6,7 @@ import pytest
 from corpus import reviews
 from hardmax import limit, simulate
 from hardmax.experiments.context import Context, Journal
-from hardmax.experiments.reviews import Rows, Sample, Size, log_odds, sample
+from hardmax.experiments.reviews import Rows, Sample, Size, sample
 from hardmax.experiments.studies import classifier as classifiers
 from hardmax.experiments.studies import finite_depth, variants
 from hardmax.experiments.studies.classifier import Budget, Classifier, Variant, explained, train_all
@@ -76,13 +76,6 @@ def test_without_normalization_directions_cluster_as_in_the_paper():
     assert rows["none"][3].mean == rows["paper"][3].mean
     assert rows["none"][6] == 1.0  # growing
     assert rows["paper"][5] == 1.0  # settled
-
-
-def test_log_odds_are_counted_by_hand():
-    got = log_odds(Rows(np.array([[0, 1], [1, -1]]), np.array([0, 1])), 2, smoothing=1.0)
-    assert got[1].tolist() == [1, 2]
-    expected = [np.log((0 + 1) / 3) - np.log((1 + 1) / 4), np.log((1 + 1) / 3) - np.log((1 + 1) / 4)]
-    assert np.allclose(got[0], expected)
 
 
 def _hand_sample(rows):
