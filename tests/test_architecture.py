@@ -48,7 +48,7 @@ def _imports(name: str) -> frozenset[str]:
 
 
 def _room(name: str) -> str:
-    return (name.split(".") + [""])[1]
+    return [*name.split("."), ""][1]
 
 
 def test_every_module_has_a_room():

@@ -6,17 +6,17 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import pytest
 
 from hardmax.cli.main import run
-from hardmax.errors import MissingExtra
-from hardmax.experiments.questions import definite_heads, matrices, runner
-from hardmax.experiments.questions.batches import Run
+from hardmax.experiments.context import Context
+from hardmax.experiments.item import items
 from hardmax.experiments.questions.cases import load, stored
-from hardmax.experiments.questions.evidence import Evidence
-from hardmax.experiments.questions.registry import QUESTIONS
+from hardmax.experiments.questions.cycles import FOUND
+from hardmax.experiments.run import RECORD, run_items
+
+QUESTIONS = {item.name: item for item in items("questions")}
 
 
 @pytest.fixture
@@ -33,23 +33,22 @@ def cli(capsys):
 @pytest.fixture(autouse=True)
 def small(monkeypatch, request):
     if "into_a_folder" not in request.node.name:  # pictures are drawn once: they take most of the time
-        monkeypatch.setattr(Evidence, "_pictures", lambda self, folder: [])
-    quick = replace(matrices.Setting.quick(), trials=3, dims=(2,), run=Run(layers=20))
-    monkeypatch.setattr(matrices.Setting, "quick", staticmethod(lambda: quick))
+        monkeypatch.setattr(Context, "figure", lambda self, *_, **__: None)
+    for name, value in {"trials": 3, "dims": (2,), "layers": 20}.items():
+        monkeypatch.setitem(QUESTIONS["matrices"].quick, name, value)
 
 
 def test_a_question_is_explored_into_a_folder(cli, tmp_path):
     code, out, err = cli("matrices", "--quick", "-o", tmp_path / "e")
     assert code == 0
     assert out.startswith("matrices (")
-    assert "exploring" in err
-    names = {path.name for path in (tmp_path / "e").iterdir()}
-    assert names >= {"matrices.json", "matrices.md", "matrices-fates.csv", "matrices-one-point.png", "answers.md"}
-    assert "square-collapses-to-zero.json" in names
-    assert not any(name.startswith(".") for name in names)
-    evidence = json.loads((tmp_path / "e" / "matrices.json").read_text())
-    assert evidence["source"]["seed"] == 0
-    assert {"version", "machine", "packages"} <= set(evidence["source"])
+    assert "running 1 of the open questions" in err
+    names = {path.name for path in (tmp_path / "e" / "matrices").iterdir()}
+    assert names == {RECORD, "fates.csv", "one-point.png", "one-point.pdf", "square-collapses-to-zero.json"}
+    assert {"report.html", "report.md"} <= {path.name for path in (tmp_path / "e").iterdir()}
+    evidence = json.loads((tmp_path / "e" / "matrices" / RECORD).read_text())
+    assert evidence["provenance"]["seed"] == 0
+    assert {"version", "machine", "packages"} <= set(evidence["provenance"])
 
 
 def test_json_is_one_document_and_nothing_else(cli, tmp_path):
@@ -107,7 +106,8 @@ def test_every_stored_case_is_replayed(cli):
 
 def test_a_corrupted_case_exits_6(cli, tmp_path):
     case, _ = load("one-head-period-3")
-    path = case.save(tmp_path / "case.json")
+    path = tmp_path / "case.json"
+    path.write_text(case.text())
     assert cli("--replay", path)[0] == 0
     document = json.loads(path.read_text())
     document["tokens"][6][0] = "-32/33"
@@ -126,15 +126,12 @@ def test_replay_takes_no_question(cli):
 
 
 def test_a_missing_extra_leaves_the_other_questions(cli, tmp_path, monkeypatch):
-    def explore(**options):
-        raise MissingExtra("torch", "torch", "the feed-forward experiment")
-
-    monkeypatch.setattr(runner.module("feed-forward"), "explore", explore)
+    monkeypatch.setitem(sys.modules, "torch", None)
     code, out, err = cli("feed-forward", "matrices", "--quick", "-o", tmp_path)
     assert code == 7
     assert "matrices (" in out
     assert 'pip install "hardmax[torch]"' in err
-    assert "Not run" in (tmp_path / "answers.md").read_text()
+    assert "Not made: feed-forward" in (tmp_path / "report.md").read_text()
     assert cli("feed-forward", "--quick", "-o", tmp_path / "b")[0] == 4
 
 
@@ -151,11 +148,12 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert process.returncode == 130
     assert "resume: hardmax explore matrices --trials 150" in err
     assert len(journal.read_text().splitlines()) >= 2
-    assert not (folder / "matrices.json").exists()
+    assert not (folder / "matrices" / RECORD).exists()
 
 
 def test_the_answers_of_python_and_the_command_line_agree(cli, tmp_path):
-    report = runner.run(["matrices"], tmp_path / "p", quick=True)
+    (result,) = run_items([QUESTIONS["matrices"]], quick=True)
     document = json.loads(cli("matrices", "--quick", "-o", tmp_path / "c", "--json")[1])
-    assert document["questions"][0]["tables"] == report.document()["questions"][0]["tables"]
-    assert definite_heads.FOUND in stored()
+    assert document["questions"][0]["answer"] == result.outcome.answer
+    assert document["questions"][0]["tables"] == {"fates": result.table("fates").records()}
+    assert FOUND in stored()

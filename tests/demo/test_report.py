@@ -46,7 +46,7 @@ def test_the_demo_writes_its_pictures_beside_the_report(demo):
         f"{name}{end}.png" for name in ("triangle", "emerging", "square", "square-ties") for end in ("", "-limit")
     }
     pictures.add("stages.png")
-    assert names == pictures | {"report.html", "emerging.gif", "stages.json", "network"}
+    assert names == pictures | {"report.html", "emerging.gif", "network"}
     for name in pictures:
         with Image.open(folder / name) as image:
             image.load()

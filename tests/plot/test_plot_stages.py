@@ -1,19 +1,17 @@
 """The panels of the stages, and the movie that steps through the blocks."""
 
-import json
-
 import numpy as np
 import pytest
 from PIL import Image
 
 from hardmax.errors import BadInput
-from hardmax.experiments import stages as experiment
+from hardmax.experiments.reproduce.construction import build
 from hardmax.plot.stages import plot_stage, plot_stages, stages_movie
 
 
 @pytest.fixture(scope="module")
 def built():
-    return experiment.build()
+    return build()
 
 
 def drawn(ax):
@@ -60,11 +58,3 @@ def test_the_movie_has_a_frame_for_every_block(built, tmp_path):
         assert movie.n_frames == net.blocks + 1
     with pytest.raises(BadInput, match="gif"):
         stages_movie(net.stages(sequences), tmp_path / "stages.png")
-
-
-def test_the_experiment_writes_picture_and_numbers(tmp_path):
-    files = experiment.run(tmp_path, quick=True)
-    assert [file.name for file in files] == ["stages.png", "stages.json"]
-    read = json.loads(files[1].read_text())
-    assert read["exact"] is True
-    assert [stage["name"] for stage in read["stages"]] == ["input", "separate", "leaders", "collapse", "place"]

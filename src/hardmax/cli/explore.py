@@ -1,87 +1,83 @@
-"""`hardmax explore`: open questions of the theory, probed with saved evidence."""
+"""`hardmax explore`: open questions of the theory, explored with saved evidence."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hardmax.cli import inputs, texts
-from hardmax.cli.output import note, print_json
+from hardmax.cli import experiments, inputs
+from hardmax.cli.output import print_json
 
 if TYPE_CHECKING:
-    from hardmax.experiments.questions.runner import Report
-
-DEFAULT_FOLDER = Path("hardmax-evidence")
+    from hardmax.experiments.run import Result
 
 
 def command(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME...]", help="Questions (see --list). Default: all.")
-    ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the evidence.")] = DEFAULT_FOLDER,
+    names: experiments.Names = None,
+    output: experiments.Folder = Path("hardmax-evidence"),
     trials: Annotated[
-        int | None, typer.Option("--trials", min=1, help="Random trials for every row. Default: by question.")
+        int | None, typer.Option("--trials", min=1, help="Number of random trials per row. Default: by question.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random choices.")] = 0,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: a minute or two for all questions.")] = False,
-    listing: Annotated[bool, typer.Option("--list", help="Print the questions and stored cases; stop.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed for all random choices.")] = 0,
+    quick: experiments.Quick = False,
+    listing: Annotated[bool, typer.Option("--list", help="Print the questions and the stored cases and stop.")] = False,
     replay: Annotated[
         str | None,
         typer.Option("--replay", metavar="CASE", help="Check an exact case: a stored name, a .json file, or all."),
     ] = None,
-    force: inputs.Force = False,
+    force: experiments.Again = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Explore open questions; an interrupted run goes on with the same command, and exact cases can be replayed.
+    """Explore open questions. An interrupted run resumes with the same command; exact cases can be replayed.
 
     Exit code 6 if a replayed case does not hold. Example: hardmax explore --replay two-definite-heads-period-2
     """
-    silent = quiet or json
     if replay is not None:
         if names:
-            raise typer.BadParameter("--replay CASE runs no question", param_hint="NAME")
+            raise typer.BadParameter("--replay CASE does not run questions", param_hint="NAME")
         _replay(replay, json)
         return
-
-    from hardmax.experiments.questions import registry, runner
-
     if listing:
-        _list(registry.select(names or []), json)
+        _list(names or [], json)
         return
-    try:
-        with texts.telling(silent, "exploring") as tell:
-            report = runner.run(
-                names or [], output, seed=seed, trials=trials, quick=quick, force=force, progress=tell
-            )  # fmt: skip
-    except KeyboardInterrupt:
-        again = shlex.join(["hardmax", *(a for a in sys.argv[1:] if a != "--force")])
-        print(f"\ninterrupted; what is done is in {output}\n  resume: {again}", file=sys.stderr)
-        sys.exit(130)
-    if json:
-        print_json(report.document())
-    else:
-        _print(report, output)
-    for error in report.missing.values():
-        note(f"warning: {error}", silent)
-    if report.missing:
-        raise typer.Exit(7)
+    from hardmax.experiments.provenance import provenance
+
+    found, report = experiments.run_group(
+        "questions", names, output, seed=seed, quick=quick, force=force, silent=quiet or json,
+        options={"trials": trials}, replace=False,
+    )  # fmt: skip
+    document = {
+        "schema": "hardmax.explore/1",
+        "report": str(report),
+        "questions": [_entry(result, output) for result in found if result.outcome is not None],
+        "missing": {result.item.name: result.problem for result in found if result.outcome is None},
+        "source": provenance(seed),
+    }
+    experiments.finish(found, document, experiments.answer_line, json)
+
+
+def _entry(result: "Result", output: Path) -> dict[str, Any]:
+    assert result.outcome is not None
+    return {
+        "name": result.item.name, "question": result.item.title, "answer": result.outcome.answer,
+        "settings": result.settings, "tables": experiments.tables(result), "files": experiments.files(result, output),
+        "seconds": result.seconds, "kept": result.status == "kept",
+    }  # fmt: skip
 
 
 def _replay(name: str, json: bool) -> None:
-    from hardmax.experiments.questions.cases import load, stored
-    from hardmax.experiments.questions.cases import replay as check
+    from hardmax.experiments.questions.cases import check, load, stored
 
     results: list[dict[str, Any]] = []
     for each in stored() if name == "all" else [name]:
         case, changed = load(each)
         wrong = [*changed, *check(case)]
         results.append({
-            "name": case.name, "statement": case.statement, "kind": case.kind, "matrices": case.matrices,
-            "heads": len(case.heads), "n": len(case.tokens), "dim": len(case.tokens[0]), "alpha": str(case.alpha),
-            "period": case.period, "ties": case.ties, "holds": not wrong, "wrong": wrong,
+            "name": case["name"], "statement": case["statement"], "kind": case.kind, "matrices": case["matrices"],
+            "heads": len(case["heads"]), "n": len(case["tokens"]), "dim": len(case["tokens"][0]),
+            "alpha": str(case["alpha"]), "period": case["period"], "ties": case["ties"], "holds": not wrong,
+            "wrong": wrong,
         })  # fmt: skip
     if json:
         print_json({"schema": "hardmax.explore/1", "cases": results})
@@ -98,24 +94,17 @@ def _replay(name: str, json: bool) -> None:
 
 
 def _list(names: list[str], json: bool) -> None:
+    from hardmax.experiments.item import select
     from hardmax.experiments.questions.cases import load, stored
-    from hardmax.experiments.questions.registry import QUESTIONS
 
+    items = select("questions", names)
     if json:
-        cases = [{"name": name, "statement": load(name)[0].statement} for name in stored()]
-        asked = [{"name": name, "question": QUESTIONS[name]} for name in names]
+        cases = [{"name": name, "statement": load(name)[0]["statement"]} for name in stored()]
+        asked = [{"name": item.name, "question": item.title} for item in items]
         print_json({"schema": "hardmax.explore/1", "questions": asked, "cases": cases})
         return
-    for name in names:
-        print(f"{name:15s} {QUESTIONS[name]}")
+    for item in items:
+        print(f"{item.name:15s} {item.title}")
     print("\nexact cases, for --replay:")
     for name in stored():
         print(f"  {name}")
-
-
-def _print(report: "Report", folder: Path) -> None:
-    for answer in report.answers:
-        spent = "kept from an earlier run" if answer.kept else f"{answer.seconds:.1f} s"
-        print(f"{answer.name} ({spent})\n  {answer.document['question']}\n  {answer.document['answer']}")
-    about = report.source
-    print(f"evidence: {folder}  (seed {about['seed']}, hardmax {about['version']}, {about['machine']})")

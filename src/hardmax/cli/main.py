@@ -22,6 +22,7 @@ from hardmax.cli import (
     predict,
     reproduce,
     simulate,
+    study,
     train,
     verify,
 )
@@ -49,6 +50,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "verify": verify.command,
     "reproduce": reproduce.command,
     "explore": explore.command,
+    "study": study.command,
     "demo": demo.command,
     "doctor": doctor.command,
 }

@@ -12,7 +12,7 @@ from hardmax.cli.output import note, print_json
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
-    from hardmax.experiments.claims.runner import Report
+    from hardmax.experiments.claims.verify import Report
 
 DEFAULT_FOLDER = Path("hardmax-violations")
 
@@ -20,54 +20,55 @@ DEFAULT_FOLDER = Path("hardmax-violations")
 def command(
     claims: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CLAIM", help="Claims, or beginnings such as fact or theorem-1.1. Default: all."),
+        typer.Argument(
+            metavar="CLAIM", help="Names of claims, or beginnings of names such as fact or theorem-1.1. Default: all."
+        ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option("--trials", min=1, help="Cases per claim. Default: about half a minute for all.")
+        int | None,
+        typer.Option("--trials", min=1, help="Number of cases per claim. Default: about half a minute for all claims."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of all random cases.")] = 0,
-    listing: Annotated[bool, typer.Option("--list", help="Print the claims and stop.")] = False,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for all random cases.")] = 0,
+    listing: Annotated[bool, typer.Option("--list", help="List the claims and exit.")] = False,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for violating cases; made when there is one.")
+        Path, typer.Option("-o", "--output", help="Directory for violating cases; created only if one is found.")
     ] = DEFAULT_FOLDER,
     replay: Annotated[
-        Path | None, typer.Option("--replay", help="Check the case of a saved file again, and nothing else.")
+        Path | None, typer.Option("--replay", help="Check only the case in this file, which an earlier run saved.")
     ] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Check the claims of the papers on random cases, exact ones decided in rational arithmetic.
+    """Check the claims of the papers on random cases; exact cases are decided in rational arithmetic.
 
-    Exit code 6 if a claim is violated; the case is saved. Example: hardmax verify theorem-1.1 --trials 1000
+    If a claim is violated, the case is saved and the exit code is 6. Example: hardmax verify theorem-1.1 --trials 1000
     """
     silent = quiet or json
     if replay is not None and claims:
-        raise typer.BadParameter("--replay FILE names its claim itself", param_hint="CLAIM")
+        raise typer.BadParameter(
+            "--replay FILE already names its claim; leave out the names of claims", param_hint="CLAIM"
+        )
     if output.exists() and not output.is_dir():
-        raise BadInput(f"{output} is a file; expected a folder for violating cases", fix="-o DIR")
+        raise BadInput(f"{output} is a file; expected a directory for violating cases", fix="-o DIR")
     if listing:
         _list(claims or [], json)
         return
 
-    from hardmax.experiments.claims import runner
-    from hardmax.experiments.claims.registry import select
+    from hardmax.experiments.claims import claim, verify
 
     if replay is not None:
-        report = runner.replay(replay)
+        report = verify.replay(replay)
     else:
-        select(claims or [])  # a name that does not exist is refused before anything is said
+        claim.claims(claims or [])  # an unknown name is refused before anything is printed
         with texts.telling(silent, "checking claims") as tell:
-            report = runner.verify(
-                claims or [], trials=trials, seed=seed, folder=output,
-                progress=lambda done, total, name: tell(done, total, name),
-            )  # fmt: skip
+            report = verify.verify(claims or [], trials=trials, seed=seed, folder=output, progress=tell)
     if json:
         print_json(report.document())
     else:
         _print(report)
     if replay is None:
         for path in report.files:
-            note(f"saved {path}; run it again: {shlex.join(['hardmax', 'verify', '--replay', str(path)])}", silent)
+            note(f"saved {path}; check it again: {shlex.join(['hardmax', 'verify', '--replay', str(path)])}", silent)
     if report.interrupted:
         again = ["hardmax", "verify", *report.waiting, "--seed", str(seed)]
         again += ["--trials", str(trials)] if trials else []
@@ -79,30 +80,30 @@ def command(
 
 
 def _list(names: list[str], json: bool) -> None:
-    from hardmax.experiments.claims.registry import select
+    from hardmax.experiments.claims.claim import claims
 
-    chosen = select(names)
+    chosen = claims(names)
     if json:
         listed = [
-            {"name": c.name, "statement": c.statement, "citation": c.citation, "kinds": c.kinds, "trials": c.trials}
+            {"name": c.name, "statement": c.title, "citation": c.source, "kinds": c.kinds, "trials": c.trials}
             for c in chosen
         ]
         print_json({"schema": "hardmax.verify/1", "claims": listed})
         return
     for c in chosen:
-        print(f"{c.name}  {c.citation}\n    {c.statement}\n    cases: {', '.join(c.kinds)}; {c.trials} by default")
+        print(f"{c.name}  {c.source}\n    {c.title}\n    cases: {', '.join(c.kinds)}; {c.trials} by default")
 
 
 def _print(report: "Report") -> None:
-    wide = max(len(result.name) for result in report.claims)
+    wide = max(len(row["name"]) for row in report.claims)
     print(f"{'claim':{wide}s} {'trials':>9s} {'violations':>10s} {'seconds':>9s}")
-    for r in report.claims:
-        print(f"{r.name:{wide}s} {r.trials:9,d} {r.violations:10,d} {r.seconds:9.1f}")
-        if r.first is not None:
-            print(f"  violated: {r.first}")
-        if r.undecided:
-            print(f"  undecided: {r.undecided:,} of the trials")
-    trials, seconds = sum(r.trials for r in report.claims), sum(r.seconds for r in report.claims)
+    for row in report.claims:
+        print(f"{row['name']:{wide}s} {row['trials']:9,d} {row['violations']:10,d} {row['seconds']:9.1f}")
+        if row["first"] is not None:
+            print(f"  violated: {row['first']}")
+        if row["undecided"]:
+            print(f"  undecided: {row['undecided']:,} of the trials")
+    trials, seconds = (sum(row[name] for row in report.claims) for name in ("trials", "seconds"))
     print(f"{'all':{wide}s} {trials:9,d} {report.violations:10,d} {seconds:9.1f}")
     about = report.provenance
     drawn = "" if about["seed"] is None else f"seed {about['seed']}, "

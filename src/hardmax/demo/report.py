@@ -134,9 +134,10 @@ def _case(name: str, folder: Path) -> dict[str, Any]:
 
 def construct_section(folder: Path) -> Markup:
     """Compile random sequences into a transformer, verify it on every one, and draw the stages of the proof for a small
-    example [AFZ25, Fig. 5]; a part of an HTML page. Writes network/, stages.png and stages.json into `folder`."""
+    example [AFZ25, Fig. 5]; a part of an HTML page. Writes network/ and stages.png into `folder`."""
     from hardmax.construction.build import construct
-    from hardmax.experiments import stages
+    from hardmax.experiments.reproduce.construction import build
+    from hardmax.plot.stages import plot_stages
 
     rng = np.random.default_rng(0)
     sequences = [rng.normal(size=(int(n), 2)) for n in rng.integers(1, 30, size=SEQUENCES)]
@@ -146,7 +147,8 @@ def construct_section(folder: Path) -> Markup:
     seconds = perf_counter() - start
     report = net.verify(sequences, labels, levels=("certificate", "float64", "rational"))
     net.save(folder / "network", force=True)
-    drawn = stages.run(folder, quick=True)[0]
+    small, tokens, _ = build()
+    drawn = save_figure(plot_stages(small.stages(tokens)), folder / "stages.png")
     return render("demo_construction.html", net=net, report=report, seconds=seconds, stages=drawn)
 
 

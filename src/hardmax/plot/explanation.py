@@ -1,26 +1,19 @@
 """An explanation as a picture (bars of the leaders, words in the plane), and as a movie over the layers."""
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from math import fsum
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from hardmax.errors import need
-from hardmax.palette import palette
+from hardmax.plot.movie import frames, write_gif
 from hardmax.plot.style import FAINT, INK, in_house, save_figure
+from hardmax.plot.words import AGAINST, FOR, name_points, plain_glyphs, shown
 from hardmax.sentiment.explain import Explanation
 from hardmax.sentiment.explain_plane import flat_states, label_order
-from hardmax.sentiment.highlight import visible
 
-FOR, AGAINST = palette()["positive"], palette()["negative"]
 BARS = 14
 LABELS = 10
 BETWEEN = 3  # frames on the way from a layer to the next
@@ -32,7 +25,7 @@ def plot_explanation(ex: Explanation) -> Figure:
     """Bars of the leaders on the left, the words in the plane on the right."""
     figure = Figure(figsize=(10.5, 4.6), dpi=100, layout="constrained")
     bars, plane = figure.subplots(1, 2, width_ratios=(1, 1.35))
-    with _no_glyph_warnings():
+    with plain_glyphs():
         figure.suptitle(_headline(ex), parse_math=False, fontsize=12)
         _bars(bars, ex)
         _plane(plane, ex, flat_states(ex), float(ex.model.layers))
@@ -42,53 +35,38 @@ def plot_explanation(ex: Explanation) -> Figure:
 
 def save_picture(ex: Explanation, path: Path) -> Path:
     """Write the picture; the same explanation gives the same bytes."""
-    with _no_glyph_warnings():
+    with plain_glyphs():
         return save_figure(plot_explanation(ex), path, dpi=150)
 
 
 @in_house
 def save_movie(ex: Explanation, path: Path) -> Path:
     """Write a .gif in which followers walk to their leaders, one layer after the other."""
-    image = need("PIL.Image", "plot", "a .gif")
-    with _no_glyph_warnings():
-        pictures = [image.fromarray(frame).convert("P", palette=image.Palette.ADAPTIVE) for frame in _frames(ex)]
-    times = [int(1000 * SECONDS / (BETWEEN + 1))] * len(pictures)
-    times[0] *= 4
-    times[-1] *= 8
-    rest: dict[str, Any] = {"append_images": pictures[1:], "duration": times, "loop": 0, "disposal": 1}
-    pictures[0].save(path, format="GIF", save_all=True, **rest)
-    return path
-
-
-def _frames(ex: Explanation) -> Iterator[NDArray[np.uint8]]:
     flat = flat_states(ex)
     figure = Figure(figsize=(6.4, 4.4), dpi=110, layout="constrained")
-    canvas = FigureCanvasAgg(figure)
     ax = figure.add_subplot()
-    for step in range((len(flat) - 1) * (BETWEEN + 1) + 1):
+
+    def draw(step: int) -> None:
         layer = step / (BETWEEN + 1)
-        ax.clear()
         _plane(ax, ex, flat, layer)
         ax.set_title(f"{_headline(ex)}\nlayer {int(layer)}", parse_math=False)
-        canvas.draw()
-        figure.set_layout_engine("none")  # the first frame arranged everything; the others must not jump
-        yield np.ascontiguousarray(np.array(canvas.buffer_rgba())[..., :3])
+
+    pause = int(1000 * SECONDS / (BETWEEN + 1))
+    with plain_glyphs():
+        pictures = frames(figure, ax, range((len(flat) - 1) * (BETWEEN + 1) + 1), draw)
+        return write_gif(pictures, path, pause, 4 * pause, 8 * pause)
 
 
 def _headline(ex: Explanation) -> str:
-    return f"{_name(ex.label)}, probability {ex.probability:.4f}, logit {ex.logit:+.3f} = bias {ex.bias:+.3f} + leaders"
-
-
-def _name(value: Any, most: int = 26) -> str:
-    return shorten(visible(str(value), ""), most, placeholder="…")
+    return f"{shown(ex.label)}, probability {ex.probability:.4f}, logit {ex.logit:+.3f} = bias {ex.bias:+.3f} + leaders"
 
 
 def _bars(ax: Any, ex: Explanation) -> None:
-    shown = ex.largest(BARS)
-    names = [_name(leader["word"]) for leader in shown]
-    parts = [leader["contribution"] for leader in shown]
-    if len(ex.leaders) > len(shown):
-        names.append(f"{len(ex.leaders) - len(shown)} more")
+    largest = ex.largest(BARS)
+    names = [shown(leader["word"]) for leader in largest]
+    parts = [leader["contribution"] for leader in largest]
+    if len(ex.leaders) > len(largest):
+        names.append(f"{len(ex.leaders) - len(largest)} more")
         parts.append(fsum(leader["contribution"] for leader in ex.leaders) - fsum(parts))
     places = -np.arange(len(parts))
     ax.barh(places, parts, color=[FOR if p > 0 else AGAINST for p in parts], height=0.7)
@@ -100,7 +78,7 @@ def _bars(ax: Any, ex: Explanation) -> None:
         side = "right" if part > 0 else "left"
         ax.text(-0.03 * most if part > 0 else 0.03 * most, y, name, ha=side, va="center", parse_math=False)
     ax.set_xlim(-1.15 * most, 1.15 * most)
-    ax.set_title(f"leaders: parts of the logit\nfor {_name(ex.toward)} to the right", parse_math=False)
+    ax.set_title(f"leaders: parts of the logit\nfor {shown(ex.toward)} to the right", parse_math=False)
     ax.tick_params(left=False)
     for edge in ("left", "right", "top"):
         ax.spines[edge].set_visible(False)
@@ -129,33 +107,11 @@ def _plane(ax: Any, ex: Explanation, flat: NDArray[np.float64], layer: float) ->
         margin = 0.08 * np.maximum(high - low, 1e-9)
         ax.set_xlim(low[0] - margin[0], high[0] + 1.8 * margin[0])
         ax.set_ylim(low[1] - margin[1], high[1] + margin[1])
-        _names(ax, ex, flat[-1] if len(flat) == 1 else now, leaders, high - low)
+        places = flat[-1] if len(flat) == 1 else now
+        room = np.maximum(high - low, 1e-9) * np.array([0.2, 0.055])
+        name_points(ax, ((places[i], shown(ex.reading.forms[i])) for i in leaders), room, LABELS)
     ax.axvline(0.0, color=FAINT, linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
     ax.set_xlabel("along the score" if flat.shape[1] else "")
     ax.set_ylabel("across" if ex.model.dim <= 2 else "across (principal direction)")
     ax.set_xticks([])
     ax.set_yticks([])
-
-
-def _names(ax: Any, ex: Explanation, now: NDArray[np.float64], leaders: list[int], span: NDArray[np.float64]) -> None:
-    """Names of the largest leaders; one that would cover an earlier one is left out."""
-    taken: list[NDArray[np.float64]] = []
-    size = np.maximum(span, 1e-9) * np.array([0.2, 0.055])
-    for i in leaders:
-        if len(taken) >= LABELS:
-            return
-        if all((np.abs(now[i] - other) > size).any() for other in taken):
-            taken.append(now[i])
-            ax.annotate(
-                _name(ex.reading.forms[i]), now[i], xytext=(7, 0), textcoords="offset points", va="center", fontsize=9,
-                parse_math=False, zorder=5, bbox={"facecolor": "white", "alpha": 0.6, "pad": 0.4, "linewidth": 0},
-            )  # fmt: skip
-
-
-@contextmanager
-def _no_glyph_warnings() -> Iterator[None]:
-    """The typeface lacks some scripts and emoji; a box in their place is better than a refusal."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font", category=UserWarning)
-        warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support", category=UserWarning)
-        yield

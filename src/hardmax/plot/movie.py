@@ -1,9 +1,13 @@
-"""A trajectory as a movie: .gif by pillow, .mp4 by ffmpeg where it is installed."""
+"""Movies: a trajectory layer by layer, and the frames and the .gif file of every movie of the package.
+
+A .gif is written by Pillow, an .mp4 by the program ffmpeg where it is installed.
+"""
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -16,6 +20,34 @@ from hardmax.plot.layer import below, draw_layer
 from hardmax.plot.roles import colors, roles
 from hardmax.plot.style import in_house
 from hardmax.plot.view import dress, view
+
+Frame = NDArray[np.uint8]  # (height, width, 3)
+Step = TypeVar("Step")
+
+
+def frames(figure: Figure, ax: Any, steps: Iterable[Step], draw: Callable[[Step], object]) -> Iterator[Frame]:
+    """Draw one picture per step on the same axes, which are cleared in between."""
+    canvas = FigureCanvasAgg(figure)
+    for step in steps:
+        ax.clear()
+        draw(step)
+        canvas.draw()
+        figure.set_layout_engine("none")  # the first frame arranged everything; the others must not jump
+        yield np.ascontiguousarray(np.array(canvas.buffer_rgba())[..., :3])
+
+
+def write_gif(pictures: Iterable[Frame], path: Path, pause: int, first: int, last: int) -> Path:
+    """Write a .gif that plays forever.
+
+    Args:
+        pause: milliseconds between two frames.   first, last: milliseconds that these two frames stay.
+    """
+    image = need("PIL.Image", "plot", "a .gif")
+    made = [image.fromarray(picture).convert("P", palette=image.Palette.ADAPTIVE) for picture in pictures]
+    times = [pause] * len(made)
+    times[0], times[-1] = first, last
+    made[0].save(path, format="GIF", save_all=True, append_images=made[1:], duration=times, loop=0, disposal=1)
+    return path
 
 
 @in_house
@@ -46,58 +78,44 @@ def movie(
         )
     if between < 0 or seconds_per_layer <= 0:
         raise BadInput(f"between is {between}, seconds_per_layer is {seconds_per_layer}; expected >= 0 and > 0")
-    frames = _frames(traj, between, size, dpi, title)
-    pause = seconds_per_layer / (between + 1)
+    pictures = _pictures(traj, between, size, dpi, title)
     if suffix == ".gif":
-        _write_gif(frames, path, pause, 1 + traj.layers * (between + 1))
-    else:
-        _write_mp4(frames, path, pause)
+        pause = int(1000 * (seconds_per_layer / (between + 1)))
+        return write_gif(pictures, path, pause, 3 * pause, 3 * pause)
+    _write_mp4(pictures, path, seconds_per_layer / (between + 1))
     return path
 
 
-def _frames(traj: Trajectory, between: int, size: float, dpi: int, title: str | None) -> Iterator[NDArray[np.uint8]]:
-    """(height, width, 3) pictures, all of one even size."""
+def _pictures(traj: Trajectory, between: int, size: float, dpi: int, title: str | None) -> Iterator[Frame]:
+    """Pictures of all layers, all of one even size, as video needs it."""
     where = view(traj.tokens)
     everything = tuple(range(traj.layers + 1))
     paint = colors(traj, everything)
     figure = Figure(figsize=(size, size * where.ratio + 0.95), dpi=dpi, layout="constrained")
-    canvas = FigureCanvasAgg(figure)
     ax = figure.add_subplot(**({"projection": "3d"} if where.kind == "space" else {}))
     below(figure, [roles(traj, k, paint) for k in everything], columns=2)
-    for k in everything:
-        for step in range(between + 1 if k < traj.layers else 1):
-            ax.clear()
-            draw_layer(ax, traj, k, where, paint, between=step / (between + 1))
-            dress(ax, where)
-            ax.set_title("\n".join(filter(None, [title, f"layer {k}", where.note])))
-            canvas.draw()
-            figure.set_layout_engine("none")  # the first frame arranged everything; the others must not jump
-            picture = np.array(canvas.buffer_rgba())[..., :3]
-            yield picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2]  # video needs even sizes
+
+    def draw(step: tuple[int, int]) -> None:
+        draw_layer(ax, traj, step[0], where, paint, between=step[1] / (between + 1))
+        dress(ax, where)
+        ax.set_title("\n".join(filter(None, [title, f"layer {step[0]}", where.note])))
+
+    steps = [(k, step) for k in everything for step in range(between + 1 if k < traj.layers else 1)]
+    for picture in frames(figure, ax, steps, draw):
+        yield np.ascontiguousarray(picture[: picture.shape[0] // 2 * 2, : picture.shape[1] // 2 * 2])
 
 
-def _write_gif(frames: Iterator[NDArray[np.uint8]], path: Path, pause: float, count: int) -> None:
-    image = need("PIL.Image", "plot", "a .gif")
-    pictures = [image.fromarray(np.ascontiguousarray(f)).convert("P", palette=image.Palette.ADAPTIVE) for f in frames]
-    durations = [int(1000 * pause)] * count
-    durations[0] *= 3
-    durations[-1] *= 3
-    pictures[0].save(
-        path, format="GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0, disposal=1
-    )
-
-
-def _write_mp4(frames: Iterator[NDArray[np.uint8]], path: Path, pause: float) -> None:
+def _write_mp4(pictures: Iterator[Frame], path: Path, pause: float) -> None:
     ffmpeg = shutil.which("ffmpeg")
     if ffmpeg is None:
         raise BadInput(
             f"{path}: .mp4 needs the program ffmpeg, which was not found", fix="install ffmpeg, or write .gif"
         )
-    first = next(frames)
+    first = next(pictures)
     height, width = first.shape[:2]
     command = [ffmpeg, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]
     command += ["-r", f"{1 / pause:.6f}", "-i", "-", "-an", "-vcodec", "libx264", "-pix_fmt", "yuv420p", "-f", "mp4"]
-    raw = b"".join([first.tobytes(), *(frame.tobytes() for frame in frames)])
+    raw = b"".join([first.tobytes(), *(frame.tobytes() for frame in pictures)])
     done = subprocess.run([*command, str(path)], input=raw, capture_output=True, check=False)
     if done.returncode:
         message = done.stderr.decode(errors="replace").strip()

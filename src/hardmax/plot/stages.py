@@ -8,8 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hardmax.errors import BadInput, need
-from hardmax.plot.style import FAINT, INK, color, in_house
+from hardmax.errors import BadInput
+from hardmax.plot.movie import frames, write_gif
+from hardmax.plot.style import INK, color, in_house, tidy
 
 if TYPE_CHECKING:
     from hardmax.construction.stages import Stage, Stages
@@ -71,23 +72,12 @@ def stages_movie(stages: "Stages", path: str | Path, *, seconds: float = 0.6, dp
     path = Path(path)
     if path.suffix.lower() != ".gif":
         raise BadInput(f"{path}: stages are written as .gif", fix="use the suffix .gif")
-    image = need("PIL.Image", "plot", "a .gif")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
     figure = Figure(figsize=(4.4, 4.2), dpi=dpi)
-    canvas = FigureCanvasAgg(figure)
     figure.subplots_adjust(left=0.15, right=0.96, top=0.86, bottom=0.12)
     ax = figure.add_subplot()
-    frames = []
-    for k in range(len(stages)):
-        ax.clear()
-        plot_stage(stages, k, ax)
-        canvas.draw()
-        frames.append(image.fromarray(np.array(canvas.buffer_rgba())[..., :3].copy()))
-    pauses = [int(1000 * seconds)] * len(frames)
-    pauses[0] = pauses[-1] = 3 * pauses[0]
-    frames[0].save(path, format="GIF", save_all=True, append_images=frames[1:], duration=pauses, loop=0)
-    return path
+    pause = int(1000 * seconds)
+    pictures = frames(figure, ax, range(len(stages)), lambda k: plot_stage(stages, k, ax))
+    return write_gif(pictures, path, pause, 3 * pause, 3 * pause)
 
 
 def _draw(ax: Axes, stages: "Stages", stage: "Stage") -> None:
@@ -113,10 +103,7 @@ def _draw(ax: Axes, stages: "Stages", stage: "Stage") -> None:
     ax.set_ylabel(names[1] if dim > 1 else "")
     ax.tick_params(length=2)
     ax.ticklabel_format(useOffset=False)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    ax.grid(color=FAINT, linewidth=0.3, alpha=0.6)
-    ax.set_axisbelow(True)
+    tidy(ax, alpha=0.6)
 
 
 def _plane(tokens: Any) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure, SubFigure
 
 from hardmax.palette import palette
@@ -70,6 +71,24 @@ def in_house(draw: Callable[P, R]) -> Callable[P, R]:
 def color(number: int) -> str:
     """The color with this number; a negative number is neutral."""
     return NEUTRAL if number < 0 else PALETTE[number % len(PALETTE)]
+
+
+def tint(shade: str, part: float) -> str:
+    """A color mixed with white, of which `part` is the color.
+
+    Example:
+        >>> tint("#000000", 0.2)
+        '#cccccc'
+    """
+    red, green, blue = (1 - part * (1 - x) for x in to_rgb(shade))
+    return to_hex((red, green, blue))
+
+
+def tidy(ax: Any, axis: Any = "both", alpha: float = 1.0) -> None:
+    """A faint grid behind the data, and no frame above and to the right."""
+    ax.grid(axis=axis, color=FAINT, linewidth=0.3, alpha=alpha)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def save_figure(figure: Figure | SubFigure, path: str | Path, dpi: int = 200) -> Path:

@@ -14,32 +14,9 @@ import numpy as np
 import pytest
 
 from hardmax.cli.main import run as command_line
-from hardmax.experiments.claims import (
-    attend,
-    blocks,
-    counterexample_frank_wolfe,
-    counterexample_hull,
-    data_sets,
-    experiment_convergence,
-    experiment_growth,
-    experiment_leaders,
-    fact_1,
-    fact_2,
-    fact_3,
-    fact_4,
-    fact_5,
-    fact_6,
-    fact_7,
-    fact_8,
-    fact_9,
-    lemma_corner,
-    lemma_extremes,
-    lemma_sphere,
-    registry,
-    theorem_i,
-    theorem_ii,
-    theorem_iii,
-)
+from hardmax.experiments.claims import blocks, constructions, counterexamples, facts, lemmas, observations, theorems
+from hardmax.experiments.claims.claim import Violated, claims
+from hardmax.experiments.claims.runs import limit_of, run
 
 HALF = Fraction(1, 2)
 
@@ -103,73 +80,71 @@ def spoilt_targets(net):
 # claim -> how to spoil it
 MUTATIONS = {
     "theorem-1.1-i": [
-        wrapped(theorem_i, "limit_of", ends_elsewhere),
-        wrapped(theorem_i, "limit_of", lambda lim: replace(lim, sets=((0,),) * len(lim.points))),
-        wrapped(theorem_i, "limit_of", lambda lim: replace(lim, points=tuple((0 * x for x in p) for p in lim.points))),
-        wrapped(theorem_i, "limit_of", fewer_leaders),
+        wrapped(theorems, "limit_of", ends_elsewhere),
+        wrapped(theorems, "limit_of", lambda lim: replace(lim, sets=((0,),) * len(lim.points))),
+        wrapped(theorems, "limit_of", lambda lim: replace(lim, points=tuple((0 * x for x in p) for p in lim.points))),
+        wrapped(theorems, "limit_of", fewer_leaders),
     ],
     "theorem-1.1-ii": [
-        wrapped(theorem_ii, "limit_of", fewer_leaders),
-        wrapped(theorem_ii, "limit_of", lambda lim: replace(lim, leaders={})),
-        wrapped(theorem_ii, "limit_of", lambda lim: replace(lim, states=[scaled(2)(Z, None) for Z in lim.states])),
-        wrapped(theorem_ii, "limit_of", lambda lim: replace(lim, points=lim.points[:1] * len(lim.points))),
+        wrapped(theorems, "limit_of", fewer_leaders),
+        wrapped(theorems, "limit_of", lambda lim: replace(lim, leaders={})),
+        wrapped(theorems, "limit_of", lambda lim: replace(lim, states=[scaled(2)(Z, None) for Z in lim.states])),
+        wrapped(theorems, "limit_of", lambda lim: replace(lim, points=lim.points[:1] * len(lim.points))),
     ],
-    "theorem-1.1-iii": [wrapped(theorem_iii, "limit_of", ends_elsewhere)],
+    "theorem-1.1-iii": [wrapped(theorems, "limit_of", ends_elsewhere)],
     "fact-1": [
-        wrapped(fact_1, "run", a_leader_moves),
-        wrapped(fact_1, "run", lambda done: replace(done, leader_since={})),
-        wrapped(fact_1, "run", lambda done: replace(done, sets=[*done.sets[:-1], ((),) * len(done.states[0])])),
+        wrapped(facts, "run", a_leader_moves),
+        wrapped(facts, "run", lambda done: replace(done, leader_since={})),
+        wrapped(facts, "run", lambda done: replace(done, sets=[*done.sets[:-1], ((),) * len(done.states[0])])),
     ],
     "fact-2": [
-        wrapped(fact_2, "run", last_state(scaled(0.5))),
-        wrapped(fact_2, "run", last_state(scaled(0))),
-        wrapped(fact_2, "run", lambda done: replace(done, sets=[tuple(reversed(C)) for C in done.sets])),
+        wrapped(facts, "run", last_state(scaled(0.5))),
+        wrapped(facts, "run", last_state(scaled(0))),
+        wrapped(facts, "run", lambda done: replace(done, sets=[tuple(reversed(C)) for C in done.sets])),
     ],
-    "fact-3": [wrapped(fact_3, "run", last_state(scaled(10)))],
+    "fact-3": [wrapped(facts, "run", last_state(scaled(10)))],
     "fact-4": [
-        wrapped(fact_4, "run", last_state(lambda Z, done: Z[:1] * len(Z))),
-        wrapped(fact_4, "run", lambda done: replace(done, sets=[tuple(reversed(C)) for C in done.sets])),
+        wrapped(facts, "run", last_state(lambda Z, done: Z[:1] * len(Z))),
+        wrapped(facts, "run", lambda done: replace(done, sets=[tuple(reversed(C)) for C in done.sets])),
     ],
-    "fact-5": [wrapped(fact_5, "run", without_a)],
+    "fact-5": [wrapped(facts, "run", without_a)],
     "fact-6": [
-        wrapped(fact_6, "run", last_state(lambda Z, done: tuple(reversed(Z)))),
-        wrapped(fact_6, "run", lambda done: replace(done, sets=[*done.sets[:-1], ((),) * len(done.states[0])])),
+        wrapped(facts, "run", last_state(lambda Z, done: tuple(reversed(Z)))),
+        wrapped(facts, "run", lambda done: replace(done, sets=[*done.sets[:-1], ((),) * len(done.states[0])])),
     ],
     "fact-7": [
-        wrapped(fact_7, "limit_of", ends_elsewhere),
-        wrapped(fact_7, "limit_of", lambda lim: replace(lim, points=tuple(reversed(lim.points)))),
+        wrapped(facts, "limit_of", ends_elsewhere),
+        wrapped(facts, "limit_of", lambda lim: replace(lim, points=tuple(reversed(lim.points)))),
     ],
-    "fact-8": [wrapped(fact_8, "run", zero_follows_itself), wrapped(fact_8, "run", everyone_shifted_at_layer_1)],
+    "fact-8": [wrapped(facts, "run", zero_follows_itself), wrapped(facts, "run", everyone_shifted_at_layer_1)],
     "fact-9": [
-        wrapped(fact_9, "run", last_state(shifted(0))),
-        wrapped(fact_9, "run", lambda done: replace(done, leader_since={})),
+        wrapped(facts, "run", last_state(shifted(0))),
+        wrapped(facts, "run", lambda done: replace(done, leader_since={})),
     ],
-    "experiment-convergence": [
-        wrapped(experiment_convergence, "_limits", lambda found: (scaled(-1)(found[0], None), found[1]))
-    ],
+    "experiment-convergence": [wrapped(observations, "_limits", lambda found: (scaled(-1)(found[0], None), found[1]))],
     "experiment-leaders": [
-        wrapped(experiment_leaders, "limit_of", fewer_leaders),
-        wrapped(experiment_leaders, "run", a_leader_moves),
+        wrapped(observations, "limit_of", fewer_leaders),
+        wrapped(observations, "run", a_leader_moves),
     ],
-    "experiment-growth": [wrapped(experiment_growth, "run", last_state(scaled(2)))],
+    "experiment-growth": [wrapped(observations, "run", last_state(scaled(2)))],
     "lemma-4.1-extremes": [
-        (lemma_extremes, "package_attention", lambda tokens, score: tokens),
+        (lemmas, "package_attention", lambda tokens, score: tokens),
         (blocks, "attention", lambda x, *given: x),
     ],
     "lemma-4.2-corner": [
-        (lemma_corner, "package_attention", lambda tokens, score: tokens),
+        (lemmas, "package_attention", lambda tokens, score: tokens),
         (blocks, "attention", lambda x, *given: x),
-        wrapped(lemma_corner, "limit_of", ends_elsewhere),
+        wrapped(lemmas, "limit_of", ends_elsewhere),
     ],
     "lemma-4.3-sphere": [
-        wrapped(lemma_sphere, "run", lambda done: replace(done, leader_since={})),
-        wrapped(lemma_sphere, "run", last_state(scaled(2))),
+        wrapped(lemmas, "run", lambda done: replace(done, leader_since={})),
+        wrapped(lemmas, "run", last_state(scaled(2))),
         (blocks, "attention", lambda x, *given: x[:1] * len(x)),
     ],
-    "construction-exact": [wrapped(data_sets, "build", spoilt_targets)],
-    "construction-counts": [wrapped(data_sets, "build", longer)],
-    "counterexample-hull": [(counterexample_hull, "_layer", lambda Z, V: Z)],
-    "counterexample-frank-wolfe": [(counterexample_frank_wolfe, "B", ((Fraction(1),),))],
+    "construction-exact": [wrapped(constructions, "build", spoilt_targets)],
+    "construction-counts": [wrapped(constructions, "build", longer)],
+    "counterexample-hull": [(counterexamples, "_layer", lambda Z, V: Z)],
+    "counterexample-frank-wolfe": [(counterexamples, "B", ((Fraction(1),),))],
 }
 TABLE = [(claim, k) for claim, ways in MUTATIONS.items() for k in range(len(ways))]
 
@@ -205,7 +180,7 @@ def test_a_spoilt_result_is_a_violation_that_can_be_replayed(claim, way, cli, mo
 
 
 def test_every_claim_has_its_mutation():
-    assert set(MUTATIONS) | {"fact-10"} == set(registry.MODULES)
+    assert set(MUTATIONS) | {"fact-10"} == {claim.name for claim in claims()}
 
 
 def test_the_float_trap_is_missed_when_the_package_falls_into_it(cli, monkeypatch, tmp_path):
@@ -220,10 +195,8 @@ def test_the_float_trap_is_missed_when_the_package_falls_into_it(cli, monkeypatc
 @pytest.mark.parametrize("kind", ["random-float", "tie-rich-float", "random-exact", "tie-rich-exact"])
 def test_a_package_that_departs_from_the_definition_is_found_out(kind, monkeypatch):
     from hardmax.dynamics.simulate import simulate
-    from hardmax.experiments.claims.case import Violated
-    from hardmax.experiments.claims.runs import run
 
-    claim = registry.claim("fact-2")
+    (claim,) = claims(["fact-2"])
     cases = [claim.case(5, trial) for trial in range(40)]
     case = next(c for c in cases if c.kind == kind and len(c["tokens"]) > 2)
 
@@ -255,10 +228,8 @@ def test_a_package_that_departs_from_the_definition_is_found_out(kind, monkeypat
 
 def test_a_float_limit_that_is_called_proved_and_is_wrong_is_found_out(monkeypatch):
     from hardmax.dynamics.limit import limit
-    from hardmax.experiments.claims.case import Violated
-    from hardmax.experiments.claims.limits import limit_of
 
-    claim = registry.claim("theorem-1.1-i")
+    (claim,) = claims(["theorem-1.1-i"])
     case = claim.case(0, 0)
     assert case.kind == "random-float"
 
@@ -322,5 +293,5 @@ def test_a_claim_is_violated_where_its_hypothesis_is_broken(claim, k, cli, tmp_p
 
 
 def test_an_attention_layer_of_the_package_is_really_asked():
-    assert attend.package_attention(((1, 0), (3, 0)), None) == ((3.0, 0.0), (3.0, 0.0))
-    assert attend.far_apart(((1.0,), (2.0,)), ((1.0,), (2.1,))) == 1
+    assert blocks.package_attention(((1, 0), (3, 0)), None) == ((3.0, 0.0), (3.0, 0.0))
+    assert blocks.far_apart(((1.0,), (2.0,)), ((1.0,), (2.1,))) == 1

@@ -133,20 +133,37 @@ def first_bad_minor(matrix: Objects) -> tuple[int, Fraction] | None:
     return None
 
 
+def echelon(rows: Objects, columns: int) -> list[int]:
+    """Bring a matrix of Fractions to reduced echelon form in place; returns the pivot columns, one per nonzero row.
+
+    Args:
+        columns: how many of the columns may hold pivots; the others are carried along (right-hand sides).
+
+    Example:
+        >>> rows = np.array([[2, 4, 6], [1, 2, 4]], dtype=object) * Fraction(1)
+        >>> echelon(rows, 3), [[int(x) for x in row] for row in rows]
+        ([0, 2], [[1, 2, 0], [0, 0, 1]])
+    """
+    pivots: list[int] = []
+    for column in range(columns):
+        k = len(pivots)
+        at = next((r for r in range(k, len(rows)) if rows[r, column] != 0), None)
+        if at is None:
+            continue
+        rows[[k, at]] = rows[[at, k]]
+        rows[k] = rows[k] / rows[k, column]
+        for r in range(len(rows)):
+            if r != k and rows[r, column] != 0:
+                rows[r] = rows[r] - rows[r, column] * rows[k]
+        pivots.append(column)
+    return pivots
+
+
 def inverse(matrix: Objects) -> Objects | None:
     """The inverse of a square matrix of Fractions by elimination, None if it is singular."""
     size = len(matrix)
     work = np.concatenate([matrix, identity(size) * Fraction(1)], axis=1)
-    for k in range(size):
-        pivot = next((r for r in range(k, size) if work[r, k] != 0), None)
-        if pivot is None:
-            return None
-        work[[k, pivot]] = work[[pivot, k]]
-        work[k] = work[k] / work[k, k]
-        for r in range(size):
-            if r != k and work[r, k] != 0:
-                work[r] = work[r] - work[r, k] * work[k]
-    return work[:, size:]
+    return work[:, size:] if len(echelon(work, size)) == size else None
 
 
 def root_of_ratio(square: int, other: int) -> float:

@@ -1,6 +1,12 @@
-"""The claims of the papers, one module each: a statement, a generator of cases, a check.
+"""The claims of the papers: statements with a generator of cases and a check, in a few modules by subject.
 
-A claim module has STATEMENT, CITATION, KINDS, TRIALS, FIELDS, `generate(rng, kind) -> Case` and
-`check(case) -> None or a sentence`. What is checked comes from the package; what it is checked against (`definition`,
-`hull`, `blocks`) is written here a second time, from the definition, and shares no code with the package.
+What is checked comes from the package; what it is checked against (`definition`, `hull`, `blocks`) is written here a
+second time, from the definition, and shares no code with the package.
 """
+
+from hardmax.experiments.item import Group
+
+GROUP = Group(
+    "claims", "claim", "claims of the papers", "verify", "The claims of the papers, checked",
+    ("theorems", "facts", "observations", "lemmas", "constructions", "counterexamples"),
+)  # fmt: skip

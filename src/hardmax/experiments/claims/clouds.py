@@ -1,43 +1,72 @@
-"""Random clouds for the claims: without structure, and full of exact ties; in float64, and in Fractions.
+"""Random clouds for the claims, without structure or with many exact ties, in float64 or in Fractions.
 
 random-float    Gaussian tokens                     random-exact    random fractions
 tie-rich-float  the same families, rounded          tie-rich-exact  grids, orbits of symmetries, polygons, ...
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, permutations, product
 from random import Random
 from typing import Any
 
-from hardmax.experiments.claims.case import Case
+from hardmax.experiments.case import Case
+from hardmax.experiments.claims.claim import claim
 from hardmax.experiments.claims.definition import Cloud, Point, dot, mean, norm2
 
 KINDS = ("random-float", "tie-rich-float", "random-exact", "tie-rich-exact")
 EXACT_KINDS = ("random-exact", "tie-rich-exact")
 ALPHAS = tuple(map(Fraction, ("1/10", "3/11", "1/2", "1", "7/5", "2", "10")))
+ANY_MATRIX = "any-matrix-exact"
 FAMILIES = ("grid", "signs", "permutations", "pairs", "cube", "hexagon", "prism")
 
 
 def cloud_case(
-    rng: Random, kind: str, *, largest: int = 10, layers: int = 8, float_layers: int = 40, alphas: Any = ALPHAS
+    rng: Random,
+    kind: str,
+    *,
+    largest: int = 10,
+    layers: int = 8,
+    float_layers: int = 40,
+    alphas: Sequence[Fraction] = ALPHAS,
+    identity: bool = False,
 ) -> Case:
-    """Tokens that are distinct and not 0, alpha, a symmetric positive definite A or None, and a number of layers."""
-    alpha, depth = rng.choice(alphas), layers
+    """Tokens that are distinct and not 0, alpha, a symmetric positive definite A or None, and a number of layers.
+
+    For the kind any-matrix-exact A is a random integer matrix, in general not symmetric and not definite.
+
+    Args:
+        largest: the largest number of tokens in exact cases.   identity: always use A = I.
+        layers, float_layers: the number of layers in exact cases and in float64.
+    """
+    if kind == ANY_MATRIX:
+        case = cloud_case(rng, rng.choice(EXACT_KINDS))
+        dim = len(case["tokens"][0])
+        any_matrix = tuple(tuple(Fraction(rng.randint(-3, 3)) for _ in range(dim)) for _ in range(dim))
+        return Case(kind, {**case.data, "A": any_matrix})
+    alpha: Any = rng.choice(alphas)
+    depth = layers if kind in EXACT_KINDS else float_layers
     if kind == "random-float":
         tokens: Cloud = gaussian(rng, 2 * largest)
         A = spd_floats(rng, len(tokens[0])) if rng.random() < 0.5 else None
-        alpha, depth = float(alpha) * rng.uniform(0.8, 1.2), float_layers
+        alpha = float(alpha) * rng.uniform(0.8, 1.2)
     elif kind == "tie-rich-float":
         exact, matrix = tie_rich(rng, largest)
         tokens = distinct(tuple(tuple(float(x) for x in z) for z in exact))
         A = None if matrix is None else tuple(tuple(float(x) for x in row) for row in matrix)
-        alpha, depth = float(alpha), float_layers
+        alpha = float(alpha)
     elif kind == "random-exact":
         tokens = fractions(rng, largest)
         A = spd(rng, len(tokens[0])) if rng.random() < 0.5 else None
     else:
         tokens, A = tie_rich(rng, largest)
-    return Case(kind, {"tokens": tokens, "alpha": alpha, "A": A, "layers": depth})
+    return Case(kind, {"tokens": tokens, "alpha": alpha, "A": None if identity else A, "layers": depth})
+
+
+# Claims on the layers of a cloud, and claims on its limit.
+cloud_claim = partial(claim, cases=cloud_case, kinds=KINDS, fields=("tokens", "alpha", "A", "layers"))
+limit_claim = partial(claim, cases=cloud_case, kinds=KINDS, fields=("tokens", "alpha", "A"))
 
 
 def distinct(tokens: Any) -> Cloud:

@@ -1,6 +1,6 @@
-"""The definition of a layer, token by token, for Fractions and for floats alike; the judge of every claim.
+"""The definition of a layer, token by token, for Fractions and for floats alike: what every claim is checked against.
 
-Written for this purpose alone: it shares no code with the solvers that it judges, and it knows no tolerance.
+It is written for this purpose alone: it shares no code with the solvers that are checked, and uses no tolerance.
 """
 
 from collections.abc import Sequence

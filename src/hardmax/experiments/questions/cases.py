@@ -1,69 +1,29 @@
-"""Exact examples that can be replayed: numbers as strings, a claim, and a checker that knows only the definition.
+"""Exact cases: the cycles and collapses that come with the package, and their checker.
 
 A layer is a function of the cloud alone. So a cloud that comes back exactly comes back forever: a cycle is proved by
 computing one period. A cloud that comes back turned and scaled, Z^1 = Z^0 M^T with M^T A M = c A, does so forever as
 well, because all scores are multiplied by c > 0 and all follow sets stay: a collapse is proved by one layer.
+
+The checker is independent on purpose: it uses the definition of the claims (`claims.definition`) and linear algebra of
+its own in Fractions. The package's exact engine is asked as well, at the end; the two share no code.
+
+The fields of a case: `name` and `statement` are for people; `tokens`, `alpha` and `heads` (matrices, whose follow means
+are averaged) start the run; `matrices` says what every matrix is; `period` counts the layers of a cycle (1 for a
+collapse); `moving` lists the tokens that are not at rest; `ties` says whether some token ties in some layer.
 """
 
-import hashlib
-import json
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from hardmax.errors import BadInput
-from hardmax.io.documents import fraction, fraction_text, read_document
-from hardmax.io.files import write_file
+from hardmax.experiments.case import Case, Rows, load_case
+from hardmax.experiments.claims.definition import Sets, dot, follow_sets, mean, times
 
-SCHEMA = "hardmax.open-case/1"
-MOST_TOKENS, MOST_DIMENSIONS, MOST_HEADS, MOST_LAYERS, MOST_LENGTH = 64, 16, 16, 400, 400
 KINDS = ("cycle", "collapse")
-MATRICES = ("positive definite", "positive definite symmetric part", "symmetric", "any")
-
-Row = tuple[Fraction, ...]
-Rows = tuple[Row, ...]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A cloud, its matrices and what it does.
-
-    Attributes:
-        name, statement: for people.
-        kind: "cycle" (Z^period = Z^0, no earlier) or "collapse" (Z^1 is Z^0 turned and made smaller: all go to 0).
-        tokens, alpha: where the run begins.   heads: the matrices; their follow means are averaged.
-        matrices: what every matrix is, one of MATRICES.
-        period: layers of the cycle; 1 for a collapse.
-        moving: indices of the tokens that are not at rest.
-        ties: whether some token ties in some layer. False means that every comparison is strict.
-    """
-
-    name: str
-    statement: str
-    kind: str
-    tokens: Rows
-    alpha: Fraction
-    heads: tuple[Rows, ...]
-    matrices: str
-    period: int
-    moving: tuple[int, ...]
-    ties: bool
-
-    def document(self) -> dict[str, Any]:
-        """The content of the file; the checksum is over all the rest."""
-        content: dict[str, Any] = {
-            "schema": SCHEMA, "name": self.name, "statement": self.statement, "kind": self.kind,
-            "alpha": fraction_text(self.alpha), "tokens": _texts(self.tokens), "heads": [_texts(A) for A in self.heads],
-            "matrices": self.matrices, "period": self.period, "moving": list(self.moving), "ties": self.ties,
-        }  # fmt: skip
-        return {**content, "checksum": _checksum(content)}
-
-    def save(self, path: str | Path) -> Path:
-        """Write the case to a .json file."""
-        text = json.dumps(self.document(), indent=1) + "\n"
-        return write_file(Path(path), text)
+FIELDS = ("name", "statement", "alpha", "tokens", "heads", "matrices", "period", "moving", "ties")
+MOST_TOKENS, MOST_DIMENSIONS = 64, 16
 
 
 def stored() -> list[str]:
@@ -73,89 +33,168 @@ def stored() -> list[str]:
         >>> "two-definite-heads-period-2" in stored()
         True
     """
-    folder = resources.files("hardmax.experiments.questions") / "cases"
-    return sorted(item.name.removesuffix(".json") for item in folder.iterdir() if item.name.endswith(".json"))
+    return sorted(path.name.removesuffix(".json") for path in _folder().iterdir() if path.name.endswith(".json"))
 
 
 def load(name: str | Path) -> tuple[Case, list[str]]:
-    """A case by the name of a stored one or from a file, and what is wrong with the file's checksum.
+    """A case by the name of a stored one or from a .json file, and what is wrong with the file's checksum.
 
     Raises:
-        BadInput: no such case, or the file cannot be read as one.
+        BadInput: there is no such case, or the file does not hold one.
     """
-    path = Path(str(resources.files("hardmax.experiments.questions") / "cases" / f"{name}.json"))
+    path = _folder() / f"{name}.json"
     if str(name) not in stored():
         path = Path(name)
         if path.suffix.lower() != ".json":
-            raise BadInput(f"there is no stored case {str(name)!r}", found=", ".join(stored()), fix="or a .json file")
-    document = read_document(path, SCHEMA)
-    try:
-        case = _case(document)
-    except KeyError as error:
-        raise BadInput(f"{path} is damaged: it has no entry {error}") from error
-    except (TypeError, ValueError, AttributeError) as error:
-        raise BadInput(f"{path} is damaged: {error}") from error
-    given = {key: value for key, value in document.items() if key != "checksum"}
-    fresh = document.get("checksum") == _checksum(given)
-    return case, [] if fresh else ["the file was changed: its checksum does not fit its content"]
+            fix = "use one of them or a .json file"
+            raise BadInput(f"there is no stored case {str(name)!r}", found=", ".join(stored()), fix=fix)
+    case, intact = load_case(path, KINDS, FIELDS)
+    n, d = len(case["tokens"]), len(case["tokens"][0])
+    if n > MOST_TOKENS or d > MOST_DIMENSIONS:
+        bounds = f"at most {MOST_TOKENS} tokens in dimension {MOST_DIMENSIONS} are replayed"
+        raise BadInput(f"{path} has {n} tokens in dimension {d}; {bounds}")
+    return case, [] if intact else ["the file was changed: its checksum does not match its content"]
 
 
-def from_document(document: dict[str, Any]) -> Case:
-    """A case from its plain data; ValueError, KeyError or TypeError if it is none."""
-    return _case(document)
+def _folder() -> Path:
+    return Path(str(resources.files("hardmax.experiments.questions") / "cases"))
 
 
-def replay(case: Case) -> list[str]:
-    """What does not hold of a case's claims; empty if all do. Only the definition in rational arithmetic is used."""
-    from hardmax.experiments.questions.replay import check
-
-    return check(case)
-
-
-def _texts(rows: Rows) -> list[list[str]]:
-    return [[fraction_text(x) for x in row] for row in rows]
+def check(case: Case) -> list[str]:
+    """The claims of the case that do not hold, as sentences; empty if all of them hold."""
+    wrong = [f"head {h}: {text}" for h, A in enumerate(case["heads"]) for text in _matrix_is(A, case["matrices"])]
+    if len(set(case["tokens"])) < len(case["tokens"]):
+        wrong.append("two tokens are equal")
+    wrong += _cycle(case) if case.kind == "cycle" else _collapse(case)
+    return [*wrong, *_second_opinion(case)]
 
 
-def _checksum(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def layer(tokens: Rows, alpha: Fraction, heads: Rows) -> tuple[Rows, list[Sets]]:
+    """One layer and the follow sets by head: z_i' = (z_i + alpha mean_h mean(C_i^h)) / (1 + alpha).
+
+    Implements [AFZ24, eq. (1.1a)] and [AFZ24, eq. (1.1b)]. Departs: several heads, averaged.
+
+    Example:
+        >>> one = Fraction(1)
+        >>> layer(((one,), (-one,), (one / 2,)), one, (((one,),),))[0][2]
+        (Fraction(3, 4),)
+    """
+    sets = [follow_sets(tokens, A) for A in heads]
+    moved = []
+    for i, z in enumerate(tokens):
+        goal = mean([mean([tokens[j] for j in by_token[i]]) for by_token in sets])
+        moved.append(tuple((x + alpha * y) / (1 + alpha) for x, y in zip(z, goal, strict=True)))
+    return tuple(moved), sets
 
 
-def _case(document: dict[str, Any]) -> Case:
-    tokens = _rows(document["tokens"], "tokens")
-    heads = tuple(_rows(A, "a matrix") for A in document["heads"])
-    d, period, moving = len(tokens[0]), document["period"], document["moving"]
-    if len(tokens) > MOST_TOKENS or d > MOST_DIMENSIONS or not 1 <= len(heads) <= MOST_HEADS:
-        raise ValueError(f"{len(tokens)} tokens in dimension {d} with {len(heads)} heads are out of bounds")
-    if any(len(A) != d or len(A[0]) != d for A in heads):
-        raise ValueError(f"a matrix is not {d} x {d}")
-    if type(period) is not int or not 1 <= period <= MOST_LAYERS:
-        raise ValueError(f"the period is {period!r}; expected 1 to {MOST_LAYERS}")
-    if document["kind"] not in KINDS or document["matrices"] not in MATRICES or type(document["ties"]) is not bool:
-        raise ValueError("kind, matrices or ties is none of the known values")
-    if not all(type(i) is int and 0 <= i < len(tokens) for i in moving):
-        raise ValueError(f"moving is {moving!r}; expected indices of tokens")
-    alpha = _number(document["alpha"])
-    if alpha <= 0:
-        raise ValueError(f"alpha is {alpha}; expected a number > 0")
-    return Case(
-        _printable(document["name"], 100), _printable(document["statement"], 2000), document["kind"], tokens, alpha,
-        heads, document["matrices"], period, tuple(moving), document["ties"],
-    )  # fmt: skip
+def is_positive_definite(A: Rows) -> bool:
+    """Whether <x, A x> > 0 for all x != 0, by elimination on the symmetric part (Sylvester's criterion).
+
+    Example:
+        >>> is_positive_definite(((Fraction(2), Fraction(1)), (Fraction(1), Fraction(1))))
+        True
+    """
+    S = [[(a + b) / 2 for a, b in zip(row, column, strict=True)] for row, column in zip(A, _transposed(A), strict=True)]
+    for k in range(len(S)):
+        if S[k][k] <= 0:
+            return False
+        for i in range(k + 1, len(S)):
+            factor = S[i][k] / S[k][k]
+            S[i] = [x - factor * y for x, y in zip(S[i], S[k], strict=True)]
+    return True
 
 
-def _printable(text: Any, most: int) -> str:
-    """A text of a file, for a terminal: no control characters, not too long."""
-    return "".join(c if c.isprintable() else " " for c in str(text)[:most])
+def _matrix_is(A: Rows, what: str) -> Iterator[str]:
+    if what in ("positive definite", "symmetric") and _transposed(A) != A:
+        yield "the matrix is not symmetric"
+    if what.startswith("positive definite") and not is_positive_definite(A):
+        yield "the symmetric part of the matrix is not positive definite"
 
 
-def _rows(rows: Any, what: str) -> Rows:
-    made = tuple(tuple(_number(x) for x in row) for row in rows)
-    if not made or not made[0] or len({len(row) for row in made}) != 1:
-        raise ValueError(f"{what} has rows of different length, or none")
-    return made
+def _cycle(case: Case) -> Iterator[str]:
+    tokens, period = case["tokens"], case["period"]
+    run, tied = [tokens], False
+    for _ in range(period):
+        after, sets = layer(run[-1], case["alpha"], case["heads"])
+        tied |= any(len(C) > 1 for by_token in sets for C in by_token)
+        run.append(after)
+    if run[-1] != tokens:
+        yield f"layer {period} is not layer 0"
+    early = next((k for k in range(1, period) if run[k] == tokens), None)
+    if early is not None:
+        yield f"layer {early} is layer 0 already: the period is not {period}"
+    moving = {i for i in range(len(tokens)) if any(Z[i] != tokens[i] for Z in run)}
+    if moving != set(case["moving"]):
+        yield f"the tokens that move are {sorted(moving)}, not {sorted(case['moving'])}"
+    if not moving:
+        yield "nothing moves"
+    if tied != case["ties"]:
+        yield "there are ties" if tied else "there are no ties"
 
 
-def _number(text: Any) -> Fraction:
-    if not isinstance(text, str) or len(text) > MOST_LENGTH:
-        raise ValueError(f"{str(text)[:40]!r} is not a fraction written as text")
-    return fraction(text)
+def _collapse(case: Case) -> Iterator[str]:
+    tokens, (A, *more), d = case["tokens"], case["heads"], len(case["tokens"][0])
+    if more or len(tokens) < d:
+        yield "a collapse is checked for one head and tokens that span the space"
+        return
+    after, (sets,) = layer(tokens, case["alpha"], case["heads"])
+    M = _linear_map(tokens, after)
+    if M is None or any(times(M, z) != w for z, w in zip(tokens, after, strict=True)):
+        yield "layer 1 is not a linear image of layer 0"
+        return
+    turned = _product(_product(_transposed(M), A), M)
+    i, j = next((i, j) for i in range(d) for j in range(d) if A[i][j])
+    c = turned[i][j] / A[i][j]
+    if c <= 0 or turned != tuple(tuple(c * x for x in row) for row in A):
+        yield "the scores of layer 1 are not those of layer 0 times a positive number"
+    # |M^k|_F < 1 for one k is enough for M^k -> 0.
+    power = M
+    for _ in range(64):
+        power = _product(power, M)
+        if sum(x * x for row in power for x in row) < 1:
+            break
+    else:
+        yield "the tokens do not shrink"
+    if any(len(C) > 1 for C in sets) != case["ties"]:
+        yield "there are ties" if not case["ties"] else "there are no ties"
+    if set(case["moving"]) != {i for i, (z, w) in enumerate(zip(tokens, after, strict=True)) if z != w}:
+        yield "the tokens that move are others"
+
+
+def _second_opinion(case: Case) -> Iterator[str]:
+    """The package's exact engine on the same numbers."""
+    from hardmax.dynamics.exact import simulate_exact
+
+    tokens, alpha, period = case["tokens"], case["alpha"], case["period"]
+    heads = [[list(row) for row in A] for A in case["heads"]]
+    traj = simulate_exact([list(z) for z in tokens], alpha, None, period, heads=heads, definite=False)
+    outcome = traj.outcome
+    if case.kind == "cycle" and (outcome.kind, outcome.period) != ("periodic", period):
+        yield f"hardmax.simulate(exact=True) says: {outcome.kind}, {outcome.detail}"
+    if tuple(tuple(z) for z in traj.tokens[1].tolist()) != layer(tokens, alpha, case["heads"])[0]:
+        yield "hardmax.simulate(exact=True) gives another layer 1"
+
+
+def _linear_map(before: Rows, after: Rows) -> Rows | None:
+    """M with M z_i = w_i for d independent tokens, found by elimination; None if they do not span the space."""
+    d = len(before[0])
+    rows = [list(z) + list(w) for z, w in zip(before, after, strict=True)]
+    for k in range(d):
+        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
+        if pivot is None:
+            return None
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        rows[k] = [x / rows[k][k] for x in rows[k]]
+        for i in range(len(rows)):
+            if i != k and rows[i][k]:
+                factor = rows[i][k]
+                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
+    return _transposed(tuple(tuple(row[d:]) for row in rows[:d]))
+
+
+def _transposed(A: Rows) -> Rows:
+    return tuple(zip(*A, strict=True))
+
+
+def _product(A: Rows, B: Rows) -> Rows:
+    return tuple(tuple(dot(row, column) for column in _transposed(B)) for row in A)

@@ -1,128 +1,207 @@
 """Question: does attention help a sentiment model of the same size?
 
-IMDb reviews, contiguous blocks kept aside (neighboring reviews are about one film), the package's own classifier. The
+IMDb reviews, contiguous blocks held out (neighboring reviews are about one film), the package's own classifier. The
 same terms with K = 0 (the mean of the word vectors) and with K = 8 hardmax layers; and, for the same number of terms
 beyond the words, bigrams against word <- partner pairs that each word picks by argmax within three places, and against
 partners picked at random.
+
+Position i may pick any word within REACH places whose pair is known; it picks the pair with the largest static score,
+|log-odds of the pair| counted on the texts to learn from. This is hard attention with given scores: one partner each.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.experiments.journal import Journal
-from hardmax.experiments.provenance import provenance
-from hardmax.experiments.questions.evidence import Evidence, Progress, explorer
-from hardmax.experiments.questions.partners import (
-    code,
-    most_frequent,
-    neighbors,
-    picked,
-    read_corpus,
-    score_pairs,
-)
-from hardmax.experiments.studies.reviews import imdb
-from hardmax.experiments.tables import Table, interval
-from hardmax.text.splits import by_blocks
+from hardmax.cloud.tokens import Floats, Ints
+from hardmax.experiments.context import Context
+from hardmax.experiments.item import Outcome, question
+from hardmax.experiments.reviews import draw_reviews, imdb
+from hardmax.experiments.table import Table, interval
 from hardmax.text.vocabulary import Vocabulary
+from hardmax.text.words import split
 
-QUESTION = "Does attention help a sentiment model of the same size?"
 MODELS = (
     ("words", 0), ("words", 8), ("words + bigrams", 0), ("words + bigrams", 8), ("words + picked partners", 0),
     ("words + picked partners", 8), ("words + random partners", 0),
 )  # fmt: skip
+REACH = 3
+SMOOTHING = 10.0
 
 
-@dataclass(frozen=True)
-class Setting:
-    """`trials` samples of `learn` reviews, the same `aside` for all; `epochs` None: as many as the classifier takes."""
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Texts as numbers of known words, -1 for the others.
 
-    trials: int = 3
-    seed: int = 0
-    learn: int = 5000
-    aside: int = 2500
-    min_texts: int = 5
-    pairs_per_word: int = 2
-    epochs: int | None = None
+    Attributes:
+        ids: all texts one after the other.   text: which text a place belongs to.   size: how many words are known.
+    """
 
-    @staticmethod
-    def quick() -> "Setting":
-        return Setting(trials=2, learn=1500, aside=600)
+    ids: Ints
+    text: Ints
+    size: int
+
+    def pairs(self, gap: int) -> tuple[Ints, Ints]:
+        """Places i, and the numbers of the pairs (word i, word i + gap) of one text; unknown words have no pair."""
+        first, second = self.ids[:-gap], self.ids[gap:]
+        fits = np.flatnonzero((self.text[:-gap] == self.text[gap:]) & (first >= 0) & (second >= 0))
+        return fits, first[fits] * self.size + second[fits]
 
 
-@explorer(Setting)
-def explore(
-    setting: Setting,
-    tell: Progress,
-    notes: Journal,
-    data: tuple[list[str], NDArray[Any]] | None = None,
-) -> Evidence:
-    """Train every model on every sample and compare accuracies.
+def read_corpus(texts: list[str], words: dict[str, int]) -> Corpus:
+    """Split texts into known words.
+
+    Example:
+        >>> read_corpus(["not bad", "bad!"], {"not": 0, "bad": 1}).ids.tolist()
+        [0, 1, 1, -1]
+    """
+    rows = [[words.get(w.form, -1) for w in split(text)] for text in texts]
+    lengths = [len(row) for row in rows]
+    ids = np.array([i for row in rows for i in row], np.int64)
+    return Corpus(ids, np.repeat(np.arange(len(rows)), lengths), len(words))
+
+
+@dataclass(frozen=True, eq=False)
+class PairScores:
+    """Known pairs in ascending order, and the score of each."""
+
+    keys: Ints
+    scores: Floats
+
+    def of(self, keys: Ints) -> Floats:
+        """Scores of pairs; 0 for unknown ones."""
+        at = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
+        if not len(self.keys):
+            return np.zeros(len(keys))
+        return np.where(self.keys[at] == keys, self.scores[at], 0.0)
+
+
+def score_pairs(corpus: Corpus, labels: NDArray[Any], min_texts: int) -> PairScores:
+    """|log P(pair | 1) / P(pair | 0)|, smoothed, of the pairs within REACH that occur in enough texts."""
+    found = [corpus.pairs(gap) for gap in range(1, REACH + 1)]
+    texts = np.concatenate([corpus.text[places] for places, _ in found])
+    keys, numbers = np.unique(np.concatenate([key for _, key in found]), return_inverse=True)
+    once = np.unique(texts * len(keys) + numbers)  # every pair once a text
+    texts, numbers = once // len(keys), once % len(keys)
+    counts = [np.bincount(numbers[labels[texts] == c], minlength=len(keys)) for c in (0, 1)]
+    kept = counts[0] + counts[1] >= min_texts
+    share = [np.log((c[kept] + SMOOTHING) / ((labels == k).sum() + 2 * SMOOTHING)) for k, c in enumerate(counts)]
+    return PairScores(keys[kept], np.abs(share[1] - share[0]))
+
+
+def picked(corpus: Corpus, scores: PairScores, rng: np.random.Generator | None = None) -> list[Ints]:
+    """For each text the distinct pairs that its words pick: the best one each, or any known one if `rng` is given."""
+    best = np.zeros(len(corpus.ids))
+    choice = np.full(len(corpus.ids), -1, np.int64)
+    for gap in range(1, REACH + 1):
+        places, keys = corpus.pairs(gap)
+        value = scores.of(keys)
+        for ends in (places, places + gap):  # either word of the pair may pick the other
+            worth = value if rng is None else np.where(value > 0, rng.random(len(value)), 0.0)
+            better = worth > best[ends]
+            best[ends[better]], choice[ends[better]] = worth[better], keys[better]
+    return _by_text(corpus, choice)
+
+
+def neighbors(corpus: Corpus, scores: PairScores) -> list[Ints]:
+    """For each text its distinct known bigrams."""
+    places, keys = corpus.pairs(1)
+    choice = np.full(len(corpus.ids), -1, np.int64)
+    choice[places] = np.where(scores.of(keys) > 0, keys, -1)
+    return _by_text(corpus, choice)
+
+
+def most_frequent(pairs: list[Ints], count: int) -> Ints:
+    """The pairs that occur in most texts, `count` of them (fewer if there are fewer), ascending."""
+    keys, texts = np.unique(np.concatenate(pairs), return_counts=True)
+    return np.sort(keys[np.lexsort((keys, -texts))[:count]])
+
+
+def code(key: int, size: int) -> str:
+    """A pair as one made-up word, which the splitter of the package leaves whole."""
+    return f"qz{key // size}x{key % size}"
+
+
+def _by_text(corpus: Corpus, choice: Ints) -> list[Ints]:
+    has = np.flatnonzero(choice >= 0)
+    count = int(corpus.text[-1]) + 1 if len(corpus.text) else 0
+    cuts = np.searchsorted(corpus.text[has], np.arange(1, count))
+    return [np.unique(part) for part in np.split(choice[has], cuts)]
+
+
+@question(
+    "equal-size",
+    "Does attention help a sentiment model of the same size?",
+    quick={"trials": 2, "learn": 1500, "aside": 600},
+)
+def equal_size(
+    context: Context,
+    *,
+    trials: int = 3,
+    learn: int = 5000,
+    aside: int = 2500,
+    min_texts: int = 5,
+    pairs_per_word: int = 2,
+    epochs: int | None = None,
+) -> Outcome:
+    """Train every model on `trials` samples of IMDb reviews and compare accuracies.
 
     Args:
-        data: texts and labels 0 and 1; None: the 25,000 IMDb training reviews of the extra imdb.
+        epochs: of the training; None: as many as the classifier takes by itself.
 
     Raises:
         MissingExtra: the reviews are not installed.
     """
-    texts, labels = data if data is not None else imdb()
+    texts, labels = imdb()
     runs: dict[tuple[str, int], list[dict[str, Any]]] = {model: [] for model in MODELS}
-    total = setting.trials * len(MODELS)
-    for trial in range(setting.trials):
-        sample = None
+    sizes = {"learn": learn, "aside": aside, "min_texts": min_texts, "pairs_per_word": pairs_per_word, "epochs": epochs}
+    for trial in range(trials):
+        sample = cache(partial(_Sample, texts, labels, sizes, (context.seed, trial)))  # drawn when a model needs it
         for number, (features, layers) in enumerate(MODELS):
-            tell(trial * len(MODELS) + number, total, f"sample {trial + 1}: {features}, K = {layers}")
-            key: dict[str, Any] = {"equal-size": [features, layers, trial, len(texts)], **asdict(setting)}
-            found = notes.get(key)
-            if found is None:
-                sample = sample or _Sample(texts, labels, setting, trial)
-                found = notes.put(key, sample.train(features, layers))
-            runs[features, layers].append(found)
-    rows = []
+            what = f"sample {trial + 1}: {features}, K = {layers}"
+            context.tell(trial * len(MODELS) + number, trials * len(MODELS), what)
+            key = {"equal-size": [features, layers, trial, len(texts)], "seed": context.seed, **sizes}
+            runs[features, layers].append(context.memo(key, partial(_train, sample, features, layers)))
+    rows: list[tuple[Any, ...]] = []
     for features, layers in MODELS:
         mine, base = runs[features, layers], runs[features, 0]
-        gain = [a["accuracy"] - b["accuracy"] for a, b in zip(mine, base, strict=True)] if layers else None
-        rows.append((
-            features, layers, int(np.mean([r["terms"] for r in mine])), int(np.mean([r["parameters"] for r in mine])),
-            interval(r["accuracy"] for r in mine), "" if gain is None else interval(gain),
-        ))  # fmt: skip
-    table = Table(
-        "accuracy", f"{setting.learn} reviews to learn from, {setting.aside} kept aside in blocks, {setting.trials} "
-        "samples: mean and 95 % interval", ("terms", "K", "number of terms", "numbers in the model", "accuracy",
-        "against K = 0"), tuple(rows),
-    )  # fmt: skip
-    settings: dict[str, Any] = asdict(setting)
-    return Evidence("equal-size", QUESTION, _answer(rows), settings, provenance(setting.seed), (table,))
+        gain = interval(a["accuracy"] - b["accuracy"] for a, b in zip(mine, base, strict=True))
+        sizes_of = [int(np.mean([run[name] for run in mine])) for name in ("terms", "parameters")]
+        rows.append((features, layers, *sizes_of, interval(run["accuracy"] for run in mine), gain if layers else ""))
+    caption = f"{learn} reviews to learn from, {aside} held out in blocks, {trials} samples: mean and 95 % interval"
+    columns = ("terms", "K", "number of terms", "numbers in the model", "accuracy", "against K = 0")
+    table = context.table(Table("accuracy", caption, columns, rows))
+    plot = ("measurements:plot_dots", table.records(), "terms", "K", "accuracy on held-out reviews", "K = ")
+    context.figure("accuracy", *plot, text="Accuracy by terms and number of layers.")
+    return Outcome(_answer(rows))
 
 
 class _Sample:
     """One draw of reviews, with its words and pairs."""
 
-    def __init__(self, texts: list[str], labels: NDArray[Any], setting: Setting, trial: int) -> None:
-        learn, aside = by_blocks(labels)
-        rng = np.random.default_rng((setting.seed, trial))
-        learn = np.sort(rng.permutation(learn)[: setting.learn])
-        aside = aside[np.linspace(0, len(aside) - 1, min(setting.aside, len(aside))).astype(int)]
-        self.seed, self.epochs = setting.seed + trial, setting.epochs
-        self.texts = [texts[i] for i in learn], [texts[i] for i in aside]
-        self.labels = labels[learn], labels[aside]
-        self.words = Vocabulary.count(self.texts[0], 1, setting.min_texts).terms
-        self.most = setting.pairs_per_word * len(self.words)
+    def __init__(self, texts: list[str], labels: NDArray[Any], sizes: dict[str, Any], seeds: tuple[int, int]) -> None:
+        parts = draw_reviews(labels, sizes["learn"], sizes["aside"], seeds)
+        self.seed, self.sizes = sum(seeds), sizes
+        self.texts = [[texts[i] for i in part] for part in parts]
+        self.labels = [labels[part] for part in parts]
+        self.words = Vocabulary.count(self.texts[0], 1, sizes["min_texts"]).terms
         number = {word: i for i, word in enumerate(self.words)}
         self.corpora = [read_corpus(part, number) for part in self.texts]
-        self.scores = score_pairs(self.corpora[0], self.labels[0], setting.min_texts)
+        self.scores = score_pairs(self.corpora[0], self.labels[0], sizes["min_texts"])
 
     def train(self, features: str, layers: int) -> dict[str, Any]:
-        """Accuracy on the reviews kept aside, and sizes."""
+        """Accuracy on the held-out reviews, and sizes."""
         from hardmax.sentiment.estimator import HardmaxClassifier
 
         (learn, aside), terms = self._texts(features)
+        epochs = self.sizes["epochs"]
         clf = HardmaxClassifier(
-            layers=layers, ngrams=1, vocabulary=Vocabulary(terms, 1), random_state=self.seed, epochs=self.epochs,
-            warm_epochs=self.epochs,
+            layers=layers, ngrams=1, vocabulary=Vocabulary(terms, 1), random_state=self.seed, epochs=epochs,
+            warm_epochs=epochs,
         )  # fmt: skip
         clf.fit(learn, self.labels[0])
         accuracy = float(clf.score(aside, self.labels[1]))
@@ -139,7 +218,7 @@ class _Sample:
             else:
                 rng = np.random.default_rng((self.seed, part)) if "random" in features else None
                 pairs.append(picked(corpus, self.scores, rng))
-        kept = most_frequent(pairs[0], self.most)
+        kept = most_frequent(pairs[0], self.sizes["pairs_per_word"] * len(self.words))
         size = len(self.words)
         known = {int(key): code(int(key), size) for key in kept}
         written = []
@@ -147,6 +226,10 @@ class _Sample:
             codes = [" ".join(known[k] for k in keys.tolist() if k in known) for keys in chosen_pairs]
             written.append([f"{text} {more}" for text, more in zip(texts, codes, strict=True)])
         return written, [*self.words, *known.values()]
+
+
+def _train(sample: Callable[[], _Sample], features: str, layers: int) -> dict[str, Any]:
+    return sample().train(features, layers)
 
 
 def _answer(rows: list[tuple[Any, ...]]) -> str:

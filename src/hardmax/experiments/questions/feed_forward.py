@@ -11,45 +11,21 @@ R^4 with normal noise:
   it: with a = f(+), b = f(-) it would have to separate {2a, 2b} from {a + b}, the mean of the two.
 """
 
-from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import need
-from hardmax.experiments.journal import Journal
-from hardmax.experiments.provenance import provenance
-from hardmax.experiments.questions.evidence import Evidence, Progress, explorer
-from hardmax.experiments.tables import Table, interval
+from hardmax.experiments.context import Context
+from hardmax.experiments.item import Outcome, question
+from hardmax.experiments.table import Table, interval
 from hardmax.transformer.one_thread import one_thread
 
-QUESTION = "Does clustering by attention help a small feed-forward network of the same size?"
 TASKS = ("majority", "loudest", "agreement")
 ATTENTIONS = ("none", "uniform", "hardmax")
 DIM = 4
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Sizes; `trials` seeds for every network and task."""
-
-    trials: int = 5
-    seed: int = 0
-    tokens: int = 12
-    width: int = 16
-    blocks: int = 2
-    alpha: float = 1.0
-    noises: tuple[float, ...] = (0.3, 0.8)
-    learn: int = 2000
-    aside: int = 2000
-    steps: int = 300
-    batch: int = 128
-    rate: float = 0.01
-
-    @staticmethod
-    def quick() -> "Setting":
-        return Setting(trials=2, noises=(0.3,), learn=600, aside=600, steps=80)
 
 
 def draw_task(task: str, count: int, n: int, noise: float, rng: np.random.Generator) -> tuple[Floats, Ints]:
@@ -74,32 +50,38 @@ def draw_task(task: str, count: int, n: int, noise: float, rng: np.random.Genera
     return np.take_along_axis(X, order[:, :, None], axis=1), np.asarray(labels, np.int64)
 
 
-def train(task: str, noise: float, attention: str, setting: Setting, trial: int) -> dict[str, float]:
-    """Accuracy on fresh sequences after training, and the number of trained numbers."""
+def train(task: str, noise: float, attention: str, seeds: tuple[int, int], sizes: dict[str, Any]) -> dict[str, float]:
+    """Accuracy on fresh sequences after training, and the number of trained numbers.
+
+    Args:
+        seeds: the seed of the run and the number of the trial.   sizes: the settings of `feed_forward`.
+    """
     torch = need("torch", "torch", "the feed-forward experiment")
-    rng = np.random.default_rng((setting.seed, TASKS.index(task), trial))
-    learn, aside = (draw_task(task, count, setting.tokens, noise, rng) for count in (setting.learn, setting.aside))
-    theta = {name: torch.tensor(value, requires_grad=True) for name, value in _start(setting, rng).items()}
-    optimizer = torch.optim.Adam(theta.values(), lr=setting.rate)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, setting.steps)
+    rng = np.random.default_rng((seeds[0], TASKS.index(task), seeds[1]))
+    learn, aside = (draw_task(task, sizes[part], sizes["tokens"], noise, rng) for part in ("learn", "aside"))
+    start = _start(sizes["width"], sizes["blocks"], rng)
+    theta = {name: torch.tensor(value, requires_grad=True) for name, value in start.items()}
+    optimizer = torch.optim.Adam(theta.values(), lr=sizes["rate"])
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, sizes["steps"])
     X, y = torch.tensor(learn[0]), torch.tensor(learn[1], dtype=torch.float64)
-    for _ in range(setting.steps):
-        batch = torch.tensor(rng.integers(0, setting.learn, setting.batch))
-        logits = network(torch, theta, X[batch], attention, setting)
+    for _ in range(sizes["steps"]):
+        batch = torch.tensor(rng.integers(0, sizes["learn"], sizes["batch"]))
+        logits = network(torch, theta, X[batch], attention, sizes["alpha"])
         loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, y[batch])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
     with torch.no_grad():
-        right = (network(torch, theta, torch.tensor(aside[0]), attention, setting) > 0).numpy() == (aside[1] == 1)
+        logits = network(torch, theta, torch.tensor(aside[0]), attention, sizes["alpha"])
+        right = (logits > 0).numpy() == (aside[1] == 1)
     return {"accuracy": float(right.mean()), "parameters": float(sum(p.numel() for p in theta.values()))}
 
 
-def network(torch: Any, theta: dict[str, Any], X: Any, attention: str, setting: Setting) -> Any:
+def network(torch: Any, theta: dict[str, Any], X: Any, attention: str, alpha: float) -> Any:
     """(B,) logits of (B, n, d) sequences."""
-    for block in range(setting.blocks):
-        X = attend(torch, X, attention, setting.alpha)
+    for block in range(sum(name.startswith("U") for name in theta)):
+        X = attend(torch, X, attention, alpha)
         hidden = torch.relu(X @ theta[f"U{block}"].T + theta[f"b{block}"])
         X = X + hidden @ theta[f"W{block}"].T
     return X.mean(dim=1) @ theta["v"] + theta["c"]
@@ -117,47 +99,69 @@ def attend(torch: Any, X: Any, attention: str, alpha: float) -> Any:
     return (X + alpha * pull) / (1 + alpha)
 
 
-@explorer(Setting)
-def explore(setting: Setting, tell: Progress, notes: Journal) -> Evidence:
-    """Train every network on every task with several seeds.
+@question(
+    "feed-forward",
+    "Does clustering by attention help a small feed-forward network of the same size?",
+    quick={"trials": 2, "noises": (0.3,), "learn": 600, "aside": 600, "steps": 80},
+)
+def feed_forward(
+    context: Context,
+    *,
+    trials: int = 5,
+    tokens: int = 12,
+    width: int = 16,
+    blocks: int = 2,
+    alpha: float = 1.0,
+    noises: tuple[float, ...] = (0.3, 0.8),
+    learn: int = 2000,
+    aside: int = 2000,
+    steps: int = 300,
+    batch: int = 128,
+    rate: float = 0.01,
+) -> Outcome:
+    """Train every network on every task with `trials` seeds.
 
     Raises:
         MissingExtra: torch is not installed.
     """
     torch = need("torch", "torch", "the feed-forward experiment")
+    sizes = {
+        "tokens": tokens, "width": width, "blocks": blocks, "alpha": alpha, "learn": learn, "aside": aside,
+        "steps": steps, "batch": batch, "rate": rate,
+    }  # fmt: skip
     runs: dict[tuple[str, float, str], list[dict[str, float]]] = {}
-    kinds = [(task, noise, attention) for task in TASKS for noise in setting.noises for attention in ATTENTIONS]
-    cells = [(*kind, trial) for kind in kinds for trial in range(setting.trials)]
+    kinds = [(task, noise, attention) for task in TASKS for noise in noises for attention in ATTENTIONS]
+    cells = [(kind, trial) for kind in kinds for trial in range(trials)]
     with one_thread(torch):
-        for number, (task, noise, attention, trial) in enumerate(cells):
-            tell(number, len(cells), f"{task}, noise {noise}, attention {attention}, seed {trial}")
-            key: dict[str, Any] = {"feed-forward": [task, noise, attention, trial], **asdict(setting)}
-            found = notes.get(key) or notes.put(key, train(task, noise, attention, setting, trial))
-            runs.setdefault((task, noise, attention), []).append(found)
-    rows = []
+        for number, (kind, trial) in enumerate(cells):
+            context.tell(number, len(cells), f"{kind[0]}, noise {kind[1]}, attention {kind[2]}, seed {trial}")
+            seeds = context.seed, trial
+            run = context.memo({"feed-forward": kind, "seeds": seeds, **sizes}, partial(train, *kind, seeds, sizes))
+            runs.setdefault(kind, []).append(run)
+    rows: list[tuple[Any, ...]] = []
     for (task, noise, attention), mine in runs.items():
         base = runs[task, noise, "none"]
-        gain = [a["accuracy"] - b["accuracy"] for a, b in zip(mine, base, strict=True)]
-        rows.append((
-            task, noise, attention, int(mine[0]["parameters"]), interval(r["accuracy"] for r in mine),
-            "" if attention == "none" else interval(gain),
-        ))  # fmt: skip
-    table = Table(
-        "accuracy", f"{setting.trials} seeds, {setting.blocks} blocks, width {setting.width}, {setting.tokens} tokens "
-        f"in R^{DIM}, {setting.learn} sequences to learn from: mean and 95 % interval",
-        ("task", "noise", "attention", "trained numbers", "accuracy", "against none"), tuple(rows),
-    )  # fmt: skip
-    settings: dict[str, Any] = asdict(setting)
-    return Evidence("feed-forward", QUESTION, _answer(rows), settings, provenance(setting.seed), (table,))
+        gain = interval(a["accuracy"] - b["accuracy"] for a, b in zip(mine, base, strict=True))
+        accuracy = interval(run["accuracy"] for run in mine)
+        rows.append((task, noise, attention, int(mine[0]["parameters"]), accuracy, "" if attention == "none" else gain))
+    caption = (
+        f"{trials} seeds, {blocks} blocks, width {width}, {tokens} tokens in R^{DIM}, {learn} sequences to learn from: "
+        "mean and 95 % interval"
+    )
+    columns = ("task", "noise", "attention", "trained numbers", "accuracy", "against none")
+    table = context.table(Table("accuracy", caption, columns, rows))
+    tasks = [{**row, "task": f"{row['task']}, noise {row['noise']:g}"} for row in table.records()]
+    labels = ("task", "attention", "accuracy on fresh sequences", "attention: ")
+    context.figure("accuracy", "measurements:plot_dots", tasks, *labels, text="Accuracy by task and attention.")
+    return Outcome(_answer(rows))
 
 
-def _start(setting: Setting, rng: np.random.Generator) -> dict[str, Floats]:
-    w = setting.width
+def _start(width: int, blocks: int, rng: np.random.Generator) -> dict[str, Floats]:
     theta: dict[str, Floats] = {}
-    for block in range(setting.blocks):
-        theta[f"U{block}"] = rng.standard_normal((w, DIM)) / np.sqrt(DIM)
-        theta[f"b{block}"] = np.zeros(w)
-        theta[f"W{block}"] = rng.standard_normal((DIM, w)) / np.sqrt(w) / 2
+    for block in range(blocks):
+        theta[f"U{block}"] = rng.standard_normal((width, DIM)) / np.sqrt(DIM)
+        theta[f"b{block}"] = np.zeros(width)
+        theta[f"W{block}"] = rng.standard_normal((DIM, width)) / np.sqrt(width) / 2
     return theta | {"v": rng.standard_normal(DIM) / np.sqrt(DIM), "c": np.zeros(())}
 
 

@@ -1,39 +1,100 @@
-"""Question: what happens when A is not symmetric, or not positive definite?
+"""Question: what happens when A is not symmetric, or not positive definite? And many small clouds at once.
 
 Clouds of standard normal tokens, matrices of eight families, one head; and regular polygons turned by a rotation. Every
 run ends in one of five ways: at several points, at one point, at the origin, in a cycle, or it still moves.
+
+Batches of clouds run in plain float64 layers of one or several heads. They do not look for ties, which have probability
+0 in clouds that are drawn. What is not at rest at the end is run again by `hardmax.simulate`, which decides.
 """
 
-from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
-from hardmax.experiments.journal import Journal
-from hardmax.experiments.provenance import provenance
-from hardmax.experiments.questions.batches import FATES, Run, fates
+from hardmax.dynamics.simulate import simulate
+from hardmax.experiments.context import Context
+from hardmax.experiments.item import Outcome, question
 from hardmax.experiments.questions.cases import load
-from hardmax.experiments.questions.evidence import Evidence, Progress, explorer
-from hardmax.experiments.tables import Share, Table
+from hardmax.experiments.table import Share, Table
 
-QUESTION = "A not symmetric or not positive definite: do tokens settle, cycle, or collapse to 0?"
+FATES = ("several points", "one point", "zero", "cycle", "moving")
+LONGEST_PERIOD = 24
+NEAR = 1e-6  # of the cloud's size: the same point, or the origin
 AT_ONCE = 200
+FAMILIES = (
+    "definite", "definite + 1 antisymmetric", "definite + 10 antisymmetric", "general", "indefinite", "antisymmetric",
+    "rotation", "negative definite",
+)  # fmt: skip
+POLYGON = "rotation, regular polygon"
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Clouds and matrices."""
+def fates(Z: Floats, heads: Floats, layers: int, alpha: float = 1.0) -> list[str]:
+    """What became of each cloud: one of FATES.
 
-    trials: int = 300
-    seed: int = 0
-    dims: tuple[int, ...] = (2, 3, 4, 8)
-    tokens: tuple[int, ...] = (5, 20)
-    run: Run = field(default_factory=Run)
+    Args:
+        Z: (B, n, d) clouds.   heads: (H, B, d, d) matrices.
 
-    @staticmethod
-    def quick() -> "Setting":
-        return Setting(trials=60, dims=(2, 3), tokens=(5,), run=Run(layers=300))
+    Example:
+        >>> fates(np.array([[[1.0], [-1.0], [0.5]]]), np.ones((1, 1, 1, 1)), 600)
+        ['several points']
+    """
+    size = np.abs(Z).max(axis=(1, 2))
+    last = Z
+    for _ in range(layers):
+        last = advance(last, heads, alpha)
+    after = advance(last, heads, alpha)
+    loud = np.abs(after - last).max(axis=(1, 2)) > 1e-9 * size
+    apart = np.abs(last - last[:, :1]).max(axis=(1, 2))
+    result = np.where(apart > NEAR * size, FATES[0], FATES[1]).tolist()
+    for b in range(len(Z)):
+        if np.abs(last[b]).max() <= NEAR * size[b]:
+            result[b] = FATES[2]
+        elif loud[b]:
+            result[b] = _again(Z[b], heads[:, b], layers, alpha)
+    return result
+
+
+def still_cycle(Z: Floats, heads: Floats, layers: int, period: int, alpha: float = 1.0) -> list[bool]:
+    """Whether each cloud comes back after `period` layers, and not before, once `layers` layers are over.
+
+    Example:
+        >>> still_cycle(np.array([[[1.0], [-1.0], [0.5]]]), np.ones((1, 1, 1, 1)), 100, 2)
+        [False]
+    """
+    for _ in range(layers):
+        Z = advance(Z, heads, alpha)
+    size, steps = np.abs(Z).max(axis=(1, 2)), [Z]
+    for _ in range(period):
+        steps.append(advance(steps[-1], heads, alpha))
+    away = [np.abs(step - Z).max(axis=(1, 2)) / size for step in steps[1:]]
+    back = away[-1] <= 1e-9
+    for far in away[:-1]:
+        back &= far > NEAR
+    return [bool(x) for x in back]
+
+
+def advance(Z: Floats, heads: Floats, alpha: float) -> Floats:
+    """One layer of all clouds, z_i' = (z_i + alpha mean_h z_{j_h(i)}) / (1 + alpha), j_h = argmax <A_h z_i, z_j>."""
+    pull = np.zeros_like(Z)
+    for A in heads:
+        scores = (Z @ A.transpose(0, 2, 1)) @ Z.transpose(0, 2, 1)
+        pull += np.take_along_axis(Z, scores.argmax(axis=2)[:, :, None], axis=1)
+    return np.asarray((Z + alpha / len(heads) * pull) / (1 + alpha))
+
+
+def _again(Z: Floats, heads: Floats, layers: int, alpha: float = 1.0) -> str:
+    """The fate of one cloud according to the package's own engine."""
+    traj: Any = simulate(Z, alpha, layers=layers + 2 * LONGEST_PERIOD, heads=list(heads), definite=False)
+    last = traj.tokens[-1]
+    if traj.outcome.kind == "periodic":
+        return "cycle"
+    if np.abs(last).max() <= NEAR * np.abs(Z).max():
+        return "zero"
+    if traj.outcome.kind != "settled":
+        return "moving"
+    return "several points" if np.abs(last - last[0]).max() > NEAR * np.abs(Z).max() else "one point"
 
 
 def draw_matrix(family: str, d: int, rng: np.random.Generator) -> Floats:
@@ -45,82 +106,77 @@ def draw_matrix(family: str, d: int, rng: np.random.Generator) -> Floats:
         True
     """
     N = rng.standard_normal((d, d))
-    if family == "definite":
-        return np.asarray(N @ N.T / d)
-    if family == "negative definite":
-        return np.asarray(-(N @ N.T) / d)
-    if family == "indefinite":
-        return np.asarray(N + N.T) / 2
-    if family == "antisymmetric":
-        return np.asarray(N - N.T) / 2
     if family == "rotation":
-        Q, R = np.linalg.qr(N)
-        Q = Q * np.sign(np.diag(R))
+        Q, triangle = np.linalg.qr(N)
+        Q = Q * np.sign(np.diag(triangle))
         Q[:, 0] *= np.sign(np.linalg.det(Q))
         return np.asarray(Q)
     if family.startswith("definite + "):
-        strength = float(family.split()[2])
         M = rng.standard_normal((d, d))
-        return np.asarray(N @ N.T / d + strength * (M - M.T) / 2)
-    return np.asarray(N)
+        return np.asarray(N @ N.T / d + float(family.split()[2]) * (M - M.T) / 2)
+    made = {
+        "definite": N @ N.T / d,
+        "negative definite": -(N @ N.T) / d,
+        "indefinite": (N + N.T) / 2,
+        "antisymmetric": (N - N.T) / 2,
+    }
+    return np.asarray(made.get(family, N))
 
 
-FAMILIES = (
-    "definite", "definite + 1 antisymmetric", "definite + 10 antisymmetric", "general", "indefinite", "antisymmetric",
-    "rotation", "negative definite",
-)  # fmt: skip
-POLYGON = "rotation, regular polygon"
-
-
-@explorer(Setting)
-def explore(setting: Setting, tell: Progress, notes: Journal) -> Evidence:
+@question(
+    "matrices",
+    "A not symmetric or not positive definite: do tokens settle, cycle, or collapse to 0?",
+    quick={"trials": 60, "dims": (2, 3), "tokens": (5,), "layers": 300},
+)
+def matrices(
+    context: Context,
+    *,
+    trials: int = 300,
+    dims: tuple[int, ...] = (2, 3, 4, 8),
+    tokens: tuple[int, ...] = (5, 20),
+    layers: int = 600,
+    alpha: float = 1.0,
+) -> Outcome:
     """Count the fates of random clouds by family, dimension and number of tokens."""
-    cells = [(family, d, n) for family in FAMILIES for d in setting.dims for n in setting.tokens]
-    cells += [(POLYGON, 2, setting.tokens[0])]
+    cells = [(family, d, n) for family in FAMILIES for d in dims for n in tokens] + [(POLYGON, 2, tokens[0])]
     rows, total = [], dict.fromkeys(FATES, 0)
-    for number, (family, d, n) in enumerate(cells):
-        tell(number, len(cells), f"{family}, d = {d}, n = {n}")
-        counts = _counts(setting, family, d, n, notes)
+
+    def counts(family: str, d: int, n: int) -> dict[str, int]:
+        found = dict.fromkeys(FATES, 0)
+        rng = np.random.default_rng((context.seed, [*FAMILIES, POLYGON].index(family), d, n))
+        for begin in range(0, trials, AT_ONCE):
+            count = min(AT_ONCE, trials - begin)
+            A = np.stack([draw_matrix(family.partition(",")[0], d, rng) for _ in range(count)])
+            shape = (count, n, d)
+            clouds = rng.standard_normal(shape) if family != POLYGON else np.broadcast_to(polygon(n), shape)
+            for fate in fates(clouds, A[None], layers, alpha):
+                found[fate] += 1
+        return found
+
+    for number, cell in enumerate(cells):
+        family, d, n = cell
+        context.tell(number, len(cells), f"{family}, d = {d}, n = {n}")
+        key: dict[str, Any] = {"matrices": cell, "seed": context.seed, "trials": trials, "layers": layers}
+        found = context.memo({**key, "alpha": alpha}, partial(counts, *cell))
         for fate in FATES if family != POLYGON else ():
-            total[fate] += counts[fate]
-        rows.append((family, d, n, *(Share(counts[fate], setting.trials) for fate in FATES)))
-    table = Table(
-        "fates", f"{setting.trials} clouds a row, alpha = {setting.run.alpha:g}, at most {setting.run.layers} layers: "
-        "count (95 % interval)", ("family", "d", "n", *FATES), tuple(rows),
-    )  # fmt: skip
-    case, _ = load("square-collapses-to-zero")
-    return Evidence(
-        "matrices", QUESTION, _answer(total, setting), asdict(setting), provenance(setting.seed), (table,), (case,)
+            total[fate] += found[fate]
+        rows.append((family, d, n, *(Share(found[fate], trials) for fate in FATES)))
+    caption = f"{trials} clouds per row, alpha = {alpha:g}, at most {layers} layers: count (95 % interval)"
+    table = context.table(Table("fates", caption, ("family", "d", "n", *FATES), rows))
+    context.case(load("square-collapses-to-zero")[0])
+    text = "The part of the clouds that ends at one point, by dimension."
+    context.figure("one-point", "measurements:plot_fates", table.records(), text=text)
+    runs = sum(total.values())
+    return Outcome(
+        f"Of {runs:,} random runs of normal clouds {Share(total['cycle'], runs)} were cycles, "
+        f"{Share(total['zero'], runs)} went to 0, {Share(total['moving'], runs)} were still moving after {layers} "
+        f"layers; the others came to rest at one point ({total['one point']:,}) or at several "
+        f"({total['several points']:,}). Cycles exist all the same (question one-head), with ties, which random clouds "
+        "do not have; and a regular polygon that is turned far enough goes to 0."
     )
-
-
-def _counts(setting: Setting, family: str, d: int, n: int, journal: Journal) -> dict[str, int]:
-    key: dict[str, Any] = {"matrices": [family, d, n], **asdict(setting)}
-    if (known := journal.get(key)) is not None:
-        return known
-    counts = dict.fromkeys(FATES, 0)
-    rng = np.random.default_rng((setting.seed, [*FAMILIES, POLYGON].index(family), d, n))
-    for begin in range(0, setting.trials, AT_ONCE):
-        count = min(AT_ONCE, setting.trials - begin)
-        A = np.stack([draw_matrix(family.partition(",")[0], d, rng) for _ in range(count)])
-        clouds = rng.standard_normal((count, n, d)) if family != POLYGON else np.broadcast_to(polygon(n), (count, n, 2))
-        for fate in fates(clouds, A[None], setting.run):
-            counts[fate] += 1
-    return journal.put(key, counts)
 
 
 def polygon(n: int) -> Floats:
     """The corners of a regular polygon on the unit circle."""
     angle = 2 * np.pi * np.arange(n) / n
     return np.column_stack([np.cos(angle), np.sin(angle)])
-
-
-def _answer(total: dict[str, int], setting: Setting) -> str:
-    runs = sum(total.values())
-    return (
-        f"Of {runs:,} random runs of normal clouds {Share(total['cycle'], runs)} were cycles, "
-        f"{Share(total['zero'], runs)} went to 0, {Share(total['moving'], runs)} were still moving after "
-        f"{setting.run.layers} layers; the others came to rest at one point ({total['one point']:,}) or at several "
-        f"({total['several points']:,}). Cycles exist all the same (question one-head), with ties, which random clouds "
-        "do not have; and a regular polygon that is turned far enough goes to 0."
-    )

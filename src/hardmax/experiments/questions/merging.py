@@ -11,8 +11,8 @@ dT = (1 + exp(beta (1 - cos 2f))) / (g sin 2f) df in the same way. Measured: lay
 circle, for random clouds on the circle, and for localmax, where a pair within eps merges at once and one beyond never.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,38 +20,12 @@ import numpy as np
 from hardmax.attention.rules import Localmax
 from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.simulate import simulate
-from hardmax.experiments.journal import Journal
-from hardmax.experiments.provenance import provenance
-from hardmax.experiments.questions.evidence import Evidence, Progress, explorer
-from hardmax.experiments.studies.robustness import clusters
-from hardmax.experiments.tables import Table, interval
+from hardmax.experiments.context import Context
+from hardmax.experiments.item import Outcome, question
+from hardmax.experiments.studies.variants import clusters
+from hardmax.experiments.table import Table, interval
 
-QUESTION = "Softmax and localmax: how long until clusters merge, against beta (and eps)?"
 MERGED = 0.01  # of the first distance (or of a right angle): together
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What is measured; `trials` random clouds for every beta."""
-
-    trials: int = 20
-    seed: int = 0
-    alpha: float = 1.0
-    height: float = 1.0
-    angle: float = 90.0
-    pair_betas: tuple[float, ...] = (0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 6.5)
-    circle_betas: tuple[float, ...] = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
-    cloud_betas: tuple[float, ...] = (1, 1.5, 2, 2.5, 3, 3.5)
-    cloud_tokens: int = 16
-    eps: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
-    most_layers: int = 40_000
-
-    @staticmethod
-    def quick() -> "Setting":
-        return Setting(
-            trials=4, pair_betas=(1, 2, 3), circle_betas=(2, 4, 6), cloud_betas=(1, 4), eps=(0.0, 0.2, 0.8),
-            most_layers=3000,
-        )  # fmt: skip
 
 
 def softmax_layer(Z: Floats, beta: Floats, alpha: float, sphere: bool) -> Floats:
@@ -101,118 +75,123 @@ def predicted_on_circle(beta: float, f0: float, f1: float, alpha: float) -> floa
     return float(np.trapezoid((1 + np.exp(beta * (1 - np.cos(2 * f)))) / (g * np.sin(2 * f)), f))
 
 
-@dataclass(frozen=True)
-class Line:
-    """log T = intercept + slope * x by least squares, with the standard error of the slope and R^2."""
-
-    slope: float
-    error: float
-    r2: float
-
-
-def fit(x: Sequence[float], times: Sequence[float]) -> Line:
-    """A line through log T.
+def fit(x: Sequence[float], times: Sequence[float]) -> Any:
+    """log T = intercept + slope * x by least squares: an object with slope, stderr and rvalue.
 
     Example:
-        >>> round(fit([1, 2, 3], [np.e, np.e**3, np.e**5]).slope, 6)
+        >>> round(float(fit([1, 2, 3], [np.e, np.e**3, np.e**5]).slope), 6)
         2.0
     """
-    X, y = np.asarray(x, float), np.log(np.asarray(times, float))
-    dx = X - X.mean()
-    slope = float(dx @ y / (dx @ dx))
-    rest = y - y.mean() - slope * dx
-    spare = max(len(X) - 2, 1)
-    total = float(((y - y.mean()) ** 2).sum())
-    return Line(
-        slope, float(np.sqrt(rest @ rest / spare / (dx @ dx))), 1 - float(rest @ rest) / total if total else 1.0
-    )
+    from scipy.stats import linregress
+
+    return linregress(x, np.log(times))
 
 
-@explorer(Setting)
-def explore(setting: Setting, tell: Progress, notes: Journal) -> Evidence:
-    """Measure times to merge and fit their growth."""
-    parts: list[tuple[str, Any]] = [("pair", _pair), ("circle", _circle), ("clouds", _clouds), ("localmax", _localmax)]
-    rows: dict[str, list[list[Any]]] = {}
-    for number, (name, measure) in enumerate(parts):
-        tell(number, len(parts), f"time to merge: {name}")
-        key: dict[str, Any] = {"merging": name, **asdict(setting)}
-        known = notes.get(key)
-        rows[name] = (known or notes.put(key, {"rows": measure(setting)}))["rows"]
-    pair, circle = rows["pair"], rows["circle"]
-    clouds = [_cloud_row(beta, times, missed) for beta, times, missed in map(tuple, rows["clouds"])]
-    gap = 2 * setting.height**2
-    circle_gap = 1 - float(np.cos(np.radians(setting.angle)))
+@question(
+    "merging",
+    "Softmax and localmax: how long until clusters merge, against beta (and eps)?",
+    quick={
+        "trials": 4, "pair_betas": (1, 2, 3), "circle_betas": (2, 4, 6), "cloud_betas": (1, 4), "eps": (0.0, 0.2, 0.8),
+        "most_layers": 3000,
+    },
+)  # fmt: skip
+def merging(
+    context: Context,
+    *,
+    trials: int = 20,
+    alpha: float = 1.0,
+    height: float = 1.0,
+    angle: float = 90.0,
+    pair_betas: tuple[float, ...] = (0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 6.5),
+    circle_betas: tuple[float, ...] = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
+    cloud_betas: tuple[float, ...] = (1, 1.5, 2, 2.5, 3, 3.5),
+    cloud_tokens: int = 16,
+    eps: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
+    most_layers: int = 40_000,
+) -> Outcome:
+    """Measure times to merge and fit their growth; `trials` random clouds for every beta and eps."""
+    size, half = (trials, cloud_tokens), float(np.radians(angle)) / 2
+    upright = np.array([[0.0, height], [0.0, -height]])
+    on_circle = np.array([[np.cos(half), np.sin(half)], [np.cos(half), -np.sin(half)]])
+    measures: dict[str, Callable[[], Any]] = {
+        "pair": lambda: _pairs(
+            upright, pair_betas, alpha, False, 2 * height * MERGED, most_layers,
+            lambda beta: predicted(beta, height, height * MERGED, alpha),
+        ),
+        "circle": lambda: _pairs(
+            on_circle, circle_betas, alpha, True, MERGED, most_layers,
+            lambda beta: predicted_on_circle(beta, half, float(np.arcsin(MERGED / 2)), alpha),
+        ),
+        "clouds": partial(_clouds, context.seed, size, cloud_betas, alpha, most_layers),
+        "localmax": partial(_localmax, context.seed, size, eps, alpha),
+    }  # fmt: skip
+    rows: dict[str, Any] = {}
+    for number, (name, measure) in enumerate(measures.items()):
+        context.tell(number, len(measures), f"time to merge: {name}")
+        rows[name] = context.memo({"merging": name, **context.settings, "seed": context.seed}, measure)
     fits = [
-        _fit_row("pair, rescaled", pair, gap),
-        _fit_row("pair, on the circle", circle, circle_gap),
+        _fit_row("pair, rescaled", rows["pair"], 2 * height**2),
+        _fit_row("pair, on the circle", rows["circle"], 1 - float(np.cos(np.radians(angle)))),
     ]
-    tables = (
-        Table("pair", f"Pair (0, +-{setting.height:g}), rescaled layers, alpha = {setting.alpha:g}",
-              ("beta", "layers", "predicted"), tuple(map(tuple, pair))),
-        Table("circle", f"Pair at {setting.angle:g} degrees on the unit circle", ("beta", "layers", "predicted"),
-              tuple(map(tuple, circle))),
+    of_pairs = ("beta", "layers", "predicted")
+    tables = [
+        Table("pair", f"Pair (0, +-{height:g}), rescaled layers, alpha = {alpha:g}", of_pairs, rows["pair"]),
+        Table("circle", f"Pair at {angle:g} degrees on the unit circle", of_pairs, rows["circle"]),
         Table("fits", "log(beta * layers) = c + slope * beta over the upper half of the betas",
               ("case", "slope", "standard error", "R2", "gap at the start", "slope of the prediction",
-               "R2 of a power law"), tuple(fits)),
-        Table("clouds", f"{setting.cloud_tokens} random tokens on the circle, {setting.trials} clouds: layers until "
-              "one cluster", ("beta", "median", "first", "last", "not merged"), tuple(clouds)),
-        Table("localmax", f"Localmax, {setting.cloud_tokens} random tokens in the plane, {setting.trials} clouds",
+               "R2 of a power law"), fits),
+        Table("clouds", f"{cloud_tokens} random tokens on the circle, {trials} clouds: layers until one cluster",
+              ("beta", "median", "first", "last", "not merged"), [_cloud_row(*row) for row in rows["clouds"]]),
+        Table("localmax", f"Localmax, {cloud_tokens} random tokens in the plane, {trials} clouds",
               ("eps", "clusters", "layers until rest"),
-              tuple((eps, interval(c), interval(t)) for eps, c, t in map(tuple, rows["localmax"]))),
-    )  # fmt: skip
-    settings: dict[str, Any] = asdict(setting)
-    return Evidence("merging", QUESTION, _answer(fits), settings, provenance(setting.seed), tables)
-
-
-def _pair(setting: Setting) -> list[list[float]]:
-    betas = np.array(setting.pair_betas)
-    Z = np.broadcast_to(np.array([[0.0, setting.height], [0.0, -setting.height]]), (len(betas), 2, 2))
-    near = 2 * setting.height * MERGED
-    times = layers_to_merge(Z, betas, setting.alpha, False, near, setting.most_layers)
-    return [
-        [float(b), float(t), predicted(float(b), setting.height, setting.height * MERGED, setting.alpha)]
-        for b, t in zip(betas, times, strict=True)
-        if np.isfinite(t)
+              [(e, interval(c), interval(t)) for e, c, t in rows["localmax"]]),
+    ]  # fmt: skip
+    records = {table.name: context.table(table).records() for table in tables}
+    text = "Layers until clusters merge, against beta and against eps."
+    context.figure("layers", "measurements:plot_merging", records, text=text)
+    parts = [
+        f"{name}: log(beta * layers) grows by {slope:.3g} +- {error:.1g} per unit of beta, the gap of the scores at "
+        f"the start is {gap:.3g} (R2 {r2:.5f}; a power law {power:.4f})"
+        for name, slope, error, r2, gap, _, power in fits
     ]
+    said = "; ".join(parts)
+    return Outcome(f"Exponentially long in beta. {said}. Under localmax a pair merges at once or never.")
 
 
-def _circle(setting: Setting) -> list[list[float]]:
-    betas, half = np.array(setting.circle_betas), np.radians(setting.angle) / 2
-    pair = np.array([[np.cos(half), np.sin(half)], [np.cos(half), -np.sin(half)]])
+def _pairs(
+    pair: Floats, betas: Sequence[float], alpha: float, sphere: bool, near: float, most: int,
+    predict: Callable[[float], float],
+) -> list[list[float]]:  # fmt: skip
+    """Beta, the layers until a pair of tokens merges, and the prediction, where the pair merges at all."""
     Z = np.broadcast_to(pair, (len(betas), 2, 2))
-    times = layers_to_merge(Z, betas, setting.alpha, True, MERGED, setting.most_layers)
-    near = np.arcsin(MERGED / 2)
-    return [
-        [float(b), float(t), predicted_on_circle(float(b), float(half), float(near), setting.alpha)]
-        for b, t in zip(betas, times, strict=True)
-        if np.isfinite(t)
-    ]
+    times = layers_to_merge(Z, np.array(betas), alpha, sphere, near, most)
+    return [[float(b), float(t), predict(float(b))] for b, t in zip(betas, times, strict=True) if np.isfinite(t)]
 
 
-def _clouds(setting: Setting) -> list[list[Any]]:
-    angle = np.random.default_rng((setting.seed, 1)).uniform(0, 2 * np.pi, (setting.trials, setting.cloud_tokens))
+def _clouds(seed: int, size: tuple[int, int], betas: Sequence[float], alpha: float, most: int) -> list[list[Any]]:
+    """Beta, the layers until all tokens of a random cloud are together, and how many clouds do not merge."""
+    angle = np.random.default_rng((seed, 1)).uniform(0, 2 * np.pi, size)
     Z = np.stack([np.cos(angle), np.sin(angle)], axis=2)
     result: list[list[Any]] = []
-    for beta in setting.cloud_betas:
-        times = layers_to_merge(Z, np.full(len(Z), float(beta)), setting.alpha, True, MERGED, setting.most_layers)
+    for beta in betas:
+        times = layers_to_merge(Z, np.full(len(Z), float(beta)), alpha, True, MERGED, most)
         merged = times[np.isfinite(times)]
         result.append([float(beta), merged.tolist(), int(len(times) - len(merged))])
     return result
 
 
-def _localmax(setting: Setting) -> list[list[Any]]:
-    rng = np.random.default_rng((setting.seed, 2))
-    clouds = rng.standard_normal((setting.trials, setting.cloud_tokens, 2))
+def _localmax(seed: int, size: tuple[int, int], eps: Sequence[float], alpha: float) -> list[list[Any]]:
+    """Eps, and the clusters and layers until rest of random clouds."""
+    clouds = np.random.default_rng((seed, 2)).standard_normal((*size, 2))
     result: list[list[Any]] = []
-    for eps in setting.eps:
+    for e in eps:
         counts, times = [], []
         for Z in clouds:
-            traj: Any = simulate(Z, setting.alpha, layers=200, rule=Localmax(eps))
-            steps = np.abs(np.diff(traj.tokens, axis=0)).max(axis=(1, 2))
-            loud = np.flatnonzero(steps > 1e-9)
+            traj: Any = simulate(Z, alpha, layers=200, rule=Localmax(e))
+            loud = np.flatnonzero(np.abs(np.diff(traj.tokens, axis=0)).max(axis=(1, 2)) > 1e-9)
             counts.append(clusters(traj.tokens[-1]))
             times.append(int(loud[-1]) + 1 if len(loud) else 0)
-        result.append([eps, counts, times])
+        result.append([e, counts, times])
     return result
 
 
@@ -229,13 +208,4 @@ def _fit_row(name: str, rows: list[list[float]], gap: float) -> tuple[Any, ...]:
     line = fit(betas, [b * t for b, t in zip(betas, times, strict=True)])
     guess = fit(betas, [r[0] * r[2] for r in upper]).slope
     power = fit([float(np.log(b)) for b in betas], times)
-    return name, line.slope, line.error, line.r2, gap, guess, power.r2
-
-
-def _answer(fits: list[tuple[Any, ...]]) -> str:
-    parts = [
-        f"{name}: log(beta * layers) grows by {slope:.3g} +- {error:.1g} per unit of beta, the gap of the scores at "
-        f"the start is {gap:.3g} (R2 {r2:.5f}; a power law {power:.4f})"
-        for name, slope, error, r2, gap, _, power in fits
-    ]
-    return "Exponentially long in beta. " + "; ".join(parts) + ". Under localmax a pair merges at once or never."
+    return name, *map(float, (line.slope, line.stderr, line.rvalue**2, gap, guess, power.rvalue**2))

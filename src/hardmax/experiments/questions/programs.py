@@ -1,4 +1,4 @@
-"""Is there a matrix that makes a pattern a cycle? Linear programs, with cutting planes for definiteness.
+"""Is there a matrix that makes a pattern a cycle? Linear programs, with cutting planes for definiteness, and rounding.
 
 For one head, with unknown G and margin t,
 
@@ -9,18 +9,31 @@ For one head, with unknown G and margin t,
 
 is linear; a cycle exists iff the largest t is positive. "Positive definite" is not linear: a solution with x^T G x <= 0
 for some x gets the constraint x^T G x >= 0.2 t for this x, until no such x is left or t is 0. Since all constraints are
-necessary, t = 0 disproves the pattern (in float64; a found solution is confirmed in rational arithmetic elsewhere).
+necessary, t = 0 disproves the pattern (in float64).
+
+A solution becomes an exact case by rounding: the equations that G must satisfy (ties, symmetry) are solved by
+elimination in Fractions; the free entries are rounded to multiples of 1/s for s = 1, 2, 3, ... until the checker, which
+knows only the definition, accepts the case. Small s first: the numbers come out as small as this way allows.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
+from hardmax.dynamics.exact.numbers import echelon, identity
 from hardmax.errors import BadInput
-from hardmax.experiments.questions.patterns import Group
+from hardmax.experiments.case import Case, Row, Rows
+from hardmax.experiments.questions.cases import check
+from hardmax.experiments.questions.patterns import Group, Pattern, Weights
 
-CLASSES = ("any", "positive", "definite")
+# The classes of matrices, and what a case calls them.
+CLASSES = {"any": "any", "positive": "positive definite symmetric part", "definite": "positive definite"}
+SCALES = (*range(1, 25), 32, 48, 64, 96, 128, 256, 512, 1024)
 LEAST_MARGIN = 1e-6
 LEAST_EIGENVALUE = 1e-9  # of the solution
 MOST_CUTS = 80
@@ -53,7 +66,7 @@ def solve(points: Floats, groups: list[Group], among: str = "any", leaders: Floa
         raise BadInput(f"unknown class of matrices {among!r}", fix=", ".join(CLASSES))
     places = np.eye(points.shape[1]) if leaders is None else leaders
     d = places.shape[1]
-    positive, zero = constraints(points, groups, places, symmetric=among == "definite")
+    positive, zero = constraints(points, groups, places, among == "definite", np.eye(d))
     basis = _sum_zero(d) if among == "positive" and leaders is None else np.eye(d)
     cuts = [] if among == "any" else [basis[:, i] for i in range(basis.shape[1])]
     while len(cuts) <= MOST_CUTS * d:
@@ -70,9 +83,13 @@ def solve(points: Floats, groups: list[Group], among: str = "any", leaders: Floa
 
 
 def constraints(
-    points: Floats, groups: list[Group], leaders: Floats, symmetric: bool
-) -> tuple[list[Floats], list[Floats]]:
-    """Linear forms on the matrix (flattened): those that must be positive, and those that must vanish."""
+    points: Any, groups: list[Group], leaders: Any, symmetric: bool, unit: Any
+) -> tuple[list[Any], list[Any]]:
+    """Linear forms on the matrix (flattened): those that must be positive, and those that must vanish.
+
+    Args:
+        points, leaders, unit: arrays of floats or of Fractions; `unit` is the identity.
+    """
     m, d = leaders.shape
     positive = [np.outer(v, v - w) for i, v in enumerate(leaders) for j, w in enumerate(leaders) if i != j]
     zero = []
@@ -80,7 +97,6 @@ def constraints(
         first = leaders[group[0]]
         zero += [np.outer(point, first - leaders[b]) for b in group[1:]]
         positive += [np.outer(point, first - leaders[j]) for j in range(m) if j not in group]
-    unit = np.eye(d)
     if symmetric:
         zero += [np.outer(unit[i], unit[j]) - np.outer(unit[j], unit[i]) for i in range(d) for j in range(i)]
     return [form.ravel() for form in positive], [form.ravel() for form in zero]
@@ -106,3 +122,93 @@ def _best(positive: list[Floats], zero: list[Floats], cuts: list[Floats], d: int
 def _sum_zero(m: int) -> Floats:
     """An orthonormal basis of the weights of sum 0, as columns."""
     return np.asarray(np.linalg.qr(np.column_stack([np.ones(m), np.eye(m)[:, 1:]]))[0][:, 1:])
+
+
+def exact_case(
+    pattern: Pattern,
+    alpha: Fraction,
+    solutions: Sequence[Solution],
+    among: str,
+    name: str,
+    statement: str,
+    leaders: Rows | None = None,
+) -> Case | None:
+    """The pattern as an exact case, or None if no rounding of the solutions is accepted.
+
+    Without `leaders` unit vectors are the leaders; one head is then brought to one dimension less where that is
+    possible (`flattened`).
+    """
+    weights = pattern.orbit(alpha)
+    places = _unit(pattern.leaders) if leaders is None else leaders
+    points = [tuple(np.array(x, dtype=object) @ np.array(places, dtype=object)) for x in weights]
+    for scale in SCALES:
+        matrices = []
+        for h, solution in enumerate(solutions):
+            if solution.G is None:
+                return None
+            groups = [step[h] for step in pattern.steps]
+            matrices.append(_rounded(solution.G, points, groups, places, among == "definite", scale))
+        tokens: Rows = (*places, points[0])
+        heads = tuple(_whole(tuple(zip(*M, strict=True))) for M in matrices)  # <A z, v> = <z, M v>: A = M^T
+        if leaders is None and len(matrices) == 1 and among != "definite":
+            flat = flattened(matrices[0], points[0])
+            if flat is None:
+                continue
+            tokens, heads = flat[0], (_whole(flat[1]),)
+        ties = any(len(group) > 1 for step in pattern.steps for group in step)
+        case = Case("cycle", {
+            "name": name, "statement": statement, "alpha": alpha, "tokens": tokens, "heads": heads,
+            "matrices": CLASSES[among], "period": len(pattern.steps), "moving": (pattern.leaders,), "ties": ties,
+        })  # fmt: skip
+        if not check(case):
+            return case
+    return None
+
+
+def flattened(G: Rows, point: Weights) -> tuple[Rows, Rows] | None:
+    """Tokens and A in dimension m - 1 with the same follow sets, by an origin at the point c where all leaders tie.
+
+    c G is constant, sum c = 1. With weights x - c of sum 0 written as E y (the last entry is minus the sum of y),
+    differences of scores are those of A = (E^T G E)^T. None if there is no such c.
+
+    Example:
+        >>> one, zero = Fraction(1), Fraction(0)
+        >>> flattened(((one, zero), (zero, one)), (one, zero))[0]
+        ((Fraction(1, 2),), (Fraction(-1, 2),), (Fraction(1, 2),))
+    """
+    m = len(G)
+    # Unknowns c_1..c_m and the common score: sum_i c_i G_ij - score = 0, sum_i c_i = 1.
+    rows = [[G[i][j] for i in range(m)] + [Fraction(-1), Fraction(0)] for j in range(m)]
+    work = np.array([*rows, [Fraction(1)] * m + [Fraction(0), Fraction(1)]], dtype=object)
+    if len(echelon(work, m + 1)) < m + 1:
+        return None
+    c = work[:m, -1].tolist()
+    tokens = tuple(tuple(x - y for x, y in zip(z[:-1], c[:-1], strict=True)) for z in (*_unit(m), point))
+    M = [[G[i][j] - G[i][m - 1] - G[m - 1][j] + G[m - 1][m - 1] for j in range(m - 1)] for i in range(m - 1)]
+    return tokens, tuple(zip(*M, strict=True))
+
+
+def _rounded(G: Floats, points: Sequence[Row], groups: list[Group], leaders: Rows, symmetric: bool, scale: int) -> Rows:
+    """Entries that the equations leave free are rounded to multiples of 1/scale, the others follow from them."""
+    d = len(G)
+    exact = [np.array(part, dtype=object).reshape(-1, d) for part in (points, leaders)]
+    zero = constraints(exact[0], groups, exact[1], symmetric, identity(d) * Fraction(1))[1]
+    rows = np.array(zero, dtype=object).reshape(-1, d * d)
+    bound = {column: k for k, column in enumerate(echelon(rows, d * d))}
+    top = float(np.abs(G).max())
+    values = [Fraction(round(float(x) / top * scale), scale) for x in G.ravel()]
+    for column, k in bound.items():
+        values[column] = -sum((rows[k, j] * values[j] for j in range(d * d) if j not in bound), Fraction(0))
+    return tuple(tuple(values[i * d : (i + 1) * d]) for i in range(d))
+
+
+def _whole(A: Rows) -> Rows:
+    """A times the positive number that makes its entries whole and without a common factor."""
+    bottom = lcm(*(x.denominator for row in A for x in row))
+    numbers = [[int(x * bottom) for x in row] for row in A]
+    common = gcd(*(x for row in numbers for x in row)) or 1
+    return tuple(tuple(Fraction(x // common) for x in row) for row in numbers)
+
+
+def _unit(m: int) -> tuple[Row, ...]:
+    return tuple(tuple(Fraction(int(i == j)) for j in range(m)) for i in range(m))

@@ -8,10 +8,9 @@ from itertools import combinations
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
-from hardmax.experiments.questions.cases import Case, Rows
+from hardmax.experiments.case import Case, Rows
 from hardmax.experiments.questions.patterns import Pattern, patterns
-from hardmax.experiments.questions.programs import Solution, solve
-from hardmax.experiments.questions.rounding import exact_case
+from hardmax.experiments.questions.programs import Solution, exact_case, solve
 
 PATTERNS_PER_CLOUD = 20
 

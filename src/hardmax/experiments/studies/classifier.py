@@ -12,15 +12,20 @@ is an exact sum over words for every variant: a_j is the weight that attention g
 large for leaders and 0 or (1+alpha)^-K / n for the rest. This is what is ranked when explanations are compared.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import need
-from hardmax.experiments.studies.reviews import Reviews, Sample
+from hardmax.experiments.context import Context
+from hardmax.experiments.reviews import Rows, Sample, Size, imdb, sample
+from hardmax.transformer.one_thread import one_thread
+
+TOP = 5
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Variant:
     """A kind of attention.
 
     Attributes:
-        rule: "hardmax", "softmax", "uniform", "random" (each word follows one drawn anew in every layer).
+        rule: "hardmax", "softmax", "uniform", "random" (each word follows another one, drawn in every layer).
         layers, alpha: of the layers; 0 layers is the mean of the word vectors.
         temperature: of softmax; scores of hardmax are compared exactly.
         heads: how many; their values are averaged. More than one learn their matrices.
@@ -89,7 +94,7 @@ class Classifier:
             eye = eye + 0.3 * torch.randn(eye.shape, generator=self.generator)
         return eye.requires_grad_(self.variant.learned)
 
-    def fit(self, reviews: Reviews) -> "Classifier":
+    def fit(self, reviews: Rows) -> "Classifier":
         """Adam on the binary cross-entropy, the rate falling linearly to 0, words dropped at random."""
         torch = self.torch
         groups = [{"params": [self.angle], "lr": self.budget.rate}, {"params": [self.scale], "lr": 0.3},
@@ -148,7 +153,7 @@ class Classifier:
         seen = there[:, None, :].expand(-1, n, -1)
         if v.causal:
             seen = seen & torch.ones(n, n, dtype=torch.bool).tril()
-        seen = seen | torch.eye(n, dtype=torch.bool)  # a place without a word sees itself, and nobody sees it
+        seen = seen | torch.eye(n, dtype=torch.bool)  # a place without a word sees itself, and no other place sees it
         if v.rule == "uniform":
             return seen / seen.sum(-1, keepdim=True)
         heads = []
@@ -162,7 +167,7 @@ class Classifier:
                 heads.append(torch.nn.functional.one_hot(scores.argmax(-1), n).float())
         return sum(heads) / len(heads)
 
-    def look(self, reviews: Reviews, there: Any = None, weights: bool = False) -> tuple[Floats, Floats, Floats | None]:
+    def look(self, reviews: Rows, there: Any = None, weights: bool = False) -> tuple[Floats, Floats, Floats | None]:
         """Logits (and words' own scores and weights a_j) of many reviews; `there` leaves words out."""
         torch = self.torch
         rows = torch.from_numpy(reviews.rows)
@@ -175,7 +180,7 @@ class Classifier:
         logits, own = (torch.cat([part[x] for part in parts]).numpy().astype(np.float64) for x in (0, 1))
         return logits, own, torch.cat([p[2] for p in parts]).numpy().astype(np.float64) if weights else None
 
-    def accuracy(self, reviews: Reviews) -> float:
+    def accuracy(self, reviews: Rows) -> float:
         """The part of the reviews that gets its label."""
         return float(((self.look(reviews)[0] > 0) == reviews.labels).mean())
 
@@ -184,7 +189,7 @@ class Classifier:
         return (slice(a, min(a + size, count)) for a in range(0, count, size))
 
 
-def explained(classifier: Classifier, reviews: Reviews, top: int, seed: int) -> dict[str, float]:
+def explained(classifier: Classifier, reviews: Rows, top: int, seed: int) -> dict[str, float]:
     """Comprehensiveness and sufficiency of the `top` words by their exact part a_j s <e_1, z_j>, by their own score,
     and of words by chance; and how many words carry the logit, 1 / sum_j a_j^2 on average.
     """
@@ -209,7 +214,46 @@ def explained(classifier: Classifier, reviews: Reviews, top: int, seed: int) -> 
     return found
 
 
-def labels_of(reviews: Reviews, count: int) -> Reviews:
+def labels_of(reviews: Rows, count: int) -> Rows:
     """The first `count` reviews of each class."""
     which: Ints = np.concatenate([np.flatnonzero(reviews.labels == k)[:count] for k in (0, 1)])
-    return Reviews(reviews.rows[which], reviews.labels[which])
+    return Rows(reviews.rows[which], reviews.labels[which])
+
+
+def train_all(
+    context: Context, variants: Mapping[str, Variant], seeds: Sequence[int], *, epochs: int, explain: int, **sizes: int
+) -> dict[str, list[dict[str, float]]]:
+    """Accuracy on the held-out blocks and faithfulness of every variant and seed; finished runs are not repeated.
+
+    Args:
+        seeds: each draws the reviews, the order, the dropped words and the heads of one run.
+        explain: how many reviews of each class are explained.
+        sizes: of `Size`.
+    """
+    torch = need("torch", "torch", "the studies")
+    size, budget = Size(**sizes), Budget(epochs=epochs)
+    data = cache(imdb)  # read only if some run is not finished
+    drawn = lru_cache(1)(lambda seed: sample(*data(), size, seed))
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
+    with one_thread(torch):
+        for k, seed in enumerate(seeds):
+            for number, (name, variant) in enumerate(variants.items()):
+                context.tell(k * len(variants) + number, len(variants) * len(seeds), f"{name}, seed {seed}")
+                key = {"variant": asdict(variant), "size": asdict(size), "budget": asdict(budget), "explained": explain}
+                train = partial(_measure, drawn, variant, budget, explain, seed)
+                found[name].append(context.memo({**key, "seed": seed}, train))
+    return found
+
+
+def _measure(
+    drawn: Callable[[int], Sample], variant: Variant, budget: Budget, explain: int, seed: int
+) -> dict[str, float]:
+    """Train one classifier and measure it."""
+    reviews = drawn(seed)
+    classifier = Classifier(reviews, variant, budget, seed).fit(reviews.learn)
+    some = labels_of(reviews.aside, explain)
+    return {
+        "accuracy": classifier.accuracy(reviews.aside),
+        "parameters": classifier.parameters,
+        **explained(classifier, some, TOP, seed),
+    }

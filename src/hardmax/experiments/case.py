@@ -1,0 +1,260 @@
+"""A case of a claim or of a question: plain numbers under names, written down and read back to the last digit."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from hardmax.errors import BadInput
+from hardmax.io.documents import fraction, fraction_text, read_document, readable
+
+SCHEMA = "hardmax.open-case/1"
+MOST_NUMBERS = 100_000  # in one case that is read from a file
+MOST_LAYERS = 5_000
+MOST_PERIOD, MOST_HEADS = 400, 16
+
+Row = tuple[Any, ...]
+Rows = tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case.
+
+    Attributes:
+        kind: which generator made it; kinds that end in "float" hold floats, all others Fractions.
+        data: its numbers by name (tokens, alpha, A, ...); the names are the keys of `READERS`.
+
+    Example:
+        >>> case = Case("random-exact", {"alpha": Fraction(1, 2)})
+        >>> case["alpha"], case.document()
+        (Fraction(1, 2), {'kind': 'random-exact', 'alpha': '1/2'})
+    """
+
+    kind: str
+    data: Mapping[str, Any]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the case is decided in rational arithmetic."""
+        return not self.kind.endswith("float")
+
+    def __getitem__(self, name: str) -> Any:
+        return self.data[name]
+
+    def changed(self, **fields: Any) -> "Case":
+        """The case with other values in some fields."""
+        return Case(self.kind, {**self.data, **fields})
+
+    def document(self) -> dict[str, Any]:
+        """Plain data for JSON: Fractions as strings "p/q", floats as they are."""
+        return {"kind": self.kind, **{name: _plain(value) for name, value in self.data.items()}}
+
+    def text(self) -> str:
+        """The content of a file of its own, with a checksum of all the rest; `load_case` reads it."""
+        content = {"schema": SCHEMA, **self.document()}
+        return json.dumps({**content, "checksum": _checksum(content)}, indent=1) + "\n"
+
+
+def load_case(path: Path, kinds: Sequence[str], fields: Sequence[str]) -> tuple[Case, bool]:
+    """A case from a file of its own, and whether the file is as it was written, by its checksum.
+
+    Raises:
+        BadInput: the file is missing, damaged or of another kind, or its case cannot be used.
+    """
+    document = read_document(path, SCHEMA)
+    try:
+        case = read_case(document, kinds, fields)
+    except BadInput as error:
+        raise BadInput(f"{path} is damaged: {error.what}", found=error.found, fix=error.fix) from error
+    content = {key: value for key, value in document.items() if key != "checksum"}
+    return case, document.get("checksum") == _checksum(content)
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return fraction_text(value)
+    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def shown(z: Sequence[Any]) -> str:
+    """A point for a sentence.
+
+    Example:
+        >>> shown((Fraction(1, 3), 0.1 + 0.2))
+        '(1/3, 0.3)'
+    """
+    return "(" + ", ".join(readable(x) for x in z) + ")"
+
+
+def read_case(document: Any, kinds: Sequence[str] | None = None, fields: Sequence[str] | None = None) -> Case:
+    """A case from its document; every field is validated, because files come from anywhere.
+
+    Args:
+        kinds: the kinds that are expected; None accepts any.
+        fields: the fields that are read; None reads all that have a known name.
+
+    Raises:
+        BadInput: a field is missing, has the wrong form, or is too large.
+
+    Example:
+        >>> read_case({"kind": "random-exact", "alpha": "1/2"}, ["random-exact"], ["alpha"]).data
+        {'alpha': Fraction(1, 2)}
+    """
+    if not isinstance(document, dict):
+        raise BadInput(f"the case is {type(document).__name__}; expected an object with its fields by name")
+    kind = str(document.get("kind"))
+    if kinds is not None and kind not in kinds:
+        raise BadInput(f"the case has the unknown kind {kind[:40]!r}", fix="use one of " + ", ".join(kinds))
+    if fields is None:
+        fields = [name for name in document if name in READERS]
+    missing = [name for name in fields if name not in document]
+    if missing:
+        raise BadInput(f"the case has no field {missing[0]!r}", found=", ".join(map(str, list(document)[:20])))
+    if _size(document) > MOST_NUMBERS:
+        raise BadInput(f"the case holds more than {MOST_NUMBERS:,} numbers")
+    read: dict[str, Any] = {}
+    for name in fields:
+        try:
+            value = READERS[name](document[name])
+        except (ValueError, TypeError, OverflowError) as error:
+            raise BadInput(f"the field {name!r} of the case cannot be used: {error}") from error
+        read[name] = _floats(value) if kind.endswith("float") else value
+    _check_sizes(read)
+    return Case(kind, read)
+
+
+def _check_sizes(read: dict[str, Any]) -> None:
+    """Matrices, directions, indices and targets belong to their tokens."""
+    if "tokens" in read:
+        count, dim = len(read["tokens"]), len(read["tokens"][0])
+        square = {name: read[name] for name in ("A", "R", "V", "direction") if read.get(name) is not None}
+        for name, value in (*square.items(), *(("a head", A) for A in read.get("heads", ()))):
+            if len(value) != dim:
+                raise BadInput(f"the case has tokens of dimension {dim}, but {name} of dimension {len(value)}")
+        if not all(0 <= i < count for i in read.get("moving", ())):
+            raise BadInput(f"moving is {list(read['moving'])!r} in the case; expected indices of its {count} tokens")
+    if "sequences" in read and "targets" in read:
+        if len(read["sequences"]) != len(read["targets"]):
+            raise BadInput(f"the case has {len(read['sequences'])} sequences and {len(read['targets'])} targets")
+        clouds = [*read["sequences"], *(t for t in read["targets"] if not isinstance(t, int))]
+        if len({len(row) for cloud in clouds for row in cloud}) > 1 or len({type(t) for t in read["targets"]}) > 1:
+            raise BadInput("the sequences and targets of the case are not all of one kind and dimension")
+
+
+def _size(value: Any, depth: int = 0) -> int:
+    if depth > 6:
+        raise BadInput("the case is nested too deeply")
+    if isinstance(value, dict):
+        value = list(value.values())
+    return sum(_size(v, depth + 1) for v in value) if isinstance(value, list) else 1
+
+
+def _floats(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_floats(v) for v in value)
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _number(value: Any) -> Fraction:
+    if isinstance(value, str):
+        return fraction(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
+        raise ValueError(f"expected a number, got {str(value)[:40]!r}")
+    return Fraction(value)
+
+
+def _positive(value: Any) -> Fraction:
+    number = _number(value)
+    if number <= 0:
+        raise ValueError(f"expected a number above 0, got {value}")
+    return number
+
+
+def _whole(least: int, most: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"expected a whole number from {least} to {most}, got {str(value)[:40]!r}")
+        return value
+
+    return read
+
+
+def _list_of(read: Callable[[Any], Any], what: str, most: int = MOST_NUMBERS, least: int = 1) -> Callable[[Any], Row]:
+    def read_list(value: Any) -> Row:
+        if not isinstance(value, list) or not least <= len(value) <= most:
+            raise ValueError(f"expected a list of {what}")
+        return tuple(read(v) for v in value)
+
+    return read_list
+
+
+_vector = _list_of(_number, "numbers")
+
+
+def _rows(value: Any) -> Rows:
+    rows = _list_of(_vector, "rows")(value)
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("its rows have different lengths")
+    return rows
+
+
+def _square(value: Any) -> Rows:
+    rows = _rows(value)
+    if len(rows) != len(rows[0]):
+        raise ValueError(f"it has {len(rows)} rows of {len(rows[0])} numbers; expected a square matrix")
+    return rows
+
+
+def _square_or_none(value: Any) -> Rows | None:
+    return None if value is None else _square(value)
+
+
+def _target(value: Any) -> Rows | int:
+    return _rows(value) if isinstance(value, list) else _count(value)
+
+
+def _one_of(*values: Any) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if not any(value == known and type(value) is type(known) for known in values):
+            raise ValueError(f"{str(value)[:40]!r} is none of the known values {', '.join(map(str, values))}")
+        return value
+
+    return read
+
+
+def _text(most: int) -> Callable[[Any], str]:
+    """A text that may be printed on a terminal: without control characters, cut to a length."""
+    return lambda value: "".join(c if c.isprintable() else " " for c in str(value)[:most])
+
+
+_count = _whole(0, MOST_LAYERS)
+READERS: dict[str, Callable[[Any], Any]] = {
+    "name": _text(100),
+    "statement": _text(2000),
+    "tokens": _rows,
+    "alpha": _positive,
+    "A": _square_or_none,
+    "R": _square_or_none,
+    "V": _square_or_none,
+    "heads": _list_of(_square, f"1 to {MOST_HEADS} square matrices", MOST_HEADS),
+    "matrices": _one_of("positive definite", "positive definite symmetric part", "symmetric", "any"),
+    "layers": _count,
+    "period": _whole(1, MOST_PERIOD),
+    "moving": _list_of(_count, "indices", least=0),
+    "ties": _one_of(True, False),
+    "direction": _vector,
+    "steps": _vector,
+    "sequences": _list_of(_rows, "sequences"),
+    "targets": _list_of(_target, "labels or of rows"),
+    "style": _one_of("bitwise", "two", "narrow"),
+    "pool": _one_of("mean", "max"),
+}

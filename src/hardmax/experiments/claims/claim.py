@@ -1,0 +1,193 @@
+"""What a claim is: a statement of the papers with a generator of cases and a check."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from hardmax.errors import BadInput, HardmaxError
+from hardmax.experiments.case import Case, read_case
+from hardmax.experiments.context import Context
+from hardmax.experiments.item import Item, Outcome, items, register, select
+from hardmax.experiments.provenance import provenance
+from hardmax.io.documents import read_document, write_json
+from hardmax.io.files import write_file
+
+SCHEMA = "hardmax.violation/1"
+MOST_SAVED = 20  # files per claim; further violations are only counted
+MOST_TRIES = 200  # checks that the search for the smallest case may cost
+
+Check = Callable[[Case], str | None]
+
+
+class Violated(Exception):
+    """The package contradicts the definition or itself; the text is the sentence of the violation."""
+
+
+class Undecided(Exception):
+    """The check could not be completed: the case counts neither for nor against the claim."""
+
+
+@dataclass(frozen=True)
+class Claim(Item):
+    """A claim; its `run` is the check: None if the claim holds in a case, else a sentence that says what is wrong.
+
+    Attributes:
+        kinds: the kinds of cases; trial t has kind t modulo their number.
+        trials: the default number of trials.
+        fields: the names of the numbers that a case holds.
+        generate: draws a case of a kind.
+    """
+
+    kinds: tuple[str, ...] = ()
+    trials: int = 0
+    fields: tuple[str, ...] = ()
+    generate: Callable[[Random, str], Case] = lambda rng, kind: Case(kind, {})
+
+    def case(self, seed: int, trial: int) -> Case:
+        """The case of a trial: a function of seed, claim and trial alone, whatever ran before."""
+        rng = Random(f"{seed} {self.name} {trial}")
+        drawn = self.generate(rng, self.kinds[trial % len(self.kinds)])
+        return Case(drawn.kind, {field: drawn[field] for field in self.fields})
+
+    def judge(self, case: Case) -> str | None:
+        """None if the claim holds in the case, else the sentence of the violation.
+
+        An error of the package is a violation as well: a check never raises on a case that its generator makes.
+
+        Raises:
+            Undecided: neither could be shown.
+        """
+        try:
+            sentence: str | None = self.run(case)
+            return sentence
+        except Violated as found:
+            return str(found)
+        except Undecided:
+            raise
+        except HardmaxError as error:
+            return f"the package refused the case: {error.what}"
+        except Exception as error:
+            return f"the check stopped with {type(error).__name__}: {error}"
+
+    def defaults(self) -> dict[str, Any]:
+        """The number of trials."""
+        return {"trials": self.trials}
+
+    def start(self, context: Context, settings: Mapping[str, Any]) -> Outcome:
+        """Run all trials, or fewer if the run is interrupted; violations are counted, and saved in the root folder."""
+        trials, done, undecided, sentences = settings["trials"], 0, 0, list[str]()
+        try:
+            for trial in range(trials):
+                context.tell(trial, trials, "")
+                case = self.case(context.seed, trial)
+                try:
+                    sentence = self.judge(case)
+                except Undecided:
+                    sentence, undecided = None, undecided + 1
+                if sentence is not None:
+                    if context.root is not None and len(sentences) < MOST_SAVED:
+                        # Reducing a case costs up to some hundred checks, so only the first one of a claim is reduced.
+                        smaller = None if sentences else self.smallest(case, sentence)
+                        path = self.save(context.root, case, sentence, context.seed, trial, smaller)
+                        context.files.append(path.name)
+                    sentences.append(sentence)
+                done += 1
+        except KeyboardInterrupt:
+            pass  # what was counted so far is the result
+        numbers = {
+            "trials": done, "violations": len(sentences), "undecided": undecided,
+            "first": sentences[0] if sentences else None,
+        }  # fmt: skip
+        return Outcome(f"{len(sentences)} violations in {done} trials.", numbers=numbers, complete=done == trials)
+
+    def smallest(self, case: Case, sentence: str) -> Case:
+        """The case with as few tokens as still violate the claim: tokens are dropped one by one while they can be."""
+        tries, i = 0, 0
+        # From the first token to the last, and again from the first while something was dropped.
+        while "tokens" in case.data and i < len(case["tokens"]) and tries < MOST_TRIES:
+            fewer = case["tokens"][:i] + case["tokens"][i + 1 :]
+            smaller = case.changed(tokens=fewer)
+            tries += 1
+            if fewer and self._still(smaller, sentence):
+                case, i = smaller, 0
+            else:
+                i += 1
+        return case
+
+    def _still(self, case: Case, sentence: str) -> bool:
+        """Whether the case violates the claim in the same way; an error that only small cases have does not count."""
+        try:
+            found = self.judge(case)
+        except Undecided:
+            return False
+        return found is not None and found.startswith("the ") == sentence.startswith("the ")
+
+    def save(self, folder: Path, case: Case, sentence: str, seed: int, trial: int, smaller: Case | None) -> Path:
+        """Write the case as it was drawn, and its smallest form if that is known, to a file of its own."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"the folder {folder} cannot be created: {error.strerror or error}", fix="-o DIR") from error
+        document: dict[str, Any] = {
+            "schema": SCHEMA, "claim": self.name, "statement": self.title, "citation": self.source,
+            "sentence": sentence, "trial": trial, "case": case.document(), **provenance(seed),
+        }  # fmt: skip
+        if smaller is not None:
+            document["smallest"] = smaller.document()
+        path = folder / f"{self.name}-seed-{seed}-trial-{trial}.json"
+        return write_file(path, lambda to: write_json(document, to))
+
+
+def claim(
+    name: str,
+    citation: str,
+    *,
+    trials: int,
+    cases: Callable[[Random, str], Case],
+    kinds: Sequence[str],
+    fields: Sequence[str],
+) -> Callable[[Check], Check]:
+    """Register the decorated check as a claim; the first paragraph of its docstring is the statement.
+
+    Args:
+        citation: where the claim stands in the papers.   trials: the default number of trials.
+        cases: draws a case of a kind.   kinds: the kinds, in turn.
+        fields: the names of the numbers that a case holds.
+    """
+
+    def register_check(check: Check) -> Check:
+        statement = " ".join((check.__doc__ or name).split("\n\n")[0].split())
+        words: dict[str, Any] = {"source": citation, "kinds": tuple(kinds), "fields": tuple(fields)}
+        register(Claim("claims", name, statement, check, record=False, trials=trials, generate=cases, **words))
+        return check
+
+    return register_check
+
+
+def claims(names: Sequence[str] = ()) -> list[Claim]:
+    """The claims with these names, or beginnings of names, in their usual order; all of them if no name is given.
+
+    Example:
+        >>> [one.title for one in claims(["fact-3"])]
+        ['Every token of layer k+1 lies in the convex hull of the tokens of layer k.']
+    """
+    return [one for one in select("claims", names) if isinstance(one, Claim)]
+
+
+def load_violation(path: Path) -> tuple[Claim, Case]:
+    """The claim and the case of a file that `Claim.save` wrote; every field is validated.
+
+    Raises:
+        BadInput: the file is missing, damaged, of another kind, or holds a case that cannot be run.
+    """
+    document = read_document(path, SCHEMA)
+    name, known = str(document.get("claim")), [one.name for one in items("claims")]
+    if name not in known:
+        raise BadInput(f"{path} is about the unknown claim {name[:60]!r}", found=", ".join(known))
+    (found,) = claims([name])
+    try:
+        return found, read_case(document.get("case"), found.kinds, found.fields)
+    except BadInput as error:
+        raise BadInput(f"{path}: {error.what}", found=error.found, fix=error.fix) from error

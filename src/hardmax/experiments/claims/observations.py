@@ -1,0 +1,115 @@
+"""What the first experiment of [AFZ24] shows: convergence, leaders at the vertices, growth without normalization."""
+
+from fractions import Fraction
+from functools import partial
+from math import ceil, log1p
+from typing import Any
+
+from hardmax.errors import NotCertified
+from hardmax.experiments.case import Case, shown
+from hardmax.experiments.claims import definition
+from hardmax.experiments.claims.claim import Undecided
+from hardmax.experiments.claims.clouds import cloud_case, cloud_claim, limit_claim
+from hardmax.experiments.claims.definition import Cloud, norm2
+from hardmax.experiments.claims.hull import in_hull
+from hardmax.experiments.claims.runs import TOLERANCE, limit_of, run
+
+ALPHAS = (Fraction(1, 10), Fraction(1, 5), Fraction(1, 4))
+CLOSE = 0.01  # part of the largest coordinate
+
+
+@limit_claim(
+    "experiment-convergence",
+    "[AFZ24], first experiment",
+    trials=24,
+    cases=partial(cloud_case, largest=6, alphas=ALPHAS, identity=True),
+)
+def small_alpha_converges(case: Case) -> str | None:
+    """Distinct nonzero tokens with A = I and a small alpha come close to a finite set of points, and stay close.
+
+    K layers after the last decision, (1+alpha)^-K < 1e-5, every token is within 1 % of its limit.
+
+    One percent, because a token that follows followers comes in as k (1+alpha)^-k, or with a higher power of k.
+    """
+    extra = ceil(12 / log1p(case["alpha"]))
+    limits, decided = _limits(case)
+    layers = decided + extra
+    if case.exact:
+        states, _ = definition.run(case["tokens"], case["alpha"], None, layers)
+    else:
+        states = run(Case(case.kind, {**case.data, "layers": layers})).states
+    size = max(abs(x) for z in case["tokens"] for x in z)
+    for state in (states[-1], states[-1 - extra // 20]):
+        for i, (z, p) in enumerate(zip(state, limits, strict=True)):
+            if max(abs(a - b) for a, b in zip(z, p, strict=True)) > CLOSE * float(size):
+                return f"token {i} is not within 1 % of its limit after {layers} layers"
+    return None
+
+
+def _limits(case: Case) -> tuple[Cloud, int]:
+    """The limits, and the layer at which the last of them is decided."""
+    if case.exact:
+        lim = limit_of(case)
+        if not lim.states:
+            raise Undecided("decided too late to be run layer by layer")
+        return lim.points, max(lim.decided_at)
+    from hardmax.dynamics.limit import limit
+
+    try:
+        eq: Any = limit(case["tokens"], case["alpha"])
+    except NotCertified as error:
+        raise Undecided(error.what) from error
+    return tuple(tuple(z) for z in eq.points.tolist()), min(eq.layers, 200)
+
+
+@cloud_claim(
+    "experiment-leaders", "[AFZ24], first experiment", trials=48, cases=partial(cloud_case, largest=8, identity=True)
+)
+def leaders_are_the_vertices(case: Case) -> str | None:
+    """Leaders stay where they are, and the vertices of the convex hull of all limits are the leaders' points.
+
+    A limit is a vertex if it is not a convex combination of the others: one linear program in Fractions each.
+    """
+    done = run(case)
+    for i, since in done.leader_since.items():
+        if any(Z[i] != done.states[since][i] for Z in done.states[since:]):
+            return f"leader {i} has moved after layer {since}"
+    lim = limit_of(case)
+    points = list(dict.fromkeys(lim.points))
+    for p in points:
+        others = [q for q in points if q != p]
+        vertex = not others or not in_hull(p, others)
+        if vertex != (p in lim.vertices):
+            return (
+                f"the limit {shown(p)} is {'a' if vertex else 'not a'} vertex of the hull of the limits; leaders differ"
+            )
+    return None
+
+
+@cloud_claim(
+    "experiment-growth", "[AFZ24], first experiment", trials=100, cases=partial(cloud_case, layers=6, float_layers=10)
+)
+def tokens_grow_without_normalization(case: Case) -> str | None:
+    """With z_i' = z_i + alpha m_i the tokens of layer k are (1+alpha)^k times the normalized ones, so |z_i^k|_A >=
+    (1+alpha)^k |z_i^0|_A: every nonzero token grows without bound.
+
+    Both runs of the package; in float64 within 1e-12 of the size, where no comparison was too close to decide.
+    """
+    from hardmax.dynamics.simulate import simulate
+
+    done = run(case)
+    options: dict[str, Any] = {"normalization": "none", "exact": case.exact}
+    grown: Any = simulate(case["tokens"], case["alpha"], case["A"], case["layers"], **options)
+    if done.undecided or grown.undecided:
+        raise Undecided("a comparison was closer than float64 rounding")
+    first = [norm2(z, done.A) for z in done.states[0]]
+    for k, Z in enumerate(done.states):
+        factor = (1 + done.alpha) ** k
+        for i, z in enumerate(Z):
+            big = grown.tokens[k, i].tolist()
+            if any(abs(a - factor * b) > factor * done.tolerance * (k + 1) for a, b in zip(big, z, strict=True)):
+                return f"token {i} of layer {k} is not (1+alpha)^{k} times the normalized one"
+            low = factor * factor * first[i]
+            if norm2(tuple(big), done.A) < (low if case.exact else low * (1 - 100 * TOLERANCE * (k + 1))):
+                return f"token {i} has not grown by (1+alpha)^{k} at layer {k}"
+    return None

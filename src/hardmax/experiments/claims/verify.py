@@ -1,0 +1,142 @@
+"""`verify`: check claims on random cases, and check a saved case again."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hardmax.errors import BadInput
+from hardmax.experiments.claims.claim import Claim, Undecided, claims, load_violation
+from hardmax.experiments.context import Progress, silent
+from hardmax.experiments.item import Outcome
+from hardmax.experiments.provenance import provenance
+from hardmax.experiments.run import Result, run_items
+from hardmax.io.documents import write_json
+from hardmax.io.files import write_file
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `verify` returns.
+
+    Attributes:
+        results: the result of each claim that was started.
+        waiting: names of the claims that an interruption left unfinished.
+        files: the violating cases that were saved.
+        provenance: versions, seed, machine.
+    """
+
+    results: tuple[Result, ...]
+    waiting: tuple[str, ...]
+    files: tuple[Path, ...]
+    provenance: dict[str, Any]
+
+    @property
+    def claims(self) -> list[dict[str, Any]]:
+        """One row for each claim that was started.
+
+        Its `trials` are those that were run, its `violations` those in which the claim did not hold, and `undecided`
+        those in which it could be neither confirmed nor refuted; `first` is the sentence of the first violation.
+        """
+        rows = []
+        for result in self.results:
+            one, outcome = result.item, result.outcome
+            assert isinstance(one, Claim)
+            assert outcome is not None
+            about = {"name": one.name, "statement": one.title, "citation": one.source, "kinds": one.kinds}
+            seed = self.provenance["seed"]
+            rows.append({**about, "seed": seed, **outcome.numbers, "seconds": result.seconds})
+        return rows
+
+    @property
+    def violations(self) -> int:
+        """The number of trials in which a claim did not hold."""
+        return sum(row["violations"] for row in self.claims)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether some claims are unfinished."""
+        return bool(self.waiting)
+
+    def document(self) -> dict[str, Any]:
+        """Plain data: the document of `hardmax verify --json`."""
+        return {
+            "schema": "hardmax.verify/1",
+            "claims": self.claims,
+            "violations": self.violations,
+            "interrupted": self.interrupted,
+            "waiting": self.waiting,
+            "files": [str(path) for path in self.files],
+            **self.provenance,
+        }
+
+    def save(self, path: str | Path) -> Path:
+        """Write the document to a .json file."""
+        if Path(path).suffix.lower() != ".json":
+            raise BadInput(f"{path}: a report of claims is written as .json", fix="give it the suffix .json")
+        return write_file(Path(path), lambda to: write_json(self.document(), to))
+
+
+def verify(
+    names: Sequence[str] = (),
+    *,
+    trials: int | None = None,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    progress: Progress = silent,
+) -> Report:
+    """Check claims of the papers on random cases.
+
+    Args:
+        names: claims, or beginnings of their names; all of them if none is given.
+        trials: the number of trials of every claim; None means each claim's own number, half a minute in all.
+        seed: with the same seed trial t of a claim is the same case, whatever else is run.
+        folder: where violating cases are saved as JSON; None saves none.
+        progress: called with (trials done, trials in all, claim).
+
+    Returns:
+        A Report. Ctrl-C ends the run early; what was counted so far is returned.
+
+    Raises:
+        BadInput: there is no such claim, or the number of trials is below 1.
+
+    Example:
+        >>> verify(["fact-3"], trials=4).violations
+        0
+    """
+    chosen, root, options = claims(names), None if folder is None else Path(folder), {"trials": trials}
+    total = sum(one.settings(options=options)["trials"] for one in chosen)
+    results: list[Result] = []
+    counted = finished = 0
+
+    def tell(done: float, _: float | None, what: str) -> None:
+        progress(counted + done, total, what)
+
+    for result in run_items(chosen, root, seed=seed, options=options, progress=tell):
+        if result.outcome is None:
+            raise result.error or AssertionError("a claim without an outcome has an error")
+        results.append(result)
+        counted += result.outcome.numbers["trials"]
+        finished += result.outcome.complete
+    files = [Path(folder or "", name) for result in results for name in result.files]
+    waiting = tuple(one.name for one in chosen[finished:])
+    return Report(tuple(results), waiting, tuple(files), provenance(seed))
+
+
+def replay(path: str | Path) -> Report:
+    """Check the case of a file that `verify` saved once more.
+
+    Raises:
+        BadInput: the file cannot be used.
+    """
+    one, case = load_violation(Path(path))
+    start, sentence, undecided = time.monotonic(), None, 0
+    try:
+        sentence = one.judge(case)
+    except Undecided:
+        undecided = 1
+    numbers = {"trials": 1, "violations": int(sentence is not None), "undecided": undecided, "first": sentence}
+    outcome = Outcome(sentence or "No violation.", numbers=numbers)
+    result = Result(replace(one, kinds=(case.kind,)), "made", outcome, seconds=time.monotonic() - start)
+    return Report((result,), (), (Path(path),), provenance())

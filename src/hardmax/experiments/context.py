@@ -1,0 +1,209 @@
+"""What an item gets when it runs: its folder, its seed, how to report progress, and the one way to write its files."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from hardmax import __version__
+from hardmax.errors import BadInput, MissingExtra
+from hardmax.experiments.case import Case
+from hardmax.experiments.provenance import provenance
+from hardmax.experiments.table import Table
+from hardmax.io.documents import json_text, write_json
+from hardmax.io.files import write_file
+
+Progress = Callable[[float, float | None, str], object]
+Note = Callable[[str], object]
+JOURNAL = ".journal.jsonl"
+MODELS = "models"
+MARK = ".hardmax"  # in a folder of models that may be discarded
+
+
+def silent(*_: object) -> None:
+    """Progress and notes that are not shown."""
+
+
+class Journal:
+    """Finished parts of items, one JSON object per line, so that an interrupted run continues where it stopped.
+
+    A part is identified by everything that decides its value, and by the version of the package. A line that was cut
+    off when the process was killed is ignored.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self._done: dict[str, Any] = {}
+        if path is None or not path.exists():
+            return
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                entry = json.loads(line)
+                self._done[entry["key"]] = entry["value"]
+            except (ValueError, KeyError, TypeError):
+                continue
+
+    def get(self, key: dict[str, Any]) -> Any:
+        """The value of a finished part, or None."""
+        return self._done.get(_key(key))
+
+    def put(self, key: dict[str, Any], value: Any) -> Any:
+        """Note a finished part; returns its value."""
+        self._done[_key(key)] = value
+        if self.path is not None:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                with self.path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"key": _key(key), "value": value}) + "\n")
+            except OSError as error:
+                raise BadInput(f"{self.path} cannot be created: {error.strerror or error}", fix="-o DIR") from error
+        return value
+
+
+def _key(key: dict[str, Any]) -> str:
+    return json.dumps(json.loads(json_text({"hardmax": __version__, **key})), sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of the report: a file in the item's folder, a description of it, and its width in pixels."""
+
+    file: str
+    text: str
+    width: int | None = None
+
+
+@dataclass(eq=False)
+class Context:
+    """Where and how an item runs, and what it has written so far.
+
+    Without a root folder nothing is written; tables and cases are still collected.
+
+    Attributes:
+        group, name: of the item.
+        root: the folder of the whole run; the item writes into root/name.
+        seed: the seed for all random choices.   quick: whether this is the quick run.
+        settings: the settings of the item, for the files that carry them.
+        tell: reports progress as (done, total or None, what).   note: shows a remark to the user.
+        journal: finished parts of this and of earlier runs.
+        tables, pictures, cases, files: what the item has produced.
+    """
+
+    group: str = ""
+    name: str = ""
+    root: Path | None = None
+    seed: int = 0
+    quick: bool = False
+    settings: dict[str, Any] = field(default_factory=dict)
+    tell: Progress = silent
+    note: Note = silent
+    journal: Journal = field(default_factory=Journal)
+    tables: list[Table] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        """The item's folder, which is created."""
+        return self._folder(self.name)
+
+    @property
+    def shared(self) -> Path:
+        """A folder for models that several items use, which is created."""
+        folder = self._folder(MODELS)
+        (folder / MARK).touch()
+        return folder
+
+    def _folder(self, name: str) -> Path:
+        if self.root is None:
+            raise BadInput(f"{self.name or 'this item'} writes files and has no folder", fix="give it one with -o DIR")
+        try:
+            (self.root / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"{self.root} cannot be created: {error.strerror or error}", fix="-o DIR") from error
+        return self.root / name
+
+    def provenance(self) -> dict[str, Any]:
+        """Versions, machine, seed, and whether this is the quick run."""
+        return {**provenance(self.seed), "quick": self.quick}
+
+    def memo(self, key: dict[str, Any], compute: Callable[[], Any]) -> Any:
+        """The value of `compute()`, from the journal if an earlier run with the same key has finished it.
+
+        The key must hold everything that decides the value, and the value must be plain data.
+        """
+        known = self.journal.get(key)
+        return self.journal.put(key, compute()) if known is None else known
+
+    def write(self, name: str, contents: Callable[[Path], Any] | str | bytes) -> str:
+        """Write a file of the item: its contents, or a function that writes them to a path. Returns its name."""
+        if self.root is not None:
+            write_file(self.folder / name, contents)
+            if name not in self.files:
+                self.files.append(name)
+        return name
+
+    def data(self, name: str, values: dict[str, Any]) -> str:
+        """Write name.json: values with the settings and where they come from."""
+        about = {"schema": f"hardmax.{self.group}.{name}/1", "settings": self.settings, "provenance": self.provenance()}
+        return self.write(f"{name}.json", lambda to: write_json({**about, **values}, to))
+
+    def table(self, table: Table, *, csv: bool = True, show: bool = True) -> Table:
+        """Write a table as name.csv, and show it in the report; returns it."""
+        if csv:
+            self.write(f"{table.name}.csv", table.csv())
+        if show:
+            self.tables.append(table)
+        return table
+
+    def case(self, case: Case) -> Case:
+        """Keep an exact case for the record, and write it to a file of its own; returns it."""
+        self.cases.append(case)
+        self.write(f"{case['name']}.json", case.text())
+        return case
+
+    def figure(self, name: str, plot: str, *data: Any, text: str, width: int | None = None) -> None:
+        """Write name.png and name.pdf and show the figure in the report.
+
+        Args:
+            plot: "module:function" in `hardmax.plot`, which is imported only now; the function returns a matplotlib
+                figure of `data`. Without matplotlib there is a note instead: the numbers are complete.
+            text: describes the figure to readers who cannot see it.
+        """
+        draw = self._plot(plot, name)
+        if draw is None:
+            return
+        from hardmax.plot.style import save_figure
+        from hardmax.plot.words import plain_glyphs
+
+        figure = draw(*data)
+        with plain_glyphs():
+            for suffix in (".png", ".pdf"):
+                self.write(f"{name}{suffix}", lambda to: save_figure(figure, to))
+        self.picture(f"{name}.png", text, width)
+
+    def movie(self, name: str, plot: str, *data: Any, text: str, width: int | None = None) -> None:
+        """Write name.gif and show it in the report; `plot` names a function of `data` and of the path to write."""
+        draw = self._plot(plot, name)
+        if draw is not None:
+            self.write(f"{name}.gif", lambda to: draw(*data, to))
+            self.picture(f"{name}.gif", text, width)
+
+    def _plot(self, plot: str, name: str) -> Callable[..., Any] | None:
+        """A function of `hardmax.plot` by "module:function"; None if nothing is written, or without matplotlib."""
+        if self.root is None:
+            return None
+        module, _, function = plot.partition(":")
+        try:
+            found: Callable[..., Any] = getattr(import_module(f"hardmax.plot.{module}"), function)
+        except MissingExtra as error:
+            self.note(f"{self.name}: the figure {name} is left out: {error.what}")
+            return None
+        return found
+
+    def picture(self, file: str, text: str, width: int | None = None) -> None:
+        """Show a picture that is already written, such as an animation, in the report."""
+        self.pictures.append(Picture(file, text, width))

@@ -1,0 +1,206 @@
+"""What an experiment is, how it is registered, and how it is found by name."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hardmax.errors import BadInput
+
+if TYPE_CHECKING:
+    from hardmax.experiments.context import Context
+
+F = TypeVar("F", bound=Callable[..., "Outcome"])
+
+
+@dataclass(frozen=True)
+class Group:
+    """A family of experiments. Every package of experiments defines its own as `GROUP` in its `__init__.py`.
+
+    Attributes:
+        package: the name of the package inside `hardmax.experiments`.
+        noun, plural: what one item and several are called ("question", "open questions of the theory").
+        command: the `hardmax` command that runs the group.
+        title: the title of the report.
+        modules: the modules with the items, in the order in which the items are listed and run.
+        about: names and descriptions of what the report is about, such as the papers that are reproduced.
+    """
+
+    package: str
+    noun: str
+    plural: str
+    command: str
+    title: str
+    modules: tuple[str, ...]
+    about: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an item returns; tables, figures, cases and other files go through its context.
+
+    Attributes:
+        answer: what was found, in one or a few sentences made from the numbers.
+        paper, differs: what the paper says, and what differs and why; empty where there is nothing to compare with.
+        numbers: the main numbers as plain data.
+        complete: False if the item was interrupted and only part of it is counted.
+    """
+
+    answer: str
+    paper: str = ""
+    differs: str = ""
+    numbers: dict[str, Any] = field(default_factory=dict)
+    complete: bool = True
+
+
+@dataclass(frozen=True)
+class Item:
+    """One experiment: a claim, a figure or table of a paper, an open question, or a study.
+
+    Attributes:
+        group: the package it belongs to.   name, aliases: the names it is found by.
+        title: the statement, the question, or what the figure shows.
+        run: a function of a context and of keyword-only settings; their defaults are the settings of a full run.
+        source: where the item stands in the papers.
+        minutes: the approximate time of a full run on two cores.
+        shares: whether it uses trained models that other items of the group use as well.
+        quick: the settings that differ in a quick run.
+        record: whether a finished run leaves a record that a later run is resumed from.
+        home: the module that defines it.
+    """
+
+    group: str
+    name: str
+    title: str
+    run: Callable[..., Any]
+    aliases: tuple[str, ...] = ()
+    source: str = ""
+    minutes: float = 0.0
+    shares: bool = False
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    record: bool = True
+    home: str = ""
+
+    def start(self, context: "Context", settings: Mapping[str, Any]) -> Outcome:
+        """Run the item with these settings."""
+        outcome: Outcome = self.run(context, **settings)
+        return outcome
+
+    def defaults(self) -> dict[str, Any]:
+        """The settings of a full run."""
+        parameters = inspect.signature(self.run).parameters.values()
+        return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is not p.empty}
+
+    def settings(self, quick: bool = False, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The settings of a run: the defaults, what differs in a quick run, then the options that the item knows.
+
+        Raises:
+            BadInput: an option for a whole number is something else, or below 1.
+        """
+        full = self.defaults()
+        chosen = full | (dict(self.quick) if quick else {})
+        for name, value in (options or {}).items():
+            if name in full and value is not None:
+                chosen[name] = whole(name, value, 1) if type(full[name]) is int else value
+        return chosen
+
+
+def whole(name: str, value: Any, least: int | None = None) -> int:
+    """The value, if it is a whole number that is not too small.
+
+    Example:
+        >>> whole("trials", 3, least=1)
+        3
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
+        bound = "" if least is None else f" of at least {least}"
+        raise BadInput(f"{name} is {value!r}; expected a whole number{bound}")
+    return value
+
+
+_ITEMS: dict[tuple[str, str], Item] = {}
+
+
+def register(new: Item) -> Item:
+    """Add an item to its group.
+
+    Raises:
+        ValueError: another function is registered under the same name.
+    """
+    new = replace(new, home=new.run.__module__)
+    if _ITEMS.setdefault((new.group, new.name), new).run.__qualname__ != new.run.__qualname__:
+        raise ValueError(f"{new.group} has two items with the name {new.name!r}")
+    return new
+
+
+def item(group: str, name: str, title: str, **about: Any) -> Callable[[F], F]:
+    """Register the decorated function as an item; `about` holds further attributes of `Item`."""
+
+    def register_function(run: F) -> F:
+        register(Item(group, name, title, run, **about))
+        return run
+
+    return register_function
+
+
+reproduction = partial(item, "reproduce")
+question = partial(item, "questions")
+study = partial(item, "studies")
+
+
+def group_of(package: str) -> Group:
+    """The `GROUP` of a package of experiments.
+
+    Example:
+        >>> group_of("claims").command
+        'verify'
+    """
+    found: Group = import_module(f"hardmax.experiments.{package}").GROUP
+    return found
+
+
+def items(package: str) -> list[Item]:
+    """All items of a group in their usual order; imports the modules that define them."""
+    group = group_of(package)
+    homes = [f"hardmax.experiments.{package}.{name}" for name in group.modules]
+    for home in homes:
+        import_module(home)
+    return sorted((one for one in _ITEMS.values() if one.home in homes), key=lambda one: homes.index(one.home))
+
+
+def select(package: str, names: Sequence[str] = ()) -> list[Item]:
+    """The items with these names, each once, in their usual order; all of them if no name is given.
+
+    A name is the name of an item, an alias, or the beginning of names up to a hyphen ("fact", "theorem-1.1").
+
+    Raises:
+        BadInput: there is no such item; the message lists the names and suggests the closest one.
+
+    Example:
+        >>> [claim.name for claim in select("claims", ["lemma"])]
+        ['lemma-4.1-extremes', 'lemma-4.2-corner', 'lemma-4.3-sphere']
+    """
+    known, group = items(package), group_of(package)
+    chosen: set[str] = set()
+    for name in names:
+        found = {one.name for one in known if name in (one.name, *one.aliases) or one.name.startswith(f"{name}-")}
+        if not found:
+            every = [word for one in known for word in (one.name, *one.aliases)]
+            close = get_close_matches(name, every, 1)
+            raise BadInput(
+                f"there is no {group.noun} {name[:60]!r}",
+                found=", ".join(one.name + "".join(f" ({alias})" for alias in one.aliases) for one in known),
+                fix=(f"did you mean {close[0]}? " if close else "") + f"hardmax {group.command} --list explains them",
+            )
+        chosen |= found
+    return [one for one in known if not names or one.name in chosen]
+
+
+def minutes(chosen: Iterable[Item]) -> float:
+    """The approximate time of a full run of some items; models that several of them need are trained once."""
+    every = list(chosen)
+    own = sum(one.minutes for one in every if not one.shares)
+    return own + max((one.minutes for one in every if one.shares), default=0.0)

@@ -1,0 +1,288 @@
+"""Questions: can one head cycle, and do several symmetric positive definite heads always converge?
+
+One head, proved (docs/open-questions.md): without ties never; never when the tokens span at most a plane, so a cycle
+needs dimension 3, four leaders and five tokens; period 2 needs a direction x with <A x, x> <= 0. `one-head-period-2`
+attains 5, 3 and 2 at once. What is searched here: all patterns of a size by linear programs, for matrices of any kind
+and for those whose symmetric part is positive definite, and random leaders with small whole coordinates by dimension.
+
+One symmetric positive definite head always converges [AFZ24, Theorem 1.1]. Random clouds of two always converged. They
+need not: the linear programs of `search` find a cycle of 4 tokens in dimension 3, period 2, without ties, and it exists
+for every alpha > 0 (proof in docs/open-questions.md). Fewer leaders, a lower dimension or a shorter period are
+impossible.
+"""
+
+from dataclasses import asdict
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from hardmax.cloud.tokens import Floats
+from hardmax.experiments.case import Case, read_case
+from hardmax.experiments.context import Context
+from hardmax.experiments.item import Outcome, question
+from hardmax.experiments.questions.cases import check, layer, load, stored
+from hardmax.experiments.questions.matrices import fates, still_cycle
+from hardmax.experiments.questions.search import Size, confirmed, draw_leaders, sweep
+from hardmax.experiments.table import Share, Table
+
+WORDS = {
+    "any": "any matrix",
+    "positive": "positive definite symmetric part",
+    "definite": "symmetric positive definite",
+}
+SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "cycles", "margin", "follows", "exact")
+FOUND = "two-definite-heads-period-2"
+FAMILIES = ("wishart", "stretched", "diagonal", "simplex")
+AT_ONCE = 500
+
+
+@question(
+    "one-head",
+    "Can one head cycle when A is not positive definite, and what is the smallest cycle?",
+    quick={
+        "trials": 2, "sizes": ((3, 2, "any"), (3, 3, "any"), (4, 2, "any"), (4, 2, "positive")),
+        "drawn": ((2, 4, 2, "any"), (3, 4, 2, "any")), "alphas": ("1",),
+    },
+)  # fmt: skip
+def one_head(
+    context: Context,
+    *,
+    trials: int = 15,
+    sizes: tuple[tuple[int, int, str], ...] = (
+        (3, 2, "any"), (3, 3, "any"), (3, 4, "any"), (3, 5, "any"), (4, 2, "any"), (4, 3, "any"), (4, 4, "any"),
+        (4, 2, "positive"), (4, 3, "positive"), (4, 4, "positive"), (5, 2, "positive"), (5, 3, "positive"),
+    ),
+    drawn: tuple[tuple[int, int, int, str], ...] = (
+        (2, 4, 2, "any"), (2, 5, 3, "any"), (2, 6, 4, "any"), (3, 4, 2, "any"), (3, 5, 3, "positive"),
+        (3, 6, 3, "positive"), (4, 5, 3, "positive"),
+    ),
+    alphas: tuple[str, ...] = ("1/2", "1", "4"),
+) -> Outcome:  # fmt: skip
+    """Search for cycles of one head; every cycle that is reported is confirmed in rational arithmetic.
+
+    Args:
+        trials: clouds of random leaders for every row of the second table.
+        sizes: (leaders, period, class) that are searched completely.
+        drawn: (dimension, leaders, period, class) of random leaders.
+        alphas: step sizes.
+    """
+    steps, complete, at_random = len(sizes) + len(drawn), [], []
+    for number, (leaders, period, among) in enumerate(sizes):
+        context.tell(number, steps, f"all patterns of {leaders} leaders, period {period}, {WORDS[among]}")
+        complete.append(_searched(context, Size(leaders, period, 1, among, ties=True), alphas))
+    for number, (dim, leaders, period, among) in enumerate(drawn):
+        context.tell(len(sizes) + number, steps, f"random leaders, d = {dim}, {WORDS[among]}")
+        at_random.append(_drawn(context, Size(leaders, period, 1, among, ties=True), dim, alphas, trials))
+    caption = "All patterns of a size: how many can be cycles (pattern and alpha), the widest one, and whether an "
+    context.table(Table("patterns", caption + "exact case was made from it", SEARCHED, complete))
+    caption = "Random leaders with whole coordinates from -3 to 3 that can all lead, pairs that tie"
+    columns = ("d", "leaders", "period", "matrices", "clouds", "cycles of programs", "exact")
+    context.table(Table("drawn", caption, columns, at_random))
+    cases = context.table(stored_table())
+    shown = [orbit("one-head-period-2"), orbit("one-head-period-3")]
+    text = "The smallest cycle of one head, and a cycle of period 3."
+    context.figure("cycles", "cycles:plot_one_head_cycles", *shown, text=text)
+    holds = [row[0] for row in cases.rows if row[-1] == "yes"]
+    return Outcome(
+        f"{'Yes' if 'one-head-period-2' in holds else 'Not shown here'}: with ties. The smallest cycle has 5 tokens in "
+        "dimension 3 and period 2; each of the three numbers is proved to be the least. Without ties one head never "
+        f"cycles (proved). {len(holds)} of {len(cases.rows)} stored cases hold in rational arithmetic."
+    )
+
+
+def _searched(context: Context, size: Size, alphas: tuple[str, ...]) -> tuple[Any, ...]:
+    """A row of the table of complete searches; the exact case of its widest cycle is kept."""
+
+    def search() -> dict[str, Any]:
+        found = sweep(size, [Fraction(a) for a in alphas])
+        if found.best is None:
+            return {"row": [found.patterns, found.programs, found.hits, "", "", ""], "case": None}
+        name = f"found-{size.heads}-{size.among}-{size.leaders}-{size.period}"
+        case = confirmed(found.best, size.among, name)
+        best = [found.best.margin, str(found.best.pattern), "yes" if case else "no"]
+        return {"row": [found.patterns, found.programs, found.hits, *best], "case": case and case.document()}
+
+    found = context.memo({"search": asdict(size), "alphas": alphas}, search)
+    if found["case"]:
+        context.case(read_case(found["case"]))
+    return size.leaders, size.period, WORDS[size.among], *found["row"]
+
+
+def _drawn(context: Context, size: Size, dim: int, alphas: tuple[str, ...], trials: int) -> tuple[Any, ...]:
+    def draw() -> dict[str, Any]:
+        rng = np.random.default_rng((context.seed, dim, size.leaders, size.period))
+        found = draw_leaders(size, dim, trials, [Fraction(a) for a in alphas], rng)
+        return {"row": [found.clouds, found.hits, found.programs], "case": found.case and found.case.document()}
+
+    key = {"draw": asdict(size), "dim": dim, "trials": trials, "seed": context.seed, "alphas": alphas}
+    found = context.memo(key, draw)
+    clouds, hits, programs = found["row"]
+    if found["case"]:
+        context.case(read_case(found["case"]))
+    exact = "yes" if found["case"] else "no" if hits else ""
+    return dim, size.leaders, size.period, WORDS[size.among], clouds, Share(hits, max(programs, 1)), exact
+
+
+def stored_table() -> Table:
+    """The cases that come with the package, each replayed now."""
+    rows = []
+    for name in stored():
+        case, changed = load(name)
+        holds = "no" if changed or check(case) else "yes"
+        n, d = len(case["tokens"]), len(case["tokens"][0])
+        rows.append((name, case.kind, case["matrices"], len(case["heads"]), n, d, str(case["alpha"]), case["period"],
+                     "yes" if case["ties"] else "no", holds))  # fmt: skip
+    columns = ("case", "kind", "matrices", "heads", "n", "d", "alpha", "period", "ties", "holds exactly")
+    return Table("stored", "Exact cases that come with the package", columns, rows)
+
+
+def orbit(name: str) -> dict[str, Floats]:
+    """A stored cycle as floats: its tokens, its heads, and the places of the moving token over one period.
+
+    Example:
+        >>> orbit("one-head-period-2")["orbit"][:, 0].round(3).tolist()
+        [0.333, -0.333]
+    """
+    case, _ = load(name)
+    tokens, places = case["tokens"], []
+    for _ in range(case["period"]):
+        places.append(tokens[case["moving"][0]])
+        tokens, _ = layer(tokens, case["alpha"], case["heads"])
+    found = {"tokens": case["tokens"], "heads": case["heads"], "orbit": places}
+    return {key: np.array(value, dtype=np.float64) for key, value in found.items()}
+
+
+def draw_heads(family: str, heads: int, count: int, d: int, rng: np.random.Generator) -> Floats:
+    """(heads, count, d, d) symmetric positive definite matrices.
+
+    "wishart": N N^T / d. "stretched": random axes, eigenvalues from 1 to 1000. "diagonal": such eigenvalues on the
+    coordinate axes. "simplex" clouds use wishart matrices.
+    """
+    shape = (heads, count, d, d)
+    if family in ("wishart", "simplex"):
+        N = rng.standard_normal(shape)
+        return np.asarray(N @ np.swapaxes(N, -1, -2) / d)
+    values = 10.0 ** rng.uniform(0, 3, shape[:-1])
+    Q = np.broadcast_to(np.eye(d), shape) if family == "diagonal" else np.linalg.qr(rng.standard_normal(shape))[0]
+    return np.asarray((Q * values[..., None, :]) @ np.swapaxes(Q, -1, -2))
+
+
+def draw_clouds(family: str, count: int, n: int, d: int, rng: np.random.Generator) -> Floats:
+    """(count, n, d) standard normal tokens; "simplex": the unit vectors, and points between them."""
+    if family != "simplex":
+        return rng.standard_normal((count, n, d))
+    corners = np.broadcast_to(np.eye(d), (count, d, d))[:, :n]
+    between = rng.dirichlet(np.ones(d), (count, max(n - d, 0)))
+    return np.concatenate([corners, between], axis=1)
+
+
+@question(
+    "definite-heads",
+    "Do several heads with symmetric positive definite matrices always converge?",
+    quick={
+        "trials": 100, "shapes": ((2, 4, 3),), "sizes": ((2, 2, 2), (2, 3, 2)), "alphas": ("1",),
+        "steps": ("1/2", "1"), "noise": (0.01,), "layers": 200,
+    },
+)  # fmt: skip
+def definite_heads(
+    context: Context,
+    *,
+    trials: int = 1000,
+    shapes: tuple[tuple[int, int, int], ...] = ((2, 4, 3), (2, 12, 3), (4, 12, 3)),
+    sizes: tuple[tuple[int, int, int], ...] = (
+        (2, 2, 2), (2, 2, 3), (2, 2, 4), (2, 3, 2), (2, 3, 3), (2, 3, 4), (2, 4, 2), (2, 4, 3), (3, 3, 2),
+    ),
+    alphas: tuple[str, ...] = ("1/2", "4"),
+    steps: tuple[str, ...] = ("1/100", "1/10", "1/2", "1", "2", "10", "100"),
+    noise: tuple[float, ...] = (0.003, 0.01, 0.03, 0.1),
+    layers: int = 400,
+) -> Outcome:  # fmt: skip
+    """Random clouds, complete searches, the cycle for many alphas, and how much noise it survives.
+
+    Args:
+        trials: random clouds for every row.   shapes: their (heads, n, d).   layers: how long they run.
+        sizes: (heads, leaders, period) that are searched completely by linear programs, with step sizes `alphas`.
+        steps: alphas for which the cycle is checked exactly.
+        noise: how far all numbers of the cycle are moved.
+    """
+    cells = [(family, *shape) for family in FAMILIES for shape in shapes]
+    parts = len(cells) + len(sizes) + 1
+    at_random, complete = [], []
+    for number, (family, heads, n, d) in enumerate(cells):
+        context.tell(number, parts, f"random clouds: {family}, {heads} heads, n = {n}, d = {d}")
+        key: dict[str, Any] = {"heads": [family, heads, n, d], "trials": trials, "seed": context.seed, "layers": layers}
+        found = context.memo(key, partial(_count_cycles, context.seed, family, heads, n, d, trials, layers))
+        at_random.append((family, heads, n, d, *(Share(found[fate], trials) for fate in ("cycle", "moving"))))
+    for number, (heads, leaders, period) in enumerate(sizes):
+        context.tell(len(cells) + number, parts, f"all patterns: {heads} heads, {leaders} leaders, period {period}")
+        row = _searched(context, Size(leaders, period, heads, "definite", ties=False), alphas)
+        complete.append((heads, *row[:2], *row[3:]))
+    context.tell(parts - 1, parts, "the cycle for many alphas, and with noise")
+    columns = ["heads drawn as", "heads", "n", "d", "cycles", "moving"]
+    random = context.table(Table("random", f"{trials} clouds per row, alpha = 1", columns, at_random))
+    columns = ["heads", *(name for name in SEARCHED if name != "matrices")]
+    caption = "All patterns without ties, both heads symmetric positive definite"
+    patterns = context.table(Table("patterns", caption, columns, complete))
+    exact = []
+    for alpha in steps:
+        case = at_alpha(Fraction(alpha))
+        place = "(" + ", ".join(str(x) for x in case["tokens"][3]) + ")"
+        exact.append((alpha, place, 2, "no" if check(case) else "yes"))
+    columns = ["alpha", "token", "period", "holds exactly"]
+    context.table(Table("steps", "The cycle in rational arithmetic, by alpha", columns, exact))
+    caption = "All tokens and matrices moved by normal noise (the matrices stay symmetric), alpha = 1"
+    shaken = [(size, _shaken(context.seed, trials, layers, size)) for size in noise]
+    context.table(Table("noise", caption, ("noise", "still a cycle"), shaken))
+    text = "A cycle of two definite heads on the triangle of its three leaders."
+    context.figure("cycle", "cycles:plot_cycle_in_triangle", orbit(FOUND), text=text)
+    text = "The widest margin of a cycle, by size."
+    context.figure("search", "measurements:plot_margins", patterns.records(), text=text)
+    cycles = random.column("cycles")
+    seen = Share(sum(s.count for s in cycles), sum(s.trials for s in cycles))
+    wrong = check(at_alpha(Fraction(1)))
+    if wrong:
+        return Outcome(f"The known cycle does not hold: {wrong[0]}. Random clouds: {seen} cycles.")
+    return Outcome(
+        "No. Two symmetric positive definite heads cycle with 4 tokens in dimension 3, period 2, without ties, for "
+        "every alpha > 0 (proved; all three numbers are the least possible). Chance hardly shows it: "
+        f"{seen} of the random clouds cycled; the linear programs find it at once."
+    )
+
+
+def at_alpha(alpha: Fraction) -> Case:
+    """The cycle of two definite heads for any alpha > 0: the token is (1, 2 + alpha, 1 + alpha) / (4 + 2 alpha).
+
+    Example:
+        >>> check(at_alpha(Fraction(22, 7)))
+        []
+    """
+    case, _ = load(FOUND)
+    token = tuple(x / (4 + 2 * alpha) for x in (Fraction(1), 2 + alpha, 1 + alpha))
+    return case.changed(alpha=alpha, tokens=(*case["tokens"][:3], token))
+
+
+def _count_cycles(seed: int, family: str, heads: int, n: int, d: int, trials: int, layers: int) -> dict[str, int]:
+    """How many random clouds cycle, and how many still move."""
+    found = {"cycle": 0, "moving": 0}
+    rng = np.random.default_rng((seed, FAMILIES.index(family), heads, n, d))
+    for begin in range(0, trials, AT_ONCE):
+        count = min(AT_ONCE, trials - begin)
+        matrices = draw_heads(family, heads, count, d, rng)
+        for fate in fates(draw_clouds(family, count, n, d, rng), matrices, layers):
+            if fate in found:
+                found[fate] += 1
+    return found
+
+
+def _shaken(seed: int, trials: int, layers: int, noise: float) -> Share:
+    """How often the cycle survives noise in all its numbers."""
+    case = at_alpha(Fraction(1))
+    rng = np.random.default_rng((seed, 77))
+    matrices = np.array(case["heads"], dtype=np.float64)[:, None]
+    M = matrices + noise * rng.standard_normal((len(matrices), trials, 3, 3))
+    tokens = np.array(case["tokens"], dtype=np.float64)
+    clouds = tokens + noise * rng.standard_normal((trials, *tokens.shape))
+    kept = still_cycle(clouds, (M + np.swapaxes(M, -1, -2)) / 2, layers, case["period"])
+    return Share(sum(kept), trials)

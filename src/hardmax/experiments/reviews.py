@@ -1,0 +1,208 @@
+"""Film reviews for the experiments: the samples they draw, and two ways to read a review.
+
+* `prepare` reads as the paper does: case kept, stop words left out, the first 128 words, padding up to there. It
+  implements [AFZ24, section 6] (the data). Departs: 25,000 reviews where the paper has 50,000; words by a regular
+  expression, with the stop words of scikit-learn and without lemmatizing, as the paper's own table of words is not
+  published. Copies of a word stay together in every layer, so a review is stored as its distinct words with their
+  counts; <PAD> is a word like any other, which attends, is attended to and is trained.
+* `sample` reads with the package's own vocabulary, as padded rows of distinct words, for the small classifier of the
+  studies.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.cloud.tokens import Floats, Ints
+from hardmax.errors import BadInput
+from hardmax.text.splits import at_random, by_blocks
+from hardmax.text.vocabulary import Vocabulary
+
+LENGTH = 128
+PADDING = "<PAD>"
+ASIDE = 0.3
+NOTHING = -1
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_TAG = re.compile(r"<[^<>]{0,40}>")
+
+
+def imdb() -> tuple[list[str], NDArray[Any]]:
+    """The 25,000 IMDb training reviews of the extra `imdb`, and labels 0 and 1."""
+    from hardmax.text.datasets import match_labels, read
+
+    found = read("imdb", "train")
+    return found.texts, match_labels(found.labels, (0, 1))
+
+
+def draw_reviews(labels: NDArray[Any], learn: int, aside: int, seed: Any) -> tuple[Ints, Ints]:
+    """Indices of reviews to learn from, drawn with the seed, and of held-out reviews.
+
+    Those held out are the same for all seeds: contiguous blocks, so that no film is in both parts.
+    """
+    to_learn, kept = by_blocks(labels)
+    chosen = np.sort(np.random.default_rng(seed).permutation(to_learn)[:learn])
+    return chosen, kept[np.linspace(0, len(kept) - 1, min(aside, len(kept))).astype(int)]
+
+
+@dataclass(frozen=True, eq=False)
+class Reviews:
+    """Labeled reviews for the paper's recipe.
+
+    Attributes:
+        words: the vocabulary; words[0] is <PAD>.
+        ids, counts: (T,) the distinct words of all reviews and how often each occurs in its review.
+        offsets: (B + 1,) review t holds ids[offsets[t]:offsets[t + 1]]; its counts sum up to 128.
+        labels: (B,) 0 negative, 1 positive.
+        learn, aside: indices to learn from and to test on, 70 % and 30 % at random.
+        texts: the reviews themselves.
+    """
+
+    words: tuple[str, ...]
+    ids: NDArray[np.int64]
+    counts: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    learn: NDArray[np.int64]
+    aside: NDArray[np.int64]
+    texts: tuple[str, ...]
+
+    @cached_property
+    def truncated(self) -> float:
+        """Part of the reviews that are cut at 128 words: those without padding."""
+        return float(np.mean(self.ids[self.offsets[1:] - 1] != 0))
+
+
+def paper_words(text: str, stop: Iterable[str]) -> list[str]:
+    """The words that the paper keeps of a text, at most 128.
+
+    Example:
+        >>> paper_words("The plot was thin.<br />Not a good film, not at all", {"was", "a", "not", "at", "all"})
+        ['The', 'plot', 'thin', 'Not', 'good', 'film']
+    """
+    stop = stop if isinstance(stop, set | frozenset) else set(stop)
+    kept = (word for word in _WORD.findall(_TAG.sub(" ", text)) if word not in stop)
+    return [word for word, _ in zip(kept, range(LENGTH), strict=False)]
+
+
+def stop_words() -> frozenset[str]:
+    """The English stop words of scikit-learn, in lower case: "The" and "Not" are kept, "the" and "not" are not."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS)
+
+
+def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: int = 0) -> Reviews:
+    """Reviews as the paper's model sees them, and the 70/30 split.
+
+    Args:
+        most: the largest number of texts; if there are more, these are drawn at random.
+
+    Raises:
+        BadInput: fewer than 10 texts, or labels other than 0 and 1.
+    """
+    labels = np.asarray(labels, np.int64)
+    if len(texts) < 10 or len(labels) != len(texts) or not np.isin(labels, (0, 1)).all():
+        raise BadInput(f"{len(texts)} texts and {len(labels)} labels", fix="at least 10 texts with labels 0 and 1")
+    chosen = np.arange(len(texts))
+    if most is not None and most < len(texts):
+        chosen = at_random(len(texts), most / len(texts), seed)[1]
+    stop = stop_words()
+    found = [paper_words(texts[i], stop) for i in chosen.tolist()]
+    # As the paper does, the words of the held-out reviews have vectors too (random ones: nothing is learned there).
+    often = Counter(word for review in found for word in review)
+    words = (PADDING, *sorted(often, key=lambda word: (-often[word], word)))
+    number = {word: i for i, word in enumerate(words)}
+    ids: list[int] = []
+    counts: list[int] = []
+    offsets = [0]
+    for review in found:
+        bag = Counter(review)
+        ids += [number[word] for word in bag]
+        counts += bag.values()
+        if len(review) < LENGTH:
+            ids.append(0)
+            counts.append(LENGTH - len(review))
+        offsets.append(len(ids))
+    learn, aside = at_random(len(chosen), ASIDE, seed)
+    return Reviews(
+        words, np.array(ids), np.array(counts, np.float64), np.array(offsets), labels[chosen], learn, aside,
+        tuple(texts[i] for i in chosen.tolist()),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many reviews, how many distinct words of each, and how often a word must occur to be known."""
+
+    learn: int = 5000
+    aside: int = 2500
+    words: int = 100
+    min_texts: int = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Padded rows of word numbers.
+
+    Attributes:
+        rows: (B, words) numbers of the first distinct known words; NOTHING where there is none.
+        labels: (B,) 0 or 1.
+    """
+
+    rows: Ints
+    labels: Ints
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What one run learns from and is measured on.
+
+    Attributes:
+        learn, aside: the reviews; `aside` are contiguous blocks, so that no film is in both.
+        terms: the known words.
+        odds: (V,) smoothed naive-Bayes log-odds of every word, counted in `learn`.
+        texts: (V,) in how many reviews of `learn` it occurs.
+    """
+
+    learn: Rows
+    aside: Rows
+    terms: tuple[str, ...]
+    odds: Floats
+    texts: Ints
+
+
+def sample(texts: list[str], labels: NDArray[Any], size: Size, seed: int) -> Sample:
+    """The reviews of one run: those held out are the same for all seeds, those to learn from are drawn."""
+    learn, aside = draw_reviews(labels, size.learn, size.aside, seed)
+    vocabulary = Vocabulary.count([texts[i] for i in learn], 1, size.min_texts)
+    made = [_padded(vocabulary, [texts[i] for i in part], labels[part], size.words) for part in (learn, aside)]
+    odds, counts = log_odds(made[0], len(vocabulary))
+    return Sample(made[0], made[1], vocabulary.terms, odds, counts)
+
+
+def log_odds(reviews: Rows, words: int, smoothing: float = 10.0) -> tuple[Floats, Ints]:
+    """log P(w | 1) / P(w | 0) with `smoothing` added to the counts, and the counts of both classes together."""
+    counts = []
+    for label in (0, 1):
+        rows = reviews.rows[reviews.labels == label]
+        counts.append(np.bincount(rows[rows >= 0], minlength=words))
+    share = [np.log((c + smoothing) / (c.sum() + smoothing * words)) for c in counts]
+    return share[1] - share[0], counts[0] + counts[1]
+
+
+def _padded(vocabulary: Any, texts: list[str], labels: NDArray[Any], words: int) -> Rows:
+    bags = vocabulary.bags(texts)
+    rows = np.full((len(texts), words), NOTHING, np.int64)
+    for t in range(len(texts)):
+        ids = bags.ids[bags.offsets[t] : bags.offsets[t + 1]][:words]
+        rows[t, : len(ids)] = ids
+    return Rows(rows, np.asarray(labels, np.int64))

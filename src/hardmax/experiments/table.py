@@ -1,0 +1,200 @@
+"""Tables of measurements: means and shares with their 95 % intervals, as Markdown, csv, HTML rows and plain data."""
+
+import csv
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from io import StringIO
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from hardmax.errors import BadInput
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The mean of `count` independent runs and half the width of its 95 % interval.
+
+    Example:
+        >>> str(interval([0.8, 0.9, 1.0]))
+        '0.9 ± 0.25'
+    """
+
+    mean: float
+    half: float
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3g}" if self.count < 2 else f"{self.mean:.3g} ± {self.half:.2g}"
+
+
+def interval(values: Iterable[float]) -> Interval:
+    """The mean of independent runs with its 95 % interval: mean ± t s / sqrt(n), Student's t with n - 1 degrees.
+
+    Example:
+        >>> interval([1.0, 3.0]).mean
+        2.0
+    """
+    x = np.asarray(list(values), np.float64)
+    if len(x) < 2:
+        return Interval(float(x.mean()), float("nan"), len(x))
+    from scipy.stats import t
+
+    quantile = t.ppf((1 + LEVEL) / 2, len(x) - 1)
+    return Interval(float(x.mean()), float(quantile * x.std(ddof=1) / sqrt(len(x))), len(x))
+
+
+@dataclass(frozen=True)
+class Share:
+    """`count` of `trials` with Wilson's 95 % interval, which stays inside [0, 1] and is valid at 0 and at 1.
+
+    Example:
+        >>> str(Share(0, 100)), str(Share(3, 4))
+        ('0/100 (0-3.7 %)', '3/4 (30.1-95.4 %)')
+    """
+
+    count: int
+    trials: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.count <= self.trials or self.trials < 1:
+            raise BadInput(f"{self.count} of {self.trials} is not a share", fix="0 <= count <= trials, trials >= 1")
+
+    @property
+    def part(self) -> float:
+        """count / trials."""
+        return self.count / self.trials
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of the 95 % interval."""
+        from scipy.stats import binomtest
+
+        found = binomtest(self.count, self.trials).proportion_ci(LEVEL, method="wilson")
+        return float(found.low), float(found.high)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.count}/{self.trials} ({_percent(low)}-{_percent(high)} %)"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a report.
+
+    Attributes:
+        name: of its csv file.   caption: what it shows.
+        columns: the heads of the columns.
+        rows: the cells: texts, numbers, an `Interval` or a `Share`.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+    def column(self, name: str) -> list[Any]:
+        """One column."""
+        return [row[list(self.columns).index(name)] for row in self.rows]
+
+    def texts(self) -> list[list[str]]:
+        """The rows as they are read: floats with four digits."""
+        return [[_text(x) for x in row] for row in self.rows]
+
+    def markdown(self) -> str:
+        """The table in Markdown.
+
+        Example:
+            >>> print(Table("t", "", ("x", "half of x"), [(1, 0.5)]).markdown())
+            | x | half of x |
+            |---|---|
+            | 1 | 0.5 |
+        """
+        lines = [_line(self.columns), "|" + "---|" * len(self.columns), *map(_line, self.texts())]
+        return "\n".join(lines)
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows as plain data, by column."""
+        return [dict(zip(self.columns, map(plain, row), strict=True)) for row in self.rows]
+
+    def csv(self) -> str:
+        """The table as csv; intervals and shares take one column for each of their numbers."""
+        text = StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        first = self.rows[0] if self.rows else self.columns
+        writer.writerow([name + end for name, x in zip(self.columns, first, strict=True) for end in _parts(x)])
+        writer.writerows([[part for x in row for part in _parts(x).values()] for row in self.rows])
+        return text.getvalue()
+
+    def document(self) -> dict[str, Any]:
+        """The table as plain data; `read_table` reads it back."""
+        rows = [list(map(plain, row)) for row in self.rows]
+        return {"name": self.name, "caption": self.caption, "columns": list(self.columns), "rows": rows}
+
+
+def read_table(document: dict[str, Any]) -> Table:
+    """A table from its plain data; KeyError, TypeError or ValueError if it is not one."""
+    columns = tuple(map(str, document["columns"]))
+    rows = tuple(tuple(_cell(x) for x in row) for row in document["rows"])
+    if any(len(row) != len(columns) for row in rows):
+        raise ValueError(f"the table {document['name']} has rows of different length")
+    return Table(str(document["name"]), str(document["caption"]), columns, rows)
+
+
+def plain(x: Any) -> Any:
+    """A cell as plain data.
+
+    Example:
+        >>> plain(Interval(0.5, 0.1, 3))
+        {'mean': 0.5, 'half': 0.1, 'count': 3}
+    """
+    if isinstance(x, Interval):
+        return {"mean": x.mean, "half": x.half if x.count > 1 else None, "count": x.count}
+    if isinstance(x, Share):
+        low, high = x.interval
+        return {"count": x.count, "trials": x.trials, "low": low, "high": high}
+    return x
+
+
+def _cell(x: Any) -> Any:
+    if not isinstance(x, dict):
+        return x
+    if "trials" in x:
+        return Share(int(x["count"]), int(x["trials"]))
+    half = float("nan") if x["half"] is None else float(x["half"])
+    return Interval(float(x["mean"]), half, int(x["count"]))
+
+
+def markdown_text(value: Any) -> str:
+    """Text for Markdown, with everything escaped that would be read as markup or as the end of a cell.
+
+    Example:
+        >>> markdown_text("a|b <i> *c*")
+        'a\\\\|b &lt;i&gt; \\\\*c\\\\*'
+    """
+    text = escape(" ".join(str(value).split()), quote=False)
+    return "".join("\\" + c if c in "\\|*_`[]#" else c for c in text)
+
+
+def _line(cells: Iterable[Any]) -> str:
+    return "| " + " | ".join(map(markdown_text, cells)) + " |"
+
+
+def _parts(x: Any) -> dict[str, Any]:
+    """The columns that a cell takes in a csv file: what is added to the head, and the number."""
+    if isinstance(x, Share):
+        low, high = x.interval
+        return {"": x.count, ": trials": x.trials, ": low": low, ": high": high}
+    return {"": x.mean, " (95 %)": x.half} if isinstance(x, Interval) else {"": x}
+
+
+def _text(x: Any) -> str:
+    return f"{x:.4g}" if isinstance(x, float) else str(x)
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.2g}" if part < 0.1 else f"{100 * part:.3g}"
