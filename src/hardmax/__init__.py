@@ -27,7 +27,8 @@ _HOME = {
     "simulate": "hardmax.dynamics.simulate",
     "limit": "hardmax.dynamics.limit",
     "Trajectory": "hardmax.dynamics.trajectory",
-    "TrajectoryBatch": "hardmax.dynamics.trajectory",
+    "Batch": "hardmax.dynamics.batch",
+    "Problem": "hardmax.dynamics.trajectory",
     "Outcome": "hardmax.dynamics.trajectory",
     "Equilibrium": "hardmax.dynamics.equilibrium",
     "Certificate": "hardmax.dynamics.certificate",
@@ -58,14 +59,15 @@ if TYPE_CHECKING:
     from hardmax.cloud.presets import preset as preset
     from hardmax.construction.build import construct as construct
     from hardmax.construction.network import Network as Network
+    from hardmax.dynamics.batch import Batch as Batch
     from hardmax.dynamics.certificate import Certificate as Certificate
     from hardmax.dynamics.equilibrium import Equilibrium as Equilibrium
     from hardmax.dynamics.limit import limit as limit
     from hardmax.dynamics.polytope import Polytope as Polytope
     from hardmax.dynamics.simulate import simulate as simulate
     from hardmax.dynamics.trajectory import Outcome as Outcome
+    from hardmax.dynamics.trajectory import Problem as Problem
     from hardmax.dynamics.trajectory import Trajectory as Trajectory
-    from hardmax.dynamics.trajectory import TrajectoryBatch as TrajectoryBatch
     from hardmax.errors import BadInput as BadInput
     from hardmax.errors import ContradictoryTargets as ContradictoryTargets
     from hardmax.errors import HardmaxError as HardmaxError

@@ -44,8 +44,8 @@ def command(
 
     Z = inputs.read(tokens, preset, exact, n, dim, seed if preset in KINDS else None)
 
+    from hardmax.dynamics.batch import Batch
     from hardmax.dynamics.simulate import simulate
-    from hardmax.dynamics.trajectory import TrajectoryBatch
 
     result = simulate(
         Z, inputs.number(alpha, "--alpha", exact), inputs.matrix(matrix, exact), layers,
@@ -57,7 +57,7 @@ def command(
         note(f"wrote {output}", quiet or json)
     if result.undecided:
         note(undecided_advice(result.undecided), quiet or json)
-    if isinstance(result, TrajectoryBatch):
+    if isinstance(result, Batch):
         _print_batch(result, json)
         return
     if json:

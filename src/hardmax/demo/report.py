@@ -132,9 +132,9 @@ def write_demo(folder: str | Path, progress: Progress | None = None, quick: bool
 
 def _run(name: str, heading: str, text: str) -> Case:
     Z = preset(name)
-    traj = cast(Trajectory, simulate(Z, alpha=ALPHA, layers=max(PAPER_LAYERS)))
+    traj = simulate(Z, alpha=ALPHA, layers=max(PAPER_LAYERS))
     start = perf_counter()
-    eq = cast(Equilibrium, limit(Z, alpha=ALPHA))
+    eq = limit(Z, alpha=ALPHA)
     seconds = perf_counter() - start
     return Case(name, heading, text, traj, eq, eq.certificate.verify(Z), seconds)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.views import Result
+from hardmax.views import ByValue, Result
 
 # The role of a token in the limit (Certificate.role).
 LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
@@ -15,7 +15,7 @@ ROLE_NAMES = ("leader", "follower", "tie", "pattern")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate(Result):
+class Certificate(Result, ByValue):
     """Why each token ends where `limit` says it ends.
 
     From layer `decided_at[i]` on token i follows the same set forever, for one of four reasons:

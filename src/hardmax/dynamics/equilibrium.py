@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.certificate import Certificate
-from hardmax.views import LOAD, PLOT, WIDGET, Result, view
+from hardmax.views import LOAD, PLOT, WIDGET, ByValue, Result, view
 
 if TYPE_CHECKING:
     from hardmax.dynamics.polytope import Polytope
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Equilibrium(Result):
+class Equilibrium(Result, ByValue):
     """The infinite-depth limit of the hardmax dynamics, in closed form.
 
     Attributes:
@@ -27,6 +27,14 @@ class Equilibrium(Result):
         kind: for each center "vertex" (a leader: a vertex of K) or "face" (the A-projection of 0 onto a face of K).
         leader_since: {index: first layer with C_i = {i}}.
         certificate: how this is known; `certificate.verify(Z)` checks it from the data alone.
+
+    Example:
+        >>> import hardmax as hx
+        >>> eq = hx.limit([[1, 1], [-1, 1], [1, -1], [-1, -1], [0.5, 0]])
+        >>> eq
+        Equilibrium of 5 tokens in dimension 2: 5 centers, 4 leaders, decided at layer 0, proved
+        >>> eq.centers[eq.cluster[4]], eq.kind[4]
+        (array([1., 0.]), 'face')
     """
 
     tokens: NDArray[Any]

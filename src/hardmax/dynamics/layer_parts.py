@@ -1,6 +1,5 @@
 """The parts of a layer around the attention rule: heads, value matrices, normalization, feed-forward; checked once."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hardmax.attention.dense import overflow
-from hardmax.attention.rules import FeedForward, Head
+from hardmax.attention.rules import FeedForward, Head, NamedFunction
 from hardmax.attention.ties import EPS
 from hardmax.cloud.metric import Metric, metric
 from hardmax.cloud.tokens import Floats
@@ -32,7 +31,7 @@ class Parts:
     values: tuple[Floats | None, ...]
     mixed: Floats | None
     normalization: str
-    feed_forward: FeedForward | Callable[[Floats], Any] | None
+    feed_forward: FeedForward | NamedFunction | None
 
     @property
     def averages(self) -> bool:
@@ -40,7 +39,7 @@ class Parts:
         return self.normalization == "rescale" and self.mixed is None and self.feed_forward is None
 
     def pull(self, means: list[Floats]) -> Floats:
-        """mean_h V_h m_i^h forevery row; `means` holds one array for each head."""
+        """mean_h V_h m_i^h for every row; `means` holds one array for each head."""
         pulls = [m if V is None else m @ V.T for m, V in zip(means, self.values, strict=True)]
         return pulls[0] if len(pulls) == 1 else sum(pulls[1:], pulls[0]) / len(pulls)
 
@@ -199,7 +198,7 @@ def _check_invertible(matrix: Floats, alpha: float) -> None:
         )
 
 
-def _sublayer(feed_forward: Any, dim: int) -> FeedForward | Callable[[Floats], Any] | None:
+def _sublayer(feed_forward: Any, dim: int) -> FeedForward | NamedFunction | None:
     if feed_forward is None:
         return None
     if isinstance(feed_forward, FeedForward):
@@ -212,7 +211,7 @@ def _sublayer(feed_forward: Any, dim: int) -> FeedForward | Callable[[Floats], A
             eta=float(_array(feed_forward.eta, "feed_forward.eta", ())),
         )
     if callable(feed_forward):
-        return feed_forward
+        return NamedFunction.of(feed_forward)
     raise BadInput(
         f"feed_forward is {feed_forward!r}; expected hardmax.FeedForward(W, U, b, eta) or a function of (n, d) arrays"
     )

@@ -1,7 +1,7 @@
 """The infinite-depth limit in closed form, with a certificate."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -9,26 +9,37 @@ from hardmax.attention.rules import Hardmax
 from hardmax.attention.ties import rounding_bound, tie_band, wider
 from hardmax.cloud.metric import Metric, check_scores, metric
 from hardmax.cloud.parameters import layer_count, step_size
-from hardmax.cloud.tokens import Cloud, clouds, is_batch
+from hardmax.cloud.tokens import Cloud, CloudLike, CloudsLike, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
 from hardmax.dynamics.assembly import Problem, copies, equilibrium
+from hardmax.dynamics.batch import Batch
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.errors import BadInput, NotCertified, NotExact
 
-RATIONAL_POINTS = 300  # up to so many points, what float64 leaves open is settled in rational arithmetic
+RATIONAL_POINTS = 300  # up to this many points, what float64 leaves open is settled in rational arithmetic
 
 
+@overload
+def limit(  # type: ignore[overload-overlap]  # a string is a sequence of strings
+    Z: CloudLike, alpha: Number = ..., A: CloudLike | None = ..., *, exact: bool = ..., tie_tolerance: float = ...,
+    max_layers: int = ...,
+) -> Equilibrium: ...  # fmt: skip
+@overload
 def limit(
-    Z: Any,
-    alpha: Any = 0.5,
-    A: Any = None,
+    Z: CloudsLike, alpha: Number = ..., A: CloudLike | None = ..., *, exact: bool = ..., tie_tolerance: float = ...,
+    max_layers: int = ...,
+) -> Batch[Equilibrium]: ...  # fmt: skip
+def limit(
+    Z: CloudLike | CloudsLike,
+    alpha: Number = 0.5,
+    A: CloudLike | None = None,
     *,
     exact: bool = False,
     tie_tolerance: float = 0.0,
     max_layers: int = 10_000,
-) -> Equilibrium | list[Equilibrium]:
+) -> Equilibrium | Batch[Equilibrium]:
     """Where every token ends when the number of layers goes to infinity, and how this is known.
 
     z_i^infinity = lim_k z_i^k under (1.1): a leader's vertex of K, or the A-projection of 0 onto a face of K. Most
@@ -39,19 +50,19 @@ def limit(
     everybody and are handled; scores within rounding (plus `tie_tolerance`) of each other count as ties in float64.
 
     Args:
-        Z: (n, d) tokens, or a list of clouds (then a list of results is returned).
+        Z: (n, d) tokens, or a ragged batch: a list of such clouds of one dimension, or a 3-D array.
         alpha: step size > 0.
         A: (d, d) symmetric positive definite matrix; None is the identity.
         exact: rational arithmetic; numbers may be integers, Fractions, decimal strings or floats (binary value).
         tie_tolerance: scores within tie_tolerance |z_i|_A max_j |z_j|_A of the maximum count as equal to it.
-        max_layers: give up after so many layers.
+        max_layers: give up after this many layers.
 
     Returns:
-        An Equilibrium, or a list of them for a batch.
+        An Equilibrium; for a batch, a Batch of them.
 
     Raises:
         BadInput: the input cannot be used.
-        NotCertified: no certificate within `max_layers`; its `known` holds what is certain all the same.
+        NotCertified: no certificate could be computed within `max_layers`; its `known` holds what is certain.
 
     Example:
         >>> limit([[1, 1], [-1, 1], [1, -1], [-1, -1], [0.5, 0]], alpha=0.5).points[4]
@@ -63,9 +74,10 @@ def limit(
         raise NotExact(f"tie_tolerance is {tie_tolerance}, but exact arithmetic needs no tolerance")
     if is_batch(Z):
         if exact:
-            return _limits_exact(Z, alpha, A, max_layers)
+            return Batch(Equilibrium, _limits_exact(Z, alpha, A, max_layers))
         batch = clouds(Z)
-        return _limits(batch, step_size(alpha), metric(A, batch.dim), tie_tolerance, max_layers)
+        found = _limits(batch, step_size(alpha), metric(A, batch.dim), tie_tolerance, max_layers)
+        return Batch(Equilibrium, found)
     if exact:
         return _limit_exact(Z, alpha, A, max_layers)
     one = one_cloud(Z)

@@ -14,10 +14,11 @@ from hardmax.io.documents import readable
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
+    from hardmax.dynamics.batch import Batch
     from hardmax.dynamics.certificate import Certificate
     from hardmax.dynamics.equilibrium import Equilibrium
     from hardmax.dynamics.polytope import Polytope
-    from hardmax.dynamics.trajectory import Trajectory, TrajectoryBatch
+    from hardmax.dynamics.trajectory import Trajectory
     from hardmax.sentiment.model import SentimentModel
 
 MOST_ROWS = 1000
@@ -101,7 +102,7 @@ def certificate_part(certificate: "Certificate") -> str:
     return _part("Certificate", facts(known), table("Why each token ends where it ends", ["role", "tokens"], roles))
 
 
-def batch_parts(batch: "TrajectoryBatch", most: int = MOST_ROWS) -> list[str]:
+def batch_parts(batch: "Batch[Any]", most: int = MOST_ROWS) -> list[str]:
     """A batch: a row for each cloud, pictures of the first ones."""
     rows = [
         (b, len(batch.last[b]), len(batch.leaders[b]), _some(batch.leaders[b], 8)) for b in range(min(len(batch), most))
@@ -109,9 +110,10 @@ def batch_parts(batch: "TrajectoryBatch", most: int = MOST_ROWS) -> list[str]:
     pictures = []
     for b in range(min(len(batch), PICTURED)):
         if batch.last[b].shape[1] <= 3:
-            traj = batch[b]
-            label = f"cloud {b}: {traj.n} tokens from layer 0 to layer {traj.layers}"
-            drawn = cloud_sketch(traj.tokens[0], traj.tokens[-1], traj.leaders, label, 180)
+            start, last = batch[b].tokens, batch.last[b]
+            start = start[0] if start.ndim == 3 else start
+            label = f"cloud {b}: {len(last)} tokens, {batch_kind(batch)}"
+            drawn = cloud_sketch(start, last, batch.leaders[b], label, 180)
             pictures.append(f"<figure>{drawn}<figcaption>cloud {b}</figcaption></figure>")
     known = facts([("clouds", f"{len(batch):,}"), ("tokens", f"{sum(map(len, batch.last)):,}")])
     head = ["cloud", "tokens", "leaders", "their indices"]
@@ -119,14 +121,19 @@ def batch_parts(batch: "TrajectoryBatch", most: int = MOST_ROWS) -> list[str]:
     return [known, f'<div class="pair">{"".join(pictures)}</div>', table(caption, head, rows)]
 
 
-def batch_part(batch: "TrajectoryBatch") -> str:
+def batch_kind(batch: "Batch[Any]") -> str:
+    """Words for what a batch holds."""
+    return "layer by layer" if batch.kind.__name__ == "Trajectory" else "at infinite depth"
+
+
+def batch_part(batch: "Batch[Any]") -> str:
     """A batch in a notebook."""
-    return _part("Batch of trajectories", *batch_parts(batch, FEW_ROWS))
+    return _part(repr(batch), *batch_parts(batch, FEW_ROWS))
 
 
-def save_batch(batch: "TrajectoryBatch", path: Path) -> None:
-    """Write the page of a TrajectoryBatch."""
-    _save(path, f"{len(batch)} clouds, layer by layer", batch_parts(batch))
+def save_batch(batch: "Batch[Any]", path: Path) -> None:
+    """Write the page of a Batch."""
+    _save(path, f"{len(batch)} clouds, {batch_kind(batch)}", batch_parts(batch))
 
 
 def polytope_parts(polytope: "Polytope", most: int = MOST_ROWS) -> list[str]:

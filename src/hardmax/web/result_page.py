@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardmax.attention.rules import Hardmax, Softmax
+from hardmax.cloud.metric import metric
+from hardmax.errors import HardmaxError
 from hardmax.html.page import NO_SCRIPT, page
 from hardmax.html.result import equilibrium_parts, trajectory_parts
 from hardmax.web.single_file import LOADER, data_block, playground_document, policy
@@ -58,13 +60,9 @@ def _page(title: str, parts: list[str], state: dict[str, Any] | None) -> str:
 
 
 def trajectory_state(traj: "Trajectory") -> dict[str, Any] | None:
-    """The state in which the playground shows a trajectory; None where it does not know these dynamics.
-
-    A trajectory does not say whether it had several heads, a mask or a feed-forward layer; that shows when its first
-    layers are run again without them.
-    """
+    """The state in which the playground shows a trajectory; None where it does not know these dynamics."""
     state = _state(traj.tokens[0], traj.alpha, traj.A)
-    if state is None or traj.layers > MOST_LAYERS or traj.normalization != "rescale":
+    if state is None or traj.layers > MOST_LAYERS or not traj.problem.is_plain or not _is_definite(traj.A):
         return None
     if isinstance(traj.rule, Hardmax) and traj.rule.tie_tolerance == 0:
         view: dict[str, Any] = {"view": "dyn"}
@@ -72,7 +70,7 @@ def trajectory_state(traj: "Trajectory") -> dict[str, Any] | None:
         view = {"view": "beta", "beta": traj.rule.beta}
     else:
         return None
-    return state | view | {"K": traj.layers, "k": 0} if _plain(traj) else None
+    return state | view | {"K": traj.layers, "k": 0}
 
 
 def equilibrium_state(eq: "Equilibrium") -> dict[str, Any] | None:
@@ -93,20 +91,9 @@ def _state(tokens: Any, alpha: Any, A: Any) -> dict[str, Any] | None:
     return {"alpha": float(alpha), "A": matrix, "cloud": {"d": dim, "coords": numbers.ravel().tolist()}}
 
 
-def _plain(traj: "Trajectory") -> bool:
-    """Whether the paper's layers alone (with this rule) give the same tokens."""
-    from hardmax.dynamics.simulate import simulate
-    from hardmax.errors import HardmaxError
-
+def _is_definite(A: Any) -> bool:
+    """Whether A is symmetric positive definite, as the playground wants it."""
     try:
-        again: Any = simulate(
-            traj.tokens[0].astype(np.float64),
-            float(traj.alpha),
-            None if traj.A is None else traj.A.astype(np.float64),
-            traj.layers,
-            rule=traj.rule,
-        )
+        return A is None or metric(A.astype(np.float64), len(A)).definite
     except HardmaxError:
         return False
-    size = float(np.abs(again.tokens).max()) or 1.0
-    return bool(np.abs(again.tokens - traj.tokens.astype(np.float64)).max() <= 1e-9 * size)
