@@ -34,6 +34,7 @@ _HOME = {
     "Certificate": "hardmax.dynamics.certificate",
     "Polytope": "hardmax.dynamics.polytope",
     "preset": "hardmax.cloud.presets",
+    "random_cloud": "hardmax.cloud.presets",
     "widget": "hardmax.web.widget",
     "HardmaxClassifier": "hardmax.sentiment.estimator",
     "SentimentModel": "hardmax.sentiment.model",
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from hardmax.attention.rules import Softmax as Softmax
     from hardmax.attention.rules import Uniform as Uniform
     from hardmax.cloud.presets import preset as preset
+    from hardmax.cloud.presets import random_cloud as random_cloud
     from hardmax.construction.build import construct as construct
     from hardmax.construction.network import Network as Network
     from hardmax.dynamics.batch import Batch as Batch

@@ -6,12 +6,9 @@ imports, so that nothing above is loaded before it is asked for, and no other mo
 """
 
 from collections.abc import Callable
-from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from hardmax.errors import BadInput
 from hardmax.io.files import write_file
@@ -86,23 +83,6 @@ def view(kind: type, name: str) -> Callable[..., Any]:
 
 def _views(kind: type) -> dict[str, str]:
     return next(VIEWS[base.__name__] for base in kind.__mro__ if base.__name__ in VIEWS)
-
-
-class ByValue:
-    """A dataclass that is equal to another if all its fields are: arrays by shape, type and every entry. No hash."""
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, type(self)) and not isinstance(self, type(other)):
-            return NotImplemented
-        return all(_same(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))  # type: ignore[arg-type]
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return one.dtype == other.dtype and np.array_equal(one, other)
-    return not isinstance(one, np.ndarray) and not isinstance(other, np.ndarray) and bool(one == other)
 
 
 class Result:

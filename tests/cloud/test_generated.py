@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardmax.cloud.generated import KINDS, cloud, uniform_words
-from hardmax.cloud.presets import preset
+from hardmax.cloud.presets import GENERATED, preset, random_cloud, uniform_words
 from hardmax.errors import BadInput
 
 
@@ -33,26 +32,26 @@ def test_random_tokens_are_sums_of_twelve_words_token_by_token():
     for start in range(0, len(words), 12):
         uniform = sum((Fraction(w, 2**32) for w in words[start : start + 12]), Fraction(-6))
         expected.append(Fraction(round(uniform * 1000), 1000))
-    assert cloud("random", 10, 3, 99, exact=True).ravel().tolist() == expected
+    assert random_cloud("random", 10, 3, 99, exact=True).ravel().tolist() == expected
 
 
-@given(st.sampled_from(list(KINDS)), st.integers(1, 60), st.integers(2, 3), st.integers(0, 2**32 - 1))
+@given(st.sampled_from(list(GENERATED)), st.integers(1, 60), st.integers(2, 3), st.integers(0, 2**32 - 1))
 @settings(derandomize=True, deadline=None, max_examples=60)
 def test_clouds_are_distinct_nonzero_thousandths_and_a_longer_one_begins_like_a_shorter_one(kind, n, dim, seed):
-    Z = cloud(kind, n, dim, seed)
-    exact = cloud(kind, n, dim, seed, exact=True)
+    Z = random_cloud(kind, n, dim, seed)
+    exact = random_cloud(kind, n, dim, seed, exact=True)
     assert Z.shape == (n, dim)
     assert len({tuple(row) for row in exact}) == n
     assert all(any(row) for row in exact)
     assert all(1000 % x.denominator == 0 for x in exact.ravel())
     assert np.array_equal(exact.astype(float), Z)
-    assert np.array_equal(cloud(kind, n + 5, dim, seed)[:n], Z)
+    assert np.array_equal(random_cloud(kind, n + 5, dim, seed)[:n], Z)
 
 
 @pytest.mark.parametrize("dim", [2, 3])
 def test_each_kind_lies_where_it_says_and_points_nowhere_in_particular(dim):
     n = 20_000
-    ring, ball, normal = (cloud(kind, n, dim, 3) for kind in ("ring", "ball", "random"))
+    ring, ball, normal = (random_cloud(kind, n, dim, 3) for kind in ("ring", "ball", "random"))
     radius = np.linalg.norm(ring, axis=1)
     assert radius.min() > 0.798
     assert radius.max() < 1.202
@@ -66,7 +65,7 @@ def test_each_kind_lies_where_it_says_and_points_nowhere_in_particular(dim):
 
 
 def test_many_tokens_are_still_distinct():
-    Z = cloud("random", 100_000, 2, 1)
+    Z = random_cloud("random", 100_000, 2, 1)
     assert len(np.unique(Z, axis=0)) == 100_000
 
 
@@ -85,11 +84,11 @@ def test_many_tokens_are_still_distinct():
 )
 def test_what_cannot_be_generated_is_refused_with_the_callers_value(arguments, said):
     with pytest.raises(BadInput, match=said):
-        cloud(**arguments)
+        random_cloud(**arguments)
 
 
 def test_presets_take_n_dim_and_seed_for_generated_clouds_only():
-    assert np.array_equal(preset("ring", n=9, dim=3, seed=5), cloud("ring", 9, 3, 5))
+    assert np.array_equal(preset("ring", n=9, dim=3, seed=5), random_cloud("ring", 9, 3, 5))
     assert preset("random").shape == (100, 2)
     with pytest.raises(BadInput, match="'square' is always the same tokens, but n is 5"):
         preset("square", n=5)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardmax.cloud.generated import cloud
-from hardmax.cloud.presets import PRESETS, preset
+from hardmax.cloud.presets import PRESETS, preset, random_cloud
 from hardmax.errors import BadInput
 from hardmax.web import share
 from hardmax.web.share_points import decode_points, encode_points, rounded
@@ -184,7 +183,7 @@ def test_numbers_are_written_as_the_page_writes_them():
 def test_a_generated_cloud_is_only_its_seed():
     assert share.encode_state({"preset": "ring", "n": 300, "seed": 9}) == "v=1&view=dyn&preset=ring&n=300&seed=9"
     state = share.decode_state("#v=1&preset=ring&n=300&d=3&seed=9").state
-    assert np.array_equal(share.tokens_of(state), cloud("ring", 300, 3, 9))
+    assert np.array_equal(share.tokens_of(state), random_cloud("ring", 300, 3, 9))
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -201,7 +200,7 @@ def test_edited_presets_survive_a_link_without_rounding(name):
 
 
 def test_three_hundred_edited_tokens_take_about_1600_characters():
-    Z = cloud("random", 300, 2, 7)
+    Z = random_cloud("random", 300, 2, 7)
     text = encode_points({"d": 2, "coords": Z.ravel().tolist()})
     assert len(text) <= 1700
     assert decode_points(text)["coords"] == Z.ravel().tolist()

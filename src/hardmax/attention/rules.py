@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.cloud.by_value import ByValue
 from hardmax.errors import BadInput
-from hardmax.views import ByValue
 
 
 @dataclass(frozen=True)
@@ -168,6 +168,8 @@ class NamedFunction:
     @staticmethod
     def of(function: Function) -> "NamedFunction":
         """Wrap a function under the name of its module and its own."""
+        if isinstance(function, NamedFunction):
+            return function
         name = getattr(function, "__qualname__", type(function).__qualname__)
         return NamedFunction(f"{getattr(function, '__module__', None) or '?'}.{name}", function)
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.certificate import Certificate
-from hardmax.views import LOAD, PLOT, WIDGET, ByValue, Result, view
+from hardmax.views import LOAD, PLOT, WIDGET, Result, view
 
 if TYPE_CHECKING:
     from hardmax.dynamics.polytope import Polytope

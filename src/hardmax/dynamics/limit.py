@@ -31,15 +31,15 @@ def limit(
     Z: CloudsLike, alpha: Number = ..., A: CloudLike | None = ..., *, exact: bool = ..., tie_tolerance: float = ...,
     max_layers: int = ...,
 ) -> Batch[Equilibrium]: ...  # fmt: skip
-def limit(
-    Z: CloudLike | CloudsLike,
-    alpha: Number = 0.5,
-    A: CloudLike | None = None,
+def limit(  # types as strings: help() shows their names
+    Z: "CloudLike | CloudsLike",
+    alpha: "Number" = 0.5,
+    A: "CloudLike | None" = None,
     *,
     exact: bool = False,
     tie_tolerance: float = 0.0,
     max_layers: int = 10_000,
-) -> Equilibrium | Batch[Equilibrium]:
+) -> "Equilibrium | Batch[Equilibrium]":
     """Where every token ends when the number of layers goes to infinity, and how this is known.
 
     z_i^infinity = lim_k z_i^k under (1.1): a leader's vertex of K, or the A-projection of 0 onto a face of K. Most

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.cloud.by_value import ByValue
 from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import exact_cloud, exact_matrix
 from hardmax.cloud.tokens import cloud
@@ -16,7 +17,7 @@ from hardmax.dynamics.exact.hull import exact_hull
 from hardmax.dynamics.hull import Hull, hull
 from hardmax.dynamics.nearest import nearest_to_origin
 from hardmax.errors import BadInput
-from hardmax.views import LOAD, ByValue, Result, view
+from hardmax.views import LOAD, Result, view
 
 Faces = tuple[tuple[int, ...], ...]
 

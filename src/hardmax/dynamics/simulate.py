@@ -47,21 +47,21 @@ def simulate(  # type: ignore[overload-overlap]  # a string is a sequence of str
 def simulate(
     Z: CloudsLike, alpha: Number = ..., A: CloudLike | None = ..., layers: int = ..., **options: Unpack[Options]
 ) -> Batch[Trajectory]: ...
-def simulate(
-    Z: CloudLike | CloudsLike,
-    alpha: Number = 0.5,
-    A: CloudLike | None = None,
+def simulate(  # types as strings: help() shows their names
+    Z: "CloudLike | CloudsLike",
+    alpha: "Number" = 0.5,
+    A: "CloudLike | None" = None,
     layers: int = 30,
     *,
-    rule: Rule | None = None,
+    rule: "Rule | None" = None,
     normalization: str = "rescale",
-    V: CloudLike | None = None,
-    heads: Sequence[Head | CloudLike] | None = None,
+    V: "CloudLike | None" = None,
+    heads: "Sequence[Head | CloudLike] | None" = None,
     causal: bool = False,
-    feed_forward: Sublayer | None = None,
+    feed_forward: "Sublayer | None" = None,
     definite: bool = True,
     exact: bool = False,
-) -> Trajectory | Batch[Trajectory]:
+) -> "Trajectory | Batch[Trajectory]":
     """Run the dynamics for a number of layers.
 
     z_i^{k+1} = (z_i^k + alpha mean_{j in C_i} z_j^k) / (1 + alpha), C_i = argmax_j <A z_i^k, z_j^k>.

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.rules import FeedForward, Hardmax, Head, NamedFunction, Rule
+from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.follow_sets import FollowSets
 from hardmax.errors import BadInput
-from hardmax.views import LOAD, PLOT, WIDGET, ByValue, Result, view
+from hardmax.views import LOAD, PLOT, WIDGET, Result, view
 
 if TYPE_CHECKING:
     from hardmax.dynamics.polytope import Polytope

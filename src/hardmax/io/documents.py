@@ -9,7 +9,7 @@ import re
 import zipfile
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,13 +193,16 @@ def unpack_fractions(text: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray
     return np.array([fraction(x) for x in lines], dtype=object).reshape(shape)
 
 
-def open_npz(path: Path) -> Any:
-    """Open an .npz without pickle, after a look at what it would unpack to."""
-    with zipfile.ZipFile(path) as archive:
+def open_npz(file: Path | IO[bytes]) -> np.lib.npyio.NpzFile:
+    """Open an .npz file without pickle, after checking the size to which it would unpack."""
+    with zipfile.ZipFile(file) as archive:
         total = sum(entry.file_size for entry in archive.infolist())
     if total > MOST_BYTES:
         raise ValueError(f"it unpacks to {total / 2**30:.1f} GiB; the limit is {MOST_BYTES >> 30} GiB")
-    return np.load(path, allow_pickle=False)
+    if not isinstance(file, Path):
+        file.seek(0)
+    opened: np.lib.npyio.NpzFile = np.load(file, allow_pickle=False)
+    return opened
 
 
 def numbers(document: Document, key: str, dim: int) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from hardmax.cloud.generated import KINDS
+from hardmax.cloud.presets import GENERATED
 from hardmax.errors import BadInput
 from hardmax.web.share_points import (
     KEPT,
@@ -21,7 +21,7 @@ VERSION = 1
 State = dict[str, Any]
 VIEWS = ("dyn", "beta", "text", "exact", "corpus")
 PRESETS = (
-    *KINDS, "triangle", "emerging", "square", "square-ties", "grid", "polygon", "late-leader", "cube", "gaussian",
+    *GENERATED, "triangle", "emerging", "square", "square-ties", "grid", "polygon", "late-leader", "cube", "gaussian",
 )  # fmt: skip
 SHOWN = ("arrows", "hull", "leaders", "limit", "sectors", "trails")
 EXAMPLES = ("mixed", "quiet", "halves", "praise", "short", "letters", "unknown")
@@ -173,7 +173,7 @@ def tokens_of(state: State) -> Any:
     if state.get("pts") is not None:
         return np.array(state["pts"]["coords"], dtype=np.float64).reshape(-1, state["pts"]["d"])
     name = state["preset"]
-    return preset(name, n=state["n"], dim=state["d"], seed=state["seed"]) if name in KINDS else preset(name)
+    return preset(name, n=state["n"], dim=state["d"], seed=state["seed"]) if name in GENERATED else preset(name)
 
 
 def matrix_of(state: State, dim: int) -> list[list[float]] | None:
