@@ -1,11 +1,10 @@
 """Trajectories, limits, batches and polytopes as documents of plain data, and back."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ from hardmax.dynamics.trajectory import Outcome, Problem, Trajectory
 from hardmax.errors import BadInput
 from hardmax.io.documents import (
     Document,
-    check_schema,
     integers,
     join,
     numbers,
@@ -38,6 +36,8 @@ TRAJECTORY = "hardmax.simulate/1"
 EQUILIBRIUM = "hardmax.limit/1"
 BATCH = "hardmax.batch/1"
 POLYTOPE = "hardmax.polytope/1"
+SET_ARRAYS = {"follow_set": 2, "set_size": 1, "set_members": 1}  # the arrays of a `SetTable`, and their axes
+T = TypeVar("T")
 
 
 # -- problems and trajectories ---------------------------------------------------------------------------------------
@@ -117,13 +117,8 @@ def trajectory_document(traj: Trajectory) -> Document:
 def trajectory_arrays(traj: Trajectory) -> Document:
     """The .npz form: the follow sets as a `SetTable`."""
     table = traj.sets if isinstance(traj.sets, SetTable) else SetTable.of(traj.sets)
-    arrays = {
-        "tokens": traj.tokens,
-        "follow_set": table.which,
-        "set_size": table.size,
-        "set_members": table.members,
-    }
-    return _trajectory_header(traj) | arrays
+    sets = dict(zip(SET_ARRAYS, (table.which, table.size, table.members), strict=True))
+    return _trajectory_header(traj) | {"tokens": traj.tokens} | sets
 
 
 def _trajectory(document: Document) -> Trajectory:
@@ -144,11 +139,12 @@ def _follow_sets(document: Document, shape: tuple[int, ...]) -> SetTable:
     if "follow_sets" in document:
         table = SetTable.of(tuple(tuple(int(i) for i in s) for s in layer) for layer in document["follow_sets"])
     else:
-        which = np.asarray(document["follow_set"])
-        table = SetTable(which, integers(document, "set_size"), integers(document, "set_members"))
-        if which.dtype.kind not in "iu" or table.size.min() < 0 or table.size.sum() != len(table.members):
-            raise ValueError("follow_set, set_size and set_members do not match")
-        _check_indices(np.unique(which), len(table.size))
+        which, size, members = (integers(document, key, dim) for key, dim in SET_ARRAYS.items())
+        if size.min() < 0 or size.sum() != len(members):
+            raise ValueError("set_size and set_members do not match")
+        _check_indices(np.unique(which), len(size))
+        _check_indices(members, shape[1])
+        table = SetTable(which.astype(np.int32), size.astype(np.int32), members.astype(np.int32))
     if table.which.shape != shape[:2]:
         raise ValueError("tokens and follow sets do not match")
     _check_indices(table.members, shape[1])
@@ -162,9 +158,9 @@ def _since(document: Document, n: int) -> dict[int, int]:
 
 
 def _check_indices(indices: Any, n: int) -> None:
-    for i in indices:
-        if not 0 <= i < n:
-            raise ValueError(f"there is no token {i} among {n}")
+    found = np.fromiter(indices, np.int64)
+    for i in found[(found < 0) | (found >= n)][:1]:
+        raise ValueError(f"there is no token {i} among {n}")
 
 
 # -- limits ----------------------------------------------------------------------------------------------------------
@@ -186,17 +182,12 @@ def equilibrium_document(eq: Equilibrium) -> Document:
         "margin": eq.margin,
         "undecided": eq.undecided,
         "exact": eq.exact,
-        "tie_tolerance": c.tie_tolerance,
-        "method": c.method,
-        "problem": c.problem,
-        "groups": c.groups,
+        **{name: getattr(c, name) for name in ("tie_tolerance", "method", "problem", "groups")},
         "tokens": eq.tokens,
         "limit": eq.points,
         "cluster": eq.cluster,
         "centers": eq.centers,
-        "decided_at": c.decided_at,
-        "role": c.role,
-        "target": c.target,
+        **{name: getattr(c, name) for name in ("decided_at", "role", "target")},
     }
     if c.limit.dtype == object and not eq.exact:  # floats whose limit was settled in rational arithmetic
         document["rational_limit"] = c.limit
@@ -290,6 +281,15 @@ def write_batch(batch: Batch[Any], path: Path) -> None:
     _write(document | (join(clouds) if npz else {"clouds": clouds}), path)
 
 
+def _batch(document: Document) -> Batch[Any]:
+    clouds = split(document)
+    if document["kind"] == "Trajectory":
+        return Batch(Trajectory, [_trajectory(each) for each in clouds])
+    if document["kind"] == "Equilibrium":
+        return Batch(Equilibrium, [_equilibrium(each) for each in clouds])
+    raise ValueError(f"the kind {document['kind']!r} is unknown")
+
+
 def write_polytope(polytope: Polytope, path: Path) -> None:
     """Vertices, faces, dimension and A to .npz or .json; `load_polytope` reads them back."""
     document = {
@@ -303,74 +303,47 @@ def write_polytope(polytope: Polytope, path: Path) -> None:
     _write({key: value for key, value in document.items() if value is not None}, path)
 
 
+def _polytope(document: Document) -> Polytope:
+    vertices, index, faces = numbers(document, "vertices", 2), integers(document, "vertex_index"), document.get("faces")
+    if len(vertices) != len(index):
+        raise ValueError("vertices and vertex_index differ in length")
+    facets = None if faces is None else tuple(tuple(int(v) for v in face) for face in faces)
+    _check_indices((v for face in facets or () for v in face), len(vertices))
+    return Polytope(vertices, index, int(document["dimension"]), _matrix(document, "A"), facets)
+
+
 def _write(document: Document, path: Path) -> None:
     (write_npz if path.suffix.lower() == ".npz" else write_json)(document, path)
 
 
-@contextmanager
-def _refusing_damage(path: Path) -> Iterator[None]:
+def _load(path: str | Path, schema: str, made: Callable[[Document], T]) -> T:
+    """Read a result from .npz or .json.
+
+    Raises:
+        BadInput: the file is missing, damaged, of another kind or of a newer version.
+    """
+    document = read_document(Path(path), schema)
     try:
-        yield
+        return made(document)
     except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
-        if isinstance(error, BadInput):
-            raise
         raise BadInput(f"{path} is damaged: {error!r}") from error
 
 
 def load_trajectory(path: str | Path) -> Trajectory:
-    """Read a trajectory from .npz or .json.
-
-    Raises:
-        BadInput: the file is missing, damaged, of another kind or of a newer version.
-    """
-    path = Path(path)
-    document = read_document(path, TRAJECTORY)
-    with _refusing_damage(path):
-        return _trajectory(document)
+    """Read a trajectory from .npz or .json."""
+    return _load(path, TRAJECTORY, _trajectory)
 
 
 def load_equilibrium(path: str | Path) -> Equilibrium:
-    """Read a limit and its certificate from .npz or .json; `certificate.verify` then checks it from the data alone.
-
-    Raises:
-        BadInput: the file is missing, damaged, of another kind or of a newer version.
-    """
-    path = Path(path)
-    document = read_document(path, EQUILIBRIUM)
-    with _refusing_damage(path):
-        return _equilibrium(document)
+    """Read a limit and its certificate from .npz or .json; `certificate.verify` then checks it from the data alone."""
+    return _load(path, EQUILIBRIUM, _equilibrium)
 
 
 def load_batch(path: str | Path) -> Batch[Any]:
-    """Read a batch of trajectories or limits from .npz or .json.
-
-    Raises:
-        BadInput: the file is missing, damaged, of another kind or of a newer version.
-    """
-    path = Path(path)
-    document = read_document(path, BATCH)
-    with _refusing_damage(path):
-        clouds = split(document) if path.suffix.lower() == ".npz" else document["clouds"]
-        if document["kind"] == "Trajectory":
-            return Batch(Trajectory, [_trajectory(check_schema(c, TRAJECTORY, path)) for c in clouds])
-        if document["kind"] == "Equilibrium":
-            return Batch(Equilibrium, [_equilibrium(check_schema(c, EQUILIBRIUM, path)) for c in clouds])
-        raise ValueError(f"the kind {document['kind']!r} is unknown")
+    """Read a batch of trajectories or limits from .npz or .json."""
+    return _load(path, BATCH, _batch)
 
 
 def load_polytope(path: str | Path) -> Polytope:
-    """Read a polytope from .npz or .json.
-
-    Raises:
-        BadInput: the file is missing, damaged, of another kind or of a newer version.
-    """
-    path = Path(path)
-    document = read_document(path, POLYTOPE)
-    with _refusing_damage(path):
-        vertices, index = numbers(document, "vertices", 2), integers(document, "vertex_index")
-        if len(vertices) != len(index):
-            raise ValueError("vertices and vertex_index differ in length")
-        faces = document.get("faces")
-        facets = None if faces is None else tuple(tuple(int(v) for v in face) for face in faces)
-        _check_indices((v for face in facets or () for v in face), len(vertices))
-        return Polytope(vertices, index, int(document["dimension"]), _matrix(document, "A"), facets)
+    """Read a polytope from .npz or .json."""
+    return _load(path, POLYTOPE, _polytope)

@@ -12,10 +12,10 @@ from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.cloud.metric import Metric, check_scores, metric
 from hardmax.cloud.parameters import layer_count, step_size
-from hardmax.cloud.tokens import Cloud, CloudLike, Clouds, CloudsLike, Floats, Number, clouds, is_batch
+from hardmax.cloud.tokens import Cloud, CloudLike, Clouds, CloudsLike, Floats, Ints, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
 from hardmax.dynamics.batch import Batch
-from hardmax.dynamics.follow_sets import EngineSets, SingleTargets
+from hardmax.dynamics.follow_sets import SetTable
 from hardmax.dynamics.trajectory import Outcome, Problem, Trajectory
 from hardmax.errors import BadInput, NotExact
 
@@ -191,10 +191,10 @@ class _SmallTrajectory(Trajectory):
         return _outcome(self.tokens, alpha, int(fused.lock_layer.max()) if done else None)
 
     @cached_property
-    def sets(self) -> SingleTargets:
+    def sets(self) -> SetTable:
         cloud, _, _, _, fused = self._made
-        assert fused.targets is not None
-        return SingleTargets(cloud, fused.targets)
+        targets: Any = fused.targets
+        return SetTable.of_points(cloud, cloud.point_of[targets].astype(np.int32))
 
 
 @lru_cache(maxsize=64)
@@ -204,17 +204,30 @@ def _flag_band(tie_tolerance: float, dim: int, matrix: Metric) -> Band:
 
 def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
     """Any size, any ties: layer by layer on distinct points."""
-    from hardmax.dynamics.engine import Look, Run
+    from hardmax.dynamics.engine import Run
 
     run = Run(cloud, alpha, matrix, rule.tie_tolerance)
-    of = cloud.point_of
+    of, m = cloud.point_of, len(cloud.points)
     tokens = np.empty((layers + 1, cloud.n, cloud.dim))
-    looks: list[Look] = []
+    which = np.empty((layers + 1, cloud.n), np.int32)
+    groups: dict[bytes, tuple[int, Ints]] = {}  # sets of several points -> their number and themselves
+
+    def number(group: Ints) -> int:
+        return m + groups.setdefault(group.tobytes(), (len(groups), group))[0]
+
     for layer in range(layers + 1):
         np.take(run.points, of, axis=0, out=tokens[layer])
+        before = run.role >= 0
         look = run.look()
-        looks.append(look)
+        follows = np.where(before, run.target, -1).astype(np.int32)
+        for tied in np.flatnonzero(before & (follows < 0)):
+            follows[tied] = number(run.groups[-1 - follows[tied]])
+        follows[look.active] = look.target
+        for i, group in look.ties.items():
+            follows[i] = number(group)
+        np.take(follows, of, out=which[layer])
         if not len(run.active):
+            which[layer + 1 :] = which[layer]
             for later in range(layer + 1, layers + 1):
                 np.take(run.decided_points(later), of, axis=0, out=tokens[later])
             break
@@ -226,7 +239,7 @@ def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, ru
         problem=Problem(alpha, (Head(matrix.A),), rule),
         leader_since=dict(zip(leading.tolist(), run.decided_at[of[leading]].tolist(), strict=True)),
         outcome=_outcome(tokens, alpha, None if len(run.active) else int(run.decided_at.max())),
-        sets=EngineSets(run, looks, layers),
+        sets=SetTable.of_points(cloud, which, [group for _, group in groups.values()]),
         undecided=run.undecided,
     )
 
@@ -254,11 +267,7 @@ class _Trajectories(Sequence[Trajectory]):
     def __len__(self) -> int:
         return len(self.clouds)
 
-    @overload
-    def __getitem__(self, index: int) -> Trajectory: ...
-    @overload
-    def __getitem__(self, index: slice) -> "_Trajectories": ...
-    def __getitem__(self, index: int | slice) -> "Trajectory | _Trajectories":
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return replace(self, clouds=self.clouds[index])
         return _simulate_one(self.clouds[index], self.alpha, self.matrix, self.layers, self.rule)

@@ -135,11 +135,6 @@ class Trajectory(Result, ByValue):
         return self.problem.rule
 
     @property
-    def normalization(self) -> str:
-        """What keeps the tokens bounded: "rescale", "none" or "sphere"."""
-        return self.problem.normalization
-
-    @property
     def exact(self) -> bool:
         """Whether rational arithmetic was asked for, so that the tokens are Fractions."""
         return self.problem.exact

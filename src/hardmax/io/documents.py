@@ -218,11 +218,11 @@ def numbers(document: Document, key: str, dim: int) -> NDArray[Any]:
     return array.astype(np.float64)
 
 
-def integers(document: Document, key: str) -> NDArray[np.int64]:
-    """A one-dimensional array of integers of a document."""
+def integers(document: Document, key: str, dim: int = 1) -> NDArray[np.int64]:
+    """An array of integers of a document, with `dim` axes."""
     array = np.asarray(document[key])
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise ValueError(f"{key} is not a list of integers")
+    if array.ndim != dim or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(f"{key} is not an array of integers with {dim} axes")
     return array.astype(np.int64)
 
 
