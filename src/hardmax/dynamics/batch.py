@@ -1,6 +1,7 @@
 """What `simulate` and `limit` return for a list of clouds: one result per cloud, in one container."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
 
@@ -36,25 +37,28 @@ class Batch(Result, Sequence[T], Generic[T]):
         array([ 2., -3.,  2.])
     """
 
-    def __init__(
-        self,
-        kind: type[T],
-        results: Sequence[T],
-        last: list[NDArray[Any]] | None = None,
-        leaders: list[NDArray[np.int64]] | None = None,
-        undecided: list[int] | None = None,
-    ) -> None:
+    def __init__(self, kind: type[T], results: Sequence[T], **known: list[Any]) -> None:
         self.kind, self._results = kind, results
-        self.last = [r.tokens[-1] if isinstance(r, Trajectory) else r.points for r in results] if last is None else last
-        self.leaders = [r.leaders for r in results] if leaders is None else leaders
-        self._undecided = [r.undecided for r in results] if undecided is None else undecided
+        self.__dict__.update(known)  # `last`, `leaders` and `_undecided`, where they are known without the results
+
+    @cached_property
+    def last(self) -> list[NDArray[Any]]:
+        return [r.tokens[-1] if isinstance(r, Trajectory) else r.points for r in self._results]
+
+    @cached_property
+    def leaders(self) -> list[NDArray[np.int64]]:
+        return [r.leaders for r in self._results]
+
+    @cached_property
+    def _undecided(self) -> list[int]:
+        return [r.undecided for r in self._results]
 
     @property
     def undecided(self) -> int:
         return sum(self._undecided)
 
     def __len__(self) -> int:
-        return len(self.last)
+        return len(self._results)
 
     @overload
     def __getitem__(self, index: int) -> T: ...
@@ -62,8 +66,8 @@ class Batch(Result, Sequence[T], Generic[T]):
     def __getitem__(self, index: slice) -> "Batch[T]": ...
     def __getitem__(self, index: int | slice) -> "T | Batch[T]":
         if isinstance(index, slice):
-            known = self.last[index], self.leaders[index], self._undecided[index]
-            return Batch(self.kind, self._results[index], *known)
+            last, leaders, undecided = self.last[index], self.leaders[index], self._undecided[index]
+            return Batch(self.kind, self._results[index], last=last, leaders=leaders, _undecided=undecided)
         if not -len(self) <= index < len(self):
             raise IndexError(f"cloud {index} is outside 0..{len(self) - 1}")
         return self._results[index % len(self)]

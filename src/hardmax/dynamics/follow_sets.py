@@ -38,8 +38,9 @@ class SetTable(LayerSets):
     """Each set once, because thousands of tokens share few of them.
 
     Attributes:
-        which: (K+1, n) the number of the set that each token follows.
+        which: (k, n) the number of the set that each token follows at the layers 0..k-1; at all later ones as at k-1.
         size: the size of each set. members: their members, one set after the other.
+        layers: K.
 
     Example:
         >>> table = SetTable.of([((0,), (0, 1)), ((0,), (0,))])
@@ -50,6 +51,7 @@ class SetTable(LayerSets):
     which: NDArray[np.int32]
     size: NDArray[np.int32]
     members: NDArray[np.int32]
+    layers: int
 
     @staticmethod
     def of(layers: Iterable[FollowSets]) -> "SetTable":
@@ -57,17 +59,17 @@ class SetTable(LayerSets):
         number: dict[tuple[int, ...], int] = {}
         which = np.array([[number.setdefault(s, len(number)) for s in sets] for sets in layers], dtype=np.int32)
         size = np.array([len(s) for s in number], dtype=np.int32)
-        return SetTable(which, size, np.array([i for s in number for i in s], dtype=np.int32))
+        return SetTable(which, size, np.array([i for s in number for i in s], dtype=np.int32), len(which) - 1)
 
     @staticmethod
-    def of_points(cloud: Cloud, which: NDArray[np.int32], groups: Sequence[Ints] = ()) -> "SetTable":
+    def of_points(cloud: Cloud, which: NDArray[np.int32], groups: list[Ints], layers: int) -> "SetTable":
         """Sets of distinct points become sets of tokens, all copies listed: number p is point p, m + g is groups[g]."""
         order = np.argsort(cloud.point_of, kind="stable").astype(np.int32)
         end = np.cumsum(cloud.multiplicity)
         sets = [np.sort(np.concatenate([order[e - c : e] for e, c in zip(end[g], cloud.multiplicity[g], strict=True)]))
                 for g in groups]  # fmt: skip
         size = np.concatenate([cloud.multiplicity, [len(s) for s in sets]]).astype(np.int32)
-        return SetTable(which, size, np.concatenate([order, *sets]))
+        return SetTable(which, size, np.concatenate([order, *sets]), layers)
 
     @cached_property
     def _sets(self) -> list[tuple[int, ...]]:
@@ -75,8 +77,8 @@ class SetTable(LayerSets):
         return [tuple(members[e - s : e]) for e, s in zip(ends, self.size.tolist(), strict=True)]
 
     def __len__(self) -> int:
-        return len(self.which)
+        return self.layers + 1
 
     def at(self, layer: int) -> FollowSets:
         sets = self._sets
-        return tuple([sets[k] for k in self.which[layer].tolist()])
+        return tuple([sets[k] for k in self.which[min(layer, len(self.which) - 1)].tolist()])

@@ -117,7 +117,8 @@ def trajectory_document(traj: Trajectory) -> Document:
 def trajectory_arrays(traj: Trajectory) -> Document:
     """The .npz form: the follow sets as a `SetTable`."""
     table = traj.sets if isinstance(traj.sets, SetTable) else SetTable.of(traj.sets)
-    sets = dict(zip(SET_ARRAYS, (table.which, table.size, table.members), strict=True))
+    which = table.which[np.minimum(np.arange(len(table)), len(table.which) - 1)]
+    sets = dict(zip(SET_ARRAYS, (which, table.size, table.members), strict=True))
     return _trajectory_header(traj) | {"tokens": traj.tokens} | sets
 
 
@@ -144,7 +145,7 @@ def _follow_sets(document: Document, shape: tuple[int, ...]) -> SetTable:
             raise ValueError("set_size and set_members do not match")
         _check_indices(np.unique(which), len(size))
         _check_indices(members, shape[1])
-        table = SetTable(which.astype(np.int32), size.astype(np.int32), members.astype(np.int32))
+        table = SetTable(which.astype(np.int32), size.astype(np.int32), members.astype(np.int32), len(which) - 1)
     if table.which.shape != shape[:2]:
         raise ValueError("tokens and follow sets do not match")
     _check_indices(table.members, shape[1])

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
@@ -194,7 +195,7 @@ class _SmallTrajectory(Trajectory):
     def sets(self) -> SetTable:
         cloud, _, _, _, fused = self._made
         targets: Any = fused.targets
-        return SetTable.of_points(cloud, cloud.point_of[targets].astype(np.int32))
+        return SetTable.of_points(cloud, cloud.point_of[targets].astype(np.int32), [], self.layers)
 
 
 @lru_cache(maxsize=64)
@@ -209,25 +210,29 @@ def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, ru
     run = Run(cloud, alpha, matrix, rule.tie_tolerance)
     of, m = cloud.point_of, len(cloud.points)
     tokens = np.empty((layers + 1, cloud.n, cloud.dim))
-    which = np.empty((layers + 1, cloud.n), np.int32)
-    groups: dict[bytes, tuple[int, Ints]] = {}  # sets of several points -> their number and themselves
+    which: list[NDArray[np.int32]] = []  # for each layer the number of the set that each token follows
+    numbers: dict[bytes, int] = {}  # of sets of several points
+    groups: list[Ints] = []
 
     def number(group: Ints) -> int:
-        return m + groups.setdefault(group.tobytes(), (len(groups), group))[0]
+        if (key := group.tobytes()) not in numbers:
+            numbers[key] = m + len(groups)
+            groups.append(group)
+        return numbers[key]
 
     for layer in range(layers + 1):
         np.take(run.points, of, axis=0, out=tokens[layer])
         before = run.role >= 0
         look = run.look()
         follows = np.where(before, run.target, -1).astype(np.int32)
-        for tied in np.flatnonzero(before & (follows < 0)):
-            follows[tied] = number(run.groups[-1 - follows[tied]])
+        tied = np.flatnonzero(before & (follows < 0))
+        if len(tied):
+            follows[tied] = np.array([number(group) for group in run.groups])[-1 - follows[tied]]
         follows[look.active] = look.target
         for i, group in look.ties.items():
             follows[i] = number(group)
-        np.take(follows, of, out=which[layer])
+        which.append(follows[of])
         if not len(run.active):
-            which[layer + 1 :] = which[layer]
             for later in range(layer + 1, layers + 1):
                 np.take(run.decided_points(later), of, axis=0, out=tokens[later])
             break
@@ -239,7 +244,7 @@ def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, ru
         problem=Problem(alpha, (Head(matrix.A),), rule),
         leader_since=dict(zip(leading.tolist(), run.decided_at[of[leading]].tolist(), strict=True)),
         outcome=_outcome(tokens, alpha, None if len(run.active) else int(run.decided_at.max())),
-        sets=SetTable.of_points(cloud, which, [group for _, group in groups.values()]),
+        sets=SetTable.of_points(cloud, np.array(which), groups, layers),
         undecided=run.undecided,
     )
 
@@ -291,4 +296,4 @@ def _simulate_batch(batch: Clouds, alpha: float, matrix: Metric, layers: int, ru
     for b in np.flatnonzero(fused.flagged).tolist():
         careful = each[b]
         last[b], leaders[b], undecided[b] = careful.tokens[-1], careful.leaders, careful.undecided
-    return Batch(Trajectory, each, last, leaders, undecided)
+    return Batch(Trajectory, each, last=last, leaders=leaders, _undecided=undecided)
