@@ -10,8 +10,8 @@ __version__ = "0.1.0"
 
 # module -> the public names that it defines
 _MODULES = {
-    "errors": "HardmaxError BadInput MissingExtra NotExact NotFetched NotCertified ContradictoryTargets ImpossibleTarget"
-    " IllConditioned",
+    "errors": "HardmaxError BadInput ContradictoryTargets ImpossibleTarget IllConditioned MissingExtra NotFetched"
+    " NotExact NotCertified",
     "attention.rules": "Hardmax Softmax Localmax Uniform RandomFollow Chain Head FeedForward",
     "dynamics.simulate": "simulate",
     "dynamics.limit": "limit",

@@ -86,7 +86,7 @@ def _views(kind: type) -> dict[str, str]:
 
 
 class Result:
-    """The base of what hardmax returns: `save` by suffix, and a view for notebooks."""
+    """The base of what hardmax returns: `save`, whose file extension selects the format, and a view for notebooks."""
 
     def save(self, path: str | Path, *, force: bool = True, **options: Any) -> Path:
         """Write this result; the file extension selects the format, and `options` go to the function that writes it.

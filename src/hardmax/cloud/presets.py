@@ -19,7 +19,7 @@ Row = tuple[Fraction, ...]
 
 
 def _rows(text: str) -> list[Row]:
-    """Tokens from text: coordinates apart by spaces, tokens by commas; "1/3" and "-0.25" are exact."""
+    """Tokens from text: spaces separate coordinates, commas separate tokens; "1/3" and "-0.25" are exact."""
     return [tuple(Fraction(x) for x in token.split()) for token in text.split(",")]
 
 
@@ -191,7 +191,7 @@ def random_cloud(kind: str, n: int = DEFAULT_TOKENS, dim: int = 2, seed: int = 0
     """
     if kind not in GENERATED:
         raise BadInput(
-            f"there is no generated cloud {kind!r}", found=", ".join(GENERATED), fix="use one of the names above"
+            f"there is no random cloud {kind!r}", found=", ".join(GENERATED), fix="use one of the names above"
         )
     _, words_for, largest, candidates = GENERATED[kind]
     _check("n", n, 1, MOST_TOKENS)

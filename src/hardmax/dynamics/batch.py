@@ -1,6 +1,6 @@
 """What `simulate` and `limit` return for a list of clouds: one result per cloud, in one container."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar, overload
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.trajectory import Trajectory
+from hardmax.errors import BadInput, NotCertified
 from hardmax.views import LOAD, Result, view
 
 T = TypeVar("T", bound=Trajectory | Equilibrium)
@@ -90,3 +91,27 @@ class Batch(Result, Sequence[T], Generic[T]):
     def __repr__(self) -> str:
         what = "trajectories" if self.kind is Trajectory else "limits"
         return f"Batch of {len(self)} {what}, {sum(map(len, self.last))} tokens"
+
+
+def run_each(kind: type[T], Z: Any, run: Callable[[Any], T]) -> Batch[T]:
+    """Run every cloud of a batch; an error names the cloud."""
+    if len(Z) == 0:
+        raise BadInput("Z is an empty batch", fix="give at least one cloud")
+    done: list[T] = []
+    for b, one in enumerate(Z):
+        try:
+            done.append(run(one))
+        except (BadInput, NotCertified) as error:
+            raise of_cloud(b, error) from error
+        dim, first = done[b].tokens.shape[-1], done[0].tokens.shape[-1]
+        if dim != first:
+            raise BadInput(f"Z[{b}] has dimension {dim}, but Z[0] has dimension {first}")
+    return Batch(kind, done)
+
+
+def of_cloud(b: int, error: BadInput | NotCertified) -> BadInput | NotCertified:
+    """The same error, with the number of its cloud."""
+    what = f"cloud {b} of the batch: {error.what}"
+    if isinstance(error, NotCertified):
+        return NotCertified(what, found=error.found, fix=error.fix, known=error.known | {"cloud": b})
+    return BadInput(what, found=error.found, fix=error.fix)

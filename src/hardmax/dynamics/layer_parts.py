@@ -83,9 +83,7 @@ class Parts:
         except (TypeError, ValueError) as error:
             raise BadInput(f"feed_forward returned {returned!r} at layer {layer}; expected an array") from error
         if result.shape != tokens.shape:
-            raise BadInput(
-                f"feed_forward returned shape {result.shape} at layer {layer}; expected {tokens.shape}, one row a token"
-            )
+            raise BadInput(f"feed_forward returned shape {result.shape} at layer {layer}; expected {tokens.shape}")
         if not np.isfinite(result).all():
             i, k = np.argwhere(~np.isfinite(result))[0]
             raise BadInput(
@@ -143,7 +141,7 @@ def check_parts(
         if A is not None or V is not None:
             raise BadInput(
                 f"heads and {'A' if A is not None else 'V'} were both given; each head brings its own A and V",
-                fix="heads=[hardmax.Head(A, V), ...] alone",
+                fix="give heads=[hardmax.Head(A, V), ...] alone",
             )
         if not isinstance(heads, (list, tuple)) or len(heads) == 0:
             raise BadInput(f"heads is {heads!r}; expected a list of at least one hardmax.Head(A, V) or matrix A")

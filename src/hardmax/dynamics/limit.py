@@ -1,7 +1,8 @@
 """The infinite-depth limit in closed form, with a certificate."""
 
 from collections.abc import Sequence
-from typing import Any, overload
+from functools import partial
+from typing import overload
 
 import numpy as np
 
@@ -12,11 +13,11 @@ from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import Cloud, CloudLike, CloudsLike, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
 from hardmax.dynamics.assembly import Problem, copies, equilibrium
-from hardmax.dynamics.batch import Batch
+from hardmax.dynamics.batch import Batch, of_cloud, run_each
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
-from hardmax.errors import BadInput, NotCertified, NotExact
+from hardmax.errors import NotCertified, NotExact
 
 RATIONAL_POINTS = 300  # up to this many points, what float64 leaves open is settled in rational arithmetic
 
@@ -72,39 +73,17 @@ def limit(  # types as strings: help() shows their names
     max_layers = layer_count(max_layers)
     if exact and tie_tolerance:
         raise NotExact(f"tie_tolerance is {tie_tolerance}, but exact arithmetic needs no tolerance")
+    if exact:
+        from hardmax.dynamics.exact import limit_exact
+
+        run = partial(limit_exact, alpha=alpha, A=A, max_layers=max_layers)
+        return run_each(Equilibrium, Z, run) if is_batch(Z) else run(Z)
     if is_batch(Z):
-        if exact:
-            return Batch(Equilibrium, _limits_exact(Z, alpha, A, max_layers))
         batch = clouds(Z)
         found = _limits(batch, step_size(alpha), metric(A, batch.dim), tie_tolerance, max_layers)
         return Batch(Equilibrium, found)
-    if exact:
-        return _limit_exact(Z, alpha, A, max_layers)
     one = one_cloud(Z)
     return _limits([one], step_size(alpha), metric(A, one.dim), tie_tolerance, max_layers)[0]
-
-
-def _limits_exact(batch: Any, alpha: Any, A: Any, max_layers: int) -> list[Equilibrium]:
-    found = []
-    for b, one in enumerate(batch):
-        try:
-            found.append(_limit_exact(one, alpha, A, max_layers))
-        except BadInput as error:
-            raise BadInput(f"cloud {b} of the batch: {error.what}", found=error.found, fix=error.fix) from error
-        except NotCertified as error:
-            raise _of_cloud(b, error) from error
-    return found
-
-
-def _of_cloud(b: int, error: NotCertified) -> NotCertified:
-    what = f"cloud {b} of the batch: {error.what}"
-    return NotCertified(what, found=error.found, fix=error.fix, known=error.known | {"cloud": b})
-
-
-def _limit_exact(Z: Any, alpha: Any, A: Any, max_layers: int) -> Equilibrium:
-    from hardmax.dynamics.exact import limit_exact
-
-    return limit_exact(Z, alpha, A, max_layers=max_layers)
 
 
 def _limits(
@@ -125,7 +104,7 @@ def _limits(
             except NotCertified as error:
                 if len(batch) == 1:
                     raise
-                raise _of_cloud(b, error) from error
+                raise of_cloud(b, error) from error
     return [found[b] for b in range(len(batch))]
 
 
@@ -153,8 +132,8 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
 
 def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium:
     run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance)
-    # After so many layers without a change followers have merged with their leaders in float64. Where comparisons are
-    # undecided already and rational arithmetic can take over, there is no point in waiting for that.
+    # After this many layers without a change, followers have merged with their leaders in float64. Waiting for that is
+    # pointless where comparisons are undecided already and rational arithmetic can take over.
     patience = int(40 / np.log1p(problem.alpha)) + 8
     rational = len(cloud.points) <= RATIONAL_POINTS and problem.tie_tolerance == 0
     while True:
@@ -187,8 +166,10 @@ def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium | None:
     Not where ties of the given tokens hold only within the tolerance: there the caller's intention and the binary
     values differ.
     """
+    from hardmax.dynamics.exact import limit_exact
+
     try:
-        found = _limit_exact(run.cloud.tokens, run.alpha, run.metric.A, max_layers)
+        found = limit_exact(run.cloud.tokens, run.alpha, run.metric.A, max_layers=max_layers)
     except NotCertified:
         return None
     return Equilibrium(

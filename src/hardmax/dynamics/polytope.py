@@ -143,7 +143,7 @@ class Polytope(Result, ByValue):
     def project(self, face: Any = None) -> NDArray[Any]:
         """The A-projection of the origin onto a face: argmin |z|_A over conv of the face's vertices.
 
-        This is where ties pull tokens: a limit that is no vertex of K is such a point [AFZ24, Theorem 1.1 (iii)].
+        This is where ties pull tokens: a limit that is not a vertex of K is such a point [AFZ24, Theorem 1.1 (iii)].
 
         Args:
             face: vertex indices (an entry of `faces`, or the vertices of any lower face); None for the whole polytope.

@@ -1,8 +1,8 @@
 """Layers one after another: one entry for the paper's system, its variants, and rational arithmetic."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
@@ -15,10 +15,10 @@ from hardmax.cloud.metric import Metric, check_scores, metric
 from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import Cloud, CloudLike, Clouds, CloudsLike, Floats, Ints, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
-from hardmax.dynamics.batch import Batch
+from hardmax.dynamics.batch import Batch, run_each
 from hardmax.dynamics.follow_sets import SetTable
 from hardmax.dynamics.trajectory import Outcome, Problem, Trajectory
-from hardmax.errors import BadInput, NotExact
+from hardmax.errors import NotExact
 
 if TYPE_CHECKING:
     from hardmax.attention.fused import Fused
@@ -118,32 +118,16 @@ def simulate(  # types as strings: help() shows their names
     if not exact:
         from hardmax.dynamics.variants import simulate_variant
 
-        return _each(Z, lambda one: simulate_variant(one, alpha, layers, A=A, rule=rule, **options))
+        run: Any = partial(simulate_variant, alpha=alpha, layers=layers, A=A, rule=rule, **options)
+    else:
+        from hardmax.dynamics.exact import simulate_exact
 
-    from hardmax.dynamics.exact import simulate_exact
-
-    if not isinstance(rule, Hardmax):
-        raise NotExact(f"{rule} has no rational values", fix="exact=True goes with rule=Hardmax() only")
-    if rule.tie_tolerance:
-        raise NotExact(f"tie_tolerance is {rule.tie_tolerance}, but exact arithmetic needs no tolerance")
-    return _each(Z, lambda one: simulate_exact(one, alpha, A, layers, **options))
-
-
-def _each(Z: Any, run: Callable[[Any], Trajectory]) -> Trajectory | Batch[Trajectory]:
-    """One cloud, or each cloud of a batch."""
-    if not is_batch(Z):
-        return run(Z)
-    if len(Z) == 0:
-        raise BadInput("Z is an empty batch", fix="give at least one cloud")
-    done: list[Trajectory] = []
-    for b, one in enumerate(Z):
-        try:
-            done.append(run(one))
-        except BadInput as error:
-            raise BadInput(f"cloud {b} of the batch: {error.what}", found=error.found, fix=error.fix) from error
-        if done[b].dim != done[0].dim:
-            raise BadInput(f"Z[{b}] has dimension {done[b].dim}, but Z[0] has dimension {done[0].dim}")
-    return Batch(Trajectory, done)
+        if not isinstance(rule, Hardmax):
+            raise NotExact(f"{rule} has no rational values", fix="exact=True needs rule=Hardmax()")
+        if rule.tie_tolerance:
+            raise NotExact(f"tie_tolerance is {rule.tie_tolerance}, but exact arithmetic needs no tolerance")
+        run = partial(simulate_exact, alpha=alpha, A=A, layers=layers, **options)
+    return run_each(Trajectory, Z, run) if is_batch(Z) else run(Z)
 
 
 def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:

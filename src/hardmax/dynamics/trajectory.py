@@ -28,7 +28,7 @@ class Outcome:
             comes back to itself), or "growing" (norms grow without bound).
         period: the number of layers of the cycle, if periodic.
         layer: the first layer at which this was seen.
-        detail: one sentence for a person.
+        detail: one sentence that says so in words.
 
     Example:
         >>> import hardmax as hx
