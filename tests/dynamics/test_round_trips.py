@@ -289,3 +289,20 @@ def test_polytope_is_a_property_of_trajectories_and_limits():
     assert traj.polytope == traj.polytope_at(-1) == hx.Polytope.of(traj.tokens[-1])
     assert traj.polytope_at(0) == hx.Polytope.of(traj.tokens[0])
     assert len(eq.polytope.vertices) == eq.kind.count("vertex")
+
+
+# -- pages -----------------------------------------------------------------------------------------------------------
+
+PLAYED = {"small", "no layers", "copies", "tied", "tied copies", "large", "matrix", "softmax", "exact"}
+
+
+@pytest.mark.parametrize("name", TRAJECTORIES)
+def test_pages_look_at_the_stored_problem_and_never_simulate_again(name, tmp_path, monkeypatch):
+    from hardmax.web.result_page import trajectory_state
+
+    traj = made(name)
+    loaded = hx.Trajectory.load(traj.save(tmp_path / "x.npz"))
+    monkeypatch.setattr("hardmax.dynamics.simulate.simulate", None)
+    state = trajectory_state(traj)
+    assert (state is not None) == (name in PLAYED)
+    assert trajectory_state(loaded) == state
