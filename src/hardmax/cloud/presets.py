@@ -168,9 +168,8 @@ GENERATED: dict[str, tuple[str, Callable[[int], int], int, Callable[[NDArray[np.
 def random_cloud(kind: str, n: int = DEFAULT_TOKENS, dim: int = 2, seed: int = 0, exact: bool = False) -> NDArray[Any]:
     """The (n, dim) tokens that a kind and a seed stand for: distinct, nonzero, whole thousandths.
 
-    They are the same on every machine, and the same in the page, where `web/static/js/generator.js` mirrors this: a
-    32-bit counter generator feeds integer arithmetic, and only + - * / and floor are used, on numbers that float64
-    holds exactly.
+    They are the same on every machine, and in the page, whose JavaScript mirrors this code: a 32-bit counter generator
+    feeds integer arithmetic, and only + - * / and floor are used, on numbers that float64 holds exactly.
 
     Candidates are taken from the stream in order; a candidate that is rejected, zero or there already is passed over.
 

@@ -1,4 +1,4 @@
-// Clouds from a seed: the mirror of hardmax.random_cloud (cloud/presets.py), bit for bit. No DOM here.
+// Clouds from a seed: the mirror of hardmax/generated.py, bit for bit. No DOM here.
 // Every number below is an integer that float64 holds, apart from the quotients, which both languages round alike.
 
 const WORD = 2 ** 32;
