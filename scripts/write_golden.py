@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 import hardmax as hx
-from hardmax.cloud.generated import KINDS, cloud, uniform_words
-from hardmax.cloud.presets import PRESETS, preset
+from hardmax.cloud.presets import GENERATED, PRESETS, preset, random_cloud, uniform_words
 from hardmax.dynamics.polytope import Polytope
 from hardmax.dynamics.records import equilibrium_document, trajectory_document
 from hardmax.io.documents import json_text
@@ -42,17 +41,17 @@ def clouds() -> Iterator[tuple[str, Any, Any, float]]:
     yield "zero token", [*SQUARE, [0.0, 0.0]], None, 0.5
     yield "only zeros", [[0.0, 0.0]] * 3, None, 0.5
     yield "duplicate breaks a tie", [*SQUARE, [1.0, 1.0], [0.5, 0.0]], None, 0.5
-    yield "duplicates", [*cloud("random", 12, 2, 3), *cloud("random", 6, 2, 3)], None, 0.5
+    yield "duplicates", [*random_cloud("random", 12, 2, 3), *random_cloud("random", 6, 2, 3)], None, 0.5
     yield "on a line", [[x, 2 * x] for x in (-3.0, -1.0, 0.5, 1.0, 2.0, -0.25)], None, 0.5
     yield "hexagon, ties in a skew metric", [*HEXAGON, [0.5, 0.25], [0.25, 0.5], [-0.5, -0.25]], SKEW, 0.5
-    yield "random, skew metric", cloud("random", 40, 2, 11), SKEW, 0.5
-    yield "random, stretched metric", cloud("random", 40, 2, 12), STRETCHED, 1.0
-    yield "random", cloud("random", 60, 2, 7), None, 0.5
-    yield "random, small alpha", cloud("random", 30, 2, 8), None, 0.01
-    yield "ring", cloud("ring", 50, 2, 5), None, 0.5
-    yield "ball in space", cloud("ball", 50, 3, 6), None, 0.5
-    yield "random in space", cloud("random", 40, 3, 9), None, 0.5
-    yield "random in space, metric", cloud("random", 30, 3, 10), MATRIX_3D, 0.75
+    yield "random, skew metric", random_cloud("random", 40, 2, 11), SKEW, 0.5
+    yield "random, stretched metric", random_cloud("random", 40, 2, 12), STRETCHED, 1.0
+    yield "random", random_cloud("random", 60, 2, 7), None, 0.5
+    yield "random, small alpha", random_cloud("random", 30, 2, 8), None, 0.01
+    yield "ring", random_cloud("ring", 50, 2, 5), None, 0.5
+    yield "ball in space", random_cloud("ball", 50, 3, 6), None, 0.5
+    yield "random in space", random_cloud("random", 40, 3, 9), None, 0.5
+    yield "random in space, metric", random_cloud("random", 30, 3, 10), MATRIX_3D, 0.75
     yield "flat in space", [[x, y, 0.0] for x, y in preset("square-ties")], None, 0.5
 
 
@@ -108,13 +107,13 @@ def generator() -> dict[str, Any]:
     """Words of the stream, and clouds of every kind."""
     words = [{"seed": s, "first": f, "words": uniform_words(s, f, 5)} for s, f in ((0, 0), (7, 0), (2**32 - 1, 1000))]
     cases = [
-        {"kind": kind, "n": n, "dim": dim, "seed": seed, "tokens": cloud(kind, n, dim, seed)}
-        for kind in KINDS
+        {"kind": kind, "n": n, "dim": dim, "seed": seed, "tokens": random_cloud(kind, n, dim, seed)}
+        for kind in GENERATED
         for n, dim, seed in ((1, 2, 0), (40, 2, 7), (40, 3, 4294967295), (15, 3, 123456))
     ]
     crowded = [
-        {"kind": kind, "n": 5000, "dim": 2, "seed": 1, "sums": (cloud(kind, 5000, 2, 1) * 1000).round().sum(axis=0)}
-        for kind in KINDS
+        {"kind": kind, "n": 5000, "dim": 2, "seed": 1, "sums": (tokens * 1000).round().sum(axis=0)}
+        for kind, tokens in ((kind, random_cloud(kind, 5000, 2, 1)) for kind in GENERATED)
     ]
     return {"words": words, "clouds": cases, "sums": crowded}
 

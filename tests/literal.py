@@ -14,14 +14,11 @@ def literal_trajectory(exact: bool, layers: int = 4, rule=None) -> hx.Trajectory
     states, sets = run(hx.preset("emerging", exact=exact), alpha, layers)
     return hx.Trajectory(
         tokens=np.array(states),
-        alpha=alpha,
-        A=None,
+        problem=hx.Problem(alpha, rule=rule or hx.Hardmax(), exact=exact),
         leader_since=leader_since(states, sets),
         outcome=hx.Outcome("moving", detail="a sentence"),
-        sets=sets.__getitem__,
-        rule=rule or hx.Hardmax(),
+        sets=sets,
         undecided=0 if exact else 3,
-        exact=exact,
     )
 
 

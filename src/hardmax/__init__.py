@@ -8,41 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# public name -> the module that defines it
-_HOME = {
-    "HardmaxError": "hardmax.errors",
-    "BadInput": "hardmax.errors",
-    "MissingExtra": "hardmax.errors",
-    "NotExact": "hardmax.errors",
-    "NotFetched": "hardmax.errors",
-    "NotCertified": "hardmax.errors",
-    "Hardmax": "hardmax.attention.rules",
-    "Softmax": "hardmax.attention.rules",
-    "Localmax": "hardmax.attention.rules",
-    "Uniform": "hardmax.attention.rules",
-    "RandomFollow": "hardmax.attention.rules",
-    "Chain": "hardmax.attention.rules",
-    "Head": "hardmax.attention.rules",
-    "FeedForward": "hardmax.attention.rules",
-    "simulate": "hardmax.dynamics.simulate",
-    "limit": "hardmax.dynamics.limit",
-    "Trajectory": "hardmax.dynamics.trajectory",
-    "TrajectoryBatch": "hardmax.dynamics.trajectory",
-    "Outcome": "hardmax.dynamics.trajectory",
-    "Equilibrium": "hardmax.dynamics.equilibrium",
-    "Certificate": "hardmax.dynamics.certificate",
-    "Polytope": "hardmax.dynamics.polytope",
-    "preset": "hardmax.cloud.presets",
-    "widget": "hardmax.web.widget",
-    "HardmaxClassifier": "hardmax.sentiment.estimator",
-    "SentimentModel": "hardmax.sentiment.model",
-    "load": "hardmax.sentiment.estimator",
-    "construct": "hardmax.construction.build",
-    "Network": "hardmax.construction.network",
-    "ContradictoryTargets": "hardmax.errors",
-    "ImpossibleTarget": "hardmax.errors",
-    "IllConditioned": "hardmax.errors",
+# module -> the public names that it defines
+_MODULES = {
+    "errors": "HardmaxError BadInput ContradictoryTargets ImpossibleTarget IllConditioned MissingExtra NotFetched"
+    " NotExact NotCertified",
+    "attention.rules": "Hardmax Softmax Localmax Uniform RandomFollow Chain Head FeedForward",
+    "dynamics.simulate": "simulate",
+    "dynamics.limit": "limit",
+    "dynamics.trajectory": "Trajectory Problem Outcome",
+    "dynamics.equilibrium": "Equilibrium",
+    "dynamics.batch": "Batch",
+    "dynamics.certificate": "Certificate",
+    "dynamics.polytope": "Polytope",
+    "cloud.presets": "preset random_cloud",
+    "web.widget": "widget",
+    "sentiment.estimator": "HardmaxClassifier load",
+    "sentiment.model": "SentimentModel",
+    "construction.build": "construct",
+    "construction.network": "Network",
 }
+_HOME = {name: f"hardmax.{module}" for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = ["__version__", *_HOME]
 
@@ -56,16 +41,18 @@ if TYPE_CHECKING:
     from hardmax.attention.rules import Softmax as Softmax
     from hardmax.attention.rules import Uniform as Uniform
     from hardmax.cloud.presets import preset as preset
+    from hardmax.cloud.presets import random_cloud as random_cloud
     from hardmax.construction.build import construct as construct
     from hardmax.construction.network import Network as Network
+    from hardmax.dynamics.batch import Batch as Batch
     from hardmax.dynamics.certificate import Certificate as Certificate
     from hardmax.dynamics.equilibrium import Equilibrium as Equilibrium
     from hardmax.dynamics.limit import limit as limit
     from hardmax.dynamics.polytope import Polytope as Polytope
     from hardmax.dynamics.simulate import simulate as simulate
     from hardmax.dynamics.trajectory import Outcome as Outcome
+    from hardmax.dynamics.trajectory import Problem as Problem
     from hardmax.dynamics.trajectory import Trajectory as Trajectory
-    from hardmax.dynamics.trajectory import TrajectoryBatch as TrajectoryBatch
     from hardmax.errors import BadInput as BadInput
     from hardmax.errors import ContradictoryTargets as ContradictoryTargets
     from hardmax.errors import HardmaxError as HardmaxError

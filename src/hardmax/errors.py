@@ -1,4 +1,4 @@
-"""What can go wrong, and the sentence a person reads. One text serves Python and the command line."""
+"""Errors and their messages. The same text serves Python and the command line."""
 
 from typing import Any
 
@@ -10,6 +10,11 @@ class HardmaxError(Exception):
         what: one sentence that names the thing, the place and the caller's own value.
         found: what was found there, if a second line helps.
         fix: what to do about it.
+
+    Example:
+        >>> print(HardmaxError("alpha is 0; expected a number > 0", fix="the paper uses alpha = 0.5"))
+        alpha is 0; expected a number > 0
+          fix:   the paper uses alpha = 0.5
     """
 
     exit_code = 1
@@ -25,7 +30,16 @@ class HardmaxError(Exception):
 
 
 class BadInput(HardmaxError, ValueError):
-    """The input cannot be used as it is: the text says what, where, why, and how to mend it."""
+    """The input cannot be used as it is. The message says what is wrong, where, why, and how to mend it.
+
+    Example:
+        >>> import hardmax as hx
+        >>> try:
+        ...     hx.simulate([[1, 2], [3]])
+        ... except BadInput as error:
+        ...     print(error.what)
+        Z: token 1 has 1 coordinates, but token 0 has 2
+    """
 
     exit_code = 3
 
@@ -35,6 +49,14 @@ class ContradictoryTargets(BadInput):
 
     Attributes:
         sequences: their two indices.
+
+    Example:
+        >>> import hardmax as hx
+        >>> try:
+        ...     hx.construct([[[0, 1]], [[0, 1]]], ["yes", "no"])
+        ... except ContradictoryTargets as error:
+        ...     print(error.sequences)
+        (0, 1)
     """
 
     def __init__(
@@ -45,43 +67,88 @@ class ContradictoryTargets(BadInput):
 
 
 class ImpossibleTarget(BadInput):
-    """A target has more tokens than its sequence has distinct ones; equal tokens stay equal."""
+    """A target has more distinct tokens than its sequence; equal tokens stay equal.
+
+    Example:
+        >>> import hardmax as hx
+        >>> try:
+        ...     hx.construct([[[0, 1], [0, 1]]], targets=[[[1, 0], [2, 0]]])
+        ... except ImpossibleTarget as error:
+        ...     print(error.what.split(";")[0])
+        targets[0] has 2 distinct tokens, but sequences[0] has only 1 distinct token(s) among its 2
+    """
 
 
 class IllConditioned(BadInput):
-    """The answer hangs on a difference that float64 does not resolve; nothing is built on it."""
+    """The answer depends on a difference that float64 does not resolve, so nothing is built on it.
+
+    Example:
+        >>> issubclass(IllConditioned, BadInput), IllConditioned.exit_code
+        (True, 3)
+    """
 
 
 class MissingExtra(HardmaxError, ImportError):
-    """An optional part is not installed; the text holds its pip line."""
+    """An optional package is not installed; the message gives the pip command.
+
+    Example:
+        >>> print(MissingExtra("matplotlib", "plot", "a picture").fix)
+        pip install "hardmax[plot]"
+    """
 
     exit_code = 4
 
     def __init__(self, package: str, extra: str, needed_for: str) -> None:
+        self.missing = package, extra, needed_for
         super().__init__(
             f"{needed_for} needs the package {package}, which is not installed",
             fix=f'pip install "hardmax[{extra}]"',
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:  # for processes that hand errors on
+        return MissingExtra, self.missing
+
 
 class NotFetched(HardmaxError):
-    """A download failed, or what came is not what was expected."""
+    """A download failed, or the downloaded file does not match its checksum.
+
+    Example:
+        >>> NotFetched("the download failed", fix="Check your network connection.").exit_code
+        5
+    """
 
     exit_code = 5
 
 
 class NotExact(HardmaxError):
-    """An exact answer was asked for where only an approximate one exists."""
+    """An exact answer was asked for where only an approximate one exists.
+
+    Example:
+        >>> import hardmax as hx
+        >>> try:
+        ...     hx.simulate([[1, 2]], rule=hx.Softmax(), exact=True)
+        ... except NotExact as error:
+        ...     print(error.what)
+        Softmax(beta=1.0) has no rational values
+    """
 
     exit_code = 3
 
 
 class NotCertified(HardmaxError):
-    """No certificate could be made; the text and `known` say what is known all the same.
+    """No certificate could be computed; the message and `known` say what is known all the same.
 
     Attributes:
         known: a dict of what was established: `certain` (indices of tokens whose limit is certain),
             `open` (the others), `points` (best known position of every token), `leaders`, `layers`.
+
+    Example:
+        >>> import hardmax as hx
+        >>> try:
+        ...     hx.limit(hx.preset("emerging"), max_layers=0)
+        ... except NotCertified as error:
+        ...     print(error.known["certain"])
+        [0 2 3 4 5 6 7]
     """
 
     exit_code = 6
@@ -94,7 +161,7 @@ class NotCertified(HardmaxError):
 
 
 def need(package: str, extra: str, needed_for: str) -> Any:
-    """Import an optional package, or raise `MissingExtra` with its pip line.
+    """Import an optional package, or raise `MissingExtra` with the pip command that installs it.
 
     Example:
         >>> need("json", "plot", "a picture").__name__

@@ -29,8 +29,9 @@ VIEWS: dict[str, dict[str, str]] = {
         **dict.fromkeys((".gif", ".mp4"), "hardmax.plot.movie:movie"),
         ".html": "hardmax.web.result_page:save_trajectory",
     },
-    "TrajectoryBatch": {
+    "Batch": {
         NOTEBOOK: "hardmax.html.results:batch_part",
+        LOAD: "hardmax.dynamics.records:load_batch",
         **dict.fromkeys((".npz", ".json"), "hardmax.dynamics.records:write_batch"),
         ".html": "hardmax.html.results:save_batch",
     },
@@ -46,6 +47,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "Certificate": {NOTEBOOK: "hardmax.html.results:certificate_part"},
     "Polytope": {
         NOTEBOOK: "hardmax.html.results:polytope_part",
+        LOAD: "hardmax.dynamics.records:load_polytope",
         **dict.fromkeys((".npz", ".json"), "hardmax.dynamics.records:write_polytope"),
         ".html": "hardmax.html.results:save_polytope",
     },
@@ -84,7 +86,7 @@ def _views(kind: type) -> dict[str, str]:
 
 
 class Result:
-    """The base of what hardmax returns: `save` by suffix, and a view for notebooks."""
+    """The base of what hardmax returns: `save`, whose file extension selects the format, and a view for notebooks."""
 
     def save(self, path: str | Path, *, force: bool = True, **options: Any) -> Path:
         """Write this result; the file extension selects the format, and `options` go to the function that writes it.

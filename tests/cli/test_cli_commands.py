@@ -107,6 +107,15 @@ def test_tokens_come_from_standard_input():
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("save", [np.save, np.savez], ids=["npy", "npz"])
+def test_numpy_files_come_from_standard_input(tmp_path, save):
+    with (tmp_path / "z").open("wb") as file:
+        save(file, np.array([[1, 1], [-1, 1], [1, -1], [-1, -1], [0.5, 0]]))
+    words = [sys.executable, "-m", "hardmax", "limit", "-", "--json"]
+    done = subprocess.run(words, input=(tmp_path / "z").read_bytes(), capture_output=True)
+    assert json.loads(done.stdout)["limit"][4] == [1.0, 0.0]
+
+
 def test_a_batch_gives_a_list_of_clouds(cli, tmp_path):
     path = tmp_path / "batch.json"
     path.write_text(json.dumps([[[1, 0], [0, 1]], [[1, 1], [2, 2], [-1, 0]]]))
@@ -115,14 +124,23 @@ def test_a_batch_gives_a_list_of_clouds(cli, tmp_path):
         assert code == 0
         assert [len(c["limit" if command == "limit" else "tokens"]) for c in json.loads(out)["clouds"]] == [2, 3]
         assert cli(command, path)[0] == 0
-    assert cli("limit", path, "-o", tmp_path / "x.npz")[0] == 3
-    assert cli("simulate", path, "-o", tmp_path / "x.png")[0] == 3
-    assert cli("simulate", path, "-o", tmp_path / "x.json")[0] == 0
-    assert cli("simulate", path, "-o", tmp_path / "x.npz")[0] == 0
-    with np.load(tmp_path / "x.npz") as saved:
-        assert saved["offsets"].tolist() == [0, 2, 5]
-        assert len(saved["tokens"]) == 5
-        assert saved["leader_offsets"][-1] == len(saved["leaders"])
+        assert cli(command, path, "-o", tmp_path / "x.png")[0] == 3
+
+
+@pytest.mark.parametrize("command", ["simulate", "limit"])
+def test_a_batch_goes_to_one_file(cli, tmp_path, command):
+    path = tmp_path / "batch.json"
+    clouds = [[[1, 0], [0, 1]], [[1, 1], [2, 2], [-1, 0]]]
+    path.write_text(json.dumps(clouds))
+    wanted = (hx.simulate if command == "simulate" else hx.limit)(clouds)
+    for suffix in (".npz", ".json"):
+        code, _, err = cli(command, path, "-o", tmp_path / f"x{suffix}")
+        assert (code, err) == (0, f"wrote {tmp_path / f'x{suffix}'}\n")
+        assert hx.Batch.load(tmp_path / f"x{suffix}") == wanted
+        again = cli(command, tmp_path / f"x{suffix}", "--json")  # a saved batch is input again: its layer 0
+        assert again == cli(command, path, "--json")
+    assert cli(command, path, "-o", tmp_path / "x.html")[0] == 0
+    assert ("infinite depth" if command == "limit" else "layer by layer") in (tmp_path / "x.html").read_text()
 
 
 def test_output_is_written_and_not_overwritten(cli, square, tmp_path):

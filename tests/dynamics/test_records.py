@@ -18,7 +18,7 @@ def test_a_trajectory_comes_back_as_it_was(tmp_path, suffix, exact):
     assert back.tokens.dtype == traj.tokens.dtype
     assert np.array_equal(back.tokens, traj.tokens)
     assert [back.follows(k) for k in range(5)] == [traj.follows(k) for k in range(5)]
-    for name in ("alpha", "A", "leader_since", "outcome", "rule", "normalization", "undecided", "exact"):
+    for name in ("alpha", "A", "leader_since", "outcome", "rule", "problem", "undecided", "exact"):
         assert getattr(back, name) == getattr(traj, name), name
     start = read_tokens(tmp_path / f"t{suffix}", exact=exact)
     assert np.array_equal(start, traj.tokens[0])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hardmax as hx
-from hardmax.cloud.generated import cloud
+from hardmax.cloud.presets import random_cloud
 from hardmax.html.results import MOST_ROWS
 from hardmax.html.sketch import cloud_sketch, plane, polytope_sketch
 from hardmax.io.documents import readable
@@ -28,8 +28,8 @@ def _results():
         "trajectory": traj,
         "exact": hx.simulate(hx.preset("square", exact=True), layers=2, exact=True),
         "one dimension": hx.simulate([[1.0], [-2.0], [0.5]], layers=2),
-        "many dimensions": hx.simulate(cloud("random", 20, 9, 1), layers=2),
-        "batch": hx.simulate([cloud("ball", 9 + k, 2, k) for k in range(14)], layers=3),
+        "many dimensions": hx.simulate(random_cloud("random", 20, 9, 1), layers=2),
+        "batch": hx.simulate([random_cloud("ball", 9 + k, 2, k) for k in range(14)], layers=3),
         "equilibrium": eq,
         "certificate": eq.certificate,
         "polytope": eq.polytope,

@@ -1,10 +1,11 @@
 import json
 from fractions import Fraction
-from io import StringIO
+from io import BytesIO, StringIO
 
 import numpy as np
 import pytest
 
+import hardmax as hx
 from hardmax.errors import BadInput
 from hardmax.io import tokens as files
 from hardmax.io.tokens import read_tokens
@@ -135,3 +136,27 @@ def test_a_stream_may_hold_csv_or_json():
     assert read_tokens("-", StringIO(json.dumps(ROWS))).tolist() == ROWS
     with pytest.raises(BadInput, match="standard input, line 1, column 2"):
         read_tokens("-", StringIO("1,x\n"))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_binary_stream_may_hold_numpy_files_or_text(exact):
+    for save in (np.save, np.savez):
+        stream = BytesIO()
+        save(stream, np.array(ROWS))
+        assert read_tokens("-", BytesIO(stream.getvalue()), exact=exact).tolist() == ROWS
+        with pytest.raises(BadInput, match="standard input cannot be read as"):
+            read_tokens("-", BytesIO(stream.getvalue()[:-30]), exact=exact)
+    assert read_tokens("-", BytesIO("\ufeff1 0.5\n-0.25 3\n".encode()), exact=exact).tolist() == ROWS
+    with pytest.raises(BadInput, match=r"standard input is neither text nor an \.npy or \.npz file"):
+        read_tokens("-", BytesIO(b"\x89PNG\r\n\x1a\n\xff\xfe"), exact=exact)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".json"])
+@pytest.mark.parametrize("exact", [False, True])
+def test_saved_results_give_their_tokens_of_layer_0(tmp_path, suffix, exact):
+    clouds = [ROWS, [[2.0, 1.0]]]
+    for k, run in enumerate((hx.simulate, hx.limit)):
+        one = run(ROWS, exact=exact).save(tmp_path / f"one{k}{suffix}")
+        assert read_tokens(one, exact=exact).tolist() == ROWS
+        many = run(clouds, exact=exact).save(tmp_path / f"many{k}{suffix}")
+        assert [each.tolist() for each in read_tokens(many, exact=exact)] == clouds

@@ -11,7 +11,7 @@ def still(Z, leader_since=None) -> hx.Trajectory:
     Z = np.array(Z, dtype=float)
     sets = follow_sets(Z)
     since = leader_since if leader_since is not None else {i: 0 for i, s in enumerate(sets) if s == (i,)}
-    return hx.Trajectory(Z[None], 0.5, None, since, hx.Outcome("moving"), lambda k: sets)
+    return hx.Trajectory(Z[None], hx.Problem(0.5), since, hx.Outcome("moving"), [sets])
 
 
 def seen(traj):

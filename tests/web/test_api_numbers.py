@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardmax as hx
-from hardmax.cloud.generated import cloud
+from hardmax.cloud.presets import random_cloud
 from hardmax.dynamics.records import equilibrium_document, trajectory_document
 from hardmax.io.documents import json_text
 from hardmax.sentiment.explain import explain
@@ -54,7 +54,7 @@ def test_simulate_and_limit_give_the_documents_of_python(client, tokens, alpha, 
     ],
 )
 def test_other_rules_give_the_numbers_of_python(client, name, option, rule):
-    Z = cloud("ball", 20, 3, 4)
+    Z = random_cloud("ball", 20, 3, 4)
     answer = client.post("/api/simulate", json={"tokens": Z.tolist(), "layers": 5, "rule": name, **option}).json()
     assert answer["trajectory"] == hx.simulate(Z, layers=5, rule=rule).tokens.tolist()
     assert answer["rule"]["name"].lower() == name
@@ -62,7 +62,7 @@ def test_other_rules_give_the_numbers_of_python(client, name, option, rule):
 
 def test_a_limit_without_a_certificate_says_what_is_known(client):
     # The leader of layer 502 is beyond float64, and with so many tokens rational arithmetic is not tried.
-    Z = np.concatenate([hx.preset("late-leader"), 0.2 * cloud("ball", 320, 2, 1) + 0.5])
+    Z = np.concatenate([hx.preset("late-leader"), 0.2 * random_cloud("ball", 320, 2, 1) + 0.5])
     with pytest.raises(hx.NotCertified) as caught:
         hx.limit(Z, 1.0)
     answer = client.post("/api/limit", json={"tokens": Z.tolist(), "alpha": 1.0})

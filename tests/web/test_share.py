@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import link_codec
-from hardmax.cloud.generated import KINDS, cloud
-from hardmax.cloud.presets import PRESETS, preset
+from hardmax.cloud.presets import GENERATED, PRESETS, preset, random_cloud
 from hardmax.web import share
 from hardmax.web.share import tokens_of
 from link_codec import decode_points, divisor_for, encode_points, number_text
@@ -56,8 +55,8 @@ def _tokens(state):
     """The tokens of a state at layer 0."""
     if state["pts"] is not None:
         return np.array(state["pts"]["coords"]).reshape(-1, state["pts"]["d"])
-    if state["preset"] in KINDS:
-        return cloud(state["preset"], state["n"], state["d"], state["seed"])
+    if state["preset"] in GENERATED:
+        return random_cloud(state["preset"], state["n"], state["d"], state["seed"])
     return preset(state["preset"])
 
 
@@ -200,7 +199,7 @@ def test_numbers_are_written_as_the_page_writes_them():
 
 def test_a_generated_cloud_is_only_its_seed():
     assert link_codec.encode_state({"preset": "ring", "n": 300, "seed": 9}) == "v=1&view=dyn&preset=ring&n=300&seed=9"
-    assert np.array_equal(tokens_of("#v=1&preset=ring&n=300&d=3&seed=9"), cloud("ring", 300, 3, 9))
+    assert np.array_equal(tokens_of("#v=1&preset=ring&n=300&d=3&seed=9"), random_cloud("ring", 300, 3, 9))
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -216,7 +215,7 @@ def test_edited_presets_survive_a_link_without_rounding(name):
 
 
 def test_three_hundred_edited_tokens_take_about_1600_characters():
-    Z = cloud("random", 300, 2, 7)
+    Z = random_cloud("random", 300, 2, 7)
     text = encode_points({"d": 2, "coords": Z.ravel().tolist()})
     assert len(text) <= 1700
     assert decode_points(text)["coords"] == Z.ravel().tolist()

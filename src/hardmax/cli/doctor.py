@@ -38,9 +38,8 @@ def command(json: inputs.Json = False) -> None:
 
 
 def examine() -> dict[str, Any]:
-    """The whole report as plain data."""
-    from hardmax.cloud.generated import KINDS
-    from hardmax.cloud.presets import PRESETS
+    """Everything the report holds, as plain data."""
+    from hardmax.cloud.presets import GENERATED, PRESETS
 
     return {
         "schema": "hardmax.doctor/1",
@@ -58,7 +57,7 @@ def examine() -> dict[str, Any]:
             for extra, packages in EXTRAS.items()
         },
         "ffmpeg": shutil.which("ffmpeg") is not None,
-        "presets": {name: text for name, (text, *_) in (PRESETS | KINDS).items()},
+        "presets": {name: text for name, (text, *_) in (PRESETS | GENERATED).items()},
         "self_test": self_test(),
     }
 

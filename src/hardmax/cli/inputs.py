@@ -8,31 +8,36 @@ import typer
 from hardmax.errors import BadInput
 
 Tokens = Annotated[
-    str | None, typer.Argument(metavar="TOKENS", help="Tokens: .csv, .npy, .npz, .json, or - for standard input.")
+    str | None,
+    typer.Argument(metavar="TOKENS", help="File with the tokens (.csv, .npy, .npz, .json), or - for standard input."),
 ]
 Preset = Annotated[
     str | None,
     typer.Option(
         "--preset",
-        help="A built-in cloud (see doctor): triangle, emerging, ...; random, ring, ball take --n --dim --seed.",
+        help="Use a built-in cloud: triangle, emerging, ... (see doctor); random, ring, ball take --n --dim --seed.",
     ),
 ]
-Count = Annotated[int | None, typer.Option("--n", help="Tokens of a generated preset (random, ring, ball).")]
-Dim = Annotated[int | None, typer.Option("--dim", help="Dimension of a generated preset.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of a generated preset.")]
+Count = Annotated[int | None, typer.Option("--n", help="Number of tokens of a random preset (random, ring, ball).")]
+Dim = Annotated[int | None, typer.Option("--dim", help="Dimension of a random preset.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of a random preset.")]
 Alpha = Annotated[str, typer.Option("--alpha", help="Step size > 0; a decimal or a fraction such as 1/3.")]
 Matrix = Annotated[
     str | None,
     typer.Option("--matrix", help='The matrix A: a file, or rows such as "2,-1; -1,2". Default: the identity.'),
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Rational arithmetic: no rounding anywhere.")]
+Exact = Annotated[bool, typer.Option("--exact", help="Use rational arithmetic, without any rounding.")]
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", help="Write the result: .npz .json .png .svg .pdf .gif .mp4 .html, by suffix."),
+    typer.Option(
+        "-o",
+        "--output",
+        help="Write the result; the extension selects the format: .npz .json .png .svg .pdf .gif .mp4 .html.",
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a summary.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes on stderr.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no notes to stderr.")]
 
 
 def read(
@@ -43,7 +48,7 @@ def read(
     dim: int | None = None,
     seed: int | None = None,
 ) -> Any:
-    """The cloud (or batch) that the arguments name; n, dim and seed are those of a generated preset."""
+    """The cloud (or batch) that the arguments name; n, dim and seed are those of a random preset."""
     if (tokens is None) == (preset_name is None):
         raise typer.BadParameter("give either TOKENS or --preset NAME", param_hint="TOKENS")
     if preset_name is not None:
@@ -51,7 +56,7 @@ def read(
 
         return preset(preset_name, exact=exact, n=n, dim=dim, seed=seed)
     if (n, dim, seed) != (None, None, None):
-        raise typer.BadParameter("--n, --dim and --seed go with --preset random, ring or ball", param_hint="TOKENS")
+        raise typer.BadParameter("--n, --dim and --seed are for --preset random, ring or ball", param_hint="TOKENS")
     from hardmax.io.tokens import read_tokens
 
     return read_tokens(str(tokens), exact=exact)
@@ -68,7 +73,7 @@ def number(text: str, name: str, exact: bool) -> Any:
     try:
         return value if exact else float(value)
     except OverflowError as error:
-        raise BadInput(f"{name} is {text}, which float64 does not hold", fix="use --exact") from error
+        raise BadInput(f"{name} is {text}, which is too large for float64", fix="use --exact") from error
 
 
 def matrix(text: str | None, exact: bool) -> Any:
@@ -86,10 +91,10 @@ def matrix(text: str | None, exact: bool) -> Any:
 
 
 def check_output(path: Path | None, force: bool) -> None:
-    """Refuse before the work, not after it: the output must not exist, its folder must."""
+    """Check before the work, not after it, that the output does not exist and its folder does."""
     if path is None:
         return
     if path.exists() and not force:
-        raise BadInput(f"{path} exists", fix="--force replaces it")
+        raise BadInput(f"{path} exists", fix="use --force to replace it")
     if not path.parent.is_dir():
         raise BadInput(f"{path}: the folder {path.parent} does not exist", fix="create the folder first")

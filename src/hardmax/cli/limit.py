@@ -1,13 +1,16 @@
 """`hardmax limit`: infinite depth."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hardmax.cli import inputs
-from hardmax.cli.output import indices, note, point, print_json, undecided_advice
-from hardmax.errors import BadInput, NotCertified
+from hardmax.cli.output import indices, point, print_json, write
+from hardmax.errors import NotCertified
+
+if TYPE_CHECKING:
+    from hardmax.dynamics.equilibrium import Equilibrium
 
 
 def command(
@@ -19,10 +22,16 @@ def command(
     alpha: inputs.Alpha = "0.5",
     matrix: inputs.Matrix = None,
     exact: inputs.Exact = False,
-    tie_tolerance: Annotated[float, typer.Option("--tie-tolerance", help="Scores this close tie (relative).")] = 0.0,
+    tie_tolerance: Annotated[
+        float, typer.Option("--tie-tolerance", help="Scores this close to the largest count as equal to it (relative).")
+    ] = 0.0,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="Write the result: .npz .json .png .svg .pdf .html, by suffix."),
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write the result; the extension selects the format: .npz .json .png .svg .pdf .html.",
+        ),
     ] = None,
     force: inputs.Force = False,
     json: inputs.Json = False,
@@ -30,16 +39,14 @@ def command(
 ) -> None:
     """Compute where every token ends at infinite depth, with a certificate that is checked before it is shown.
 
-    Exit code 6 if no certificate can be had. Example: hardmax limit --preset square-ties
+    The exit code is 6 if no certificate can be computed. Example: hardmax limit --preset square-ties
     """
     inputs.check_output(output, force)
     Z = inputs.read(tokens, preset, exact, n, dim, seed)
 
-    from hardmax.cloud.tokens import is_batch
+    from hardmax.dynamics.batch import Batch
     from hardmax.dynamics.limit import limit
-
-    if output is not None and is_batch(Z):
-        raise BadInput(f"{output}: a batch of {len(Z)} clouds cannot be written to one file", fix="use --json")
+    from hardmax.dynamics.records import batch_summary, equilibrium_document
 
     try:
         found = limit(
@@ -50,44 +57,21 @@ def command(
         if json:
             print_json({"schema": "hardmax.limit/1", "certified": False, "reason": error.what, **error.known})
         raise
-    if isinstance(found, list):
-        results = [_checked(eq) for eq in found]
-        undecided = sum(eq.undecided for eq in results)
-        if undecided:
-            note(undecided_advice(undecided), quiet or json)
-        if json:
-            print_json({"schema": "hardmax.limit/1", "clouds": [_summary(eq) for eq in results]})
-        else:
-            for b, eq in enumerate(results):
-                print(f"cloud {b}: ", end="")
-                _print(eq)
-        return
-    eq = _checked(found)
-    if output is not None:
-        eq.save(output, force=force)
-        note(f"wrote {output}", quiet or json)
-    if eq.undecided:
-        note(undecided_advice(eq.undecided), quiet or json)
+    every = found if isinstance(found, Batch) else [found]
+    for eq in every:
+        wrong = eq.certificate.check(eq.tokens)
+        if wrong:
+            raise NotCertified(f"the certificate does not hold: {wrong[0]}", fix="please report this: it is a bug")
+    write(found, output, force, quiet or json)
     if json:
-        print_json(_summary(eq))
-    else:
+        print_json(batch_summary(found) if isinstance(found, Batch) else equilibrium_document(found))
+        return
+    for b, eq in enumerate(every):
+        print(f"cloud {b}: " if isinstance(found, Batch) else "", end="")
         _print(eq)
 
 
-def _checked(eq: Any) -> Any:
-    wrong = eq.certificate.check(eq.tokens)
-    if wrong:
-        raise NotCertified(f"the certificate does not hold: {wrong[0]}", fix="please report this: it is a bug")
-    return eq
-
-
-def _summary(eq: Any) -> dict[str, Any]:
-    from hardmax.dynamics.records import equilibrium_document
-
-    return equilibrium_document(eq)
-
-
-def _print(eq: Any) -> None:
+def _print(eq: "Equilibrium") -> None:
     proof = "proved" if eq.undecided == 0 else f"conditional on {eq.undecided} ties"
     print(
         f"{len(eq.points)} tokens in dimension {eq.points.shape[1]}, alpha = {eq.alpha}: {proof}, certificate checked"

@@ -1,12 +1,17 @@
 """`hardmax simulate`: run layers."""
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hardmax.cli import inputs
-from hardmax.cli.output import indices, note, point, print_json, undecided_advice
+from hardmax.cli.output import indices, point, print_json, write
 from hardmax.errors import BadInput
+
+if TYPE_CHECKING:
+    from hardmax.attention.rules import Rule
+    from hardmax.dynamics.trajectory import Trajectory
 
 RULES = ("hardmax", "softmax", "localmax", "uniform", "random", "chain")
 
@@ -18,60 +23,63 @@ def command(
     dim: inputs.Dim = None,
     alpha: inputs.Alpha = "0.5",
     matrix: inputs.Matrix = None,
-    layers: Annotated[int, typer.Option("--layers", help="How many layers.")] = 30,
+    layers: Annotated[int, typer.Option("--layers", help="Number of layers.")] = 30,
     rule: Annotated[str, typer.Option("--rule", help=f"Whom a token follows: {', '.join(RULES)}.")] = "hardmax",
     beta: Annotated[float, typer.Option("--beta", help="Inverse temperature of softmax and chain.")] = 1.0,
-    eps: Annotated[float, typer.Option("--eps", help="Width of localmax.")] = 0.1,
-    tie_tolerance: Annotated[float, typer.Option("--tie-tolerance", help="Scores this close tie (relative).")] = 0.0,
-    normalization: Annotated[str, typer.Option("--normalization", help="rescale, none or sphere.")] = "rescale",
-    causal: Annotated[bool, typer.Option("--causal", help="Token i sees the tokens 0..i only.")] = False,
+    eps: Annotated[
+        float, typer.Option("--eps", help="Width of localmax: follow all scores within this distance of the largest.")
+    ] = 0.1,
+    tie_tolerance: Annotated[
+        float, typer.Option("--tie-tolerance", help="Scores this close to the largest count as equal to it (relative).")
+    ] = 0.0,
+    normalization: Annotated[
+        str,
+        typer.Option("--normalization", help="Normalization of the tokens after each layer: rescale, none or sphere."),
+    ] = "rescale",
+    causal: Annotated[bool, typer.Option("--causal", help="Let token i see only the tokens 0..i.")] = False,
     any_matrix: Annotated[
         bool, typer.Option("--any-matrix", help="Allow a matrix that is not symmetric positive definite.")
     ] = False,
     exact: inputs.Exact = False,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random rules, and of a generated preset.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for the random rules and for a random preset.")] = 0,
     output: inputs.Output = None,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Run the dynamics for a number of layers and tell who leads and who follows whom.
+    """Run the dynamics for a number of layers, and report the leaders and who follows whom.
 
     Example: hardmax simulate --preset emerging --layers 30 -o emerging.png
     """
     inputs.check_output(output, force)
-    from hardmax.cloud.generated import KINDS
+    from hardmax.cloud.presets import GENERATED
 
-    Z = inputs.read(tokens, preset, exact, n, dim, seed if preset in KINDS else None)
+    Z = inputs.read(tokens, preset, exact, n, dim, seed if preset in GENERATED else None)
 
+    from hardmax.dynamics.batch import Batch
+    from hardmax.dynamics.records import batch_summary, trajectory_summary
     from hardmax.dynamics.simulate import simulate
-    from hardmax.dynamics.trajectory import TrajectoryBatch
 
     result = simulate(
         Z, inputs.number(alpha, "--alpha", exact), inputs.matrix(matrix, exact), layers,
         rule=_rule(rule, beta, eps, tie_tolerance, seed), normalization=normalization, causal=causal,
         definite=not any_matrix, exact=exact,
     )  # fmt: skip
-    if output is not None:
-        result.save(output, force=force)
-        note(f"wrote {output}", quiet or json)
-    if result.undecided:
-        note(undecided_advice(result.undecided), quiet or json)
-    if isinstance(result, TrajectoryBatch):
-        _print_batch(result, json)
-        return
+    write(result, output, force, quiet or json)
     if json:
-        from hardmax.dynamics.records import trajectory_summary
-
-        print_json(trajectory_summary(result))
+        print_json(batch_summary(result) if isinstance(result, Batch) else trajectory_summary(result))
+    elif isinstance(result, Batch):
+        print(f"{len(result)} clouds")
+        for b, (last, leaders) in enumerate(zip(result.last, result.leaders, strict=True)):
+            print(f"cloud {b}: {len(last)} tokens, leaders {indices(leaders)}")
     else:
         _print(result)
 
 
-def _rule(name: str, beta: float, eps: float, tie_tolerance: float, seed: int) -> Any:
+def _rule(name: str, beta: float, eps: float, tie_tolerance: float, seed: int) -> "Rule":
     from hardmax.attention import rules
 
-    made = {
+    made: dict[str, Callable[[], Rule]] = {
         "hardmax": lambda: rules.Hardmax(tie_tolerance),
         "softmax": lambda: rules.Softmax(beta),
         "localmax": lambda: rules.Localmax(eps),
@@ -80,11 +88,11 @@ def _rule(name: str, beta: float, eps: float, tie_tolerance: float, seed: int) -
         "chain": lambda: rules.Chain(beta, seed),
     }
     if name not in made:
-        raise BadInput(f"there is no rule {name!r}", found=", ".join(RULES), fix="--rule with one of these names")
+        raise BadInput(f"there is no rule {name!r}", found=", ".join(RULES), fix="give --rule one of these names")
     return made[name]()
 
 
-def _print(traj: Any) -> None:
+def _print(traj: "Trajectory") -> None:
     print(f"{traj.n} tokens in dimension {traj.dim}, {traj.layers} layers, alpha = {traj.alpha}")
     print(f"outcome: {traj.outcome.kind} ({traj.outcome.detail})" if traj.outcome.detail else f"{traj.outcome.kind}")
     print(f"leaders: {indices(traj.leaders)}")
@@ -97,14 +105,3 @@ def _print(traj: Any) -> None:
         print(f"{i:5d}  {indices(follows[i], 4):15s}  {point(traj.tokens[-1][i])}")
     if traj.n > 20:
         print(f"  ... {traj.n - 20} more; --json or -o FILE gives all")
-
-
-def _print_batch(batch: Any, json: bool) -> None:
-    if json:
-        from hardmax.dynamics.records import batch_summary
-
-        print_json(batch_summary(batch))
-        return
-    print(f"{len(batch)} clouds")
-    for b, (last, leaders) in enumerate(zip(batch.last, batch.leaders, strict=True)):
-        print(f"cloud {b}: {len(last)} tokens, leaders {indices(leaders)}")

@@ -1,4 +1,4 @@
-"""Step sizes, counts and exact numbers, checked."""
+"""Checks of step sizes, counts and exact numbers."""
 
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hardmax.errors import BadInput
 
 MOST_LAYERS = 10**9
-MOST_DIGITS = 5000  # of an exact number given as text
+MOST_DIGITS = 5000  # in an exact number given as text
 
 
 def step_size(alpha: Any) -> float:

@@ -5,13 +5,14 @@ Values may be anything that stands in rows: tokens of sequences, word numbers of
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardmax.cloud.by_value import ByValue
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput
 
@@ -24,28 +25,6 @@ ROWS = 8192
 Bools = NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
 Other = TypeVar("Other", bound=np.generic)
-
-
-class ByValue:
-    """A base for dataclasses that hold arrays: `==` compares every field by value; copies and pickles drop caches."""
-
-    def _compared(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and _same(self._compared(), other._compared())
-
-    def __hash__(self) -> int:
-        return hash(type(self))  # arrays cannot be hashed; equal objects must have equal hashes
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
-        return len(a) == len(b) and all(map(_same, a, b))
-    return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)
 
 
 @dataclass(frozen=True, eq=False)

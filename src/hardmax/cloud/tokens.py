@@ -5,8 +5,10 @@ Everything a caller hands over passes once through here, `metric` and `parameter
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,18 @@ from hardmax.errors import BadInput
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+class HasArray(Protocol):
+    """An array, or a table or tensor of another library that NumPy can read."""
+
+    def __array__(self) -> NDArray[Any]: ...
+
+
+# What callers may give. A type checker takes an array for one cloud, though a 3-D array is a batch when it is run.
+Number = float | Fraction | Decimal | str | np.number[Any]
+CloudLike = HasArray | Sequence[Sequence[Number]]
+CloudsLike = Sequence[HasArray] | Sequence[Sequence[Sequence[Number]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +104,7 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
         >>> cloud([[1, 0], [0, 1], [1, 0]]).multiplicity
         array([2, 1])
     """
-    if _is_no_number(Z):
+    if _would_lose_information(Z):
         raise BadInput(
             f"{name} holds values of type {Z.dtype}{' with masked entries' if np.ma.is_masked(Z) else ''}; "
             "expected real numbers"
@@ -105,7 +119,7 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
     return Cloud(array)
 
 
-def _is_no_number(Z: Any) -> bool:
+def _would_lose_information(Z: Any) -> bool:
     """Arrays that NumPy would make floats of by dropping something: an imaginary part, a mask, a date."""
     kind = getattr(getattr(Z, "dtype", None), "kind", "")
     return kind in ("c", "m", "M") or np.ma.is_masked(Z)
@@ -134,7 +148,7 @@ def _check_numbers(array: Floats, name: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Batch(Sequence[Cloud]):
+class Clouds(Sequence[Cloud]):
     """A ragged batch: cloud b is tokens[offsets[b]:offsets[b+1]]."""
 
     tokens: Floats  # (T, d), no -0.0
@@ -157,7 +171,7 @@ class Batch(Sequence[Cloud]):
         return Cloud(self.tokens[self.offsets[index] : self.offsets[index + 1]])
 
 
-def clouds(batch: Sequence[Any] | NDArray[Any]) -> Batch:
+def clouds(batch: Any) -> Clouds:
     """Check and convert a ragged batch: clouds of different lengths, one dimension.
 
     Raises:
@@ -186,7 +200,7 @@ def clouds(batch: Sequence[Any] | NDArray[Any]) -> Batch:
     if not usable:  # one of them is at fault: ask each
         tokens = np.concatenate([cloud(z, f"Z[{b}]").tokens for b, z in enumerate(batch)])
     tokens += 0.0  # -0.0 and 0.0 are one value
-    return Batch(tokens, offsets)
+    return Clouds(tokens, offsets)
 
 
 def _check_shape(array: NDArray[Any], name: str) -> None:

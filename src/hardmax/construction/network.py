@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.cloud.ragged import ByValue, Sequences, SequencesLike, ragged
+from hardmax.cloud.by_value import ByValue
+from hardmax.cloud.ragged import Sequences, SequencesLike, ragged
 from hardmax.cloud.tokens import Floats
 from hardmax.construction.answers import Answers, answer
 from hardmax.construction.problem import TargetsLike, read_problem

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hardmax.cloud.ragged import ByValue, Sequences
+from hardmax.cloud.by_value import ByValue
+from hardmax.cloud.ragged import Sequences
 from hardmax.cloud.tokens import Floats
 from hardmax.errors import BadInput
 from hardmax.transformer.evaluate import State, forward

@@ -9,16 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
 from hardmax.cloud.presets import PRESETS, preset
-from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.simulate import simulate
-from hardmax.dynamics.trajectory import Trajectory
 from hardmax.errors import BadInput, MissingExtra
 from hardmax.html.page import page, point, render
 from hardmax.io.files import write_file
@@ -85,7 +83,7 @@ def write_demo(folder: str | Path, progress: Progress | None = None, quick: bool
         step(heading)
         cases.append({"heading": heading, "text": text, **_case(name, folder)})
     step("a movie")
-    short = cast(Trajectory, simulate(preset("emerging"), alpha=ALPHA, layers=8))  # later layers look alike
+    short = simulate(preset("emerging"), alpha=ALPHA, layers=8)  # later layers look alike
     film = write_file(folder / "emerging.gif", lambda to: movie(short, to, between=3, seconds_per_layer=0.8))
     step("an exact classifier")
     construction, sentiment = construct_section(folder), Markup("")
@@ -114,9 +112,9 @@ def write_demo(folder: str | Path, progress: Progress | None = None, quick: bool
 def _case(name: str, folder: Path) -> dict[str, Any]:
     """One configuration, run and drawn: its row of the summary, its pictures, and where its tokens end."""
     Z = preset(name)
-    traj = cast(Trajectory, simulate(Z, alpha=ALPHA, layers=max(PAPER_LAYERS)))
+    traj = simulate(Z, alpha=ALPHA, layers=max(PAPER_LAYERS))
     start = perf_counter()
-    eq = cast(Equilibrium, limit(Z, alpha=ALPHA))
+    eq = limit(Z, alpha=ALPHA)
     seconds = perf_counter() - start
     since = " and ".join(str(k) for k in sorted(set(eq.leader_since.values())))
     verified = "yes" if eq.certificate.verify(Z) else "NO"

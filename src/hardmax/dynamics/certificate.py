@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.cloud.by_value import ByValue
 from hardmax.views import Result
 
 # The role of a token in the limit (Certificate.role).
@@ -15,7 +16,7 @@ ROLE_NAMES = ("leader", "follower", "tie", "pattern")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate(Result):
+class Certificate(Result, ByValue):
     """Why each token ends where `limit` says it ends.
 
     From layer `decided_at[i]` on token i follows the same set forever, for one of four reasons:
@@ -37,6 +38,11 @@ class Certificate(Result):
             order. 0: the certificate is a proof.
         method: "float64" or "rational": the arithmetic that settled it.
         problem: fingerprint of tokens, alpha, A and tie_tolerance.
+
+    Example:
+        >>> import hardmax as hx
+        >>> hx.limit([[1, 0], [-1, 0], [0.5, 0.1]]).certificate
+        Certificate (float64): 2 leaders, 1 followers, 0 ties, 0 patterns; layer 0, margin 0.471, 0 undecided
     """
 
     alpha: Any

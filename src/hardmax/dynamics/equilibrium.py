@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.certificate import Certificate
 from hardmax.views import LOAD, PLOT, WIDGET, Result, view
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Equilibrium(Result):
+class Equilibrium(Result, ByValue):
     """The infinite-depth limit of the hardmax dynamics, in closed form.
 
     Attributes:
@@ -27,6 +28,14 @@ class Equilibrium(Result):
         kind: for each center "vertex" (a leader: a vertex of K) or "face" (the A-projection of 0 onto a face of K).
         leader_since: {index: first layer with C_i = {i}}.
         certificate: how this is known; `certificate.verify(Z)` checks it from the data alone.
+
+    Example:
+        >>> import hardmax as hx
+        >>> eq = hx.limit([[1, 1], [-1, 1], [1, -1], [-1, -1], [0.5, 0]])
+        >>> eq
+        Equilibrium of 5 tokens in dimension 2: 5 centers, 4 leaders, decided at layer 0, proved
+        >>> eq.centers[eq.cluster[4]], eq.kind[4]
+        (array([1., 0.]), 'face')
     """
 
     tokens: NDArray[Any]

@@ -1,6 +1,5 @@
 """The parts of a layer around the attention rule: heads, value matrices, normalization, feed-forward; checked once."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hardmax.attention.dense import overflow
-from hardmax.attention.rules import FeedForward, Head
+from hardmax.attention.rules import FeedForward, Head, NamedFunction
 from hardmax.attention.ties import EPS
 from hardmax.cloud.metric import Metric, metric
 from hardmax.cloud.tokens import Floats
@@ -32,7 +31,7 @@ class Parts:
     values: tuple[Floats | None, ...]
     mixed: Floats | None
     normalization: str
-    feed_forward: FeedForward | Callable[[Floats], Any] | None
+    feed_forward: FeedForward | NamedFunction | None
 
     @property
     def averages(self) -> bool:
@@ -84,9 +83,7 @@ class Parts:
         except (TypeError, ValueError) as error:
             raise BadInput(f"feed_forward returned {returned!r} at layer {layer}; expected an array") from error
         if result.shape != tokens.shape:
-            raise BadInput(
-                f"feed_forward returned shape {result.shape} at layer {layer}; expected {tokens.shape}, one row a token"
-            )
+            raise BadInput(f"feed_forward returned shape {result.shape} at layer {layer}; expected {tokens.shape}")
         if not np.isfinite(result).all():
             i, k = np.argwhere(~np.isfinite(result))[0]
             raise BadInput(
@@ -144,7 +141,7 @@ def check_parts(
         if A is not None or V is not None:
             raise BadInput(
                 f"heads and {'A' if A is not None else 'V'} were both given; each head brings its own A and V",
-                fix="heads=[hardmax.Head(A, V), ...] alone",
+                fix="give heads=[hardmax.Head(A, V), ...] alone",
             )
         if not isinstance(heads, (list, tuple)) or len(heads) == 0:
             raise BadInput(f"heads is {heads!r}; expected a list of at least one hardmax.Head(A, V) or matrix A")
@@ -199,7 +196,7 @@ def _check_invertible(matrix: Floats, alpha: float) -> None:
         )
 
 
-def _sublayer(feed_forward: Any, dim: int) -> FeedForward | Callable[[Floats], Any] | None:
+def _sublayer(feed_forward: Any, dim: int) -> FeedForward | NamedFunction | None:
     if feed_forward is None:
         return None
     if isinstance(feed_forward, FeedForward):
@@ -212,7 +209,7 @@ def _sublayer(feed_forward: Any, dim: int) -> FeedForward | Callable[[Floats], A
             eta=float(_array(feed_forward.eta, "feed_forward.eta", ())),
         )
     if callable(feed_forward):
-        return feed_forward
+        return NamedFunction.of(feed_forward)
     raise BadInput(
         f"feed_forward is {feed_forward!r}; expected hardmax.FeedForward(W, U, b, eta) or a function of (n, d) arrays"
     )

@@ -1,7 +1,8 @@
 """The infinite-depth limit in closed form, with a certificate."""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import overload
 
 import numpy as np
 
@@ -9,26 +10,37 @@ from hardmax.attention.rules import Hardmax
 from hardmax.attention.ties import rounding_bound, tie_band, wider
 from hardmax.cloud.metric import Metric, check_scores, metric
 from hardmax.cloud.parameters import layer_count, step_size
-from hardmax.cloud.tokens import Cloud, clouds, is_batch
+from hardmax.cloud.tokens import Cloud, CloudLike, CloudsLike, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
 from hardmax.dynamics.assembly import Problem, copies, equilibrium
+from hardmax.dynamics.batch import Batch, of_cloud, run_each
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
-from hardmax.errors import BadInput, NotCertified, NotExact
+from hardmax.errors import NotCertified, NotExact
 
-RATIONAL_POINTS = 300  # up to so many points, what float64 leaves open is settled in rational arithmetic
+RATIONAL_POINTS = 300  # up to this many points, what float64 leaves open is settled in rational arithmetic
 
 
+@overload
+def limit(  # type: ignore[overload-overlap]  # a string is a sequence of strings
+    Z: CloudLike, alpha: Number = ..., A: CloudLike | None = ..., *, exact: bool = ..., tie_tolerance: float = ...,
+    max_layers: int = ...,
+) -> Equilibrium: ...  # fmt: skip
+@overload
 def limit(
-    Z: Any,
-    alpha: Any = 0.5,
-    A: Any = None,
+    Z: CloudsLike, alpha: Number = ..., A: CloudLike | None = ..., *, exact: bool = ..., tie_tolerance: float = ...,
+    max_layers: int = ...,
+) -> Batch[Equilibrium]: ...  # fmt: skip
+def limit(  # types as strings: help() shows their names
+    Z: "CloudLike | CloudsLike",
+    alpha: "Number" = 0.5,
+    A: "CloudLike | None" = None,
     *,
     exact: bool = False,
     tie_tolerance: float = 0.0,
     max_layers: int = 10_000,
-) -> Equilibrium | list[Equilibrium]:
+) -> "Equilibrium | Batch[Equilibrium]":
     """Where every token ends when the number of layers goes to infinity, and how this is known.
 
     z_i^infinity = lim_k z_i^k under (1.1): a leader's vertex of K, or the A-projection of 0 onto a face of K. Most
@@ -39,19 +51,19 @@ def limit(
     everybody and are handled; scores within rounding (plus `tie_tolerance`) of each other count as ties in float64.
 
     Args:
-        Z: (n, d) tokens, or a list of clouds (then a list of results is returned).
+        Z: (n, d) tokens, or a ragged batch: a list of such clouds of one dimension, or a 3-D array.
         alpha: step size > 0.
         A: (d, d) symmetric positive definite matrix; None is the identity.
         exact: rational arithmetic; numbers may be integers, Fractions, decimal strings or floats (binary value).
         tie_tolerance: scores within tie_tolerance |z_i|_A max_j |z_j|_A of the maximum count as equal to it.
-        max_layers: give up after so many layers.
+        max_layers: give up after this many layers.
 
     Returns:
-        An Equilibrium, or a list of them for a batch.
+        An Equilibrium; for a batch, a Batch of them.
 
     Raises:
         BadInput: the input cannot be used.
-        NotCertified: no certificate within `max_layers`; its `known` holds what is certain all the same.
+        NotCertified: no certificate could be computed within `max_layers`; its `known` holds what is certain.
 
     Example:
         >>> limit([[1, 1], [-1, 1], [1, -1], [-1, -1], [0.5, 0]], alpha=0.5).points[4]
@@ -61,38 +73,17 @@ def limit(
     max_layers = layer_count(max_layers)
     if exact and tie_tolerance:
         raise NotExact(f"tie_tolerance is {tie_tolerance}, but exact arithmetic needs no tolerance")
-    if is_batch(Z):
-        if exact:
-            return _limits_exact(Z, alpha, A, max_layers)
-        batch = clouds(Z)
-        return _limits(batch, step_size(alpha), metric(A, batch.dim), tie_tolerance, max_layers)
     if exact:
-        return _limit_exact(Z, alpha, A, max_layers)
+        from hardmax.dynamics.exact import limit_exact
+
+        run = partial(limit_exact, alpha=alpha, A=A, max_layers=max_layers)
+        return run_each(Equilibrium, Z, run) if is_batch(Z) else run(Z)
+    if is_batch(Z):
+        batch = clouds(Z)
+        found = _limits(batch, step_size(alpha), metric(A, batch.dim), tie_tolerance, max_layers)
+        return Batch(Equilibrium, found)
     one = one_cloud(Z)
     return _limits([one], step_size(alpha), metric(A, one.dim), tie_tolerance, max_layers)[0]
-
-
-def _limits_exact(batch: Any, alpha: Any, A: Any, max_layers: int) -> list[Equilibrium]:
-    found = []
-    for b, one in enumerate(batch):
-        try:
-            found.append(_limit_exact(one, alpha, A, max_layers))
-        except BadInput as error:
-            raise BadInput(f"cloud {b} of the batch: {error.what}", found=error.found, fix=error.fix) from error
-        except NotCertified as error:
-            raise _of_cloud(b, error) from error
-    return found
-
-
-def _of_cloud(b: int, error: NotCertified) -> NotCertified:
-    what = f"cloud {b} of the batch: {error.what}"
-    return NotCertified(what, found=error.found, fix=error.fix, known=error.known | {"cloud": b})
-
-
-def _limit_exact(Z: Any, alpha: Any, A: Any, max_layers: int) -> Equilibrium:
-    from hardmax.dynamics.exact import limit_exact
-
-    return limit_exact(Z, alpha, A, max_layers=max_layers)
 
 
 def _limits(
@@ -113,7 +104,7 @@ def _limits(
             except NotCertified as error:
                 if len(batch) == 1:
                     raise
-                raise _of_cloud(b, error) from error
+                raise of_cloud(b, error) from error
     return [found[b] for b in range(len(batch))]
 
 
@@ -141,8 +132,8 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
 
 def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium:
     run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance)
-    # After so many layers without a change followers have merged with their leaders in float64. Where comparisons are
-    # undecided already and rational arithmetic can take over, there is no point in waiting for that.
+    # After this many layers without a change, followers have merged with their leaders in float64. Waiting for that is
+    # pointless where comparisons are undecided already and rational arithmetic can take over.
     patience = int(40 / np.log1p(problem.alpha)) + 8
     rational = len(cloud.points) <= RATIONAL_POINTS and problem.tie_tolerance == 0
     while True:
@@ -175,8 +166,10 @@ def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium | None:
     Not where ties of the given tokens hold only within the tolerance: there the caller's intention and the binary
     values differ.
     """
+    from hardmax.dynamics.exact import limit_exact
+
     try:
-        found = _limit_exact(run.cloud.tokens, run.alpha, run.metric.A, max_layers)
+        found = limit_exact(run.cloud.tokens, run.alpha, run.metric.A, max_layers=max_layers)
     except NotCertified:
         return None
     return Equilibrium(

@@ -3,11 +3,13 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.cloud.by_value import ByValue
 from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import exact_cloud, exact_matrix
 from hardmax.cloud.tokens import cloud
@@ -15,13 +17,13 @@ from hardmax.dynamics.exact.hull import exact_hull
 from hardmax.dynamics.hull import Hull, hull
 from hardmax.dynamics.nearest import nearest_to_origin
 from hardmax.errors import BadInput
-from hardmax.views import Result
+from hardmax.views import LOAD, Result, view
 
 Faces = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Polytope(Result):
+class Polytope(Result, ByValue):
     """The convex hull of finitely many points, inside its own affine hull (flat clouds, segments and points work).
 
     Float64 points: lying in a subspace, on a facet or on an edge is decided up to 1e-10 of the size of the cloud
@@ -63,6 +65,12 @@ class Polytope(Result):
         listed = None if found.facets is None else tuple(tuple(int(v) for v in facet) for facet in found.facets)
         form = None if A is None else np.array(A, dtype=np.float64)
         return Polytope(given[found.vertices], found.vertices, found.frame.dimension, form, listed)
+
+    @staticmethod
+    def load(path: str | Path) -> "Polytope":
+        """Read back what `save` wrote to .npz or .json."""
+        loaded: Polytope = view(Polytope, LOAD)(path)
+        return loaded
 
     @property
     def exact(self) -> bool:
@@ -135,7 +143,7 @@ class Polytope(Result):
     def project(self, face: Any = None) -> NDArray[Any]:
         """The A-projection of the origin onto a face: argmin |z|_A over conv of the face's vertices.
 
-        This is where ties pull tokens: a limit that is no vertex of K is such a point [AFZ24, Theorem 1.1 (iii)].
+        This is where ties pull tokens: a limit that is not a vertex of K is such a point [AFZ24, Theorem 1.1 (iii)].
 
         Args:
             face: vertex indices (an entry of `faces`, or the vertices of any lower face); None for the whole polytope.

@@ -1,10 +1,10 @@
 """Layers one after another: one entry for the paper's system, its variants, and rational arithmetic."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache, cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache, partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,33 +13,56 @@ from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.cloud.metric import Metric, check_scores, metric
 from hardmax.cloud.parameters import layer_count, step_size
-from hardmax.cloud.tokens import Batch, Cloud, Floats, Ints, clouds, is_batch
+from hardmax.cloud.tokens import Cloud, CloudLike, Clouds, CloudsLike, Floats, Ints, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
-from hardmax.dynamics.trajectory import FollowSets, Outcome, Trajectory, TrajectoryBatch
-from hardmax.errors import BadInput, NotExact
+from hardmax.dynamics.batch import Batch, run_each
+from hardmax.dynamics.follow_sets import SetTable
+from hardmax.dynamics.trajectory import Outcome, Problem, Trajectory
+from hardmax.errors import NotExact
 
 if TYPE_CHECKING:
     from hardmax.attention.fused import Fused
 
 HARDMAX = Hardmax()
-SMALL = 1024  # up to so many tokens all layers run in one compiled call
+SMALL = 1024  # up to this many tokens, all layers run in one compiled call
 
 
+class Options(TypedDict, total=False):
+    """The keyword arguments of `simulate`, for its overloads."""
+
+    rule: Rule | None
+    normalization: str
+    V: CloudLike | None
+    heads: Sequence[Head | CloudLike] | None
+    causal: bool
+    feed_forward: Sublayer | None
+    definite: bool
+    exact: bool
+
+
+@overload
+def simulate(  # type: ignore[overload-overlap]  # a string is a sequence of strings
+    Z: CloudLike, alpha: Number = ..., A: CloudLike | None = ..., layers: int = ..., **options: Unpack[Options]
+) -> Trajectory: ...
+@overload
 def simulate(
-    Z: Any,
-    alpha: Any = 0.5,
-    A: Any = None,
+    Z: CloudsLike, alpha: Number = ..., A: CloudLike | None = ..., layers: int = ..., **options: Unpack[Options]
+) -> Batch[Trajectory]: ...
+def simulate(  # types as strings: help() shows their names
+    Z: "CloudLike | CloudsLike",
+    alpha: "Number" = 0.5,
+    A: "CloudLike | None" = None,
     layers: int = 30,
     *,
-    rule: Rule | None = None,
+    rule: "Rule | None" = None,
     normalization: str = "rescale",
-    V: Any = None,
-    heads: Sequence[Head | Any] | None = None,
+    V: "CloudLike | None" = None,
+    heads: "Sequence[Head | CloudLike] | None" = None,
     causal: bool = False,
-    feed_forward: Sublayer | None = None,
+    feed_forward: "Sublayer | None" = None,
     definite: bool = True,
     exact: bool = False,
-) -> Trajectory | TrajectoryBatch:
+) -> "Trajectory | Batch[Trajectory]":
     """Run the dynamics for a number of layers.
 
     z_i^{k+1} = (z_i^k + alpha mean_{j in C_i} z_j^k) / (1 + alpha), C_i = argmax_j <A z_i^k, z_j^k>.
@@ -52,7 +75,7 @@ def simulate(
         Z: (n, d) tokens, or a ragged batch: a list of such clouds of one dimension, or a 3-D array.
         alpha: step size > 0.
         A: (d, d) matrix of the scores; None is the identity. Symmetric positive definite unless definite=False.
-        layers: how many layers, >= 0.
+        layers: the number of layers, >= 0.
         rule: Hardmax() (the paper), Softmax, Localmax, Uniform, RandomFollow, Chain.
         normalization: "rescale" (the paper's 1/(1+alpha)), "none", or "sphere" (unit length after every layer).
         V: value matrix; with "rescale" z' = (I + alpha V)^-1 (z + alpha V m).
@@ -63,7 +86,7 @@ def simulate(
         exact: rational arithmetic (Hardmax only); numbers may be integers, Fractions, decimal strings or floats.
 
     Returns:
-        A Trajectory; for a batch a TrajectoryBatch.
+        A Trajectory, which keeps all of this in `problem`; for a batch, a Batch of them.
 
     Raises:
         BadInput: the input cannot be used, or numbers overflow during a run without normalization.
@@ -95,49 +118,27 @@ def simulate(
     if not exact:
         from hardmax.dynamics.variants import simulate_variant
 
-        return _each(Z, lambda one: simulate_variant(one, alpha, layers, A=A, rule=rule, **options))
+        run: Any = partial(simulate_variant, alpha=alpha, layers=layers, A=A, rule=rule, **options)
+    else:
+        from hardmax.dynamics.exact import simulate_exact
 
-    from hardmax.dynamics.exact import simulate_exact
-
-    if not isinstance(rule, Hardmax):
-        raise NotExact(f"{rule} has no rational values", fix="exact=True goes with rule=Hardmax() only")
-    if rule.tie_tolerance:
-        raise NotExact(f"tie_tolerance is {rule.tie_tolerance}, but exact arithmetic needs no tolerance")
-    return _each(Z, lambda one: simulate_exact(one, alpha, A, layers, **options))
-
-
-def _each(Z: Any, run: Any) -> Trajectory | TrajectoryBatch:
-    """One cloud, or each cloud of a batch."""
-    if not is_batch(Z):
-        trajectory: Trajectory = run(Z)
-        return trajectory
-    if len(Z) == 0:
-        raise BadInput("Z is an empty batch", fix="give at least one cloud")
-    done: list[Trajectory] = []
-    for b, one in enumerate(Z):
-        try:
-            done.append(run(one))
-        except BadInput as error:
-            raise BadInput(f"cloud {b} of the batch: {error.what}", found=error.found, fix=error.fix) from error
-        if done[b].dim != done[0].dim:
-            raise BadInput(f"Z[{b}] has dimension {done[b].dim}, but Z[0] has dimension {done[0].dim}")
-    return _batch_of(done)
+        if not isinstance(rule, Hardmax):
+            raise NotExact(f"{rule} has no rational values", fix="exact=True needs rule=Hardmax()")
+        if rule.tie_tolerance:
+            raise NotExact(f"tie_tolerance is {rule.tie_tolerance}, but exact arithmetic needs no tolerance")
+        run = partial(simulate_exact, alpha=alpha, A=A, layers=layers, **options)
+    return run_each(Trajectory, Z, run) if is_batch(Z) else run(Z)
 
 
 def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
     check_scores(cloud.tokens, matrix)
     if cloud.n <= SMALL:
-        trajectory = _simulate_small(cloud, alpha, matrix, layers, rule)
-        if trajectory is not None:
-            return trajectory
+        # All layers in one compiled call, unless some comparison is too close for it.
+        flag = _flag_band(rule.tie_tolerance, cloud.dim, matrix)
+        fused = _compiled()(cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.A, flag, history=True)
+        if not fused.flagged[0]:
+            return _SmallTrajectory(cloud, alpha, matrix, rule, fused)
     return _simulate_layers(cloud, alpha, matrix, layers, rule)
-
-
-def _simulate_small(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory | None:
-    """All layers in one compiled call; None if some comparison is too close for it."""
-    flag = _flag_band(rule.tie_tolerance, cloud.dim, matrix)
-    fused = _compiled()(cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.A, flag, history=True)
-    return None if fused.flagged[0] else _SmallTrajectory(cloud, alpha, matrix, rule, fused)
 
 
 @cache
@@ -152,28 +153,33 @@ class _SmallTrajectory(Trajectory):
     """A trajectory of the compiled call. What it tells beyond the tokens is worked out when first asked for: for ten
     tokens that takes longer than the layers themselves."""
 
-    cloud: Cloud
-    fused: "Fused"
+    _made: tuple[Cloud, float, Metric, Hardmax, "Fused"]
 
-    def __init__(self, cloud: Cloud, alpha: float, matrix: Metric, rule: Hardmax, fused: "Fused") -> None:
-        self.__dict__.update(
-            tokens=fused.history, alpha=alpha, A=matrix.A, rule=rule, normalization="rescale", undecided=0, exact=False,
-            cloud=cloud, fused=fused, sets=self._sets,
-        )  # fmt: skip
+    def __init__(self, *made: Any) -> None:
+        self.__dict__.update(tokens=made[-1].history, undecided=0, _made=made)
+
+    @cached_property
+    def problem(self) -> Problem:
+        _, alpha, matrix, rule, _ = self._made
+        return Problem(alpha, (Head(matrix.A),), rule)
 
     @cached_property
     def leader_since(self) -> dict[int, int]:
-        leads = np.flatnonzero(self.fused.leads)
-        return dict(zip(leads.tolist(), self.fused.lock_layer[leads].tolist(), strict=True))
+        fused = self._made[-1]
+        leads = np.flatnonzero(fused.leads)
+        return dict(zip(leads.tolist(), fused.lock_layer[leads].tolist(), strict=True))
 
     @cached_property
     def outcome(self) -> Outcome:
-        done = bool((self.fused.lock_target >= 0).all())
-        return _outcome(self.tokens, self.alpha, int(self.fused.lock_layer.max()) if done else None)
+        _, alpha, _, _, fused = self._made
+        done = bool((fused.lock_target >= 0).all())
+        return _outcome(self.tokens, alpha, int(fused.lock_layer.max()) if done else None)
 
-    def _sets(self, layer: int) -> FollowSets:
-        targets: Any = self.fused.targets
-        return _expand(self.cloud, targets[layer], {})
+    @cached_property
+    def sets(self) -> SetTable:
+        cloud, _, _, _, fused = self._made
+        targets: Any = fused.targets
+        return SetTable.of_points(cloud, cloud.point_of[targets].astype(np.int32), [], self.layers)
 
 
 @lru_cache(maxsize=64)
@@ -183,40 +189,48 @@ def _flag_band(tie_tolerance: float, dim: int, matrix: Metric) -> Band:
 
 def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
     """Any size, any ties: layer by layer on distinct points."""
-    from hardmax.dynamics.engine import Look, Run
+    from hardmax.dynamics.engine import Run
 
     run = Run(cloud, alpha, matrix, rule.tie_tolerance)
-    of = cloud.point_of
+    of, m = cloud.point_of, len(cloud.points)
     tokens = np.empty((layers + 1, cloud.n, cloud.dim))
-    looks: list[Look] = []
+    which: list[NDArray[np.int32]] = []  # for each layer the number of the set that each token follows
+    numbers: dict[bytes, int] = {}  # of sets of several points
+    groups: list[Ints] = []
+
+    def number(group: Ints) -> int:
+        if (key := group.tobytes()) not in numbers:
+            numbers[key] = m + len(groups)
+            groups.append(group)
+        return numbers[key]
+
     for layer in range(layers + 1):
         np.take(run.points, of, axis=0, out=tokens[layer])
+        before = run.role >= 0
         look = run.look()
-        looks.append(look)
+        follows = np.where(before, run.target, -1).astype(np.int32)
+        tied = np.flatnonzero(before & (follows < 0))
+        if len(tied):
+            follows[tied] = np.array([number(group) for group in run.groups])[-1 - follows[tied]]
+        follows[look.active] = look.target
+        for i, group in look.ties.items():
+            follows[i] = number(group)
+        which.append(follows[of])
         if not len(run.active):
             for later in range(layer + 1, layers + 1):
                 np.take(run.decided_points(later), of, axis=0, out=tokens[later])
             break
         if layer < layers:
             run.move(look)
-
-    def sets(layer: int) -> FollowSets:
-        target = np.where(run.role >= 0, run.target, -1)
-        ties = {int(i): run.groups[-1 - target[i]] for i in np.flatnonzero((run.role >= 0) & (target < 0))}
-        if layer < len(looks):  # what was not decided before this layer
-            look = looks[layer]
-            target[look.active] = look.target
-            later = set(look.active.tolist())  # their ties, if any, are those of this layer, not of their decision
-            ties = {i: group for i, group in ties.items() if i not in later} | look.ties
-        return _expand(cloud, target, ties)
-
     leading = np.flatnonzero((run.role == 0)[of])
-    since = run.decided_at[of[leading]]
     return Trajectory(
-        tokens, alpha, matrix.A, dict(zip(leading.tolist(), since.tolist(), strict=True)),
-        _outcome(tokens, alpha, None if len(run.active) else int(run.decided_at.max())), sets, rule,
+        tokens=tokens,
+        problem=Problem(alpha, (Head(matrix.A),), rule),
+        leader_since=dict(zip(leading.tolist(), run.decided_at[of[leading]].tolist(), strict=True)),
+        outcome=_outcome(tokens, alpha, None if len(run.active) else int(run.decided_at.max())),
+        sets=SetTable.of_points(cloud, np.array(which), groups, layers),
         undecided=run.undecided,
-    )  # fmt: skip
+    )
 
 
 def _outcome(tokens: Floats, alpha: float, decided: int | None) -> Outcome:
@@ -229,34 +243,32 @@ def _outcome(tokens: Floats, alpha: float, decided: int | None) -> Outcome:
     return replace(outcome, detail=f"{outcome.detail}; every follow set is final from layer {decided} on")
 
 
-def _expand(cloud: Cloud, target: NDArray[Any], ties: dict[int, Ints]) -> FollowSets:
-    """Sets of points -> sets of tokens, all copies listed. `target` is by point, or by token if n = len(target)."""
-    if len(cloud.first) == cloud.n:
-        singles = [(t,) for t in target.tolist()]
-        for i, group in ties.items():
-            singles[i] = tuple(group.tolist())
-        return tuple(singles)
-    order = np.argsort(cloud.point_of, kind="stable").tolist()
-    ends = np.cumsum(cloud.multiplicity).tolist()
-    at = [tuple(order[e - c : e]) for e, c in zip(ends, cloud.multiplicity.tolist(), strict=True)]
-    if len(target) == cloud.n:  # by token, naming first copies
-        by_token = cloud.point_of[target].tolist()
-        return tuple(at[p] for p in by_token)
-    by_point = [at[t] for t in target.tolist()]
-    for i, group in ties.items():
-        by_point[i] = tuple(sorted(t for p in group.tolist() for t in at[p]))
-    return tuple(by_point[p] for p in cloud.point_of.tolist())
+@dataclass(frozen=True, eq=False)
+class _Trajectories(Sequence[Trajectory]):
+    """The trajectories of a batch, each made when it is asked for."""
+
+    clouds: Sequence[Cloud]
+    alpha: float
+    matrix: Metric
+    layers: int
+    rule: Hardmax
+
+    def __len__(self) -> int:
+        return len(self.clouds)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return replace(self, clouds=self.clouds[index])
+        return _simulate_one(self.clouds[index], self.alpha, self.matrix, self.layers, self.rule)
 
 
-def _simulate_batch(batch: Batch, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> TrajectoryBatch:
-    def make(b: int) -> Trajectory:
-        return _simulate_one(batch[b], alpha, matrix, layers, rule)
-
+def _simulate_batch(batch: Clouds, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Batch[Trajectory]:
+    each = _Trajectories(batch, alpha, matrix, layers, rule)
     offsets = batch.offsets
     for b in range(len(batch)) if matrix.A is not None else ():
         check_scores(batch[b].tokens, matrix, f"Z[{b}]")
     if np.diff(offsets).max() > SMALL:
-        return _batch_of([make(b) for b in range(len(batch))])
+        return Batch(Trajectory, list(each))
     flag = _flag_band(rule.tie_tolerance, batch.dim, matrix)
     fused = _compiled()(batch.tokens, offsets, alpha, layers, matrix.A, flag)
     leads = np.flatnonzero(fused.leads)
@@ -264,15 +276,8 @@ def _simulate_batch(batch: Batch, alpha: float, matrix: Metric, layers: int, rul
     ends = np.searchsorted(leads, offsets).tolist()
     last = [fused.tokens[s:e] for s, e in pairwise(starts)]
     leaders = [leads[s:e] - o for (s, e), o in zip(pairwise(ends), starts, strict=False)]
-    undecided = 0
+    undecided = [0] * len(batch)
     for b in np.flatnonzero(fused.flagged).tolist():
-        careful = make(b)
-        last[b], leaders[b] = careful.tokens[-1], careful.leaders
-        undecided += careful.undecided
-    return TrajectoryBatch(last, leaders, undecided, make)
-
-
-def _batch_of(done: list[Trajectory]) -> TrajectoryBatch:
-    return TrajectoryBatch(
-        [t.tokens[-1] for t in done], [t.leaders for t in done], sum(t.undecided for t in done), done.__getitem__
-    )
+        careful = each[b]
+        last[b], leaders[b], undecided[b] = careful.tokens[-1], careful.leaders, careful.undecided
+    return Batch(Trajectory, each, last=last, leaders=leaders, _undecided=undecided)

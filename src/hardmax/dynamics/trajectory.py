@@ -1,22 +1,22 @@
-"""What `simulate` returns: the tokens layer by layer, whom each follows, who leads."""
+"""What `simulate` returns: the tokens layer by layer, whom each follows, who leads, and the problem that was solved."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.rules import Hardmax, Rule
+from hardmax.attention.rules import FeedForward, Hardmax, Head, NamedFunction, Rule
+from hardmax.cloud.by_value import ByValue
+from hardmax.dynamics.follow_sets import FollowSets
 from hardmax.errors import BadInput
 from hardmax.views import LOAD, PLOT, WIDGET, Result, view
 
 if TYPE_CHECKING:
     from hardmax.dynamics.polytope import Polytope
-
-FollowSets = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,12 @@ class Outcome:
             comes back to itself), or "growing" (norms grow without bound).
         period: the number of layers of the cycle, if periodic.
         layer: the first layer at which this was seen.
-        detail: one sentence for a person.
+        detail: one sentence that says so in words.
+
+    Example:
+        >>> import hardmax as hx
+        >>> hx.simulate([[1, 0], [-1, 0]], layers=3).outcome.kind
+        'settled'
     """
 
     kind: Literal["settled", "moving", "periodic", "growing"]
@@ -37,27 +42,66 @@ class Outcome:
     detail: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Problem(ByValue):
+    """Everything that a trajectory was made from, apart from the tokens and the number of layers.
+
+    Attributes:
+        alpha: the step size: a float, or a Fraction in exact arithmetic.
+        heads: the matrices A and V of every head, as arrays; None is the identity.
+        feed_forward: the sublayer after the attention; a Python function is kept by its name (`NamedFunction`).
+
+    Example:
+        >>> import hardmax as hx
+        >>> problem = hx.simulate([[1.0, 0.0]], alpha=0.25, layers=1, causal=True).problem
+        >>> problem.alpha, problem.causal, problem.is_plain
+        (0.25, True, False)
+    """
+
+    alpha: Any
+    heads: tuple[Head, ...] = (Head(),)
+    rule: Rule = field(default_factory=Hardmax)
+    normalization: str = "rescale"
+    causal: bool = False
+    feed_forward: FeedForward | NamedFunction | None = None
+    exact: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a layer is the paper's but for its rule and A: one head, V = I, rescaled, no mask, no sublayer."""
+        one_head = len(self.heads) == 1 and self.heads[0].V is None
+        return one_head and self.normalization == "rescale" and not self.causal and self.feed_forward is None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory(Result):
+class Trajectory(Result, ByValue):
     """Tokens at every layer, Z^0..Z^K, with follow sets and leaders.
+
+    Two trajectories are equal if their tokens, problems, follow sets, leaders and outcomes are.
 
     Attributes:
         tokens: (layers+1, n, d); float64, or Fractions (dtype object) with exact=True.
+        problem: everything it was made from: alpha, heads (A and V), rule, normalization, mask, sublayer.
         leader_since: {index: first layer k with C_i(Z^k) = {i}} (Def. 1.1). Copies of one point lead together.
         outcome: settled, moving, periodic or growing.
+        sets: the follow sets of every layer; see `follows`.
         undecided: comparisons closer than float64 rounding can decide (0 in exact arithmetic). They were taken as ties.
+
+    Example:
+        >>> import hardmax as hx
+        >>> traj = hx.simulate([[1, 0], [-1, 0], [0.5, 0]], alpha=1.0, layers=2)
+        >>> traj
+        Trajectory of 3 tokens in dimension 2, 2 layers, 2 leaders, moving
+        >>> traj.follows(0), traj.leaders, traj.tokens[2, 2]
+        (((0,), (1,), (0,)), array([0, 1]), array([0.875, 0.   ]))
     """
 
     tokens: NDArray[Any]
-    alpha: Any
-    A: NDArray[Any] | None
+    problem: Problem
     leader_since: dict[int, int]
     outcome: Outcome
-    sets: Callable[[int], FollowSets]
-    rule: Rule = field(default_factory=Hardmax)
-    normalization: str = "rescale"
+    sets: Sequence[FollowSets]
     undecided: int = 0
-    exact: bool = False
 
     @property
     def layers(self) -> int:
@@ -74,6 +118,27 @@ class Trajectory(Result):
         """The dimension of the tokens."""
         return int(self.tokens.shape[2])
 
+    @property
+    def alpha(self) -> Any:
+        """The step size."""
+        return self.problem.alpha
+
+    @property
+    def A(self) -> NDArray[Any] | None:
+        """The matrix of the scores; None is the identity, or stands for several heads (`problem.heads`)."""
+        heads = self.problem.heads
+        return heads[0].A if len(heads) == 1 else None
+
+    @property
+    def rule(self) -> Rule:
+        """The rule by which a token weighs the others."""
+        return self.problem.rule
+
+    @property
+    def exact(self) -> bool:
+        """Whether rational arithmetic was asked for, so that the tokens are Fractions."""
+        return self.problem.exact
+
     @cached_property
     def leaders(self) -> NDArray[np.int64]:
         """Indices of the tokens that led at some layer 0..K, ascending (Def. 1.1, cumulative)."""
@@ -81,9 +146,14 @@ class Trajectory(Result):
 
     def follows(self, layer: int) -> FollowSets:
         """C_i(Z^k) for every token: a tuple of ascending index tuples. Implements [AFZ24, eq. (1.1b)]."""
-        return self.sets(self._layer(layer))
+        return self.sets[self._layer(layer)]
 
-    def polytope(self, layer: int = -1) -> "Polytope":
+    @cached_property
+    def polytope(self) -> "Polytope":
+        """The convex hull of the tokens at the last layer."""
+        return self.polytope_at(self.layers)
+
+    def polytope_at(self, layer: int) -> "Polytope":
         """The convex hull of the tokens at one layer."""
         from hardmax.dynamics.polytope import Polytope
 
@@ -115,41 +185,3 @@ class Trajectory(Result):
         if not -self.layers - 1 <= layer <= self.layers:
             raise BadInput(f"layer {layer} is outside 0..{self.layers}")
         return int(layer) % (self.layers + 1)
-
-
-class TrajectoryBatch(Result, Sequence[Trajectory]):
-    """What `simulate` returns for a ragged batch: the last layer of every cloud, and each full Trajectory on demand.
-
-    Attributes:
-        last: for every cloud the (n, d) tokens after the last layer.
-        leaders: for every cloud the indices of its leaders.
-    """
-
-    def __init__(
-        self,
-        last: Sequence[NDArray[Any]],
-        leaders: Sequence[NDArray[np.int64]],
-        undecided: int,
-        make: Callable[[int], Trajectory],
-    ) -> None:
-        self.last, self.leaders, self.undecided, self._make = last, leaders, undecided, make
-
-    def __len__(self) -> int:
-        return len(self.last)
-
-    @overload
-    def __getitem__(self, index: int) -> Trajectory: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Trajectory]: ...
-    def __getitem__(self, index: int | slice) -> Trajectory | list[Trajectory]:
-        if isinstance(index, slice):
-            return [self._make(b) for b in range(*index.indices(len(self)))]
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"cloud {index} is outside 0..{len(self) - 1}")
-        return self._make(index % len(self))
-
-    def __iter__(self) -> Iterator[Trajectory]:
-        return (self._make(b) for b in range(len(self)))
-
-    def __repr__(self) -> str:
-        return f"TrajectoryBatch of {len(self)} clouds, {sum(len(z) for z in self.last)} tokens"

@@ -4,22 +4,25 @@ One layer, in float64 and from the definition, dense: O(n^2 d) time and a few bl
 has a much faster engine (`hardmax.dynamics.engine`); both follow the same tie rule.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
 
 import numpy as np
 
 from hardmax.attention.dense import Scene, attend, supports
-from hardmax.attention.rules import Hardmax, Localmax, Rule
+from hardmax.attention.rules import Hardmax, Head, Localmax, Rule
 from hardmax.attention.ties import EPS
 from hardmax.attention.weights import is_random
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import Floats, Ints, cloud
+from hardmax.dynamics.follow_sets import FollowSets, LayerSets
 from hardmax.dynamics.layer_parts import Parts, check_parts, on_sphere
 from hardmax.dynamics.locks import Locks
 from hardmax.dynamics.outcome import detect
-from hardmax.dynamics.trajectory import FollowSets, Trajectory
+from hardmax.dynamics.trajectory import Problem, Trajectory
 from hardmax.errors import BadInput
 
 
@@ -71,84 +74,69 @@ def simulate_variant(
     )  # fmt: skip
     tokens = np.empty((layers + 1, start.n, start.dim))
     tokens[0] = start.tokens if normalization != "sphere" else on_sphere(start.tokens, range(start.n), "in Z")
-    run = _Run(parts, rule, bool(causal), tokens, start.point_of, _draws(rule, layers, len(parts.metrics), start.n))
+    origin = start.point_of if normalization != "sphere" else cloud(tokens[0]).point_of
+    # Lock-in is a fact about layers that average; a tolerance is a rule of its own, under which it fails.
+    lockable = isinstance(rule, Hardmax) and rule.tie_tolerance == 0 and parts.averages
+    attention = _Attention(
+        tokens, origin, rule, bool(causal), parts.metrics,
+        draws=_draws(rule, layers, len(parts.metrics), start.n),
+        locks=Locks(start.n, start.dim, alpha) if lockable else None,
+        errors=[0.0 if normalization != "sphere" else 2 * EPS] + [0.0] * layers,
+    )  # fmt: skip
+    run = _Run(parts, attention)
     for layer in range(layers):
         run.advance(layer, run.look(layer))
     run.look(layers)
+    heads = tuple(Head(metric.A, V) for metric, V in zip(parts.metrics, parts.values, strict=True))
     return Trajectory(
         tokens=tokens,
-        alpha=alpha,
-        A=parts.metrics[0].A if len(parts.metrics) == 1 else None,
+        problem=Problem(alpha, heads, rule, normalization, bool(causal), parts.feed_forward),
         leader_since=dict(sorted(run.leader_since.items())),
         outcome=detect(tokens, normalization, alpha, patience=5 if is_random(rule) else 1),
-        sets=run.follow_sets,
-        rule=rule,
-        normalization=normalization,
-        undecided=run.undecided + (run.locks.undecided if run.locks is not None else 0),
+        sets=attention,
+        undecided=run.undecided + (attention.locks.undecided if attention.locks is not None else 0),
     )
 
 
-class _Run:
-    """The state of one run: `look` finds the attention of a layer, `advance` computes the next tokens."""
+@dataclass(eq=False)
+class _Attention(LayerSets):
+    """Who follows whom at each layer: what is needed to compute it from the tokens, now or later."""
 
-    def __init__(
-        self, parts: Parts, rule: Rule, causal: bool, tokens: Floats, origin: Ints, draws: Floats | None
-    ) -> None:
-        self.parts, self.rule, self.causal, self.tokens, self.draws = parts, rule, causal, tokens, draws
-        self.origin = origin if parts.normalization != "sphere" else cloud(tokens[0]).point_of
-        self.leader_since: dict[int, int] = {}
-        self.undecided = 0
-        # Lock-in is a fact about layers that average; a tolerance is a rule of its own, under which it fails.
-        lockable = isinstance(rule, Hardmax) and rule.tie_tolerance == 0 and parts.averages
-        self.locks = Locks(tokens.shape[1], tokens.shape[2], parts.alpha) if lockable else None
-        self.errors = [0.0 if parts.normalization != "sphere" else 2 * EPS] + [0.0] * (len(tokens) - 1)
+    tokens: Floats
+    origin: Ints
+    rule: Rule
+    causal: bool
+    metrics: tuple[Metric, ...]
+    draws: Floats | None
+    locks: Locks | None
+    errors: list[float]
 
-    def look(self, layer: int) -> Floats:
-        """The pull mean_h V_h m_i^h on every looking token of a layer; notes leaders, locks, undecided comparisons."""
-        self.scene = scene = self._scene(layer)
-        rows = scene.lookers if self.locks is None else self.locks.free(scene.lookers, layer)
-        gazes = [
-            attend(scene, metric, self.rule, rows, self._uniforms(layer, h), self._behind(scene, metric))
-            for h, metric in enumerate(self.parts.metrics)
-        ]
-        self.undecided += sum(gaze.undecided for gaze in gazes)
-        self._note_leaders(scene, rows[np.logical_and.reduce([gaze.alone for gaze in gazes])])
-        if self.locks is None:
-            return self.parts.pull([gaze.means for gaze in gazes])
-        means = self.locks.base.copy()  # right for the locked tokens; the free ones follow
-        means[rows] = self.parts.pull([gaze.means for gaze in gazes])
-        self.locks.add(scene, rows, gazes, self.parts.metrics)
-        return means[scene.lookers]
+    def __len__(self) -> int:
+        return len(self.tokens)
 
-    def advance(self, layer: int, pull: Floats) -> None:
-        """Z^{k+1} from Z^k. Copies are computed once, so that they stay equal to the last bit."""
-        scene, parts = self.scene, self.parts
-        z = scene.tokens[scene.lookers]
-        moved = parts.step(z, pull, layer, scene.lookers)
-        if self.locks is not None:
-            self.locks.place(moved, scene.lookers, layer + 1)
-        if not callable(parts.feed_forward):
-            moved = parts.feed(moved, layer)
-        if len(moved) < len(scene.tokens):
-            moved = moved[scene.group_of]
-        if callable(parts.feed_forward):
-            moved = parts.feed(moved, layer)
-        self.tokens[layer + 1] = moved + 0.0  # -0.0 and 0.0 are one value
-        if isinstance(self.rule, (Hardmax, Localmax)):
-            self.errors[layer + 1] = parts.error_after(self.errors[layer], z, pull, self.tokens[layer + 1])
+    def scene(self, layer: int) -> Scene:
+        """The tokens of one layer, grouped."""
+        return Scene.of(self.tokens[layer], self.origin, self.rule, self.causal, layer, self.errors[layer])
 
-    def follow_sets(self, layer: int) -> FollowSets:
+    def free(self, scene: Scene) -> Ints:
+        """The tokens that look and are not locked."""
+        return scene.lookers if self.locks is None else self.locks.free(scene.lookers, scene.layer)
+
+    def heads(self, scene: Scene) -> Iterable[tuple[Metric, Floats | None, Any]]:
+        """For each head its matrix, its draws, and how followers are told from their leaders (`Locks.behind`)."""
+        for h, metric in enumerate(self.metrics):
+            draws = None if self.draws is None else self.draws[scene.layer, h]
+            yield metric, draws, None if self.locks is None else partial(self.locks.behind, scene, metric)
+
+    def at(self, layer: int) -> FollowSets:
         """C_i at one layer, computed anew from the tokens: the groups with a positive weight in some head."""
-        scene = self._scene(layer)
-        rows = scene.lookers if self.locks is None else self.locks.free(scene.lookers, layer)
+        scene = self.scene(layer)
+        rows = self.free(scene)
         groups: dict[int, Ints] = {}
         if self.locks is not None:
             locked = np.setdiff1d(scene.lookers, rows)
             groups = {int(i): scene.group_of[self.locks.followed(i)] for i in locked}
-        heads = [
-            supports(scene, metric, self.rule, rows, self._uniforms(layer, h), self._behind(scene, metric))
-            for h, metric in enumerate(self.parts.metrics)
-        ]
+        heads = [supports(scene, metric, self.rule, rows, *rest) for metric, *rest in self.heads(scene)]
         for i, *followed in zip(rows, *heads, strict=True):
             groups[int(i)] = followed[0] if len(followed) == 1 else np.unique(np.concatenate(followed))
         if self.causal:
@@ -162,23 +150,55 @@ class _Run:
             listed[i] = known[key]
         return tuple(listed[int(i)] for i in scene.first[scene.group_of])
 
+
+class _Run:
+    """The state of one run: `look` finds the attention of a layer, `advance` computes the next tokens."""
+
+    def __init__(self, parts: Parts, attention: _Attention) -> None:
+        self.parts, self.attention = parts, attention
+        self.rule, self.locks = attention.rule, attention.locks
+        self.leader_since: dict[int, int] = {}
+        self.undecided = 0
+
+    def look(self, layer: int) -> Floats:
+        """The pull mean_h V_h m_i^h on every looking token of a layer; notes leaders, locks, undecided comparisons."""
+        self.scene = scene = self.attention.scene(layer)
+        rows = self.attention.free(scene)
+        gazes = [attend(scene, metric, self.rule, rows, *rest) for metric, *rest in self.attention.heads(scene)]
+        self.undecided += sum(gaze.undecided for gaze in gazes)
+        self._note_leaders(scene, rows[np.logical_and.reduce([gaze.alone for gaze in gazes])])
+        if self.locks is None:
+            return self.parts.pull([gaze.means for gaze in gazes])
+        means = self.locks.base.copy()  # right for the locked tokens; the free ones follow
+        means[rows] = self.parts.pull([gaze.means for gaze in gazes])
+        self.locks.add(scene, rows, gazes, self.parts.metrics)
+        return means[scene.lookers]
+
+    def advance(self, layer: int, pull: Floats) -> None:
+        """Z^{k+1} from Z^k. Copies are computed once, so that they stay equal to the last bit."""
+        scene, parts = self.scene, self.parts
+        tokens, errors = self.attention.tokens, self.attention.errors
+        z = scene.tokens[scene.lookers]
+        moved = parts.step(z, pull, layer, scene.lookers)
+        if self.locks is not None:
+            self.locks.place(moved, scene.lookers, layer + 1)
+        if not callable(parts.feed_forward):
+            moved = parts.feed(moved, layer)
+        if len(moved) < len(scene.tokens):
+            moved = moved[scene.group_of]
+        if callable(parts.feed_forward):
+            moved = parts.feed(moved, layer)
+        tokens[layer + 1] = moved + 0.0  # -0.0 and 0.0 are one value
+        if isinstance(self.rule, (Hardmax, Localmax)):
+            errors[layer + 1] = parts.error_after(errors[layer], z, pull, tokens[layer + 1])
+
     def _note_leaders(self, scene: Scene, alone: Ints) -> None:
         leads = np.zeros(len(scene.tokens), bool)
         leads[alone] = True
-        if not self.causal:
+        if not scene.causal:
             leads = leads[scene.first[scene.group_of]]
         for i in np.flatnonzero(leads):
             self.leader_since.setdefault(int(i), scene.layer)
-
-    def _scene(self, layer: int) -> Scene:
-        return Scene.of(self.tokens[layer], self.origin, self.rule, self.causal, layer, self.errors[layer])
-
-    def _uniforms(self, layer: int, head: int) -> Floats | None:
-        return None if self.draws is None else self.draws[layer, head]
-
-    def _behind(self, scene: Scene, metric: Metric) -> Any:
-        locks = self.locks
-        return None if locks is None else partial(locks.behind, scene, metric)
 
 
 def _draws(rule: Rule, layers: int, heads: int, n: int) -> Floats | None:

@@ -17,10 +17,11 @@ from hardmax.io.documents import readable
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
+    from hardmax.dynamics.batch import Batch
     from hardmax.dynamics.certificate import Certificate
     from hardmax.dynamics.equilibrium import Equilibrium
     from hardmax.dynamics.polytope import Polytope
-    from hardmax.dynamics.trajectory import Trajectory, TrajectoryBatch
+    from hardmax.dynamics.trajectory import Trajectory
     from hardmax.sentiment.model import SentimentModel
 
 MOST_ROWS = 1000  # of a table on a page
@@ -46,13 +47,17 @@ def _part(title: str, parts: Parts) -> str:
 
 
 def _views(title: str, parts: Callable[..., Parts]) -> tuple[Callable[[Any], str], Callable[[Any, Path], None]]:
-    """The two views of a result that is shown as `parts(result, most rows)`: in a notebook, and as a page."""
+    """The two views of a result that is shown as `parts(result, most rows)`: in a notebook, and as a page.
+
+    Without a title, the result's `repr` is the title.
+    """
 
     def part(result: Any) -> str:
-        return _part(title, parts(result, FEW_ROWS))
+        return _part(title or repr(result), parts(result, FEW_ROWS))
 
     def save(result: Any, path: Path) -> None:
-        path.write_text(page(title, [heading(title), *parts(result, MOST_ROWS)]), encoding="utf-8")
+        shown = title or repr(result)
+        path.write_text(page(shown, [heading(shown), *parts(result, MOST_ROWS)]), encoding="utf-8")
 
     return part, save
 
@@ -173,16 +178,16 @@ def certificate_part(certificate: "Certificate") -> str:
     return _part("Certificate", [facts(known), table("Why each token ends where it ends", ["role", "tokens"], roles)])
 
 
-def _batch_parts(batch: "TrajectoryBatch", most: int) -> Parts:
+def _batch_parts(batch: "Batch[Any]", most: int) -> Parts:
     rows = [
         (b, len(batch.last[b]), len(batch.leaders[b]), _some(batch.leaders[b], 8)) for b in range(min(len(batch), most))
     ]
     pictures = []
     for b in range(min(len(batch), PICTURED)):
         if batch.last[b].shape[1] <= 3:
-            traj = batch[b]
-            label = f"cloud {b}: {traj.n} tokens from layer 0 to layer {traj.layers}"
-            drawn = cloud_sketch(traj.tokens[0], traj.tokens[-1], traj.leaders, label, 180)
+            start, last = batch[b].tokens, batch.last[b]
+            start = start[0] if start.ndim == 3 else start
+            drawn = cloud_sketch(start, last, batch.leaders[b], f"cloud {b}: {len(last)} tokens, start and end", 180)
             pictures.append(_figure(drawn, f"cloud {b}"))
     known = facts([("clouds", f"{len(batch):,}"), ("tokens", f"{sum(map(len, batch.last)):,}")])
     head = ["cloud", "tokens", "leaders", "their indices"]
@@ -240,7 +245,7 @@ def _score(score: Any) -> str:
     return f"{score:+.4g}" if isinstance(score, float) else ", ".join(f"{c}: {s:+.3g}" for c, s in score.items())
 
 
-batch_part, save_batch = _views("Batch of trajectories", _batch_parts)
+batch_part, save_batch = _views("", _batch_parts)
 polytope_part, save_polytope = _views("Polytope", _polytope_parts)
 network_part, save_network = _views("Network", _network_parts)
 model_part, save_model = _views("Sentiment model", _model_parts)

@@ -9,7 +9,7 @@ import re
 import zipfile
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ Document = dict[str, Any]
 MOST_BYTES = 4 << 30  # what a file may unpack to before it is refused
 LONG_BITS = 13_000  # of an integer that Python still writes in decimal
 EXACT = "_exact"  # name of the text beside a rounded array in .npz
+OFFSETS = "_offsets"  # name of the places where the parts of a joined array begin
 
 
 def fraction_text(x: Any) -> str:
@@ -192,13 +193,16 @@ def unpack_fractions(text: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray
     return np.array([fraction(x) for x in lines], dtype=object).reshape(shape)
 
 
-def open_npz(path: Path) -> Any:
-    """Open an .npz without pickle, after a look at what it would unpack to."""
-    with zipfile.ZipFile(path) as archive:
+def open_npz(file: Path | IO[bytes]) -> np.lib.npyio.NpzFile:
+    """Open an .npz file without pickle, after checking the size to which it would unpack."""
+    with zipfile.ZipFile(file) as archive:
         total = sum(entry.file_size for entry in archive.infolist())
     if total > MOST_BYTES:
         raise ValueError(f"it unpacks to {total / 2**30:.1f} GiB; the limit is {MOST_BYTES >> 30} GiB")
-    return np.load(path, allow_pickle=False)
+    if not isinstance(file, Path):
+        file.seek(0)
+    opened: np.lib.npyio.NpzFile = np.load(file, allow_pickle=False)
+    return opened
 
 
 def numbers(document: Document, key: str, dim: int) -> NDArray[Any]:
@@ -214,14 +218,59 @@ def numbers(document: Document, key: str, dim: int) -> NDArray[Any]:
     return array.astype(np.float64)
 
 
-def integers(document: Document, key: str) -> NDArray[np.int64]:
-    """A one-dimensional array of integers of a document."""
+def integers(document: Document, key: str, dim: int = 1) -> NDArray[np.int64]:
+    """An array of integers of a document, with `dim` axes."""
     array = np.asarray(document[key])
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise ValueError(f"{key} is not a list of integers")
+    if array.ndim != dim or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(f"{key} is not an array of integers with {dim} axes")
     return array.astype(np.int64)
 
 
 def scalar(value: Any) -> Any:
     """alpha as it was: a float, or a Fraction from its string."""
     return fraction(value) if isinstance(value, str) else value
+
+
+def join(documents: list[Document]) -> Document:
+    """Many documents as one with few arrays: those of one name stand one after the other, along the axis of tokens.
+
+    Document b has the part `name_offsets`[b] to `name_offsets`[b+1] of that axis, which is the last of a follow_set and
+    of one-dimensional arrays, and the last but one of the others. All else stands in the list `clouds`.
+
+    Example:
+        >>> joined = join([{"x": np.array([1, 2]), "n": 2}, {"x": np.array([3]), "n": 1}])
+        >>> joined["x"], joined["x_offsets"], joined["clouds"]
+        (array([1, 2, 3]), array([0, 2, 3]), [{'n': 2}, {'n': 1}])
+        >>> split(joined)[1]
+        {'n': 1, 'x': array([3])}
+    """
+    names = list(dict.fromkeys(k for d in documents for k, v in d.items() if isinstance(v, np.ndarray)))
+    joined: Document = {"clouds": [{k: v for k, v in d.items() if k not in names} for d in documents]}
+    for name in names:
+        parts = [d.get(name) for d in documents]
+        axis = _token_axis(name, next(part.ndim for part in parts if part is not None))
+        joined[name] = np.concatenate([part for part in parts if part is not None], axis=axis)
+        sizes = [0 if part is None else part.shape[axis] for part in parts]
+        joined[name + OFFSETS] = np.concatenate([[0], np.cumsum(sizes)])
+    return joined
+
+
+def split(joined: Document) -> list[Document]:
+    """The documents that `join` joined. Arrays of length 0 are left out, as they were absent there."""
+    documents = [dict(document) for document in joined["clouds"]]
+    for name in [key for key in joined if key + OFFSETS in joined]:
+        offsets, axis = integers(joined, name + OFFSETS), _token_axis(name, joined[name].ndim)
+        if (
+            len(offsets) != len(documents) + 1
+            or offsets[-1] != joined[name].shape[axis]
+            or (np.diff(offsets) < 0).any()
+        ):
+            raise ValueError(f"{name} and {name + OFFSETS} do not match")
+        for document, start, end in zip(documents, offsets[:-1], offsets[1:], strict=True):
+            if end > start:
+                document[name] = joined[name][(..., slice(start, end)) + (slice(None),) * (-1 - axis)]
+    return documents
+
+
+def _token_axis(name: str, dim: int) -> int:
+    return -1 if dim == 1 or name == "follow_set" else -2

@@ -5,8 +5,9 @@ import re
 import sys
 import zipfile
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,30 +15,31 @@ from numpy.typing import NDArray
 from hardmax.cloud.parameters import exact_cloud
 from hardmax.cloud.tokens import cloud, is_batch
 from hardmax.errors import BadInput
-from hardmax.io.documents import EXACT, MOST_BYTES, open_npz, unpack_fractions
+from hardmax.io.documents import EXACT, MOST_BYTES, OFFSETS, open_npz, unpack_fractions
 
-MOST_CHARACTERS = 1 << 30  # of a text file or stream
-# A number in text: decimal, or a fraction p/q. Exponents have at most three digits, so that nobody's 1e999999999 fills
+MOST_CHARACTERS = 1 << 30  # in a text file, and bytes in a stream
+# A number in text: decimal, or a fraction p/q. Exponents have at most three digits, so that 1e999999999 does not fill
 # the memory when it is taken exactly.
 NUMBER = re.compile(r"[+-]?(\d+/\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?)")
+TEXT, BINARY = (".csv", ".tsv", ".txt", ".json"), {".npy": b"\x93NUMPY", ".npz": b"PK\x03\x04"}  # first bytes
 Tokens = NDArray[Any] | list[NDArray[Any]]
 
 
-def read_tokens(path: str | Path, stream: TextIO | None = None, exact: bool = False) -> Tokens:
+def read_tokens(path: str | Path, stream: IO[str] | IO[bytes] | None = None, exact: bool = False) -> Tokens:
     """Read a cloud of tokens, one row per token, or a batch of clouds.
 
-    * .csv (also .tsv, .txt): numbers apart by commas, semicolons or blanks, with or without a header line; # comments.
+    * .csv (also .tsv, .txt): numbers separated by commas, semicolons or blanks; a header line and # comments may stand.
     * .npy: an (n, d) array, or (b, n, d) for a batch. .npz: the array "tokens", or the only one.
     * .json: a list of rows, {"tokens": rows}, or a list of clouds (a batch).
-    * "-": JSON or CSV from `stream` (default: standard input).
-    A file that `Trajectory.save` or `Equilibrium.save` wrote gives the tokens of layer 0.
+    * "-": any of these from `stream` (default: standard input), recognized by how it begins.
+    A file that `save` wrote for a Trajectory, an Equilibrium or a Batch gives its tokens of layer 0.
 
     Args:
-        exact: give Fractions (dtype object); decimals such as 0.1 and fractions such as 1/3 in text are taken as they
-            are written, float64 numbers in .npy and .npz at their binary value.
+        exact: return Fractions (dtype object). Decimals such as 0.1 and fractions such as 1/3 in text are taken as they
+            are written, and float64 numbers in .npy and .npz at their binary value.
 
     Raises:
-        BadInput: the file is missing or not what its suffix says; the message names line and column, or the token.
+        BadInput: the file is missing or not what its extension says; the message names line and column, or the token.
 
     Example:
         >>> from io import StringIO
@@ -46,14 +48,13 @@ def read_tokens(path: str | Path, stream: TextIO | None = None, exact: bool = Fa
                [0.5 , 0.25]])
     """
     if str(path) == "-":
-        text = _bounded_text("standard input", stream or sys.stdin)
-        is_json = text.lstrip()[:1] in ("[", "{")
-        return _from_json(text, "standard input", exact) if is_json else _from_csv(text, "standard input", exact)
+        source: IO[Any] = stream if stream is not None else getattr(sys.stdin, "buffer", sys.stdin)
+        return _from_stream(source, "standard input", exact)
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in (".csv", ".tsv", ".txt", ".npy", ".npz", ".json"):
+    if suffix not in (*TEXT, *BINARY):
         raise BadInput(
-            f"{path}: tokens cannot be read from {suffix or 'a file without suffix'}",
+            f"{path}: tokens cannot be read from {suffix or 'a file without an extension'}",
             fix="use .csv, .npy, .npz or .json, or - for standard input",
         )
     if not path.is_file():
@@ -61,10 +62,13 @@ def read_tokens(path: str | Path, stream: TextIO | None = None, exact: bool = Fa
             f"{path} {'is a folder' if path.is_dir() else 'does not exist'}", fix="check the name of the file"
         )
     try:
-        if suffix in (".npy", ".npz"):
-            return _checked(_from_numpy(path, suffix, exact), str(path), exact)
+        if suffix in BINARY:
+            if path.stat().st_size > MOST_BYTES:
+                raise BadInput(f"{path} is larger than {MOST_BYTES >> 30} GiB")
+            with path.open("rb") as file:
+                return _checked(_from_numpy(file, str(path), suffix, exact), str(path), exact)
         with path.open(encoding="utf-8-sig") as file:
-            text = _bounded_text(str(path), file)
+            text = _bounded(file.read(MOST_CHARACTERS + 1), str(path))
     except UnicodeDecodeError as error:
         raise BadInput(
             f"{path} is not a text file: {error}", fix=f"save it as UTF-8 text to read it as {suffix}"
@@ -74,11 +78,24 @@ def read_tokens(path: str | Path, stream: TextIO | None = None, exact: bool = Fa
     return _from_json(text, str(path), exact) if suffix == ".json" else _from_csv(text, str(path), exact)
 
 
-def _bounded_text(name: str, file: TextIO) -> str:
-    text = file.read(MOST_CHARACTERS + 1)
+def _from_stream(stream: IO[Any], name: str, exact: bool) -> Tokens:
+    """NumPy's formats by their first bytes; JSON by its first bracket; anything else is CSV."""
+    text = _bounded(stream.read(MOST_CHARACTERS + 1), name)
+    if isinstance(text, bytes):
+        for suffix, start in BINARY.items():
+            if text.startswith(start):
+                return _checked(_from_numpy(BytesIO(text), name, suffix, exact), name, exact)
+        try:
+            text = text.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{name} is neither text nor an .npy or .npz file: {error}") from error
+    return (_from_json if text.lstrip()[:1] in ("[", "{") else _from_csv)(text, name, exact)
+
+
+def _bounded(text: Any, name: str) -> Any:
     if len(text) > MOST_CHARACTERS:
         raise BadInput(
-            f"{name} is longer than {MOST_CHARACTERS >> 20} MiB of text", fix="use .npy for clouds this large"
+            f"{name} is longer than {MOST_CHARACTERS >> 20} MiB", fix="use an .npy file for a cloud this large"
         )
     return text
 
@@ -145,14 +162,24 @@ def _from_json(text: str, name: str, exact: bool) -> Tokens:
         raise BadInput(f"{name} is not JSON: {error.msg}, line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise BadInput(f"{name} is nested too deeply to be a list of tokens") from error
-    if isinstance(found, dict):
-        if "tokens" not in found:
-            raise BadInput(f'{name} has no "tokens"', found=", ".join(list(found)[:8]) or "an empty object")
-        found = found["trajectory"][:1] if isinstance(found.get("trajectory"), list) else [found["tokens"]]
-        found = found[0] if found else found
+    found = _layer_0(found, name)
     if found == []:
         raise BadInput(f"{name} is empty", fix="give at least one token")
     return _checked(_numbers(found, name, exact, depth=0), name, exact)
+
+
+def _layer_0(found: Any, name: str) -> Any:
+    """Rows as they are; of an object its "tokens", or what stood at layer 0 if it is one of ours."""
+    if not isinstance(found, dict):
+        return found
+    if isinstance(found.get("clouds"), list):
+        return [_layer_0(each, f"{name}, cloud {b}") for b, each in enumerate(found["clouds"])]
+    layers = found.get("trajectory")
+    if isinstance(layers, list) and layers:
+        return layers[0]
+    if "tokens" not in found:
+        raise BadInput(f'{name} has no "tokens"', found=", ".join(list(found)[:8]) or "an empty object")
+    return found["tokens"]
 
 
 def _numbers(value: Any, where: str, exact: bool, depth: int) -> Any:
@@ -166,35 +193,38 @@ def _numbers(value: Any, where: str, exact: bool, depth: int) -> Any:
     raise BadInput(f"{where} is {json.dumps(value)[:60]}; expected a number", fix="give a list of tokens [[x, y], ...]")
 
 
-def _from_numpy(path: Path, suffix: str, exact: bool) -> NDArray[Any]:
-    if path.stat().st_size > MOST_BYTES:
-        raise BadInput(f"{path} is larger than {MOST_BYTES >> 30} GiB")
+def _from_numpy(file: IO[bytes], name: str, suffix: str, exact: bool) -> Tokens:
     try:
-        if suffix == ".npy":
-            with path.open("rb") as file:
-                if file.read(6) != b"\x93NUMPY":
-                    raise ValueError("it does not begin as an .npy file does")
-            array = np.load(path, allow_pickle=False)
+        if suffix == ".npz":
+            found = _from_npz(file, name, exact)
+        elif file.read(6) != BINARY[suffix]:
+            raise ValueError("it does not begin as an .npy file does")
         else:
-            array = _from_npz(path, exact)
+            file.seek(0)
+            found = np.load(file, allow_pickle=False)
     except (ValueError, EOFError, KeyError, MemoryError, OverflowError, zipfile.BadZipFile) as error:
-        raise BadInput(f"{path} cannot be read as {suffix}: {error}") from error
-    if array.dtype.kind not in ("fiuO" if exact else "fiu"):
-        raise BadInput(f"{path} holds an array of {array.dtype}; expected numbers")
-    if array.ndim == 3 and not len(array):
-        raise BadInput(f"{path} holds no cloud: shape {array.shape}")
-    return array
+        if isinstance(error, BadInput):
+            raise
+        raise BadInput(f"{name} cannot be read as {suffix}: {error}") from error
+    for array in found if isinstance(found, list) else [found]:
+        if array.dtype.kind not in ("fiuO" if exact else "fiu"):
+            raise BadInput(f"{name} holds an array of {array.dtype}; expected numbers")
+        if array.ndim == 3 and not len(array):
+            raise BadInput(f"{name} holds no clouds: its array has shape {array.shape}")
+    return found
 
 
-def _from_npz(path: Path, exact: bool) -> NDArray[Any]:
-    with open_npz(path) as file:
-        names = [key for key in file.files if key != "header" and not key.endswith(EXACT)]
-        if "tokens" in names:
-            array: NDArray[Any] = file["tokens"]
-            if exact and "tokens" + EXACT in file.files:
-                array = unpack_fractions(file["tokens" + EXACT], array.shape)
-            return array[0] if "follow_set" in names else array  # ours: layer 0
-        if len(names) != 1:
-            raise BadInput(f'{path} holds no array "tokens"', found=", ".join(names) or "no arrays")
-        only: NDArray[Any] = file[names[0]]
-        return only
+def _from_npz(file: IO[bytes], name: str, exact: bool) -> Tokens:
+    with open_npz(file) as arrays:
+        names = [key for key in arrays.files if key != "header" and not key.endswith(EXACT)]
+        if "tokens" not in names:
+            if len(names) != 1:
+                raise BadInput(f'{name} holds no array "tokens"', found=", ".join(names) or "no arrays")
+            only: NDArray[Any] = arrays[names[0]]
+            return only
+        tokens: NDArray[Any] = arrays["tokens"]
+        if exact and "tokens" + EXACT in arrays.files:
+            tokens = unpack_fractions(arrays["tokens" + EXACT], tokens.shape)
+        if "follow_set" in names:  # a trajectory of ours
+            tokens = tokens[0]
+        return np.split(tokens, arrays["tokens" + OFFSETS][1:-1]) if "tokens" + OFFSETS in names else tokens

@@ -14,7 +14,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hardmax.cloud.ragged import ByValue, Ragged, Sequences
+from hardmax.cloud.by_value import ByValue
+from hardmax.cloud.ragged import Ragged, Sequences
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput
 from hardmax.transformer.exact import EPS

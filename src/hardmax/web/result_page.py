@@ -11,6 +11,8 @@ import numpy as np
 from markupsafe import Markup
 
 from hardmax.attention.rules import Hardmax, Softmax
+from hardmax.cloud.metric import metric
+from hardmax.errors import HardmaxError
 from hardmax.html.page import NO_SCRIPT, heading, page, render, script
 from hardmax.html.results import equilibrium_parts, trajectory_parts
 from hardmax.web.single_file import playground_document, policy
@@ -47,13 +49,9 @@ def _save(path: Path, title: str, parts: list[Markup], state: dict[str, Any] | N
 
 
 def trajectory_state(traj: "Trajectory") -> dict[str, Any] | None:
-    """The state in which the playground shows a trajectory; None where it does not know these dynamics.
-
-    A trajectory does not say whether it had several heads, a mask or a feed-forward layer; that shows when its first
-    layers are run again without them.
-    """
+    """The state in which the playground shows a trajectory; None where it does not know these dynamics."""
     state = _state(traj.tokens[0], traj.alpha, traj.A)
-    if state is None or traj.layers > MOST_LAYERS or traj.normalization != "rescale":
+    if state is None or traj.layers > MOST_LAYERS or not traj.problem.is_plain or not _is_definite(traj.A):
         return None
     if isinstance(traj.rule, Hardmax) and traj.rule.tie_tolerance == 0:
         view: dict[str, Any] = {"view": "dyn"}
@@ -61,7 +59,7 @@ def trajectory_state(traj: "Trajectory") -> dict[str, Any] | None:
         view = {"view": "beta", "beta": traj.rule.beta}
     else:
         return None
-    return state | view | {"K": traj.layers, "k": 0} if _plain(traj) else None
+    return state | view | {"K": traj.layers, "k": 0}
 
 
 def equilibrium_state(eq: "Equilibrium") -> dict[str, Any] | None:
@@ -82,20 +80,9 @@ def _state(tokens: Any, alpha: Any, A: Any) -> dict[str, Any] | None:
     return {"alpha": float(alpha), "A": matrix, "cloud": {"d": dim, "coords": numbers.ravel().tolist()}}
 
 
-def _plain(traj: "Trajectory") -> bool:
-    """Whether the paper's layers alone (with this rule) give the same tokens."""
-    from hardmax.dynamics.simulate import simulate
-    from hardmax.errors import HardmaxError
-
+def _is_definite(A: Any) -> bool:
+    """Whether A is symmetric positive definite, as the playground wants it."""
     try:
-        again: Any = simulate(
-            traj.tokens[0].astype(np.float64),
-            float(traj.alpha),
-            None if traj.A is None else traj.A.astype(np.float64),
-            traj.layers,
-            rule=traj.rule,
-        )
+        return A is None or metric(A.astype(np.float64), len(A)).definite
     except HardmaxError:
         return False
-    size = float(np.abs(again.tokens).max()) or 1.0
-    return bool(np.abs(again.tokens - traj.tokens.astype(np.float64)).max() <= 1e-9 * size)

@@ -10,12 +10,12 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
-from hardmax.cloud.generated import KINDS
+from hardmax.cloud.presets import GENERATED
 from hardmax.web import limits
 
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 PRESETS = (
-    *KINDS, "triangle", "emerging", "square", "square-ties", "grid", "polygon", "late-leader", "cube", "gaussian",
+    *GENERATED, "triangle", "emerging", "square", "square-ties", "grid", "polygon", "late-leader", "cube", "gaussian",
 )  # fmt: skip
 MOST_POINTS = 2000
 
@@ -43,7 +43,7 @@ def tokens_of(link: str) -> Any:
         d, coords = state["pts"]
         return np.array(coords, dtype=np.float64).reshape(-1, d)
     name = state["preset"]
-    return preset(name, n=state["n"], dim=state["d"], seed=state["seed"]) if name in KINDS else preset(name)
+    return preset(name, n=state["n"], dim=state["d"], seed=state["seed"]) if name in GENERATED else preset(name)
 
 
 def decode_points(text: str) -> tuple[int, list[float]]:

@@ -244,10 +244,10 @@ def test_presets_n_dimension_and_seed_make_the_cloud(page):
     page.get_by_role("spinbutton", name="tokens").fill("25")
     page.get_by_role("combobox", name="dimension").select_option("3")
     page.get_by_role("spinbutton", name="seed").fill("5")
-    from hardmax.cloud.generated import cloud
+    from hardmax.cloud.presets import random_cloud
 
     page.wait_for_function("() => document.querySelectorAll('.token').length === 25")
-    assert tokens(page) == cloud("ring", 25, 3, 5).tolist()
+    assert tokens(page) == random_cloud("ring", 25, 3, 5).tolist()
     page.get_by_role("button", name="new seed").click()
     assert state(page, "seed") != 5
 

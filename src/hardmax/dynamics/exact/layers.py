@@ -21,7 +21,7 @@ from hardmax.dynamics.exact.numbers import (
     over_common_denominator,
 )
 from hardmax.dynamics.exact.outcome import outcome_of
-from hardmax.dynamics.trajectory import FollowSets, Trajectory
+from hardmax.dynamics.trajectory import Problem, Trajectory
 from hardmax.errors import BadInput, NotExact
 
 
@@ -81,19 +81,13 @@ def simulate_exact(
     for k, state in enumerate(states[:-1]):
         history[k] = state.fractions()
 
-    def follows(k: int) -> FollowSets:
-        return sets[k]
-
+    sublayer = None if layer.feed_forward is None else FeedForward(*layer.feed_forward)
     return Trajectory(
         tokens=history,
-        alpha=step,
-        A=layer.A,
+        problem=Problem(step, layer.heads, Hardmax(), normalization, causal, sublayer, exact=True),
         leader_since=leader_since,
         outcome=outcome_of(states, step),
-        sets=follows,
-        rule=Hardmax(),
-        normalization=normalization,
-        exact=True,
+        sets=sets,
     )
 
 
@@ -101,7 +95,7 @@ def simulate_exact(
 class _LayerMap:
     """z' = (keep z + sum_h move_h m^h) / denominator, then the feed-forward sublayer; all matrices of integers."""
 
-    A: Objects | None
+    heads: tuple[Head, ...]
     matrices: list[Objects | None]
     keep: Objects
     moves: list[Objects]
@@ -192,7 +186,7 @@ def _layer_map(
     whole, denominator = over_common_denominator(np.stack([keep, *gains]))
     matrices = [None if m is None else over_common_denominator(m)[0] for m in metrics]
     return _LayerMap(
-        A=metrics[0],
+        heads=tuple(Head(m, None if h.V is None else v) for h, m, v in zip(listed, metrics, values, strict=True)),
         matrices=matrices,
         keep=whole[0],
         moves=list(whole[1:]),

@@ -5,7 +5,7 @@ import { hull2d, hull3d, IDENTITY, progress, simulate, simulateSoftmax } from ".
 import { GENERATED, textOf } from "./state.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Clouds from a seed: the mirror of hardmax/cloud/generated.py, bit for bit.
+// Clouds from a seed: the mirror of hardmax/cloud/presets.py, bit for bit.
 // Every number below is an integer that float64 holds, apart from the quotients, which both languages round alike.
 
 const WORD = 2 ** 32;

@@ -1,0 +1,117 @@
+"""What `simulate` and `limit` return for a list of clouds: one result per cloud, in one container."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.dynamics.equilibrium import Equilibrium
+from hardmax.dynamics.trajectory import Trajectory
+from hardmax.errors import BadInput, NotCertified
+from hardmax.views import LOAD, Result, view
+
+T = TypeVar("T", bound=Trajectory | Equilibrium)
+
+
+class Batch(Result, Sequence[T], Generic[T]):
+    """The results of a ragged batch, one per cloud. A slice is a batch again.
+
+    The trajectories of a batch are made when they are asked for; their last layers and leaders are there at once.
+
+    Attributes:
+        kind: `Trajectory` or `Equilibrium`.
+        last: for every cloud, its (n, d) tokens after the last layer; of a limit, where they end.
+        leaders: for every cloud, the indices of its leaders.
+        undecided: comparisons closer than float64 rounding can decide, in all clouds together.
+
+    Example:
+        >>> import hardmax as hx
+        >>> batch = hx.simulate([[[1.0], [0.5]], [[2.0], [-3.0], [1.0]]], alpha=1.0, layers=1)
+        >>> batch
+        Batch of 2 trajectories, 5 tokens
+        >>> batch.leaders[1], batch[0].tokens[1].ravel()
+        (array([0, 1]), array([1.  , 0.75]))
+        >>> hx.limit([[[1.0], [0.5]], [[2.0], [-3.0], [1.0]]])[1:].last[0].ravel()
+        array([ 2., -3.,  2.])
+    """
+
+    def __init__(self, kind: type[T], results: Sequence[T], **known: list[Any]) -> None:
+        self.kind, self._results = kind, results
+        self.__dict__.update(known)  # `last`, `leaders` and `_undecided`, where they are known without the results
+
+    @cached_property
+    def last(self) -> list[NDArray[Any]]:
+        return [r.tokens[-1] if isinstance(r, Trajectory) else r.points for r in self._results]
+
+    @cached_property
+    def leaders(self) -> list[NDArray[np.int64]]:
+        return [r.leaders for r in self._results]
+
+    @cached_property
+    def _undecided(self) -> list[int]:
+        return [r.undecided for r in self._results]
+
+    @property
+    def undecided(self) -> int:
+        return sum(self._undecided)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Batch[T]": ...
+    def __getitem__(self, index: int | slice) -> "T | Batch[T]":
+        if isinstance(index, slice):
+            last, leaders, undecided = self.last[index], self.leaders[index], self._undecided[index]
+            return Batch(self.kind, self._results[index], last=last, leaders=leaders, _undecided=undecided)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"cloud {index} is outside 0..{len(self) - 1}")
+        return self._results[index % len(self)]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Batch):
+            return NotImplemented
+        if (self.kind, len(self)) != (other.kind, len(other)):
+            return False
+        return all(mine == its for mine, its in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @staticmethod
+    def load(path: str | Path) -> "Batch[Any]":
+        """Read back what `save` wrote to .npz or .json."""
+        loaded: Batch[Any] = view(Batch, LOAD)(path)
+        return loaded
+
+    def __repr__(self) -> str:
+        what = "trajectories" if self.kind is Trajectory else "limits"
+        return f"Batch of {len(self)} {what}, {sum(map(len, self.last))} tokens"
+
+
+def run_each(kind: type[T], Z: Any, run: Callable[[Any], T]) -> Batch[T]:
+    """Run every cloud of a batch; an error names the cloud."""
+    if len(Z) == 0:
+        raise BadInput("Z is an empty batch", fix="give at least one cloud")
+    done: list[T] = []
+    for b, one in enumerate(Z):
+        try:
+            done.append(run(one))
+        except (BadInput, NotCertified) as error:
+            raise of_cloud(b, error) from error
+        dim, first = done[b].tokens.shape[-1], done[0].tokens.shape[-1]
+        if dim != first:
+            raise BadInput(f"Z[{b}] has dimension {dim}, but Z[0] has dimension {first}")
+    return Batch(kind, done)
+
+
+def of_cloud(b: int, error: BadInput | NotCertified) -> BadInput | NotCertified:
+    """The same error, with the number of its cloud."""
+    what = f"cloud {b} of the batch: {error.what}"
+    if isinstance(error, NotCertified):
+        return NotCertified(what, found=error.found, fix=error.fix, known=error.known | {"cloud": b})
+    return BadInput(what, found=error.found, fix=error.fix)
