@@ -13,7 +13,7 @@ class ByValue:
     """
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, type(self)) and not isinstance(self, type(other)):
+        if not isinstance(other, ByValue) or not (isinstance(other, type(self)) or isinstance(self, type(other))):
             return NotImplemented
         return _same(self._compared(), other._compared())
 
