@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hardmax.sentiment.batches import run_batch
 from hardmax.sentiment.hull_search_2d import NO_HULL, follow_in_plane, outside_of
-from hardmax.sentiment.layers_numpy import flow, powers
-from hardmax.sentiment.predicting import batch_through
-from hardmax.sentiment.workspace import RING, room_for
+from hardmax.sentiment.layers_numpy import Parameters, flow, powers
+from hardmax.sentiment.search import RING, workspace_for
 from hardmax.text.vocabulary import Bags
 
 
 def room_of(z):
-    room = room_for(len(z), 2, 1)
+    room = workspace_for(len(z), 2, 1)
     room.z[:] = z
     return room
 
@@ -25,11 +25,9 @@ def decided(z):
 
 
 def compiled(z, alpha, layers):
-    logits, heads = np.empty((1, 2)), np.empty(1, np.int64)
-    model = z, powers(alpha, layers), layers, np.eye(2), np.zeros(2)
-    bags = Bags(np.arange(len(z), dtype=np.int32), np.array([0, len(z)]))
-    weights, _ = batch_through(bags, np.array([0]), *model, logits, heads)
-    return weights, heads[0]
+    model = Parameters(z, powers(alpha, layers), layers, np.eye(2), np.zeros(2))
+    _, out = run_batch(Bags.of(np.arange(len(z)), [len(z)]), np.array([0]), model)
+    return out.weights, out.heads[0]
 
 
 coordinates = st.one_of(st.integers(-3, 3).map(float), st.floats(-2, 2, width=16), st.floats(-1e-3, 1e-3))

@@ -70,7 +70,7 @@ def _named(found: Any) -> Any:
 
 def _train(found: Any, tell: Progress) -> tuple[Any, Any]:
     from hardmax.sentiment.estimator import HardmaxClassifier
-    from hardmax.text.splits import by_blocks
+    from hardmax.text.datasets import by_blocks
 
     learn, aside = by_blocks(found.labels, KEPT_ASIDE)
     tell(0, 1, f"reading {len(learn):,} reviews")
@@ -118,12 +118,12 @@ def _explained(model: Any, text: str, label: Any, folder: Path) -> list[str]:
     name = f"explanation-{label}"
     for suffix in (".html", ".png", ".gif"):
         ex.save(folder / f"{name}{suffix}")
-    strongest = next((w for w in sorted(ex.words, key=_strength) if " " not in w["term"]), None)
+    strongest = next((w for w in sorted(ex.words, key=_strength) if " " not in w.term), None)
     what_if = ""
     if strongest is not None:
-        other = ex.without(strongest["term"])
+        other = ex.without(strongest.term)
         what_if = (
-            f"<p>What if &ldquo;{escape(strongest['term'])}&rdquo; were not there? The logit would be "
+            f"<p>What if &ldquo;{escape(strongest.term)}&rdquo; were not there? The logit would be "
             f"{other.logit:+.3f} in place of {ex.logit:+.3f}.</p>"
         )
     film = b64encode((folder / f"{name}.gif").read_bytes()).decode()
@@ -134,8 +134,8 @@ def _explained(model: Any, text: str, label: Any, folder: Path) -> list[str]:
     return [f"<h2>A review labeled {escape(str(label))}</h2>", ex._repr_html_(), what_if, shown]
 
 
-def _strength(word: dict[str, Any]) -> float:
-    return -abs(float(word["contribution"]))
+def _strength(word: Any) -> float:
+    return -abs(float(word.contribution))
 
 
 def write_section(folder: str | Path, progress: Progress | None = None) -> Path:

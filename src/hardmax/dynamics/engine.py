@@ -26,7 +26,7 @@ from hardmax.dynamics.certificate import FOLLOWER, LEADER
 
 ACTIVE = -1
 # Relative gaps up to the resolution are computed exactly: all of them in small clouds; in large ones those that could
-# be the narrowest, since a figure forevery gap would cost far more than finding the targets.
+# be the narrowest, since a figure for every gap would cost far more than finding the targets.
 SMALL, RESOLUTION = 1024, 2.0**-20
 
 
@@ -75,7 +75,7 @@ class Run:
     # -- looking ---------------------------------------------------------------------------------------------------
 
     def look(self) -> Look:
-        """Find C_i forevery active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""
+        """Find C_i for every active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""
         active = self.active
         if not len(active):
             return Look(active, active, {})

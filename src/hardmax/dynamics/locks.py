@@ -7,7 +7,7 @@ Leader. C_l = {l} in every head: <A_h l, l - x> > 0 survives, l stands still.
 Follower (one head). C_l = {l} and C_i = {l}: <A z, l - x> > 0 at z = z_i and at z = l, hence on the segment between
 them, which z_i never leaves.
 Tie. C_i = T_h in head h, all of T_h leaders, t the mean over the heads of the means of T_h, and in every head, for w in
-T_h, (a) <A_h t, w> is the same number and (b) <A_h t, x> is at most that forevery x: then <A_h z, w - x> is > 0 at
+T_h, (a) <A_h t, w> is the same number and (b) <A_h t, x> is at most that for every x: then <A_h z, w - x> is > 0 at
 z_i, >= 0 at t and affine in between for x outside T_h, and it is 0 for x in T_h. So T_h is followed forever.
 With a causal mask all this is about the tokens that i sees, which only ever see each other. A leader l need not lead
 among them, because it sees fewer: there a follower is locked as a tie with T = {l}.

@@ -6,7 +6,7 @@ Let C_i = T at the present layer, and let every w in T be decided, w^s = b_w + r
     (1) <A z_i, o_w> = 0 and <A t, o_w> = 0      the offsets do not show, neither from z_i nor from t
     (2) mean over T of o_w = 0                   so the mean of T is t at every layer
     (3) <A t, b_w> = <A t, t> for w in T         t is the A-projection of 0 onto the face that the b_w span
-    (4) <A t, x> <= <A t, t> forevery point x   that face supports the whole cloud
+    (4) <A t, x> <= <A t, t> for every point x   that face supports the whole cloud
 
 then C_i = T forever and z_i -> t. Proof: z_i moves on the segment [z_i, t]. For w in T, <A z, w> = <A z, b_w> there by
 (1), and all of these are equal at both ends, hence in between. For x not in T, <A ., t - x> is positive at z_i and

@@ -80,7 +80,7 @@ class Trajectory(Result):
         return np.array(sorted(self.leader_since), dtype=np.int64)
 
     def follows(self, layer: int) -> FollowSets:
-        """C_i(Z^k) forevery token: a tuple of ascending index tuples. Implements [AFZ24, eq. (1.1b)]."""
+        """C_i(Z^k) for every token: a tuple of ascending index tuples. Implements [AFZ24, eq. (1.1b)]."""
         return self.sets(self._layer(layer))
 
     def polytope(self, layer: int = -1) -> "Polytope":
@@ -121,8 +121,8 @@ class TrajectoryBatch(Result, Sequence[Trajectory]):
     """What `simulate` returns for a ragged batch: the last layer of every cloud, and each full Trajectory on demand.
 
     Attributes:
-        last: forevery cloud the (n, d) tokens after the last layer.
-        leaders: forevery cloud the indices of its leaders.
+        last: for every cloud the (n, d) tokens after the last layer.
+        leaders: for every cloud the indices of its leaders.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The layer loop foreverything beyond the paper's system: any rule, matrix, value matrix, heads, mask, sublayer.
+"""The layer loop for everything beyond the paper's system: any rule, matrix, value matrix, heads, mask, sublayer.
 
 One layer, in float64 and from the definition, dense: O(n^2 d) time and a few blocks of memory. The paper's own system
 has a much faster engine (`hardmax.dynamics.engine`); both follow the same tie rule.

@@ -145,25 +145,25 @@ def _marked(ex: "Explanation") -> str:
 
 
 def _leaders(ex: "Explanation") -> str:
-    most = max(abs(leader["contribution"]) for leader in ex.leaders) or 1.0
+    most = max(abs(leader.contribution) for leader in ex.leaders) or 1.0
     rows = []
     shown = ex.largest(MOST_LEADERS)
     for leader in shown:
-        part = leader["contribution"]
+        part = leader.contribution
         block = f'<i class="{"f" if part > 0 else "g"}" style="width:{100 * abs(part) / most:.1f}%"></i>'
         left, right = (block, "") if part < 0 else ("", block)
-        followers = ", ".join(leader["followers"][:40])
-        if len(leader["followers"]) > 40:
-            followers += f" and {len(leader['followers']) - 40} more"
-        since = "tie" if leader["since"] is None else leader["since"]
+        followers = ", ".join(leader.followers[:40])
+        if len(leader.followers) > 40:
+            followers += f" and {len(leader.followers) - 40} more"
+        since = "tie" if leader.since is None else leader.since
         rows.append(
-            f'<tr><td><b>{_safe(leader["word"])}</b></td><td class="n">{part:+.4f}</td><td class="bars">'
+            f'<tr><td><b>{_safe(leader.word)}</b></td><td class="n">{part:+.4f}</td><td class="bars">'
             f'<div class="bar"><span class="half left">{left}</span><span class="half">{right}</span></div></td>'
-            f'<td class="n">{leader["share"]:.1%}</td><td class="n">{since}</td>'
+            f'<td class="n">{leader.share:.1%}</td><td class="n">{since}</td>'
             f'<td class="soft">{_safe(followers) or "none"}</td></tr>'
         )
     if rest := len(ex.leaders) - len(shown):
-        total = fsum(leader["contribution"] for leader in ex.leaders) - fsum(s["contribution"] for s in shown)
+        total = fsum(leader.contribution for leader in ex.leaders) - fsum(s.contribution for s in shown)
         rows.append(f'<tr><td>{rest} more</td><td class="n">{total:+.4f}</td><td></td><td></td><td></td><td></td></tr>')
     return (
         '<div class="scroll"><table><thead><tr><th>leader</th><th class="n">contribution</th><th>against | for</th>'
@@ -182,10 +182,10 @@ def _plane(ex: "Explanation") -> str:
 
 
 def _words(ex: "Explanation") -> str:
-    ranked = sorted(ex.words, key=lambda w: -abs(w["contribution"]))
+    ranked = sorted(ex.words, key=lambda w: -abs(w.contribution))
     rows = "".join(
-        f'<tr><td>{_safe(w["term"])}</td><td class="n">{w["contribution"]:+.4f}</td><td>{_safe(w["leader"])}</td>'
-        f'<td class="n">{len(w["places"])}</td></tr>'
+        f'<tr><td>{_safe(w.term)}</td><td class="n">{w.contribution:+.4f}</td><td>{_safe(w.leader)}</td>'
+        f'<td class="n">{len(w.places)}</td></tr>'
         for w in ranked[:MOST_WORDS]
     )
     note = f" (the {MOST_WORDS} largest of {len(ranked):,})" if len(ranked) > MOST_WORDS else ""

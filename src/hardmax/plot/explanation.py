@@ -17,8 +17,7 @@ from hardmax.errors import need
 from hardmax.palette import palette
 from hardmax.plot.style import FAINT, INK, in_house, save_figure
 from hardmax.sentiment.explain import Explanation
-from hardmax.sentiment.explain_plane import flat_states, label_order
-from hardmax.sentiment.highlight import visible
+from hardmax.sentiment.highlight import flat_states, label_order, visible
 
 FOR, AGAINST = palette()["positive"], palette()["negative"]
 BARS = 14
@@ -79,17 +78,17 @@ def _headline(ex: Explanation) -> str:
     return f"{_name(ex.label)}, probability {ex.probability:.4f}, logit {ex.logit:+.3f} = bias {ex.bias:+.3f} + leaders"
 
 
-def _name(value: Any, most: int = 26) -> str:
+def _name(value: object, most: int = 26) -> str:
     return shorten(visible(str(value), ""), most, placeholder="…")
 
 
 def _bars(ax: Any, ex: Explanation) -> None:
     shown = ex.largest(BARS)
-    names = [_name(leader["word"]) for leader in shown]
-    parts = [leader["contribution"] for leader in shown]
+    names = [_name(leader.word) for leader in shown]
+    parts = [leader.contribution for leader in shown]
     if len(ex.leaders) > len(shown):
         names.append(f"{len(ex.leaders) - len(shown)} more")
-        parts.append(fsum(leader["contribution"] for leader in ex.leaders) - fsum(parts))
+        parts.append(fsum(leader.contribution for leader in ex.leaders) - fsum(parts))
     places = -np.arange(len(parts))
     ax.barh(places, parts, color=[FOR if p > 0 else AGAINST for p in parts], height=0.7)
     ax.axvline(0.0, color=INK, linewidth=0.8)
@@ -114,8 +113,7 @@ def _plane(ax: Any, ex: Explanation, flat: NDArray[np.float64], layer: float) ->
     k = min(int(layer), len(flat) - 1)
     part = layer - int(layer)
     now = flat[k] if part == 0 else (1 - part) * flat[k] + part * flat[k + 1]
-    row = 0 if len(ex.scores) == 1 else list(ex.scores).index(ex.label)
-    own = ex.reading.contributions[:, row]
+    own = ex.reading.contributions[:, ex.row]
     leaders = label_order(ex)
     followers = np.setdiff1d(np.arange(len(own)), leaders)
     paint = np.where(own > 0, FOR, AGAINST)

@@ -1,17 +1,17 @@
 """How far explanations can be trusted, measured: what happens to a prediction without the words they name.
 
-Comprehensiveness: the probability of the predicted class falls by so much when the k named terms are left out (more is
-better). Sufficiency: it falls by so much when only they are kept (less is better). [DeYoung et al., ERASER, 2020.]
-The leaders are ranked as in an explanation: by their effect, the exact fall of the log-odds of the label when a leader
-is left out (`leave_one_out`). Leaders that speak against the label are not reasons for it and are not named.
+Comprehensiveness: how much the probability of the predicted class falls when the k named terms are left out (more is
+better). Sufficiency: how much it falls when only they are kept (less is better). [DeYoung et al., ERASER, 2020.]
+The leaders are ranked as in an explanation: by their effect, the exact decrease of the log-odds of the label when a
+leader is left out (`leave_one_out`). Leaders that speak against the label are not reasons for it and are not named.
 They are compared with other ways to name terms of the same text:
 
 - `score`: terms ranked by <v, E_w>, which needs no attention;
 - `leave-one-out`: all terms ranked by their effect, the strongest rival;
-- `random`: terms drawn by chance.
+- `random`: terms chosen at random.
 
-Every ranking is in favor of the predicted class: the best argument first. Terms are taken out of the bag; the layers
-then run anew on what is left.
+Every ranking is in favor of the predicted class, with the best argument first. Terms are taken out of the bag, and the
+layers run again on what is left.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.errors import BadInput
+from hardmax.sentiment.batches import Traces, trace
 from hardmax.sentiment.leave_one_out import effects, leader_effects
 from hardmax.sentiment.model import probabilities, winners
-from hardmax.sentiment.tracing import Traces, trace
 from hardmax.text.vocabulary import Bags
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 TOP = 5
-MOST_TEXTS = 1000
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Faithfulness:
     """What was measured.
 
     Attributes:
-        texts: how many texts.   top: k for the rows named "top".
-        rows: {ranking, terms, comprehensiveness, sufficiency, flips} each; `terms` is the mean number of terms named,
-            `flips` the part of texts whose label changes when they are left out.
+        texts: number of texts.   top: k for the rows named "top".
+        rows: {ranking, terms, comprehensiveness, sufficiency, flips} for each; `terms` is the mean number of terms
+            named, `flips` the part of the texts whose label changes when they are left out.
     """
 
     texts: int
@@ -65,7 +65,12 @@ def faithfulness(
 
     Rows: the `top` leaders that speak for the label (fewer where a text has fewer) against `top` terms of each other
     ranking; and all leaders that speak for the label against as many terms of each other ranking.
+
+    Raises:
+        BadInput: there is no text.
     """
+    if not len(texts):
+        raise BadInput("faithfulness needs at least one text")
     traced = trace(model, texts)
     tell = progress or (lambda done, total, what: None)
     tell(0, 3, "leave one out")
@@ -100,7 +105,7 @@ def _toward(traced: Traces, values: Floats) -> Floats:
 
 
 def _leader_effects(model: "SentimentModel", traced: Traces) -> Floats:
-    """(T,) the effects of the leaders; -inf for terms that lead nobody."""
+    """(T,) the effects of the leaders; -inf for terms that do not lead."""
     found = np.full(traced.bags.ids.size, -np.inf)
     for t in range(len(traced)):
         place = traced.place(t)
@@ -142,7 +147,7 @@ def _measure(model: "SentimentModel", traced: Traces, chosen: NDArray[np.bool_])
     without = model.run(_keep(traced, ~chosen))[0]
     only = model.run(_keep(traced, chosen))[0]
     return {
-        "terms": float(chosen.sum() / max(len(traced), 1)),
+        "terms": float(chosen.sum() / len(traced)),
         "comprehensiveness": float((before - probabilities(without)[every, labels]).mean()),
         "sufficiency": float((before - probabilities(only)[every, labels]).mean()),
         "flips": float((winners(without) != labels).mean()),
@@ -150,5 +155,4 @@ def _measure(model: "SentimentModel", traced: Traces, chosen: NDArray[np.bool_])
 
 
 def _keep(traced: Traces, which: NDArray[np.bool_]) -> Bags:
-    offsets = np.concatenate([[0], np.cumsum(_count(traced, which))]).astype(np.int64)
-    return Bags(np.ascontiguousarray(traced.bags.ids[which]), offsets)
+    return Bags.of(traced.bags.ids[which], _count(traced, which))

@@ -1,12 +1,15 @@
-"""Where in a text an explanation's weight lies: each place's part of the logit, for showing the text marked up.
+"""What all views of an explanation share: the weight of each word in its place, the words in the plane, safe text.
 
-A term's contribution is shared equally by its occurrences, an occurrence's part by its words. The marks of all words
-add up to logit - bias, so colors in the text leave nothing out and count nothing twice.
+A term's contribution is shared equally by its occurrences, and an occurrence's part by its words. The marks of all
+words add up to logit - bias, so colors in the text leave nothing out and count nothing twice.
 """
 
 from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from hardmax.sentiment.explain import Explanation
@@ -24,18 +27,17 @@ class Mark:
 
 
 def marks(ex: "Explanation", most: int | None = None) -> list[Mark]:
-    """All words of the text in order; with `most`, those within the first so many characters.
+    """All words of the text in order; with `most`, those within the first `most` characters.
 
     Example: in "dull, dull film" with contributions dull -1, film 0.25, the marks weigh -0.5, -0.5, 0.25.
     """
     reading = ex.reading
-    row = 0 if len(ex.scores) == 1 else list(ex.scores).index(ex.label)
     count = len(reading.words)
     if most is not None:
         count = bisect_right(reading.words, most, key=lambda word: word.end)
     weight = [0.0] * count
     leaders: list[dict[str, None]] = [{} for _ in range(count)]
-    own = reading.contributions[:, row].tolist()
+    own = reading.contributions[:, ex.row].tolist()
     for i, spans in enumerate(reading.spans):
         leader = reading.forms[reading.leader[i]]
         for first, last in spans:
@@ -48,6 +50,38 @@ def marks(ex: "Explanation", most: int | None = None) -> list[Mark]:
         Mark(word.start, word.end, weight[w], tuple(leaders[w]), w not in unknown)
         for w, word in enumerate(reading.words[:count])
     ]
+
+
+def flat_states(ex: "Explanation") -> NDArray[np.float64]:
+    """(layers + 1, n, 2): first coordinate along the score that was explained, second across it.
+
+    In two dimensions this is a rotation. In more, the second axis is the principal direction of the rest; the picture
+    is then a projection, and distances in it are only lower bounds.
+    """
+    states = ex.reading.states
+    v = ex.model.scores[ex.row]
+    size = float(np.sqrt((v**2).sum()))
+    first = v / size if size > 0 else np.eye(len(v))[0]
+    across = states - (states @ first)[..., None] * first
+    flat = np.zeros((*states.shape[:2], 2))
+    flat[..., 0] = states @ first
+    if len(v) == 2:
+        flat[..., 1] = states @ np.array([-first[1], first[0]])
+    elif len(v) > 2 and states.shape[1]:
+        start = across[0]
+        _, directions = np.linalg.eigh(start.T @ start)
+        second = directions[:, -1]
+        second = second * (1.0 if second[np.abs(second).argmax()] > 0 else -1.0)  # the sign is free: fix it
+        flat[..., 1] = across @ second
+    if flat[0, :, 1].sum() < 0:
+        flat[..., 1] *= -1.0
+    return flat
+
+
+def label_order(ex: "Explanation") -> list[int]:
+    """Indices of the leaders among the terms, the largest contribution of a cluster first."""
+    number = {form: i for i, form in enumerate(ex.reading.forms)}
+    return [number[leader.word] for leader in sorted(ex.leaders, key=lambda one: -abs(one.contribution))]
 
 
 def visible(text: str, keep: str = "\n\t") -> str:
@@ -70,7 +104,7 @@ def _picture(char: str) -> str:
         return chr(0x2400 + code)
     if code == 127:
         return "\u2421"
-    # Other spaces and joiners (emoji need U+200D, right-to-left text its marks) are kept; the rest is replaced.
+    # Joiners are kept (emoji need U+200D), other spaces become a plain one, the rest is replaced.
     if char.isspace() or code == 0x200D or 0xFE00 <= code <= 0xFE0F:
         return " " if char.isspace() else char
     return "\ufffd"

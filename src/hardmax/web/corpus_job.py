@@ -44,8 +44,8 @@ def _sample(classes: tuple[Any, ...], given: str | None) -> tuple[list[str], lis
 def _predicted(one: Any, texts: list[str], labels: list[Any], ids: list[int]) -> dict[str, Any]:
     import numpy as np
 
+    from hardmax.sentiment.batches import trace
     from hardmax.sentiment.model import probabilities, winners
-    from hardmax.sentiment.tracing import trace
     from hardmax.sentiment.vocabulary_view import leaders
 
     traced = trace(one, texts)

@@ -247,7 +247,7 @@ class Replay:
             good = self.narrowest is None and self.c.margin == inf
         else:
             square = Fraction(self.c.margin) ** 2
-            # the smallest positive float stands foreverything below it
+            # the smallest positive float stands for everything below it
             good = abs(square - self.narrowest) <= CLOSE * self.narrowest or (
                 self.c.margin == np.nextafter(0.0, 1.0) and self.narrowest <= square
             )
