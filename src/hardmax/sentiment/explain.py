@@ -102,12 +102,12 @@ class Explanation(Result):
     Example:
         >>> import hardmax as hx
         >>> ex = hx.load("imdb-words").explain("A great film, never dull.")
-        >>> ex.label, [leader.word for leader in ex.leaders], ex.leaders[0].followers
-        ('positive', ['great', 'film', 'dull'], ())
+        >>> ex.label, [(leader.word, leader.followers) for leader in ex.leaders]
+        ('negative', [('dull', ()), ('a', ('film', 'never')), ('great', ())])
         >>> abs(ex.bias + sum(word.contribution for word in ex.words) - ex.logit) < 1e-9
         True
-        >>> ex.without("great").label
-        'negative'
+        >>> ex.without("dull").label
+        'positive'
     """
 
     text: str

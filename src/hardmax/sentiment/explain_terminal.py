@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 MOST_LEADERS = 15
 MOST_CHARACTERS = 4000
 STRONG = 0.2  # a word is marked from this part of the largest weight on
-BAR = 16
 FOR, AGAINST = (Style(color=Color.from_ansi(palette("terminal")[name] - 30)) for name in ("positive", "negative"))
 
 
 def terminal_text(ex: "Explanation", color: bool, width: int = 80) -> str:
     """Label and sum, a bar for every leader, the marked text, and what was ignored."""
+    width = max(width, 40)
     count = f" and {len(ex.leaders)} leader{'s' * (len(ex.leaders) != 1)}" if ex.leaders else ""
     toward = f"; + speaks for {_line(ex.toward, 30)}"
     parts: list[RenderableType] = [
-        Text.assemble((_line(ex.label, max(width, 40) - 22), "bold"), f"  probability {ex.probability:.4f}"),
+        Text.assemble((_line(ex.label, width - 22), "bold"), f"  probability {ex.probability:.4f}"),
         Text(f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f}{count}{toward}"),
         "",
     ]
     if ex.words:
-        parts += [_table(ex), *_more_leaders(ex), "", _marked(ex, color)]
+        parts += [_table(ex, width), *_more_leaders(ex), "", _marked(ex, color)]
         if len(ex.text) > MOST_CHARACTERS:
             every = "to_json() and save(), or --json and -o, give everything"
             parts.append(Text(f"... ({len(ex.text):,} characters in all; {every})"))
@@ -47,7 +47,7 @@ def terminal_text(ex: "Explanation", color: bool, width: int = 80) -> str:
     out = StringIO()
     console = Console(
         file=out,
-        width=max(width, 40),
+        width=width,
         color_system="standard" if color else None,
         force_terminal=color,
         highlight=False,
@@ -68,18 +68,19 @@ def _line(value: object, most: int) -> str:
     return text.plain
 
 
-def _table(ex: "Explanation") -> Table:
+def _table(ex: "Explanation", width: int) -> Table:
     shown = ex.largest(MOST_LEADERS)
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="")
-    table.add_column("leader", no_wrap=True, overflow="ellipsis", min_width=6, max_width=20)
+    longest, full = (20, 16) if width >= 60 else (12, 6)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="", expand=True)
+    table.add_column("leader", no_wrap=True, overflow="ellipsis", min_width=6, max_width=longest)
     table.add_column("part", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True, width=BAR)
+    table.add_column("", no_wrap=True, width=full)
     table.add_column("share", justify="right", no_wrap=True)
-    table.add_column("followers", no_wrap=True, overflow="ellipsis")
+    table.add_column("followers", no_wrap=True, overflow="ellipsis", ratio=1)  # takes the rest of the line
     most = max(abs(leader.contribution) for leader in shown) or 1.0
     for leader in shown:
         part = leader.contribution
-        bar = ("+" if part >= 0 else "-") * round(BAR * abs(part) / most)
+        bar = ("+" if part >= 0 else "-") * round(full * abs(part) / most)
         followers = ", ".join(visible(f, "") for f in leader.followers[:30]) or "none"
         numbers = Text(f"{part:+.3f}"), Text(bar, FOR if part >= 0 else AGAINST), Text(f"{leader.share:.0%}")
         table.add_row(Text(visible(leader.word, "")), *numbers, Text(followers))
