@@ -43,9 +43,9 @@ def list_command(json: inputs.Json = False) -> None:
 @app.command("show")
 def show_command(
     data: texts.Data,
-    split: texts.Split = "all",
-    text_column: texts.TextColumn = None,
     label: texts.Label = None,
+    text_column: texts.TextColumn = None,
+    split: texts.Split = "all",
     errors: texts.Errors = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,

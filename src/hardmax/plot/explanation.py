@@ -17,7 +17,8 @@ from hardmax.errors import need
 from hardmax.palette import palette
 from hardmax.plot.style import FAINT, INK, in_house, save_figure
 from hardmax.sentiment.explain import Explanation
-from hardmax.sentiment.highlight import flat_states, label_order, visible
+from hardmax.sentiment.explain_plane import flat_states, label_order
+from hardmax.sentiment.highlight import visible
 
 FOR, AGAINST = palette()["positive"], palette()["negative"]
 BARS = 14
