@@ -32,11 +32,10 @@ NO_HULL = -1
 def follow_in_plane(n: Any, work: Any) -> Any:
     """Whom each of the words work.z[:n] follows: work.leader[i], or -1 if that is not certain.
 
-    Leaves the words in work.columns, their |z_i|^2 in the row SQUARE and a number that grows with their direction in
-    the row TURN.
+    Leaves the words in work.columns.
 
     Returns:
-        Whether there is a hull to rely on; else nothing is decided.
+        Whether there is a hull to rely on; otherwise nothing is decided.
     """
     z, stage = work.z, work.stage
     x, y, square, turn = work.columns[0], work.columns[1], work.floats[SQUARE], work.floats[TURN]
@@ -54,7 +53,7 @@ def follow_in_plane(n: Any, work: Any) -> Any:
     vertices = _hull(x, y, ring, size, longest, hull)
     if vertices == NO_HULL:
         return False
-    rim, copies = without_copies(x, y, ring, _not_inside(x, y, n, hull, vertices, MARGIN, best, ring))
+    rim, copies = without_copies(x, y, ring, _not_inside(x, y, n, hull, vertices, best, ring))
     for v in range(rim):
         stage[v, 0], stage[v, 1] = x[ring[v]], y[ring[v]]
     for i in range(n):
@@ -70,7 +69,7 @@ def follow_in_plane(n: Any, work: Any) -> Any:
 
 @bare_njit()
 def without_copies(x: Any, y: Any, rim: Any, count: Any) -> Any:
-    """Move words at the very place of an earlier one to the end of the list; the numbers of words and of copies."""
+    """Move exact copies of an earlier word to the end of the list; returns the numbers of words and of copies."""
     last = count
     v = 1
     while v < last:
@@ -85,33 +84,6 @@ def without_copies(x: Any, y: Any, rim: Any, count: Any) -> Any:
                 break
         v += 1
     return last, count - last
-
-
-@bare_njit()
-def outside_of(heads: Any, count: Any, n: Any, inside: Any, work: Any) -> Any:
-    """Put into the row RING the words that are not inside the hull of `heads` (and the origin) by the part `inside`.
-
-    To be called after `follow_in_plane`.
-
-    Returns:
-        Their number, or NO_HULL.
-    """
-    x, y, square, turn = work.columns[0], work.columns[1], work.floats[SQUARE], work.floats[TURN]
-    ring, hull = work.integers[RING], work.integers[HULL]
-    longest, first = 0.0, 0
-    for p in range(count):
-        if square[heads[p]] > longest:
-            longest, first = square[heads[p]], p
-    ring[0] = heads[first]
-    size = 1
-    for p in range(count):
-        if p != first:
-            _insert(ring, size, heads[p], turn)
-            size += 1
-    vertices = _hull(x, y, ring, size, longest, hull)
-    if vertices == NO_HULL:
-        return NO_HULL
-    return _not_inside(x, y, n, hull, vertices, inside, work.floats[BEST], ring)
 
 
 @bare_njit()
@@ -133,23 +105,6 @@ def _longest_by_sector(n: Any, square: Any, turn: Any, ring: Any, top: Any, who:
             ring[size] = who[s]
             size += 1
     return size
-
-
-@bare_njit()
-def _insert(ring: Any, size: Any, i: Any, turn: Any) -> None:
-    """Put word i where it belongs by its direction; ring[0] stays the first."""
-    base = turn[ring[0]]
-    mine = turn[i] - base if turn[i] >= base else turn[i] - base + 4.0
-    place = size
-    while place > 1:
-        other = turn[ring[place - 1]] - base
-        if other < 0.0:
-            other += 4.0
-        if other <= mine:
-            break
-        ring[place] = ring[place - 1]
-        place -= 1
-    ring[place] = i
 
 
 @bare_njit()
@@ -200,8 +155,8 @@ def _hull(x: Any, y: Any, ring: Any, size: Any, longest: Any, hull: Any) -> Any:
 
 
 @bare_njit()
-def _not_inside(x: Any, y: Any, n: Any, hull: Any, vertices: Any, margin: Any, gauge: Any, found: Any) -> Any:
-    """The words whose gauge, the max over the edges e of <n_e, z_i>, exceeds 1 - margin; returns how many."""
+def _not_inside(x: Any, y: Any, n: Any, hull: Any, vertices: Any, gauge: Any, found: Any) -> Any:
+    """The words whose gauge, the max over the edges e of <n_e, z_i>, exceeds 1 - MARGIN; returns how many."""
     for i in range(n):
         gauge[i] = 0.0
     for v in range(vertices):
@@ -220,7 +175,7 @@ def _not_inside(x: Any, y: Any, n: Any, hull: Any, vertices: Any, margin: Any, g
             gauge[i] = value if value > gauge[i] else gauge[i]
     count = 0
     for i in range(n):
-        if gauge[i] > 1.0 - margin:
+        if gauge[i] > 1.0 - MARGIN:
             found[count] = i
             count += 1
     return count

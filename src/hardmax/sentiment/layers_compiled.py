@@ -20,11 +20,9 @@ import numpy as np
 
 from hardmax.jit.uncounted import bare_njit
 from hardmax.sentiment import search as row
-from hardmax.sentiment.hull_search_2d import FAR_APART, NO_HULL, SLANT, follow_in_plane, outside_of, without_copies
+from hardmax.sentiment.hull_search_2d import FAR_APART, follow_in_plane, without_copies
 from hardmax.sentiment.search import TINY, by_norm, compare, dot, follows
 
-# A settled word inside the hull of the leaders by a part between these is nobody's choice.
-MOST_INSIDE, LEAST_INSIDE = 1e-6, 1e-2
 A_TIE = -1
 
 
@@ -116,7 +114,7 @@ def _settle(still_open: Any, n_open: Any, k: Any, target: Any, since: Any, settl
 
 
 @bare_njit()
-def _who_may_be_followed(n: Any, work: Any, in_plane: Any, inside: Any) -> Any:
+def _who_may_be_followed(n: Any, work: Any, in_plane: Any) -> Any:
     """The leaders of layer 0, and the settled words that a moving word could follow; their numbers and the top norm.
 
     Both are in the row WHO, the leaders first. The others have bounds in the row REACH: the q-th of them and all after
@@ -131,26 +129,14 @@ def _who_may_be_followed(n: Any, work: Any, in_plane: Any, inside: Any) -> Any:
             n_heads += 1
     if in_plane:
         n_heads, _ = without_copies(work.columns[0], work.columns[1], who, n_heads)
-    others = who[n_heads:]
-    n_others = 0
-    if not in_plane:
-        order, top = work.integers[row.ORDER], reach[0]
-        for q in range(n):
-            if settled[order[q]] == 0 and since[order[q]] != 0:
-                others[n_others], reach[n_others] = order[q], reach[q]
-                n_others += 1
-        return n_heads, n_others, top
-    found, square = work.integers[row.RING], work.floats[row.SQUARE]
-    count = outside_of(who, n_heads, n, inside, work)
-    for q in range(n if count == NO_HULL else count):
-        j = q if count == NO_HULL else found[q]
-        if settled[j] == 0 and since[j] != 0:
-            others[n_others], reach[n_others] = j, np.inf
+    others, order = who[n_heads:], work.integers[row.ORDER]
+    by_norm(work.z, n, work.floats[row.LENGTH], order, reach, work.integers[row.SOME])
+    n_others, top = 0, reach[0]
+    for q in range(n):
+        if settled[order[q]] == 0 and since[order[q]] != 0:
+            others[n_others], reach[n_others] = order[q], reach[q]
             n_others += 1
-    top = 0.0
-    for h in range(n_heads):
-        top = max(top, square[who[h]])
-    return n_heads, n_others, np.sqrt(top)
+    return n_heads, n_others, top
 
 
 @bare_njit()
@@ -168,9 +154,9 @@ def _later_layers(n: Any, rest: Any, layers: Any, work: Any, moving: Any, in_pla
     """Layers 1, 2, ... moving only the words that were open after layer 0; returns how many remain, A_TIE after a tie.
 
     A word j settled at layer 0 lies between z_j^0 and its leader l, so <z_i, z_j^k> <= max(<z_i, z_j^0>, <z_i, l>): it
-    can win only if it begins outside the hull of the leaders (in the plane), or if |z_i||z_j^0| exceeds the best score
-    of the leaders. A word that moves can win only if |z_i||z_j| exceeds that score. Scores that are not clearly apart
-    count as a tie: the layers are then run again with all words moving.
+    can win only if |z_i||z_j^0| exceeds the best score of the leaders. A word that moves can win only if |z_i||z_j|
+    exceeds that score. Scores that are not clearly apart count as a tie: the layers are then run again with all words
+    moving.
     """
     z, leader, since, settled, history = work.z, work.leader, work.since, work.settled, work.history
     open_words, columns, stage, d = work.moving, work.columns, work.stage, work.z.shape[1]
@@ -178,8 +164,7 @@ def _later_layers(n: Any, rest: Any, layers: Any, work: Any, moving: Any, in_pla
     who, choice = work.integers[row.WHO], work.integers[row.CHOICE]
     best, second, score = work.floats[row.BEST], work.floats[row.SECOND], work.floats[row.SCORE]
     length, reach = work.floats[row.LENGTH], work.floats[row.REACH]
-    inside = min(LEAST_INSIDE, max(MOST_INSIDE, 1e-10 / max(rest[layers], 1e-10)))
-    n_heads, n_others, top = _who_may_be_followed(n, work, in_plane, inside)
+    n_heads, n_others, top = _who_may_be_followed(n, work, in_plane)
     n_open = moving
     for p in range(moving):
         for x in range(d):
@@ -199,10 +184,6 @@ def _later_layers(n: Any, rest: Any, layers: Any, work: Any, moving: Any, in_pla
         lowest = np.inf
         for p in range(n_open):
             size = length[still_open[p]]
-            # What has been left out in the plane must fall behind by more than rounding and the band of ties.
-            margin = 0.5 * inside * rest[k + 1] * best[p]
-            if in_plane and (margin <= _apart(size, top) or best[p] <= SLANT * size * top):
-                return A_TIE
             lowest = min(lowest, best[p] / size) if size > 0.0 else 0.0
         lowest *= 1.0 - 1e-9
         count = n_heads
