@@ -29,9 +29,8 @@ def examples():
 
 
 def trainer(**settings):
-    return prepare(
-        examples(), 2, len(VOCABULARY), 2, Recipe(**{"warm_epochs": 2, "epochs": 1, "batch_size": 32, **settings})
-    )
+    recipe = Recipe(**{"warm_epochs": 2, "epochs": 1, "batch_size": 32, **settings})
+    return prepare(examples(), VOCABULARY, ("neg", "pos"), recipe)
 
 
 def loss_of(t, x, alpha=None, scores=None):

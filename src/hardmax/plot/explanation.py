@@ -23,8 +23,8 @@ from hardmax.sentiment.highlight import visible
 FOR, AGAINST = palette()["positive"], palette()["negative"]
 BARS = 14
 LABELS = 10
-BETWEEN = 3  # frames on the way from a layer to the next
-SECONDS = 0.6  # a layer lasts in the movie
+BETWEEN = 3  # frames between two layers
+SECONDS = 0.6  # per layer of the movie
 
 
 @in_house
@@ -48,7 +48,7 @@ def save_picture(ex: Explanation, path: Path) -> Path:
 
 @in_house
 def save_movie(ex: Explanation, path: Path) -> Path:
-    """Write a .gif in which followers walk to their leaders, one layer after the other."""
+    """Write a .gif in which followers move to their leaders, one layer after the other."""
     image = need("PIL.Image", "plot", "a .gif")
     with _no_glyph_warnings():
         pictures = [image.fromarray(frame).convert("P", palette=image.Palette.ADAPTIVE) for frame in _frames(ex)]
@@ -110,7 +110,7 @@ def _bars(ax: Any, ex: Explanation) -> None:
 
 
 def _plane(ax: Any, ex: Explanation, flat: NDArray[np.float64], layer: float) -> None:
-    """The words at a layer, or on the straight way between two; their starts and ways stay visible."""
+    """The words at a layer, or on the straight line between two layers; their starts and paths stay visible."""
     k = min(int(layer), len(flat) - 1)
     part = layer - int(layer)
     now = flat[k] if part == 0 else (1 - part) * flat[k] + part * flat[k + 1]

@@ -21,7 +21,7 @@ from hardmax.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:  # compiled code: loaded by fit
     from hardmax.sentiment.training import Trainer
-    from hardmax.sentiment.training_loop import Progress
+    from hardmax.sentiment.training_loop import Learner, Progress
 
 MANY = 1000  # with this many texts or more, a term must by default occur in three of them
 
@@ -137,18 +137,15 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
             number = {c: i for i, c in enumerate(classes)}
             held_labels = np.array([number.get(c, -1) for c in np.asarray(validation[1]).tolist()])
             held_out = Examples(vocabulary.bags(held_texts), held_labels, np.ones(len(held_texts)))
-        watch = Watch(held_out, progress, checkpoint, resume)
-        self._stream: tuple[Trainer, Vocabulary] | None = None
+        learner: Learner
         if self.method == "softmax":
             from hardmax.sentiment.relaxation import Relaxed
 
-            relaxed = Relaxed(vocabulary, classes, recipe)
-            relaxed.train(examples, watch)
-            return self._done(relaxed.model(), relaxed.history)
-        trainer = prepare(examples, len(classes), len(vocabulary), vocabulary.ngrams, recipe)
-        trainer.train(examples, watch)
-        self._stream = trainer, vocabulary
-        return self._done(trainer.model(vocabulary, classes), trainer.history)
+            learner = Relaxed(vocabulary, classes, recipe)
+        else:
+            learner = prepare(examples, vocabulary, classes, recipe)
+        learner.train(examples, Watch(held_out, progress, checkpoint, resume))
+        return self._done(learner)
 
     def partial_fit(
         self, X: Iterable[str], y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -166,13 +163,13 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
                 f"partial_fit needs method='hardmax'; the method is {self.method!r}",
                 fix="use fit, or the method hardmax",
             )
-        stream = getattr(self, "_stream", None)
-        if stream is None and hasattr(self, "model_"):
+        trainer: Trainer | None = getattr(self, "_trainer", None)
+        if trainer is None and hasattr(self, "model_"):
             raise BadInput(
                 "partial_fit cannot continue with a model that was loaded", fix="start with a new HardmaxClassifier"
             )
-        texts = self._texts(X, stream is None)
-        if stream is None:
+        texts = self._texts(X, trainer is None)
+        if trainer is None:
             self.classes_ = np.unique(np.asarray(classes if classes is not None else y))
             if len(self.classes_) < 2:
                 raise BadInput(
@@ -190,16 +187,12 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         labels = np.minimum(np.searchsorted(self.classes_, given), len(self.classes_) - 1)
         if not (self.classes_[labels] == given).all():
             raise BadInput("a label is not among the classes of the first call", found=repr(self.classes_.tolist()))
-        vocabulary = self._vocabulary(texts) if stream is None else stream[1]
+        vocabulary = self._vocabulary(texts) if trainer is None else trainer.vocabulary
         examples = Examples(vocabulary.bags(texts), labels.astype(np.int64), _weights(sample_weight, len(texts)))
-        if stream is None:
-            recipe = self._recipe()
-            trainer = prepare(examples, len(self.classes_), len(vocabulary), vocabulary.ngrams, recipe, stream=True)
-        else:
-            trainer = stream[0]
+        if trainer is None:
+            trainer = prepare(examples, vocabulary, tuple(self.classes_.tolist()), self._recipe(), stream=True)
         trainer.pass_once(examples)
-        self._stream = trainer, vocabulary
-        return self._done(trainer.model(vocabulary, tuple(self.classes_.tolist())), trainer.history)
+        return self._done(trainer)
 
     def _texts(self, X: Any, first: bool) -> list[str]:
         """The texts in X; `first` when learning begins. A subclass may make texts from something else here."""
@@ -241,9 +234,10 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
             raise BadInput("max_features must be an integer of at least 1, or None", found=repr(most))
         return Vocabulary.count(texts, self.ngram_range, int(least), most)
 
-    def _done(self, model: SentimentModel, history: dict[str, list[float]]) -> "HardmaxClassifier":
-        self.model_, self.history_ = model, history
-        self.n_iter_ = max(1, len(history["loss"]))
+    def _done(self, learner: "Learner") -> "HardmaxClassifier":
+        self.model_, self.history_ = learner.model(), learner.history
+        self.n_iter_ = max(1, len(learner.losses))
+        self._trainer = learner if self.method == "hardmax" else None  # partial_fit continues with it
         return self
 
     # ---------------------------------------------------------------- using

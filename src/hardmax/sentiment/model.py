@@ -42,7 +42,6 @@ class Reading:
         leader: (n,) index of the leader a term ends at (for a leader: itself).
         since: (n,) the layer at which a term began to lead, -1 if it does not.
         settled: (n,) the layer from which on it follows its leader.
-        tie: whether a term had equal scores with two different points (its leader is then the first of them).
         contributions: (n, C') what each term adds to each score: <v, z_i^K> / n.
         logits: (C',) bias + sum of the contributions.
     """
@@ -57,7 +56,6 @@ class Reading:
     leader: Ints
     since: Ints
     settled: Ints
-    tie: bool
     contributions: Floats
     logits: Floats
 
@@ -167,7 +165,6 @@ class SentimentModel(Result):
             leader=f.leader,
             since=f.since,
             settled=f.settled,
-            tie=f.tie,
             contributions=f.states[-1] @ self.scores.T / max(len(ids), 1),
             logits=logits,
         )

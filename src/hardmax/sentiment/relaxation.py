@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.errors import BadInput, need
+from hardmax.errors import need
 from hardmax.sentiment.model import Label, SentimentModel, winners
 from hardmax.sentiment.recipe import Recipe
 from hardmax.sentiment.training import LEAST_ALPHA
@@ -28,11 +28,8 @@ class Relaxed(Learner):
     """The relaxed model and its optimizer."""
 
     def __init__(self, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe) -> None:
-        super().__init__(recipe)
+        super().__init__(vocabulary, classes, recipe)
         self.torch = torch = need("torch", "torch", 'method="softmax"')
-        if not len(vocabulary):
-            raise BadInput("no word occurs often enough to be learned", fix="use a smaller min_df, or more texts")
-        self.vocabulary, self.classes = vocabulary, classes
         self.outputs = 1 if len(classes) == 2 else len(classes)
         with torch.random.fork_rng(devices=[]):  # the caller's generator stays as it is
             torch.manual_seed(recipe.seed)

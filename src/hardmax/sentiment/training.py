@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.errors import BadInput
 from hardmax.jit.compiled import njit
 from hardmax.sentiment.batches import Batch, run_bags, run_batch
 from hardmax.sentiment.layers_numpy import Parameters, powers
@@ -48,8 +47,8 @@ class Words(NamedTuple):
 class Trainer(Learner):
     """The numbers of a model while they learn, with their moments."""
 
-    def __init__(self, recipe: Recipe, begin: Start) -> None:
-        super().__init__(recipe)
+    def __init__(self, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe, begin: Start) -> None:
+        super().__init__(vocabulary, classes, recipe)
         self.begin, self.alpha = begin, recipe.alpha
         self.x, self.scores, self.bias = begin.x.copy(), begin.scores.copy(), begin.bias.copy()
         self.radius, self.pace = np.ones(len(self.x)), begin.pace
@@ -104,11 +103,11 @@ class Trainer(Learner):
         scores[:, : self.x.shape[1]] = self.scores
         return Parameters(self.vectors, powers(self.alpha, self.layers), self.layers, scores, self.bias)
 
-    def model(self, vocabulary: Vocabulary, classes: tuple[Label, ...]) -> SentimentModel:
+    def model(self) -> SentimentModel:
         """The model as it is now."""
-        now, layers = self.model_parameters, self.recipe.layers
-        vectors, card = now.vectors.astype(np.float32), {"settings": self.settings}
-        return SentimentModel(vocabulary, vectors, now.scores, now.bias.copy(), self.alpha, layers, classes, card)
+        now, card = self.model_parameters, {"settings": self.settings}
+        numbers = now.vectors.astype(np.float32), now.scores, now.bias.copy(), self.alpha, self.recipe.layers
+        return SentimentModel(self.vocabulary, *numbers, self.classes, card)
 
     def train(self, examples: Examples, watch: Watch) -> None:
         """All epochs of both phases."""
@@ -189,13 +188,14 @@ class Trainer(Learner):
             self.alpha = max(LEAST_ALPHA, float(self.alpha - fade * r.alpha_rate * move[-1]))
 
 
-def prepare(examples: Examples, classes: int, size: int, ngrams: int, recipe: Recipe, stream: bool = False) -> Trainer:
+def prepare(
+    examples: Examples, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe, stream: bool = False
+) -> Trainer:
     """A trainer at the beginning; in a stream all words learn alike, as the counts of its first part say little."""
-    if size == 0:
-        raise BadInput("no word occurs often enough to be learned", fix="use a smaller min_df, or more texts")
-    recipe = recipe.settled(examples.bags)
-    begin = start(examples.bags, examples.labels, classes, size, examples.weight, recipe, ngrams)
-    return Trainer(recipe, replace(begin, pace=np.ones(size)) if stream else begin)
+    recipe, size = recipe.settled(examples.bags), len(vocabulary)
+    data = examples.bags, examples.labels, len(classes), size, examples.weight
+    begin = start(*data, recipe, vocabulary.ngrams)
+    return Trainer(vocabulary, classes, recipe, replace(begin, pace=np.ones(size)) if stream else begin)
 
 
 def _times(a: Floats, b: Floats) -> Floats:

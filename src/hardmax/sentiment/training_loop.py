@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
 from hardmax.io.files import remove_partial_files, write_file
+from hardmax.sentiment.model import Label, SentimentModel
 from hardmax.sentiment.recipe import Floats, Recipe
-from hardmax.text.vocabulary import Bags
+from hardmax.text.vocabulary import Bags, Vocabulary
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,24 @@ class Watch:
 
 
 class Learner(ABC):
-    """Numbers that learn batch by batch."""
+    """The numbers of a model, which learn batch by batch."""
 
-    def __init__(self, recipe: Recipe) -> None:
-        self.recipe = recipe
+    def __init__(self, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe) -> None:
+        if not len(vocabulary):
+            raise BadInput("no word occurs often enough to be learned", fix="use a smaller min_df, or more texts")
+        self.vocabulary, self.classes, self.recipe = vocabulary, classes, recipe
         self.step = 0
         self.epoch_loss = 0.0
         self.losses: list[float] = []
         self.accuracies: list[float] = []
+
+    @abstractmethod
+    def train(self, examples: Examples, watch: Watch) -> None:
+        """Make all passes."""
+
+    @abstractmethod
+    def model(self) -> SentimentModel:
+        """The model as it is now."""
 
     @abstractmethod
     def learn(self, examples: Examples, texts: NDArray[np.int64]) -> float:
