@@ -175,7 +175,7 @@ class Traces:
 
     def clusters(self) -> Floats:
         """(T, C') at a leader the contribution of its whole cluster, 0 at the other terms."""
-        owner = self.leader + np.repeat(self.bags.offsets[:-1], np.diff(self.bags.offsets))
+        owner = self.leader + self.bags.offsets[self.bags.owners]
         columns = [np.bincount(owner, weights=c, minlength=owner.size) for c in self.contributions.T]
         return np.stack(columns, axis=1) if owner.size else np.zeros((0, self.contributions.shape[1]))
 

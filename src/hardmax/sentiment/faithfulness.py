@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
 from hardmax.sentiment.batches import Traces, trace
-from hardmax.sentiment.leave_one_out import effects, leader_effects
+from hardmax.sentiment.leave_one_out import effects, measured_leaders
 from hardmax.sentiment.model import probabilities, winners
 from hardmax.text.vocabulary import Bags
 
@@ -74,10 +74,11 @@ def faithfulness(
     traced = trace(model, texts)
     tell = progress or (lambda done, total, what: None)
     tell(0, 3, "leave one out")
+    leading, every_effect = _effects(model, traced)
     goodness = {
-        "leaders": _leader_effects(model, traced),
+        "leaders": leading,
         "score": _toward(traced, (np.asarray(model.embedding, np.float64) @ model.scores.T)[traced.bags.ids]),
-        "leave-one-out": _leave_one_out(model, traced),
+        "leave-one-out": every_effect,
         "random": np.random.default_rng(seed).random(traced.bags.ids.size),
     }
     supporting = _count(traced, goodness["leaders"] > 0)
@@ -96,39 +97,28 @@ def faithfulness(
 
 def _toward(traced: Traces, values: Floats) -> Floats:
     """(T,) of values (T, C'): their part in favor of each text's predicted class against the mean of the others."""
-    text_of = np.repeat(np.arange(len(traced)), np.diff(traced.bags.offsets))
-    chosen = winners(traced.logits)[text_of]
+    chosen = winners(traced.logits)[traced.bags.owners]
     if values.shape[1] == 1:
         return np.where(chosen == 1, values[:, 0], -values[:, 0])
     own = values[np.arange(len(values)), chosen]
     return np.asarray(own - (values.sum(axis=1) - own) / (values.shape[1] - 1))
 
 
-def _leader_effects(model: "SentimentModel", traced: Traces) -> Floats:
-    """(T,) the effects of the leaders; -inf for terms that do not lead."""
-    found = np.full(traced.bags.ids.size, -np.inf)
+def _effects(model: "SentimentModel", traced: Traces) -> tuple[Floats, Floats]:
+    """(T,) the effects of the leaders, -inf for terms that do not lead; and (T,) the effects of all terms."""
+    leading, every = np.full(traced.bags.ids.size, -np.inf), np.empty(traced.bags.ids.size)
     for t in range(len(traced)):
         place = traced.place(t)
-        text = traced.bags.ids[place], traced.leader[place], traced.contributions[place], traced.logits[t]
-        for i, effect in leader_effects(model, *text).items():
-            found[place.start + i] = effect
-    return found
+        ids = traced.bags.ids[place]
+        every[place] = effects(model, ids, range(len(ids)), traced.logits[t])
+        which = place.start + measured_leaders(traced.leader[place], traced.contributions[place])
+        leading[which] = every[which]
+    return leading, every
 
 
 def _count(traced: Traces, which: NDArray[np.bool_]) -> NDArray[np.int64]:
     """(B,) how many terms of each text are in `which`."""
-    text_of = np.repeat(np.arange(len(traced)), np.diff(traced.bags.offsets))
-    return np.bincount(text_of[which], minlength=len(traced)).astype(np.int64)
-
-
-def _leave_one_out(model: "SentimentModel", traced: Traces) -> Floats:
-    """(T,) the effects of all terms."""
-    fall = np.empty(traced.bags.ids.size)
-    for t in range(len(traced)):
-        place = traced.place(t)
-        ids = traced.bags.ids[place]
-        fall[place] = effects(model, ids, range(len(ids)), traced.logits[t])
-    return fall
+    return np.bincount(traced.bags.owners[which], minlength=len(traced)).astype(np.int64)
 
 
 def _choose(bags: Bags, value: Floats, wanted: NDArray[np.int64]) -> NDArray[np.bool_]:

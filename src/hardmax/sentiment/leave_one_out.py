@@ -35,18 +35,23 @@ def effects(model: "SentimentModel", ids: NDArray[np.integer], which: Sequence[i
 def leader_effects(
     model: "SentimentModel", ids: NDArray[np.integer], leader: NDArray[np.integer], parts: Floats, logits: Floats
 ) -> dict[int, float]:
-    """The effect of every leader of a bag; for many leaders of a very long text only of those with the largest parts.
+    """The effect of every leader of a bag, as far as `measured_leaders` names it."""
+    which = measured_leaders(leader, parts).tolist()
+    return dict(zip(which, effects(model, ids, which, logits).tolist(), strict=True))
+
+
+def measured_leaders(leader: NDArray[np.integer], parts: Floats) -> NDArray[np.integer]:
+    """All leaders of a bag; of the many leaders of a very long text only those with the largest parts.
 
     Args:
         leader: (n,) the leader of every term.   parts: (n, C') the contribution of every term.
     """
-    leaders = np.unique(leader)
-    most = min(MOST_LEADERS, max(LEAST_LEADERS, MOST_TERMS // max(len(ids), 1)))
+    leaders, n = np.unique(leader), len(leader)
+    most = min(MOST_LEADERS, max(LEAST_LEADERS, MOST_TERMS // max(n, 1)))
     if len(leaders) > most:
-        sums = np.stack([np.bincount(leader, weights=column, minlength=len(ids)) for column in parts.T], axis=1)
+        sums = np.stack([np.bincount(leader, weights=column, minlength=n) for column in parts.T], axis=1)
         leaders = np.sort(leaders[np.argsort(-np.abs(sums[leaders]).max(axis=1), kind="stable")[:most]])
-    which = leaders.tolist()
-    return dict(zip(which, effects(model, ids, which, logits).tolist(), strict=True))
+    return leaders
 
 
 def without_each(model: "SentimentModel", ids: NDArray[np.integer], which: Sequence[int]) -> Floats:

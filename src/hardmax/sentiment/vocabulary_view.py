@@ -83,14 +83,11 @@ def leaders(
     if labels is not None:
         right = {c: i for i, c in enumerate(model.classes)}
         sure = sure & (chosen == np.array([right.get(c, -1) for c in np.asarray(labels).tolist()], np.int64))
-    sizes = np.diff(traced.bags.offsets)
-    text_of = np.repeat(np.arange(len(texts)), sizes)
-    parts = traced.clusters()
-    size = len(model.vocabulary)
+    parts, size = traced.clusters(), len(model.vocabulary)
     found: dict[Label, list[LeaderCount]] = {}
     for number, label in enumerate(model.classes):
         mine = sure & (chosen == number)
-        heads = np.flatnonzero((traced.since >= 0) & mine[text_of])
+        heads = np.flatnonzero((traced.since >= 0) & mine[traced.bags.owners])
         ids = traced.bags.ids[heads]
         counts = np.bincount(ids, minlength=size)
         column = 0 if parts.shape[1] == 1 else number

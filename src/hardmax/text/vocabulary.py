@@ -39,6 +39,11 @@ class Bags:
     def __len__(self) -> int:
         return self.offsets.size - 1
 
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """(T,) the text of every term."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
     def take(self, which: NDArray[np.integer[Any]]) -> "Bags":
         """The bags of some of the texts, in the order given."""
         sizes = np.diff(self.offsets)[which]
