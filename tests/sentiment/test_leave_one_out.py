@@ -34,7 +34,7 @@ def test_plain_and_compiled_agree_to_the_bit(monkeypatch):
     model, ids = random_model(dim=3, classes=3), np.arange(30, dtype=np.int32)
     monkeypatch.setattr("hardmax.sentiment.model.compiled_is_ready", lambda: False)
     plain = without_each(model, ids, range(30))
-    monkeypatch.setattr("hardmax.sentiment.model.FEW_TERMS", 0)
+    monkeypatch.setattr(leave_one_out, "_FEW", 0)
     monkeypatch.setattr(leave_one_out, "_TERMS", 100)  # several portions
     assert (without_each(model, ids, range(30)) == plain).all()
 

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 MOST_LEADERS, LEAST_LEADERS = 64, 8  # of one text whose effect is computed: those with the largest parts
 MOST_TERMS = 2_000_000  # in all bags of one text, beyond LEAST_LEADERS of them
 _TERMS = 400_000  # terms that are held at once
+_FEW = 100_000  # in all bags of one text: up to here plain NumPy takes a few seconds at most, compiling takes fifty
 
 
 def effects(model: "SentimentModel", ids: NDArray[np.integer], which: Sequence[int], logits: Floats) -> Floats:
@@ -63,7 +64,7 @@ def without_each(model: "SentimentModel", ids: NDArray[np.integer], which: Seque
         some = np.asarray(which[a : a + step], np.int64)
         kept = np.arange(n)[None, :] != some[:, None]
         left = np.broadcast_to(ids, kept.shape)[kept]
-        found[a : a + step] = model.run(Bags.of(left, [n - 1] * len(some)))[0]
+        found[a : a + step] = model.run(Bags.of(left, [n - 1] * len(some)), _FEW)[0]
     return found
 
 

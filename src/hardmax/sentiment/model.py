@@ -186,9 +186,12 @@ class SentimentModel(Result):
             totals.append(b + total)
         return f, np.array(totals)
 
-    def run(self, bags: Bags) -> tuple[Floats, Ints]:
-        """Scores (B, C') and numbers of leaders (B,); the same bits for either engine and any number of threads."""
-        if bags.ids.size <= FEW_TERMS and not compiled_is_ready():
+    def run(self, bags: Bags, few: int = FEW_TERMS) -> tuple[Floats, Ints]:
+        """Scores (B, C') and numbers of leaders (B,); the same bits for either engine and any number of threads.
+
+        Up to `few` terms are left to the plain engine unless the compiled one is ready.
+        """
+        if bags.ids.size <= few and not compiled_is_ready():
             found = [self._flow(bags.ids[a:b]) for a, b in pairwise(bags.offsets.tolist())]
             logits = np.array([logits for _, logits in found]).reshape(len(bags), len(self.bias))
             return logits, np.array([(f.since >= 0).sum() for f, _ in found], np.int64)
