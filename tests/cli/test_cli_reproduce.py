@@ -63,7 +63,7 @@ def test_one_document_tells_what_was_made(cli, tmp_path, plain_figure):
     assert item["paper"]
     assert item["ours"]
     assert [(tmp_path / file).is_file() for file in item["files"]] == [True] * 3
-    assert (tmp_path / "report" / "report.html").read_text().startswith("<!DOCTYPE html>")
+    assert (tmp_path / "report" / "report.html").read_text().lower().startswith("<!doctype html>")
     assert document["report"] == str(tmp_path / "report" / "report.html")
     assert "# The papers, run again" in (tmp_path / "report" / "report.md").read_text()
 

@@ -1,6 +1,7 @@
 """The scikit-learn contract, and what the classifier refuses."""
 
 import pickle
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from corpus import reviews
 from hardmax.errors import BadInput
 from hardmax.sentiment.estimator import HardmaxClassifier, as_texts
+from hardmax.sentiment.recipe import Tuning
 from hardmax.text.vocabulary import Vocabulary
 
 TEXTS, LABELS = reviews(240, seed=0)
@@ -53,7 +55,7 @@ NOT_FOR_TEXTS = {
 
 
 @parametrize_with_checks(
-    [OnNumbers(dim=3, ngrams=1, warm_epochs=50, epochs=20)], expected_failed_checks=lambda _: NOT_FOR_TEXTS
+    [OnNumbers(dim=3, ngram_range=(1, 1), warm_epochs=50, epochs=20)], expected_failed_checks=lambda _: NOT_FOR_TEXTS
 )
 def test_scikit_learns_own_checks_pass(estimator, check):
     check(estimator)
@@ -71,7 +73,7 @@ def test_it_learns_and_scores():
 
 
 def test_clone_and_parameters_go_round():
-    clf = small(dim=3, layers=4, ngrams=1, alpha=0.7)
+    clf = small(dim=3, layers=4, ngram_range=(1, 1), alpha=0.7, tuning=Tuning(leaders=4.0))
     twin = clone(clf)
     assert twin.get_params() == clf.get_params()
     assert twin.set_params(dim=5).dim == 5
@@ -101,7 +103,7 @@ def test_before_fit_there_is_an_error(method):
 @pytest.mark.parametrize("dim", [1, 2, 5])
 @pytest.mark.parametrize("ngrams", [1, 3])
 def test_any_dimension_depth_and_ngrams(dim, layers, ngrams):
-    clf = small(dim=dim, layers=layers, ngrams=ngrams, spread=0.2).fit(TEXTS, LABELS)
+    clf = small(dim=dim, layers=layers, ngram_range=(1, ngrams), tuning=Tuning(sideways_noise=0.2)).fit(TEXTS, LABELS)
     assert clf.model_.embedding.shape == (len(clf.model_.vocabulary), dim)
     assert clf.score(MORE, MORE_LABELS) > 0.85
 
@@ -125,12 +127,12 @@ def test_weights_of_zero_leave_texts_out():
 
 
 def test_words_of_texts_without_weight_are_not_learned():
-    clf = small(ngrams=1).fit([*TEXTS, "zebra"], [*LABELS, "pos"], sample_weight=[1.0] * len(TEXTS) + [0.0])
+    clf = small(ngram_range=(1, 1)).fit([*TEXTS, "zebra"], [*LABELS, "pos"], sample_weight=[1.0] * len(TEXTS) + [0.0])
     assert "zebra" not in clf.model_.vocabulary.number
 
 
 def test_a_stream_can_be_learned_in_parts():
-    vocabulary = Vocabulary.count(TEXTS, 2)
+    vocabulary = Vocabulary.count(TEXTS, (1, 2))
     clf = small(vocabulary=vocabulary, learning_rate=0.02)
     for _ in range(6):
         for i in range(0, 240, 60):
@@ -138,6 +140,69 @@ def test_a_stream_can_be_learned_in_parts():
     assert clf.score(MORE, MORE_LABELS) > 0.9
     with pytest.raises(BadInput, match="classes"):
         clf.partial_fit(TEXTS[:2], ["neg", "other"])
+
+
+def test_partial_fit_continues_with_the_fitted_model():
+    clf = small(ngram_range=(1, 1)).partial_fit(["old words", "other words"], ["neg", "pos"])
+    clf.fit(TEXTS, LABELS)
+    fitted = clf.model_
+    clf.partial_fit(TEXTS[:20], LABELS[:20])
+    assert clf.model_.vocabulary == fitted.vocabulary
+    assert clf.model_ != fitted
+    assert clf.score(MORE, MORE_LABELS) > 0.9
+
+
+def test_partial_fit_does_not_discard_a_loaded_model():
+    clf = HardmaxClassifier.from_model(small().fit(TEXTS, LABELS).model_)
+    before = clf.model_
+    with pytest.raises(BadInput, match="loaded"):
+        clf.partial_fit(TEXTS, LABELS)
+    assert clf.model_ is before
+
+
+@pytest.mark.parametrize("names", [["neg", "pos"], ["bad", "good", "so-so"]])
+def test_no_texts_give_results_of_the_right_shape(names):
+    texts = [f"{name} {word}" for name in names for word in ("film", "plot", "end")]
+    clf = small(dim=3).fit(texts, [name for name in names for _ in range(3)])
+    assert clf.predict([]).shape == (0,)
+    assert clf.predict([]).dtype == clf.classes_.dtype
+    assert clf.predict_proba([]).shape == (0, len(names))
+    assert clf.decision_function([]).shape == ((0,) if len(names) == 2 else (0, 3))
+    assert clf.model_.predict([]) == []
+    assert clf.model_.probabilities([]).shape == (0, len(names))
+    assert clf.leaders([]) == {name: [] for name in names}
+    assert clf.explain("").words == ()
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_classifiers_are_equal_after_a_pickle_a_copy_and_their_file(fitted, tmp_path):
+    clf = small(tuning=Tuning(leaders=3.0))
+    assert clf != small()
+    if fitted:
+        clf.fit(TEXTS, LABELS)
+        assert HardmaxClassifier.from_pretrained(clf.save(tmp_path / "m")) == clf
+        assert clf != small().fit(MORE, MORE_LABELS)
+    for again in (pickle.loads(pickle.dumps(clf)), deepcopy(clf)):
+        assert again == clf
+        assert again.get_params() == clf.get_params()
+        assert hash(again) == hash(clf)
+    assert clf != "a classifier"
+
+
+def test_a_copy_of_a_classifier_can_go_on_learning():
+    clf = small().partial_fit(TEXTS[:60], LABELS[:60])
+    again = pickle.loads(pickle.dumps(clf))
+    assert again.partial_fit(TEXTS[60:], LABELS[60:]) == clf.partial_fit(TEXTS[60:], LABELS[60:])
+
+
+def test_min_df_and_max_features_are_those_of_scikit_learn():
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    for options in ({"min_df": 40}, {"min_df": 0.25}, {"ngram_range": (2, 2)}, {"min_df": 1}):
+        theirs = CountVectorizer(token_pattern=r"[\w']+|[!?]", **{"ngram_range": (1, 2), **options}).fit(TEXTS)
+        mine = small(**options)._vocabulary(TEXTS)
+        assert set(mine.terms) == set(theirs.vocabulary_), options
+    assert len(small(max_features=10).fit(TEXTS, LABELS).model_.vocabulary) == 10
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others():
@@ -153,7 +218,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others():
         (["a", "b"], ["x"], "2 texts but 1 labels"),
         ([], [], "no text"),
         (["a", None], [0, 1], "text 1 is not a string"),
-        ("a text", [0], "one text was given"),
+        ("a text", [0], "got one text"),
         (["!?"[:0], ""], [0, 1], "no word"),
     ],
 )
@@ -164,7 +229,20 @@ def test_bad_input_is_one_clear_error(texts, labels, what):
 
 @pytest.mark.parametrize(
     "settings",
-    [{"dim": 0}, {"layers": -1}, {"alpha": 0.0}, {"ngrams": 4}, {"epochs": 0}, {"method": "other"}, {"low": 2.0}],
+    [
+        {"dim": 0},
+        {"layers": -1},
+        {"alpha": 0.0},
+        {"ngram_range": (1, 4)},
+        {"ngram_range": (2, 1)},
+        {"ngram_range": 2},
+        {"epochs": 0},
+        {"method": "other"},
+        {"min_df": 0},
+        {"min_df": 1.5},
+        {"max_features": 0},
+        {"tuning": 5},
+    ],
 )
 def test_settings_out_of_range_are_refused_at_fit(settings):
     with pytest.raises(BadInput):
@@ -187,13 +265,13 @@ def test_texts_come_from_any_column():
 
 def test_a_fitted_classifier_explains_itself():
     texts, labels = ["a fine film", "a dull film", "fine fine fun", "dull and bad"] * 6, ["good", "bad"] * 12
-    clf = HardmaxClassifier(ngrams=1, random_state=0)
+    clf = HardmaxClassifier(ngram_range=(1, 1), random_state=0)
     for method, argument in ((clf.explain, "fine"), (clf.leaders, ["fine"]), (clf.words, 3)):
         with pytest.raises(NotFittedError):
             method(argument)
     clf.fit(texts, labels)
     why = clf.explain("a fine film")
     assert why.label == clf.predict(["a fine film"])[0]
-    assert abs(why.bias + sum(w["contribution"] for w in why.words) - why.logit) < 1e-9
+    assert abs(why.bias + sum(w.contribution for w in why.words) - why.logit) < 1e-9
     assert set(clf.leaders(texts)) == {"bad", "good"}
     assert len(clf.words(2)) == 2

@@ -45,6 +45,26 @@ def test_without_color_signs_say_the_same():
     assert terminal("positive") + "great" in ex.to_text(color=True)
 
 
+@pytest.mark.parametrize("width", [100, 80, 60, 40])
+@pytest.mark.parametrize("color", [False, True])
+def test_every_leader_has_its_part_and_share_on_one_line(width, color):
+    ex = explain(random_model(terms=200), " ".join(f"w{i}" for i in range(200)))
+    lines = PAINT.sub("", ex.to_text(color, width)).split("\n")
+    assert max(len(leader.followers) for leader in ex.leaders) > 20
+    for leader in ex.largest(15):
+        line = next(line for line in lines if line.split()[:2] == [leader.word, f"{leader.contribution:+.3f}"])
+        assert f" {leader.share:.0%}  " in line
+        assert ("none" if not leader.followers else leader.followers[0][:1]) in line[20:]
+
+
+@pytest.mark.parametrize("name", ["NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS"])
+def test_the_environment_does_not_decide(name, monkeypatch):
+    ex = explain(two_classes(), LONG)
+    before = [ex.to_text(color, 70) for color in (False, True)]
+    monkeypatch.setenv(name, {"TERM": "dumb", "COLUMNS": "50"}.get(name, "1"))
+    assert [ex.to_text(color, 70) for color in (False, True)] == before
+
+
 def test_the_sum_and_all_leaders_are_shown_or_counted():
     ex = explain(random_model(layers=0), " ".join(f"w{i}" for i in range(30)))
     shown = ex.to_text()

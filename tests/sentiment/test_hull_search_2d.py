@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardmax.sentiment.hull_search_2d import NO_HULL, follow_in_plane, outside_of
-from hardmax.sentiment.layers_numpy import flow, powers
-from hardmax.sentiment.predicting import batch_through
-from hardmax.sentiment.workspace import RING, room_for
+from hardmax.sentiment.batches import run_batch
+from hardmax.sentiment.hull_search_2d import follow_in_plane
+from hardmax.sentiment.layers_numpy import Parameters, flow, powers
+from hardmax.sentiment.search import workspace_for
 from hardmax.text.vocabulary import Bags
 
 
 def room_of(z):
-    room = room_for(len(z), 2, 1)
+    room = workspace_for(len(z), 2, 1)
     room.z[:] = z
     return room
 
@@ -25,11 +25,9 @@ def decided(z):
 
 
 def compiled(z, alpha, layers):
-    logits, heads = np.empty((1, 2)), np.empty(1, np.int64)
-    model = z, powers(alpha, layers), layers, np.eye(2), np.zeros(2)
-    bags = Bags(np.arange(len(z), dtype=np.int32), np.array([0, len(z)]))
-    weights, _ = batch_through(bags, np.array([0]), *model, logits, heads)
-    return weights, heads[0]
+    model = Parameters(z, powers(alpha, layers), layers, np.eye(2), np.zeros(2))
+    _, out = run_batch(Bags.of(np.arange(len(z)), [len(z)]), np.array([0]), model)
+    return out.weights, out.heads[0]
 
 
 coordinates = st.one_of(st.integers(-3, 3).map(float), st.floats(-2, 2, width=16), st.floats(-1e-3, 1e-3))
@@ -81,15 +79,6 @@ def test_ties_and_words_at_the_origin_are_left_to_the_other_search():
 def test_copies_on_the_rim_follow_themselves_and_others_the_first_of_them():
     z = np.array([[0.1, 0.5], [0, 2], [1, 0.1], [0, 2], [-1, 0.1]])
     assert decided(z).tolist() == [1, 1, 2, 3, 4]
-
-
-def test_words_outside_the_leaders_are_found():
-    z = np.array([[1.0, 0], [0, 1], [-1, 0.1], [0.2, 0.2], [0.8, 0.8], [0.5, 0.4999999]])
-    room = room_of(z)
-    assert follow_in_plane(len(z), room)
-    count = outside_of(np.array([0, 1, 2]), 3, len(z), 1e-6, room)
-    assert room.integers[RING, :count].tolist() == [0, 1, 2, 4, 5]
-    assert outside_of(np.array([0]), 1, len(z), 1e-6, room) == NO_HULL
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-160, 1e-150, 1e100])

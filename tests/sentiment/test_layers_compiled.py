@@ -6,18 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from hardmax.sentiment.layers_numpy import flow, powers
-from hardmax.sentiment.predicting import batch_through
+from hardmax.sentiment.batches import run_batch
+from hardmax.sentiment.layers_numpy import Parameters, flow, powers
 from hardmax.text.vocabulary import Bags
 
 
 def compiled(z, alpha, layers, **options):
     n, d = z.shape
-    logits, heads = np.empty((1, d)), np.empty(1, np.int64)
-    bags = Bags(np.arange(n, dtype=np.int32), np.array([0, n]))
-    model = z, powers(alpha, layers), layers, np.eye(d), np.zeros(d)
-    weights, _ = batch_through(bags, np.array([0]), *model, logits, heads, **options)
-    return weights, logits[0], int(heads[0])
+    model = Parameters(z, powers(alpha, layers), layers, np.eye(d), np.zeros(d))
+    _, out = run_batch(Bags.of(np.arange(n), [n]), np.array([0]), model, **options)
+    return out.weights, out.logits[0], int(out.heads[0])
 
 
 def clouds(values):

@@ -1,6 +1,12 @@
 """Model folders: what is written can be read, and nothing else is."""
 
 import json
+import os
+import pickle
+import subprocess
+import sys
+from copy import deepcopy
+from dataclasses import replace
 from hashlib import sha256
 
 import numpy as np
@@ -9,7 +15,8 @@ import pytest
 from corpus import reviews
 from hardmax.errors import BadInput
 from hardmax.sentiment.estimator import HardmaxClassifier, load
-from hardmax.sentiment.files import load_model, save_model
+from hardmax.sentiment.files import MOST_LOADED, load_model, save_model
+from tiny_models import random_model, three_classes, two_classes
 
 TEXTS, LABELS = reviews(120, seed=5)
 
@@ -28,7 +35,7 @@ def test_a_model_comes_back_to_the_bit(clf, folder):
     for again in (HardmaxClassifier.from_pretrained(folder), load(folder)):
         assert (again.decision_function(TEXTS) == clf.decision_function(TEXTS)).all()
         assert again.classes_.tolist() == ["neg", "pos"]
-        assert again.get_params()["ngrams"] == 2
+        assert again.get_params()["ngram_range"] == (1, 2)
     assert {p.name for p in folder.iterdir()} == {"config.json", "model.safetensors", "vocabulary.txt", "README.md"}
 
 
@@ -111,10 +118,67 @@ def test_an_unknown_name_lists_what_there_is(tmp_path):
 
 
 def test_half_precision_models_are_exact_to_their_file(clf, tmp_path):
-    from dataclasses import replace
-
     half = replace(clf.model_, embedding=clf.model_.embedding.astype(np.float16))
     again = load_model(save_model(half, tmp_path / "half"))
     assert again.embedding.dtype == np.float16
     assert (again.logits(TEXTS) == half.logits(TEXTS)).all()
     assert (again.run(again.vocabulary.bags(TEXTS))[0] == np.array([again.read(t).logits for t in TEXTS])).all()
+
+
+@pytest.mark.parametrize("model", [two_classes(), three_classes(), random_model(dim=5, classes=4)], ids=["2", "3", "4"])
+def test_a_model_is_equal_after_its_file_a_pickle_and_a_copy(model, tmp_path):
+    model.logits(["great"]), model.arrays  # what is computed from the numbers does not count
+    for again in (load_model(model.save(tmp_path / "m")), pickle.loads(pickle.dumps(model)), deepcopy(model)):
+        assert again == model
+        assert hash(again) == hash(model)
+    assert model != replace(model, alpha=0.5)
+    assert model != replace(model, embedding=model.embedding + 1)
+    assert model != replace(model, card={"name": "other"})
+    assert model != "a model"
+
+
+def test_a_model_is_read_once_until_a_file_of_it_changes(folder, tmp_path, monkeypatch):
+    first = load_model(folder)
+    assert load_model(folder) is first
+    monkeypatch.chdir(folder.parent)
+    assert load_model(folder.name) is first
+    two_classes().save(folder)
+    assert load_model(folder) == two_classes()
+    with pytest.raises(ValueError, match="read-only"):
+        first.embedding[0] = 0  # others hold the same object
+
+
+def test_only_a_few_models_stay_in_memory(tmp_path):
+    for i in range(MOST_LOADED + 1):
+        two_classes(alpha=1.0 + i).save(tmp_path / str(i))
+    first = load_model(tmp_path / "0")
+    for i in range(1, MOST_LOADED + 1):
+        load_model(tmp_path / str(i))
+    assert load_model(tmp_path / "0") is not first
+    assert load_model(tmp_path / "0") == first
+
+
+def test_explaining_in_a_fresh_process_compiles_nothing(tmp_path):
+    script = (
+        "import sys, hardmax as hx\n"
+        "ex = hx.load('imdb-words').explain('A dull plot, but the acting is excellent! ' * 3)\n"
+        "assert ex.leaders[0].effect is not None\n"
+        "print(sum(m.__name__ == 'numba' for m in sys.modules.values() if m is not None and hasattr(m, '__name__')))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
+    assert not (tmp_path / "cache").exists()
+
+
+def test_small_inputs_take_the_plain_way_unless_the_compiled_one_is_ready(monkeypatch):
+    from hardmax.sentiment import batches
+
+    model, taken = two_classes(), []
+    monkeypatch.setattr(batches, "run_bags", lambda *args: taken.append(1) or (None, None))
+    monkeypatch.setattr("hardmax.sentiment.model.compiled_is_ready", lambda: False)
+    model.logits(["great film"])
+    assert not taken
+    monkeypatch.setattr("hardmax.sentiment.model.compiled_is_ready", lambda: True)
+    model.logits(["great film"])
+    assert taken

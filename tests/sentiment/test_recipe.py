@@ -13,14 +13,14 @@ PART = RNG.uniform(0.01, 0.5, 400)
 
 
 def test_about_as_many_strong_words_as_asked_for_are_in_a_text():
-    for strong in (1.0, 5.0, 20.0):
-        radius, _ = radii(X, PART, Recipe(strong=strong))
-        assert strong - 0.5 < PART[radius == 1.0].sum() <= strong
+    for wanted in (1.0, 5.0, 20.0):
+        radius, _ = radii(X, PART, Recipe(leaders=wanted))
+        assert wanted - 0.5 < PART[radius == 1.0].sum() <= wanted
         assert np.abs(X[radius == 1.0, 0]).min() >= np.abs(X[radius < 1.0, 0]).max()
 
 
 def test_poles_are_the_most_frequent_words_without_opinion():
-    radius, poles = radii(X, PART, Recipe(strong=5.0))
+    radius, poles = radii(X, PART, Recipe(leaders=5.0))
     neutral = np.abs(X[:, 0]) < 0.15
     assert len(poles) == POLES
     assert neutral[poles].all()
@@ -30,7 +30,7 @@ def test_poles_are_the_most_frequent_words_without_opinion():
 
 
 def test_strong_words_lead_themselves_and_weak_ones_end_at_a_pole():
-    recipe = Recipe(strong=5.0)
+    recipe = Recipe(leaders=5.0)
     radius, poles = radii(X, PART, recipe)
     x = X.copy()
     x[poles] = 0.0
@@ -44,16 +44,19 @@ def test_strong_words_lead_themselves_and_weak_ones_end_at_a_pole():
     assert found.leader[29] == 28
 
 
-def test_a_pole_reaches_as_far_as_calm_says():
+def test_a_pole_reaches_as_far_as_it_should():
     x = np.array([[0.8], [0.0], [0.3], [0.5]])
-    radius, poles = radii(x, np.array([0.5, 0.9, 0.5, 0.5]), Recipe(strong=0.5, calm=0.5))
+    radius, poles = radii(x, np.array([0.5, 0.9, 0.5, 0.5]), Recipe(leaders=0.5, pole_reach=0.5))
     assert poles.tolist() == [1]
-    # A word on the unit circle follows the pole exactly if |x| < calm * 0.8 = 0.4 (up to the step between poles).
+    # A word on the unit circle follows the pole exactly if |x| < pole_reach * 0.8 = 0.4 (up to the step between poles).
     for score, follows in ((0.38, True), (0.44, False)):
         assert (radius[1] * np.sqrt(1 - score**2) > 1) == follows
 
 
-@pytest.mark.parametrize("settings", [{"strong": 0.0}, {"calm": 1.5}, {"low": -0.1}, {"dropout": 1.0}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"leaders": 0.0}, {"leaders": "many"}, {"pole_reach": 1.5}, {"follower_radius": -0.1}, {"dropout": 1.0}],
+)
 def test_settings_out_of_range_are_refused(settings):
     with pytest.raises(BadInput, match=next(iter(settings))):
         Recipe(**settings)

@@ -8,10 +8,10 @@ import torch
 
 from corpus import reviews
 from hardmax.errors import BadInput, MissingExtra
+from hardmax.sentiment.batches import run_batch
 from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.sentiment.files import load_model
-from hardmax.sentiment.layers_numpy import flow, powers
-from hardmax.sentiment.predicting import batch_through
+from hardmax.sentiment.layers_numpy import Parameters, flow, powers
 from hardmax.sentiment.relaxation import relaxed_mean
 from hardmax.text.vocabulary import Bags
 
@@ -20,7 +20,14 @@ MORE, MORE_LABELS = reviews(80, seed=8)
 
 
 def softmax(**settings):
-    few = {"method": "softmax", "ngrams": 1, "layers": 2, "epochs": 12, "learning_rate": 0.05, "batch_size": 32}
+    few = {
+        "method": "softmax",
+        "ngram_range": (1, 1),
+        "layers": 2,
+        "epochs": 12,
+        "learning_rate": 0.05,
+        "batch_size": 32,
+    }
     return HardmaxClassifier(**few | settings)
 
 
@@ -38,10 +45,9 @@ def test_the_kernels_gradient_is_that_of_torch_in_float64(dim, layers):
     rng = np.random.default_rng(dim + layers)
     E, v = rng.normal(size=(80, dim)), rng.normal(size=dim)
     ids = np.concatenate([rng.permutation(80)[:n] for n in (40, 1, 13, 25)]).astype(np.int32)
-    bags = Bags(ids, np.cumsum([0, 40, 1, 13, 25]))
-    logits, heads, alpha = np.empty((4, 1)), np.empty(4, np.int64), 0.37
-    run = E, powers(alpha, layers), layers, v[None], np.zeros(1), logits, heads
-    weights, places = batch_through(bags, np.arange(4), *run)
+    bags, alpha = Bags.of(ids, [40, 1, 13, 25]), 0.37
+    batch, out = run_batch(bags, np.arange(4), Parameters(E, powers(alpha, layers), layers, v[None], np.zeros(1)))
+    weights, places, logits = out.weights, batch.places, out.logits
     for t in range(4):
         mine = slice(int(bags.offsets[t]), int(bags.offsets[t + 1]))
         z = torch.tensor(E[ids[mine]], dtype=torch.float64, requires_grad=True)
@@ -85,7 +91,8 @@ def test_seeds_decide_everything_and_the_callers_generator_is_left_alone():
 @pytest.mark.parametrize("stop_at", [3, 5, 8])  # five batches an epoch
 def test_a_run_that_is_stopped_continues_to_the_same_bits(tmp_path, stop_at, monkeypatch):
     whole = softmax(epochs=2).fit(TEXTS, LABELS)
-    monkeypatch.setattr("hardmax.sentiment.relaxation.train_softmax.__defaults__", (None, None, False, 0.0))
+    monkeypatch.setattr("hardmax.sentiment.training_loop.Watch.checkpoint_seconds", 0.0)
+    monkeypatch.setattr("hardmax.sentiment.training_loop.Watch.__init__.__defaults__", (None, None, None, False, 0.0))
 
     class Stop(Exception):
         pass
@@ -118,5 +125,5 @@ def test_without_torch_the_error_names_the_extra(monkeypatch):
 
 
 def test_a_stream_is_not_for_the_relaxation():
-    with pytest.raises(BadInput, match="partial_fit learns with hardmax"):
+    with pytest.raises(BadInput, match=r"partial_fit needs method=.hardmax"):
         softmax().partial_fit(TEXTS, LABELS)

@@ -15,11 +15,12 @@ from hardmax.sentiment import training
 from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.sentiment.layers_numpy import flow, powers
 from hardmax.sentiment.recipe import Recipe, positions
-from hardmax.sentiment.training import Examples, prepare
+from hardmax.sentiment.training import prepare
+from hardmax.sentiment.training_loop import Examples, Watch
 from hardmax.text.vocabulary import Vocabulary
 
 TEXTS, LABELS = reviews(200, seed=4)
-VOCABULARY = Vocabulary.count(TEXTS, 2)
+VOCABULARY = Vocabulary.count(TEXTS, (1, 2))
 
 
 def examples():
@@ -28,9 +29,8 @@ def examples():
 
 
 def trainer(**settings):
-    return prepare(
-        examples(), 2, len(VOCABULARY), 2, Recipe(**{"warm_epochs": 2, "epochs": 1, "batch_size": 32, **settings})
-    )
+    recipe = Recipe(**{"warm_epochs": 2, "epochs": 1, "batch_size": 32, **settings})
+    return prepare(examples(), VOCABULARY, ("neg", "pos"), recipe)
 
 
 def loss_of(t, x, alpha=None, scores=None):
@@ -50,12 +50,12 @@ def loss_of(t, x, alpha=None, scores=None):
 
 @pytest.mark.parametrize("layers", [0, 1, 8])
 def test_the_gradient_is_that_of_the_loss(layers, monkeypatch):
-    t = trainer(layers=layers, dropout=0.0, train_alpha=True, scale=5.0)
+    t = trainer(layers=layers, dropout=0.0, train_alpha=True, score_scale=5.0)
     t.place()
     seen = {}
 
-    def remember_words(*arguments):
-        seen["pull"], seen["c"], seen["places"] = arguments[5], arguments[4], arguments[3]
+    def remember_words(batch, c, pull, *others):
+        seen["pull"], seen["c"], seen["places"] = pull, c, batch.places
 
     monkeypatch.setattr(training, "step_words", remember_words)
     monkeypatch.setattr(t, "_few", lambda gradient, fade: seen.update(few=gradient))
@@ -80,7 +80,7 @@ def test_the_gradient_is_that_of_the_loss(layers, monkeypatch):
 
 def test_training_lowers_the_loss_and_words_keep_their_radius():
     t = trainer(warm_epochs=2, epochs=20)
-    t.run(examples(), examples())
+    t.train(examples(), Watch(examples()))
     assert t.losses[1] < t.losses[0]
     assert t.accuracies[-1] > 0.95
     assert len(t.accuracies) == 22
@@ -90,7 +90,7 @@ def test_training_lowers_the_loss_and_words_keep_their_radius():
 
 def test_alpha_can_be_trained():
     t = trainer(train_alpha=True)
-    t.run(examples())
+    t.train(examples(), Watch())
     assert t.alpha != t.recipe.alpha
     assert t.alpha > 0
 
@@ -100,12 +100,12 @@ def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
     from hardmax.jit import threads as search_threads
 
     here = trainer()
-    here.run(examples())
+    here.train(examples(), Watch())
     monkeypatch.setattr(search_threads, "threads", lambda: threads)
     monkeypatch.setattr(search_threads, "PARALLEL_FROM", 1)
     monkeypatch.setattr(search_threads, "_pools", {})
     there = trainer()
-    there.run(examples())
+    there.train(examples(), Watch())
     assert (here.vectors == there.vectors).all()
     assert here.losses == there.losses
 
@@ -113,7 +113,7 @@ def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
 @pytest.mark.parametrize("stop_at", [3, 7, 14, 15, 18])  # seven batches an epoch, two epochs before the radii
 def test_a_run_that_is_stopped_continues_to_the_same_bits(tmp_path, stop_at):
     whole = trainer()
-    whole.run(examples())
+    whole.train(examples(), Watch())
     path = tmp_path / "state.npz"
 
     class Stop(Exception):
@@ -124,9 +124,9 @@ def test_a_run_that_is_stopped_continues_to_the_same_bits(tmp_path, stop_at):
             raise Stop
 
     with pytest.raises(Stop):
-        trainer().run(examples(), progress=stop, checkpoint=path, checkpoint_seconds=0.0)
+        trainer().train(examples(), Watch(None, stop, path, checkpoint_seconds=0.0))
     rest = trainer()
-    rest.run(examples(), checkpoint=path, resume=True)
+    rest.train(examples(), Watch(checkpoint=path, resume=True))
     assert (rest.vectors == whole.vectors).all()
     assert rest.losses == whole.losses
 
@@ -156,12 +156,12 @@ def test_a_kill_at_any_moment_leaves_a_good_checkpoint(tmp_path):
 
 def test_a_checkpoint_of_other_data_or_a_damaged_one_is_refused(tmp_path):
     path = tmp_path / "state.npz"
-    trainer().run(examples(), checkpoint=path)
+    trainer().train(examples(), Watch(checkpoint=path))
     with pytest.raises(BadInput, match="other data or other settings"):
-        trainer(alpha=0.9).run(examples(), checkpoint=path, resume=True)
+        trainer(alpha=0.9).train(examples(), Watch(checkpoint=path, resume=True))
     path.write_bytes(path.read_bytes()[:500])
     with pytest.raises(BadInput, match="damaged"):
-        trainer().run(examples(), checkpoint=path, resume=True)
+        trainer().train(examples(), Watch(checkpoint=path, resume=True))
 
 
 def test_progress_tells_every_step_once():

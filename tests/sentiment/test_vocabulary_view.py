@@ -25,7 +25,7 @@ def test_leaders_are_counted_by_predicted_class(model):
     for text in TEXTS:
         ex = explain(model, text)
         for leader in ex.leaders:
-            expected[ex.label].setdefault(leader["word"], []).append(leader["contribution"])
+            expected[ex.label].setdefault(leader.word, []).append(leader.contribution)
     for label, rows in found.items():
         assert {r["word"]: r["texts"] for r in rows} == {w: len(c) for w, c in expected[label].items()}
         for row in rows:

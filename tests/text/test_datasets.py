@@ -2,15 +2,19 @@
 
 import csv
 import json
+import sys
 import tarfile
+from functools import partial
+from hashlib import md5
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import numpy as np
 import pytest
 
-from hardmax.errors import BadInput, NotFetched
-from hardmax.text import datasets, fetch
-from hardmax.text.datasets import match_labels, read, tidy_labels
-from hardmax.text.splits import at_random, by_blocks
+from hardmax.errors import BadInput, MissingExtra, NotFetched
+from hardmax.text import datasets
+from hardmax.text.datasets import at_random, by_blocks, fetch, match_labels, read, tidy_labels
 from hardmax.text.tables import BadRow, Row, rows
 
 ROWS = [("A good film", "positive"), ('He said "no"\nand left', "negative"), ("fine", "positive")]
@@ -174,29 +178,56 @@ def test_the_random_split_is_seventy_to_thirty_and_repeats():
     assert (at_random(50_000, seed=3)[1] == aside).all()
 
 
-def test_a_download_is_checked_and_put_in_place_whole(tmp_path, monkeypatch):
-    from hashlib import md5
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
 
-    source = tmp_path / "source.bin"
+
+@pytest.fixture
+def offered(tmp_path, monkeypatch):
+    """A local server that offers a.tar.gz as the data set imdb; returns the file."""
+    source = tmp_path / "source" / "a.tar.gz"
+    source.parent.mkdir()
     source.write_bytes(b"x" * 300_000)
-    seen = []
     right = md5(source.read_bytes()).hexdigest()
-    monkeypatch.setitem(fetch.SOURCES, "imdb", (source.as_uri(), "a.tar.gz", 300_000, right))
-    path = fetch.fetch("imdb", tmp_path / "to", lambda done, total: seen.append((done, total)))
-    assert path.read_bytes() == source.read_bytes()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=source.parent)) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_port}/a.tar.gz"
+        monkeypatch.setitem(datasets.SOURCES, "imdb", (address, "a.tar.gz", right))
+        monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
+        yield source
+        server.shutdown()
+        thread.join()
+
+
+def test_a_download_is_checked_and_put_in_place_whole(tmp_path, offered):
+    seen = []
+    path = fetch("imdb", tmp_path / "to", lambda done, total: seen.append((done, total)))
+    assert path == tmp_path / "to" / "a.tar.gz"
+    assert path.read_bytes() == offered.read_bytes()
     assert seen[-1] == (300_000, 300_000)
-    source.unlink()
-    assert fetch.fetch("imdb", tmp_path / "to") == path  # it is there already
+    offered.unlink()
+    assert fetch("imdb", tmp_path / "to") == path  # it is there already
 
 
-def test_a_wrong_or_missing_download_leaves_nothing_behind(tmp_path, monkeypatch):
-    source = tmp_path / "source.bin"
-    source.write_bytes(b"another file")
-    monkeypatch.setattr(fetch.time, "sleep", lambda seconds: None)
-    monkeypatch.setitem(fetch.SOURCES, "imdb", (source.as_uri(), "a.tar.gz", 12, "0" * 32))
-    with pytest.raises(NotFetched, match="another file than expected"):
-        fetch.fetch("imdb", tmp_path / "to")
-    source.unlink()
+def test_a_damaged_file_is_downloaded_again(tmp_path, offered):
+    (tmp_path / "to").mkdir()
+    (tmp_path / "to" / "a.tar.gz").write_bytes(b"half of it")
+    assert fetch("imdb", tmp_path / "to").read_bytes() == offered.read_bytes()
+
+
+def test_a_wrong_or_missing_download_leaves_nothing_behind(tmp_path, offered):
+    offered.write_bytes(b"another file")
+    with pytest.raises(NotFetched, match="does not match its checksum"):
+        fetch("imdb", tmp_path / "to")
+    offered.unlink()
     with pytest.raises(NotFetched, match="could not be downloaded"):
-        fetch.fetch("imdb", tmp_path / "to")
+        fetch("imdb", tmp_path / "to")
     assert list((tmp_path / "to").iterdir()) == []
+
+
+def test_without_pooch_the_error_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(MissingExtra, match=r"hardmax\[download\]"):
+        fetch("imdb", tmp_path)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from hardmax.text.lookup import Lookup
-from hardmax.text.scan import by_width
-from hardmax.text.vocabulary import Vocabulary
+from hardmax.text.vocabulary import Bags, Vocabulary
+from hardmax.text.words_compiled import by_width
 
 
 def test_texts_of_different_widths_keep_their_places():
     texts = ["a caf\u00e9", "\u4e2d \u6587 a", "a b", "", "b \u4e2d", "\U0001f600 a"] * 60
     vocabulary = Vocabulary(["a", "b", "caf\u00e9", "\u4e2d", "\u6587", "a b"], 2)
-    bags = vocabulary.bags(texts)
+    bags = Bags.of(*vocabulary.lookup.bags(texts))
     for t, text in enumerate(texts):
         assert bags.ids[bags.offsets[t] : bags.offsets[t + 1]].tolist() == vocabulary.bag(text)
 
@@ -27,12 +27,12 @@ def test_every_term_is_found_whatever_the_size_of_the_table(count):
     known = [f"w{i}" for i in range(count)]
     lookup = Lookup(known, 1)
     assert 2 * lookup.slots.size >= 3 * count
-    bags = lookup.bags([" ".join(reversed(known)), "none of these"])
+    bags = Bags.of(*lookup.bags([" ".join(reversed(known)), "none of these"]))
     assert bags.ids.tolist() == list(range(count))[::-1]
     assert bags.offsets.tolist() == [0, count, count]
 
 
 def test_a_term_is_new_again_in_every_text():
-    bags = Lookup(["a", "b"], 1).bags(["a b a", "b"] * 700)  # more texts than the marks of a byte
+    bags = Bags.of(*Lookup(["a", "b"], 1).bags(["a b a", "b"] * 700))  # more texts than the marks of a byte
     assert np.diff(bags.offsets).tolist() == [2, 1] * 700
     assert bags.ids.tolist() == [0, 1, 1] * 700

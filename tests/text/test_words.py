@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardmax.text import scan
+from hardmax.text import words_compiled as scan
 from hardmax.text.words import split, terms
 
 CURLY, SCRIPT_A = "\u2019", "\U0001d49c"

@@ -156,7 +156,7 @@ def test_the_corpus_is_a_fixed_sample_predicted_by_the_model(client):
         ex = explain(model, full["text"])
         assert one["predicted"] == ex.label
         assert np.isclose(one["probability"], ex.probability)
-        assert set(one["leaders"]) == {leader["word"] for leader in ex.leaders if leader["since"] is not None}
+        assert set(one["leaders"]) == {leader.word for leader in ex.leaders if leader.since is not None}
         assert full["text"].split()[:5] == one["excerpt"].split()[:5]
         assert len(one["excerpt"]) <= limits.EXCERPT + 4
     assert sum(sum(c["counts"]) for c in answer["leader_counts"]) == limits.SAMPLE

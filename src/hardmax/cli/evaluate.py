@@ -1,7 +1,7 @@
 """`hardmax evaluate`: a model on labeled texts."""
 
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,18 +9,23 @@ from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, print_json
 from hardmax.errors import BadInput
 
+if TYPE_CHECKING:
+    from hardmax.sentiment.model import SentimentModel
+    from hardmax.text.datasets import Dataset
+
 
 def command(
     arguments: Annotated[
-        list[str], typer.Argument(metavar="[MODEL] DATA", help="A model folder or name (default imdb); labeled texts.")
+        list[str],
+        typer.Argument(metavar="[MODEL] DATA", help="Model folder or name (default: imdb), and labeled texts."),
     ],
     min_accuracy: Annotated[
-        float | None, typer.Option("--min-accuracy", help="Leave with exit code 6 below this accuracy.")
+        float | None, typer.Option("--min-accuracy", help="Exit with code 6 if the accuracy is lower.")
     ] = None,
     faithful: Annotated[
         bool, typer.Option("--faithfulness", help="Also measure how far the explanations can be trusted.")
     ] = False,
-    sample: Annotated[int, typer.Option("--sample", help="Texts for --faithfulness, evenly spaced.")] = 200,
+    sample: Annotated[int, typer.Option("--sample", help="Number of texts for --faithfulness, evenly spaced.")] = 200,
     split: texts.Split = "",
     text_column: texts.TextColumn = None,
     label: texts.Label = None,
@@ -28,24 +33,21 @@ def command(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Measure accuracy, loss, numbers of leaders and speed of a model.
+    """Measure the accuracy, loss, numbers of leaders and speed of a model.
 
     Example: hardmax evaluate reviews.csv --min-accuracy 0.9
     """
     silent = quiet or json
     name, data = texts.model_and(arguments, "DATA")
     if min_accuracy is not None and not 0 <= min_accuracy <= 1:
-        raise BadInput(f"--min-accuracy is {min_accuracy}", fix="a number from 0 to 1")
+        raise BadInput(f"--min-accuracy is {min_accuracy}", fix="use a number from 0 to 1")
     if sample < 1:
-        raise BadInput(f"--sample is {sample}", fix="1 or more")
+        raise BadInput(f"--sample is {sample}", fix="use at least 1")
 
     from hardmax.sentiment.files import load_model
-    from hardmax.text.datasets import read
 
     model = load_model(name)
-    found = read(str(data), texts.part(split, "test"), text=text_column, label=label)
-    bad = texts.BadRows(str(data), errors, silent)
-    bad.add(found.bad)
+    found, bad = texts.read_data(str(data), split, "test", text_column, label, errors, silent)
     with texts.telling(silent, f"evaluating on {len(found):,} texts") as tell:
         document = measure(model, found, tell)
         if faithful:
@@ -61,19 +63,21 @@ def command(
     bad.finish()
 
 
-def measure(model: Any, found: Any, tell: Any) -> dict[str, Any]:
+def measure(model: "SentimentModel", found: "Dataset", tell: texts.Tell) -> dict[str, Any]:
     """The figures, as plain data."""
     import numpy as np
 
+    from hardmax.sentiment.batches import run_bags, trace
     from hardmax.sentiment.model import probabilities, winners
-    from hardmax.sentiment.tracing import trace
     from hardmax.text.datasets import match_labels
 
     labels = match_labels(found.labels, model.classes)
     number = {c: i for i, c in enumerate(model.classes)}
     wanted = np.array([number[c] for c in labels.tolist()], np.int64)
     n = len(found)
-    model.run(model.vocabulary.bags(found.texts[:2]))  # so that the speed is that of the work, not of the first use
+    # The first use compiles, which is not to be measured.
+    run_bags(model.vocabulary.bags(found.texts[:2]), model.arrays)
+    model.vocabulary.lookup.bags(found.texts[:2])
     tell(0, n, "predicting")
     logits = np.empty((n, len(model.bias)))
     heads = np.empty(n, np.int64)
@@ -110,7 +114,7 @@ def _part(right: Any) -> float | None:
     return float(right.mean()) if right.size else None
 
 
-def _faithfulness(model: Any, found: list[str], sample: int, tell: Any) -> dict[str, Any]:
+def _faithfulness(model: "SentimentModel", found: list[str], sample: int, tell: texts.Tell) -> dict[str, Any]:
     from hardmax.sentiment.faithfulness import faithfulness
 
     step = max(1, len(found) // sample)
@@ -125,10 +129,10 @@ def _print(document: dict[str, Any]) -> None:
         recall = "-" if row["recall"] is None else f"{row['recall']:.4f}"
         print(f"  {name}: {recall} of {row['n']:,} right")
     print(
-        f"leaders: {leaders['mean']:.1f} a text (std {leaders['std']:.1f}, {leaders['min']} to {leaders['max']}); "
+        f"leaders: {leaders['mean']:.1f} per text (std {leaders['std']:.1f}, {leaders['min']} to {leaders['max']}); "
         + ("" if leaders["initial_fraction"] is None else f"{leaders['initial_fraction']:.1%} lead from layer 0")
     )
-    print(f"speed: {document['texts_per_second']:,.0f} texts a second, from raw text")
+    print(f"speed: {document['texts_per_second']:,.0f} texts per second, from raw text")
     faithful = document.get("faithfulness")
     if faithful:
         print(f"faithfulness on {faithful['n']} texts (change of the probability of the predicted class):")
@@ -138,4 +142,4 @@ def _print(document: dict[str, Any]) -> None:
                 f"  {row['ranking']:28s} {row['terms']:6.1f} {row['comprehensiveness']:9.3f} {row['sufficiency']:9.3f} "
                 f"{row['flips']:6.1%}"
             )
-        print("  left out (comprehensiveness): more is better; only they (sufficiency): less is better")
+        print("  left out (comprehensiveness): higher is better; only they (sufficiency): lower is better")

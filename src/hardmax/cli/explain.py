@@ -17,27 +17,30 @@ def command(
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[MODEL] [FILE]", help="A model folder or name (default imdb); a file of one text, or -."
+            metavar="[MODEL] [FILE]", help="Model folder or name (default: imdb), and a file with one text, or -."
         ),
     ] = None,
     text: Annotated[str | None, typer.Option("--text", help="The text itself, instead of FILE.")] = None,
     without: Annotated[
-        list[str] | None, typer.Option("--without", help="What if this word were not there? May be repeated.")
+        list[str] | None, typer.Option("--without", help="Explain the text without this word. May be repeated.")
     ] = None,
     replace: Annotated[
-        list[str] | None, typer.Option("--replace", metavar="OLD=NEW", help="What if NEW stood in place of OLD?")
+        list[str] | None,
+        typer.Option(
+            "--replace", metavar="OLD=NEW", help="Explain the text with OLD replaced by NEW. May be repeated."
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the explanation: .html .png .gif .json, by suffix.")
+        Path | None, typer.Option("-o", "--output", help="Write the explanation to a .html, .png, .gif or .json file.")
     ] = None,
     color: Annotated[
-        bool | None, typer.Option("--color/--no-color", help="Colors in the terminal (default: if it is one).")
+        bool | None, typer.Option("--color/--no-color", help="Use colors (default: only when writing to a terminal).")
     ] = None,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Show the leader words of a text and the part of every word in the decision; the parts add up to it exactly.
+    """Explain the label of a text: its leader words, and the contribution of every word; their sum is exact.
 
     Example: hardmax explain --text "A great film, never dull." -o why.html
     """
@@ -55,7 +58,9 @@ def command(
     for change in replace or []:
         old, found, new = change.partition("=")
         if not found or not old:
-            raise BadInput(f"--replace {change!r} does not say what by what", fix="--replace dull=fine")
+            raise BadInput(
+                f"--replace {change!r}: --replace needs the form OLD=NEW", fix="for example --replace dull=fine"
+            )
         ex = ex.replace(old, new)
     if output is not None:
         ex.save(output, force=force)
@@ -76,13 +81,13 @@ def _read(file: str) -> str:
     else:
         path = Path(file)
         if path.is_dir():
-            raise BadInput(f"{path} is a folder; expected a file of one text")
+            raise BadInput(f"{path} is a folder; expected a file with one text")
         if path.suffix.lower() == ".parquet":
-            raise BadInput(f"{path} holds many texts; explain takes one", fix='--text "..." or a .txt file')
+            raise BadInput(f"{path} holds many texts; explain takes one", fix='use --text "..." or a .txt file')
         try:
             data = path.read_bytes()
         except OSError as error:
             raise BadInput(
-                f"{path} cannot be read: {error.strerror or error}", fix='--text "..." for a text'
+                f"{path} cannot be read: {error.strerror or error}", fix='pass a text with --text "..."'
             ) from error
     return data.decode("utf-8", "replace")

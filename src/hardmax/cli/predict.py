@@ -1,19 +1,21 @@
-"""`hardmax predict`: label many texts, as they come."""
+"""`hardmax predict`: label many texts, as they come in."""
 
 import csv
-import json as json_module
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note
-from hardmax.errors import BadInput, need
+from hardmax.errors import BadInput
+
+if TYPE_CHECKING:
+    from hardmax.sentiment.model import SentimentModel
+    from hardmax.text.tables import BadRow, Row
 
 BATCH = 1024
 SUFFIXES = (".jsonl", ".csv")
@@ -24,13 +26,15 @@ def command(
         list[str],
         typer.Argument(
             metavar="[MODEL] FILE",
-            help="A model folder or name (default imdb); .csv, .jsonl, .parquet, .txt (a text a line) or - (lines of "
-            "text, or JSON objects).",
+            help="Model folder or name (default: imdb), and texts: .csv, .tsv, .jsonl, .parquet, .txt (one text per "
+            "line), or - to read lines of text or JSON objects from standard input.",
         ),
     ],
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write .jsonl or .csv.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the labels to a .jsonl or .csv file.")
+    ] = None,
     engine: Annotated[
-        str, typer.Option("--engine", help="local: the threads of this computer; ray: a cluster.")
+        str, typer.Option("--engine", help="Where to run; local uses the threads of this computer.")
     ] = "local",
     text_column: texts.TextColumn = None,
     errors: texts.Errors = None,
@@ -38,18 +42,22 @@ def command(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Label many texts: one line each, in their order, with the probability of the label.
+    """Label many texts: one line per text, in their order, with the probability of the label.
 
     Example: hardmax predict reviews.csv -o labels.jsonl
     """
     silent = quiet or json
     name, file = texts.model_and(arguments, "FILE")
-    _check_engine(engine)
+    if engine != "local":
+        raise BadInput(f"--engine must be local, not {engine!r}")
     inputs.check_output(output, force)
     if output is not None and output.suffix.lower() not in SUFFIXES:
-        raise BadInput(f"{output}: labels cannot be written as {output.suffix or 'a file without suffix'}",
-                       fix="use " + " or ".join(SUFFIXES))  # fmt: skip
+        raise BadInput(
+            f"{output}: labels cannot be written as {output.suffix or 'a file without an extension'}",
+            fix="use " + " or ".join(SUFFIXES),
+        )
 
+    from hardmax.io.files import write_file
     from hardmax.sentiment.files import load_model
 
     model = load_model(name)
@@ -58,29 +66,22 @@ def command(
     if output is None:
         done = _write(model, good, sys.stdout, "json" if json else "line", None)
     else:
-        partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
-        try:
-            with texts.telling(silent, "predicting") as tell, open(partial, "w", encoding="utf-8", newline="") as to:
-                done = _write(model, good, to, "csv" if output.suffix.lower() == ".csv" else "json", tell)
-            os.replace(partial, output)
-        finally:
-            partial.unlink(missing_ok=True)
+        form, count = "csv" if output.suffix.lower() == ".csv" else "json", []
+
+        def write(path: Path) -> None:
+            with open(path, "w", encoding="utf-8", newline="") as to:
+                count.append(_write(model, good, to, form, tell))
+
+        with texts.telling(silent, "predicting") as tell:
+            write_file(output, write, force=force)
+        done = count[0]
         note(f"wrote {output}: {done:,} texts", silent)
     if not done and bad.count:
-        note(f"warning: {file} holds no usable row", silent)
+        note(f"warning: {file} has no usable row", silent)
     bad.finish()
 
 
-def _check_engine(engine: str) -> None:
-    if engine == "local":
-        return
-    if engine != "ray":
-        raise BadInput(f"unknown --engine {engine!r}", fix="local or ray")
-    need("ray", "ray", "--engine ray")
-    raise BadInput("this version of hardmax cannot predict on a ray cluster yet", fix="--engine local")
-
-
-def _good(source: Iterable[Any], bad: texts.BadRows) -> Iterator[Any]:
+def _good(source: Iterable["Row | BadRow"], bad: texts.BadRows) -> Iterator["Row"]:
     from hardmax.text.tables import BadRow
 
     for row in source:
@@ -90,62 +91,32 @@ def _good(source: Iterable[Any], bad: texts.BadRows) -> Iterator[Any]:
             yield row
 
 
-def _source(file: str, column: str | None) -> Iterator[Any]:
+def _source(file: str, column: str | None) -> Iterator["Row | BadRow"]:
     """Rows of a file or of standard input, one at a time."""
-    from hardmax.text.tables import SUFFIXES as TABLES
-    from hardmax.text.tables import Row, rows
+    from hardmax.text import tables
 
     path = Path(file)
     if file == "-":
-        yield from _lines(sys.stdin.buffer, column)
-    elif path.suffix.lower() in TABLES:
-        yield from rows(path, column, None, labeled=False)
+        yield from tables.lines(sys.stdin.buffer, column)
+    elif path.suffix.lower() in tables.SUFFIXES:
+        yield from tables.rows(path, column, None, labeled=False)
     elif path.suffix.lower() == ".txt":
         if not path.is_file():
-            raise BadInput(f"no file {path}")
+            raise BadInput(f"there is no file {path}")
         with open(path, "rb") as lines:
-            yield from _lines(lines, column, objects=False)
+            yield from tables.lines(lines, objects=False)
     else:
         from hardmax.text.datasets import read
 
         found = read(file, None, labeled=False)
         for i, text in enumerate(found.texts):
-            yield Row(text, None, found.ids[i] if found.ids else None, i + 1)
+            yield tables.Row(text, None, found.ids[i] if found.ids else None, i + 1)
 
 
-def _lines(lines: Iterable[bytes], column: str | None, objects: bool | None = None) -> Iterator[Any]:
-    """Lines of text; or, if the first line is a JSON object, an object a line."""
-    from hardmax.text.tables import ID_NAMES, TEXT_NAMES, BadRow, Row
+def _write(model: "SentimentModel", good: Iterator["Row"], to: TextIO, form: str, tell: texts.Tell | None) -> int:
+    """Write the label of every text as form says (csv, json or line); returns their number."""
+    from json import dumps
 
-    for number, raw in enumerate(lines, 1):
-        line = raw.decode("utf-8", "replace").rstrip("\r\n")
-        if objects is None and line.strip():
-            objects = line.lstrip().startswith("{") and _object(line) is not None
-        if not objects:
-            yield Row(line, None, None, number)
-            continue
-        if not line.strip():
-            continue
-        record = _object(line)
-        names = (column,) if column else TEXT_NAMES
-        text = next((record[n] for n in names if n in record), None) if record is not None else None
-        if record is None:
-            yield BadRow(number, "not a JSON object", line[:200])
-        elif not isinstance(text, str):
-            yield BadRow(number, f"{names[0]} is missing or not a text", line[:200])
-        else:
-            yield Row(text, None, next((record[n] for n in ID_NAMES if n in record), None), number)
-
-
-def _object(line: str) -> dict[str, Any] | None:
-    try:
-        record = json_module.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return record if isinstance(record, dict) else None
-
-
-def _write(model: Any, good: Iterator[Any], to: TextIO, form: str, tell: Any) -> int:
     import numpy as np
 
     from hardmax.sentiment.highlight import visible
@@ -165,7 +136,7 @@ def _write(model: Any, good: Iterator[Any], to: TextIO, form: str, tell: Any) ->
                 table.writerow([row.line if row.id is None else row.id, label, repr(p)])
             elif form == "json":
                 known = {"line": row.line} if row.id is None else {"id": row.id}
-                to.write(json_module.dumps({**known, "label": label, "probability": p}, default=str) + "\n")
+                to.write(dumps({**known, "label": label, "probability": p}, default=str) + "\n")
             else:
                 shown = " ".join(visible(row.text[:200]).split())
                 to.write(f"{label}\t{p:.4f}\t{shown[:57] + '...' if len(shown) > 60 else shown}\n")

@@ -1,4 +1,4 @@
-"""What the commands on texts share: their options, MODEL and FILE arguments, progress, and rows that were bad."""
+"""What the commands on texts share: options, the arguments MODEL and FILE, reading data, progress, bad rows."""
 
 import json
 import sys
@@ -6,22 +6,34 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from hardmax.cli.output import note
 from hardmax.errors import BadInput
 
-DEFAULT_MODEL = "imdb"
-EVERY = 3.0  # seconds between lines of progress where there is no terminal
+if TYPE_CHECKING:
+    from hardmax.text.datasets import Dataset
+    from hardmax.text.tables import BadRow
 
-TextColumn = Annotated[
-    str | None, typer.Option("--text-column", help="Column of the texts (default: text, review...).")
+DEFAULT_MODEL = "imdb"
+EVERY = 3.0  # seconds between lines of progress if stderr is not a terminal
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="imdb, an aclImdb folder or .tar.gz archive, or a table: .csv, .tsv, .jsonl, .parquet."
+    ),
 ]
-Label = Annotated[str | None, typer.Option("--label", help="Column of the labels (default: label, sentiment, ...).")]
-Errors = Annotated[Path | None, typer.Option("--errors", help="Write the bad rows here, one JSON object a line.")]
-Split = Annotated[str, typer.Option("--split", help="train, test or all, where the data has these parts.")]
+TextColumn = Annotated[
+    str | None, typer.Option("--text-column", help="Name of the text column (default: text, review, ...).")
+]
+Label = Annotated[
+    str | None, typer.Option("--label", help="Name of the label column (default: label, sentiment, ...).")
+]
+Errors = Annotated[Path | None, typer.Option("--errors", help="Write bad rows to this file, one JSON object per line.")]
+Split = Annotated[str, typer.Option("--split", help="train, test or all, if the data has these parts.")]
 
 
 def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tuple[str, str | None]:
@@ -34,26 +46,34 @@ def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tu
         return (given[0] if given else DEFAULT_MODEL), None
     last = given[-1]
     if len(given) == 1 and (Path(last) / "config.json").is_file():
-        raise BadInput(f"{last} is a model; {what} is missing", fix=f"hardmax ... {last} {what}")
+        raise BadInput(f"{last} is a model; {what} is missing", fix=f"use: hardmax ... {last} {what}")
     return (given[0] if len(given) == 2 else DEFAULT_MODEL), last
 
 
-def part(split: str, usual: str) -> str | None:
-    """The `split` of a data set that an option names."""
+def read_data(
+    data: str, split: str, usual: str, text: str | None, label: str | None, errors: Path | None, silent: bool
+) -> tuple["Dataset", "BadRows"]:
+    """The data set that the arguments name, and its bad rows; `usual` is the part without --split."""
+    from hardmax.text.datasets import read
+
     if split not in ("", "train", "test", "all"):
-        raise BadInput(f"--split is {split!r}", fix="train, test or all")
-    return None if split == "all" else split or usual
+        raise BadInput(f"--split is {split!r}", fix="use train, test or all")
+    part = split or usual
+    found = read(data, None if part == "all" else part, text=text, label=label)
+    bad = BadRows(data, errors, silent)
+    bad.add(found.bad)
+    return found, bad
 
 
 class Tell:
-    """Progress on stderr: a bar on a terminal, a line every few seconds elsewhere, or nothing."""
+    """Progress on stderr: a bar on a terminal, otherwise a line every few seconds, or nothing."""
 
     def __init__(self, bar: Any, task: Any, silent: bool) -> None:
         self._bar, self._task, self._silent = bar, task, silent
         self._last = time.monotonic()
 
     def __call__(self, done: float, total: float | None, what: str) -> None:
-        """Say that `done` of `total` steps are complete."""
+        """Report that `done` of `total` steps are complete."""
         if self._silent:
             return
         if self._bar is not None:
@@ -65,7 +85,7 @@ class Tell:
 
 @contextmanager
 def telling(silent: bool, what: str) -> Iterator[Tell]:
-    """A `Tell` for the time of some work."""
+    """A `Tell` that lasts while the block runs."""
     if silent or not sys.stderr.isatty():
         note(what, silent)
         yield Tell(None, None, silent)
@@ -80,7 +100,7 @@ def telling(silent: bool, what: str) -> Iterator[Tell]:
 
 
 class BadRows:
-    """Counts bad rows and writes them down; `finish` leaves with exit code 7 if there were any."""
+    """Counts bad rows and writes them to a file; `finish` exits with code 7 if there were any."""
 
     def __init__(self, source: str, errors: Path | None, silent: bool) -> None:
         self.source, self.errors, self.silent = source, errors, silent
@@ -89,8 +109,8 @@ class BadRows:
         if errors is not None and not errors.parent.is_dir():
             raise BadInput(f"{errors}: the folder {errors.parent} does not exist", fix="create the folder first")
 
-    def add(self, rows: Iterable[Any]) -> None:
-        """Rows that could not be used."""
+    def add(self, rows: Iterable["BadRow"]) -> None:
+        """Count rows that could not be used."""
         for row in rows:
             self.count += 1
             self._first = self._first or f"line {row.line}: {row.why}"
@@ -100,12 +120,12 @@ class BadRows:
                 self._file.write(json.dumps({"line": row.line, "why": row.why, "content": row.content}) + "\n")
 
     def finish(self) -> None:
-        """Say how many there were, and leave with 7; nothing happens if there were none."""
+        """If there were any, report how many and exit with code 7."""
         if self._file is not None:
             self._file.close()
         if not self.count:
             return
-        where = f"written to {self.errors}" if self.errors else "--errors FILE writes them down"
+        where = f"written to {self.errors}" if self.errors else "write them to a file with --errors FILE"
         rows = f"{self.count} bad row{'s' * (self.count > 1)}"
         note(f"warning: {self.source}: {rows} left out ({self._first}); {where}", self.silent)
         raise typer.Exit(7)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput
-from hardmax.text.splits import at_random, by_blocks
+from hardmax.text.datasets import at_random, by_blocks
 from hardmax.text.vocabulary import Vocabulary
 
 LENGTH = 128
@@ -183,7 +183,7 @@ class Sample:
 def sample(texts: list[str], labels: NDArray[Any], size: Size, seed: int) -> Sample:
     """The reviews of one run: those held out are the same for all seeds, those to learn from are drawn."""
     learn, aside = draw_reviews(labels, size.learn, size.aside, seed)
-    vocabulary = Vocabulary.count([texts[i] for i in learn], 1, size.min_texts)
+    vocabulary = Vocabulary.count([texts[i] for i in learn], (1, 1), size.min_texts)
     made = [_padded(vocabulary, [texts[i] for i in part], labels[part], size.words) for part in (learn, aside)]
     odds, counts = log_odds(made[0], len(vocabulary))
     return Sample(made[0], made[1], vocabulary.terms, odds, counts)

@@ -101,8 +101,7 @@ def plane_svg(ex: "Explanation") -> Markup:
         title = Markup("<title>{} {:+.4f}</title>").format(visible(ex.reading.forms[i], ""), own[i])
         return "circle", {"class": kind, "cx": x, "cy": y, "r": radius}, title
 
-    row = 0 if len(ex.scores) == 1 else list(ex.scores).index(ex.label)
-    own = ex.reading.contributions[:, row]
+    own = ex.reading.contributions[:, ex.row]
     side = ["for" if part > 0 else "against" for part in own]
     leaders = label_order(ex)
     # Many points would only cover each other: leaders always, the others by the size of their contribution.

@@ -16,8 +16,8 @@ from hardmax.sentiment.explain_plane import flat_states, label_order
 
 BARS = 14
 LABELS = 10
-BETWEEN = 3  # frames on the way from a layer to the next
-SECONDS = 0.6  # a layer lasts in the movie
+BETWEEN = 3  # frames between two layers
+SECONDS = 0.6  # per layer of the movie
 
 
 @in_house
@@ -41,7 +41,7 @@ def save_picture(ex: Explanation, path: Path) -> Path:
 
 @in_house
 def save_movie(ex: Explanation, path: Path) -> Path:
-    """Write a .gif in which followers walk to their leaders, one layer after the other."""
+    """Write a .gif in which followers move to their leaders, one layer after the other."""
     flat = flat_states(ex)
     figure = Figure(figsize=(6.4, 4.4), dpi=110, layout="constrained")
     ax = figure.add_subplot()
@@ -63,11 +63,11 @@ def _headline(ex: Explanation) -> str:
 
 def _bars(ax: Any, ex: Explanation) -> None:
     largest = ex.largest(BARS)
-    names = [shown(leader["word"]) for leader in largest]
-    parts = [leader["contribution"] for leader in largest]
+    names = [shown(leader.word) for leader in largest]
+    parts = [leader.contribution for leader in largest]
     if len(ex.leaders) > len(largest):
         names.append(f"{len(ex.leaders) - len(largest)} more")
-        parts.append(fsum(leader["contribution"] for leader in ex.leaders) - fsum(parts))
+        parts.append(fsum(leader.contribution for leader in ex.leaders) - fsum(parts))
     places = -np.arange(len(parts))
     ax.barh(places, parts, color=[FOR if p > 0 else AGAINST for p in parts], height=0.7)
     ax.axvline(0.0, color=INK, linewidth=0.8)
@@ -88,12 +88,11 @@ def _bars(ax: Any, ex: Explanation) -> None:
 
 
 def _plane(ax: Any, ex: Explanation, flat: NDArray[np.float64], layer: float) -> None:
-    """The words at a layer, or on the straight way between two; their starts and ways stay visible."""
+    """The words at a layer, or on the straight line between two layers; their starts and paths stay visible."""
     k = min(int(layer), len(flat) - 1)
     part = layer - int(layer)
     now = flat[k] if part == 0 else (1 - part) * flat[k] + part * flat[k + 1]
-    row = 0 if len(ex.scores) == 1 else list(ex.scores).index(ex.label)
-    own = ex.reading.contributions[:, row]
+    own = ex.reading.contributions[:, ex.row]
     leaders = label_order(ex)
     followers = np.setdiff1d(np.arange(len(own)), leaders)
     paint = np.where(own > 0, FOR, AGAINST)

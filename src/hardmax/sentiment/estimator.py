@@ -1,7 +1,8 @@
 """`HardmaxClassifier`: the sentiment model as a scikit-learn estimator."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import fields
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,32 +12,43 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from hardmax.errors import BadInput
+from hardmax.sentiment.explain import Explanation, explain
 from hardmax.sentiment.files import load_model
-from hardmax.sentiment.model import SentimentModel, probabilities, winners
-from hardmax.sentiment.recipe import Recipe
-from hardmax.sentiment.training import Examples, Progress, Trainer, prepare
+from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
+from hardmax.sentiment.recipe import Recipe, Tuning
+from hardmax.sentiment.vocabulary_view import LeaderCount, TermScore, leaders, words
 from hardmax.text.vocabulary import Vocabulary
 
-if TYPE_CHECKING:
-    from hardmax.sentiment.explain import Explanation
+if TYPE_CHECKING:  # compiled code: loaded by fit
+    from hardmax.sentiment.training import Trainer
+    from hardmax.sentiment.training_loop import Learner, Progress
 
-MANY = 1000  # texts from which on a term must occur in three of them
+MANY = 1000  # with this many texts or more, a term must by default occur in three of them
 
 
 class HardmaxClassifier(ClassifierMixin, BaseEstimator):
     """Classify texts: word vectors, K hardmax layers, a linear score; every prediction is a sum over words.
 
+    Two fitted classifiers are equal if their models are; two that are not fitted, if their parameters are.
+
     Args:
-        dim: dimensions of the word vectors; 2 can be drawn. For C > 2 classes that have no order use at least C.
-        layers: K; 0 is the mean of the word vectors, without attention.
-        ngrams: the longest terms, 1 to 3 words.
-        alpha: step of the layers, z_i <- (z_i + alpha z_leader) / (1 + alpha); with `train_alpha` only its beginning.
-        min_texts: a term must occur in so many texts; None: 3 from 1000 texts on, else 1.
+        dim: number of dimensions of the word vectors; 2 can be drawn. Use at least C for C > 2 unordered classes.
+        layers: number of hardmax layers K; 0 is the mean of the word vectors, without attention.
+        ngram_range: smallest and largest number of words in a term, at most 3.
+        min_df: ignore terms that occur in fewer texts than this: a number, or as a float a part of the texts. None
+            means 3 from 1000 texts on, otherwise 1.
+        max_features: keep at most this many terms, those that occur in the most texts.
+        vocabulary: a `Vocabulary` made elsewhere (for example from a stream), instead of one from the training texts.
         method: "hardmax" (exact, compiled) or "softmax" (the relaxation of [AFZ24, section 6]; needs the extra torch).
-        vocabulary: a `Vocabulary` made elsewhere (say from a stream), instead of one from the training texts.
-        random_state: a whole number; None draws one.
-        batch_size, learning_rate: None: those of `Recipe`, or of the paper for the method softmax (64 and 0.001).
-        strong, calm, low, spread, smoothing, scale, dropout, warm_epochs, epochs, warm_rate: see `Recipe`.
+        alpha: step size of the layers, z_i <- (z_i + alpha z_leader) / (1 + alpha).
+        train_alpha: learn alpha too, starting from the given one.
+        warm_epochs, epochs: passes over the texts without attention, and then with it. None means 4 and 3, or more for
+            small data.
+        batch_size: number of texts per training step; None means 256, or 64 for softmax.
+        learning_rate: of the word vectors, at the beginning; None means 0.003, or 0.001 for softmax.
+        dropout: part of the words of a text that is left out at each training step.
+        tuning: a `hardmax.sentiment.recipe.Tuning` with the settings that rarely need a change.
+        random_state: seed for all random choices; the default gives the same model every time, None another one.
 
     Attributes:
         classes_: the labels in order.   model_: the `SentimentModel`.   history_: loss (and accuracy) by epoch.
@@ -52,47 +64,37 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         self,
         dim: int = 2,
         layers: int = 8,
-        ngrams: int = 2,
+        ngram_range: tuple[int, int] = (1, 2),
         *,
+        min_df: int | float | None = None,
+        max_features: int | None = None,
+        vocabulary: Vocabulary | None = None,
+        method: str = "hardmax",
         alpha: float = Recipe.alpha,
         train_alpha: bool = False,
-        min_texts: int | None = None,
-        method: str = "hardmax",
-        vocabulary: Vocabulary | None = None,
-        strong: float | None = None,
-        calm: float = Recipe.calm,
-        low: float = Recipe.low,
-        spread: float = Recipe.spread,
-        smoothing: float | None = None,
-        scale: float = Recipe.scale,
-        dropout: float = Recipe.dropout,
         warm_epochs: int | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
-        warm_rate: float = Recipe.warm_rate,
         learning_rate: float | None = None,
-        random_state: int | None = 0,
+        dropout: float = Recipe.dropout,
+        tuning: Tuning | None = None,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.dim = dim
         self.layers = layers
-        self.ngrams = ngrams
+        self.ngram_range = ngram_range
+        self.min_df = min_df
+        self.max_features = max_features
+        self.vocabulary = vocabulary
+        self.method = method
         self.alpha = alpha
         self.train_alpha = train_alpha
-        self.min_texts = min_texts
-        self.method = method
-        self.vocabulary = vocabulary
-        self.strong = strong
-        self.calm = calm
-        self.low = low
-        self.spread = spread
-        self.smoothing = smoothing
-        self.scale = scale
-        self.dropout = dropout
         self.warm_epochs = warm_epochs
         self.epochs = epochs
         self.batch_size = batch_size
-        self.warm_rate = warm_rate
         self.learning_rate = learning_rate
+        self.dropout = dropout
+        self.tuning = tuning
         self.random_state = random_state
 
     # ---------------------------------------------------------------- learning
@@ -104,44 +106,46 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         *,
         validation: tuple[Iterable[str], ArrayLike] | None = None,
-        progress: Callable[[Progress], object] | None = None,
+        progress: Callable[["Progress"], object] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
     ) -> "HardmaxClassifier":
         """Learn from texts and their labels.
 
         Args:
-            sample_weight: one number from 0 on for each text.
+            sample_weight: one number of at least 0 for each text.
             validation: texts and labels to measure the accuracy on after every epoch; nothing is chosen by it.
             progress: called after every batch.
-            checkpoint: a file to keep the state in; with `resume` training goes on from it, to the same bits.
+            checkpoint: a file for the state of the run; with `resume`, an interrupted run continues from it, and the
+                result is bit-for-bit the same.
         """
+        from hardmax.sentiment.training import prepare
+        from hardmax.sentiment.training_loop import Examples, Watch
+
         texts = self._texts(X, True)
         self.classes_, labels = _labels(y, len(texts))
         weight = _weights(sample_weight, len(texts))
         if not weight.all():  # a text of weight 0 leaves no trace, not even its words
             texts = [text for text, mine in zip(texts, weight, strict=True) if mine]
             labels, weight = labels[weight > 0], weight[weight > 0] / weight[weight > 0].mean()
-        recipe = self._recipe()
-        vocabulary = self._vocabulary(texts)
+        recipe, vocabulary = self._recipe(), self._vocabulary(texts)
+        classes = tuple(self.classes_.tolist())
         examples = Examples(vocabulary.bags(texts), labels, weight)
-        held = None
+        held_out = None
         if validation is not None:
             held_texts = as_texts(validation[0])
-            number = {c: i for i, c in enumerate(self.classes_.tolist())}
-            held_labels = [number.get(c, -1) for c in np.asarray(validation[1]).tolist()]
-            held = Examples(vocabulary.bags(held_texts), np.array(held_labels), np.ones(len(held_texts)))
+            number = {c: i for i, c in enumerate(classes)}
+            held_labels = np.array([number.get(c, -1) for c in np.asarray(validation[1]).tolist()])
+            held_out = Examples(vocabulary.bags(held_texts), held_labels, np.ones(len(held_texts)))
+        learner: Learner
         if self.method == "softmax":
-            from hardmax.sentiment.relaxation import train_softmax
+            from hardmax.sentiment.relaxation import Relaxed
 
-            classes = tuple(self.classes_.tolist())
-            run = examples, held, vocabulary, classes, recipe, progress, checkpoint, resume
-            self.model_, self.history_ = train_softmax(*run)
-            return self._done()
-        trainer = prepare(examples, len(self.classes_), len(vocabulary), vocabulary.ngrams, recipe)
-        trainer.run(examples, held, progress, checkpoint, resume)
-        self._take(trainer, vocabulary)
-        return self._done()
+            learner = Relaxed(vocabulary, classes, recipe)
+        else:
+            learner = prepare(examples, vocabulary, classes, recipe)
+        learner.train(examples, Watch(held_out, progress, checkpoint, resume))
+        return self._done(learner)
 
     def partial_fit(
         self, X: Iterable[str], y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -149,38 +153,46 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         """One pass over one part of a stream, at a constant learning rate.
 
         The first call fixes the classes, the vocabulary (that of the part, unless `vocabulary` is given: see
-        `Vocabulary.count`, which reads a stream) and the radii.
+        `Vocabulary.count`, which reads a stream) and the radii. After `fit` it continues with the fitted model.
         """
+        from hardmax.sentiment.training import prepare
+        from hardmax.sentiment.training_loop import Examples
+
         if self.method != "hardmax":
-            raise BadInput(f"partial_fit learns with hardmax; the method is {self.method!r}", fix="fit, or hardmax")
-        texts = self._texts(X, not hasattr(self, "_trainer"))
-        if not hasattr(self, "_trainer"):
+            raise BadInput(
+                f"partial_fit needs method='hardmax'; the method is {self.method!r}",
+                fix="use fit, or the method hardmax",
+            )
+        trainer: Trainer | None = getattr(self, "_trainer", None)
+        if trainer is None and hasattr(self, "model_"):
+            raise BadInput(
+                "partial_fit cannot continue with a model that was loaded", fix="start with a new HardmaxClassifier"
+            )
+        texts = self._texts(X, trainer is None)
+        if trainer is None:
             self.classes_ = np.unique(np.asarray(classes if classes is not None else y))
             if len(self.classes_) < 2:
                 raise BadInput(
-                    "partial_fit needs two classes or more", found=repr(self.classes_.tolist()), fix="classes="
+                    "partial_fit needs at least two classes",
+                    found=repr(self.classes_.tolist()),
+                    fix="name all classes in the first call with classes=[...]",
                 )
-            self._known = self._vocabulary(texts)
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
             raise BadInput(
-                f"classes={list(np.asarray(classes))!r} differ from the first call", found=repr(self.classes_)
+                f"classes={list(np.asarray(classes))!r} differ from those of the first call", found=repr(self.classes_)
             )
         given = column_or_1d(np.asarray(y), warn=False)
         if len(given) != len(texts):
-            raise BadInput(f"{len(texts)} texts but {len(given)} labels")
-        labels = np.searchsorted(self.classes_, given)
-        labels = np.minimum(labels, len(self.classes_) - 1)
+            raise BadInput(f"there are {len(texts)} texts but {len(given)} labels")
+        labels = np.minimum(np.searchsorted(self.classes_, given), len(self.classes_) - 1)
         if not (self.classes_[labels] == given).all():
             raise BadInput("a label is not among the classes of the first call", found=repr(self.classes_.tolist()))
-        examples = Examples(self._known.bags(texts), labels.astype(np.int64), _weights(sample_weight, len(texts)))
-        if not hasattr(self, "_trainer"):
-            recipe = self._recipe()
-            self._trainer = prepare(
-                examples, len(self.classes_), len(self._known), self._known.ngrams, recipe, stream=True
-            )
-        self._trainer.pass_once(examples)
-        self._take(self._trainer, self._known)
-        return self._done()
+        vocabulary = self._vocabulary(texts) if trainer is None else trainer.vocabulary
+        examples = Examples(vocabulary.bags(texts), labels.astype(np.int64), _weights(sample_weight, len(texts)))
+        if trainer is None:
+            trainer = prepare(examples, vocabulary, tuple(self.classes_.tolist()), self._recipe(), stream=True)
+        trainer.pass_once(examples)
+        return self._done(trainer)
 
     def _texts(self, X: Any, first: bool) -> list[str]:
         """The texts in X; `first` when learning begins. A subclass may make texts from something else here."""
@@ -193,89 +205,82 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         elif isinstance(seed, np.random.RandomState):
             seed = int(seed.randint(2**31 - 1))
         if self.method not in ("hardmax", "softmax"):
-            raise BadInput(f"unknown method {self.method!r}", fix="hardmax or softmax")
-        names = {field.name for field in fields(Recipe)} & set(self.get_params(deep=False))
-        given = {name: getattr(self, name) for name in names}
+            raise BadInput(f"unknown method {self.method!r}", fix="use hardmax or softmax")
+        if self.tuning is not None and not isinstance(self.tuning, Tuning):
+            raise BadInput("tuning must be a Tuning", found=repr(self.tuning))
+        settings = {f.name: getattr(self.tuning or Tuning(), f.name) for f in fields(Tuning)}
+        names = {f.name for f in fields(Recipe)} & set(self.get_params(deep=False))
+        settings |= {name: getattr(self, name) for name in names}
         usual = {"batch_size": Recipe.batch_size, "learning_rate": Recipe.learning_rate}
         if self.method == "softmax":  # the paper's
             from hardmax.sentiment.relaxation import BATCH, RATE
 
             usual = {"batch_size": BATCH, "learning_rate": RATE}
-        return Recipe(**given | {name: value for name, value in usual.items() if given[name] is None}, seed=seed)
+        return Recipe(**settings | {name: value for name, value in usual.items() if settings[name] is None}, seed=seed)
 
     def _vocabulary(self, texts: list[str]) -> Vocabulary:
         if self.vocabulary is not None:
             return self.vocabulary
-        least = self.min_texts if self.min_texts is not None else (3 if len(texts) >= MANY else 1)
-        if least < 1:
-            raise BadInput("min_texts must be at least 1", found=repr(least))
-        return Vocabulary.count(texts, self.ngrams, least)
+        least, most = self.min_df, self.max_features
+        if least is None:
+            least = 3 if len(texts) >= MANY else 1
+        elif isinstance(least, float) and 0 <= least <= 1:
+            least = max(1, ceil(least * len(texts)))
+        if not isinstance(least, int | np.integer) or isinstance(least, bool) or least < 1:
+            raise BadInput(
+                "min_df must be an integer of at least 1, or a part from 0.0 to 1.0", found=repr(self.min_df)
+            )
+        if most is not None and (not isinstance(most, int | np.integer) or most < 1):
+            raise BadInput("max_features must be an integer of at least 1, or None", found=repr(most))
+        return Vocabulary.count(texts, self.ngram_range, int(least), most)
 
-    def _take(self, trainer: Trainer, vocabulary: Vocabulary) -> None:
-        self.history_ = {"loss": list(trainer.losses), "accuracy": list(trainer.accuracies)}
-        self.model_ = SentimentModel(
-            vocabulary,
-            trainer.vectors.astype(np.float32),
-            trainer.full_scores,
-            trainer.bias.copy(),
-            trainer.alpha,
-            trainer.recipe.layers,
-            tuple(self.classes_.tolist()),
-            {"settings": trainer.recipe.as_dict()},
-        )
-
-    def _done(self) -> "HardmaxClassifier":
-        self.n_iter_ = max(1, len(self.history_["loss"]))
+    def _done(self, learner: "Learner") -> "HardmaxClassifier":
+        self.model_, self.history_ = learner.model(), learner.history
+        self.n_iter_ = max(1, len(learner.losses))
+        self._trainer = learner if self.method == "hardmax" else None  # partial_fit continues with it
         return self
 
     # ---------------------------------------------------------------- using
 
+    def _fitted(self) -> SentimentModel:
+        check_is_fitted(self, "model_")
+        return self.model_
+
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
         """(B,) the logit of the second of two classes, or (B, C) one score for each class."""
-        check_is_fitted(self, "model_")
-        logits = self.model_.logits(self._texts(X, False))
+        logits = self._fitted().logits(self._texts(X, False))
         return logits[:, 0] if logits.shape[1] == 1 else logits
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """(B, C) probabilities, in the order of `classes_`."""
-        check_is_fitted(self, "model_")
-        return probabilities(self.model_.logits(self._texts(X, False)))
+        return probabilities(self._fitted().logits(self._texts(X, False)))
 
-    def predict(self, X: Iterable[str]) -> NDArray[Any]:
+    def predict(self, X: Iterable[str]) -> NDArray[np.generic]:
         """The most probable label of every text."""
-        check_is_fitted(self, "model_")
-        return np.asarray(self.classes_[winners(self.model_.logits(self._texts(X, False)))])
+        chosen = winners(self._fitted().logits(self._texts(X, False)))
+        return np.asarray(self.classes_[chosen])
 
-    def explain(self, text: str) -> "Explanation":
+    def explain(self, text: str | bytes) -> Explanation:
         """Why a text gets its label: logit = bias + sum of the contributions of its words, exactly."""
-        from hardmax.sentiment.explain import explain
+        return explain(self._fitted(), text)
 
-        check_is_fitted(self, "model_")
-        return explain(self.model_, text)
-
-    def leaders(self, texts: Sequence[str], labels: Sequence[Any] | None = None, **options: Any) -> dict[Any, Any]:
+    def leaders(
+        self, texts: Iterable[str], labels: ArrayLike | None = None, *, most: int = 30, confident: float = 0.0
+    ) -> dict[Label, list[LeaderCount]]:
         """The most frequent leaders by class; see `hardmax.sentiment.vocabulary_view.leaders`."""
-        from hardmax.sentiment.vocabulary_view import leaders
+        return leaders(self._fitted(), as_texts(texts), labels, most=most, confident=confident)
 
-        check_is_fitted(self, "model_")
-        return leaders(self.model_, texts, labels, **options)
-
-    def words(self, most: int | None = None) -> list[dict[str, Any]]:
+    def words(self, most: int | None = None) -> list[TermScore]:
         """The words of the vocabulary by their own score; see `hardmax.sentiment.vocabulary_view.words`."""
-        from hardmax.sentiment.vocabulary_view import words
-
-        check_is_fitted(self, "model_")
-        return words(self.model_, most)
+        return words(self._fitted(), most)
 
     def save(self, path: str | Path, *, force: bool = True) -> Path:
-        """Write the model folder, as `save_pretrained`; a name with the suffix .html gets a page about the model."""
-        check_is_fitted(self, "model_")
-        return self.model_.save(path, force=force)
+        """Write the model folder, as `save_pretrained`; a name that ends in .html gets a page about the model."""
+        return self._fitted().save(path, force=force)
 
     def save_pretrained(self, folder: str | Path, *, force: bool = True) -> Path:
         """Write the model folder: safetensors, JSON, vocabulary, model card."""
-        check_is_fitted(self, "model_")
-        return self.model_.save(folder, force=force)
+        return self._fitted().save(folder, force=force)
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> "HardmaxClassifier":
@@ -286,12 +291,22 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
     def from_model(cls, model: SentimentModel) -> "HardmaxClassifier":
         """A classifier around a model."""
         settings = model.card.get("settings", {})
-        names = {n for n in cls._get_param_names() if n in settings}
-        fixed = {"dim": model.dim, "layers": model.layers, "ngrams": model.vocabulary.ngrams}
-        clf = cls(**{**{n: settings[n] for n in names}, **fixed, "random_state": settings.get("seed", 0)})
+        known = {name: settings[name] for name in cls._get_param_names() if name in settings}
+        tuning = Tuning(**{f.name: settings[f.name] for f in fields(Tuning) if f.name in settings})
+        fixed = {"dim": model.dim, "layers": model.layers, "ngram_range": (1, model.vocabulary.ngrams)}
+        clf = cls(**known | fixed, tuning=tuning, random_state=settings.get("seed", 0))
         clf.model_, clf.classes_ = model, np.array(model.classes)
         clf.history_, clf.n_iter_ = {"loss": [], "accuracy": []}, 1
         return clf
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        mine, theirs = (getattr(clf, "model_", clf.get_params()) for clf in (self, other))
+        return bool(mine == theirs)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -303,7 +318,15 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
 
 
 def load(name: str | Path) -> HardmaxClassifier:
-    """A shipped model by its name (`imdb`, `imdb-words`), or any model folder, ready to predict and to explain."""
+    """A shipped model by its name (`imdb`, `imdb-words`), or any model folder, ready to predict and to explain.
+
+    Models that are loaded again come from memory while their files do not change.
+
+    Example:
+        >>> clf = load("imdb-words")
+        >>> clf.predict(["A great film.", "So dull!"]).tolist()
+        ['positive', 'negative']
+    """
     return HardmaxClassifier.from_pretrained(name)
 
 
@@ -315,7 +338,7 @@ def as_texts(X: Any) -> list[str]:
         ['a', 'b']
     """
     if isinstance(X, str | bytes):
-        raise BadInput("one text was given where a list of texts is needed", found=repr(X[:40]), fix="[text]")
+        raise BadInput("expected a list of texts, got one text", found=repr(X[:40]), fix="pass [text]")
     if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
         X = np.asarray(X)[:, 0]
     try:
@@ -330,12 +353,12 @@ def as_texts(X: Any) -> list[str]:
     return texts
 
 
-def _labels(y: ArrayLike, count: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _labels(y: ArrayLike, count: int) -> tuple[NDArray[np.generic], NDArray[np.int64]]:
     if y is None:
         raise BadInput("requires y to be passed, but the target y is None")
     given = column_or_1d(np.asarray(y), warn=True)
     if len(given) != count:
-        raise BadInput(f"{count} texts but {len(given)} labels")
+        raise BadInput(f"there are {count} texts but {len(given)} labels")
     if count == 0:
         raise BadInput("there is no text to learn from")
     if given.dtype.kind == "f" and not np.isfinite(given).all():
@@ -343,13 +366,13 @@ def _labels(y: ArrayLike, count: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     try:
         classes, numbers = np.unique(given, return_inverse=True)
     except TypeError:
-        raise BadInput("labels of mixed types cannot be ordered", fix="all strings, or all numbers") from None
+        raise BadInput("labels of mixed types cannot be ordered", fix="use strings only, or numbers only") from None
     if len(classes) < 2:
         raise BadInput(
-            f"there is only one class in {count} texts", found=repr(classes.tolist()), fix="texts of two classes"
+            f"there is only one class in {count} texts", found=repr(classes.tolist()), fix="add texts of another class"
         )
     if given.dtype.kind == "f" and (given != np.round(given)).any():
-        raise BadInput("Unknown label type: labels are numbers with fractions", fix="whole numbers or strings")
+        raise BadInput("Unknown label type: labels are not integers", fix="use integers or strings")
     return classes, numbers.astype(np.int64)
 
 
@@ -358,7 +381,7 @@ def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]
         return np.ones(count)
     weight = np.asarray(sample_weight, np.float64)
     if weight.shape != (count,):
-        raise BadInput(f"sample_weight has shape {weight.shape}; there are {count} texts")
+        raise BadInput(f"sample_weight has shape {weight.shape}, but there are {count} texts")
     if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
-        raise BadInput("each sample_weight must be a finite number from 0 on, and not all of them zero")
+        raise BadInput("every sample_weight must be finite and at least 0, and they must not all be zero")
     return weight * (count / weight.sum())

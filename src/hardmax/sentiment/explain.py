@@ -16,69 +16,134 @@ from typing import Any
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.sentiment.leave_one_out import leader_effects
-from hardmax.sentiment.model import Reading, SentimentModel, probabilities, winners
+from hardmax.sentiment.model import Label, Reading, SentimentModel, probabilities, winners
 from hardmax.text.words import split
 from hardmax.views import PAGE, Result, view
 
 SCHEMA = "hardmax.explain/1"
 CLOSE = 1e-9
-SUFFIXES = (".html", ".png", ".gif", ".json")
 
 
 class Inconsistent(HardmaxError):
     """The parts of an explanation do not add up: a bug in hardmax, never a fault of the input."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class Leader:
+    """A word that other words follow.
+
+    Attributes:
+        word: the term.
+        contribution: of its whole cluster, the leader and its followers, to the logit.
+        effect: decrease of the log-odds of the label when the leader is left out of the text; negative if it speaks
+            against the label; None beyond the 8 to 64 largest leaders of a very long text.
+        followers: the terms that end at it.
+        since: the layer from which it leads; None if only an exact tie makes it one.
+        share: its cluster's part of all terms.
+    """
+
+    word: str
+    contribution: float
+    effect: float | None
+    followers: tuple[str, ...]
+    since: int | None
+    share: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The leader as plain data."""
+        return vars(self) | {"followers": list(self.followers)}
+
+
+@dataclass(frozen=True)
+class Word:
+    """A distinct known term of the text.
+
+    Attributes:
+        text: how it is written where it stands first, which is text[start:end].
+        term: its normal form.
+        leader: the leader it ends at, itself if it leads.
+        contribution: its part of the logit.
+        places: (start, end) of all its occurrences.
+    """
+
+    text: str
+    start: int
+    end: int
+    term: str
+    leader: str
+    contribution: float
+    places: tuple[tuple[int, int], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The word as plain data."""
+        return vars(self) | {"places": [list(place) for place in self.places]}
+
+
+@dataclass(frozen=True)
 class Explanation(Result):
-    """One prediction and its reasons. `explain` makes it.
+    """One prediction and its reasons. `HardmaxClassifier.explain` makes it.
+
+    An explanation refers to its model, for what-if questions and pictures. Models that were loaded are shared, so this
+    costs no memory. Two explanations are equal if they say the same.
 
     Attributes:
         text: the text.
         label, probability: the predicted class and its probability.
-        logit: the score that was explained. Two classes: positive for `toward`, the second of them. More: the score of
-            the label.
-        bias: the part of the logit that no word has; bias + contributions = logit, for the leaders and for the words.
+        logit: the score that is explained. For two classes it is positive for `toward`, the second of them; for more
+            classes it is the score of the label.
+        bias: the part of the logit that belongs to no word: bias + contributions = logit, for the leaders and for the
+            words.
         toward: the class that positive contributions speak for.
-        leaders: {word, contribution, effect, followers, since, share} for every leader, the largest effect first.
-            `contribution` is that of its whole cluster; `effect` is by how much the log-odds of the label fall when the
-            leader is left out (negative: it speaks against the label; None beyond the 8 to 64 largest leaders of a very
-            long text); `followers` are the terms that end at it; `since` is the layer from which it leads (None where
-            only an exact tie names it); `share` its part of all terms.
-        words: {text, start, end, term, leader, contribution, places} for every distinct known term in the order of the
-            text; `text[start:end]` is where it stands first, `places` are all its occurrences.
+        leaders: every `Leader`, the largest effect first.
+        words: every `Word`, in the order of the text.
         ignored: words of the text that are in no known term, as written, each once.
         scores: class -> score, for all classes that have one.
+
+    Example:
+        >>> import hardmax as hx
+        >>> ex = hx.load("imdb-words").explain("A great film, never dull.")
+        >>> ex.label, [(leader.word, leader.followers) for leader in ex.leaders]
+        ('negative', [('dull', ()), ('a', ('film', 'never')), ('great', ())])
+        >>> abs(ex.bias + sum(word.contribution for word in ex.words) - ex.logit) < 1e-9
+        True
+        >>> ex.without("dull").label
+        'positive'
     """
 
     text: str
-    label: Any
+    label: Label
     probability: float
     logit: float
     bias: float
-    toward: Any
-    leaders: tuple[dict[str, Any], ...]
-    words: tuple[dict[str, Any], ...]
+    toward: Label
+    leaders: tuple[Leader, ...]
+    words: tuple[Word, ...]
     ignored: tuple[str, ...]
-    scores: dict[Any, float]
-    model: SentimentModel = field(repr=False)
-    reading: Reading = field(repr=False)
+    scores: dict[Label, float]
+    model: SentimentModel = field(repr=False, compare=False)
+    reading: Reading = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name, parts in (("leaders", self.leaders), ("words", self.words)):
-            total = fsum([self.bias, *(part["contribution"] for part in parts)])
-            size = max(1.0, abs(self.logit), max((abs(part["contribution"]) for part in parts), default=0.0))
-            if not abs(total - self.logit) <= CLOSE * size:
+            contributions = [part.contribution for part in parts]
+            total = fsum([self.bias, *contributions])
+            if not abs(total - self.logit) <= CLOSE * max(1.0, abs(self.logit), *map(abs, contributions)):
                 raise Inconsistent(
-                    f"bias + contributions of the {name} is {total!r}, the logit {self.logit!r}",
+                    f"bias + contributions of the {name} is {total!r}, but the logit is {self.logit!r}",
                     fix="please report this: it is a bug in hardmax",
                 )
 
-    def largest(self, most: int) -> list[dict[str, Any]]:
-        """At most so many leaders, those with the largest contributions, in their order: for showing."""
-        if len(self.leaders) <= most:
-            return list(self.leaders)
-        sizes = sorted((-abs(leader["contribution"]), i) for i, leader in enumerate(self.leaders))
+    def __hash__(self) -> int:
+        return hash((self.text, self.label, self.logit))
+
+    @property
+    def row(self) -> int:
+        """Which of the model's scores is explained."""
+        return 0 if len(self.scores) == 1 else list(self.scores).index(self.label)
+
+    def largest(self, most: int) -> list[Leader]:
+        """At most this many leaders, those with the largest contributions, in their order: for showing."""
+        sizes = sorted((-abs(leader.contribution), i) for i, leader in enumerate(self.leaders))
         return [self.leaders[i] for i in sorted(i for _, i in sizes[:most])]
 
     def without(self, word: str) -> "Explanation":
@@ -86,14 +151,14 @@ class Explanation(Result):
         return self.replace(word, "")
 
     def replace(self, word: str, by: str) -> "Explanation":
-        """The explanation of the text with another word in place of every occurrence of a word or n-gram.
+        """The explanation of the text with every occurrence of a word or n-gram replaced.
 
         Raises:
-            BadInput: the text does not hold the word.
+            BadInput: the word does not occur in the text.
         """
         places = _occurrences(self.text, word)
         if not places:
-            raise BadInput(f"the text does not hold {word!r}", found=_some([w["term"] for w in self.words]))
+            raise BadInput(f"{word!r} does not occur in the text", found=_some([w.term for w in self.words]))
         parts, done = [], 0
         for start, end in places:
             parts += [self.text[done:start], by]
@@ -116,8 +181,8 @@ class Explanation(Result):
             "bias": self.bias,
             "toward": self.toward,
             "scores": {str(label): score for label, score in self.scores.items()},
-            "leaders": list(self.leaders),
-            "words": list(self.words),
+            "leaders": [leader.as_dict() for leader in self.leaders],
+            "words": [word.as_dict() for word in self.words],
             "ignored": list(self.ignored),
             "text": self.text,
         }
@@ -135,7 +200,7 @@ class Explanation(Result):
         return terminal_text(self, color, width)
 
     def to_html(self) -> str:
-        """A whole page that needs nothing from outside."""
+        """A complete page that loads nothing from outside."""
         return str(view(Explanation, PAGE)(self))
 
     def __str__(self) -> str:
@@ -147,14 +212,13 @@ def write_json(ex: Explanation, path: Path) -> None:
     path.write_bytes(ex.to_json().encode("utf-8", "replace"))
 
 
-def explain(model: SentimentModel, text: str) -> Explanation:
+def explain(model: SentimentModel, text: str | bytes) -> Explanation:
     """Explain the prediction of a model for one text.
 
     Example:
         >>> from hardmax.sentiment.files import load_model
-        >>> ex = explain(load_model("imdb"), "A great film, never dull.")  # doctest: +SKIP
-        >>> ex.label, [leader["word"] for leader in ex.leaders][:1]  # doctest: +SKIP
-        ('positive', ['great'])
+        >>> explain(load_model("imdb-words"), "A great film.").label
+        'positive'
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
@@ -163,9 +227,8 @@ def explain(model: SentimentModel, text: str) -> Explanation:
     reading = model.read(text)
     logits = reading.logits[None, :]
     winner = int(winners(logits)[0])
-    row = 0 if len(model.bias) == 1 else winner
-    toward = model.classes[1] if len(model.bias) == 1 else model.classes[winner]
-    named = [toward] if len(model.bias) == 1 else model.classes
+    two = len(model.bias) == 1
+    row, toward = (0, model.classes[1]) if two else (winner, model.classes[winner])
     return Explanation(
         text=text,
         label=model.classes[winner],
@@ -176,59 +239,49 @@ def explain(model: SentimentModel, text: str) -> Explanation:
         leaders=tuple(_leaders(model, reading, row)),
         words=tuple(_words(reading, row)),
         ignored=tuple(dict.fromkeys(text[reading.words[w].start : reading.words[w].end] for w in reading.unknown)),
-        scores={label: float(score) for label, score in zip(named, reading.logits, strict=True)},
+        scores=dict(zip([toward] if two else model.classes, reading.logits.tolist(), strict=True)),
         model=model,
         reading=reading,
     )
 
 
-def _words(reading: Reading, row: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _words(reading: Reading, row: int) -> list[Word]:
+    found = []
     own = reading.contributions[:, row].tolist()
     for i, (form, spans) in enumerate(zip(reading.forms, reading.spans, strict=True)):
-        places = [[reading.words[first].start, reading.words[last].end] for first, last in spans]
+        places = tuple((reading.words[first].start, reading.words[last].end) for first, last in spans)
         start, end = places[0]
-        found.append(
-            {
-                "text": reading.text[start:end],
-                "start": start,
-                "end": end,
-                "term": form,
-                "leader": reading.forms[reading.leader[i]],
-                "contribution": own[i],
-                "places": places,
-            }
-        )
-    return sorted(found, key=lambda word: (word["start"], word["end"]))
+        leader = reading.forms[reading.leader[i]]
+        found.append(Word(reading.text[start:end], start, end, form, leader, own[i], places))
+    return sorted(found, key=lambda word: (word.start, word.end))
 
 
-def _leaders(model: SentimentModel, reading: Reading, row: int) -> list[dict[str, Any]]:
+def _leaders(model: SentimentModel, reading: Reading, row: int) -> list[Leader]:
     clusters: dict[int, list[int]] = {}
     for i, j in enumerate(reading.leader.tolist()):
         clusters.setdefault(j, []).append(i)
     own, since = reading.contributions[:, row].tolist(), reading.since.tolist()
     effect = leader_effects(model, reading.ids, reading.leader, reading.contributions, reading.logits)
     found = [
-        {
-            "word": reading.forms[j],
-            "contribution": fsum(own[i] for i in members),
-            "effect": effect.get(j),
-            "followers": [reading.forms[i] for i in members if i != j],
-            "since": since[j] if since[j] >= 0 else None,
-            "share": len(members) / len(own),
-        }
+        Leader(
+            word=reading.forms[j],
+            contribution=fsum(own[i] for i in members),
+            effect=effect.get(j),
+            followers=tuple(reading.forms[i] for i in members if i != j),
+            since=since[j] if since[j] >= 0 else None,
+            share=len(members) / len(own),
+        )
         for j, members in clusters.items()
     ]
     return sorted(found, key=_rank)  # stable: equal ones as in the text
 
 
-def _rank(leader: dict[str, Any]) -> tuple[bool, float]:
-    effect = leader["effect"]
-    return (True, -abs(leader["contribution"])) if effect is None else (False, -effect)
+def _rank(leader: Leader) -> tuple[bool, float]:
+    return (True, -abs(leader.contribution)) if leader.effect is None else (False, -leader.effect)
 
 
 def _occurrences(text: str, word: str) -> list[tuple[int, int]]:
-    """Where a word, or several words in a row, stand in the text; occurrences do not overlap."""
+    """Where a word, or several words in a row, occur in the text, without overlaps."""
     sought = [w.form for w in split(word)]
     words = split(text)
     found: list[tuple[int, int]] = []

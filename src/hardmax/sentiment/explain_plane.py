@@ -12,12 +12,11 @@ if TYPE_CHECKING:
 def flat_states(ex: "Explanation") -> NDArray[np.float64]:
     """(layers + 1, n, 2): first coordinate along the score that was explained, second across it.
 
-    In two dimensions this is a rotation. In more, the second axis is the principal direction of what is left; the
-    picture is then a shadow, and distances in it are only lower bounds.
+    In two dimensions this is a rotation. In more, the second axis is the principal direction of the rest; the picture
+    is then a projection, and distances in it are only lower bounds.
     """
     states = ex.reading.states
-    row = 0 if len(ex.scores) == 1 else list(ex.scores).index(ex.label)
-    v = ex.model.scores[row]
+    v = ex.model.scores[ex.row]
     size = float(np.sqrt((v**2).sum()))
     first = v / size if size > 0 else np.eye(len(v))[0]
     across = states - (states @ first)[..., None] * first
@@ -37,7 +36,6 @@ def flat_states(ex: "Explanation") -> NDArray[np.float64]:
 
 
 def label_order(ex: "Explanation") -> list[int]:
-    """Indices of the leaders, the largest contribution of a cluster first."""
+    """Indices of the leaders among the terms, the largest contribution of a cluster first."""
     number = {form: i for i, form in enumerate(ex.reading.forms)}
-    ranked = sorted(ex.as_dict()["leaders"], key=lambda leader: -abs(leader["contribution"]))
-    return [number[leader["word"]] for leader in ranked]
+    return [number[leader.word] for leader in sorted(ex.leaders, key=lambda one: -abs(one.contribution))]

@@ -1,17 +1,17 @@
 """How far explanations can be trusted, measured: what happens to a prediction without the words they name.
 
-Comprehensiveness: the probability of the predicted class falls by so much when the k named terms are left out (more is
-better). Sufficiency: it falls by so much when only they are kept (less is better). [DeYoung et al., ERASER, 2020.]
-The leaders are ranked as in an explanation: by their effect, the exact fall of the log-odds of the label when a leader
-is left out (`leave_one_out`). Leaders that speak against the label are not reasons for it and are not named.
+Comprehensiveness: how much the probability of the predicted class falls when the k named terms are left out (more is
+better). Sufficiency: how much it falls when only they are kept (less is better). [DeYoung et al., ERASER, 2020.]
+The leaders are ranked as in an explanation: by their effect, the exact decrease of the log-odds of the label when a
+leader is left out (`leave_one_out`). Leaders that speak against the label are not reasons for it and are not named.
 They are compared with other ways to name terms of the same text:
 
 - `score`: terms ranked by <v, E_w>, which needs no attention;
 - `leave-one-out`: all terms ranked by their effect, the strongest rival;
-- `random`: terms drawn by chance.
+- `random`: terms chosen at random.
 
-Every ranking is in favor of the predicted class: the best argument first. Terms are taken out of the bag; the layers
-then run anew on what is left.
+Every ranking is in favor of the predicted class, with the best argument first. Terms are taken out of the bag, and the
+layers run again on what is left.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.sentiment.leave_one_out import effects, leader_effects
+from hardmax.errors import BadInput
+from hardmax.sentiment.batches import Traces, trace
+from hardmax.sentiment.leave_one_out import effects, measured_leaders
 from hardmax.sentiment.model import probabilities, winners
-from hardmax.sentiment.tracing import Traces, trace
 from hardmax.text.vocabulary import Bags
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 TOP = 5
-MOST_TEXTS = 1000
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Faithfulness:
     """What was measured.
 
     Attributes:
-        texts: how many texts.   top: k for the rows named "top".
-        rows: {ranking, terms, comprehensiveness, sufficiency, flips} each; `terms` is the mean number of terms named,
-            `flips` the part of texts whose label changes when they are left out.
+        texts: number of texts.   top: k for the rows named "top".
+        rows: {ranking, terms, comprehensiveness, sufficiency, flips} for each; `terms` is the mean number of terms
+            named, `flips` the part of the texts whose label changes when they are left out.
     """
 
     texts: int
@@ -65,14 +65,20 @@ def faithfulness(
 
     Rows: the `top` leaders that speak for the label (fewer where a text has fewer) against `top` terms of each other
     ranking; and all leaders that speak for the label against as many terms of each other ranking.
+
+    Raises:
+        BadInput: there is no text.
     """
+    if not len(texts):
+        raise BadInput("faithfulness needs at least one text")
     traced = trace(model, texts)
     tell = progress or (lambda done, total, what: None)
     tell(0, 3, "leave one out")
+    leading, every_effect = _effects(model, traced)
     goodness = {
-        "leaders": _leader_effects(model, traced),
+        "leaders": leading,
         "score": _toward(traced, (np.asarray(model.embedding, np.float64) @ model.scores.T)[traced.bags.ids]),
-        "leave-one-out": _leave_one_out(model, traced),
+        "leave-one-out": every_effect,
         "random": np.random.default_rng(seed).random(traced.bags.ids.size),
     }
     supporting = _count(traced, goodness["leaders"] > 0)
@@ -91,39 +97,28 @@ def faithfulness(
 
 def _toward(traced: Traces, values: Floats) -> Floats:
     """(T,) of values (T, C'): their part in favor of each text's predicted class against the mean of the others."""
-    text_of = np.repeat(np.arange(len(traced)), np.diff(traced.bags.offsets))
-    chosen = winners(traced.logits)[text_of]
+    chosen = winners(traced.logits)[traced.bags.owners]
     if values.shape[1] == 1:
         return np.where(chosen == 1, values[:, 0], -values[:, 0])
     own = values[np.arange(len(values)), chosen]
     return np.asarray(own - (values.sum(axis=1) - own) / (values.shape[1] - 1))
 
 
-def _leader_effects(model: "SentimentModel", traced: Traces) -> Floats:
-    """(T,) the effects of the leaders; -inf for terms that lead nobody."""
-    found = np.full(traced.bags.ids.size, -np.inf)
+def _effects(model: "SentimentModel", traced: Traces) -> tuple[Floats, Floats]:
+    """(T,) the effects of the leaders, -inf for terms that do not lead; and (T,) the effects of all terms."""
+    leading, every = np.full(traced.bags.ids.size, -np.inf), np.empty(traced.bags.ids.size)
     for t in range(len(traced)):
         place = traced.place(t)
-        text = traced.bags.ids[place], traced.leader[place], traced.contributions[place], traced.logits[t]
-        for i, effect in leader_effects(model, *text).items():
-            found[place.start + i] = effect
-    return found
+        ids = traced.bags.ids[place]
+        every[place] = effects(model, ids, range(len(ids)), traced.logits[t])
+        which = place.start + measured_leaders(traced.leader[place], traced.contributions[place])
+        leading[which] = every[which]
+    return leading, every
 
 
 def _count(traced: Traces, which: NDArray[np.bool_]) -> NDArray[np.int64]:
     """(B,) how many terms of each text are in `which`."""
-    text_of = np.repeat(np.arange(len(traced)), np.diff(traced.bags.offsets))
-    return np.bincount(text_of[which], minlength=len(traced)).astype(np.int64)
-
-
-def _leave_one_out(model: "SentimentModel", traced: Traces) -> Floats:
-    """(T,) the effects of all terms."""
-    fall = np.empty(traced.bags.ids.size)
-    for t in range(len(traced)):
-        place = traced.place(t)
-        ids = traced.bags.ids[place]
-        fall[place] = effects(model, ids, range(len(ids)), traced.logits[t])
-    return fall
+    return np.bincount(traced.bags.owners[which], minlength=len(traced)).astype(np.int64)
 
 
 def _choose(bags: Bags, value: Floats, wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -142,7 +137,7 @@ def _measure(model: "SentimentModel", traced: Traces, chosen: NDArray[np.bool_])
     without = model.run(_keep(traced, ~chosen))[0]
     only = model.run(_keep(traced, chosen))[0]
     return {
-        "terms": float(chosen.sum() / max(len(traced), 1)),
+        "terms": float(chosen.sum() / len(traced)),
         "comprehensiveness": float((before - probabilities(without)[every, labels]).mean()),
         "sufficiency": float((before - probabilities(only)[every, labels]).mean()),
         "flips": float((winners(without) != labels).mean()),
@@ -150,5 +145,4 @@ def _measure(model: "SentimentModel", traced: Traces, chosen: NDArray[np.bool_])
 
 
 def _keep(traced: Traces, which: NDArray[np.bool_]) -> Bags:
-    offsets = np.concatenate([[0], np.cumsum(_count(traced, which))]).astype(np.int64)
-    return Bags(np.ascontiguousarray(traced.bags.ids[which]), offsets)
+    return Bags.of(traced.bags.ids[which], _count(traced, which))

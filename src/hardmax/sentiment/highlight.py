@@ -1,7 +1,7 @@
-"""Where in a text an explanation's weight lies: each place's part of the logit, for showing the text marked up.
+"""What all views of an explanation share: the weight of each word in its place, and text that is safe to show.
 
-A term's contribution is shared equally by its occurrences, an occurrence's part by its words. The marks of all words
-add up to logit - bias, so colors in the text leave nothing out and count nothing twice.
+A term's contribution is shared equally by its occurrences, and an occurrence's part by its words. The marks of all
+words add up to logit - bias, so colors in the text leave nothing out and count nothing twice.
 """
 
 from bisect import bisect_right
@@ -24,18 +24,17 @@ class Mark:
 
 
 def marks(ex: "Explanation", most: int | None = None) -> list[Mark]:
-    """All words of the text in order; with `most`, those within the first so many characters.
+    """All words of the text in order; with `most`, those within the first `most` characters.
 
     Example: in "dull, dull film" with contributions dull -1, film 0.25, the marks weigh -0.5, -0.5, 0.25.
     """
     reading = ex.reading
-    row = 0 if len(ex.scores) == 1 else list(ex.scores).index(ex.label)
     count = len(reading.words)
     if most is not None:
         count = bisect_right(reading.words, most, key=lambda word: word.end)
     weight = [0.0] * count
     leaders: list[dict[str, None]] = [{} for _ in range(count)]
-    own = reading.contributions[:, row].tolist()
+    own = reading.contributions[:, ex.row].tolist()
     for i, spans in enumerate(reading.spans):
         leader = reading.forms[reading.leader[i]]
         for first, last in spans:
@@ -70,7 +69,7 @@ def _picture(char: str) -> str:
         return chr(0x2400 + code)
     if code == 127:
         return "\u2421"
-    # Other spaces and joiners (emoji need U+200D, right-to-left text its marks) are kept; the rest is replaced.
+    # Joiners are kept (emoji need U+200D), other spaces become a plain one, the rest is replaced.
     if char.isspace() or code == 0x200D or 0xFE00 <= code <= 0xFE0F:
         return " " if char.isspace() else char
     return "\ufffd"

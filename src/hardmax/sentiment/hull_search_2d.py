@@ -1,14 +1,14 @@
-"""Whom every word of a bag follows, in the plane: a certified search along the convex hull.
+"""Whom every word of a bag follows in two dimensions: a certified search along the convex hull.
 
 The largest <z_i, z_j> is reached at a vertex of the hull of the words, and about a dozen of three hundred words are
 vertices. So: find the words on the rim of the hull, then compare every word with those only. Adding the origin to the
 hull changes nothing, as <z_i, z_i> > 0 beats it, and makes it a region {p: gauge(p) <= 1} with gauge(p) = max over its
 edges of <n_e, p>, which is quick to evaluate for all words at once.
 
-Nothing is taken on trust. The polygon is that of some of the words, so a word with gauge(p) <= 1 - ROOM has
-<z_i, p> <= (1 - ROOM) max_j <z_i, z_j>: it can be left out. All others are compared; and the best must beat the second
-by more than the band within which scores count as equal. Words for which this does not hold (ties, copies, words near
-the origin) are left to the search in search.py, which defines the answer.
+Nothing is taken on trust. The polygon is that of some of the words, so a word with gauge(p) <= 1 - MARGIN has
+<z_i, p> <= (1 - MARGIN) max_j <z_i, z_j> and can be left out. All others are compared, and the best must beat the
+second by more than the band within which scores count as equal. Words for which this does not hold (ties, copies, words
+near the origin) are left to search.py, which defines the answer.
 """
 
 from typing import Any
@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from hardmax.jit.uncounted import bare_njit
-from hardmax.sentiment.search import compare
-from hardmax.sentiment.workspace import BEST, HULL, RING, SCORE, SECOND, SQUARE, TURN, WHO
+from hardmax.sentiment.search import BEST, HULL, RING, SCORE, SECOND, SQUARE, TURN, WHO, compare
 
 SECTORS = 64  # of directions; the longest word of each is where the search for vertices begins
-ROOM = 1e-6  # a word counts as inside the hull if it is so by this part
+MARGIN = 1e-6  # a word counts as inside the hull if it is so by this part
 WALL = 1e9  # slope of the gauge across the two sides of a hull that meet at the origin
-SLANT = 1e-2  # the part of |z_i| max|z_j| that the best score must exceed, so that ROOM is wider than all rounding
+SLANT = 1e-2  # the part of |z_i| max|z_j| that the best score must exceed, so that MARGIN is wider than all rounding
 FAR_APART = 4e-12  # scores of different words differ by this part of |z_i| max|z_j|: four times the band of ties
 SHORT = 1e-3  # words shorter than this part of the longest are not decided here
 NEAR_ORIGIN = 1e-7  # an edge (a, b) with a smaller part of the largest norm squared as cross product is not relied on
@@ -30,19 +29,18 @@ NO_HULL = -1
 
 
 @bare_njit()
-def follow_in_plane(n: Any, room: Any) -> Any:
-    """Whom each of the words room.z[:n] follows: room.leader[i], or -1 if that is not certain.
+def follow_in_plane(n: Any, work: Any) -> Any:
+    """Whom each of the words work.z[:n] follows: work.leader[i], or -1 if that is not certain.
 
-    Leaves the words in room.columns, their |z_i|^2 in the row SQUARE and a number that grows with their direction in
-    the row TURN.
+    Leaves the words in work.columns.
 
     Returns:
-        Whether there is a hull to rely on; else nothing is decided.
+        Whether there is a hull to rely on; otherwise nothing is decided.
     """
-    z, stage = room.z, room.stage
-    x, y, square, turn = room.columns[0], room.columns[1], room.floats[SQUARE], room.floats[TURN]
-    best, second, score = room.floats[BEST], room.floats[SECOND], room.floats[SCORE]
-    ring, hull = room.integers[RING], room.integers[HULL]
+    z, stage = work.z, work.stage
+    x, y, square, turn = work.columns[0], work.columns[1], work.floats[SQUARE], work.floats[TURN]
+    best, second, score = work.floats[BEST], work.floats[SECOND], work.floats[SCORE]
+    ring, hull = work.integers[RING], work.integers[HULL]
     longest = 0.0
     for i in range(n):
         x[i], y[i] = z[i, 0], z[i, 1]
@@ -51,27 +49,27 @@ def follow_in_plane(n: Any, room: Any) -> Any:
         turn[i] = 1.0 - part if y[i] >= 0.0 else 3.0 + part  # from 0 to 4 round the circle
     for i in range(n):
         longest = max(longest, square[i])
-    size = _longest_by_sector(n, square, turn, ring, score, room.integers[WHO])
+    size = _longest_by_sector(n, square, turn, ring, score, work.integers[WHO])
     vertices = _hull(x, y, ring, size, longest, hull)
     if vertices == NO_HULL:
         return False
-    rim, copies = without_copies(x, y, ring, _not_inside(x, y, n, hull, vertices, ROOM, best, ring))
+    rim, copies = without_copies(x, y, ring, _not_inside(x, y, n, hull, vertices, best, ring))
     for v in range(rim):
         stage[v, 0], stage[v, 1] = x[ring[v]], y[ring[v]]
     for i in range(n):
         best[i], second[i] = -np.inf, -np.inf
-    compare(room.columns, n, ring, stage, 0, rim, score, best, second, room.leader)
-    _decide(n, square, longest, best, second, room.leader)
+    compare(work.columns, n, ring, stage, 0, rim, score, best, second, work.leader)
+    _decide(n, square, longest, best, second, work.leader)
     for v in range(rim, rim + copies):  # a copy of a word that follows itself follows itself too
-        first = room.leader[ring[v]]
+        first = work.leader[ring[v]]
         if first >= 0 and x[first] == x[ring[v]] and y[first] == y[ring[v]]:
-            room.leader[ring[v]] = ring[v]
+            work.leader[ring[v]] = ring[v]
     return True
 
 
 @bare_njit()
 def without_copies(x: Any, y: Any, rim: Any, count: Any) -> Any:
-    """Move words at the very place of an earlier one to the end of the list; the numbers of words and of copies."""
+    """Move exact copies of an earlier word to the end of the list; returns the numbers of words and of copies."""
     last = count
     v = 1
     while v < last:
@@ -86,33 +84,6 @@ def without_copies(x: Any, y: Any, rim: Any, count: Any) -> Any:
                 break
         v += 1
     return last, count - last
-
-
-@bare_njit()
-def outside_of(heads: Any, count: Any, n: Any, inside: Any, room: Any) -> Any:
-    """Put into the row RING the words that are not inside the hull of `heads` (and the origin) by the part `inside`.
-
-    To be called after `follow_in_plane`.
-
-    Returns:
-        Their number, or NO_HULL.
-    """
-    x, y, square, turn = room.columns[0], room.columns[1], room.floats[SQUARE], room.floats[TURN]
-    ring, hull = room.integers[RING], room.integers[HULL]
-    longest, first = 0.0, 0
-    for p in range(count):
-        if square[heads[p]] > longest:
-            longest, first = square[heads[p]], p
-    ring[0] = heads[first]
-    size = 1
-    for p in range(count):
-        if p != first:
-            _insert(ring, size, heads[p], turn)
-            size += 1
-    vertices = _hull(x, y, ring, size, longest, hull)
-    if vertices == NO_HULL:
-        return NO_HULL
-    return _not_inside(x, y, n, hull, vertices, inside, room.floats[BEST], ring)
 
 
 @bare_njit()
@@ -134,23 +105,6 @@ def _longest_by_sector(n: Any, square: Any, turn: Any, ring: Any, top: Any, who:
             ring[size] = who[s]
             size += 1
     return size
-
-
-@bare_njit()
-def _insert(ring: Any, size: Any, i: Any, turn: Any) -> None:
-    """Put word i where it belongs by its direction; ring[0] stays the first."""
-    base = turn[ring[0]]
-    mine = turn[i] - base if turn[i] >= base else turn[i] - base + 4.0
-    place = size
-    while place > 1:
-        other = turn[ring[place - 1]] - base
-        if other < 0.0:
-            other += 4.0
-        if other <= mine:
-            break
-        ring[place] = ring[place - 1]
-        place -= 1
-    ring[place] = i
 
 
 @bare_njit()
@@ -201,8 +155,8 @@ def _hull(x: Any, y: Any, ring: Any, size: Any, longest: Any, hull: Any) -> Any:
 
 
 @bare_njit()
-def _not_inside(x: Any, y: Any, n: Any, hull: Any, vertices: Any, room: Any, gauge: Any, found: Any) -> Any:
-    """The words whose gauge, the max over the edges e of <n_e, z_i>, exceeds 1 - room; returns how many."""
+def _not_inside(x: Any, y: Any, n: Any, hull: Any, vertices: Any, gauge: Any, found: Any) -> Any:
+    """The words whose gauge, the max over the edges e of <n_e, z_i>, exceeds 1 - MARGIN; returns how many."""
     for i in range(n):
         gauge[i] = 0.0
     for v in range(vertices):
@@ -221,7 +175,7 @@ def _not_inside(x: Any, y: Any, n: Any, hull: Any, vertices: Any, room: Any, gau
             gauge[i] = value if value > gauge[i] else gauge[i]
     count = 0
     for i in range(n):
-        if gauge[i] > 1.0 - room:
+        if gauge[i] > 1.0 - MARGIN:
             found[count] = i
             count += 1
     return count

@@ -1,16 +1,18 @@
-"""The kernel of `hardmax.sentiment.layers_compiled` in NumPy, for one text: nothing to compile, every state at hand.
+"""The layers of `hardmax.sentiment.layers_compiled` in NumPy, for one text: nothing to compile, every state at hand.
 
-Same operations in the same order, hence the same bits; a test compares the two. Read the kernel's notes for the proofs.
+Same operations in the same order, hence the same bits; a test compares the two. The proofs are in `layers_compiled`.
+`SentimentModel.run` chooses between the two.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in the kernel
+BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in search.py
 SCORES_AT_ONCE = 4_000_000
-MANY = 5_000  # terms from which on loading the compiled search is worth it
+MANY = 5_000  # with more terms than this, the compiled search is worth loading
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -26,6 +28,21 @@ def powers(alpha: float, layers: int) -> Floats:
     for k in range(1, layers + 2):
         rest[k] = rest[k - 1] / (1.0 + alpha)
     return rest
+
+
+class Parameters(NamedTuple):
+    """The numbers of a model, as the compiled code takes them.
+
+    Attributes:
+        vectors: (V, d) where the terms start.   rest: (layers + 2,) the powers (1 + alpha)^-k.   layers: K.
+        scores: (C', d).   bias: (C',).
+    """
+
+    vectors: Floats
+    rest: Floats
+    layers: int
+    scores: Floats
+    bias: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +125,8 @@ def _scores(z: Floats, who: Ints) -> Floats:
 def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
     """For each i in `who`: whom it follows, whether that is a tie, and the least tied score.
 
-    In blocks of rows, and from MANY terms on compiled: a text of two megabytes has a hundred thousand terms, and ten
-    billion scores fit nowhere.
+    The scores are computed in blocks of rows, and by compiled code for more than MANY terms: a text of two megabytes
+    has a hundred thousand terms, and ten billion scores do not fit into memory.
     """
     if len(z) > MANY:
         from hardmax.sentiment.search import follow_many
@@ -119,11 +136,8 @@ def _follow(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
         return arg, tie, least
     step = max(1, SCORES_AT_ONCE // len(z))
     parts = [_follow_some(z, who[start : start + step]) for start in range(0, len(who), step)]
-    return (
-        np.concatenate([p[0] for p in parts]),
-        np.concatenate([p[1] for p in parts]),
-        np.concatenate([p[2] for p in parts]),
-    )
+    chosen, tied, lowest = zip(*parts, strict=True)
+    return np.concatenate(chosen), np.concatenate(tied), np.concatenate(lowest)
 
 
 def _follow_some(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]:
@@ -139,7 +153,7 @@ def _follow_some(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]
     scores = _scores(z, who)
     best = scores.max(axis=1)
     arg, tie, least = scores.argmax(axis=1), np.zeros(len(who), bool), best - band
-    # One score clearly above all others needs no more care; else the kernel's rule, word by word.
+    # One score clearly above all others needs no more care; otherwise the rule of search.follows, word by word.
     for row in np.flatnonzero((scores >= (best - 4 * band)[:, None]).sum(axis=1) > 1):
         i = int(who[row])
         high, chosen, tied = scores[row, i], i, False

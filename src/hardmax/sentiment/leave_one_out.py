@@ -1,15 +1,14 @@
-"""What a prediction loses without a term: the layers run anew on what is left, nothing is estimated.
+"""What a prediction loses without a term: the layers run again on what is left, nothing is estimated.
 
-The effect of a term is the fall of the log-odds of the predicted label when the term is left out of the bag,
+The effect of a term is the decrease of the log-odds of the predicted label when the term is left out of the bag,
 
     effect_i = odds(text) - odds(text without term i),   odds = log p / (1 - p), p the probability of the label,
 
 positive if the term speaks for the label. With two classes the log-odds are the logit or its negative. Leaders are
-ranked by it, in explanations and where their faithfulness is measured: the contribution of a leader's cluster is an
-exact part of the logit too, but without their leader its followers go to another one, so it is not what is lost.
+ranked by it, in explanations and when their faithfulness is measured: the contribution of a leader's cluster is an
+exact part of the logit too, but without their leader the followers go to another one, so it is not what is lost.
 """
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
 
 Floats = NDArray[np.float64]
-MOST_LEADERS, LEAST_LEADERS = 64, 8  # of one text whose effect is worked out: those with the largest parts
+MOST_LEADERS, LEAST_LEADERS = 64, 8  # of one text whose effect is computed: those with the largest parts
 MOST_TERMS = 2_000_000  # in all bags of one text, beyond LEAST_LEADERS of them
-_PLAIN = 20_000  # terms up to which plain NumPy is quicker than loading the compiled code
 _TERMS = 400_000  # terms that are held at once
+_FEW = 100_000  # in all bags of one text: up to here plain NumPy takes a few seconds at most, compiling takes fifty
 
 
 def effects(model: "SentimentModel", ids: NDArray[np.integer], which: Sequence[int], logits: Floats) -> Floats:
@@ -37,34 +36,35 @@ def effects(model: "SentimentModel", ids: NDArray[np.integer], which: Sequence[i
 def leader_effects(
     model: "SentimentModel", ids: NDArray[np.integer], leader: NDArray[np.integer], parts: Floats, logits: Floats
 ) -> dict[int, float]:
-    """The effect of every leader of a bag; of many leaders of a very long text those with the largest parts only.
+    """The effect of every leader of a bag, as far as `measured_leaders` names it."""
+    which = measured_leaders(leader, parts).tolist()
+    return dict(zip(which, effects(model, ids, which, logits).tolist(), strict=True))
+
+
+def measured_leaders(leader: NDArray[np.integer], parts: Floats) -> NDArray[np.integer]:
+    """All leaders of a bag; of the many leaders of a very long text only those with the largest parts.
 
     Args:
         leader: (n,) the leader of every term.   parts: (n, C') the contribution of every term.
     """
-    leaders = np.unique(leader)
-    most = min(MOST_LEADERS, max(LEAST_LEADERS, MOST_TERMS // max(len(ids), 1)))
+    leaders, n = np.unique(leader), len(leader)
+    most = min(MOST_LEADERS, max(LEAST_LEADERS, MOST_TERMS // max(n, 1)))
     if len(leaders) > most:
-        sums = np.stack([np.bincount(leader, weights=column, minlength=len(ids)) for column in parts.T], axis=1)
+        sums = np.stack([np.bincount(leader, weights=column, minlength=n) for column in parts.T], axis=1)
         leaders = np.sort(leaders[np.argsort(-np.abs(sums[leaders]).max(axis=1), kind="stable")[:most]])
-    which = leaders.tolist()
-    return dict(zip(which, effects(model, ids, which, logits).tolist(), strict=True))
+    return leaders
 
 
 def without_each(model: "SentimentModel", ids: NDArray[np.integer], which: Sequence[int]) -> Floats:
     """(len(which), C') scores of a bag without its term number `which[k]`."""
     n = len(ids)
-    if len(which) * n <= _PLAIN and "hardmax.sentiment.predicting" not in sys.modules:
-        rest = [[*ids[:i].tolist(), *ids[i + 1 :].tolist()] for i in which]
-        return np.array([model.read_bag(kept).logits for kept in rest]).reshape(len(which), len(model.bias))
     found = np.empty((len(which), len(model.bias)))
     step = max(1, _TERMS // max(n, 1))
     for a in range(0, len(which), step):
         some = np.asarray(which[a : a + step], np.int64)
         kept = np.arange(n)[None, :] != some[:, None]
         left = np.broadcast_to(ids, kept.shape)[kept]
-        offsets = np.arange(len(some) + 1, dtype=np.int64) * (n - 1)
-        found[a : a + step] = model.run(Bags(np.ascontiguousarray(left, np.int32), offsets))[0]
+        found[a : a + step] = model.run(Bags.of(left, [n - 1] * len(some)), _FEW)[0]
     return found
 
 

@@ -1,13 +1,18 @@
 """The sentiment model: words -> vectors -> K hardmax layers -> mean -> one linear score.
 
 Implements [AFZ24, section 6]: p = sigmoid(<v, mean_i z_i^K> + b), layers (1.1a) with A = I and one alpha. Departs: a
-text is the set of its known n-grams, each once, and no word for padding takes part. With C > 2 classes there is one
-linear score for each. Nothing here needs a compiler until many texts are asked for at once.
+text is the set of its known n-grams, each once, and there is no word for padding. With C > 2 classes there is one
+linear score for each.
+
+Two engines run the layers, with the same bits: plain NumPy (`layers_numpy`) and compiled code (`batches`). `run` is the
+one place that chooses: small inputs take the plain one unless the compiled code is compiled already.
 """
 
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import pairwise
 from math import exp
 from typing import Any
 
@@ -15,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.layers_numpy import Floats, Ints, flow, powers
+from hardmax.sentiment.layers_numpy import Floats, Flow, Ints, Parameters, flow, powers
 from hardmax.text.vocabulary import Bags, Vocabulary
 from hardmax.text.words import Word, split, terms
 from hardmax.views import Result
 
-FEW = 20_000  # characters up to which plain NumPy is quicker than loading the compiled code
+FEW_TERMS = 20_000  # up to here plain NumPy is quicker than loading the compiled code
+Label = str | int | float | bool  # of a class
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,16 +34,14 @@ class Reading:
     """One text on its way through the model. All arrays are over its n distinct known terms, in order of appearance.
 
     Attributes:
-        text: the text.
-        words: its words with their places.
+        text: the text.   words: its words with their places.
         unknown: indices of the words that are in no known term.
         ids: (n,) numbers of the terms in the vocabulary.   forms: the terms.
         spans: for each term the (first, last) words of each of its occurrences.
-        start: (n, d) z^0.   end: (n, d) z^K.   states: (K + 1, n, d).
+        states: (K + 1, n, d) the positions z^0, ..., z^K.
         leader: (n,) index of the leader a term ends at (for a leader: itself).
         since: (n,) the layer at which a term began to lead, -1 if it does not.
-        settled: (n,) the layer from which it follows its leader for good.
-        tie: whether a term had equal scores with two different points (its leader is then the first of them).
+        settled: (n,) the layer from which on it follows its leader.
         contributions: (n, C') what each term adds to each score: <v, z_i^K> / n.
         logits: (C',) bias + sum of the contributions.
     """
@@ -52,33 +56,30 @@ class Reading:
     leader: Ints
     since: Ints
     settled: Ints
-    tie: bool
     contributions: Floats
     logits: Floats
-
-    @property
-    def start(self) -> Floats:
-        """(n, d) positions before the first layer."""
-        return self.states[0]
-
-    @property
-    def end(self) -> Floats:
-        """(n, d) positions after the last layer."""
-        return self.states[-1]
 
 
 @dataclass(frozen=True, eq=False)
 class SentimentModel(Result):
-    """Everything a prediction needs.
+    """Everything a prediction needs. Two models are equal if all their numbers, terms, classes and cards are.
 
     Attributes:
         vocabulary: the known terms.
         embedding: (V, d) their vectors.
-        scores: (C', d) v; one row for two classes (in favor of the second), else one row for each class.
+        scores: (C', d) v; one row for two classes (in favor of the second), otherwise one row for each class.
         bias: (C',) b.
         alpha, layers: of the hardmax layers.
         classes: the labels.
         card: what is known about the model: data, figures, settings.
+
+    Example:
+        >>> model = SentimentModel(
+        ...     Vocabulary(["good", "dull"], 1), np.array([[1.0], [-1.0]]), np.array([[2.0]]), np.array([0.0]),
+        ...     alpha=1.0, layers=1, classes=("negative", "positive"),
+        ... )
+        >>> model.predict(["good film", "dull"]), model.logits(["good film", "dull"]).tolist()
+        (['positive', 'negative'], [[2.0], [-2.0]])
     """
 
     vocabulary: Vocabulary
@@ -87,23 +88,43 @@ class SentimentModel(Result):
     bias: Floats
     alpha: float
     layers: int
-    classes: tuple[Any, ...]
+    classes: tuple[Label, ...]
     card: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rows, dim = self.embedding.shape
         expected = 1 if len(self.classes) == 2 else len(self.classes)
         if rows != len(self.vocabulary):
-            raise BadInput(f"{rows} vectors for {len(self.vocabulary)} terms")
+            raise BadInput(f"there are {rows} vectors for {len(self.vocabulary)} terms")
         if self.scores.shape != (expected, dim) or self.bias.shape != (expected,):
             raise BadInput(
                 f"{len(self.classes)} classes in {dim} dimensions need scores of shape {(expected, dim)}",
                 found=f"scores {self.scores.shape}, bias {self.bias.shape}",
             )
-        if not (np.isfinite(self.scores).all() and np.isfinite(self.bias).all() and np.isfinite(self.embedding).all()):
+        if not all(np.isfinite(numbers).all() for numbers in (self.scores, self.bias, self.embedding)):
             raise BadInput("a number of the model is not finite")
         if not (np.isfinite(self.alpha) and self.alpha > 0) or self.layers < 0:
-            raise BadInput("alpha must be positive and layers not negative", found=f"{self.alpha}, {self.layers}")
+            raise BadInput(
+                "alpha must be positive and layers at least 0", found=f"alpha={self.alpha}, layers={self.layers}"
+            )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SentimentModel):
+            return NotImplemented
+        mine, theirs = ({f.name: getattr(m, f.name) for f in fields(m)} for m in (self, other))
+        same = (
+            np.array_equal(a, theirs[name]) and a.dtype == theirs[name].dtype
+            if isinstance(a, np.ndarray)
+            else a == theirs[name]
+            for name, a in mine.items()
+        )
+        return self is other or all(same)
+
+    def __hash__(self) -> int:
+        return hash((self.embedding.shape, self.layers, self.alpha, self.classes))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # without what was computed from it
 
     @property
     def dim(self) -> int:
@@ -112,17 +133,14 @@ class SentimentModel(Result):
 
     @property
     def parameters(self) -> int:
-        """Trained numbers: vectors, scores, bias, alpha."""
+        """Number of trained parameters: vectors, scores, bias, alpha."""
         return int(self.embedding.size + self.scores.size + self.bias.size + (self.layers > 0))
 
     @cached_property
-    def rest(self) -> Floats:
-        """(1 + alpha)^-k."""
-        return powers(self.alpha, self.layers)
-
-    @cached_property
-    def _vectors(self) -> Floats:
-        return np.ascontiguousarray(self.embedding, np.float64)
+    def arrays(self) -> Parameters:
+        """The numbers in float64, as the layers take them."""
+        rest = powers(self.alpha, self.layers)
+        return Parameters(np.array(self.embedding, np.float64), rest, self.layers, self.scores.copy(), self.bias.copy())
 
     def read(self, text: str) -> Reading:
         """Everything about one text."""
@@ -134,42 +152,30 @@ class SentimentModel(Result):
             if number >= 0:
                 spans.setdefault(number, []).append((term.first, term.last))
                 known.update(range(term.first, term.last + 1))
-        unknown = [w for w in range(len(words)) if w not in known]
-        return self._reading(text, words, unknown, list(spans), list(spans.values()))
-
-    def read_bag(self, ids: Sequence[int]) -> Reading:
-        """The same for a bag of term numbers without a text (what if a term were not there?)."""
-        return self._reading("", [], [], list(ids), [[] for _ in ids])
-
-    def _reading(
-        self, text: str, words: list[Word], unknown: list[int], ids: list[int], spans: list[list[tuple[int, int]]]
-    ) -> Reading:
-        index = np.array(ids, np.int64)
-        z = np.asarray(self.embedding[index], np.float64).reshape(len(ids), self.dim)
-        f = flow(z, self.rest, self.layers)
-        contributions = f.states[-1] @ self.scores.T / max(len(ids), 1)
-        logits = self._logits(z, f.weights)
-        forms = [self.vocabulary.terms[i] for i in ids]
+        ids = np.array(list(spans), np.int64)
+        f, logits = self._flow(ids)
         return Reading(
             text,
             words,
-            unknown,
-            index,
-            forms,
-            spans,
-            f.states,
-            f.leader,
-            f.since,
-            f.settled,
-            f.tie,
-            contributions,
-            logits,
+            unknown=[w for w in range(len(words)) if w not in known],
+            ids=ids,
+            forms=[self.vocabulary.terms[i] for i in spans],
+            spans=list(spans.values()),
+            states=f.states,
+            leader=f.leader,
+            since=f.since,
+            settled=f.settled,
+            contributions=f.states[-1] @ self.scores.T / max(len(ids), 1),
+            logits=logits,
         )
 
-    def _logits(self, z: Floats, weights: Floats) -> Floats:
-        # Word after word, then coordinate after coordinate, as the kernel adds.
+    def _flow(self, ids: NDArray[np.integer[Any]]) -> tuple[Flow, Floats]:
+        """One bag of terms through the plain layers, and its scores."""
+        z = np.asarray(self.embedding[ids], np.float64).reshape(len(ids), self.dim)
+        f = flow(z, powers(self.alpha, self.layers), self.layers)
+        # Word after word, then coordinate after coordinate, as the compiled code adds.
         mean = [0.0] * self.dim
-        for row, weight in zip(z.tolist(), weights.tolist(), strict=True):
+        for row, weight in zip(z.tolist(), f.weights.tolist(), strict=True):
             for x, value in enumerate(row):
                 mean[x] += weight * value
         totals = []
@@ -178,31 +184,38 @@ class SentimentModel(Result):
             for v, m in zip(row, mean, strict=True):
                 total += v * m
             totals.append(b + total)
-        return np.array(totals)
+        return f, np.array(totals)
+
+    def run(self, bags: Bags, few: int = FEW_TERMS) -> tuple[Floats, Ints]:
+        """Scores (B, C') and numbers of leaders (B,); the same bits for either engine and any number of threads.
+
+        Up to `few` terms are left to the plain engine unless the compiled one is ready.
+        """
+        if bags.ids.size <= few and not compiled_is_ready():
+            found = [self._flow(bags.ids[a:b]) for a, b in pairwise(bags.offsets.tolist())]
+            logits = np.array([logits for _, logits in found]).reshape(len(bags), len(self.bias))
+            return logits, np.array([(f.since >= 0).sum() for f, _ in found], np.int64)
+        from hardmax.sentiment.batches import run_bags
+
+        return run_bags(bags, self.arrays)
 
     def logits(self, texts: Sequence[str]) -> Floats:
-        """(B, C') scores of many texts; the same bits for one text or many, for any number of threads."""
-        if sum(map(len, texts)) <= FEW and len(texts) <= FEW:
-            return np.array([self.read(text).logits for text in texts]).reshape(len(texts), len(self.bias))
+        """(B, C') scores of texts."""
         return self.run(self.vocabulary.bags(texts))[0]
-
-    def run(self, bags: Bags) -> tuple[Floats, Ints]:
-        """Scores (B, C') and numbers of leaders (B,) of texts that are bags already."""
-        from hardmax.sentiment.predicting import run_bags
-
-        return run_bags(bags, self._vectors, self.rest, self.layers, self.scores, self.bias)
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
         """(B, C) probability of each class."""
         return probabilities(self.logits(texts))
 
-    def predict(self, texts: Sequence[str]) -> list[Any]:
+    def predict(self, texts: Sequence[str]) -> list[Label]:
         """The most probable class of each text."""
         return [self.classes[k] for k in winners(self.logits(texts))]
 
-    def leader_counts(self, texts: Sequence[str]) -> Ints:
-        """(B,) how many leaders each text has."""
-        return self.run(self.vocabulary.bags(texts))[1]
+
+def compiled_is_ready() -> bool:
+    """Whether the compiled layers have been compiled, or loaded from their cache, by this process already."""
+    batches = sys.modules.get("hardmax.sentiment.batches")
+    return batches is not None and bool(batches.run_texts.signatures)
 
 
 def probabilities(logits: Floats) -> Floats:
@@ -219,7 +232,7 @@ def probabilities(logits: Floats) -> Floats:
         parts = [exp(value - top) for value in values]
         total = sum(parts)
         rows.append([part / total for part in parts])
-    return np.array(rows).reshape(len(logits), -1 if len(logits) else 2)
+    return np.array(rows).reshape(len(logits), max(logits.shape[1], 2))
 
 
 def winners(logits: Floats) -> Ints:

@@ -1,19 +1,19 @@
 """How a model begins: the settings of training, and where the words stand before the first step.
 
-Two facts decide the design. The gradient of the logit with respect to any word is a multiple of v (see the kernel),
-so only the coordinates along v learn; and a word can lead only if no word of larger norm lies close in direction. So
-a word is E_w = (x_w, sqrt(r_w^2 - |x_w|^2) u_w): x_w is learned, the radius r_w decides who leads, and the direction
-u_w orthogonal to all score vectors is fixed.
+Two facts decide the design. The gradient of the logit with respect to any word is a multiple of v (see
+`layers_compiled`), so only the coordinates along v learn; and a word can lead only if no word of larger norm lies close
+in direction. So a word is E_w = (x_w, sqrt(r_w^2 - |x_w|^2) u_w): x_w is learned, the radius r_w decides who leads, and
+the direction u_w orthogonal to all score vectors is fixed.
 
 Training has two phases. First the scores of the words are learned without attention (all radii 1). Then every word
-gets one of three radii, and all is trained on through the hardmax layers:
+gets one of three radii, and training continues through the hardmax layers:
 
 - The strongest words have radius 1 and lead: <z_i, z_j> < 1 = <z_i, z_i> for any two of them. They are those of
-  largest |x_w|, so many that about `strong` of them are in a text; let s be the least |x_w| among them.
-- A few of the most frequent words without opinion are poles, at x = 0 with radius R = 1 / sqrt(1 - (calm s)^2) > 1. A
-  text has one of them, nearly always, and it leads the words that say little: of a word on the unit circle, <z, pole> =
-  R sqrt(1 - |x|^2) > 1 exactly if |x| < calm s. So they end at score 0 and not at that of some strong word.
-- All others have radius `low` < 1 and follow the pole or the strong word in whose direction they are.
+  largest |x_w|, as many as put about `leaders` of them into a text; let s be the least |x_w| among them.
+- A few of the most frequent words without opinion are poles, at x = 0 with radius R = 1 / sqrt(1 - (pole_reach s)^2) >
+  1. Nearly every text has one of them, and it leads the words that say little: for a word on the unit circle, <z, pole>
+  = R sqrt(1 - |x|^2) > 1 exactly if |x| < pole_reach s. So these words end at score 0 and not at that of a strong word.
+- All others have radius `follower_radius` < 1 and follow the pole or the strong word in whose direction they are.
 """
 
 from dataclasses import asdict, dataclass, replace
@@ -28,7 +28,7 @@ from hardmax.text.vocabulary import Bags
 Floats = NDArray[np.float64]
 LEAST_STEPS = 200
 MOST_LEADERS = 11.0
-TERMS_A_LEADER = 8.0  # a leader for so many terms, in short texts
+TERMS_PER_LEADER = 8.0  # in short texts
 POLES = 8
 POLE_STEP = 1e-3  # the more frequent of two poles has the larger radius, by this
 NEUTRAL = 0.15  # a pole has |x| below this
@@ -36,68 +36,95 @@ ROOM = 0.999  # |x_w| stays below this part of the radius
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """The settings of training.
+class Tuning:
+    """Settings of training that rarely need a change: `HardmaxClassifier(tuning=Tuning(leaders=16))`.
+
+    Attributes:
+        leaders: about how many words of a text lead, not counting the pole; None means one for every 8 terms, at most
+            11.
+        pole_reach: how far a pole reaches, as a part of the weakest leader's score; 0 to 1.
+        follower_radius: the radius of words that can only follow; 0 to 1, where 1 lets more words lead.
+        sideways_noise: size of the random directions orthogonal to the scores (for dim > 2); more noise, more leaders.
+        smoothing: added to the counts in the log-odds that words start from; None chooses it by the size of the data.
+        slope: x_w starts at slope * log-odds * pace, the pace growing with |log-odds| sqrt(number of texts).
+        score_scale: length of the score vectors at the beginning.
+        warm_rate: learning rate of x_w in the first phase.
+        score_rate, bias_rate, alpha_rate: learning rates of the score vectors, of the bias and of alpha.
+
+    Example:
+        >>> Tuning(pole_reach=2.0)
+        Traceback (most recent call last):
+        hardmax.errors.BadInput: pole_reach must be between 0.0 and 1.0
+          found: 2.0
+    """
+
+    leaders: float | None = None
+    pole_reach: float = 0.75
+    follower_radius: float = 0.8
+    sideways_noise: float = 0.0
+    smoothing: float | None = None
+    slope: float = 0.4
+    score_scale: float = 100.0
+    warm_rate: float = 0.005
+    score_rate: float = 0.3
+    bias_rate: float = 0.01
+    alpha_rate: float = 0.01
+
+    def __post_init__(self) -> None:
+        self._between(pole_reach=(0.0, 1.0), follower_radius=(0.0, 1.0))
+        self._positive("leaders", "score_scale", "warm_rate", "slope", "smoothing")
+
+    def _between(self, **limits: tuple[float, float]) -> None:
+        for name, (lowest, most) in limits.items():
+            value = getattr(self, name)
+            if not (isinstance(value, int | float | np.number) and lowest <= value <= most):
+                raise BadInput(f"{name} must be between {lowest} and {most}", found=repr(value))
+
+    def _positive(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, int | float | np.number) and 0 < value < np.inf):
+                raise BadInput(f"{name} must be positive", found=repr(value))
+
+
+@dataclass(frozen=True)
+class Recipe(Tuning):
+    """All settings of a training run: those of `Tuning`, and these.
 
     Attributes:
         dim, layers, alpha, train_alpha: of the model.
-        strong: about how many words of a text lead, the pole apart. None: one for every 8 terms, at most 11.
-        calm, low: how far a pole reaches, and the radius of the words that follow: see above.
-        spread: size of random directions orthogonal to the scores (only for dim > 2; more spread, more leaders).
-        smoothing: added to counts in the log-odds; None: by the size of the data.
-        slope: x_w begins at clip(slope * log-odds * pace), the pace growing with |log-odds| sqrt(texts).
-        scale: length of the score vectors at the beginning.
-        warm_rate, learning_rate: of x_w in the first and the second phase; that of the scores is `scale_rate`, of the
-            bias `bias_rate`, of alpha `alpha_rate`.
         dropout: part of a text's words left out at each step.
-        warm_epochs, epochs: passes of the two phases; in each the learning rates fall linearly to 0. With layers = 0
-            there is only the first. None: 4 and 3, and as many as make 200 steps for small data.
-        batch_size, seed: of the steps.
+        batch_size: texts per step.   seed: for all random choices.
+        learning_rate: of x_w in the second phase. In each phase all learning rates fall linearly to 0.
+        warm_epochs, epochs: passes of the two phases; with layers = 0 there is only the first. None means 4 and 3, or
+            as many as make 200 steps for small data.
     """
 
     dim: int = 2
     layers: int = 8
     alpha: float = 0.15
     train_alpha: bool = False
-    strong: float | None = None
-    calm: float = 0.75
-    low: float = 0.8
-    spread: float = 0.0
-    smoothing: float | None = None
-    slope: float = 0.4
-    scale: float = 100.0
-    warm_rate: float = 0.005
-    learning_rate: float = 0.003
-    scale_rate: float = 0.3
-    bias_rate: float = 0.01
-    alpha_rate: float = 0.01
     dropout: float = 0.4
     batch_size: int = 256
+    learning_rate: float = 0.003
     warm_epochs: int | None = None
     epochs: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
-        whole = {"dim": 1, "layers": 0, "batch_size": 1, "warm_epochs": 1, "epochs": 1, "seed": 0}
-        for name, least in whole.items():
+        super().__post_init__()
+        least = {"dim": 1, "layers": 0, "batch_size": 1, "warm_epochs": 1, "epochs": 1, "seed": 0}
+        for name, lowest in least.items():
             value = getattr(self, name)
             if value is None and name.endswith("epochs"):
                 continue
-            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-                raise BadInput(f"{name} must be a whole number from {least} on", found=repr(value))
-        between = {"low": (0.0, 1.0), "calm": (0.0, 1.0), "dropout": (0.0, 0.99)}
-        for name, (lowest, most) in between.items():
-            if not lowest <= getattr(self, name) <= most:
-                raise BadInput(f"{name} must lie between {lowest} and {most}", found=repr(getattr(self, name)))
-        for name in ("alpha", "strong", "scale", "warm_rate", "learning_rate", "slope"):
-            value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and value > 0):
-                raise BadInput(f"{name} must be positive", found=repr(getattr(self, name)))
-        if self.smoothing is not None and not self.smoothing > 0:
-            raise BadInput("smoothing must be positive, or None", found=repr(self.smoothing))
+            if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < lowest:
+                raise BadInput(f"{name} must be an integer of at least {lowest}", found=repr(value))
+        self._between(dropout=(0.0, 0.99))
+        self._positive("alpha", "learning_rate")
 
     def passes(self, count: int) -> tuple[int, int]:
-        """How many epochs the two phases have for so many texts.
+        """How many epochs the two phases have for this many texts.
 
         Example:
             >>> Recipe().passes(25_000), Recipe().passes(256), Recipe(layers=0, warm_epochs=2).passes(256)
@@ -109,20 +136,20 @@ class Recipe:
         return first, second if self.layers else 0
 
     def settled(self, bags: Bags) -> "Recipe":
-        """The recipe with a number of leaders that suits the texts, where it was left open.
+        """The recipe with a number of leaders that suits the texts, if it was left open.
 
         Example:
             >>> long, short = (Bags(np.zeros(n, np.int32), np.array([0, n])) for n in (300, 40))
-            >>> Recipe().settled(long).strong, Recipe().settled(short).strong
+            >>> Recipe().settled(long).leaders, Recipe().settled(short).leaders
             (11.0, 5.0)
         """
-        if self.strong is not None:
+        if self.leaders is not None:
             return self
         terms = bags.ids.size / max(len(bags), 1)
-        return replace(self, strong=float(min(MOST_LEADERS, max(1.0, terms / TERMS_A_LEADER))))
+        return replace(self, leaders=float(min(MOST_LEADERS, max(1.0, terms / TERMS_PER_LEADER))))
 
     def as_dict(self) -> dict[str, Any]:
-        """The settings as plain numbers."""
+        """The settings as plain data."""
         return {k: v.item() if isinstance(v, np.generic) else v for k, v in asdict(self).items()}
 
 
@@ -131,7 +158,8 @@ class Start:
     """Where training begins.
 
     Attributes:
-        x: (V, m) positions along the scores.   pace: (V,) how fast words learn.   part: (V,) of the texts hold a word.
+        x: (V, m) positions along the scores.   pace: (V,) how fast words learn.
+        part: (V,) the part of the texts that holds a word.
         sideways: (V, d - m) directions of unit length.   scores: (C', m).   bias: (C',).
     """
 
@@ -164,12 +192,12 @@ def start(
     sideways = np.zeros((size, recipe.dim - directions.shape[1]))
     if sideways.shape[1]:
         sideways[:, 0] = 1.0
-        if sideways.shape[1] > 1 and recipe.spread > 0:
-            sideways += recipe.spread * rng.standard_normal(sideways.shape)
+        if sideways.shape[1] > 1 and recipe.sideways_noise > 0:
+            sideways += recipe.sideways_noise * rng.standard_normal(sideways.shape)
             sideways /= np.sqrt((sideways**2).sum(axis=1, keepdims=True))
     prior = np.log((mass + 1.0) / (mass.sum() + classes))
     bias = np.array([prior[1] - prior[0]]) if classes == 2 else prior - prior.mean()
-    return Start(x, pace, texts / mass.sum(), sideways, recipe.scale * directions, bias)
+    return Start(x, pace, texts / mass.sum(), sideways, recipe.score_scale * directions, bias)
 
 
 def radii(x: Floats, part: Floats, recipe: Recipe) -> tuple[Floats, NDArray[np.int64]]:
@@ -177,22 +205,22 @@ def radii(x: Floats, part: Floats, recipe: Recipe) -> tuple[Floats, NDArray[np.i
 
     Example:
         >>> x, part = np.array([[0.9], [0.01], [-0.6], [0.2]]), np.array([0.1, 0.9, 0.1, 0.2])
-        >>> radius, poles = radii(x, part, Recipe(strong=0.2))
+        >>> radius, poles = radii(x, part, Recipe(leaders=0.2))
         >>> radius.round(3).tolist(), poles.tolist()
         ([1.0, 1.121, 1.0, 0.8], [1])
     """
     strength = np.sqrt((x**2).sum(axis=1))
     order = np.argsort(-strength, kind="stable")
-    strong = MOST_LEADERS if recipe.strong is None else recipe.strong
-    leading = order[: max(1, int(np.searchsorted(np.cumsum(part[order]), strong * (1 + 1e-9), side="right")))]
-    radius = np.full(len(x), max(recipe.low, 1e-3))
+    wanted = MOST_LEADERS if recipe.leaders is None else recipe.leaders
+    leading = order[: max(1, int(np.searchsorted(np.cumsum(part[order]), wanted * (1 + 1e-9), side="right")))]
+    radius = np.full(len(x), max(recipe.follower_radius, 1e-3))
     radius[leading] = 1.0
-    calm = recipe.calm * min(float(strength[leading[-1]]), ROOM)
+    reach = recipe.pole_reach * min(float(strength[leading[-1]]), ROOM)
     free = np.ones(len(x), bool)
     free[leading] = False
     neutral = np.flatnonzero((strength < NEUTRAL) & free)
     poles = neutral[np.argsort(-part[neutral], kind="stable")[:POLES]]
-    radius[poles] = 1.0 / np.sqrt(1.0 - calm**2) + POLE_STEP * np.arange(len(poles), 0, -1)
+    radius[poles] = 1.0 / np.sqrt(1.0 - reach**2) + POLE_STEP * np.arange(len(poles), 0, -1)
     return radius, poles
 
 

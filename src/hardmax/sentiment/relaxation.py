@@ -1,23 +1,20 @@
 """The paper's way to train: softmax with a small temperature in place of hardmax, in torch. The same model comes out.
 
-Implements [AFZ24, section 6]: temperature 0.001, the first 128 words, Adam with rate 0.001, batches of 64, gradients
-clipped at 5, alpha trained. Departs: places without a word are masked, so no padding takes part; alpha stays positive;
-nothing is chosen on the test set. Random choices come from (seed, epoch) alone, so a run that was stopped goes on as if
-it had not been; the same bits need the same number of threads of torch.
+Implements [AFZ24, section 6]: temperature 0.001, the first 128 words, Adam with learning rate 0.001, batches of 64,
+gradients clipped at 5, alpha trained. Departs: places without a word are masked, so no padding takes part; alpha stays
+positive; nothing is chosen on the test set. The same bits need the same number of threads of torch.
 """
 
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardmax.errors import BadInput, need
-from hardmax.sentiment.checkpoint import fingerprint, read_checkpoint, write_checkpoint
-from hardmax.sentiment.model import SentimentModel, winners
+from hardmax.errors import need
+from hardmax.sentiment.model import Label, SentimentModel, winners
 from hardmax.sentiment.recipe import Recipe
-from hardmax.sentiment.training import LEAST_ALPHA, Examples, Progress
+from hardmax.sentiment.training import LEAST_ALPHA
+from hardmax.sentiment.training_loop import Examples, Learner, Watch
 from hardmax.text.vocabulary import Bags, Vocabulary
 
 TEMPERATURE = 0.001
@@ -27,24 +24,37 @@ BATCH = 64
 CLIP = 5.0
 
 
-class Relaxed:
-    """The relaxed model and its optimizer: what learns, and what a checkpoint holds."""
+class Relaxed(Learner):
+    """The relaxed model and its optimizer."""
 
-    def __init__(self, torch: Any, terms: int, outputs: int, recipe: Recipe) -> None:
-        self.torch, self.recipe, self.outputs = torch, recipe, outputs
+    def __init__(self, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe) -> None:
+        super().__init__(vocabulary, classes, recipe)
+        self.torch = torch = need("torch", "torch", 'method="softmax"')
+        self.outputs = 1 if len(classes) == 2 else len(classes)
         with torch.random.fork_rng(devices=[]):  # the caller's generator stays as it is
             torch.manual_seed(recipe.seed)
-            self.vectors = torch.nn.Embedding(terms, recipe.dim)
-            self.decoder = torch.nn.Linear(recipe.dim, outputs)
+            self.vectors = torch.nn.Embedding(len(vocabulary), recipe.dim)
+            self.decoder = torch.nn.Linear(recipe.dim, self.outputs)
         self.alpha = torch.nn.Parameter(torch.tensor(float(recipe.alpha)))
         self.numbers = [self.vectors.weight, self.decoder.weight, self.decoder.bias, self.alpha]
         self.adam = torch.optim.Adam(self.numbers, lr=recipe.learning_rate)
-        loss = torch.nn.BCEWithLogitsLoss if outputs == 1 else torch.nn.CrossEntropyLoss
+        loss = torch.nn.BCEWithLogitsLoss if self.outputs == 1 else torch.nn.CrossEntropyLoss
         self.loss_of = loss(reduction="none")
 
-    def step(self, examples: Examples, texts: Any) -> float:
-        """One step on some of the texts; returns the mean loss."""
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The recipe, and what makes it this method."""
+        return self.recipe.as_dict() | {"method": "softmax", "temperature": TEMPERATURE}
+
+    def train(self, examples: Examples, watch: Watch) -> None:
+        """All epochs; there is one phase only."""
+        first, second = self.recipe.passes(len(examples.bags))
+        self.run(examples, second or first, watch)
+
+    def learn(self, examples: Examples, texts: NDArray[np.int64]) -> float:
+        """One step on some of the texts; returns the summed loss."""
         torch = self.torch
+        self.step += 1
         ids, mask = _padded(examples.bags.take(texts))
         mean = relaxed_mean(
             torch, self.vectors(torch.from_numpy(ids)), torch.from_numpy(mask), self.alpha, self.recipe.layers
@@ -58,91 +68,44 @@ class Relaxed:
         self.adam.step()
         with torch.no_grad():
             self.alpha.clamp_(min=LEAST_ALPHA)
-        return float(loss.detach())
+        return float(loss.detach()) * len(texts)
 
-    def state(self) -> dict[str, Any]:
-        """Everything that changes during training, as arrays."""
+    def accuracy(self, examples: Examples) -> float:
+        """The part of the texts that the hardmax model labels correctly."""
+        return float((winners(self.model().run(examples.bags)[0]) == examples.labels).mean())
+
+    def arrays(self) -> dict[str, Any]:
+        """Everything that changes during training."""
         found: dict[str, Any] = {}
         for k, number in enumerate(self.numbers):
             found[f"value{k}"] = number.detach().numpy()
             found |= {f"{name}{k}": value.numpy() for name, value in self.adam.state[number].items()}
         return found
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def set_arrays(self, stored: dict[str, Any]) -> None:
         """Go back to a stored state."""
         torch = self.torch
         with torch.no_grad():
             for k, number in enumerate(self.numbers):
-                number.copy_(torch.from_numpy(np.array(state[f"value{k}"])))
+                number.copy_(torch.from_numpy(np.array(stored[f"value{k}"])))
                 moments = ("step", "exp_avg", "exp_avg_sq")
-                self.adam.state[number] = {m: torch.from_numpy(np.array(state[f"{m}{k}"])) for m in moments}
+                self.adam.state[number] = {m: torch.from_numpy(np.array(stored[f"{m}{k}"])) for m in moments}
 
-    def model(self, vocabulary: Vocabulary, classes: tuple[Any, ...]) -> SentimentModel:
+    def model(self) -> SentimentModel:
         """The hardmax model with these numbers."""
         return SentimentModel(
-            vocabulary,
+            self.vocabulary,
             self.vectors.weight.detach().numpy().astype(np.float32).copy(),
             self.decoder.weight.detach().numpy().astype(np.float64),
             self.decoder.bias.detach().numpy().astype(np.float64),
             float(self.alpha.detach()),
             self.recipe.layers,
-            classes,
-            {"settings": self.recipe.as_dict() | {"method": "softmax", "temperature": TEMPERATURE}},
+            self.classes,
+            {"settings": self.settings},
         )
 
 
-def train_softmax(
-    examples: Examples,
-    held: Examples | None,
-    vocabulary: Vocabulary,
-    classes: tuple[Any, ...],
-    recipe: Recipe,
-    progress: Callable[[Progress], object] | None = None,
-    checkpoint: str | Path | None = None,
-    resume: bool = False,
-    checkpoint_seconds: float = 10.0,
-) -> tuple[SentimentModel, dict[str, list[float]]]:
-    """Train the relaxation and return it as a hardmax model, with its losses and accuracies by epoch."""
-    torch = need("torch", "torch", "the method softmax")
-    if not len(vocabulary):
-        raise BadInput("no word occurs often enough to be learned", fix="smaller min_texts, or more texts")
-    relaxed = Relaxed(torch, len(vocabulary), 1 if len(classes) == 2 else len(classes), recipe)
-    n, batch = len(examples.bags), recipe.batch_size
-    per_epoch = -(-n // batch)
-    epochs = recipe.passes(n)[1] or recipe.passes(n)[0]
-    history: dict[str, list[float]] = {"loss": [], "accuracy": []}
-    step, total = 0, 0.0
-    mark = fingerprint(examples, recipe.as_dict() | {"method": "softmax"}) if checkpoint else ""
-    if checkpoint and resume and Path(checkpoint).exists():
-        stored = read_checkpoint(checkpoint, mark)
-        relaxed.restore(stored)
-        step, total = int(stored["done"]), float(stored["total"])
-        history = {name: list(map(float, stored[name])) for name in history}
-    begun = saved = time.monotonic()
-    while step < per_epoch * epochs:
-        epoch, k = divmod(step, per_epoch)
-        texts = np.random.default_rng((recipe.seed, 2, epoch)).permutation(n)[k * batch : (k + 1) * batch]
-        total += relaxed.step(examples, texts) * len(texts)
-        step += 1
-        last, seen = k == per_epoch - 1, k * batch + len(texts)
-        loss = total / seen
-        if last:
-            history["loss"].append(loss)
-            total = 0.0
-            if held is not None:
-                found = winners(relaxed.model(vocabulary, classes).run(held.bags)[0])
-                history["accuracy"].append(float((found == held.labels).mean()))
-        if progress is not None:
-            accuracy = history["accuracy"][-1] if history["accuracy"] else None
-            now = time.monotonic() - begun
-            progress(Progress(epoch + last, epochs, step, per_epoch * epochs, loss, now, accuracy))
-        if checkpoint and (last or time.monotonic() - saved > checkpoint_seconds):
-            write_checkpoint(checkpoint, relaxed.state() | {"done": step, "total": total, **history}, mark)
-            saved = time.monotonic()
-    return relaxed.model(vocabulary, classes), history
-
-
-def _padded(bags: Bags) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _padded(bags: Bags) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """(B, WORDS) term numbers and whether there is a term."""
     sizes = np.minimum(np.diff(bags.offsets), WORDS)
     ids, mask = np.zeros((len(bags), WORDS), np.int64), np.arange(WORDS) < sizes[:, None]

@@ -1,14 +1,14 @@
-"""Whom a word follows, in any dimension: the search that defines the answer, and a quick one that knows its limits.
+"""Whom a word follows, in any dimension, and the arrays that one bag of words needs on its way through the layers.
 
-`follows` decides about one word, ties and copies included. <z_i, z_j> <= |z_i||z_j|, so with the words in order of
-falling norm the search for the best j stops as soon as |z_i||z_j| is below the best score found (which begins at
-<z_i, z_i>).
+`follows` decides about one word, ties and copies included, and defines the answer. <z_i, z_j> <= |z_i||z_j|, so with
+the words in order of decreasing norm the search for the best j stops as soon as |z_i||z_j| is below the best score
+found so far (which starts at <z_i, z_i>).
 
 `compare` takes many words at once through a list of candidates, in loops that the compiler turns into vector
-instructions, and tells the best and the second score: where the two are clearly apart there is no tie to look for.
+instructions, and returns the best and the second-best score: where the two are clearly apart there is no tie.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,62 @@ from hardmax.jit.compiled import njit
 from hardmax.jit.uncounted import bare_njit
 
 BUCKETS = 64
-TINY = 1e-3  # words shorter than this part of the longest get its band: a word that sums up to 0 but for rounding is 0
+TINY = 1e-3  # words shorter than this part of the longest get its band: a word that is 0 up to rounding counts as 0
 BAND = 1e-12  # scores within this part of |z_i| max|z_j| are a tie: more than rounding, far less than words differ by
+
+# Rows of the scratch. A row serves several steps that do not overlap.
+SQUARE, TURN, BEST, SECOND, SCORE, LENGTH, REACH, SHARE = range(8)
+OPEN, RING, HULL, WHO, SOME, ORDER, CHOICE = range(7)
+SPARE = 80  # a row is longer than the longest bag by this
+
+
+class Workspace(NamedTuple):
+    """What the layers find out about a bag of n words, and scratch arrays; made once for many bags.
+
+    Attributes:
+        z: (n, d) in, the words.
+        leader: (n,) the leader that each word ends at (for a leader: itself).
+        since: (n,) for a leader the layer at which it began to lead, else -1.
+        settled: (n,) layer from which a word follows its leader forever (layers + 1: not within these layers).
+        moving: (n,) the words that have not settled at layer 0, in order.
+        history: (layers + 1, n, d) the states of the moving words; of all words if a tie came up.
+        target, tied: (layers + 1, n) whom a moving word follows, or -1 for a tie; and the least score that is tied.
+        columns: (d, n + SPARE) scratch: words, a column each.
+        stage: (n + SPARE, d) scratch: where the words are that may be followed.
+        floats, integers: (rows, n + SPARE) scratch.
+    """
+
+    z: Any
+    leader: Any
+    since: Any
+    settled: Any
+    moving: Any
+    history: Any
+    target: Any
+    tied: Any
+    columns: Any
+    stage: Any
+    floats: Any
+    integers: Any
+
+
+@njit()
+def workspace_for(longest: Any, d: Any, layers: Any) -> Any:
+    """A workspace for bags of up to `longest` words."""
+    return Workspace(
+        np.empty((longest, d)),
+        np.empty(longest, np.int64),
+        np.empty(longest, np.int64),
+        np.empty(longest, np.int64),
+        np.empty(longest, np.int64),
+        np.empty((layers + 1, longest, d)),
+        np.empty((layers + 1, longest), np.int64),
+        np.empty((layers + 1, longest)),
+        np.empty((d, longest + SPARE)),
+        np.empty((longest + SPARE, d)),
+        np.empty((SHARE + 1, longest + SPARE)),
+        np.empty((CHOICE + 1, longest + SPARE), np.int64),
+    )
 
 
 @bare_njit()

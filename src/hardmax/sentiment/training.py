@@ -1,71 +1,59 @@
-"""Training: exact hardmax forward and backward, Adam, the same bits for any number of threads.
+"""Training with exact hardmax layers forward and backward, and Adam.
 
-Texts of a batch run in parallel, each writing to places of its own; the gradient of a word is then added up in the
-order of the texts by one thread. All random choices come from (seed, epoch) and (seed, step, text, word), none from a
-generator's state, so that a run that was stopped continues as if it had not been.
+The texts of a batch run in parallel, each writing to places of its own; the gradient of a word is then added up in the
+order of the texts by one thread. So the result has the same bits for any number of threads.
 """
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.errors import BadInput
-from hardmax.sentiment.checkpoint import fingerprint, read_checkpoint, write_checkpoint
-from hardmax.sentiment.layers_numpy import powers
-from hardmax.sentiment.model import probabilities, winners
-from hardmax.sentiment.predicting import batch_through, run_bags
+from hardmax.jit.compiled import njit
+from hardmax.sentiment.batches import Batch, run_bags, run_batch
+from hardmax.sentiment.layers_numpy import Parameters, powers
+from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
 from hardmax.sentiment.recipe import ROOM, Floats, Recipe, Start, positions, radii, start
-from hardmax.sentiment.updating import FIRST, SECOND, SMALL, step_words
-from hardmax.text.vocabulary import Bags
+from hardmax.sentiment.training_loop import Examples, Learner, Watch
+from hardmax.text.vocabulary import Vocabulary
 
+FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # of Adam
 LEAST_ALPHA = 1e-3
 _NEARBY = 1e-5  # alpha +- this for the slope in alpha; the pattern stays, so the logit is smooth there
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Where training is: after `step` of `steps` batches, `epoch` of `epochs` complete; loss of the epoch so far."""
+class Words(NamedTuple):
+    """What `step_words` changes: arrays over the vocabulary.
 
-    epoch: int
-    epochs: int
-    step: int
-    steps: int
-    loss: float
-    seconds: float
-    validation: float | None = None
+    Attributes:
+        x: (V, m) positions along the scores.   first, second: (V, m) the moments of Adam.
+        radius, pace: (V,).   sideways: (V, d - m).   vectors: (V, d), made of x, radius and sideways.
+        sums, stamp, touched: scratch.
+    """
+
+    x: Floats
+    first: Floats
+    second: Floats
+    radius: Floats
+    pace: Floats
+    sideways: Floats
+    vectors: Floats
+    sums: Floats
+    stamp: NDArray[np.int64]
+    touched: NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Examples:
-    """Texts to learn from: bags, class numbers, weights."""
+class Trainer(Learner):
+    """The numbers of a model while they learn, with their moments."""
 
-    bags: Bags
-    labels: NDArray[np.int64]
-    weight: Floats
-
-
-@dataclass(eq=False)
-class Trainer:
-    """The numbers that learn, with their moments. `run` makes passes; `model_parts` is what came out."""
-
-    recipe: Recipe
-    begin: Start
-    step: int = 0
-    alpha: float = 0.0
-    losses: list[float] = field(default_factory=list)
-    accuracies: list[float] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.alpha = self.alpha or self.recipe.alpha
-        self.x, self.scores, self.bias = self.begin.x.copy(), self.begin.scores.copy(), self.begin.bias.copy()
-        self.radius, self.pace = np.ones(len(self.x)), self.begin.pace
+    def __init__(self, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe, begin: Start) -> None:
+        super().__init__(vocabulary, classes, recipe)
+        self.begin, self.alpha = begin, recipe.alpha
+        self.x, self.scores, self.bias = begin.x.copy(), begin.scores.copy(), begin.bias.copy()
+        self.radius, self.pace = np.ones(len(self.x)), begin.pace
         self.layers = 0  # of the phase; the second has those of the recipe
-        self.epoch_loss = 0.0
+        self.lengths = 0, 0  # steps of the two phases
         self._fresh()
 
     def _fresh(self) -> None:
@@ -91,134 +79,49 @@ class Trainer:
 
     # What a checkpoint holds.
     ARRAYS = ("x", "first", "second", "scores", "bias", "few_first", "few_second", "radius", "pace")
-    WHOLE = ("step", "phase_step", "layers")
 
-    def state(self) -> dict[str, Any]:
+    def arrays(self) -> dict[str, Any]:
         """Everything that changes during training."""
-        floats = {"alpha": self.alpha, "epoch_loss": self.epoch_loss}
-        lists = {"losses": self.losses, "accuracies": self.accuracies}
-        return {name: getattr(self, name) for name in self.ARRAYS + self.WHOLE} | floats | lists
+        numbers = {"alpha": self.alpha, "phase_step": self.phase_step, "layers": self.layers}
+        return {name: getattr(self, name) for name in self.ARRAYS} | numbers
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def set_arrays(self, stored: dict[str, Any]) -> None:
         """Go back to a stored state."""
         for name in self.ARRAYS:
-            setattr(self, name, np.array(state[name]))
-        for name in self.WHOLE:
-            setattr(self, name, int(state[name]))
-        self.alpha, self.epoch_loss = float(state["alpha"]), float(state["epoch_loss"])
-        self.losses, self.accuracies = list(map(float, state["losses"])), list(map(float, state["accuracies"]))
+            setattr(self, name, np.array(stored[name]))
+        self.alpha, self.phase_step, self.layers = (
+            float(stored["alpha"]),
+            int(stored["phase_step"]),
+            int(stored["layers"]),
+        )
         self.vectors = positions(self.x, self.radius, self.begin.sideways)
 
     @property
-    def full_scores(self) -> Floats:
-        """(C', d): zero along the directions without scores."""
-        d = self.begin.sideways.shape[1] + self.x.shape[1]
-        full = np.zeros((len(self.scores), d))
-        full[:, : self.x.shape[1]] = self.scores
-        return full
+    def model_parameters(self) -> Parameters:
+        """The model as it is now, for the layers of this phase; scores are zero along the directions without any."""
+        scores = np.zeros((len(self.scores), self.vectors.shape[1]))
+        scores[:, : self.x.shape[1]] = self.scores
+        return Parameters(self.vectors, powers(self.alpha, self.layers), self.layers, scores, self.bias)
 
-    def batch(self, examples: Examples, texts: NDArray[np.int64], fade: float) -> float:
-        """One step on some of the texts with learning rates times `fade`; returns the summed loss."""
-        r, K = self.recipe, self.layers
-        self.step += 1
-        self.phase_step += 1
-        logits, heads = np.empty((len(texts), len(self.bias))), np.empty(len(texts), np.int64)
-        slopes, nearby = np.zeros_like(logits), np.empty((0, 0))
-        if r.train_alpha and K:
-            nearby = np.stack([powers(self.alpha + h, K) for h in (_NEARBY * self.alpha, -_NEARBY * self.alpha)])
-        full = self.full_scores
-        run = self.vectors, powers(self.alpha, K), K, full, self.bias, logits, heads
-        seed = (r.seed * 0x9E3779B9 + self.step) & 0xFFFFFFFFFFFFFFFF
-        c, places = batch_through(examples.bags, texts, *run, r.dropout, seed, nearby, slopes)
-        labels, weight = examples.labels[texts], examples.weight[texts]
-        p = probabilities(logits)
-        loss = float(-(weight * np.log(np.maximum(p[np.arange(len(texts)), labels], 1e-300))).sum())
-        error = p
-        error[np.arange(len(texts)), labels] -= 1.0
-        error = (error if len(self.bias) > 1 else error[:, 1:]) * (weight / len(texts))[
-            :, None
-        ]  # dloss/dlogit, (B, C')
-        pull = _times(error, self.scores)
-        means = self._means(examples.bags, texts, places, c)
-        few = np.concatenate(
-            [
-                _times(error.T, means).ravel(),
-                error.sum(axis=0),
-                [(error * slopes).sum() / (2 * _NEARBY * self.alpha)] if nearby.size else [0.0],
-            ]
-        )
-        shared = self.x, self.first, self.second, self.radius, self.pace, self.begin.sideways, self.vectors
-        rate = fade * (r.learning_rate if K else r.warm_rate)
-        bags = examples.bags
-        step_words(bags.ids, bags.offsets, texts, places, c, pull, *shared, *self._scratch, self.phase_step, rate)
-        self._few(few, fade)
-        return loss
+    def model(self) -> SentimentModel:
+        """The model as it is now."""
+        now, card = self.model_parameters, {"settings": self.settings}
+        numbers = now.vectors.astype(np.float32), now.scores, now.bias.copy(), self.alpha, self.recipe.layers
+        return SentimentModel(self.vocabulary, *numbers, self.classes, card)
 
-    def _means(self, bags: Bags, texts: NDArray[np.int64], places: NDArray[np.int64], c: Floats) -> Floats:
-        """(B, m) means of the last layer along the score coordinates."""
-        sizes = np.diff(bags.offsets)[texts]
-        index = np.arange(c.size) + np.repeat(bags.offsets[:-1][texts] - places, sizes)
-        columns = [c * self.x[bags.ids[index], k] for k in range(self.x.shape[1])]
-        owner = np.repeat(np.arange(len(texts)), sizes)
-        return np.stack([np.bincount(owner, weights=col, minlength=len(texts)) for col in columns], axis=1)
+    def train(self, examples: Examples, watch: Watch) -> None:
+        """All epochs of both phases."""
+        per_epoch = -(-len(examples.bags) // self.recipe.batch_size)
+        first, second = self.recipe.passes(len(examples.bags))
+        self.lengths = per_epoch * first, per_epoch * second
+        self.run(examples, first + second, watch)
 
-    def _few(self, gradient: Floats, fade: float) -> None:
-        """Adam on scores, bias and alpha. With two classes the direction of v is fixed (turning it turns the plane)."""
-        r = self.recipe
-        self.few_first = FIRST * self.few_first + (1 - FIRST) * gradient
-        self.few_second = SECOND * self.few_second + (1 - SECOND) * gradient**2
-        move = (self.few_first / (1 - FIRST**self.phase_step)) / (
-            np.sqrt(self.few_second / (1 - SECOND**self.phase_step)) + SMALL
-        )
-        n, k = self.scores.size, self.bias.size
-        self.scores = self.scores - fade * r.scale_rate * move[:n].reshape(self.scores.shape)
-        self.bias = self.bias - fade * r.bias_rate * move[n : n + k]
-        if r.train_alpha and self.layers:
-            self.alpha = max(LEAST_ALPHA, float(self.alpha - fade * r.alpha_rate * move[-1]))
-
-    def run(
-        self,
-        examples: Examples,
-        validation: Examples | None = None,
-        progress: Callable[[Progress], object] | None = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-        checkpoint_seconds: float = 5.0,
-    ) -> None:
-        """All epochs of both phases, with learning rates that fall linearly to 0 in each."""
-        r, n = self.recipe, len(examples.bags)
-        per_epoch = -(-n // r.batch_size)
-        first, second = r.passes(n)
-        warm, epochs = per_epoch * first, first + second
-        steps = per_epoch * epochs
-        mark = fingerprint(examples, r.as_dict()) if checkpoint else ""
-        if checkpoint and resume and Path(checkpoint).exists():
-            self.restore(read_checkpoint(checkpoint, mark))
-        begun = saved = time.monotonic()
-        while self.step < steps:
-            epoch, place = divmod(self.step, per_epoch)
-            if self.step == warm and not self.layers:
-                self.place()
-            length = warm if epoch < first else steps - warm
-            order = np.random.default_rng((r.seed, 2, epoch)).permutation(n)
-            for k in range(place, per_epoch):
-                texts = order[k * r.batch_size : (k + 1) * r.batch_size]
-                self.epoch_loss += self.batch(examples, texts, 1.0 - self.phase_step / length)
-                seen = min((k + 1) * r.batch_size, n)
-                last = k == per_epoch - 1
-                if last:
-                    self.losses.append(self.epoch_loss / n)
-                    self.epoch_loss = 0.0
-                    if validation is not None:
-                        self.accuracies.append(self.accuracy(validation))
-                if progress is not None:
-                    loss = self.losses[-1] if last else self.epoch_loss / seen
-                    accuracy = self.accuracies[-1] if self.accuracies else None
-                    now = time.monotonic() - begun
-                    progress(Progress(epoch + last, epochs, self.step, steps, loss, now, accuracy))
-                if checkpoint and (last or time.monotonic() - saved > checkpoint_seconds):
-                    write_checkpoint(checkpoint, self.state(), mark)
-                    saved = time.monotonic()
+    def learn(self, examples: Examples, texts: NDArray[np.int64]) -> float:
+        """One step, with learning rates that fall linearly to 0 in each phase."""
+        warm, rest = self.lengths
+        if self.step == warm and not self.layers:
+            self.place()
+        return self.batch(examples, texts, 1.0 - self.phase_step / (warm if self.step < warm else rest))
 
     def pass_once(self, examples: Examples) -> None:
         """One pass over some texts in their order, at the full learning rate (for streams).
@@ -235,19 +138,64 @@ class Trainer:
         self.losses.append(total / max(n, 1))
 
     def accuracy(self, examples: Examples) -> float:
-        """Part of the texts that are labeled right."""
-        K = self.layers
-        logits, _ = run_bags(examples.bags, self.vectors, powers(self.alpha, K), K, self.full_scores, self.bias)
-        return float((winners(logits) == examples.labels).mean())
+        """The part of the texts that are labeled correctly."""
+        return float((winners(run_bags(examples.bags, self.model_parameters)[0]) == examples.labels).mean())
+
+    def batch(self, examples: Examples, texts: NDArray[np.int64], fade: float) -> float:
+        """One step on some of the texts with learning rates times `fade`; returns the summed loss."""
+        r, K, every = self.recipe, self.layers, np.arange(len(texts))
+        self.step += 1
+        self.phase_step += 1
+        nearby = np.empty((0, 0))
+        if r.train_alpha and K:
+            nearby = np.stack([powers(self.alpha + h, K) for h in (_NEARBY * self.alpha, -_NEARBY * self.alpha)])
+        seed = (r.seed * 0x9E3779B9 + self.step) & 0xFFFFFFFFFFFFFFFF
+        batch, out = run_batch(examples.bags, texts, self.model_parameters, r.dropout, seed, nearby)
+        labels, weight = examples.labels[texts], examples.weight[texts]
+        error = probabilities(out.logits)
+        loss = float(-(weight * np.log(np.maximum(error[every, labels], 1e-300))).sum())
+        error[every, labels] -= 1.0
+        error = (error if len(self.bias) > 1 else error[:, 1:]) * (weight / len(texts))[:, None]  # dloss/dlogit
+        slope = (error * out.slopes).sum() / (2 * _NEARBY * self.alpha) if nearby.size else 0.0
+        few = [_times(error.T, self._means(batch, out.weights)).ravel(), error.sum(axis=0), [slope]]
+        words = Words(self.x, self.first, self.second, self.radius, self.pace, self.begin.sideways, self.vectors,
+                      *self._scratch)  # fmt: skip
+        rate = fade * (r.learning_rate if K else r.warm_rate)
+        step_words(batch, out.weights, _times(error, self.scores), words, self.phase_step, rate)
+        self._few(np.concatenate(few), fade)
+        return loss
+
+    def _means(self, batch: Batch, c: Floats) -> Floats:
+        """(B, m) means of the last layer along the score coordinates."""
+        sizes = np.diff(batch.offsets)[batch.texts]
+        index = np.arange(c.size) + np.repeat(batch.offsets[:-1][batch.texts] - batch.places, sizes)
+        columns = [c * self.x[batch.ids[index], k] for k in range(self.x.shape[1])]
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        return np.stack([np.bincount(owner, weights=col, minlength=len(sizes)) for col in columns], axis=1)
+
+    def _few(self, gradient: Floats, fade: float) -> None:
+        """Adam on scores, bias and alpha. With two classes the direction of v is fixed (turning it turns the plane)."""
+        r = self.recipe
+        self.few_first = FIRST * self.few_first + (1 - FIRST) * gradient
+        self.few_second = SECOND * self.few_second + (1 - SECOND) * gradient**2
+        move = (self.few_first / (1 - FIRST**self.phase_step)) / (
+            np.sqrt(self.few_second / (1 - SECOND**self.phase_step)) + SMALL
+        )
+        n, k = self.scores.size, self.bias.size
+        self.scores = self.scores - fade * r.score_rate * move[:n].reshape(self.scores.shape)
+        self.bias = self.bias - fade * r.bias_rate * move[n : n + k]
+        if r.train_alpha and self.layers:
+            self.alpha = max(LEAST_ALPHA, float(self.alpha - fade * r.alpha_rate * move[-1]))
 
 
-def prepare(examples: Examples, classes: int, size: int, ngrams: int, recipe: Recipe, stream: bool = False) -> Trainer:
+def prepare(
+    examples: Examples, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe, stream: bool = False
+) -> Trainer:
     """A trainer at the beginning; in a stream all words learn alike, as the counts of its first part say little."""
-    if size == 0:
-        raise BadInput("no word occurs often enough to be learned", fix="smaller min_texts, or more texts")
-    recipe = recipe.settled(examples.bags)
-    begin = start(examples.bags, examples.labels, classes, size, examples.weight, recipe, ngrams)
-    return Trainer(recipe, replace(begin, pace=np.ones(size)) if stream else begin)
+    recipe, size = recipe.settled(examples.bags), len(vocabulary)
+    data = examples.bags, examples.labels, len(classes), size, examples.weight
+    begin = start(*data, recipe, vocabulary.ngrams)
+    return Trainer(vocabulary, classes, recipe, replace(begin, pace=np.ones(size)) if stream else begin)
 
 
 def _times(a: Floats, b: Floats) -> Floats:
@@ -256,3 +204,56 @@ def _times(a: Floats, b: Floats) -> Floats:
     for k in range(a.shape[1]):
         total += a[:, k, None] * b[k]
     return total
+
+
+@njit()
+def step_words(batch: Any, c: Any, pull: Any, words: Any, step: Any, rate: Any) -> None:
+    """One step of Adam on the words of a batch; words that do not occur are not touched (lazy Adam).
+
+    The gradient of every word is added up in the order of the texts. Word w moves at rate * pace[w].
+
+    Args:
+        c: the weights of the words.
+        pull: (B, m) gradient of the loss by the mean of each text, along the score coordinates; word i of text t gets
+            c_i pull[t].
+    """
+    offsets, texts, x, m, s = batch.offsets, batch.texts, words.x, words.first, words.second
+    radius, sideways, vectors = words.radius, words.sideways, words.vectors
+    sums, stamp, touched, dims = words.sums, words.stamp, words.touched, words.x.shape[1]
+    count = 0
+    for t in range(texts.size):
+        first = offsets[texts[t]]
+        for p in range(offsets[texts[t] + 1] - first):
+            weight = c[batch.places[t] + p]
+            if weight != 0.0:
+                w = batch.ids[first + p]
+                if stamp[w] != step:
+                    stamp[w] = step
+                    touched[count] = w
+                    count += 1
+                    for k in range(dims):
+                        sums[w, k] = 0.0
+                for k in range(dims):
+                    sums[w, k] += weight * pull[t, k]
+    one, two = 1.0 - FIRST**step, 1.0 - SECOND**step
+    for q in range(count):
+        w = touched[q]
+        square = 0.0
+        for k in range(dims):
+            g = sums[w, k]
+            m[w, k] = FIRST * m[w, k] + (1.0 - FIRST) * g
+            s[w, k] = SECOND * s[w, k] + (1.0 - SECOND) * g * g
+            x[w, k] -= rate * words.pace[w] * (m[w, k] / one) / (np.sqrt(s[w, k] / two) + SMALL)
+            square += x[w, k] * x[w, k]
+        most = ROOM * radius[w]
+        if square > most * most:
+            shrink = most / np.sqrt(square)
+            square = 0.0
+            for k in range(dims):
+                x[w, k] *= shrink
+                square += x[w, k] * x[w, k]
+        height = np.sqrt(max(radius[w] * radius[w] - square, 0.0))
+        for k in range(dims):
+            vectors[w, k] = x[w, k]
+        for k in range(sideways.shape[1]):
+            vectors[w, dims + k] = height * sideways[w, k]

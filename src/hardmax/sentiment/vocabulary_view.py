@@ -1,22 +1,42 @@
 """What a model knows as a whole: its words with their scores, and who leads in a collection of texts."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from hardmax.sentiment.model import SentimentModel
+from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
 
 
-def words(model: "SentimentModel", most: int | None = None) -> list[dict[str, Any]]:
-    """The terms of a model, the strongest first: {term, score, radius}.
+class TermScore(TypedDict):
+    """A term of a model; see `words`."""
 
-    The score of a term is <v, E_w>, what it would add to the logit of a text of its own, without the bias; with
-    more than two classes it is a dict class -> score, and the strongest is the one whose scores differ most.
-    The radius |E_w| decides who can lead.
+    term: str
+    score: float | dict[Label, float]
+    radius: float
 
-    Example: `words(model, 3)` of a model of reviews begins with terms such as "worst" or "excellent".
+
+class LeaderCount(TypedDict):
+    """A leader in a collection of texts; see `leaders`."""
+
+    word: str
+    texts: int
+    part: float
+    contribution: float
+
+
+def words(model: SentimentModel, most: int | None = None) -> list[TermScore]:
+    """The terms of a model, the strongest first.
+
+    The score of a term is <v, E_w>, what it would add to the logit of a text of its own, without the bias. With more
+    than two classes it is a dict class -> score, and the strongest is the one whose scores differ most. The radius
+    |E_w| decides who can lead.
+
+    Example:
+        >>> from hardmax.sentiment.files import load_model
+        >>> [row["term"] for row in words(load_model("imdb-words"), 3)]
+        ['worst', 'waste', 'poorly']
     """
     vectors = np.asarray(model.embedding, np.float64)
     scores = vectors @ model.scores.T
@@ -36,26 +56,26 @@ def words(model: "SentimentModel", most: int | None = None) -> list[dict[str, An
 
 
 def leaders(
-    model: "SentimentModel",
+    model: SentimentModel,
     texts: Sequence[str],
-    labels: Sequence[Any] | None = None,
+    labels: ArrayLike | None = None,
     *,
     most: int = 30,
     confident: float = 0.0,
-) -> dict[Any, list[dict[str, Any]]]:
-    """The most frequent leaders by predicted class: class -> [{word, texts, part, contribution}].
+) -> dict[Label, list[LeaderCount]]:
+    """The most frequent leaders by predicted class.
 
     Args:
-        labels: if given, only texts that are predicted right count.
+        labels: if given, only texts that are predicted correctly count.
+        most: leaders per class.
         confident: only texts whose label has at least this probability count.
 
     Returns:
         For every class, `texts`: in how many of its texts the word leads; `part`: the same as a fraction;
-        `contribution`: the mean of its cluster's contribution there (toward the second of two classes; with more
+        `contribution`: the mean contribution of its cluster there (toward the second of two classes; with more
         classes toward the class itself).
     """
-    from hardmax.sentiment.model import probabilities, winners
-    from hardmax.sentiment.tracing import trace
+    from hardmax.sentiment.batches import trace
 
     traced = trace(model, texts)
     chosen = winners(traced.logits)
@@ -63,14 +83,11 @@ def leaders(
     if labels is not None:
         right = {c: i for i, c in enumerate(model.classes)}
         sure = sure & (chosen == np.array([right.get(c, -1) for c in np.asarray(labels).tolist()], np.int64))
-    sizes = np.diff(traced.bags.offsets)
-    text_of = np.repeat(np.arange(len(texts)), sizes)
-    parts = traced.clusters()
-    size = len(model.vocabulary)
-    found: dict[Any, list[dict[str, Any]]] = {}
+    parts, size = traced.clusters(), len(model.vocabulary)
+    found: dict[Label, list[LeaderCount]] = {}
     for number, label in enumerate(model.classes):
         mine = sure & (chosen == number)
-        heads = np.flatnonzero((traced.since >= 0) & mine[text_of])
+        heads = np.flatnonzero((traced.since >= 0) & mine[traced.bags.owners])
         ids = traced.bags.ids[heads]
         counts = np.bincount(ids, minlength=size)
         column = 0 if parts.shape[1] == 1 else number

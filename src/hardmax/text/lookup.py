@@ -1,4 +1,4 @@
-"""Many texts to bags of term numbers at once: scan, hash, look up, all compiled."""
+"""The terms of many texts at once: split, hash, look up, all compiled. `Vocabulary.bags` is the way to use it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from hardmax.errors import BadInput
 from hardmax.jit.threads import over_parts
 from hardmax.jit.uncounted import bare_njit
-from hardmax.text.scan import by_width, chain, code_points, scan, tables_for
-from hardmax.text.vocabulary import Bags
+from hardmax.text.words_compiled import by_width, chain, code_points, scan, tables_for
 
 _PART = 64  # texts that one thread takes at a time
 _CHUNK = 2048  # texts joined at a time: bounds the memory
@@ -44,27 +43,12 @@ def _fill(
 
 
 @bare_njit()
-def _bags(
-    codes: Any,
-    begins_of: Any,
-    start: Any,
-    stop: Any,
-    kind: Any,
-    small: Any,
-    ngrams: Any,
-    bits: Any,
-    slots: Any,
-    seen: Any,
-    hashes: Any,
-    begins: Any,
-    ends: Any,
-    ids: Any,
-    sizes: Any,
-) -> None:
+def _bags(start: Any, stop: Any, codes: Any, begins_of: Any, kind: Any, small: Any, ngrams: Any, bits: Any, slots: Any,
+          seen: Any, hashes: Any, begins: Any, ends: Any, ids: Any, sizes: Any) -> None:  # fmt: skip
     """Distinct known terms of texts start..stop-1; text t writes to ids[ngrams * begins_of[t]:] and sizes[t].
 
-    `seen` has a byte for each term, the number, from 1 to 255, of the text that had it last; and one more, for what is
-    not known. Whether a term is known and new is as good as random, so it decides no branch, only what is added.
+    `seen` has one byte per term, the number (1 to 255) of the text that had it last, and one more for unknown terms.
+    Whether a term is known and new is as good as random, so no branch depends on it, only what is added.
     """
     mask, low = np.uint64(slots.size - 1), (np.uint64(1) << bits) - np.uint64(1)
     unknown = np.uint64(seen.size - 1)
@@ -105,7 +89,7 @@ def _pack(ids: Any, begins_of: Any, ngrams: Any, which: Any, sizes: Any, offsets
 
 
 class Lookup:
-    """A hash table of terms. `Vocabulary.bags` is the way to use it."""
+    """A hash table of the terms of a vocabulary."""
 
     def __init__(self, known: Sequence[str], ngrams: int) -> None:
         self.ngrams, self.count = ngrams, len(known)
@@ -115,19 +99,13 @@ class Lookup:
         room = int(np.max(np.diff(begins_of), initial=0)) + 1
         taken = _fill(codes, begins_of, *tables_for(codes), *_words(room), self.bits, self.slots)
         if taken >= 0:
-            raise BadInput(f"the term {known[taken]!r} has the same hash as another one", fix="leave it out")
+            raise BadInput(f"the term {known[taken]!r} has the same hash as another term", fix="remove one of them")
 
-    def bags(self, texts: Sequence[str]) -> Bags:
-        """The distinct known terms of every text, in order of appearance."""
-        parts, sizes = [], []
-        for begin in range(0, len(texts), _CHUNK):
-            part, size = self._chunk(list(texts[begin : begin + _CHUNK]))
-            parts.append(part)
-            sizes.append(size)
-        offsets = np.zeros(len(texts) + 1, np.int64)
-        if sizes:
-            np.cumsum(np.concatenate(sizes), out=offsets[1:])
-        return Bags(np.concatenate(parts) if parts else np.empty(0, np.int32), offsets)
+    def bags(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The distinct known terms of every text in order of appearance, and how many each text has."""
+        parts = [self._chunk(list(texts[begin : begin + _CHUNK])) for begin in range(0, len(texts), _CHUNK)]
+        ids = [np.empty(0, np.int32), *(part[0] for part in parts)]
+        return np.concatenate(ids), np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
 
     def _chunk(self, texts: list[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         groups = [self._group(texts, which) for which in by_width(texts)]
@@ -151,8 +129,8 @@ class Lookup:
 
         def work(start: int, stop: int) -> None:
             seen = np.zeros(self.count + 1, np.uint8)
-            shared = codes, begins_of, start, stop, kind, small, self.ngrams, self.bits, self.slots
-            _bags(*shared, seen, *_words(longest), ids, sizes)
+            table = kind, small, self.ngrams, self.bits, self.slots
+            _bags(start, stop, codes, begins_of, *table, seen, *_words(longest), ids, sizes)
 
         over_parts(work, which.size, work=20 * codes.size, multiple=_PART)
         return which, ids, begins_of, sizes

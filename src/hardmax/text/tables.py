@@ -1,10 +1,11 @@
-"""Rows of text and label from csv, tsv, jsonl and parquet files, one at a time; a bad row is named, not fatal."""
+"""Rows of text and label from csv, tsv, jsonl and parquet files, one at a time; a bad row is reported, not fatal."""
 
 import csv
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -41,31 +42,56 @@ def rows(
     """The rows of a file in order, without holding the file in memory.
 
     Args:
-        text, label: names of the columns; None: the first of the usual names that is there.
+        text, label: names of the columns; None takes the first of the usual names that the file has.
         labeled: whether a row without a label is bad.
 
     Raises:
-        BadInput: no such file, an unknown suffix, or a column that is not there.
+        BadInput: the file or a column does not exist, or the extension is unknown.
     """
     path = Path(path)
     if not path.is_file():
-        raise BadInput(f"no file {path}")
+        raise BadInput(f"there is no file {path}")
     kind = path.suffix.lower()
     if kind not in SUFFIXES:
         raise BadInput(
-            f"{path}: a table of texts cannot be read from {kind or 'a file without suffix'}", fix=" ".join(SUFFIXES)
+            f"{path}: cannot read a table of texts from {kind or 'a file without an extension'}",
+            fix="use one of " + " ".join(SUFFIXES),
         )
     source = {".csv": _csv, ".tsv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[kind](path)
+    return _rows(path.name, source, text, label, labeled)
+
+
+def lines(file: Iterable[bytes], text: str | None = None, objects: bool | None = None) -> Iterator[Row | BadRow]:
+    """Texts without labels from a stream: one text per line, or one JSON object per line.
+
+    Args:
+        text: name of the text in the objects.
+        objects: whether the lines are objects; None decides by the first line that is not blank.
+    """
+    decoded = (line.decode("utf-8", "replace").rstrip("\r\n") for line in file)
+    first: list[str] = []
+    while objects is None and (line := next(decoded, None)) is not None:
+        first.append(line)
+        if line.strip():
+            objects = isinstance(_parsed(line), dict)
+    every = chain(first, decoded)
+    if objects:
+        yield from _rows("standard input", _objects(every), text, None, False)
+    else:
+        yield from (Row(line, None, None, number) for number, line in enumerate(every, 1))
+
+
+def _rows(
+    name: str, source: Iterator[Any], text: str | None, label: str | None, labeled: bool
+) -> Iterator[Row | BadRow]:
     columns = next(source)
-    names: _Columns | None = None
-    if columns is not None:
-        names = _choose(path, columns, text, label, labeled)
+    names = None if columns is None else _choose(name, columns, text, label, labeled)
     for line, record in source:
         if isinstance(record, BadRow):
             yield record
             continue
-        if names is None:  # jsonl: the first good object names the columns
-            names = _choose(path, list(record), text, label, labeled)
+        if names is None:  # objects: the first good one names the columns
+            names = _choose(name, list(record), text, label, labeled)
         yield _row(line, record, names, labeled)
 
 
@@ -76,15 +102,15 @@ class _Columns:
     id: str | None
 
 
-def _choose(path: Path, columns: list[str], text: str | None, label: str | None, labeled: bool) -> _Columns:
+def _choose(name: str, columns: list[str], text: str | None, label: str | None, labeled: bool) -> _Columns:
     def pick(given: str | None, usual: tuple[str, ...], option: str, required: bool) -> str | None:
         if given is not None and given in columns:
             return given
-        found = next((name for name in usual if name in columns), None) if given is None else None
+        found = next((known for known in usual if known in columns), None) if given is None else None
         if found is None and (required or given is not None):
             guess = next((c for c in columns if c.lower() in usual), next(iter(columns), "NAME"))
             raise BadInput(
-                f"{path.name} has no column {(given or usual[0])!r}",
+                f"{name} has no column {(given or usual[0])!r}",
                 found=", ".join(columns) or "no columns",
                 fix=f"--{option} {guess}",
             )
@@ -129,20 +155,26 @@ def _csv(path: Path) -> Iterator[Any]:
 
 
 def _jsonl(path: Path) -> Iterator[Any]:
-    yield None
     with open(path, encoding="utf-8-sig", errors="replace") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                yield number, BadRow(number, f"not JSON: {error}", line[:200])
-                continue
-            if not isinstance(record, dict):
-                yield number, BadRow(number, "not a JSON object", line[:200])
-            else:
-                yield number, record
+        yield from _objects(file)
+
+
+def _objects(lines: Iterable[str]) -> Iterator[Any]:
+    yield None  # the columns are those of the first object
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            record = _parsed(line)
+            good = isinstance(record, dict)
+            why = f"not JSON: {record}" if isinstance(record, Exception) else "not a JSON object"
+            yield number, record if good else BadRow(number, why, line[:200])
+
+
+def _parsed(line: str) -> Any:
+    """What a line of JSON holds, or why it cannot be read."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return error
 
 
 def _parquet(path: Path) -> Iterator[Any]:

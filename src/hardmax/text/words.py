@@ -2,7 +2,8 @@
 
 A word is a run of letters and digits, with apostrophes inside it (don't, film's), in lower case; `!` and `?` are words
 too. HTML tags, HTML entities and links are left out. Nothing else is removed: negations and short words carry meaning.
-`hardmax.text.scan` is the same splitter compiled; a test compares the two on random text.
+`hardmax.text.words_compiled` is the same splitter compiled; a test compares the two on random text.
+`Vocabulary.bags` chooses between the two.
 """
 
 import re
@@ -33,7 +34,7 @@ class Word:
 
 @lru_cache(maxsize=4096)
 def lower(char: str) -> str:
-    """A character in lower case, as one character (where Unicode would need two or a context, it stays as it is).
+    """A character in lower case, as one character; it is kept as it is where Unicode would need two or a context.
 
     Example:
         >>> lower("Ä"), lower("İ"), lower("’")
@@ -43,6 +44,11 @@ def lower(char: str) -> str:
         return "'"
     small = char.lower()
     return small if len(small) == 1 else char
+
+
+def lower_case(form: str) -> str:
+    """A written word in its normal form."""
+    return form.lower() if form.isascii() else "".join(map(lower, form))
 
 
 def split(text: str) -> list[Word]:
@@ -56,8 +62,7 @@ def split(text: str) -> list[Word]:
     for match in _PATTERN.finditer(text):
         form = match.group(1)
         if form is not None:
-            small = form.lower() if form.isascii() else "".join(map(lower, form))
-            found.append(Word(small, match.start(1), match.end(1)))
+            found.append(Word(lower_case(form), match.start(1), match.end(1)))
     return found
 
 

@@ -3,7 +3,6 @@
 Requests name models, never paths.
 """
 
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,19 +32,14 @@ def places() -> dict[str, str]:
     return own | {name: name for name in shipped() if name not in own}
 
 
-@lru_cache(maxsize=4)
-def _load(where: str) -> "SentimentModel":
-    from hardmax.sentiment.files import load_model
-
-    return load_model(where)
-
-
 def model(name: str | None) -> tuple[str, "SentimentModel"]:
     """A model by its name; None means the first.
 
     Raises:
         BadInput: there is no such model, or no model at all.
     """
+    from hardmax.sentiment.files import load_model
+
     known = places()
     if not known:
         raise BadInput(
@@ -54,7 +48,7 @@ def model(name: str | None) -> tuple[str, "SentimentModel"]:
     chosen = next(iter(known)) if name is None else name
     if chosen not in known:
         raise BadInput(f"there is no model {chosen!r}", found=", ".join(known), fix="use one of these names")
-    return chosen, _load(known[chosen])
+    return chosen, load_model(known[chosen])
 
 
 def models(body: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +96,7 @@ def explain(body: dict[str, Any]) -> dict[str, Any]:
     name, one = model(body.get("model"))
     ex = run(one, body["text"])
     reading = ex.reading
-    row = 0 if len(one.bias) == 1 else list(one.classes).index(ex.label)
+    row = ex.row
     v, positions = one.scores[row].tolist(), reading.states
     shadow = positions.size > limits.TRACE
     if shadow:  # a long text in many dimensions: only the two that matter
@@ -154,8 +148,8 @@ def _sample(classes: tuple[Any, ...], given: str | None) -> tuple[list[str], lis
 def _predicted(one: Any, texts: list[str], labels: list[Any], ids: list[int]) -> dict[str, Any]:
     import numpy as np
 
+    from hardmax.sentiment.batches import trace
     from hardmax.sentiment.model import probabilities, winners
-    from hardmax.sentiment.tracing import trace
     from hardmax.sentiment.vocabulary_view import leaders
 
     traced = trace(one, texts)

@@ -64,7 +64,7 @@ def test_figures_leaders_and_wrong_answers_are_those_of_python(open_corpus):
     assert page.locator(".review-text").all_inner_texts() == wrong
     assert page.locator(".bar-group h3").all_inner_texts() == ["\u25bc read as negative", "\u25b2 read as positive"]
     first = page.locator(".bar-group").nth(1).locator(".leader-row").first
-    leads = sum(first.locator("bdi").inner_text() in [one["word"] for one in model.explain(t).leaders] for t in texts)
+    leads = sum(first.locator("bdi").inner_text() in [one.word for one in model.explain(t).leaders] for t in texts)
     assert leads >= int(first.locator(".num").inner_text()) > 0
 
 

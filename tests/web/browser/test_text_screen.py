@@ -48,10 +48,10 @@ def test_the_leaders_add_up_to_the_logit_of_python(open_page, model):
     page = ready(open_page("v=1&view=text"))
     ex = model.explain(MIXED)
     names = page.locator(".leaders tbody .leader-name bdi").all_inner_texts()
-    assert names == [leader["word"] for leader in ex.leaders]
+    assert names == [leader.word for leader in ex.leaders]
     parts = [number(text) for text in page.locator(".leaders tbody .part .num").all_inner_texts()]
     bias, logit = (number(text) for text in page.locator(".leaders tfoot td").all_inner_texts())
-    assert parts == pytest.approx([leader["contribution"] for leader in ex.leaders], abs=5.1e-4)
+    assert parts == pytest.approx([leader.contribution for leader in ex.leaders], abs=5.1e-4)
     assert logit == pytest.approx(ex.logit, abs=5.1e-4)
     assert bias + sum(parts) == pytest.approx(logit, abs=1e-3 * (len(parts) + 2))
     assert str(ex.label) in page.locator(".verdict-label").inner_text()
@@ -60,7 +60,7 @@ def test_the_leaders_add_up_to_the_logit_of_python(open_page, model):
 def test_leaders_are_boxed_and_every_known_word_has_the_line_of_its_leader(open_page, model):
     page = ready(open_page("v=1&view=text"))
     ex = model.explain(MIXED)
-    rank = {leader["word"]: str(i) for i, leader in enumerate(ex.leaders)}
+    rank = {leader.word: str(i) for i, leader in enumerate(ex.leaders)}
     found = page.evaluate(
         """() => [...document.querySelectorAll(".reading .atom.is-word")].map((atom) => ({
             word: atom.querySelector(".word").textContent,
@@ -69,14 +69,14 @@ def test_leaders_are_boxed_and_every_known_word_has_the_line_of_its_leader(open_
         }))"""
     )
     assert [one["word"] for one in found] == re.findall(r"\w+", MIXED)
-    own = {w["term"]: w["leader"] for w in ex.words}
+    own = {w.term: w.leader for w in ex.words}
     for one in found:
         term = one["word"].lower()
         assert one["lanes"][0] == ["0", rank[own[term]], own[term] == term]
     lanes = [lane for one in found for lane, _, _ in one["lanes"]]
     assert set(lanes) == {"0", "1", "2"}  # words, and pairs in two lanes in turn
     boxed = {leader for leader in rank if " " in leader}
-    drawn = {ex.leaders[int(r)]["word"] for one in found for lane, r, box in one["lanes"] if box and lane != "0"}
+    drawn = {ex.leaders[int(r)].word for one in found for lane, r, box in one["lanes"] if box and lane != "0"}
     assert drawn == boxed
 
 
@@ -172,11 +172,11 @@ def test_the_cloud_has_a_star_for_each_leader_and_the_half_planes_of_the_decoder
 def test_choosing_a_leader_lights_its_words(open_page, model):
     page = ready(open_page("v=1&view=text"))
     leaders = model.explain(MIXED).leaders
-    rank = max(range(len(leaders)), key=lambda i: len(leaders[i]["followers"]))
+    rank = max(range(len(leaders)), key=lambda i: len(leaders[i].followers))
     page.locator(".leader-name").nth(rank).press("Enter")
     lit = page.locator(".reading .atom.is-word:has(.lane.is-lit) .word").all_inner_texts()
-    assert {word.lower() for word in lit} >= {word for word in leaders[rank]["followers"] if " " not in word}
-    assert page.locator(".point.is-lit").count() == 1 + len(leaders[rank]["followers"]) > 1
+    assert {word.lower() for word in lit} >= {word for word in leaders[rank].followers if " " not in word}
+    assert page.locator(".point.is-lit").count() == 1 + len(leaders[rank].followers) > 1
     assert "logit = b" in page.locator(".formula").inner_text()
 
 
@@ -261,7 +261,7 @@ def test_another_model_gives_other_leaders(open_page):
         page.get_by_label("Model").select_option("imdb-words")
     ex = hx.load("imdb-words").explain(MIXED)
     page.get_by_text(f"logit {ex.logit:+.3f}".replace("-", "\u2212")).wait_for()
-    assert page.locator(".leader-name bdi").all_inner_texts() == [leader["word"] for leader in ex.leaders]
+    assert page.locator(".leader-name bdi").all_inner_texts() == [leader.word for leader in ex.leaders]
 
 
 def test_when_the_server_is_lost_the_last_reading_stays(open_page, own_server):
@@ -329,13 +329,13 @@ def test_the_screen_can_be_walked_with_the_keyboard_alone(open_page, model):
     assert page.evaluate("document.activeElement.className") == "marked"
     page.locator(".plane .point[tabindex='0']").first.focus()
     for leader in model.explain(MIXED).leaders[:2]:
-        count = len(leader["followers"])
+        count = len(leader.followers)
         wanted = f"{leader['word']}, leader, followed by {count} word{'s' * (count != 1)}, "
         assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(wanted)
         page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
-    assert page.locator(".leader-name[aria-pressed=true] bdi").inner_text() == leader["word"]
+    assert page.locator(".leader-name[aria-pressed=true] bdi").inner_text() == leader.word
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -188,7 +188,7 @@ class _Sample:
         self.seed, self.sizes = sum(seeds), sizes
         self.texts = [[texts[i] for i in part] for part in parts]
         self.labels = [labels[part] for part in parts]
-        self.words = Vocabulary.count(self.texts[0], 1, sizes["min_texts"]).terms
+        self.words = Vocabulary.count(self.texts[0], (1, 1), sizes["min_texts"]).terms
         number = {word: i for i, word in enumerate(self.words)}
         self.corpora = [read_corpus(part, number) for part in self.texts]
         self.scores = score_pairs(self.corpora[0], self.labels[0], sizes["min_texts"])
@@ -200,7 +200,7 @@ class _Sample:
         (learn, aside), terms = self._texts(features)
         epochs = self.sizes["epochs"]
         clf = HardmaxClassifier(
-            layers=layers, ngrams=1, vocabulary=Vocabulary(terms, 1), random_state=self.seed, epochs=epochs,
+            layers=layers, ngram_range=(1, 1), vocabulary=Vocabulary(terms, 1), random_state=self.seed, epochs=epochs,
             warm_epochs=epochs,
         )  # fmt: skip
         clf.fit(learn, self.labels[0])

@@ -223,7 +223,7 @@ def _padding_leads(reviews: Reviews, leads: Ints) -> float:
 
 
 def _ours(model: Any, reviews: Reviews) -> tuple[Ints, Ints]:
-    from hardmax.sentiment.tracing import trace
+    from hardmax.sentiment.batches import trace
 
     traced = trace(model, [reviews.texts[i] for i in reviews.aside])
     return count(traced.since, traced.bags.offsets, np.arange(len(reviews.aside)))

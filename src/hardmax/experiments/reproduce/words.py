@@ -191,7 +191,7 @@ def paper_leaders(model: PaperRun, reviews: Reviews) -> Found:
 
 def our_leaders(model: Any, reviews: Reviews) -> Found:
     """The same for our model."""
-    from hardmax.sentiment.tracing import trace
+    from hardmax.sentiment.batches import trace
 
     traced = trace(model, [reviews.texts[i] for i in reviews.aside])
     sure = _sure(traced.logits[:, 0], reviews.labels[reviews.aside])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from corpus import reviews
+from hardmax.sentiment.batches import trace
 from hardmax.sentiment.explain import explain
-from hardmax.sentiment.tracing import trace
 from tiny_models import random_model, two_classes
 
 
@@ -34,7 +34,7 @@ def test_clusters_hold_everything():
     np.testing.assert_allclose(model.bias[0] + total, traced.logits[:, 0], rtol=0, atol=1e-12)
     ex = explain(model, "great film dull plot")
     mine = {model.vocabulary.terms[i]: c for i, c in zip(traced.bags.ids[:4], traced.clusters()[:4, 0], strict=True)}
-    assert {a["word"]: a["contribution"] for a in ex.leaders} == pytest.approx({w: c for w, c in mine.items() if c})
+    assert {a.word: a.contribution for a in ex.leaders} == pytest.approx({w: c for w, c in mine.items() if c})
 
 
 def test_no_texts_give_no_traces():
