@@ -1,4 +1,4 @@
-"""Data sets for the exact construction, small enough forevery level, and the definition of a block, literally."""
+"""Data sets for the exact construction, small enough for every level, and the definition of a block, literally."""
 
 from fractions import Fraction
 

@@ -41,7 +41,7 @@ def _rows(rows):
 
 
 def _system(name, tokens, alpha, leaders, ends, layer, A=None, float64=True):
-    """`ends`: forevery token the index of the leader where it ends, or the point of a face."""
+    """`ends`: for every token the index of the leader where it ends, or the point of a face."""
     tokens = _rows(tokens)
     leaders = leaders if isinstance(leaders, dict) else dict.fromkeys(leaders, 0)
     points = [tokens[end] if isinstance(end, int) else _rows([end])[0] for end in ends]

@@ -82,7 +82,7 @@ def test_a_follower_merged_with_its_leader_is_still_told_apart():
     assert (run.points[4] == run.points[0]).all()
     row, index = np.zeros(2, np.int64), np.array([0, 4])
     for query, behind in (([1.0, 1.0], [False, True]), ([1.0, -1.0], [True, False]), ([1.0, 0.0], [False, False])):
-        assert run._behind_its_base(row, index, np.array([query]), np.array([True, True])).tolist() == behind
+        assert run._behind_its_base(row, index, np.array([query]), np.array([True, True]), np.ones(1)).tolist() == behind
 
 
 def test_a_zero_token_between_rounded_symmetric_tokens_stays():
@@ -154,7 +154,7 @@ def test_offsets_are_no_evidence_beyond_their_own_rounding():
     run.layer, run.decided_at[4] = 50, 40
     run.offset[4] = [0.0, 100 * 2.0**-52]  # decided late: its offset is nothing but rounding
     pair = np.zeros(2, np.int64), np.array([0, 4])
-    assert not run._behind_its_base(*pair, np.array([[1.0, 1.0]]), np.array([True, True])).any()
+    assert not run._behind_its_base(*pair, np.array([[1.0, 1.0]]), np.array([True, True]), np.ones(1)).any()
 
 
 def test_certificates_of_clouds_at_the_edge_of_the_tie_band_hold():

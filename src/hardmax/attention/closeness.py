@@ -13,8 +13,8 @@ from math import ceil
 
 import numpy as np
 
-from hardmax.attention.ties import EPS, Band, rounding_bound, tie_band, wider
-from hardmax.cloud.metric import Metric
+from hardmax.attention.ties import EPS, WIDEST, Band, rounding_bound, tie_band, wider
+from hardmax.cloud.metric import Metric, lengths
 from hardmax.cloud.tokens import Floats
 
 
@@ -27,28 +27,37 @@ class Widths:
 
 
 def widths(
-    metric: Metric, x: Floats, points: Floats, layer: int, error: float = 0.0, tie_tolerance: float = 0.0
+    metric: Metric,
+    x: Floats,
+    points: Floats,
+    layer: int,
+    error: float = 0.0,
+    tie_tolerance: float = 0.0,
+    power: Floats | float = 1.0,
 ) -> Widths:
-    """The widths for the queries A x_r against all points.
+    """The widths for the queries c_r A x_r against all points.
 
     Args:
         error: a bound on the Euclidean error of each point.
+        power: the factors c_r of `Metric.looks`.
     """
     dim = points.shape[1]
-    lengths = np.linalg.norm(points, axis=1)
+    scaled = x * np.reshape(power, (-1, 1))
+    longest = float(lengths(points).max())
     if metric.definite or metric.A is None:
-        own, largest, bound = metric.norms(x), float(metric.norms(points).max()), rounding_bound(dim, metric)
+        own, largest, bound = metric.norms(scaled), float(metric.norms(points).max()), rounding_bound(dim, metric)
         unit = 1.0
     else:
-        own, largest = np.linalg.norm(x, axis=1), float(lengths.max())
+        own, largest = lengths(scaled), longest
         bound = rounding_bound(dim, Metric(metric.A, 1.0, definite=False))
-        unit = float(np.linalg.norm(metric.A, 2))
-    per_layer = 2 * EPS * float(lengths.max())
+        unit = metric.size
+    per_layer = 2 * EPS * longest
     blurred = ceil(min(error / per_layer, 1e15)) if per_layer > 0 else 0  # averaging layers that blur as much
 
     def width(band: Band, layers: int) -> Floats:
         a, b = band.at(layers)
-        return np.asarray(unit * largest * (a * own + b * largest))
+        with np.errstate(over="ignore"):
+            return np.asarray(unit * largest * (a * own + np.minimum(b * largest * power, WIDEST)))
 
     flag = np.maximum(width(wider(bound, tie_band(0.0)), layer), width(bound, blurred))
     return Widths(width(tie_band(tie_tolerance), layer), flag)

@@ -2,7 +2,7 @@
 
 Norms bound little in a cube: the largest scores are near the corners, but most points of large norm lie elsewhere. Take
 the extreme points E in some directions, and the extreme points F of the others. A point deeper than `deep` inside the
-convex hulls of both scores less than some point of E and some point of F, forevery query, by |q| deep > all rounding.
+convex hulls of both scores less than some point of E and some point of F, for every query, by |q| deep > all rounding.
 It is neither best nor second best, so the search may leave it out.
 """
 

@@ -8,7 +8,7 @@ to the tree of boxes. No other point can matter.
 
 Most points are dropped before. Take the extreme points E in 16 directions, and the extreme points F of the others. A
 point inside the hull of E, farther than `DEEP` from its sides, has a score below that of some point of E by more than
-the margin, forevery query; the same for F. Then two points beat it, and it is neither best nor second best.
+the margin, for every query; the same for F. Then two points beat it, and it is neither best nor second best.
 """
 
 import numpy as np

@@ -23,6 +23,7 @@ from hardmax.cloud.metric import Metric
 
 EPS = 2.0**-52
 TIE_UNITS = 64  # units of rounding that a tie may be off; see above
+WIDEST = 1e300  # of a band: wider than any score of a scaled query
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def command(
 
 
 def _lines() -> Callable[[int, int, str], None]:
-    """A line forevery step, and within a step one every few seconds."""
+    """A line for every step, and within a step one every few seconds."""
     last = [-1, 0.0]
 
     def tell(done: int, total: int, what: str) -> None:

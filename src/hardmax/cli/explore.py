@@ -22,7 +22,7 @@ def command(
     ] = None,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the evidence.")] = DEFAULT_FOLDER,
     trials: Annotated[
-        int | None, typer.Option("--trials", min=1, help="Random trials forevery row. Default: by question.")
+        int | None, typer.Option("--trials", min=1, help="Random trials for every row. Default: by question.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random choices.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes: a minute or two for all questions.")] = False,

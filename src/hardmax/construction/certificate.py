@@ -218,7 +218,7 @@ class _Intervals:
         return mean, error
 
     def _extreme(self, keys: Interval, values: Interval) -> Interval:
-        """One query > 0 for all: C_i is where the key is largest, forevery token of the sequence."""
+        """One query > 0 for all: C_i is where the key is largest, for every token of the sequence."""
         starts, owner = self.batch.starts, self.batch.sequence_of
         floor = np.maximum.reduceat(np.nextafter(keys[0] - keys[1], -np.inf), starts)
         maybe = np.nextafter(keys[0] + keys[1], np.inf) >= floor[owner]

@@ -60,7 +60,7 @@ def _keys(problem: Problem, identified: Identified, thin: float, width: int) -> 
 
 
 def _scale(targets: Floats) -> float:
-    """S, a power of two >= |y| forevery target: leaders wait at a distance of this order."""
+    """S, a power of two >= |y| for every target: leaders wait at a distance of this order."""
     largest = float(np.abs(targets).max())
     if not largest:
         return 1.0

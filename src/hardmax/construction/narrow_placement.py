@@ -2,7 +2,7 @@
 
 In units of S >= |y| leader k waits at l_k = (kh, k^2 h^2 - 4). The unit
     relu((2k/h) x_0 - x_1 / h^2 + 1 - k^2 - 4/h^2)
-is 1 - (m-k)^2 at leader m: 1 for m = k and <= 0 forevery other one. Times h^2, at a target with |y_0|, |y_1| <= 1, it
+is 1 - (m-k)^2 at leader m: 1 for m = k and <= 0 for every other one. Times h^2, at a target with |y_0|, |y_1| <= 1, it
 is
     2kh y_0 - y_1 + h^2 - k^2 h^2 - 4 <= 2 + 1 + 1 - 4,  and < 0 since kh < 1.
 So leader k moves by unit (y_k - l_k), onto y_k, and is never touched again, though key and output share coordinates:

@@ -20,7 +20,7 @@ class TokenSets:
 
     Attributes:
         values: (V,) the distinct values, ascending.
-        codes: (P,) ascending j V + v forevery token v of S^j.
+        codes: (P,) ascending j V + v for every token v of S^j.
         starts: (N+1,) where the tokens of each sequence begin in `codes`.
         digests: (N,) equal for equal sets.
     """

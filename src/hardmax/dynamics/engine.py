@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from hardmax.attention.arithmetic import pair_scores, weighted_mean
 from hardmax.attention.search import collect, find
-from hardmax.attention.ties import EPS, Band, rounding_bound, tie_band, wider
+from hardmax.attention.ties import EPS, WIDEST, Band, rounding_bound, tie_band, wider
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.certificate import FOLLOWER, LEADER
 
 ACTIVE = -1
 # Relative gaps up to the resolution are computed exactly: all of them in small clouds; in large ones those that could
-# be the narrowest, since a figure forevery gap would cost far more than finding the targets.
+# be the narrowest, since a figure for every gap would cost far more than finding the targets.
 SMALL, RESOLUTION = 1024, 2.0**-20
 
 
@@ -75,14 +75,16 @@ class Run:
     # -- looking ---------------------------------------------------------------------------------------------------
 
     def look(self) -> Look:
-        """Find C_i forevery active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""
+        """Find C_i for every active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""
         active = self.active
         if not len(active):
             return Look(active, active, {})
-        queries = self.metric.queries(self.points)
-        norms = self.metric.norms(self.points, queries)
-        q, own_norms, largest = queries[active], norms[active], float(norms.max())
-        tie, flag = (self._width(band, own_norms, largest) for band in (self.tie, self.flag))
+        # Scores, bands and gaps of a query are all in units of its power of two.
+        queries, scaled, power = self.metric.normalized.looks(self.points)
+        norms = scaled / power
+        q, own_norms, largest = queries[active], scaled[active], float(norms.max())
+        power = np.broadcast_to(power, len(queries))[active]
+        tie, flag = (self._width(band, own_norms, largest, power) for band in (self.tie, self.flag))
         scale = own_norms * largest
         resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
         found = find(
@@ -93,8 +95,8 @@ class Run:
         ties: dict[int, Ints] = {}
         close = np.flatnonzero(found.gap <= flag)
         if len(close):
-            ties = self._resolve_close(active, close, q, found.best, tie, flag, own_norms, norms, target)
-        won = (target >= 0) & (found.gap > tie)
+            ties = self._resolve_close(active, close, q, found.best, tie, flag, own_norms, norms, target, power)
+        won = (target >= 0) & (found.gap > tie) & np.isfinite(found.gap)
         if won.any():
             self.margin = min(self.margin, float((found.gap[won] / scale[won]).min()))
         self._decide(active, target)
@@ -107,13 +109,14 @@ class Run:
         self._note_pattern(target[still], [t for i, t in ties.items() if self.role[i] == ACTIVE])
         return Look(active, target, ties)
 
-    def _width(self, band: Band, own: Floats, largest: float) -> Floats:
+    def _width(self, band: Band, own: Floats, largest: float, power: Floats) -> Floats:
         a, b = band.at(self.layer)
-        return a * own * largest + b * largest * largest
+        with np.errstate(over="ignore"):
+            return a * own * largest + np.minimum(b * largest * largest * power, WIDEST)
 
     def _resolve_close(
         self, active: Ints, close: Ints, q: Floats, best: Floats, tie: Floats, flag: Floats,
-        own_norms: Floats, norms: Floats, target: Ints,
+        own_norms: Floats, norms: Floats, target: Ints, power: Floats,
     ) -> dict[int, Ints]:  # fmt: skip
         """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
         indptr, index = collect(
@@ -133,7 +136,7 @@ class Run:
             self.inexact_ties += int(blurred.sum())
             self.exactly_tied = set(active[np.setdiff1d(close, close[row[blurred]])].tolist())
         else:
-            behind = self._behind_its_base(row, index, q[close], followed)
+            behind = self._behind_its_base(row, index, q[close], followed, power[close])
             followed &= ~behind
             self.undecided += int((~behind).sum()) - len(close)
         ties: dict[int, Ints] = {}
@@ -147,7 +150,9 @@ class Run:
                 ties[int(active[r])] = group
         return ties
 
-    def _behind_its_base(self, row: Ints, index: Ints, q: Floats, followed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _behind_its_base(
+        self, row: Ints, index: Ints, q: Floats, followed: NDArray[np.bool_], power: Floats
+    ) -> NDArray[np.bool_]:
         """Followers that lose to their own leader (or to a better follower of it), told apart by their offsets.
 
         A follower w = l + rho^s o ties with l in float64 once rho^s is small, but <q, w> - <q, l> = rho^s <q, o> has
@@ -157,7 +162,8 @@ class Run:
         drop = np.zeros(len(index), bool)
         a, b = self.flag.at(self.layer)
         longest = float(np.linalg.norm(self.points, axis=1).max())
-        blur = b * self.metric.size * longest  # of q itself, by the rounding of its token
+        with np.errstate(over="ignore"):  # of q itself, by the rounding of its token
+            blur = np.minimum(b * self.metric.normalized.size * longest * power, WIDEST)
         grouped = followed & ((self.role[index] == FOLLOWER) | (self.role[index] == LEADER))
         if not (self.role[index[grouped]] == FOLLOWER).any():
             return drop
@@ -176,7 +182,7 @@ class Run:
             ahead = offset @ query
             size = np.linalg.norm(offset, axis=1).max()
             length = np.linalg.norm(query)
-            drop[group] = ahead < ahead.max() - (a * length + blur) * size - 2 * length * noise
+            drop[group] = ahead < ahead.max() - (a * length + blur[row[group[0]]]) * size - 2 * length * noise
         return drop
 
     # -- deciding --------------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class Parts:
         return self.normalization == "rescale" and self.mixed is None and self.feed_forward is None
 
     def pull(self, means: list[Floats]) -> Floats:
-        """mean_h V_h m_i^h forevery row; `means` holds one array for each head."""
+        """mean_h V_h m_i^h for every row; `means` holds one array for each head."""
         pulls = [m if V is None else m @ V.T for m, V in zip(means, self.values, strict=True)]
         return pulls[0] if len(pulls) == 1 else sum(pulls[1:], pulls[0]) / len(pulls)
 

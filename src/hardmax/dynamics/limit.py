@@ -7,7 +7,7 @@ import numpy as np
 
 from hardmax.attention.rules import Hardmax
 from hardmax.attention.ties import rounding_bound, tie_band, wider
-from hardmax.cloud.metric import Metric, check_scores, metric
+from hardmax.cloud.metric import Metric, metric
 from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import Cloud, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
@@ -99,8 +99,6 @@ def _limits(
     batch: Sequence[Cloud], alpha: float, matrix: Metric, tie_tolerance: float, max_layers: int
 ) -> list[Equilibrium]:
     """Small clouds all in one compiled call; those with close scores, and large ones, one by one."""
-    for b, cloud in enumerate(batch) if matrix.A is not None else ():
-        check_scores(cloud.tokens, matrix, "Z" if len(batch) == 1 else f"Z[{b}]")
     problem = Problem(alpha, matrix, float(tie_tolerance))
     small = [b for b, cloud in enumerate(batch) if cloud.n <= SMALL]
     found: dict[int, Equilibrium] = {}
@@ -125,7 +123,9 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
         next(iter(batch.values())).tokens if len(batch) == 1 else np.concatenate([c.tokens for c in batch.values()])
     )
     flag = wider(tie_band(problem.tie_tolerance), rounding_bound(tokens.shape[1], problem.matrix))
-    fused = run_fused(tokens, offsets, problem.alpha, None, problem.matrix.A, flag, max_layers=max_layers)
+    fused = run_fused(
+        tokens, offsets, problem.alpha, None, problem.matrix.normalized.A, flag, max_layers=max_layers
+    )
     found = {}
     for k, (b, cloud) in enumerate(batch.items()):
         here = slice(offsets[k], offsets[k + 1])

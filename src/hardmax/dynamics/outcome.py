@@ -1,10 +1,12 @@
-"""What happened in a run: settled, still moving, periodic, or growing without bound.
+"""What happened in a run: settled, undecided, still moving, periodic, or growing without bound.
 
 Judged from the tokens alone, with these thresholds (`scale` is the largest |z| of the first and the last layer):
 
 * settled: in the last layer no token moved more than 1e-12 * min(1, alpha) * scale. The step of a layer is proportional
   to alpha where alpha is small, so a slow run is not taken for a finished one. A layer is a function of the cloud, so
   one such layer is enough; a rule that draws can stand still by chance, and `patience` asks for more of them.
+* undecided: the same, but the run rests on comparisons that are closer than float64 can decide. In exact arithmetic the
+  tokens may take another way, and need not come to rest. Ties that integer arithmetic has proved do not count.
 * periodic: over the last two periods (p >= 2 layers each) every cloud equals the one p layers before within
   1e-9 * scale, and inside the period some token leaves its place by more than 1e-6 * scale.
 * growing: over the last third, and at least 4 layers, the largest |z| rises at every layer, by 5 % or more in all, and
@@ -24,15 +26,15 @@ GROWTH_LAYERS, GROWTH, KEEPS_UP = 4, 1.05, 0.99
 
 
 def detect(
-    tokens: Floats, normalization: str = "rescale", alpha: float = 1.0, decided: bool = False, patience: int = 1
+    tokens: Floats, normalization: str = "rescale", alpha: float = 1.0, patience: int = 1, undecided: int = 0
 ) -> Outcome:
     """Say what the run Z^0..Z^K did; see the top of the file for the thresholds.
 
     Args:
         tokens: (layers+1, n, d) finite.
         normalization: on the sphere nothing can grow.
-        decided: the caller knows that every follow set is final, so that all tokens converge.
         patience: how many layers in a row must be quiet.
+        undecided: the number of comparisons that float64 could not decide.
 
     Example:
         >>> still = np.ones((4, 1, 2))
@@ -48,10 +50,14 @@ def detect(
     still_since = int(loud[-1]) + 1 if len(loud) else 0
 
     if layers and layers - still_since >= min(patience, layers):
-        return Outcome("settled", layer=still_since, detail=f"no token moves from layer {still_since} on")
-    if decided:
+        detail = f"no token moves from layer {still_since} on"
+        if not undecided:
+            return Outcome("settled", layer=still_since, detail=detail)
         return Outcome(
-            "settled", layer=layers, detail="every follow set is final; the tokens converge to where limit() says"
+            "undecided",
+            layer=still_since,
+            detail=f"{detail}, but {undecided} comparisons on the way were closer than float64 can decide; where the "
+            "layers have rational values, exact=True decides them",
         )
     if layers == 0:
         return Outcome("moving", detail="no layer was run")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
-from hardmax.cloud.metric import Metric, check_scores, metric
+from hardmax.cloud.metric import Metric, metric
 from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import Batch, Cloud, Floats, Ints, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
@@ -125,7 +125,6 @@ def _each(Z: Any, run: Any) -> Trajectory | TrajectoryBatch:
 
 
 def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
-    check_scores(cloud.tokens, matrix)
     if cloud.n <= SMALL:
         trajectory = _simulate_small(cloud, alpha, matrix, layers, rule)
         if trajectory is not None:
@@ -136,7 +135,7 @@ def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule:
 def _simulate_small(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory | None:
     """All layers in one compiled call; None if some comparison is too close for it."""
     flag = _flag_band(rule.tie_tolerance, cloud.dim, matrix)
-    fused = _compiled()(cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.A, flag, history=True)
+    fused = _compiled()(cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.normalized.A, flag, history=True)
     return None if fused.flagged[0] else _SmallTrajectory(cloud, alpha, matrix, rule, fused)
 
 
@@ -214,17 +213,17 @@ def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, ru
     since = run.decided_at[of[leading]]
     return Trajectory(
         tokens, alpha, matrix.A, dict(zip(leading.tolist(), since.tolist(), strict=True)),
-        _outcome(tokens, alpha, None if len(run.active) else int(run.decided_at.max())), sets, rule,
+        _outcome(tokens, alpha, None if len(run.active) else int(run.decided_at.max()), run.undecided), sets, rule,
         undecided=run.undecided,
     )  # fmt: skip
 
 
-def _outcome(tokens: Floats, alpha: float, decided: int | None) -> Outcome:
+def _outcome(tokens: Floats, alpha: float, decided: int | None, undecided: int = 0) -> Outcome:
     """Settled or moving, judged by the tokens; and whether every follow set is final, from layer `decided` on."""
     from hardmax.dynamics.outcome import detect
 
-    outcome = detect(tokens, alpha=alpha)
-    if decided is None:
+    outcome = detect(tokens, alpha=alpha, undecided=undecided)
+    if decided is None or undecided:
         return outcome
     return replace(outcome, detail=f"{outcome.detail}; every follow set is final from layer {decided} on")
 
@@ -253,12 +252,10 @@ def _simulate_batch(batch: Batch, alpha: float, matrix: Metric, layers: int, rul
         return _simulate_one(batch[b], alpha, matrix, layers, rule)
 
     offsets = batch.offsets
-    for b in range(len(batch)) if matrix.A is not None else ():
-        check_scores(batch[b].tokens, matrix, f"Z[{b}]")
     if np.diff(offsets).max() > SMALL:
         return _batch_of([make(b) for b in range(len(batch))])
     flag = _flag_band(rule.tie_tolerance, batch.dim, matrix)
-    fused = _compiled()(batch.tokens, offsets, alpha, layers, matrix.A, flag)
+    fused = _compiled()(batch.tokens, offsets, alpha, layers, matrix.normalized.A, flag)
     leads = np.flatnonzero(fused.leads)
     starts = offsets.tolist()
     ends = np.searchsorted(leads, offsets).tolist()

@@ -24,14 +24,15 @@ class Outcome:
     """What happened in the layers that were run.
 
     Attributes:
-        kind: "settled" (no token moves beyond rounding any more), "moving" (not settled yet), "periodic" (the cloud
-            comes back to itself), or "growing" (norms grow without bound).
+        kind: "settled" (no token moves beyond rounding any more), "undecided" (the same, but the run rests on
+            comparisons that float64 cannot decide), "moving" (not settled yet), "periodic" (the cloud comes back to
+            itself), or "growing" (norms grow without bound).
         period: the number of layers of the cycle, if periodic.
         layer: the first layer at which this was seen.
         detail: one sentence for a person.
     """
 
-    kind: Literal["settled", "moving", "periodic", "growing"]
+    kind: Literal["settled", "undecided", "moving", "periodic", "growing"]
     period: int | None = None
     layer: int | None = None
     detail: str = ""
@@ -44,7 +45,7 @@ class Trajectory(Result):
     Attributes:
         tokens: (layers+1, n, d); float64, or Fractions (dtype object) with exact=True.
         leader_since: {index: first layer k with C_i(Z^k) = {i}} (Def. 1.1). Copies of one point lead together.
-        outcome: settled, moving, periodic or growing.
+        outcome: settled, undecided, moving, periodic or growing.
         undecided: comparisons closer than float64 rounding can decide (0 in exact arithmetic). They were taken as ties.
     """
 
@@ -80,7 +81,7 @@ class Trajectory(Result):
         return np.array(sorted(self.leader_since), dtype=np.int64)
 
     def follows(self, layer: int) -> FollowSets:
-        """C_i(Z^k) forevery token: a tuple of ascending index tuples. Implements [AFZ24, eq. (1.1b)]."""
+        """C_i(Z^k) for every token: a tuple of ascending index tuples. Implements [AFZ24, eq. (1.1b)]."""
         return self.sets(self._layer(layer))
 
     def polytope(self, layer: int = -1) -> "Polytope":
@@ -121,8 +122,8 @@ class TrajectoryBatch(Result, Sequence[Trajectory]):
     """What `simulate` returns for a ragged batch: the last layer of every cloud, and each full Trajectory on demand.
 
     Attributes:
-        last: forevery cloud the (n, d) tokens after the last layer.
-        leaders: forevery cloud the indices of its leaders.
+        last: for every cloud the (n, d) tokens after the last layer.
+        leaders: for every cloud the indices of its leaders.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The layer loop foreverything beyond the paper's system: any rule, matrix, value matrix, heads, mask, sublayer.
+"""The layer loop for everything beyond the paper's system: any rule, matrix, value matrix, heads, mask, sublayer.
 
 One layer, in float64 and from the definition, dense: O(n^2 d) time and a few blocks of memory. The paper's own system
 has a much faster engine (`hardmax.dynamics.engine`); both follow the same tie rule.
@@ -75,16 +75,17 @@ def simulate_variant(
     for layer in range(layers):
         run.advance(layer, run.look(layer))
     run.look(layers)
+    undecided = run.undecided + (run.locks.undecided if run.locks is not None else 0)
     return Trajectory(
         tokens=tokens,
         alpha=alpha,
         A=parts.metrics[0].A if len(parts.metrics) == 1 else None,
         leader_since=dict(sorted(run.leader_since.items())),
-        outcome=detect(tokens, normalization, alpha, patience=5 if is_random(rule) else 1),
+        outcome=detect(tokens, normalization, alpha, patience=5 if is_random(rule) else 1, undecided=undecided),
         sets=run.follow_sets,
         rule=rule,
         normalization=normalization,
-        undecided=run.undecided + (run.locks.undecided if run.locks is not None else 0),
+        undecided=undecided,
     )
 
 

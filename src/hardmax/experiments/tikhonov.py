@@ -169,7 +169,7 @@ def block_loss(torch: Any, theta: dict[str, Any], tokens: Any, targets: Any) -> 
 def measure(
     setting: Setting | None = None, epsilons: Sequence[float] = EPSILONS, progress: Progress | None = None
 ) -> Tikhonov:
-    """Train forevery eps from both starts; `progress` is called with (steps done, steps in all, what is trained)."""
+    """Train for every eps from both starts; `progress` is called with (steps done, steps in all, what is trained)."""
     setting = setting or Setting()
     torch = need("torch", "torch", "the Tikhonov experiment")
     with one_thread(torch):

@@ -130,7 +130,7 @@ def polytope_sketch(polytope: "Polytope", size: int = 320) -> str:
 
 
 def _edges(polytope: "Polytope", V: Floats) -> list[tuple[int, int, bool]]:
-    """(a, b, at the back?) forevery edge of the picture."""
+    """(a, b, at the back?) for every edge of the picture."""
     n = len(V)
     if polytope.dimension <= 1:
         return [(0, n - 1, False)] if n > 1 else []

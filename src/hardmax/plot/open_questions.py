@@ -55,7 +55,7 @@ def _matrices(document: Document) -> dict[str, Figure]:
 
 
 def _margins(document: Document) -> Figure:
-    """The widest margin that linear programs find, forevery size that was searched."""
+    """The widest margin that linear programs find, for every size that was searched."""
     rows = document["tables"]["patterns"]
     figure = Figure(figsize=(4.8, 3.0), layout="constrained")
     ax = figure.add_subplot()

@@ -34,7 +34,7 @@ class Roles:
 
 @dataclass(frozen=True, eq=False)
 class Colors:
-    """One color number forevery token that is followed; leaders come first. Copies of one point share it.
+    """One color number for every token that is followed; leaders come first. Copies of one point share it.
 
     Attributes:
         number: (n,) the number of each token, -1 where nobody ever follows it.

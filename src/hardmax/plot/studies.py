@@ -56,7 +56,7 @@ def _distance(study: "Study") -> Figure:
 
 
 def _decided(study: "Study") -> Figure:
-    """Tokens whose infinite depth is decided, by depth and alpha, forevery kind of cloud in the plane and above."""
+    """Tokens whose infinite depth is decided, by depth and alpha, for every kind of cloud in the plane and above."""
     table = study.table("by-depth")
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     clouds = list(dict.fromkeys(row["cloud"] for row in rows))
@@ -130,7 +130,7 @@ def _bars(study: "Study", name: str) -> Figure:
 
 
 def _faithfulness(study: "Study") -> Figure:
-    """Comprehensiveness and sufficiency of three rankings, forevery kind of attention."""
+    """Comprehensiveness and sufficiency of three rankings, for every kind of attention."""
     table = study.table("faithfulness")
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     names = list(dict.fromkeys(row["attention"] for row in rows))

@@ -40,12 +40,12 @@ class Explanation(Result):
             the label.
         bias: the part of the logit that no word has; bias + contributions = logit, for the leaders and for the words.
         toward: the class that positive contributions speak for.
-        leaders: {word, contribution, effect, followers, since, share} forevery leader, the largest effect first.
+        leaders: {word, contribution, effect, followers, since, share} for every leader, the largest effect first.
             `contribution` is that of its whole cluster; `effect` is by how much the log-odds of the label fall when the
             leader is left out (negative: it speaks against the label; None beyond the 8 to 64 largest leaders of a very
             long text); `followers` are the terms that end at it; `since` is the layer from which it leads (None where
             only an exact tie names it); `share` its part of all terms.
-        words: {text, start, end, term, leader, contribution, places} forevery distinct known term in the order of the
+        words: {text, start, end, term, leader, contribution, places} for every distinct known term in the order of the
             text; `text[start:end]` is where it stands first, `places` are all its occurrences.
         ignored: words of the text that are in no known term, as written, each once.
         scores: class -> score, for all classes that have one.

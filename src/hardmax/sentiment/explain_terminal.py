@@ -22,7 +22,7 @@ Paint = Callable[[str, str], str]
 
 
 def terminal_text(ex: "Explanation", color: bool, width: int = 80) -> str:
-    """Label and sum, a bar forevery leader, the marked text, and what was ignored."""
+    """Label and sum, a bar for every leader, the marked text, and what was ignored."""
     width = max(width, 40)
     paint: Paint = _paint if color else (lambda text, style: text)
     leaders = f" and {len(ex.leaders)} leader{'s' * (len(ex.leaders) != 1)}" if ex.leaders else ""

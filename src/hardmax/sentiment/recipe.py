@@ -41,7 +41,7 @@ class Recipe:
 
     Attributes:
         dim, layers, alpha, train_alpha: of the model.
-        strong: about how many words of a text lead, the pole apart. None: one forevery 8 terms, at most 11.
+        strong: about how many words of a text lead, the pole apart. None: one for every 8 terms, at most 11.
         calm, low: how far a pole reaches, and the radius of the words that follow: see above.
         spread: size of random directions orthogonal to the scores (only for dim > 2; more spread, more leaders).
         smoothing: added to counts in the log-odds; None: by the size of the data.

@@ -85,7 +85,7 @@ def follows(z: Any, i: Any, n: Any, norm: Any, order: Any, reach: Any) -> Any:
 
 @njit()
 def follow_many(z: Any, who: Any, arg: Any, tie: Any, least: Any) -> None:
-    """`follows` forevery i in `who`, into the three arrays."""
+    """`follows` for every i in `who`, into the three arrays."""
     n = len(z)
     norm, order, reach = np.empty(n), np.empty(n, np.int64), np.empty(n)
     by_norm(z, n, norm, order, reach, np.empty(BUCKETS + 1, np.int64))

@@ -1,4 +1,4 @@
-"""The splitter of `hardmax.text.words`, compiled: code points in, one 64-bit number forevery word out.
+"""The splitter of `hardmax.text.words`, compiled: code points in, one 64-bit number for every word out.
 
 A word is known by a hash of its characters, an n-gram by a hash of its words' hashes. Two different words among a
 million share a 64-bit hash with probability about 3e-8; the vocabulary checks that its own terms do not.

@@ -67,7 +67,7 @@ def trailing_zeros(*columns: Integers) -> int:
 
 
 def exact_products(x: Floats, v: Floats) -> tuple[Integers, int]:
-    """(rows,) integers k and an exponent e with <x, v> = k / 2^e, exactly, forevery row of x.
+    """(rows,) integers k and an exponent e with <x, v> = k / 2^e, exactly, for every row of x.
 
     Both factors are cut into limbs of so few bits that every product and every sum of d products stays below 2^53:
     then the matrix product of limbs is exact in float64, in any order of summation.

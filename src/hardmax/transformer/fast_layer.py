@@ -1,7 +1,7 @@
 """A wide feed-forward layer taken apart: units that read one scalar, parabola units, and the rest.
 
 The parts add up to the very same function of real numbers; nothing about the layer is assumed, every unit is looked at.
-A unit that fits no pattern (a parameter that was changed, say) falls into `rest` and is evaluated forevery row.
+A unit that fits no pattern (a parameter that was changed, say) falls into `rest` and is evaluated for every row.
 """
 
 from dataclasses import dataclass

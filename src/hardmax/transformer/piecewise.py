@@ -1,6 +1,6 @@
 """Many ReLU units that read one scalar are one piecewise linear function; bisection finds the piece.
 
-f(t) = sum_k W_k relu(p_k t + b_k) has a kink at -b_k / p_k forevery unit and is linear in between. Slopes and
+f(t) = sum_k W_k relu(p_k t + b_k) has a kink at -b_k / p_k for every unit and is linear in between. Slopes and
 intercepts are prefix sums over the sorted kinks, taken here in integers: the table *is* the function, not an
 approximation of it. A token then costs O(log width) instead of O(width).
 """

@@ -62,7 +62,7 @@ class PatientProtocol(H11Protocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Bytes that are no HTTP request: the same JSON and headers as foreverything else that cannot be used."""
+        """Bytes that are no HTTP request: the same JSON and headers as for everything else that cannot be used."""
         body = json.dumps(error_document("this is no HTTP request that can be read")).encode()
         headers = HEADERS | {
             "content-type": "application/json",

@@ -36,7 +36,7 @@ def changed(array, index, value):
 
 
 def corruptions(c: Certificate):
-    """(field, value) forevery field, several ways each; every one of them makes the certificate false."""
+    """(field, value) for every field, several ways each; every one of them makes the certificate false."""
     n, dim = c.limit.shape
     other = np.array([[Fraction(3 + (i == j)) for j in range(dim)] for i in range(dim)], dtype=object)
     for value in (c.alpha + 1, c.alpha / 2, -c.alpha, Fraction(0), float(c.alpha), str(c.alpha), None):

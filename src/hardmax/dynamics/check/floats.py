@@ -87,7 +87,11 @@ class _Replay:
     """The distinct tokens, replayed layer by layer."""
 
     def __init__(self, c: Certificate, tokens: Floats, alpha: float, matrix: Any) -> None:
-        self.c, self.alpha, self.matrix = c, alpha, matrix
+        self.c, self.alpha = c, alpha
+        # A positive factor of A changes nothing; a power of four changes no digit of the norms either.
+        shift = 0 if matrix.A is None else -2 * (int(np.frexp(np.abs(matrix.A).max())[1]) // 2)
+        self.A = None if matrix.A is None else np.ldexp(matrix.A, shift)
+        self.size = float(np.ldexp(matrix.size, shift))
         self.start, first, inverse = np.unique(tokens, axis=0, return_index=True, return_inverse=True)
         self.first, self.inverse = first, inverse.reshape(-1)
         self.weight = np.bincount(self.inverse).astype(np.float64)
@@ -134,18 +138,22 @@ class _Replay:
 
     def _look(self, layer: int, x: Floats, looking: Ints) -> Floats:
         """Follow sets of the tokens not decided before `layer`; tests the claims made at it; returns the means."""
-        q = self.matrix.queries(x)
-        norm = np.sqrt(np.maximum((q * x).sum(1), 0.0))
+        # Only the direction of a query matters: each token looks from a distance of about 1, so that no product of its
+        # coordinates underflows. Its scores, bands and gaps are then in units of 2^-exponent.
+        exponent = np.frexp(np.abs(x).max(axis=1))[1]
+        exponent = np.maximum(exponent, -1000)
+        near = np.ldexp(x, -exponent[:, None])
+        q = self._times_matrix(near)
+        own = np.sqrt(np.maximum((q * near).sum(1), 0.0))
+        norm = np.ldexp(own, exponent)
         largest = norm.max()
-        a, b = self.flag.at(layer)
-        flag = (a * norm[looking] + b * largest) * largest
-        a, b = self.tie.at(layer)
-        tie = (a * norm[looking] + b * largest) * largest
-        best, top, gap = strongest(q[looking], norm[looking], x, norm, flag)
+        own, power = own[looking], exponent[looking]
+        flag, tie = (self._band(band, layer, own, largest, power) for band in (self.flag, self.tie))
+        best, top, gap = strongest(q[looking], own, x, norm, flag)
         mean = x[top].copy()
         single = np.where(gap > flag, top, -1)
         sets: dict[int, Ints] = {}
-        scale = norm[looking] * largest
+        scale = own * largest
         longest = float(np.linalg.norm(x, axis=1).max())
         for r in np.flatnonzero(gap <= 2 * flag):
             i = int(looking[r])
@@ -162,7 +170,7 @@ class _Replay:
                 self.undecided += len(np.setdiff1d(follows, level))
                 follows = np.union1d(follows, level)
             else:
-                behind = self._behind(layer, q[i], follows, longest)
+                behind = self._behind(layer, q[i], int(power[r]), follows, longest)
                 follows = np.setdiff1d(follows, behind)
                 self.undecided += len(near) - len(behind) - 1
             if len(follows) == 1:
@@ -170,18 +178,31 @@ class _Replay:
             else:
                 sets[i] = follows
                 mean[r] = weighted_mean(x[follows], self.weight[follows])
-        won = (single >= 0) & (gap > tie)
+        won = (single >= 0) & (gap > tie) & np.isfinite(gap)
         if won.any():
             self.margin = min(self.margin, float((gap[won] / scale[won]).min()))
-        self._claims(layer, x, q, largest, looking, single, sets)
+        self._claims(layer, x, np.ldexp(q, exponent[:, None]), largest, looking, single, sets)
         return mean
 
-    def _behind(self, layer: int, query: Floats, follows: Ints, longest: float) -> Ints:
+    def _times_matrix(self, x: Floats) -> Floats:
+        """A x_i for every row, in one fixed order of summation."""
+        if self.A is None:
+            return x
+        return np.stack([sum(row[k] * x[:, k] for k in range(len(row))) for row in self.A], axis=1)
+
+    def _band(self, band: Any, layer: int, own: Floats, largest: float, exponent: Ints) -> Floats:
+        a, b = band.at(layer)
+        with np.errstate(over="ignore"):
+            return np.asarray(a * own * largest + np.minimum(np.ldexp(b * largest * largest, -exponent), 1e300))
+
+    def _behind(self, layer: int, query: Floats, exponent: int, follows: Ints, longest: float) -> Ints:
         """Followers whose offset tells them from their leader, or from a better follower of it."""
         gone: list[int] = []
         done = follows[(self.decided[follows] < layer) & (self.role[follows] != TIE)]
         a, b = self.flag.at(layer)
         length = np.linalg.norm(query)
+        with np.errstate(over="ignore"):
+            blur = min(float(np.ldexp(b * self.size * longest, -exponent)), 1e300)
         for leader in np.unique(self.target[done]):
             group = done[self.target[done] == leader]
             if len(group) < 2:
@@ -190,7 +211,7 @@ class _Replay:
             grown = (1 + self.alpha) ** (since - since.max()).astype(np.float64)
             offset = self.offset_at_decision[group] * grown[:, None]
             ahead = offset @ query
-            width = (a * length + b * self.matrix.size * longest) * np.linalg.norm(offset, axis=1).max()
+            width = (a * length + blur) * np.linalg.norm(offset, axis=1).max()
             width += 2 * length * float(((2 + 10 * since) * EPS * longest * grown).max())
             gone += group[ahead < ahead.max() - width].tolist()
         return np.array(gone, dtype=np.int64)
@@ -226,7 +247,7 @@ class _Replay:
         )
         if np.abs(points).max() > 32 * (layer + 1) * EPS * np.abs(x).max():
             self.wrong.append("limit is not the leader's place")
-        longest = self.matrix.size * float(np.linalg.norm(x, axis=1).max())
+        longest = self.size * float(np.linalg.norm(x, axis=1).max())
         for r in np.flatnonzero((role == TIE) & (single < 0)):
             if not self.wrong:
                 self._tie_claim(layer, x, q, largest, longest, int(looking[r]), sets[int(looking[r])], bool(now[r]))
@@ -239,7 +260,7 @@ class _Replay:
         t = self.limit[i]
         a, b = self.tie.at(layer)
         band = 8 * (a + b) * largest * largest
-        query = t if self.matrix.A is None else self.matrix.A @ t
+        query = t if self.A is None else self.A @ t
         base, w = self.limit[others], self.weight[others]
         since = self.decided[others]
         offset = self.offset_at_decision[others] * ((1 + self.alpha) ** np.minimum(since - since.max(), 0.0))[:, None]
@@ -278,7 +299,7 @@ class _Replay:
 
     @cached_property
     def exact(self) -> "ExactClaims":
-        return ExactClaims(self.start, self.matrix.A, self.weight, self.role, self.target, self.groups)
+        return ExactClaims(self.start, self.c.A, self.weight, self.role, self.target, self.groups)
 
     def _check_figures(self) -> None:
         margin = self.margin if self.small else min(self.margin, 2.0**-20)

@@ -15,6 +15,7 @@ from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, ROLE_NAMES, 
 from hardmax.dynamics.check.rational_pattern import Closed, lasts
 
 CLOSE = Fraction(1, 10**9)  # margins are floats: they must agree with the exact value to this part of it
+SMALLEST = Fraction(1, 2**1074)  # the smallest positive float
 ROUGH = 256  # bits
 PATIENCE = 1024  # layers
 SHORTEST_LEAP = 16  # layers; to look at them one by one is as fast
@@ -246,10 +247,8 @@ class Replay:
         if self.narrowest is None or self.c.margin == inf:
             good = self.narrowest is None and self.c.margin == inf
         else:
-            square = Fraction(self.c.margin) ** 2
-            # the smallest positive float stands foreverything below it
-            good = abs(square - self.narrowest) <= CLOSE * self.narrowest or (
-                self.c.margin == np.nextafter(0.0, 1.0) and self.narrowest <= square
-            )
+            margin = Fraction(self.c.margin)
+            step = max(margin * CLOSE, SMALLEST)  # tiny margins are rounded to multiples of the smallest float
+            good = (margin - step) ** 2 <= self.narrowest <= (margin + step) ** 2
         if not good:
             self.wrong.append(f"margin is {self.c.margin!r}, which is not that of the narrowest decision")

@@ -92,7 +92,7 @@ class Scores:
 def floats_of(rows: Objects) -> NDArray[np.float64]:
     """Integers of any size as floats, divided by the power of two that brings the largest below 1.
 
-    The first 64 bits are rounded to a float: a relative error of 2^-53 + 2^-63 forevery number, large or small.
+    The first 64 bits are rounded to a float: a relative error of 2^-53 + 2^-63 for every number, large or small.
     """
     result = np.zeros(rows.shape)
     top = max(int(x).bit_length() for x in rows.flat)

@@ -1,6 +1,6 @@
 """Rational arithmetic on whole clouds: integers over one common denominator, and exact linear algebra.
 
-A cloud of Fractions spends its time in greatest common divisors, one forevery product. Here the coordinates are plain
+A cloud of Fractions spends its time in greatest common divisors, one for every product. Here the coordinates are plain
 integers, an (n, d) object array, over one positive denominator for the whole cloud. Scores are compared as integers,
 because a common positive factor does not change who is largest; a divisor is taken out once a layer.
 """

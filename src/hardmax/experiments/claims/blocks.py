@@ -28,7 +28,7 @@ def attention(x: Cloud, rho: Number, Q: Rows, K: Rows, V: Rows) -> Cloud:
 
 
 def feed_forward(x: Cloud, eta: Number, U: Rows, b: Sequence[Any], W: Rows) -> Cloud:
-    """x -> eta x + W relu(U x + b) forevery token. Implements the feed-forward of [AFZ25]."""
+    """x -> eta x + W relu(U x + b) for every token. Implements the feed-forward of [AFZ25]."""
     out = []
     for z in x:
         hidden = [max(Fraction(0), _dot(row, z) + bias) for row, bias in zip(U, b, strict=True)]

@@ -15,7 +15,7 @@ generate = data_sets.data_case
 
 
 def check(case: Case) -> str | None:
-    """Every unit and every score of every block in Fractions, forevery sequence."""
+    """Every unit and every score of every block in Fractions, for every sequence."""
     net = data_sets.build(case)
     targets = data_sets.wanted(case)
     for j, sequence in enumerate(case["sequences"]):

@@ -17,7 +17,7 @@ generate = clouds.cloud_case
 
 
 def check(case: Case) -> str | None:
-    """Both inequalities forevery pair at every layer, squared; in float64 within 1e-12 of the largest squared norm.
+    """Both inequalities for every pair at every layer, squared; in float64 within 1e-12 of the largest squared norm.
 
     That tokens stay distinct is asked of rational arithmetic only: in float64 followers do merge with their leaders.
     """

@@ -51,5 +51,5 @@ def check(case: Case) -> str | None:
 
 
 def _turned(Z: Cloud, columns: list[Point]) -> Cloud:
-    """w = R^T z forevery token."""
+    """w = R^T z for every token."""
     return tuple(tuple(dot(column, z) for column in columns) for z in Z)

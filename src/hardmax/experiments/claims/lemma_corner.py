@@ -29,7 +29,7 @@ def generate(rng: Random, kind: str) -> Case:
 
 
 def check(case: Case) -> str | None:
-    """<x_i, c - x_l> > 0 forevery token x_l != c: by the definition, by the package's layer, and in the limit."""
+    """<x_i, c - x_l> > 0 for every token x_l != c: by the definition, by the package's layer, and in the limit."""
     tokens = case["tokens"]
     corner = tuple(max(column) for column in zip(*tokens, strict=True))
     one = identity(len(corner))

@@ -21,7 +21,7 @@ def check(case: Case) -> str | None:
     """The follow sets that the certificate calls final are those of the definition; S solves its fixed-point equation.
 
     Once the sets S_i are final the layers are one linear map, z_i -> (z_i + alpha mean_{S_i} z) / (1 + alpha), and the
-    limit solves p_i = mean_{S_i} p with p_i = z_i for leaders. A point p != 0 of K with <A p, v> <= <A p, p> forevery
+    limit solves p_i = mean_{S_i} p with p_i = z_i for leaders. A point p != 0 of K with <A p, v> <= <A p, p> for every
     vertex v lies in the boundary of K.
     """
     lim = limit_of(case)

@@ -87,6 +87,6 @@ def _again(Z: Floats, heads: Floats, run: Run) -> str:
         return "cycle"
     if np.abs(last).max() <= NEAR * np.abs(Z).max():
         return "zero"
-    if traj.outcome.kind != "settled":
+    if traj.outcome.kind not in ("settled", "undecided"):
         return "moving"
     return "several points" if np.abs(last - last[0]).max() > NEAR * np.abs(Z).max() else "one point"

@@ -1,7 +1,7 @@
 """Question: do several heads with symmetric positive definite matrices always converge?
 
 For one head they do [AFZ24, Theorem 1.1]. For two heads random clouds always converged. They need not: the linear
-programs of `search` find a cycle of 4 tokens in dimension 3, period 2, without ties, and it exists forevery alpha > 0
+programs of `search` find a cycle of 4 tokens in dimension 3, period 2, without ties, and it exists for every alpha > 0
 (proof in docs/open-questions.md). Fewer leaders, a lower dimension or a shorter period are impossible.
 """
 
@@ -31,7 +31,7 @@ class Setting:
     """What is tried.
 
     Attributes:
-        trials: random clouds forevery row.
+        trials: random clouds for every row.
         shapes: (heads, n, d) of random clouds.
         sizes: (heads, leaders, period) that are searched completely by linear programs.
         steps: alphas for which the cycle is checked exactly.

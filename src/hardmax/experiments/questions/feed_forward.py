@@ -32,7 +32,7 @@ DIM = 4
 
 @dataclass(frozen=True)
 class Setting:
-    """Sizes; `trials` seeds forevery network and task."""
+    """Sizes; `trials` seeds for every network and task."""
 
     trials: int = 5
     seed: int = 0

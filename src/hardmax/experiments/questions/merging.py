@@ -32,7 +32,7 @@ MERGED = 0.01  # of the first distance (or of a right angle): together
 
 @dataclass(frozen=True)
 class Setting:
-    """What is measured; `trials` random clouds forevery beta."""
+    """What is measured; `trials` random clouds for every beta."""
 
     trials: int = 20
     seed: int = 0

@@ -32,7 +32,7 @@ class Setting:
     """What is searched.
 
     Attributes:
-        trials: clouds of random leaders forevery row of the second table.
+        trials: clouds of random leaders for every row of the second table.
         sizes: (leaders, period, class) that are searched completely.
         drawn: (dimension, leaders, period, class) of random leaders.
         alphas: step sizes.

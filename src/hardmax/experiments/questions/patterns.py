@@ -25,7 +25,7 @@ class Pattern:
 
     Attributes:
         leaders: m.
-        steps: forevery layer of the period one group of leaders forevery head.
+        steps: for every layer of the period one group of leaders for every head.
     """
 
     leaders: int

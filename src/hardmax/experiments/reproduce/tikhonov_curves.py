@@ -18,7 +18,7 @@ def settings(context: Context) -> dict[str, Any]:
 
 
 def run(context: Context) -> Outcome:
-    """Train forevery eps from both starts, and draw the two curves of each."""
+    """Train for every eps from both starts, and draw the two curves of each."""
     from hardmax.plot.tikhonov import plot_tikhonov
 
     result = tikhonov.measure(_setting(context), progress=context.tell)

@@ -8,7 +8,7 @@ For given attention every layer is linear in the values, z^K = W z^0 with W a pr
 
     logit = b + sum_j a_j s <e_1, z_j^0>,      a_j = mean_i W_ij,
 
-is an exact sum over words forevery variant: a_j is the weight that attention gives to word j. With hardmax a_j is
+is an exact sum over words for every variant: a_j is the weight that attention gives to word j. With hardmax a_j is
 large for leaders and 0 or (1+alpha)^-K / n for the rest. This is what is ranked when explanations are compared.
 """
 

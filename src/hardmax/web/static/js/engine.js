@@ -77,7 +77,7 @@ export class Run {
 
   // -- arithmetic ------------------------------------------------------------------------------------------------
 
-  /** A z forevery row of `points`; the sums in a fixed order. */
+  /** A z for every row of `points`; the sums in a fixed order. */
   queries(points) {
     const { A } = this.metric;
     if (A === null) return points;

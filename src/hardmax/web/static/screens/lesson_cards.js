@@ -24,7 +24,7 @@ export const CARDS = [
     tries: [["One layer on", { k: 1 }], ["Twenty layers on", { k: 20 }], ["Back to the start", { k: 0 }]],
     ask: "Three of the twelve tokens lead. Will one of them ever move, or stop leading?",
     reveal: [
-      "Never. Leading means ⟨zᵢ, zⱼ⟩ < |zᵢ|² forevery other token j. The next place of j is a weighted mean of its own place, with a weight above 0, and of places for which ⟨zᵢ, ·⟩ is at most |zᵢ|². So the strict inequality holds again after the layer, and after every later one.",
+      "Never. Leading means ⟨zᵢ, zⱼ⟩ < |zᵢ|² for every other token j. The next place of j is a weighted mean of its own place, with a weight above 0, and of places for which ⟨zᵢ, ·⟩ is at most |zᵢ|². So the strict inequality holds again after the layer, and after every later one.",
     ],
   },
   {

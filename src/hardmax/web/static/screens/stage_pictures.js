@@ -62,7 +62,7 @@ export function sizesTable(result, current) {
   return el("div", { class: "sizes-body" },
     el("p", { class: `exact-verdict ${result.exact ? "is-right" : "is-wrong"}` },
       el("span", { "aria-hidden": "true", text: result.exact ? "✓ " : "✗ " }),
-      result.exact ? "Exact: proved forevery sequence, and float64 gives the same." : "Not exact in float64.",
+      result.exact ? "Exact: proved for every sequence, and float64 gives the same." : "Not exact in float64.",
       current ? "" : " (the last good network)"),
     el("div", { class: "table-wrap", role: "region", tabindex: "0", "aria-label": "Sizes against the bound of the paper" },
       el("table", { class: "data-table" },
