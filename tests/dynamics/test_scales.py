@@ -1,6 +1,7 @@
-"""Clouds of mixed scales, 1e-323 to 1e300, against rational arithmetic: what is certified is right, and can be checked."""
+"""Clouds of mixed scales, 1e-323 to 1e300, against rational arithmetic: what is certified is right and verifies."""
 
 import warnings
+from dataclasses import replace
 from math import cos, pi, sin
 
 import numpy as np
@@ -55,7 +56,7 @@ def mixed_scales(rng):
 
 
 def wrong_with(Z, alpha, A):
-    """What `limit`, its certificate and `simulate` say in float64 against rational arithmetic; and how much was certain."""
+    """Where `limit`, certificates and `simulate` contradict rational arithmetic; and how many answers were certain."""
     wrong, certain = [], 0
     scale = np.abs(Z).max()
     try:
@@ -79,7 +80,7 @@ def wrong_with(Z, alpha, A):
         try:
             traj = hx.simulate(Z, alpha, A, layers=3, **options)
         except hx.BadInput as error:
-            assert "range of float64" in str(error)
+            wrong += [] if "range of float64" in str(error) else [str(error)]
             continue
         if traj.undecided == 0:
             certain += 1
@@ -128,8 +129,6 @@ def test_tiny_tokens_in_a_large_cloud_follow_the_direction_they_have(dim):
 
 def test_a_wrong_limit_of_a_tiny_token_is_refused():
     """The checker must scale queries by itself, or it would accept any leader for such a token."""
-    from dataclasses import replace
-
     Z = np.array([[1.0, 0.0], [-1.0, 0.0], [-3e-167, 1e-167]])
     c = hx.limit(Z, 0.5).certificate
     target, limit = c.target.copy(), c.limit.copy()
@@ -139,10 +138,8 @@ def test_a_wrong_limit_of_a_tiny_token_is_refused():
 
 
 def test_margins_below_the_normal_range_of_float64_are_accepted_and_others_refused():
-    """Regression: a margin of 1.862e-320 is right to its last bit, but not to nine digits."""
-    from dataclasses import replace
-
-    Z = np.array([[1.0, 0.0], [1.0, 1.8e-320], [-1.0, 0.0]])
+    """Regression: a margin of 8e-323 is right to its last bit, but not to nine digits."""
+    Z = np.array([[0.0, 3.7e-322], [0.0, -3.7e-322], [3.0, 0.0], [-3.0, 0.0], [1.0, 1.4e-322]])
     c = hx.limit(Z, 0.5, exact=True).certificate
     assert 0 < c.margin < 1e-300
     assert c.check(Z) == []

@@ -1,8 +1,8 @@
 """One application with its workers for all tests of the server that need no network."""
 
 import pytest
-from asgi_client import Client
 
+from asgi_client import Client
 from hardmax.web.app import create_app
 from hardmax.web.pool import Pool
 

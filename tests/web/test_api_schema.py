@@ -4,9 +4,9 @@ import warnings
 from typing import ClassVar
 
 import pytest
-from asgi_client import Client
 from hypothesis import HealthCheck, settings
 
+from asgi_client import Client
 from hardmax.web.app import create_app
 from hardmax.web.guard import Access
 

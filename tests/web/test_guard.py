@@ -4,8 +4,8 @@ import asyncio
 import json
 
 import pytest
-from asgi_client import run_apart
 
+from asgi_client import run_apart
 from hardmax.web import limits
 from hardmax.web.app import create_app
 from hardmax.web.guard import COOKIE, LOOPBACK, Access, Guard

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.arithmetic import weighted_mean
-from hardmax.attention.closeness import scores_are_exact, widths
-from hardmax.attention.rules import Hardmax, Localmax, Rule, Softmax
-from hardmax.attention.weights import follows_everyone, gaps, is_random, weights_of_gaps
+from hardmax.attention.rules import Hardmax, Localmax, Rule, Softmax, follows_everyone, gaps, is_random, weights_of_gaps
+from hardmax.attention.ties import scores_are_exact, weighted_mean, widths
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput
@@ -190,7 +188,8 @@ def _looks(
             close = np.count_nonzero(near, axis=1) - (eps <= flag)
             for r in np.flatnonzero(close > 0) if exactable or behind is not None else ():
                 among = np.flatnonzero(near[r])
-                if exactable and scores_are_exact(points[[own[r], *among]], metric.A, float(wide.tie[own[r]] / power[own[r]])):
+                width = float(wide.tie[own[r]] / power[own[r]])
+                if exactable and scores_are_exact(points[[own[r], *among]], metric.A, width):
                     close[r] = 0
                 elif behind is not None:
                     lost = behind(queries[own[r]], among, float(power[own[r]]))

@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.arithmetic import pair_scores, weighted_mean
 from hardmax.attention.search import collect, find
-from hardmax.attention.ties import EPS, WIDEST, Band, rounding_bound, tie_band, wider
+from hardmax.attention.ties import EPS, WIDEST, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.certificate import FOLLOWER, LEADER
@@ -127,7 +126,7 @@ class Run:
         score = pair_scores(q[close][row], self.points[index])
         followed = score >= (best[close] - tie[close])[row]
         if self.layer == 0:
-            from hardmax.dynamics.exact.scores import exact_top
+            from hardmax.attention.ties import exact_top
 
             top = exact_top(self.cloud, self.metric, active[close], indptr, index)
             blurred = followed & ~top

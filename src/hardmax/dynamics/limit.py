@@ -123,9 +123,7 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
         next(iter(batch.values())).tokens if len(batch) == 1 else np.concatenate([c.tokens for c in batch.values()])
     )
     flag = wider(tie_band(problem.tie_tolerance), rounding_bound(tokens.shape[1], problem.matrix))
-    fused = run_fused(
-        tokens, offsets, problem.alpha, None, problem.matrix.normalized.A, flag, max_layers=max_layers
-    )
+    fused = run_fused(tokens, offsets, problem.alpha, None, problem.matrix.normalized.A, flag, max_layers=max_layers)
     found = {}
     for k, (b, cloud) in enumerate(batch.items()):
         here = slice(offsets[k], offsets[k + 1])

@@ -17,9 +17,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hardmax.attention.closeness import scores_are_exact, widths
 from hardmax.attention.dense import BLOCK, Bools, Gaze, Scene
-from hardmax.attention.ties import EPS, TIE_UNITS, WIDEST
+from hardmax.attention.ties import EPS, TIE_UNITS, WIDEST, scores_are_exact, widths
 from hardmax.cloud.metric import Metric, lengths
 from hardmax.cloud.tokens import Floats, Ints
 

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.search import find
+from hardmax.attention.ties import integers
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.certificate import TIE
-from hardmax.dynamics.exact.scores import integers
 
 if TYPE_CHECKING:
     from hardmax.dynamics.engine import Run

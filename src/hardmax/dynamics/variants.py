@@ -10,9 +10,8 @@ from typing import Any, get_args
 import numpy as np
 
 from hardmax.attention.dense import Scene, attend, supports
-from hardmax.attention.rules import Hardmax, Localmax, Rule
+from hardmax.attention.rules import Hardmax, Localmax, Rule, is_random
 from hardmax.attention.ties import EPS
-from hardmax.attention.weights import is_random
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import Floats, Ints, cloud

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.jit.compiled import njit
+from hardmax.jit import njit
 from hardmax.sentiment.layers_compiled import run_bag
 from hardmax.sentiment.weighing import weigh
 from hardmax.sentiment.workspace import room_for

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.jit.uncounted import bare_njit
+from hardmax.jit import bare_njit
 from hardmax.sentiment.hull_search_2d import FAR_APART, NO_HULL, SLANT, follow_in_plane, outside_of, without_copies
 from hardmax.sentiment.search import TINY, by_norm, compare, follows
 from hardmax.sentiment.weighing import spread, weigh

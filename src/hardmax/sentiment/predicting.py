@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.jit.threads import over_parts
+from hardmax.jit import over_parts
 from hardmax.sentiment.batch import run_batch
 from hardmax.text.vocabulary import Bags
 

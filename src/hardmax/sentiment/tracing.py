@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.jit.compiled import njit
-from hardmax.jit.threads import over_parts
+from hardmax.jit import njit, over_parts
 from hardmax.sentiment.layers_compiled import run_bag
 from hardmax.sentiment.workspace import room_for
 from hardmax.text.vocabulary import Bags

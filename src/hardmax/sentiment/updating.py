@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.jit.compiled import njit
+from hardmax.jit import njit
 from hardmax.sentiment.recipe import ROOM
 
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8

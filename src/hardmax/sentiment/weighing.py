@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hardmax.jit.uncounted import bare_njit
+from hardmax.jit import bare_njit
 from hardmax.sentiment.search import dot
 from hardmax.sentiment.workspace import SCORE, SHARE
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hardmax.jit.compiled import njit
+from hardmax.jit import njit
 
 # Rows of the scratch. A row serves several steps that do not overlap.
 SQUARE, TURN, BEST, SECOND, SCORE, LENGTH, REACH, SHARE = range(8)

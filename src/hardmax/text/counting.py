@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.jit.compiled import njit
+from hardmax.jit import njit
 from hardmax.text.scan import chain, code_points, scan, tables_for
 from hardmax.text.words import lower
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.attention.arithmetic import pair_scores, weighted_mean
-from hardmax.attention.ties import EPS, rounding_bound, tie_band, wider
+from hardmax.attention.ties import EPS, pair_scores, rounding_bound, tie_band, weighted_mean, wider
 from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import step_size
 from hardmax.cloud.tokens import Floats, Ints, cloud
