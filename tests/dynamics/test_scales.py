@@ -144,3 +144,10 @@ def test_margins_below_the_normal_range_of_float64_are_accepted_and_others_refus
     assert 0 < c.margin < 1e-300
     assert c.check(Z) == []
     assert replace(c, margin=2 * c.margin).check(Z) != []
+
+
+def test_a_tie_on_the_edge_of_the_tolerance_is_not_refused_for_being_late():
+    """Regression: the checker's wider tolerance held the tie of token 6 for decided at layer 0 already."""
+    first, second = np.array([2, 1, -1, -2, 2, 2, 0, -2, 0, 0, -1]), np.array([0, -2, -2, -2, -2, 2, -1, 1, -1, 2, 1])
+    Z = np.stack([first / 2, 50.0 * second, 5e-13 * np.array([1, 2, -1, 2, 1, 1, 0, 2, 0, 2, 2])], axis=1)
+    assert hx.limit(Z, 0.25).certificate.check(Z) == []
