@@ -90,7 +90,7 @@ def _of_cloud(b: int, error: NotCertified) -> NotCertified:
 
 
 def _limit_exact(Z: Any, alpha: Any, A: Any, max_layers: int) -> Equilibrium:
-    from hardmax.dynamics.exact import limit_exact
+    from hardmax.dynamics.exact.limit import limit_exact
 
     return limit_exact(Z, alpha, A, max_layers=max_layers)
 

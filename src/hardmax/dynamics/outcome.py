@@ -13,16 +13,26 @@ Judged from the tokens alone, with these thresholds (`scale` is the largest |z| 
   its increments do not fall off: their mean over the second half is at least 99 % of that over the first. A bounded
   quantity cannot keep this up; that it will go on is an extrapolation, and "growing" means no more than that.
 * moving: everything else.
+
+In rational arithmetic (`exact_outcome`) a state that comes back exactly comes back forever, because a layer is a
+function of the cloud alone; "settled" means that what is left of a geometric approach is below the rounding of float64.
 """
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
+from hardmax.dynamics.exact.numbers import IntegerCloud
 from hardmax.dynamics.trajectory import Outcome
 
 QUIET = 1e-12
 RETURNED, LEFT = 1e-9, 1e-6
 GROWTH_LAYERS, GROWTH, KEEPS_UP = 4, 1.05, 0.99
+# Settled: what is left of a geometric approach with ratio 1/(1+alpha) is below this part of the largest coordinate.
+ROUNDING = Fraction(1, 2**52)
 
 
 def detect(
@@ -109,3 +119,51 @@ def _growing_since(lengths: Floats) -> int | None:
         return None
     falls = np.flatnonzero(rises <= 0)
     return int(falls[-1]) + 1 if len(falls) else 0
+
+
+def exact_outcome(states: Sequence[IntegerCloud], alpha: Fraction) -> Outcome:
+    """Judge the states Z^0..Z^K in rational arithmetic, and the one after them."""
+    last, bound = len(states) - 2, ROUNDING * alpha / (1 + alpha)
+    seen: dict[tuple[int, ...], int] = {}
+    for k, state in enumerate(states):
+        key = (state.denominator, *state.rows.flat)
+        if key in seen:
+            first, period = seen[key], k - seen[key]
+            if period == 1:
+                return Outcome("settled", layer=first, detail=f"the cloud stands still from layer {first} on")
+            return Outcome("periodic", period, first, f"layer {k} is exactly layer {first}: a cycle of {period} layers")
+        seen[key] = k
+    if _still(states[last], states[last + 1], bound):
+        first = last
+        while first > 0 and _still(states[first - 1], states[first], bound):
+            first -= 1
+        return Outcome("settled", layer=first, detail=f"from layer {first} on a layer moves no token visibly")
+    if last >= GROWTH_LAYERS and (start := _growing_exactly_since(states[: last + 1])) is not None:
+        return Outcome("growing", layer=start, detail=f"the largest coordinate grows at every layer from {start} on")
+    return Outcome("moving", detail=f"tokens still move at layer {last}")
+
+
+def _still(before: IntegerCloud, after: IntegerCloud, bound: Fraction) -> bool:
+    """Whether no coordinate moves by more than `bound` times the largest coordinate."""
+    a, b = before.denominator, after.denominator
+    largest = max(abs(x) for x in before.rows.flat) * b * bound.numerator
+    pairs = zip(before.rows.flat, after.rows.flat, strict=True)
+    return all(abs(x * b - y * a) * bound.denominator <= largest for x, y in pairs)
+
+
+def _growing_exactly_since(states: Sequence[IntegerCloud]) -> int | None:
+    """The layer from which on the largest coordinate grows geometrically, None if it does not.
+
+    Geometric: the last ratio of growth, minus one, is at least half of that `GROWTH_LAYERS` layers before.
+    """
+    sizes = [Fraction(max(abs(x) for x in s.rows.flat), s.denominator) for s in states]
+    if not all(sizes[-GROWTH_LAYERS - 1 :]):
+        return None
+    rates = [after / before - 1 if before else Fraction(0) for before, after in pairwise(sizes)]
+    recent = rates[-GROWTH_LAYERS:]
+    if min(recent) <= 0 or recent[-1] * 2 < recent[0]:
+        return None
+    start = len(rates)
+    while start > 0 and rates[start - 1] > 0:
+        start -= 1
+    return start

@@ -97,7 +97,7 @@ def simulate(
 
         return _each(Z, lambda one: simulate_variant(one, alpha, layers, A=A, rule=rule, **options))
 
-    from hardmax.dynamics.exact import simulate_exact
+    from hardmax.dynamics.exact.layers import simulate_exact
 
     if not isinstance(rule, Hardmax):
         raise NotExact(f"{rule} has no rational values", fix="exact=True goes with rule=Hardmax() only")

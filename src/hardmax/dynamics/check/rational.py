@@ -30,7 +30,7 @@ def problems(certificate: "Certificate", Z: Any) -> list[str]:
     """Everything that is wrong with the certificate for the tokens Z; an empty list if nothing is.
 
     Example:
-        >>> from hardmax.dynamics.exact import limit_exact
+        >>> from hardmax.dynamics.exact.limit import limit_exact
         >>> problems(limit_exact([[1], [-1]], 1).certificate, [[1], [-2]])
         ['the certificate was made for other tokens, alpha, A or tie_tolerance']
     """

@@ -1,4 +1,4 @@
-"""Rational arithmetic on whole clouds: integers over one common denominator, and exact linear algebra.
+"""Rational arithmetic on whole clouds: integers over one common denominator.
 
 A cloud of Fractions spends its time in greatest common divisors, one for every product. Here the coordinates are plain
 integers, an (n, d) object array, over one positive denominator for the whole cloud. Scores are compared as integers,
@@ -11,12 +11,10 @@ from math import gcd, isqrt, lcm, ldexp, log2, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardmax.cloud.parameters import exact_matrix, exact_number
+from hardmax.dynamics.exact.linear import Objects, first_bad_minor, identity
 from hardmax.errors import BadInput
-
-Objects = NDArray[Any]  # dtype object: Python ints or Fractions
 
 SMALLEST = ldexp(1.0, -1074)  # the smallest positive float
 
@@ -72,14 +70,6 @@ def over_common_denominator(values: Objects) -> tuple[Objects, int]:
     return result, denominator
 
 
-def identity(dim: int) -> Objects:
-    """The (d, d) identity as Python ints."""
-    result = np.full((dim, dim), 0, dtype=object)
-    for k in range(dim):
-        result[k, k] = 1
-    return result
-
-
 def exact_step(alpha: Any) -> Fraction:
     """Check alpha > 0, at its exact value."""
     value = exact_number(alpha, "alpha")
@@ -115,38 +105,6 @@ def exact_metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Ob
                 f"{name} must be symmetric positive definite, but its leading minor of size {size} is {value}", fix=fix
             )
     return None if (matrix == identity(dim)).all() else matrix
-
-
-def first_bad_minor(matrix: Objects) -> tuple[int, Fraction] | None:
-    """The size and value of the first leading minor that is <= 0, or None if the symmetric matrix is definite.
-
-    The pivots of elimination without exchange are the ratios of successive leading minors, so that all pivots are
-    positive if and only if all minors are.
-    """
-    work, minor = matrix.copy(), Fraction(1)
-    for k in range(len(work)):
-        minor *= work[k, k]
-        if minor <= 0:
-            return k + 1, minor
-        for i in range(k + 1, len(work)):
-            work[i] = work[i] - work[i, k] / work[k, k] * work[k]
-    return None
-
-
-def inverse(matrix: Objects) -> Objects | None:
-    """The inverse of a square matrix of Fractions by elimination, None if it is singular."""
-    size = len(matrix)
-    work = np.concatenate([matrix, identity(size) * Fraction(1)], axis=1)
-    for k in range(size):
-        pivot = next((r for r in range(k, size) if work[r, k] != 0), None)
-        if pivot is None:
-            return None
-        work[[k, pivot]] = work[[pivot, k]]
-        work[k] = work[k] / work[k, k]
-        for r in range(size):
-            if r != k and work[r, k] != 0:
-                work[r] = work[r] - work[r, k] * work[k]
-    return work[:, size:]
 
 
 def root_of_ratio(square: int, other: int) -> float:
