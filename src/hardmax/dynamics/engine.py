@@ -108,10 +108,10 @@ class Run:
         self._note_pattern(target[still], [t for i, t in ties.items() if self.role[i] == ACTIVE])
         return Look(active, target, ties)
 
+    @np.errstate(over="ignore")
     def _width(self, band: Band, own: Floats, largest: float, power: Floats) -> Floats:
         a, b = band.at(self.layer)
-        with np.errstate(over="ignore"):
-            return a * own * largest + np.minimum(b * largest * largest * power, WIDEST)
+        return a * own * largest + np.minimum(b * largest * largest * power, WIDEST)
 
     def _resolve_close(
         self, active: Ints, close: Ints, q: Floats, best: Floats, tie: Floats, flag: Floats,
@@ -149,6 +149,7 @@ class Run:
                 ties[int(active[r])] = group
         return ties
 
+    @np.errstate(over="ignore")  # an infinite width drops no one
     def _behind_its_base(
         self, row: Ints, index: Ints, q: Floats, followed: NDArray[np.bool_], power: Floats
     ) -> NDArray[np.bool_]:
@@ -161,8 +162,7 @@ class Run:
         drop = np.zeros(len(index), bool)
         a, b = self.flag.at(self.layer)
         longest = float(np.linalg.norm(self.points, axis=1).max())
-        with np.errstate(over="ignore"):  # of q itself, by the rounding of its token
-            blur = np.minimum(b * self.metric.normalized.size * longest * power, WIDEST)
+        blur = np.minimum(b * self.metric.normalized.size * longest * power, WIDEST)  # of q, by rounding its token
         grouped = followed & ((self.role[index] == FOLLOWER) | (self.role[index] == LEADER))
         if not (self.role[index[grouped]] == FOLLOWER).any():
             return drop

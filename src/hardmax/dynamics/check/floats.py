@@ -161,19 +161,19 @@ class _Replay:
             return x
         return np.stack([sum(row[k] * x[:, k] for k in range(len(row))) for row in self.A], axis=1)
 
+    @np.errstate(over="ignore")
     def _band(self, band: Any, layer: int, own: Floats, largest: float, exponent: Ints) -> Floats:
         a, b = band.at(layer)
-        with np.errstate(over="ignore"):
-            return np.asarray(a * own * largest + np.minimum(np.ldexp(b * largest * largest, -exponent), 1e300))
+        return np.asarray(a * own * largest + np.minimum(np.ldexp(b * largest * largest, -exponent), 1e300))
 
+    @np.errstate(over="ignore")  # an infinite width keeps everyone
     def _behind(self, layer: int, query: Floats, exponent: int, follows: Ints, longest: float) -> Ints:
         """Followers whose offset tells them from their leader, or from a better follower of it."""
         gone: list[int] = []
         done = follows[(self.decided[follows] < layer) & (self.role[follows] != TIE)]
         a, b = self.flag.at(layer)
         length = np.linalg.norm(query)
-        with np.errstate(over="ignore"):
-            blur = min(float(np.ldexp(b * self.size * longest, -exponent)), 1e300)
+        blur = float(np.ldexp(b * self.size * longest, -exponent))
         for leader in np.unique(self.target[done]):
             group = done[self.target[done] == leader]
             if len(group) < 2:
@@ -182,7 +182,8 @@ class _Replay:
             grown = (1 + self.alpha) ** (since - since.max()).astype(np.float64)
             offset = self.offset_at_decision[group] * grown[:, None]
             ahead = offset @ query
-            width = (a * length + blur) * np.linalg.norm(offset, axis=1).max()
+            size = np.linalg.norm(offset, axis=1).max()
+            width = (a * length + blur) * size if size > 0 else 0.0
             width += 2 * length * float(((2 + 10 * since) * EPS * longest * grown).max())
             gone += group[ahead < ahead.max() - width].tolist()
         return np.array(gone, dtype=np.int64)
