@@ -184,7 +184,7 @@ def _looks(
         if isinstance(rule, (Hardmax, Localmax)) and not all_exact:
             flag = wide.flag[own]
             near = np.abs(gap - eps) <= flag[:, None] if eps else gap <= flag[:, None]
-            # The best score itself is no comparison; with Localmax it is not near the threshold, unless eps is tiny.
+            # The best score is not compared with itself; with Localmax it is far from the threshold unless eps is tiny.
             close = np.count_nonzero(near, axis=1) - (eps <= flag)
             for r in np.flatnonzero(close > 0) if exactable or behind is not None else ():
                 among = np.flatnonzero(near[r])

@@ -7,7 +7,7 @@ The scores <A z_i, z_j> of layer k are compared on the scale |z_i|_A max_j |z_j|
   the order of a sum changes its last bits.
 * *Can float64 tell?* Only if the difference exceeds `rounding_bound`, a rigorous bound on the error of both scores.
   Comparisons below it are counted as undecided unless they can be decided exactly (at layer 0 the tokens are exact).
-  Those that exceed the tie band all the same (A ill-conditioned, many layers) are settled by their float64 order.
+  Those that nevertheless exceed the tie band (A ill-conditioned, many layers) are settled by their float64 order.
 
 Proof of the bound, with u = 2^-53 and eps = 2u. A layer averages, so errors of the tokens do not grow. Each layer adds
 at most 10 u max|z|: 3 u for the mean of a tie (`weighted_mean`), 4 u for (z + alpha t) / (1 + alpha); or 9 u

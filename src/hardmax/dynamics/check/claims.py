@@ -65,7 +65,7 @@ def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) ->
     if (c.target >= n).any() or (c.target < -len(c.groups)).any() or ((c.target < 0) != grouped).any():
         wrong.append("target does not name a token (leader, follower) or a group (tie, pattern)")
     elif sorted(set((-1 - c.target[c.target < 0]).tolist())) != list(range(len(c.groups))):
-        wrong.append("groups holds a set that nobody follows")
+        wrong.append("groups holds a set that no token follows")
     if len(set(c.groups)) != len(c.groups):
         wrong.append("groups holds a set twice")
     for g, group in enumerate(c.groups):

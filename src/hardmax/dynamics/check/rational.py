@@ -207,7 +207,7 @@ class _Replay:
         if any(self.decided[w] > layer or self.role[w] == PATTERN for w in others):
             return None, None
         # static tie: t = mean of the limits b_w; offsets o_w = w - b_w cancel, are orthogonal to A z_i and A t; all
-        # b_w lie in the face <A t, .> = <A t, t>, nobody beyond it; whoever follows himself too stands at t.
+        # b_w lie in the face <A t, .> = <A t, t>, no token is beyond it; a token that also follows itself stands at t.
         # In integers: b_w = limit / scale, t = T / (scale total), w = x / D, o_w = offset / (scale D).
         D = self.denominator
         scale = lcm(*(v.denominator for w in others for v in self.limit[w]))
@@ -258,10 +258,10 @@ class _Replay:
         self.x, self.denominator = self.x // divisor, self.denominator // divisor
 
     def _closed(self, waiting: list[int]) -> list[Closed] | None:
-        """Closed forms from here on if nobody changes whom he follows; None if one follows himself and moves."""
+        """Closed forms from here on if no follow set changes; None if a token follows itself and moves."""
         now = self.x / Fraction(self.denominator)
         forms = {i: Closed(b, [z - b]) for i, (b, z) in enumerate(zip(self.limit, now, strict=True))}
-        # whoever is followed has a larger norm [Cauchy-Schwarz], so his form is there already
+        # a followed token has a larger norm [Cauchy-Schwarz], so its form is known already
         for i in sorted(waiting, key=lambda i: -(now[i] @ (self.A @ now[i]))):
             others = [w for w in self.follows[i] if w != i]
             forms[i] = Closed.following(

@@ -1,7 +1,7 @@
 """The infinite-depth limit in rational arithmetic, with its certificate.
 
 The layers are followed until the future of every point is certain. Points are distinct tokens with multiplicities. With
-A symmetric positive definite, whoever is followed by i (other than i) has a larger A-norm [Cauchy-Schwarz], so that one
+A symmetric positive definite, a point other than i that i follows has a larger A-norm [Cauchy-Schwarz], so that one
 pass in the order of falling norm settles all that can be settled.
 """
 
@@ -25,7 +25,7 @@ OPEN = -1
 Point = tuple[Fraction, ...]
 
 FIRST_WAIT = 1  # layers a pattern must have lasted before it is examined as a whole; then 4, 10, 22, ...
-CHAIN_WAIT = 64  # a point that follows one point that is no leader cannot do so forever: wait longer before examining
+CHAIN_WAIT = 64  # a point cannot follow a single point that is not a leader forever: wait longer before examining
 
 
 def limit_exact(Z: Any, alpha: Any, A: Any = None, max_layers: int = 10_000) -> Equilibrium:
@@ -193,7 +193,7 @@ class Descent:
             self._advance()
 
     def _look(self) -> None:
-        """Find the follow sets of the open points, and settle whoever can be settled."""
+        """Find the follow sets of the open points, and settle those that can be settled."""
         waiting, scores = self.open, Scores(self.cloud.rows, self.matrix)
         for i, C in zip(waiting, scores.follow_sets(waiting), strict=True):
             if self.sets[i] != C:

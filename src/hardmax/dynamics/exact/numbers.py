@@ -88,7 +88,7 @@ def exact_metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Ob
     if A is None:
         return None
     matrix = exact_matrix(A, dim, dim, name)
-    fix = "pass definite=False to simulate with it all the same (the theorem does not cover it)"
+    fix = "pass definite=False to simulate with any matrix, which the theorem does not cover"
     if definite:
         for i in range(dim):
             for j in range(i):
