@@ -12,6 +12,7 @@ from hardmax.errors import BadInput
 Floats = NDArray[np.float64]
 
 FAINT = -300  # in powers of two: products of numbers smaller than this may underflow
+SUSPECT = 2.0**-250  # a norm below this may come from squares that underflow
 LARGEST_POWER = 1000
 WORKING = (2.0**-100, 16.0)  # the largest entry of a matrix with which no score of usable tokens leaves float64
 
@@ -49,12 +50,13 @@ class Metric:
         C_i does not change when z_i alone is scaled: only its direction matters. So a point z_i for which the products
         <A z_i, z_j> could underflow is scaled up, without rounding. Usually there are none, and c = 1.0.
         """
-        exponent = _exponents(points)
-        reach = exponent + int(exponent.max(initial=FAINT))
-        faint = reach < FAINT
-        if not faint.any():
+        largest = _largest(points)
+        if float(largest.min()) * float(largest.max()) >= 2.0**FAINT:
             queries = self.queries(points)
             return queries, self.norms(points, queries), 1.0
+        exponent = _exponents(largest)
+        reach = exponent + int(exponent.max())
+        faint = reach < FAINT
         power = np.ldexp(1.0, np.where(faint, np.minimum(-reach, LARGEST_POWER), 0))
         scaled = points * power[:, None]
         queries = self.queries(scaled)
@@ -80,9 +82,10 @@ class Metric:
         """|z_i|_A = sqrt(<A z_i, z_i>)."""
         queries = self.queries(points) if queries is None else queries
         norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, points), 0.0))
-        faint, power = _faint(points)
-        if len(faint):
-            norms[faint] = self.norms(points[faint] * power[:, None]) / power
+        if len(norms) and norms.min() < SUSPECT:
+            faint, power = _faint(points)
+            if len(faint):
+                norms[faint] = self.norms(points[faint] * power[:, None]) / power
         return norms
 
 
@@ -94,25 +97,30 @@ def lengths(points: Floats) -> Floats:
         array([5.e+000, 5.e-200])
     """
     found = np.linalg.norm(points, axis=1)
-    faint, power = _faint(points)
-    if len(faint):
+    if len(found) and found.min() < SUSPECT:
+        faint, power = _faint(points)
         found[faint] = np.linalg.norm(points[faint] * power[:, None], axis=1) / power
     return found
 
 
 def _faint(points: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Rows whose squares underflow, and powers of two that bring them to size 1 (or as close to it as they go)."""
-    exponent = _exponents(points)
+    exponent = _exponents(_largest(points))
     faint = np.flatnonzero(exponent < FAINT)
     return faint, np.ldexp(1.0, np.minimum(-exponent[faint], LARGEST_POWER))
 
 
-def _exponents(points: Floats) -> NDArray[np.int64]:
-    """The power of two of the largest coordinate of each row; 0 for a zero row."""
+def _largest(points: Floats) -> Floats:
+    """max_k |z_ik| of each row."""
     largest = np.abs(points[:, 0])
     for k in range(1, points.shape[1]):  # column by column: NumPy is slow along a short last axis
         np.maximum(largest, np.abs(points[:, k]), out=largest)
-    return np.where(largest > 0, np.frexp(largest)[1], 0).astype(np.int64)
+    return largest
+
+
+def _exponents(sizes: Floats) -> NDArray[np.int64]:
+    """The power of two of each size; 0 for 0."""
+    return np.where(sizes > 0, np.frexp(sizes)[1], 0).astype(np.int64)
 
 
 IDENTITY = Metric(None)
