@@ -5,7 +5,6 @@ All answers come from the reduced row echelon form, which is unique. `python-fli
 """
 
 from fractions import Fraction
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,10 @@ from numpy.typing import NDArray
 
 Objects = NDArray[Any]  # dtype object: Python ints or Fractions
 
-flint: Any
 try:
-    flint = import_module("flint")
+    import flint
 except ImportError:  # an accelerator, not a requirement
-    flint = None
+    flint = None  # type: ignore[assignment]
 
 
 def identity(dim: int) -> Objects:
@@ -42,7 +40,7 @@ def reduced(rows: Objects) -> tuple[Objects, list[int]]:
 
 def _by_flint(rows: Objects) -> Objects:
     entries = [flint.fmpq(int(x.numerator), int(x.denominator)) for x in rows.flat]
-    form, rank = flint.fmpq_mat(*rows.shape, entries).rref()
+    form, rank = flint.fmpq_mat(rows.shape[0], rows.shape[1], entries).rref()
     result = np.empty((rank, rows.shape[1]), dtype=object)
     for place in np.ndindex(result.shape):
         result[place] = Fraction(int(form[place].p), int(form[place].q))

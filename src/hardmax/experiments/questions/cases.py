@@ -57,7 +57,7 @@ def load(name: str | Path) -> tuple[Case, list[str]]:
 
 
 def _folder() -> Path:
-    return Path(str(resources.files("hardmax.experiments.questions") / "cases"))
+    return Path(str(resources.files(__package__) / "cases"))
 
 
 def check(case: Case) -> list[str]:
