@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Polygon
+from rich.color import Color
+from rich.style import Style
 
 import hardmax
 from hardmax.html.page import page
-from hardmax.palette import palette, terminal
+from hardmax.palette import palette
 from hardmax.plot import style
 from tiny_models import two_classes
 
@@ -90,7 +92,8 @@ def test_what_speaks_for_a_class_has_the_color_of_the_positive_class_in_every_mo
         module = importlib.import_module(name)
         for role, color in (("FOR", "positive"), ("AGAINST", "negative")):
             if hasattr(module, role):
-                assert getattr(module, role) in (palette()[color], terminal(color)), f"{name}.{role}"
+                ansi = Style(color=Color.from_ansi(palette("terminal")[color] - 30))
+                assert getattr(module, role) in (palette()[color], ansi), f"{name}.{role}"
                 seen += 1
     assert seen >= 4
 
@@ -137,7 +140,7 @@ def test_bars_of_an_explanation_have_the_color_of_the_class_they_speak_for():
 
 
 def test_style_sheets_and_terminals_use_the_same_classes():
-    assert terminal("positive") == "\x1b[33m"
+    assert palette("terminal") == {"negative": 36, "positive": 33}
     shown = page("x", [])
     assert f"--positive: {palette()['positive']}" in shown
     assert f"--positive: {palette('dark')['positive']}" in shown

@@ -82,4 +82,6 @@ def test_a_token_in_the_kernel_of_a_follows_everyone():
 
 def test_scores_beyond_float64_are_refused():
     with pytest.raises(BadInput, match="token 0 left the range of float64 at layer 0"):
-        attend(scene_of([[1e140], [2e140]]), metric([[1e200]], 1), Hardmax(), np.arange(2))
+        attend(scene_of([[1e140], [2e140]]), metric([[1e200]], 1), Localmax(0.1), np.arange(2))
+    gaze = attend(scene_of([[1e140], [2e140]]), metric([[1e200]], 1), Hardmax(), np.arange(2))
+    assert gaze.target.tolist() == [1, 1]  # a factor of A does not change whom Hardmax follows

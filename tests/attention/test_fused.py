@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 import reference
 from hardmax.attention.fused import Fused, run_fused
 from hardmax.attention.fused_search import WORTH
-from hardmax.attention.fused_top2 import LANES
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.cloud.metric import Metric, metric
 from hardmax.errors import BadInput
 from hardmax.jit import threads as search_threads
+from hardmax.jit.vectors import TILE
 
 EPS = 2.0**-52
 FOLLOWER = [[1.0, 0.0], [-1.0, 0.0], [0.5, 0.1]]  # the last token follows the first
@@ -78,7 +78,7 @@ def test_agrees_with_the_definition(d: int, general: bool) -> None:
     rng = np.random.default_rng(100 * d + general)
     A = spd(rng, d) if general else None
     unflagged = 0
-    for longest, count, layers in ((8, 120, 4), (3 * LANES, 20, 3), (200, 2, 1)):
+    for longest, count, layers in ((8, 120, 4), (3 * TILE, 20, 3), (200, 2, 1)):
         tokens, offsets = random_clouds(rng, count, d, longest)
         alpha = float(rng.choice([0.1, 0.5, 1.0, 3.0]))
         run = run_fused(tokens, offsets, alpha, layers, A, flag_band(d, A), history=True)

@@ -82,7 +82,9 @@ def test_a_follower_merged_with_its_leader_is_still_told_apart():
     assert (run.points[4] == run.points[0]).all()
     row, index = np.zeros(2, np.int64), np.array([0, 4])
     for query, behind in (([1.0, 1.0], [False, True]), ([1.0, -1.0], [True, False]), ([1.0, 0.0], [False, False])):
-        assert run._behind_its_base(row, index, np.array([query]), np.array([True, True])).tolist() == behind
+        assert (
+            run._behind_its_base(row, index, np.array([query]), np.array([True, True]), np.ones(1)).tolist() == behind
+        )
 
 
 def test_a_zero_token_between_rounded_symmetric_tokens_stays():
@@ -110,7 +112,7 @@ def test_the_mean_of_a_very_large_tie_does_not_lose_its_last_bits():
     """Regression: a plain sum over 1e5 tied points is off by a thousand roundings, which no bound had counted."""
     from math import fsum
 
-    from hardmax.attention.arithmetic import weighted_mean
+    from hardmax.attention.ties import weighted_mean
 
     rng = np.random.default_rng(0)
     points = np.c_[np.full(100_000, 0.1), rng.normal(size=100_000)]
@@ -154,7 +156,7 @@ def test_offsets_are_no_evidence_beyond_their_own_rounding():
     run.layer, run.decided_at[4] = 50, 40
     run.offset[4] = [0.0, 100 * 2.0**-52]  # decided late: its offset is nothing but rounding
     pair = np.zeros(2, np.int64), np.array([0, 4])
-    assert not run._behind_its_base(*pair, np.array([[1.0, 1.0]]), np.array([True, True])).any()
+    assert not run._behind_its_base(*pair, np.array([[1.0, 1.0]]), np.array([True, True]), np.ones(1)).any()
 
 
 def test_certificates_of_clouds_at_the_edge_of_the_tie_band_hold():

@@ -1,8 +1,11 @@
 """What happened: sequences whose answer is known by construction."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
+from hardmax import simulate
 from hardmax.dynamics.outcome import detect
 
 
@@ -29,12 +32,32 @@ def test_a_run_of_one_quiet_layer_is_settled():
 
 def test_no_layers_say_nothing():
     assert detect(run_of([1])).kind == "moving"
-    assert detect(run_of([1]), decided=True).kind == "settled"
 
 
-def test_a_decided_run_is_settled_although_it_moves():
-    assert detect(run_of([1, 0.5, 0.25, 0.125]), decided=True).kind == "settled"
-    assert detect(run_of([1, 0.5, 0.25, 0.125])).kind == "moving"
+def test_a_run_that_rests_on_undecided_comparisons_does_not_claim_to_have_settled():
+    outcome = detect(run_of([3, 2, 1, 0, 0]), undecided=7)
+    assert (outcome.kind, outcome.layer) == ("undecided", 3)
+    assert "7 comparisons" in outcome.detail
+    assert "exact=True" in outcome.detail
+    assert detect(run_of([1, 0.5, 0.25]), undecided=7).kind == "moving"
+
+
+def test_two_squares_that_turn_forever_are_not_called_settled_in_float64():
+    """Exactly, token 8 follows a corner of one and of the other square in turn: its height never settles."""
+    A = [[-2, -5, 0], [5, -2, 0], [0, 0, 0]]
+    one, other = [(2, 0), (0, 2), (-2, 0), (0, -2)], [(1, 2), (-2, 1), (-1, -2), (2, -1)]
+    Z = [[*c, 1] for c in one] + [[*c, -1] for c in other] + [[1, Fraction(-1, 3), Fraction(-1, 3)]]
+    heights = simulate(Z, 1, A, layers=12, definite=False, exact=True).tokens[:, 8, 2]
+    assert [float(h) for h in heights] == pytest.approx([-1 / 3, 1 / 3] * 6 + [-1 / 3])
+    rounded = simulate([[float(x) for x in z] for z in Z], 1, A, layers=200, definite=False)
+    assert rounded.undecided > 0
+    assert rounded.outcome.kind == "undecided"
+
+
+def test_ties_that_integers_prove_leave_a_run_settled():
+    traj = simulate([[1, 1], [-1, 1], [1, -1], [-1, -1], [0.5, 0]], 0.5, layers=80)
+    assert traj.follows(80)[4] == (0, 2)
+    assert (traj.undecided, traj.outcome.kind) == (0, "settled")
 
 
 def test_small_steps_of_a_small_alpha_are_still_steps():

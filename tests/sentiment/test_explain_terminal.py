@@ -5,7 +5,7 @@ import re
 import pytest
 from rich.cells import cell_len
 
-from hardmax.palette import terminal
+from hardmax.palette import palette
 from hardmax.sentiment.explain import explain
 from tiny_models import HOSTILE, random_model, two_classes
 
@@ -27,8 +27,7 @@ def test_a_text_cannot_command_the_terminal(name):
     shown = explain(two_classes(), HOSTILE[name]).to_text(color=True)
     assert not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]", shown)
     assert set(re.findall(r"\x1b[^m]*m", shown)) <= {
-        terminal("positive"),
-        terminal("negative"),
+        *(f"\x1b[{palette('terminal')[name]}m" for name in ("positive", "negative")),
         "\x1b[2m",
         "\x1b[1m",
         "\x1b[0m",
@@ -42,7 +41,7 @@ def test_without_color_signs_say_the_same():
     assert "\x1b" not in plain
     assert "[+great]" in plain
     assert "[-dull]" in plain
-    assert terminal("positive") + "great" in ex.to_text(color=True)
+    assert f"\x1b[{palette('terminal')['positive']}mgreat" in ex.to_text(color=True)
 
 
 @pytest.mark.parametrize("width", [100, 80, 60, 40])

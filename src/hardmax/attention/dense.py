@@ -10,10 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.arithmetic import weighted_mean
-from hardmax.attention.closeness import scores_are_exact, widths
-from hardmax.attention.rules import Hardmax, Localmax, Rule, Softmax
-from hardmax.attention.weights import follows_everyone, gaps, is_random, weights_of_gaps
+from hardmax.attention.rules import Hardmax, Localmax, Rule, Softmax, follows_everyone, gaps, is_random, weights_of_gaps
+from hardmax.attention.ties import scores_are_exact, weighted_mean, widths
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput
@@ -21,7 +19,7 @@ from hardmax.errors import BadInput
 BLOCK = 1 << 17  # scores held at once: 1 MB, so that the passes over a block stay in the cache
 LISTED = 256  # larger ties are not kept; they are compared anew at every layer
 Bools = NDArray[np.bool_]
-Behind = Callable[[Floats, Ints], Bools]
+Behind = Callable[[Floats, Ints, float], Bools]
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +154,18 @@ def _looks(
     """Blocks of rows: (which rows, weights, visible copies, number of undecided comparisons of each row)."""
     points = scene.tokens[scene.first]
     tolerance = rule.tie_tolerance if isinstance(rule, Hardmax) else 0.0
+    power: Floats | float = 1.0
     with np.errstate(over="ignore", invalid="ignore"):
-        queries = metric.queries(points)
-        wide = widths(metric, points, points, scene.layer, scene.error, tolerance)
+        if isinstance(rule, Hardmax):  # the only rule that a factor of the scores does not change
+            metric = metric.normalized
+            queries, _, power = metric.looks(points)
+        else:
+            queries = metric.queries(points)
+        wide = widths(metric, points, points, scene.layer, scene.error, tolerance, power)
+    power = np.broadcast_to(power, len(points))
     # The given tokens are exact: close scores of them can be decided where they are exact too.
     exactable = isinstance(rule, Hardmax) and tolerance == 0 and scene.given
-    all_exact = exactable and scores_are_exact(points, metric.A, float(wide.tie.max()))
+    all_exact = exactable and scores_are_exact(points, metric.A, float((wide.tie / power).max()))
     all_exact |= metric.A is not None and not metric.A.any()  # all scores are 0
     step = max(8, BLOCK // len(points))
     seen = _VisibleCopies(scene)
@@ -180,14 +184,15 @@ def _looks(
         if isinstance(rule, (Hardmax, Localmax)) and not all_exact:
             flag = wide.flag[own]
             near = np.abs(gap - eps) <= flag[:, None] if eps else gap <= flag[:, None]
-            # The best score itself is no comparison; with Localmax it is not near the threshold, unless eps is tiny.
+            # The best score is not compared with itself; with Localmax it is far from the threshold unless eps is tiny.
             close = np.count_nonzero(near, axis=1) - (eps <= flag)
             for r in np.flatnonzero(close > 0) if exactable or behind is not None else ():
                 among = np.flatnonzero(near[r])
-                if exactable and scores_are_exact(points[[own[r], *among]], metric.A, float(wide.tie[own[r]])):
+                width = float(wide.tie[own[r]] / power[own[r]])
+                if exactable and scores_are_exact(points[[own[r], *among]], metric.A, width):
                     close[r] = 0
                 elif behind is not None:
-                    lost = behind(queries[own[r]], among)
+                    lost = behind(queries[own[r]], among, float(power[own[r]]))
                     gap[r, among[lost]] = np.inf
                     gap[r] -= gap[r].min()
                     close[r] -= lost.sum()

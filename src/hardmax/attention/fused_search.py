@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.attention.fused_top2 import LANES, top2_1, top2_2, top2_3, top2_4, top2_any
-from hardmax.jit.compiled import njit
+from hardmax.jit import njit
+from hardmax.jit.vectors import TILE, top2_1, top2_2, top2_3, top2_4, top2_any
 
 # A token with |z|_A^2 below this is left to the careful engine: its products may underflow, which no relative bound on
 # rounding covers. Above it |z_i|_A max|z|_A is at least as large, so what underflows is far below the band.
@@ -19,13 +19,13 @@ WORTH = 192  # queries from which on it pays to look at the longest tokens first
 def make_scratch(n: int, d: int) -> Any:
     """Working memory for clouds of up to n points: tile, selves, found, norms, squares, longest, names, again, bins."""
     # A vector load that straddles two cache lines costs two loads: the tile starts on a line (8 float64).
-    raw = np.empty(d * LANES + 8)
+    raw = np.empty(d * TILE + 8)
     for x in range(len(raw)):
         raw[x] = 0.0  # lanes without a query must not hold NaN
     skip = -(raw.ctypes.data // 8) % 8
-    tile = raw[skip : skip + d * LANES].reshape((d, LANES))
+    tile = raw[skip : skip + d * TILE].reshape((d, TILE))
     return (
-        tile, np.empty((d, LANES)), np.empty((3, LANES)), np.empty(LANES), np.empty(n), np.empty((n, d)),
+        tile, np.empty((d, TILE)), np.empty((3, TILE)), np.empty(TILE), np.empty(n), np.empty((n, d)),
         np.empty(n, np.int64), np.empty(n, np.int64), np.empty(BINS, np.int64),
     )  # fmt: skip
 
@@ -123,8 +123,8 @@ def search(
     for turn in range(2):
         total = left if turn else count
         pruned = pruned and turn == 0
-        for start in range(0, total, LANES):
-            width = min(LANES, total - start)
+        for start in range(0, total, TILE):
+            width = min(TILE, total - start)
             for lane in range(width):
                 p = again[start + lane] if turn else active[start + lane]
                 for c in range(d):
@@ -140,10 +140,10 @@ def search(
                 _top2(d, tile, longest, few, found)
             else:
                 _top2(d, tile, points, m, found)
-            for lane in range(LANES):
+            for lane in range(TILE):
                 norms[lane] = 0.0
             for c in range(d):
-                for lane in range(LANES):
+                for lane in range(TILE):
                     norms[lane] += tile[c, lane] * selves[c, lane]
             unsure = 0
             for lane in range(width):

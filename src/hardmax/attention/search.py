@@ -17,9 +17,9 @@ from hardmax.attention.search_shells import TINY, Shells, norm_bounds
 from hardmax.attention.search_tree import Tree
 from hardmax.cloud.tokens import Floats, Ints
 
-DENSE_POINTS = 64  # up to so many points, or queries, comparing everything is fastest
+DENSE_POINTS = 64  # up to this many points, or queries, comparing everything is fastest
 DENSE_QUERIES = 4
-FEW_FOR_A_TREE = 64  # queries: building a tree costs about as much as comparing so many with every point
+FEW_FOR_A_TREE = 64  # queries: building a tree costs about as much as comparing this many with every point
 TREE_DIMENSIONS = 4  # boxes bound scores well in few dimensions only
 
 

@@ -9,8 +9,7 @@ It is neither best nor second best, so the search may leave it out.
 import numpy as np
 
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.jit.compiled import njit
-from hardmax.jit.threads import over_parts
+from hardmax.jit import njit, over_parts
 
 DIRECTIONS = 48  # and their opposites
 GROUP = 64  # points tested together

@@ -7,7 +7,7 @@ every path gives the same bits.
 import numpy as np
 
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.jit.compiled import njit
+from hardmax.jit import njit
 
 
 @njit(inline="always")

@@ -6,7 +6,7 @@ summed exactly. So the edges turn strictly one way, and a binary search by their
 
 import numpy as np
 
-from hardmax.jit.compiled import njit
+from hardmax.jit import njit
 
 SPLITTER = 134217729.0  # 2^27 + 1 cuts a float64 into two halves whose products are exact
 

@@ -17,8 +17,7 @@ from hardmax.attention.search_dense import faint_rows, find_dense, largest_coord
 from hardmax.attention.search_hull import edges, extreme, guide, in_order, peel
 from hardmax.attention.search_tree import Tree
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.jit.compiled import njit
-from hardmax.jit.threads import over_parts
+from hardmax.jit import njit, over_parts
 
 EPS = 2.0**-52
 MARGIN = 64 * EPS  # of (|q_x| + |q_y|) max|coordinate|: rounding of two scores and of the bisection, with room

@@ -15,9 +15,8 @@ import numpy as np
 from hardmax.attention.search_corners import outer_points
 from hardmax.attention.search_dense import largest_coordinate, score
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.jit.compiled import njit
-from hardmax.jit.simd import BLOCK, LANES, QUERIES, reached
-from hardmax.jit.threads import over_parts
+from hardmax.jit import njit, over_parts
+from hardmax.jit.vectors import BLOCK, LANES, QUERIES, reached
 
 FIRST_SHELLS = (2, 10, 42)  # blocks after the first shells; each later one is four times larger
 RECORDS = 32  # blocks remembered for each query before they are looked at

@@ -10,8 +10,7 @@ import numpy as np
 
 from hardmax.attention.search_dense import score
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.jit.compiled import njit
-from hardmax.jit.threads import over_parts
+from hardmax.jit import njit, over_parts
 
 LEAF = 8
 LEVELS = 64  # more than the depth of any tree

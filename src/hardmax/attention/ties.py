@@ -7,22 +7,33 @@ The scores <A z_i, z_j> of layer k are compared on the scale |z_i|_A max_j |z_j|
   the order of a sum changes its last bits.
 * *Can float64 tell?* Only if the difference exceeds `rounding_bound`, a rigorous bound on the error of both scores.
   Comparisons below it are counted as undecided unless they can be decided exactly (at layer 0 the tokens are exact).
-  Those that exceed the tie band all the same (A ill-conditioned, many layers) are settled by their float64 order.
+  Those that nevertheless exceed the tie band (A ill-conditioned, many layers) are settled by their float64 order.
 
 Proof of the bound, with u = 2^-53 and eps = 2u. A layer averages, so errors of the tokens do not grow. Each layer adds
-at most 10 u max|z|: 3 u for the mean of a tie (`arithmetic.weighted_mean`), 4 u for (z + alpha t) / (1 + alpha); or 9 u
+at most 10 u max|z|: 3 u for the mean of a tie (`weighted_mean`), 4 u for (z + alpha t) / (1 + alpha); or 9 u
 for the closed form base + rho^s offset. So |error of z_j^k| <= 5 k eps max|z|. A score errs by the products of these
 errors with the other factor, and by the rounding of A z and of the inner product, (d + 2 d sqrt(d) cond(A)) eps
 |z_i|_A |z_j|_A at most; lengths and A-norms differ by sqrt(cond(A)) at most. Two scores are compared, and both err.
+
+Other matrices than symmetric positive definite ones: |<A x, y>| <= |A| |x| |y| takes the place of Cauchy-Schwarz in the
+norm of A. (Not |A x| |y|: a token in the kernel of A follows everyone, and must still do so when its A z_i is rounded
+to 1e-17.) Other layers than averages: the error of the tokens is carried along (`hardmax.dynamics.layer_parts`), and
+counted in averaging layers. The tokens that were given have no error: floats are integers times a power of two, so that
+their scores can be compared exactly as Python integers.
 """
 
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, fsum, sqrt
 
-from hardmax.cloud.metric import Metric
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.cloud.metric import Metric, lengths
+from hardmax.cloud.tokens import Cloud, Floats, Ints
 
 EPS = 2.0**-52
 TIE_UNITS = 64  # units of rounding that a tie may be off; see above
+WIDEST = 1e300  # of a band: wider than any score of a scaled query
 
 
 @dataclass(frozen=True)
@@ -53,3 +64,138 @@ def rounding_bound(dim: int, metric: Metric) -> Band:
 def wider(first: Band, second: Band) -> Band:
     """A band that contains both."""
     return Band(max(first.own, second.own), max(first.own_k, second.own_k), max(first.cloud_k, second.cloud_k))
+
+
+@dataclass(frozen=True, eq=False)
+class Widths:
+    """Per query: scores within `tie` of the maximum are equal to it; within `flag` float64 cannot tell for certain."""
+
+    tie: Floats
+    flag: Floats
+
+
+def widths(
+    metric: Metric,
+    x: Floats,
+    points: Floats,
+    layer: int,
+    error: float = 0.0,
+    tie_tolerance: float = 0.0,
+    power: Floats | float = 1.0,
+) -> Widths:
+    """The widths for the queries c_r A x_r against all points.
+
+    Args:
+        error: a bound on the Euclidean error of each point.
+        power: the factors c_r of `Metric.looks`.
+    """
+    dim = points.shape[1]
+    scaled = x * np.reshape(power, (-1, 1))
+    longest = float(lengths(points).max())
+    if metric.definite or metric.A is None:
+        own, largest, bound = metric.norms(scaled), float(metric.norms(points).max()), rounding_bound(dim, metric)
+        unit = 1.0
+    else:
+        own, largest = lengths(scaled), longest
+        bound = rounding_bound(dim, Metric(metric.A, 1.0, definite=False))
+        unit = metric.size
+    per_layer = 2 * EPS * longest
+    blurred = ceil(min(error / per_layer, 1e15)) if per_layer > 0 else 0  # averaging layers that blur as much
+
+    def width(band: Band, layers: int) -> Floats:
+        a, b = band.at(layers)
+        with np.errstate(over="ignore"):
+            return np.asarray(unit * largest * (a * own + np.minimum(b * largest * power, WIDEST)))
+
+    flag = np.maximum(width(wider(bound, tie_band(0.0)), layer), width(bound, blurred))
+    return Widths(width(tie_band(tie_tolerance), layer), flag)
+
+
+def scores_are_exact(points: Floats, A: Floats | None, width: float = 0.0) -> bool:
+    """Whether float64 rounds none of the scores <A z_i, z_j>, and scores that differ do so by more than `width`.
+
+    With points in 2^-s Z and A in 2^-t Z every partial sum is a multiple of u = 2^-(2s+t). If all of them stay below
+    2^53 u they are exact in float64 whatever their order, and two that differ do so by u at least.
+
+    Example:
+        >>> scores_are_exact(np.array([[0.5, 1.0]]), None), scores_are_exact(np.array([[0.1, 1.0]]), None)
+        (True, False)
+    """
+    dim = points.shape[1]
+    point_grid, A_grid = _grid(points), 1.0 if A is None else _grid(A)
+    if point_grid is None or A_grid is None:
+        return False
+    entry = 1.0 if A is None else dim * float(np.abs(A).max()) * A_grid
+    sums = dim * entry * (float(np.abs(points).max()) * point_grid) ** 2
+    return sums < 2.0**53 and width < 1.0 / (point_grid**2 * A_grid)
+
+
+def _grid(array: Floats) -> float | None:
+    """The smallest 2^s, 0 <= s <= 25, for which the array is a multiple of 2^-s; None if there is none."""
+    if np.abs(array).max() > 2.0**52:
+        return None
+    for s in range(26):
+        scaled = array * 2.0**s
+        if (scaled == np.rint(scaled)).all():
+            return 2.0**s
+    return None
+
+
+def integers(values: Floats) -> tuple[NDArray[np.object_], int]:
+    """Python integers N and an exponent e with values = N 2^-e exactly.
+
+    Example:
+        >>> integers(np.array([0.75, -2.0]))
+        (array([3, -8], dtype=object), 2)
+    """
+    mantissa, exponent = np.frexp(values)
+    whole = np.ldexp(mantissa, 53).astype(np.int64)  # exact: a float64 has 53 bits
+    lowest_bit = whole & -whole
+    twos = np.where(whole == 0, 0, np.frexp(lowest_bit.astype(np.float64))[1] - 1)
+    whole >>= twos
+    power = np.where(whole == 0, 0, exponent.astype(np.int64) - 53 + twos)
+    e = max(0, -int(power.min()))
+    return np.left_shift(whole.astype(object), (power + e).astype(object)), e
+
+
+def exact_top(cloud: Cloud, metric: Metric, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:
+    """Which of the candidates index[indptr[r]:indptr[r+1]] reach the exact maximum of <A z_rows[r], .> among them."""
+    used = np.unique(np.concatenate([rows, index]))
+    place = np.full(len(cloud.points), -1)
+    place[used] = np.arange(len(used))
+    whole, _ = integers(cloud.points[used])
+    query = whole if metric.A is None else whole.dot(integers(metric.A)[0].T)
+    counts = np.diff(indptr)
+    row = np.repeat(place[rows], counts)
+    candidate = place[index]
+    score = query[row, 0] * whole[candidate, 0]
+    for k in range(1, whole.shape[1]):
+        score = score + query[row, k] * whole[candidate, k]
+    top = np.maximum.reduceat(score, indptr[:-1])
+    return np.asarray(score == np.repeat(top, counts), dtype=bool)
+
+
+def pair_scores(queries: Floats, points: Floats) -> Floats:
+    """<q_r, z_r> row by row, as the sequential sum that all searches compute: the same bits as theirs.
+
+    Example:
+        >>> pair_scores(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+        array([11.])
+    """
+    total = queries[:, 0] * points[:, 0]
+    for k in range(1, queries.shape[1]):
+        total += queries[:, k] * points[:, k]
+    return total
+
+
+def weighted_mean(points: Floats, weights: Floats) -> Floats:
+    """sum_r w_r z_r / sum_r w_r, off by at most 3 units of rounding of max|z| however many points there are.
+
+    A plain sum errs in proportion to the number of points, which a tie of a hundred thousand would show.
+
+    Example:
+        >>> weighted_mean(np.array([[0.1], [0.2], [0.3]]), np.ones(3))
+        array([0.2])
+    """
+    total = float(weights.sum())
+    return np.array([fsum((weights * points[:, k]).tolist()) / total for k in range(points.shape[1])])

@@ -3,8 +3,9 @@
 from secrets import randbits
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from hardmax.jit import njit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,7 +40,7 @@ def distinct_rows(tokens: Floats) -> tuple[Ints, Ints]:
     return first, point_of
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _same(bits: Words, i: int, j: int) -> bool:
     c, d = 0, bits.shape[1]
     while c < d and bits[i, c] == bits[j, c]:
@@ -47,7 +48,7 @@ def _same(bits: Words, i: int, j: int) -> bool:
     return c == d
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _by_pairs(bits: Words) -> tuple[Ints, Ints]:
     n = bits.shape[0]
     first, point_of = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -63,7 +64,7 @@ def _by_pairs(bits: Words) -> tuple[Ints, Ints]:
     return first[:m].copy(), point_of
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _by_table(bits: Words, key: np.uint64) -> tuple[Ints, Ints]:
     n = bits.shape[0]
     first, point_of = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -71,7 +72,7 @@ def _by_table(bits: Words, key: np.uint64) -> tuple[Ints, Ints]:
     return first[:m].copy(), point_of
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def table_size(n: int) -> int:
     """The number of slots that `number_points` needs for n rows: a power of two, at most half full.
 
@@ -83,7 +84,7 @@ def table_size(n: int) -> int:
     return size
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def number_points(bits: Words, key: np.uint64, slots: Words, first: Ints, point_of: Ints) -> int:
     """Fill `first` and `point_of` (both of length n or more) and return the number of points.
 
@@ -132,7 +133,7 @@ def number_points(bits: Words, key: np.uint64, slots: Words, first: Ints, point_
     return m
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(inline="always")
 def _mix(h: np.uint64) -> np.uint64:
     """A bijection of 64-bit words in which every input bit reaches every output bit (the finalizer of splitmix64)."""
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,6 +1,7 @@
 """The matrix A of the scores, checked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,11 @@ from numpy.typing import NDArray
 from hardmax.errors import BadInput
 
 Floats = NDArray[np.float64]
+
+FAINT = -300  # in powers of two: products of numbers smaller than this may underflow
+SUSPECT = 2.0**-250  # a norm below this may come from squares that underflow
+LARGEST_POWER = 1000
+WORKING = (2.0**-100, 16.0)  # the largest entry of a matrix with which no score of usable tokens leaves float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +31,36 @@ class Metric:
     condition: float = 1.0
     definite: bool = True
     size: float = 1.0
+
+    @cached_property
+    def normalized(self) -> "Metric":
+        """The same comparisons in the middle of the range of float64: c A, where c > 0 is a power of four.
+
+        A positive factor of A changes no follow set. Powers of four also scale the A-norms by a power of two.
+        """
+        largest = 0.0 if self.A is None else float(np.abs(self.A).max())
+        if self.A is None or largest == 0 or WORKING[0] <= largest <= WORKING[1]:
+            return self
+        c = float(np.ldexp(1.0, -2 * ((int(np.frexp(largest)[1]) - 1) // 2)))
+        return replace(self, A=self.A * c, size=self.size * c)
+
+    def looks(self, points: Floats) -> tuple[Floats, Floats, Floats | float]:
+        """Queries c_i A z_i, norms c_i |z_i|_A and the factors c_i > 0, powers of two that prevent underflow.
+
+        C_i does not change when z_i alone is scaled: only its direction matters. So a point z_i for which the products
+        <A z_i, z_j> could underflow is scaled up, without rounding. Usually there are none, and c = 1.0.
+        """
+        largest = _largest(points)
+        if float(largest.min()) * float(largest.max()) >= 2.0**FAINT:
+            queries = self.queries(points)
+            return queries, self.norms(points, queries), 1.0
+        exponent = _exponents(largest)
+        reach = exponent + int(exponent.max())
+        faint = reach < FAINT
+        power = np.ldexp(1.0, np.where(faint, np.minimum(-reach, LARGEST_POWER), 0))
+        scaled = points * power[:, None]
+        queries = self.queries(scaled)
+        return queries, self.norms(scaled, queries), power
 
     def queries(self, points: Floats) -> Floats:
         """Rows A z_i, so that scores are plain inner products <A z_i, z_j>.
@@ -45,7 +81,46 @@ class Metric:
     def norms(self, points: Floats, queries: Floats | None = None) -> Floats:
         """|z_i|_A = sqrt(<A z_i, z_i>)."""
         queries = self.queries(points) if queries is None else queries
-        return np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, points), 0.0))
+        norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, points), 0.0))
+        if len(norms) and norms.min() < SUSPECT:
+            faint, power = _faint(points)
+            if len(faint):
+                norms[faint] = self.norms(points[faint] * power[:, None]) / power
+        return norms
+
+
+def lengths(points: Floats) -> Floats:
+    """Euclidean lengths of the rows, also where their squares underflow.
+
+    Example:
+        >>> lengths(np.array([[3.0, 4.0], [3e-200, 4e-200]]))
+        array([5.e+000, 5.e-200])
+    """
+    found = np.linalg.norm(points, axis=1)
+    if len(found) and found.min() < SUSPECT:
+        faint, power = _faint(points)
+        found[faint] = np.linalg.norm(points[faint] * power[:, None], axis=1) / power
+    return found
+
+
+def _faint(points: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Rows whose squares underflow, and powers of two that bring them to size 1 (or as close to it as they go)."""
+    exponent = _exponents(_largest(points))
+    faint = np.flatnonzero(exponent < FAINT)
+    return faint, np.ldexp(1.0, np.minimum(-exponent[faint], LARGEST_POWER))
+
+
+def _largest(points: Floats) -> Floats:
+    """max_k |z_ik| of each row."""
+    largest = np.abs(points[:, 0])
+    for k in range(1, points.shape[1]):  # column by column: NumPy is slow along a short last axis
+        np.maximum(largest, np.abs(points[:, k]), out=largest)
+    return largest
+
+
+def _exponents(sizes: Floats) -> NDArray[np.int64]:
+    """The power of two of each size; 0 for 0."""
+    return np.where(sizes > 0, np.frexp(sizes)[1], 0).astype(np.int64)
 
 
 IDENTITY = Metric(None)
@@ -108,19 +183,3 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
             "theorem does not cover",
         )
     return Metric(matrix, np.inf, definite=False, size=float(np.linalg.norm(matrix, 2)))
-
-
-def check_scores(tokens: Floats, matrix: Metric, name: str = "Z") -> None:
-    """Refuse tokens and a matrix whose scores <A z_i, z_j> leave the range of float64."""
-    if matrix.A is None:  # then the check of the tokens is enough
-        return
-    largest = float(np.abs(tokens).max())
-    size = float(np.abs(matrix.A).max()) * tokens.shape[1] ** 2
-    with np.errstate(over="ignore", under="ignore"):
-        reach = size * largest * largest
-    if largest > 0 and not 1e-290 < reach < 1e300:
-        raise BadInput(
-            f"{name} has coordinates up to {largest:g} and A entries up to {np.abs(matrix.A).max():g}: "
-            "their scores leave the range of float64",
-            fix="rescale A (a factor changes nothing) or the tokens, or use exact=True",
-        )

@@ -22,12 +22,12 @@ from hardmax.transformer.evaluate import fused
 
 
 def construct(
-    sequences: SequencesLike,
-    targets: TargetsLike,
+    sequences: "SequencesLike",
+    targets: "TargetsLike",
     *,
     style: str = "bitwise",
     pool: str = "mean",
-    direction: ArrayLike | None = None,
+    direction: "ArrayLike | None" = None,
     thin: float = 0.5,
     width: int = 4,
     seed: int = 0,

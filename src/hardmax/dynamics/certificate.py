@@ -1,18 +1,16 @@
 """How an infinite-depth limit is known, in a form that can be checked from the data alone."""
 
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.cloud.by_value import ByValue
+from hardmax.dynamics.check.claims import FOLLOWER, LEADER, PATTERN, ROLE_NAMES, TIE, fingerprint
 from hardmax.views import Result
 
-# The role of a token in the limit (Certificate.role).
-LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
-ROLE_NAMES = ("leader", "follower", "tie", "pattern")
+__all__ = ["FOLLOWER", "LEADER", "PATTERN", "ROLE_NAMES", "TIE", "Certificate", "fingerprint"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,20 +85,3 @@ class Certificate(Result, ByValue):
             True
         """
         return not self.check(Z)
-
-
-def fingerprint(tokens: NDArray[Any], alpha: Any, A: NDArray[Any] | None, tie_tolerance: float) -> str:
-    """A digest of the problem, so that a certificate cannot be shown for another one."""
-    digest = sha256()
-    for part in (tokens, A):
-        if part is None:
-            digest.update(b"identity")
-        else:
-            digest.update(str(part.shape).encode())
-            digest.update(part.tobytes() if part.dtype != object else " ".join(map(_text, part.ravel())).encode())
-    digest.update(f"{alpha!r} {tie_tolerance!r}".encode())
-    return digest.hexdigest()
-
-
-def _text(x: Any) -> str:
-    return f"{x.numerator:x}/{x.denominator:x}"  # hexadecimal: Python writes no integer of 4,300 digits in decimal

@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.arithmetic import pair_scores, weighted_mean
 from hardmax.attention.search import collect, find
-from hardmax.attention.ties import EPS, Band, rounding_bound, tie_band, wider
+from hardmax.attention.ties import EPS, WIDEST, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.certificate import FOLLOWER, LEADER
@@ -79,10 +78,12 @@ class Run:
         active = self.active
         if not len(active):
             return Look(active, active, {})
-        queries = self.metric.queries(self.points)
-        norms = self.metric.norms(self.points, queries)
-        q, own_norms, largest = queries[active], norms[active], float(norms.max())
-        tie, flag = (self._width(band, own_norms, largest) for band in (self.tie, self.flag))
+        # Scores, bands and gaps of a query are all in units of its power of two.
+        queries, scaled, power = self.metric.normalized.looks(self.points)
+        norms = scaled / power
+        q, own_norms, largest = queries[active], scaled[active], float(norms.max())
+        power = np.broadcast_to(power, len(queries))[active]
+        tie, flag = (self._width(band, own_norms, largest, power) for band in (self.tie, self.flag))
         scale = own_norms * largest
         resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
         found = find(
@@ -93,8 +94,8 @@ class Run:
         ties: dict[int, Ints] = {}
         close = np.flatnonzero(found.gap <= flag)
         if len(close):
-            ties = self._resolve_close(active, close, q, found.best, tie, flag, own_norms, norms, target)
-        won = (target >= 0) & (found.gap > tie)
+            ties = self._resolve_close(active, close, q, found.best, tie, flag, own_norms, norms, target, power)
+        won = (target >= 0) & (found.gap > tie) & np.isfinite(found.gap)
         if won.any():
             self.margin = min(self.margin, float((found.gap[won] / scale[won]).min()))
         self._decide(active, target)
@@ -107,13 +108,14 @@ class Run:
         self._note_pattern(target[still], [t for i, t in ties.items() if self.role[i] == ACTIVE])
         return Look(active, target, ties)
 
-    def _width(self, band: Band, own: Floats, largest: float) -> Floats:
+    @np.errstate(over="ignore")
+    def _width(self, band: Band, own: Floats, largest: float, power: Floats) -> Floats:
         a, b = band.at(self.layer)
-        return a * own * largest + b * largest * largest
+        return a * own * largest + np.minimum(b * largest * largest * power, WIDEST)
 
     def _resolve_close(
         self, active: Ints, close: Ints, q: Floats, best: Floats, tie: Floats, flag: Floats,
-        own_norms: Floats, norms: Floats, target: Ints,
+        own_norms: Floats, norms: Floats, target: Ints, power: Floats,
     ) -> dict[int, Ints]:  # fmt: skip
         """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
         indptr, index = collect(
@@ -124,7 +126,7 @@ class Run:
         score = pair_scores(q[close][row], self.points[index])
         followed = score >= (best[close] - tie[close])[row]
         if self.layer == 0:
-            from hardmax.dynamics.exact.scores import exact_top
+            from hardmax.attention.ties import exact_top
 
             top = exact_top(self.cloud, self.metric, active[close], indptr, index)
             blurred = followed & ~top
@@ -133,7 +135,7 @@ class Run:
             self.inexact_ties += int(blurred.sum())
             self.exactly_tied = set(active[np.setdiff1d(close, close[row[blurred]])].tolist())
         else:
-            behind = self._behind_its_base(row, index, q[close], followed)
+            behind = self._behind_its_base(row, index, q[close], followed, power[close])
             followed &= ~behind
             self.undecided += int((~behind).sum()) - len(close)
         ties: dict[int, Ints] = {}
@@ -147,7 +149,10 @@ class Run:
                 ties[int(active[r])] = group
         return ties
 
-    def _behind_its_base(self, row: Ints, index: Ints, q: Floats, followed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    @np.errstate(over="ignore")  # an infinite width drops no one
+    def _behind_its_base(
+        self, row: Ints, index: Ints, q: Floats, followed: NDArray[np.bool_], power: Floats
+    ) -> NDArray[np.bool_]:
         """Followers that lose to their own leader (or to a better follower of it), told apart by their offsets.
 
         A follower w = l + rho^s o ties with l in float64 once rho^s is small, but <q, w> - <q, l> = rho^s <q, o> has
@@ -157,7 +162,7 @@ class Run:
         drop = np.zeros(len(index), bool)
         a, b = self.flag.at(self.layer)
         longest = float(np.linalg.norm(self.points, axis=1).max())
-        blur = b * self.metric.size * longest  # of q itself, by the rounding of its token
+        blur = np.minimum(b * self.metric.normalized.size * longest * power, WIDEST)  # of q, by rounding its token
         grouped = followed & ((self.role[index] == FOLLOWER) | (self.role[index] == LEADER))
         if not (self.role[index[grouped]] == FOLLOWER).any():
             return drop
@@ -176,7 +181,7 @@ class Run:
             ahead = offset @ query
             size = np.linalg.norm(offset, axis=1).max()
             length = np.linalg.norm(query)
-            drop[group] = ahead < ahead.max() - (a * length + blur) * size - 2 * length * noise
+            drop[group] = ahead < ahead.max() - (a * length + blur[row[group[0]]]) * size - 2 * length * noise
         return drop
 
     # -- deciding --------------------------------------------------------------------------------------------------

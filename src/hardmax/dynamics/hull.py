@@ -1,11 +1,17 @@
-"""Vertices and facets of the convex hull in float64: Qhull inside the affine hull, coplanar simplices merged.
+"""Vertices and facets of convex hulls, in float64 (`hull`) and in rational arithmetic (`exact_hull`).
 
-Tolerances, all relative to the size of the cloud: points within FLAT of an affine subspace lie in it; neighboring
-simplices are one facet if each lies within FLAT of the other's plane and their normals differ by less than ANGLE.
+In float64: Qhull inside the affine hull, coplanar simplices merged. Tolerances, all relative to the size of the cloud:
+points within FLAT of an affine subspace lie in it; neighboring simplices are one facet if each lies within FLAT of the
+other's plane and their normals differ by less than ANGLE.
+
+In rational arithmetic float64 only proposes: it drops points that lie far inside, and it guesses the facets. Every
+answer is an exact test.
 """
 
 from dataclasses import dataclass
+from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +19,17 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull
 
+from hardmax.dynamics.exact.follow import distinct
+from hardmax.dynamics.exact.linear import reduced
 from hardmax.dynamics.nearest import nearest_to_origin
 
 Floats = NDArray[np.float64]
+Exact = NDArray[np.object_]
+Facets = tuple[tuple[int, ...], ...]
 FLAT = 1e-10
 ANGLE = 1e-8
+FAR_INSIDE = 1e-6  # in units of the cloud; float64 errs by 1e-13 there
+MOST_TRIALS = 20_000  # rational facets are searched by brute force up to this many hyperplanes
 MOST_FACETS = 1_000_000  # Qhull is asked for facets only where the upper bound theorem promises fewer, or dim <= 5
 
 
@@ -88,9 +100,8 @@ def hull(points: Floats) -> Hull:
     """The convex hull of the distinct rows of `points`."""
     _, first = np.unique(points, axis=0, return_index=True)
     first = np.sort(first)
-    distinct = points[first]
-    where = frame(distinct)
-    y = where.coordinates(distinct)
+    where = frame(points[first])
+    y = where.coordinates(points[first])
     dim = where.dimension
     if dim == 0:
         return Hull(where, first[:1], [], np.zeros((0, 0)), np.zeros(0), 0.0)
@@ -100,7 +111,8 @@ def hull(points: Floats) -> Hull:
         sides, offsets = np.array([[-1.0], [1.0]]), np.array([-y[ends[0], 0], y[ends[1], 0]])
         return Hull(where, first[ends], [np.array([0]), np.array([1])], sides, offsets, length)
     if dim > 5 and len(y) > dim + 1 and 2 * comb(len(y) - (dim + 1) // 2, dim // 2) > MOST_FACETS:
-        return Hull(where, first[_vertices_by_separation(y)], None, np.zeros((0, dim)), np.zeros(0), np.nan)
+        vertices = _vertices_by_separation(y, np.arange(len(y)))
+        return Hull(where, first[vertices], None, np.zeros((0, dim)), np.zeros(0), np.nan)
     qhull = ConvexHull(y)
     volume = float(qhull.volume) * float(np.prod(where.extent))
     facet_of, facets, representatives = _merge(qhull, y)
@@ -181,20 +193,121 @@ def _around(facet: NDArray[np.int64], vertices: Floats, normal: Floats) -> NDArr
     return np.roll(turned, -int(np.argmin(turned)))
 
 
-def _vertices_by_separation(y: Floats) -> NDArray[np.int64]:
-    """Vertices in high dimension without facets (Clarkson): one small nearest-point problem per point.
+def _vertices_by_separation(y: NDArray[Any], candidates: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Clarkson's method: p is not a vertex if it lies in conv(known); otherwise a direction shows a new vertex.
 
-    If p lies outside conv(known), the nearest point of conv(known) - p gives a direction in which some point of the
-    cloud is extreme beyond all known ones: a new vertex. Otherwise p is no vertex.
+    For high dimensions without facets, and for rational points, where every step is exact.
+
+    Proof. Let a be the nearest point of conv(known) - p to 0. If a != 0 then <a, q - p> >= |a|^2 > 0 for known q, so
+    the minimum of <a, .> over the cloud is attained by unknown points only, and the lexicographically first of them is
+    a vertex (an extreme point of a face is an extreme point of the whole).
     """
-    known = [int(np.argmax(np.linalg.norm(y - y[0], axis=1)))]
-    for p in range(len(y)):
+    cloud, exact = y[candidates], y.dtype == object
+    known = [min(range(len(cloud)), key=lambda i: tuple(cloud[i]))]
+    for p in range(len(cloud)):
         while p not in known:
-            away, _ = nearest_to_origin(y[known] - y[p])
-            if np.linalg.norm(away) <= FLAT:
+            away, _ = nearest_to_origin(cloud[known] - cloud[p])
+            if not away.any() or (not exact and np.linalg.norm(away) <= FLAT):
                 break
-            far = int(np.argmin(y @ away))
-            if far in known:  # p sticks out by less than rounding can follow
+            scores = cloud @ away
+            far = min(np.flatnonzero(scores == scores.min()).tolist(), key=lambda i: tuple(cloud[i]))
+            if far in known:  # in float64: p sticks out by less than rounding can follow
                 break
             known.append(far)
-    return np.array(sorted(known), dtype=np.int64)
+    return candidates[np.array(sorted(known))]
+
+
+def exact_hull(points: Exact) -> tuple[NDArray[np.int64], Facets | None, int]:
+    """Indices of the vertices (the first copy of each), facets as indices into them, and the affine dimension.
+
+    The facets are None where neither Qhull's proposal holds exactly nor brute force is feasible.
+    """
+    index = np.array([copies[0] for copies in distinct(points)[1]], dtype=np.int64)
+    X = points[index]
+    # The coordinates of the pivot columns determine a point of the affine hull: an affine isomorphism onto Q^D, so the
+    # hull of Y has the same vertices and faces. Scaling to [-1, 1] is affine as well and keeps float64 in its range.
+    _, columns = reduced(X[1:] - X[0])
+    dimension = len(columns)
+    if dimension == 0:
+        return index[:1], (), 0
+    Y = X[:, columns] - X[0, columns]
+    Y = Y / abs(Y).max(axis=0)
+    vertices = _vertices_by_separation(Y, _candidates(Y))
+    if dimension == 2:
+        vertices = _exact_polygon(Y, vertices)
+    return index[vertices], _exact_facets(Y[vertices]), dimension
+
+
+def _candidates(Y: Exact) -> NDArray[np.int64]:
+    """Points that float64 cannot place far inside the hull."""
+    everything = np.arange(len(Y))
+    if len(Y) < 32:
+        return everything
+    rounded = Y.astype(np.float64)
+    about = hull(rounded)
+    if about.facets is None or about.frame.dimension < Y.shape[1] or about.frame.extent.min() < 1e-3:
+        return everything
+    depth = (about.offsets - about.frame.coordinates(rounded) @ about.normals.T).min(axis=1)
+    return everything[depth < FAR_INSIDE]
+
+
+def _exact_polygon(Y: Exact, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The corners of a polygon in order, from the one with the lowest index."""
+    order = sorted(vertices, key=lambda i: tuple(Y[i]))
+    start, end = Y[order[0]], Y[order[-1]]
+
+    def below(i: int) -> bool:
+        u, v = end - start, Y[i] - start
+        return bool(u[0] * v[1] - u[1] * v[0] < 0)
+
+    lower = [i for i in order[1:-1] if below(i)]
+    upper = [i for i in order[1:-1] if not below(i)]
+    corners = np.array([order[0], *lower, order[-1], *reversed(upper)], dtype=np.int64)
+    return np.roll(corners, -int(np.argmin(corners)))
+
+
+def _exact_facets(V: Exact) -> Facets | None:
+    """The facets of conv(V), V the vertices in full dimension."""
+    count, dim = V.shape
+    if dim == 1:
+        return ((0,), (1,))
+    if dim == 2:
+        return tuple(sorted(tuple(sorted((k, (k + 1) % count))) for k in range(count)))
+    if count == dim + 1:
+        return tuple(sorted(_exact_around(V, facet) for facet in combinations(range(count), dim)))
+    guess = hull(V.astype(np.float64))
+    if guess.facets is not None and len(guess.vertices) == count and guess.frame.dimension == dim:
+        # Qhull's facets close up: every ridge belongs to two of them. If each is a true facet, there is no room for
+        # another one, because the boundary of a polytope is connected.
+        proposed = [tuple(int(guess.vertices[v]) for v in facet) for facet in guess.facets]
+        if all(_facet_through(V, facet) == tuple(sorted(facet)) for facet in proposed):
+            return tuple(sorted(_exact_around(V, facet) for facet in proposed))
+    if comb(count, dim) > MOST_TRIALS:
+        return None
+    found = {_facet_through(V, choice) for choice in combinations(range(count), dim)}
+    return tuple(sorted(_exact_around(V, facet) for facet in found if facet is not None))
+
+
+def _exact_around(V: Exact, facet: tuple[int, ...]) -> tuple[int, ...]:
+    """The corners of a facet in order: around the polygon in three dimensions, ascending otherwise."""
+    members = np.array(sorted(facet), dtype=np.int64)
+    if V.shape[1] == 3:
+        _, columns = reduced(V[members[1:]] - V[members[0]])
+        members = _exact_polygon(V[:, columns], members)
+    return tuple(int(i) for i in members)
+
+
+def _facet_through(V: Exact, chosen: tuple[int, ...]) -> tuple[int, ...] | None:
+    """All vertices on the plane through the chosen ones, if they span a plane that supports the polytope."""
+    spanning, columns = reduced(V[list(chosen[1:])] - V[chosen[0]])
+    dim = V.shape[1]
+    if len(columns) != dim - 1:
+        return None
+    free = next(k for k in range(dim) if k not in columns)
+    normal: Any = V[0] * 0
+    normal[free] = normal[free] + 1
+    normal[columns] = -spanning[:, free]
+    side = (V - V[chosen[0]]) @ normal
+    if (side > 0).any() and (side < 0).any():
+        return None
+    return tuple(int(i) for i in np.flatnonzero(side == 0))

@@ -8,7 +8,7 @@ import numpy as np
 
 from hardmax.attention.rules import Hardmax
 from hardmax.attention.ties import rounding_bound, tie_band, wider
-from hardmax.cloud.metric import Metric, check_scores, metric
+from hardmax.cloud.metric import Metric, metric
 from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import Cloud, CloudLike, CloudsLike, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
@@ -74,7 +74,7 @@ def limit(  # types as strings: help() shows their names
     if exact and tie_tolerance:
         raise NotExact(f"tie_tolerance is {tie_tolerance}, but exact arithmetic needs no tolerance")
     if exact:
-        from hardmax.dynamics.exact import limit_exact
+        from hardmax.dynamics.exact.limit import limit_exact
 
         run = partial(limit_exact, alpha=alpha, A=A, max_layers=max_layers)
         return run_each(Equilibrium, Z, run) if is_batch(Z) else run(Z)
@@ -90,8 +90,6 @@ def _limits(
     batch: Sequence[Cloud], alpha: float, matrix: Metric, tie_tolerance: float, max_layers: int
 ) -> list[Equilibrium]:
     """Small clouds all in one compiled call; those with close scores, and large ones, one by one."""
-    for b, cloud in enumerate(batch) if matrix.A is not None else ():
-        check_scores(cloud.tokens, matrix, "Z" if len(batch) == 1 else f"Z[{b}]")
     problem = Problem(alpha, matrix, float(tie_tolerance))
     small = [b for b, cloud in enumerate(batch) if cloud.n <= SMALL]
     found: dict[int, Equilibrium] = {}
@@ -116,7 +114,7 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
         next(iter(batch.values())).tokens if len(batch) == 1 else np.concatenate([c.tokens for c in batch.values()])
     )
     flag = wider(tie_band(problem.tie_tolerance), rounding_bound(tokens.shape[1], problem.matrix))
-    fused = run_fused(tokens, offsets, problem.alpha, None, problem.matrix.A, flag, max_layers=max_layers)
+    fused = run_fused(tokens, offsets, problem.alpha, None, problem.matrix.normalized.A, flag, max_layers=max_layers)
     found = {}
     for k, (b, cloud) in enumerate(batch.items()):
         here = slice(offsets[k], offsets[k + 1])
@@ -166,7 +164,7 @@ def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium | None:
     Not where ties of the given tokens hold only within the tolerance: there the caller's intention and the binary
     values differ.
     """
-    from hardmax.dynamics.exact import limit_exact
+    from hardmax.dynamics.exact.limit import limit_exact
 
     try:
         found = limit_exact(run.cloud.tokens, run.alpha, run.metric.A, max_layers=max_layers)

@@ -17,10 +17,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hardmax.attention.closeness import scores_are_exact, widths
 from hardmax.attention.dense import BLOCK, Bools, Gaze, Scene
-from hardmax.attention.ties import EPS, TIE_UNITS
-from hardmax.cloud.metric import Metric
+from hardmax.attention.ties import EPS, TIE_UNITS, WIDEST, scores_are_exact, widths
+from hardmax.cloud.metric import Metric, lengths
 from hardmax.cloud.tokens import Floats, Ints
 
 
@@ -96,7 +95,7 @@ class Locks:
         # On so coarse a grid a mean of fewer than 8192 tokens is a float of the grid only if it is exact.
         given = scene.given and len(metrics) * len(scene.tokens) < 8192
         holds, blurred = np.ones(len(tied), bool), np.zeros(len(tied), np.int64)
-        for h, metric in enumerate(metrics):
+        for h, metric in enumerate(m.normalized for m in metrics):
             scores = metric.queries(t) @ points.T
             if scene.causal:
                 scores[scene.first[None, :] > rows[list(tied)][:, None]] = -np.inf
@@ -124,16 +123,17 @@ class Locks:
             self.ties.append(leaders)
         return len(self.target) + number
 
-    def behind(self, scene: Scene, metric: Metric, query: Floats, groups: Ints) -> Bools:
+    def behind(self, scene: Scene, metric: Metric, query: Floats, groups: Ints, power: float = 1.0) -> Bools:
         """Which of the groups, tied in float64, lose to another of them that tends to (or is) the same point.
 
         A locked w = b + rho^s o becomes equal to its base b in float64, but <q, w> - <q, b> = rho^s <q, o> keeps the
         sign of <q, o>. Without this a collapsed follower would add weight to its leader in a tie.
         """
         lost = np.zeros(len(groups), bool)
-        size = 1.0 if metric.A is None else float(np.linalg.norm(metric.A, 2))
-        # The query itself is off by |A| times the error of its token: near the origin nothing is left of its sign.
-        sure = (TIE_UNITS + 2 * scene.layer) * EPS * np.linalg.norm(query) + 2 * size * scene.error
+        # The query c A z itself is off by c |A| times the error of its token: near the origin nothing is left of its
+        # sign.
+        off = min(2 * metric.normalized.size * scene.error * power, WIDEST)
+        sure = (TIE_UNITS + 2 * scene.layer) * EPS * np.linalg.norm(query) + off
         tokens = scene.first[groups]
         target = np.where(self.since[tokens] < scene.layer, self.target[tokens], -1)
         for base in np.unique(target[target >= 0]):
@@ -147,15 +147,17 @@ class Locks:
             if len(same) < 2:
                 continue
             here = tokens[same]
-            sizes = np.linalg.norm(self.offset[here], axis=1)
-            ahead = self.offset[here] @ query
+            # Only ratios of offsets matter: in units of the largest nothing underflows.
+            unit = 2.0 ** -np.frexp(np.abs(self.offset[here]).max())[1]
+            sizes = lengths(self.offset[here] * unit)
+            ahead = self.offset[here] * unit @ query
             if not sizes.all():  # the base itself is here: the direction decides, however small the offset has become
                 lost[same] |= ahead < -sure * sizes
                 same = same[~lost[same]]
                 here = tokens[same]
             ages = scene.layer - self.since[here]
-            offsets = self.offset[here] * (self.rho ** (ages - ages.min()))[:, None]
-            ahead, sizes = offsets @ query, np.linalg.norm(offsets, axis=1)
+            offsets = self.offset[here] * unit * (self.rho ** (ages - ages.min()))[:, None]
+            ahead, sizes = offsets @ query, lengths(offsets)
             top = int(np.argmax(ahead))
             lost[same] |= ahead < ahead[top] - sure * np.maximum(sizes, sizes[top])
         return lost

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.dynamics.exact.linear import solve
+
 EPS = 2.0**-52
 
 
@@ -92,35 +94,7 @@ def _affine_minimizer(P: NDArray[Any], images: NDArray[Any]) -> NDArray[Any]:
         return P[:, 0] * 0 + 1
     D = P[1:] - P[0]
     if P.dtype == object:
-        c = solve_exactly((images[1:] - images[0]) @ D.T, -(D @ images[0]))
+        c = solve((images[1:] - images[0]) @ D.T, -(D @ images[0]))
     else:
         c = np.linalg.lstsq(D.T, -P[0], rcond=None)[0]
     return np.concatenate([[1 - c.sum()], c])
-
-
-def solve_exactly(G: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Solve G c = b in Fractions; G regular."""
-    rows = np.concatenate([G, b[:, None]], axis=1)
-    reduced, _ = reduce_exactly(rows, columns=len(G))
-    return reduced[:, -1]
-
-
-def reduce_exactly(rows: NDArray[Any], columns: int | None = None) -> tuple[NDArray[Any], list[int]]:
-    """The reduced row echelon form in Fractions, and its pivot columns (looked for in the first `columns`)."""
-    M = np.array(rows, dtype=object)
-    pivots: list[int] = []
-    for k in range(M.shape[1] if columns is None else columns):
-        r = len(pivots)
-        if r == len(M):
-            break
-        nonzero = np.flatnonzero(M[r:, k] != 0)
-        if not len(nonzero):
-            continue
-        p = r + int(nonzero[0])
-        M[[r, p]] = M[[p, r]]
-        M[r] = M[r] / Fraction(M[r, k])
-        for i in np.flatnonzero(M[:, k] != 0):
-            if i != r:
-                M[i] = M[i] - M[i, k] * M[r]
-        pivots.append(k)
-    return M[: len(pivots)], pivots

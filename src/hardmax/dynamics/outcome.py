@@ -1,38 +1,50 @@
-"""What happened in a run: settled, still moving, periodic, or growing without bound.
+"""What happened in a run: settled, undecided, still moving, periodic, or growing without bound.
 
 Judged from the tokens alone, with these thresholds (`scale` is the largest |z| of the first and the last layer):
 
 * settled: in the last layer no token moved more than 1e-12 * min(1, alpha) * scale. The step of a layer is proportional
   to alpha where alpha is small, so a slow run is not taken for a finished one. A layer is a function of the cloud, so
   one such layer is enough; a rule that draws can stand still by chance, and `patience` asks for more of them.
+* undecided: the same, but the run rests on comparisons that are closer than float64 can decide. In exact arithmetic the
+  tokens may take another way, and need not come to rest. Ties that integer arithmetic has proved do not count.
 * periodic: over the last two periods (p >= 2 layers each) every cloud equals the one p layers before within
   1e-9 * scale, and inside the period some token leaves its place by more than 1e-6 * scale.
 * growing: over the last third, and at least 4 layers, the largest |z| rises at every layer, by 5 % or more in all, and
   its increments do not fall off: their mean over the second half is at least 99 % of that over the first. A bounded
   quantity cannot keep this up; that it will go on is an extrapolation, and "growing" means no more than that.
 * moving: everything else.
+
+In rational arithmetic (`exact_outcome`) a state that comes back exactly comes back forever, because a layer is a
+function of the cloud alone; "settled" means that what is left of a geometric approach is below the rounding of float64.
 """
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
+from hardmax.dynamics.exact.numbers import IntegerCloud
 from hardmax.dynamics.trajectory import Outcome
 
 QUIET = 1e-12
 RETURNED, LEFT = 1e-9, 1e-6
 GROWTH_LAYERS, GROWTH, KEEPS_UP = 4, 1.05, 0.99
+# Settled: what is left of a geometric approach with ratio 1/(1+alpha) is below this part of the largest coordinate.
+ROUNDING = Fraction(1, 2**52)
 
 
 def detect(
-    tokens: Floats, normalization: str = "rescale", alpha: float = 1.0, decided: bool = False, patience: int = 1
+    tokens: Floats, normalization: str = "rescale", alpha: float = 1.0, patience: int = 1, undecided: int = 0
 ) -> Outcome:
     """Say what the run Z^0..Z^K did; see the top of the file for the thresholds.
 
     Args:
         tokens: (layers+1, n, d) finite.
         normalization: on the sphere nothing can grow.
-        decided: the caller knows that every follow set is final, so that all tokens converge.
         patience: how many layers in a row must be quiet.
+        undecided: the number of comparisons that float64 could not decide.
 
     Example:
         >>> still = np.ones((4, 1, 2))
@@ -48,10 +60,14 @@ def detect(
     still_since = int(loud[-1]) + 1 if len(loud) else 0
 
     if layers and layers - still_since >= min(patience, layers):
-        return Outcome("settled", layer=still_since, detail=f"no token moves from layer {still_since} on")
-    if decided:
+        detail = f"no token moves from layer {still_since} on"
+        if not undecided:
+            return Outcome("settled", layer=still_since, detail=detail)
         return Outcome(
-            "settled", layer=layers, detail="every follow set is final; the tokens converge to where limit() says"
+            "undecided",
+            layer=still_since,
+            detail=f"{detail}, but {undecided} comparisons on the way were closer than float64 can decide; where the "
+            "layers have rational values, exact=True decides them",
         )
     if layers == 0:
         return Outcome("moving", detail="no layer was run")
@@ -103,3 +119,51 @@ def _growing_since(lengths: Floats) -> int | None:
         return None
     falls = np.flatnonzero(rises <= 0)
     return int(falls[-1]) + 1 if len(falls) else 0
+
+
+def exact_outcome(states: Sequence[IntegerCloud], alpha: Fraction) -> Outcome:
+    """Judge the states Z^0..Z^K in rational arithmetic, and the one after them."""
+    last, bound = len(states) - 2, ROUNDING * alpha / (1 + alpha)
+    seen: dict[tuple[int, ...], int] = {}
+    for k, state in enumerate(states):
+        key = (state.denominator, *state.rows.flat)
+        if key in seen:
+            first, period = seen[key], k - seen[key]
+            if period == 1:
+                return Outcome("settled", layer=first, detail=f"the cloud stands still from layer {first} on")
+            return Outcome("periodic", period, first, f"layer {k} is exactly layer {first}: a cycle of {period} layers")
+        seen[key] = k
+    if _still(states[last], states[last + 1], bound):
+        first = last
+        while first > 0 and _still(states[first - 1], states[first], bound):
+            first -= 1
+        return Outcome("settled", layer=first, detail=f"from layer {first} on a layer moves no token visibly")
+    if last >= GROWTH_LAYERS and (start := _growing_exactly_since(states[: last + 1])) is not None:
+        return Outcome("growing", layer=start, detail=f"the largest coordinate grows at every layer from {start} on")
+    return Outcome("moving", detail=f"tokens still move at layer {last}")
+
+
+def _still(before: IntegerCloud, after: IntegerCloud, bound: Fraction) -> bool:
+    """Whether no coordinate moves by more than `bound` times the largest coordinate."""
+    a, b = before.denominator, after.denominator
+    largest = max(abs(x) for x in before.rows.flat) * b * bound.numerator
+    pairs = zip(before.rows.flat, after.rows.flat, strict=True)
+    return all(abs(x * b - y * a) * bound.denominator <= largest for x, y in pairs)
+
+
+def _growing_exactly_since(states: Sequence[IntegerCloud]) -> int | None:
+    """The layer from which on the largest coordinate grows geometrically, None if it does not.
+
+    Geometric: the last ratio of growth, minus one, is at least half of that `GROWTH_LAYERS` layers before.
+    """
+    sizes = [Fraction(max(abs(x) for x in s.rows.flat), s.denominator) for s in states]
+    if not all(sizes[-GROWTH_LAYERS - 1 :]):
+        return None
+    rates = [after / before - 1 if before else Fraction(0) for before, after in pairwise(sizes)]
+    recent = rates[-GROWTH_LAYERS:]
+    if min(recent) <= 0 or recent[-1] * 2 < recent[0]:
+        return None
+    start = len(rates)
+    while start > 0 and rates[start - 1] > 0:
+        start -= 1
+    return start

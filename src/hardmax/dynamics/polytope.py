@@ -13,8 +13,7 @@ from hardmax.cloud.by_value import ByValue
 from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import exact_cloud, exact_matrix
 from hardmax.cloud.tokens import cloud
-from hardmax.dynamics.exact.hull import exact_hull
-from hardmax.dynamics.hull import Hull, hull
+from hardmax.dynamics.hull import Hull, exact_hull, hull
 from hardmax.dynamics.nearest import nearest_to_origin
 from hardmax.errors import BadInput
 from hardmax.views import LOAD, Result, view

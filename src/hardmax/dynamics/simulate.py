@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
-from hardmax.cloud.metric import Metric, check_scores, metric
+from hardmax.cloud.metric import Metric, metric
 from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import Cloud, CloudLike, Clouds, CloudsLike, Floats, Ints, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
@@ -120,7 +120,7 @@ def simulate(  # types as strings: help() shows their names
 
         run: Any = partial(simulate_variant, alpha=alpha, layers=layers, A=A, rule=rule, **options)
     else:
-        from hardmax.dynamics.exact import simulate_exact
+        from hardmax.dynamics.exact.layers import simulate_exact
 
         if not isinstance(rule, Hardmax):
             raise NotExact(f"{rule} has no rational values", fix="exact=True needs rule=Hardmax()")
@@ -131,11 +131,12 @@ def simulate(  # types as strings: help() shows their names
 
 
 def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
-    check_scores(cloud.tokens, matrix)
     if cloud.n <= SMALL:
         # All layers in one compiled call, unless some comparison is too close for it.
         flag = _flag_band(rule.tie_tolerance, cloud.dim, matrix)
-        fused = _compiled()(cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.A, flag, history=True)
+        fused = _compiled()(
+            cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.normalized.A, flag, history=True
+        )
         if not fused.flagged[0]:
             return _SmallTrajectory(cloud, alpha, matrix, rule, fused)
     return _simulate_layers(cloud, alpha, matrix, layers, rule)
@@ -227,18 +228,18 @@ def _simulate_layers(cloud: Cloud, alpha: float, matrix: Metric, layers: int, ru
         tokens=tokens,
         problem=Problem(alpha, (Head(matrix.A),), rule),
         leader_since=dict(zip(leading.tolist(), run.decided_at[of[leading]].tolist(), strict=True)),
-        outcome=_outcome(tokens, alpha, None if len(run.active) else int(run.decided_at.max())),
+        outcome=_outcome(tokens, alpha, None if len(run.active) else int(run.decided_at.max()), run.undecided),
         sets=SetTable.of_points(cloud, np.array(which), groups, layers),
         undecided=run.undecided,
     )
 
 
-def _outcome(tokens: Floats, alpha: float, decided: int | None) -> Outcome:
+def _outcome(tokens: Floats, alpha: float, decided: int | None, undecided: int = 0) -> Outcome:
     """Settled or moving, judged by the tokens; and whether every follow set is final, from layer `decided` on."""
     from hardmax.dynamics.outcome import detect
 
-    outcome = detect(tokens, alpha=alpha)
-    if decided is None:
+    outcome = detect(tokens, alpha=alpha, undecided=undecided)
+    if decided is None or undecided:
         return outcome
     return replace(outcome, detail=f"{outcome.detail}; every follow set is final from layer {decided} on")
 
@@ -265,12 +266,10 @@ class _Trajectories(Sequence[Trajectory]):
 def _simulate_batch(batch: Clouds, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Batch[Trajectory]:
     each = _Trajectories(batch, alpha, matrix, layers, rule)
     offsets = batch.offsets
-    for b in range(len(batch)) if matrix.A is not None else ():
-        check_scores(batch[b].tokens, matrix, f"Z[{b}]")
     if np.diff(offsets).max() > SMALL:
         return Batch(Trajectory, list(each))
     flag = _flag_band(rule.tie_tolerance, batch.dim, matrix)
-    fused = _compiled()(batch.tokens, offsets, alpha, layers, matrix.A, flag)
+    fused = _compiled()(batch.tokens, offsets, alpha, layers, matrix.normalized.A, flag)
     leads = np.flatnonzero(fused.leads)
     starts = offsets.tolist()
     ends = np.searchsorted(leads, offsets).tolist()

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.search import find
+from hardmax.attention.ties import integers
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.certificate import TIE
-from hardmax.dynamics.exact.scores import integers
 
 if TYPE_CHECKING:
     from hardmax.dynamics.engine import Run
@@ -88,7 +88,8 @@ class FloatTies:
         self.run, self.norms, self.largest = run, norms, largest
         a, b = run.tie.at(run.layer)
         self.band = 4 * (a + b) * largest * largest  # t may be tiny by cancellation: an absolute band
-        self.longest = run.metric.size * float(np.linalg.norm(run.points, axis=1).max())
+        self.metric = run.metric.normalized
+        self.longest = self.metric.size * float(np.linalg.norm(run.points, axis=1).max())
         self.offset_band = 4 * (a + b) * self.longest  # for offsets of length 1
 
     def face(self, others: Ints, own: int | None) -> tuple[Floats, bool]:
@@ -100,7 +101,7 @@ class FloatTies:
             if np.abs(t - run.points[own]).max() * self.largest > self.band:
                 return t, False
             t = run.points[own]
-        query = run.metric.queries(t[None])[0]
+        query = self.metric.queries(t[None])[0]
         level = query @ t
         drift = weight @ offset / weight.sum()
         holds = (
@@ -120,7 +121,7 @@ class FloatTies:
     def seen_from(self, i: int, others: Ints) -> bool:
         """The first half of (1)."""
         _, offset, _ = self._moving(others)
-        query = self.run.metric.queries(self.run.points[i][None])[0]
+        query = self.metric.queries(self.run.points[i][None])[0]
         return bool(np.abs(offset @ query).max() <= self.offset_band)
 
     def _moving(self, others: Ints) -> tuple[Floats, Floats, Floats]:
@@ -129,8 +130,11 @@ class FloatTies:
         run = self.run
         since = run.decided_at[others]
         offset = run.offset[others] * ((1.0 + run.alpha) ** (since - since.max()))[:, None]
-        size = np.sqrt((offset**2).sum(axis=1).max())
-        return run.base[others], offset / size if size > 0 else offset, run.weights[others]
+        largest = np.abs(offset).max()
+        if largest > 0:  # in two steps, so that the squares of tiny offsets do not underflow
+            offset = np.ldexp(offset, -np.frexp(largest)[1])
+            offset = offset / np.sqrt((offset**2).sum(axis=1).max())
+        return run.base[others], offset, run.weights[others]
 
 
 class ExactTies:

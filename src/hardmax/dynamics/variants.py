@@ -12,9 +12,8 @@ from typing import Any, get_args
 import numpy as np
 
 from hardmax.attention.dense import Scene, attend, supports
-from hardmax.attention.rules import Hardmax, Head, Localmax, Rule
+from hardmax.attention.rules import Hardmax, Head, Localmax, Rule, is_random
 from hardmax.attention.ties import EPS
-from hardmax.attention.weights import is_random
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import Floats, Ints, cloud
@@ -88,13 +87,14 @@ def simulate_variant(
         run.advance(layer, run.look(layer))
     run.look(layers)
     heads = tuple(Head(metric.A, V) for metric, V in zip(parts.metrics, parts.values, strict=True))
+    undecided = run.undecided + (attention.locks.undecided if attention.locks is not None else 0)
     return Trajectory(
         tokens=tokens,
         problem=Problem(alpha, heads, rule, normalization, bool(causal), parts.feed_forward),
         leader_since=dict(sorted(run.leader_since.items())),
-        outcome=detect(tokens, normalization, alpha, patience=5 if is_random(rule) else 1),
+        outcome=detect(tokens, normalization, alpha, patience=5 if is_random(rule) else 1, undecided=undecided),
         sets=attention,
-        undecided=run.undecided + (attention.locks.undecided if attention.locks is not None else 0),
+        undecided=undecided,
     )
 
 

@@ -1,26 +1,34 @@
-"""Numba's `njit` with a disk cache that notices a change in any of the compiled files.
+"""Numba's `njit` with a disk cache that notices changes in any compiled file, and `bare_njit` for innermost kernels.
 
-Numba stores a compiled function together with everything it calls, but looks at the function's own file only to see
-whether the stored code is still good. After an update that changes `a.py` alone, a function of `b.py` that calls into
-`a.py` would go on running the old code of `a.py`. Here the mark of freshness covers all files with compiled code.
+Numba stores a compiled function together with everything it calls, but it only looks at the function's own file to see
+whether the stored code is still valid. After an update that changes `a.py` alone, a function of `b.py` that calls into
+`a.py` would keep running the old code of `a.py`. Here the stamp that Numba compares covers all compiled files.
+
+Two private parts of Numba are used, and both have a fallback: without the stamp nothing is stored on disk, and without
+the `_nrt` option references are counted. The results are the same, only slower.
 """
 
+import os
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.registry import cpu_target
+
+# False selects the plain kernels of `hardmax.jit.plain` in place of the vector instructions of `hardmax.jit.simd`.
+VECTOR_CODE = os.environ.get("HARDMAX_VECTOR_CODE", "1") != "0"
 
 
 def digest(folder: Path) -> str:
-    """One digest of all source files below a folder that use Numba.
+    """One digest of all source files below a folder that use Numba, and of the choice of kernels.
 
     Example:
-        >>> digest(Path("a folder without files"))[:8]  # that of nothing
-        'e3b0c442'
+        >>> len(digest(Path("a folder without files")))
+        64
     """
-    total = sha256()
+    total = sha256(str(VECTOR_CODE).encode())
     for path in sorted(folder.rglob("*.py")):
         text = path.read_bytes()
         if b"njit" in text or b"llvmlite" in text:
@@ -43,16 +51,43 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """
 
     def compile_later(function: Callable[..., Any]) -> Any:
-        plain = numba.njit(nogil=True, **options)
         try:
             kernel = numba.njit(cache=True, nogil=True, **options)(function)
         except RuntimeError:  # nowhere to write: a read-only installation without a home folder
-            return plain(function)
-        # Numba has no public way to add to the mark. Where it is not found, no cache is better than a stale one.
-        index = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
-        if not hasattr(index, "_source_stamp"):
-            return plain(function)
-        index._source_stamp = (index._source_stamp, DIGEST)  # type: ignore[union-attr]
+            kernel = None
+        # Numba has no public way to add to the stamp. Where it is not found, no cache is better than a stale one.
+        if kernel is None or not _stamp(kernel):
+            return numba.njit(nogil=True, **options)(function)
         return kernel
 
     return compile_later
+
+
+def _stamp(kernel: Any) -> bool:
+    """Add the digest to what Numba compares before it uses stored code; False if this Numba keeps it elsewhere."""
+    index = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if not hasattr(index, "_source_stamp"):
+        return False
+    index._source_stamp = (index._source_stamp, DIGEST)  # type: ignore[union-attr]
+    return True
+
+
+# Numba counts the references to an array whenever one compiled function hands it to another. The counters are atomic,
+# and in a kernel that calls small functions in its inner loop they cost ten times more than the work (50 ns a call
+# against 2 to 3, measured). A function that neither makes arrays nor keeps any has nothing to count: its caller owns
+# them all. The option is not documented.
+_UNCOUNTED = {"_nrt": False} if hasattr(cpu_target.options, "_nrt") else {}
+
+
+def bare_njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """`njit` for functions that make no arrays (compiling one that does is refused): references are not counted.
+
+    Example:
+        >>> @bare_njit()
+        ... def first(values):
+        ...     return values[0]
+        >>> import numpy as np
+        >>> int(first(np.array([7, 8])))
+        7
+    """
+    return njit(**_UNCOUNTED, **options)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.jit.compiled import njit
-from hardmax.jit.threads import over_parts
+from hardmax.jit import njit, over_parts
 from hardmax.sentiment.layers_compiled import run_bag, weigh
 from hardmax.sentiment.layers_numpy import Floats, Ints, Parameters
 from hardmax.sentiment.search import workspace_for

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.jit.uncounted import bare_njit
+from hardmax.jit import bare_njit
 from hardmax.sentiment.search import BEST, HULL, RING, SCORE, SECOND, SQUARE, TURN, WHO, compare
 
 SECTORS = 64  # of directions; the longest word of each is where the search for vertices begins

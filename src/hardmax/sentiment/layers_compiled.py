@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.jit.uncounted import bare_njit
+from hardmax.jit import bare_njit
 from hardmax.sentiment import search as row
 from hardmax.sentiment.hull_search_2d import FAR_APART, follow_in_plane, without_copies
 from hardmax.sentiment.search import TINY, by_norm, compare, dot, follows

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hardmax.jit.compiled import njit
-from hardmax.jit.uncounted import bare_njit
+from hardmax.jit import bare_njit, njit
 
 BUCKETS = 64
 TINY = 1e-3  # words shorter than this part of the longest get its band: a word that is 0 up to rounding counts as 0

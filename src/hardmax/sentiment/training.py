@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.jit.compiled import njit
+from hardmax.jit import njit
 from hardmax.sentiment.batches import Batch, run_bags, run_batch
 from hardmax.sentiment.layers_numpy import Parameters, powers
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.jit.compiled import njit
+from hardmax.jit import njit
 from hardmax.text.words import lower_case
 from hardmax.text.words_compiled import chain, code_points, scan, tables_for
 

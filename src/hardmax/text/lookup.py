@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
-from hardmax.jit.threads import over_parts
-from hardmax.jit.uncounted import bare_njit
+from hardmax.jit import bare_njit, over_parts
 from hardmax.text.words_compiled import by_width, chain, code_points, scan, tables_for
 
 _PART = 64  # texts that one thread takes at a time

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.jit.uncounted import bare_njit
+from hardmax.jit import bare_njit
 from hardmax.text.words import APOSTROPHES, ENTITY_LENGTH, TAG_LENGTH, lower
 
 NOTHING, SPACE, APOSTROPHE, LETTER, MARK, OPENING, DOUBTFUL = range(7)

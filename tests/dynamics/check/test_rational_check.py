@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint
+from hardmax.dynamics.check.pattern import always_positive
 from hardmax.dynamics.check.rational import problems
-from hardmax.dynamics.check.rational_pattern import always_positive
-from hardmax.dynamics.exact import limit_exact
+from hardmax.dynamics.exact.limit import limit_exact
 from systems import SYSTEMS, tie_rich
 
 BY_NAME = {s.name: s for s in SYSTEMS}

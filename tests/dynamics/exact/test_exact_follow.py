@@ -6,7 +6,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from hardmax.dynamics.exact.follow import Scores, floats_of, means
+from hardmax.dynamics.exact.follow import Scores, floats_of, next_layer
+from hardmax.dynamics.exact.numbers import IntegerCloud
 
 
 def plain_sets(rows, A, causal=False):
@@ -64,8 +65,16 @@ def test_floats_keep_their_relative_accuracy():
         assert abs(Fraction(value) * unit - x) <= abs(x) * Fraction(1, 2**52)
 
 
-def test_means_count_multiplicities():
-    rows = np.array([[6, 0], [0, 6], [12, 12]], dtype=object)
-    # 15 times the means: (6, 0) once and (0, 6) twice make (2, 4)
-    assert means(rows, [(0, 1), (2,)], 15, [1, 2, 5]).tolist() == [[30, 60], [180, 180]]
-    assert means(rows, [(0, 1), (2,)], 2).tolist() == [[6, 6], [24, 24]]
+def test_a_layer_counts_multiplicities():
+    cloud = IntegerCloud(np.array([[6, 0], [0, 6], [12, 12]], dtype=object), 1)
+    sets = [[(0, 1), (0, 1), (2,)]]
+    # (z + mean) / 2, where (6, 0) once and (0, 6) twice have the mean (2, 4)
+    weighted = next_layer(cloud, sets, 1, [1], 2, [1, 2, 5])
+    assert weighted.fractions().tolist() == [[4, 2], [1, 5], [12, 12]]
+    assert next_layer(cloud, sets, 1, [1], 2).fractions().tolist() == [
+        [Fraction(9, 2), Fraction(3, 2)],
+        [Fraction(3, 2), Fraction(9, 2)],
+        [12, 12],
+    ]
+    turn = np.array([[0, -1], [1, 0]], dtype=object)
+    assert next_layer(cloud, sets, 2, [turn], 1).fractions().tolist() == [[9, 3], [-3, 15], [12, 36]]

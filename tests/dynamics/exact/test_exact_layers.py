@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import hardmax as hx
 import reference
-from hardmax.dynamics.exact import simulate_exact
+from hardmax.dynamics.exact.layers import simulate_exact
 from hardmax.errors import BadInput, NotExact
 from systems import tie_rich
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE
-from hardmax.dynamics.exact import limit_exact, simulate_exact
+from hardmax.dynamics.exact.layers import simulate_exact
+from hardmax.dynamics.exact.limit import limit_exact
 from hardmax.errors import BadInput, NotCertified
 from systems import FAMILIES, SQUARE, SYSTEMS, tie_rich
 

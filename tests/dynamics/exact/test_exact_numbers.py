@@ -1,18 +1,11 @@
-"""Integers over one denominator, and exact linear algebra."""
+"""Integers over one denominator, and matrices of scores."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from hardmax.dynamics.exact.numbers import (
-    IntegerCloud,
-    exact_metric,
-    first_bad_minor,
-    identity,
-    inverse,
-    root_of_ratio,
-)
+from hardmax.dynamics.exact.numbers import IntegerCloud, exact_metric, root_of_ratio
 from hardmax.errors import BadInput
 
 F = Fraction
@@ -31,32 +24,6 @@ def test_a_cloud_keeps_its_values_and_the_smallest_denominator():
     assert larger.denominator == 6
     assert (larger.rows == cloud.rows).all()
     assert larger.point(1) == (F(-5, 6), F(2))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_inverse_is_one(seed):
-    draw = np.random.default_rng(seed)
-    size = int(draw.integers(1, 5))
-    M = matrix(draw.integers(-3, 4, size=(size, size)).tolist())
-    found = inverse(M)
-    if found is None:
-        assert abs(np.linalg.det(M.astype(float))) < 1e-9
-    else:
-        assert (M @ found == identity(size)).all()
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_definiteness_agrees_with_eigenvalues(seed):
-    draw = np.random.default_rng(seed)
-    size = int(draw.integers(1, 5))
-    half = draw.integers(-2, 3, size=(size, size))
-    M = half @ half.T + int(draw.integers(-1, 3)) * np.eye(size, dtype=int)
-    smallest = np.linalg.eigvalsh(M.astype(float))[0]
-    bad = first_bad_minor(matrix(M.tolist()))
-    assert (bad is None) == (smallest > 1e-9)
-    if bad is not None:
-        size, value = bad
-        assert value == round(np.linalg.det(M[:size, :size].astype(float)))
 
 
 def test_a_matrix_that_rounding_would_accept_is_refused():

@@ -5,22 +5,27 @@ are replayed with plain NumPy up to the last decision; at the layer where a toke
 conditions that make the decision final are tested against *all* tokens.
 """
 
+from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardmax.attention.arithmetic import pair_scores, weighted_mean
-from hardmax.attention.ties import EPS, rounding_bound, tie_band, wider
+from hardmax.attention.ties import EPS, pair_scores, rounding_bound, tie_band, weighted_mean, wider
 from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import step_size
 from hardmax.cloud.tokens import Floats, Ints, cloud
-from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE, Certificate, fingerprint
-from hardmax.dynamics.check.ties import ExactClaims
+from hardmax.dynamics.check.claims import FOLLOWER, LEADER, TIE, malformed
 from hardmax.errors import BadInput
 
+if TYPE_CHECKING:
+    from hardmax.dynamics.certificate import Certificate
 
-def problems(certificate: Certificate, Z: Any) -> list[str]:
+Exact = NDArray[np.object_]
+
+
+def problems(certificate: "Certificate", Z: Any) -> list[str]:
     """Everything that is wrong with the certificate for the tokens Z; an empty list if nothing is."""
     try:
         return _problems(certificate, Z)
@@ -28,7 +33,7 @@ def problems(certificate: Certificate, Z: Any) -> list[str]:
         return [f"the certificate is malformed: {error}"]
 
 
-def _problems(certificate: Certificate, Z: Any) -> list[str]:
+def _problems(certificate: "Certificate", Z: Any) -> list[str]:
     try:
         tokens = cloud(Z).tokens
         alpha = step_size(certificate.alpha)
@@ -36,58 +41,28 @@ def _problems(certificate: Certificate, Z: Any) -> list[str]:
     except BadInput as error:
         return [str(error)]
     c = certificate
-    wrong = _malformed(c, tokens)
+    if c.exact or c.method != "float64":
+        return [f"exact={c.exact} and method={c.method!r} do not go with a float64 certificate"]
+    wrong = malformed(c, tokens, (LEADER, FOLLOWER, TIE))
+    wrong = wrong or [f"groups[{g}] holds one token only" for g, group in enumerate(c.groups) if len(group) < 2]
     if wrong:
         return wrong
     # Decisions follow one another: nothing decides itself after standing still for so long.
     gaps = np.diff(np.unique(np.append(c.decided_at, 0)), prepend=0)
     if gaps.max() > 10_000 + 100 / np.log1p(alpha):
         return [f"decided_at claims that nothing is decided for {int(gaps.max())} layers and something after that"]
-    if c.problem != fingerprint(tokens, c.alpha, c.A, c.tie_tolerance):
-        return ["the certificate was made for other tokens, alpha, A or tie_tolerance"]
     return _Replay(c, tokens, alpha, matrix).run()
-
-
-def _malformed(c: Certificate, tokens: Floats) -> list[str]:
-    n = len(tokens)
-    wrong = []
-    if c.exact or c.method != "float64":
-        wrong.append(f"exact={c.exact} and method={c.method!r} do not go with a float64 certificate")
-    for name in ("decided_at", "role", "target"):
-        array = getattr(c, name)
-        if not isinstance(array, np.ndarray) or array.shape != (n,) or not np.issubdtype(array.dtype, np.integer):
-            wrong.append(f"{name} is not an integer array of length {n}")
-    if not isinstance(c.limit, np.ndarray) or c.limit.shape != tokens.shape or c.limit.dtype != np.float64:
-        wrong.append(f"limit is not a float64 array of shape {tokens.shape}")
-    if not isinstance(c.groups, tuple) or not all(
-        isinstance(g, tuple) and all(isinstance(i, (int, np.integer)) for i in g) for g in c.groups
-    ):
-        wrong.append("groups is not a tuple of tuples of token indices")
-    if type(c.undecided) is not int or c.undecided < 0:
-        wrong.append(f"undecided is {c.undecided!r}; expected a count")
-    if not isinstance(c.margin, float) or not c.margin > 0:
-        wrong.append(f"margin is {c.margin!r}; expected a positive number")
-    if wrong:
-        return wrong
-    if not np.isin(c.role, (LEADER, FOLLOWER, TIE)).all():
-        wrong.append("role holds something else than leader, follower, tie")
-    if (c.decided_at < 0).any():
-        wrong.append("decided_at holds a negative layer")
-    if (c.target >= n).any() or (c.target < -len(c.groups)).any() or ((c.target < 0) != (c.role == TIE)).any():
-        wrong.append("target does not name a token (leader, follower) or a group (tie)")
-    if sorted(set((-1 - c.target[c.target < 0]).tolist())) != list(range(len(c.groups))):
-        wrong.append("groups and target do not match")
-    for g, group in enumerate(c.groups):
-        if len(group) < 2 or list(group) != sorted(set(group)) or not (group[0] >= 0 and group[-1] < n):
-            wrong.append(f"groups[{g}] is not an ascending set of at least two token indices")
-    return wrong
 
 
 class _Replay:
     """The distinct tokens, replayed layer by layer."""
 
-    def __init__(self, c: Certificate, tokens: Floats, alpha: float, matrix: Any) -> None:
-        self.c, self.alpha, self.matrix = c, alpha, matrix
+    def __init__(self, c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> None:
+        self.c, self.alpha = c, alpha
+        # A positive factor of A changes nothing; a power of four changes no digit of the norms either.
+        shift = 0 if matrix.A is None else -2 * (int(np.frexp(np.abs(matrix.A).max())[1]) // 2)
+        self.A = None if matrix.A is None else np.ldexp(matrix.A, shift)
+        self.size = float(np.ldexp(matrix.size, shift))
         self.start, first, inverse = np.unique(tokens, axis=0, return_index=True, return_inverse=True)
         self.first, self.inverse = first, inverse.reshape(-1)
         self.weight = np.bincount(self.inverse).astype(np.float64)
@@ -134,18 +109,22 @@ class _Replay:
 
     def _look(self, layer: int, x: Floats, looking: Ints) -> Floats:
         """Follow sets of the tokens not decided before `layer`; tests the claims made at it; returns the means."""
-        q = self.matrix.queries(x)
-        norm = np.sqrt(np.maximum((q * x).sum(1), 0.0))
+        # Only the direction of a query matters: each token looks from a distance of about 1, so that no product of its
+        # coordinates underflows. Its scores, bands and gaps are then in units of 2^-exponent.
+        exponent = np.frexp(np.abs(x).max(axis=1))[1]
+        exponent = np.maximum(exponent, -1000)
+        near = np.ldexp(x, -exponent[:, None])
+        q = self._times_matrix(near)
+        own = np.sqrt(np.maximum((q * near).sum(1), 0.0))
+        norm = np.ldexp(own, exponent)
         largest = norm.max()
-        a, b = self.flag.at(layer)
-        flag = (a * norm[looking] + b * largest) * largest
-        a, b = self.tie.at(layer)
-        tie = (a * norm[looking] + b * largest) * largest
-        best, top, gap = strongest(q[looking], norm[looking], x, norm, flag)
+        own, power = own[looking], exponent[looking]
+        flag, tie = (self._band(band, layer, own, largest, power) for band in (self.flag, self.tie))
+        best, top, gap = strongest(q[looking], own, x, norm, flag)
         mean = x[top].copy()
         single = np.where(gap > flag, top, -1)
         sets: dict[int, Ints] = {}
-        scale = norm[looking] * largest
+        scale = own * largest
         longest = float(np.linalg.norm(x, axis=1).max())
         for r in np.flatnonzero(gap <= 2 * flag):
             i = int(looking[r])
@@ -162,7 +141,7 @@ class _Replay:
                 self.undecided += len(np.setdiff1d(follows, level))
                 follows = np.union1d(follows, level)
             else:
-                behind = self._behind(layer, q[i], follows, longest)
+                behind = self._behind(layer, q[i], int(power[r]), follows, longest)
                 follows = np.setdiff1d(follows, behind)
                 self.undecided += len(near) - len(behind) - 1
             if len(follows) == 1:
@@ -170,18 +149,31 @@ class _Replay:
             else:
                 sets[i] = follows
                 mean[r] = weighted_mean(x[follows], self.weight[follows])
-        won = (single >= 0) & (gap > tie)
+        won = (single >= 0) & (gap > tie) & np.isfinite(gap)
         if won.any():
             self.margin = min(self.margin, float((gap[won] / scale[won]).min()))
-        self._claims(layer, x, q, largest, looking, single, sets)
+        self._claims(layer, x, np.ldexp(q, exponent[:, None]), largest, looking, single, sets)
         return mean
 
-    def _behind(self, layer: int, query: Floats, follows: Ints, longest: float) -> Ints:
+    def _times_matrix(self, x: Floats) -> Floats:
+        """A x_i for every row, in one fixed order of summation."""
+        if self.A is None:
+            return x
+        return np.stack([sum(row[k] * x[:, k] for k in range(len(row))) for row in self.A], axis=1)
+
+    @np.errstate(over="ignore")
+    def _band(self, band: Any, layer: int, own: Floats, largest: float, exponent: Ints) -> Floats:
+        a, b = band.at(layer)
+        return np.asarray(a * own * largest + np.minimum(np.ldexp(b * largest * largest, -exponent), 1e300))
+
+    @np.errstate(over="ignore")  # an infinite width keeps everyone
+    def _behind(self, layer: int, query: Floats, exponent: int, follows: Ints, longest: float) -> Ints:
         """Followers whose offset tells them from their leader, or from a better follower of it."""
         gone: list[int] = []
         done = follows[(self.decided[follows] < layer) & (self.role[follows] != TIE)]
         a, b = self.flag.at(layer)
         length = np.linalg.norm(query)
+        blur = float(np.ldexp(b * self.size * longest, -exponent))
         for leader in np.unique(self.target[done]):
             group = done[self.target[done] == leader]
             if len(group) < 2:
@@ -190,7 +182,8 @@ class _Replay:
             grown = (1 + self.alpha) ** (since - since.max()).astype(np.float64)
             offset = self.offset_at_decision[group] * grown[:, None]
             ahead = offset @ query
-            width = (a * length + b * self.matrix.size * longest) * np.linalg.norm(offset, axis=1).max()
+            size = np.linalg.norm(offset, axis=1).max()
+            width = (a * length + blur) * size if size > 0 else 0.0
             width += 2 * length * float(((2 + 10 * since) * EPS * longest * grown).max())
             gone += group[ahead < ahead.max() - width].tolist()
         return np.array(gone, dtype=np.int64)
@@ -226,7 +219,7 @@ class _Replay:
         )
         if np.abs(points).max() > 32 * (layer + 1) * EPS * np.abs(x).max():
             self.wrong.append("limit is not the leader's place")
-        longest = self.matrix.size * float(np.linalg.norm(x, axis=1).max())
+        longest = self.size * float(np.linalg.norm(x, axis=1).max())
         for r in np.flatnonzero((role == TIE) & (single < 0)):
             if not self.wrong:
                 self._tie_claim(layer, x, q, largest, longest, int(looking[r]), sets[int(looking[r])], bool(now[r]))
@@ -238,14 +231,17 @@ class _Replay:
         others = group[group != i]
         t = self.limit[i]
         a, b = self.tie.at(layer)
-        band = 8 * (a + b) * largest * largest
-        query = t if self.matrix.A is None else self.matrix.A @ t
+        # A claim may use the whole tolerance, and more where it rounds in another order than the solver. That a token
+        # should have been decided before is said only where there is no doubt: within a part of the tolerance.
+        loose = 8 if now else 2
+        band = loose * (a + b) * largest * largest
+        query = t if self.A is None else self.A @ t
         base, w = self.limit[others], self.weight[others]
         since = self.decided[others]
         offset = self.offset_at_decision[others] * ((1 + self.alpha) ** np.minimum(since - since.max(), 0.0))[:, None]
         # Offsets are judged by their direction, but a limit that two ties share may be off by its last bits.
         size = float(np.linalg.norm(offset, axis=1).max())
-        narrow = 8 * (a + b) * longest * size + 32 * EPS * longest * float(np.abs(x).max())
+        narrow = loose * (a + b) * longest * size + (32 * EPS * longest * float(np.abs(x).max()) if now else 0.0)
         holds = {
             "follows another set than its group": np.array_equal(group, follows),
             "its group holds undecided tokens": bool((self.decided[others] <= layer).all()),
@@ -278,7 +274,7 @@ class _Replay:
 
     @cached_property
     def exact(self) -> "ExactClaims":
-        return ExactClaims(self.start, self.matrix.A, self.weight, self.role, self.target, self.groups)
+        return ExactClaims(self.start, self.c.A, self.weight, self.role, self.target, self.groups)
 
     def _check_figures(self) -> None:
         margin = self.margin if self.small else min(self.margin, 2.0**-20)
@@ -321,3 +317,73 @@ def strongest(q: Floats, q_norm: Floats, x: Floats, norm: Floats, band: Floats) 
         if start < len(x):
             alive = alive[q_norm[alive] * norm[order[start]] >= best[alive] - slack[alive]]
     return best, top, best - second
+
+
+class ExactClaims:
+    """Claims about ties at layer 0: `role`, `target` and `groups` by distinct token, as the certificate has them."""
+
+    def __init__(
+        self, tokens: Floats, A: Floats | None, weight: Floats, role: NDArray[Any], target: Ints, groups: list[Ints]
+    ) -> None:
+        self.whole = _whole(tokens)
+        self.A = None if A is None else _whole(A)
+        self.weight = weight.astype(np.int64).astype(object)
+        self.role, self.target, self.groups = role, target, groups
+        self._bases: dict[tuple[int, int], Exact] = {}
+        self._faces: dict[tuple[int, int], tuple[bool, list[Exact]]] = {}
+
+    def query(self, z: Exact) -> Exact:
+        """A z."""
+        return z if self.A is None else self.A.dot(z)
+
+    def tie_holds(self, i: int, group: Ints, number: int) -> bool:
+        """Whether token i follows the whole group forever: (1)-(4) of `tie_locks`, without any tolerance."""
+        others = group[group != i]
+        key = (number, i if len(others) < len(group) else -1)
+        if key not in self._faces:
+            self._faces[key] = self._face(others, self._base(i), own=key[1] >= 0)
+        holds, bases = self._faces[key]
+        seen = self.query(self.whole[i])
+        scores = self.whole[others].dot(seen)
+        return holds and bool((scores == scores[0]).all()) and all(seen.dot(b) == scores[0] for b in bases)
+
+    def _face(self, others: Ints, t: Exact, own: bool) -> tuple[bool, list[Exact]]:
+        base = np.array([self._base(int(w)) for w in others], dtype=object)
+        weight = self.weight[others][:, None]
+        total = weight.sum()
+        query = self.query(t)
+        level = query.dot(t)
+        holds = (
+            bool(((base * weight).sum(axis=0) == t * total).all())
+            and bool(((self.whole[others] * weight).sum(axis=0) == t * total).all())
+            and bool((base.dot(query) == level).all())
+            and bool((self.whole[others].dot(query) == level).all())
+            and (own or bool((self.whole.dot(query) <= level).all()))
+        )
+        return holds, list({tuple(b): b for b in base}.values())
+
+    def _base(self, w: int) -> Exact:
+        """Where a token that is decided at layer 0 ends, exactly."""
+        if self.role[w] != TIE:
+            return self.whole[self.target[w]]
+        number = int(-1 - self.target[w])
+        group = self.groups[number]
+        if w in group:
+            return self.whole[w]
+        key = (number, -1)
+        if key not in self._bases:
+            base = np.array([self._base(int(v)) for v in group], dtype=object)
+            weight = self.weight[group][:, None]
+            mean = (base * weight).sum(axis=0) / Fraction(int(weight.sum()))
+            # Whole numbers as int: the sums over large groups are ten times faster than with Fractions.
+            self._bases[key] = np.array([x.numerator if x.denominator == 1 else x for x in mean], dtype=object)
+        return self._bases[key]
+
+
+def _whole(values: Floats) -> Exact:
+    """All values times one power of two that makes them integers; no condition depends on the power."""
+    parts: list[tuple[int, int]] = [float(x).as_integer_ratio() for x in values.ravel().tolist()]
+    denominator = max(q for _, q in parts)  # powers of two: the largest is a multiple of all
+    result: Any = np.empty(len(parts), dtype=object)
+    result[:] = [p * (denominator // q) for p, q in parts]
+    return result.reshape(values.shape)

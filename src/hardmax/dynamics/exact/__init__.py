@@ -2,8 +2,3 @@
 
 Numbers are taken at their exact value: integers, Fractions, decimal strings ("0.1", "1/3"), floats at their binary one.
 """
-
-from hardmax.dynamics.exact.layers import simulate_exact
-from hardmax.dynamics.exact.limit import limit_exact
-
-__all__ = ["limit_exact", "simulate_exact"]

@@ -1,16 +1,18 @@
-"""Exact follow sets: float64 filters, integers decide.
+"""Exact follow sets (float64 filters, integers decide), and the layer that comes of them.
 
 The scores of a row are first computed in float64 with a rigorous bound on their error. Whoever is below the maximum by
 more than twice that bound is out; if one token is left it is the argmax, otherwise integers decide among those left.
 """
 
 from collections.abc import Iterable, Sequence
-from math import ldexp
+from math import lcm, ldexp
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.dynamics.exact.numbers import Objects, root_of_ratio
+from hardmax.dynamics.exact.linear import Objects
+from hardmax.dynamics.exact.numbers import IntegerCloud, root_of_ratio
 
 Places = tuple[int, ...]
 BLOCK = 512  # rows of scores held at a time
@@ -102,27 +104,46 @@ def floats_of(rows: Objects) -> NDArray[np.float64]:
     return result
 
 
-def means(rows: Objects, sets: Sequence[Places], sizes: int, weights: Sequence[int] | None = None) -> Objects:
-    """`sizes` times the weighted mean over each follow set; `sizes` is a multiple of all their total weights."""
-    known: dict[Places, Objects] = {}
-    result = np.empty((len(sets), rows.shape[1]), dtype=object)
-    for i, C in enumerate(sets):
-        if C not in known:
-            if weights is None:
-                known[C] = rows[list(C)].sum(axis=0) * (sizes // len(C))
-            else:
-                share = np.array([weights[j] for j in C], dtype=object)
-                known[C] = share @ rows[list(C)] * (sizes // sum(share))
-        result[i] = known[C]
-    return result
+def next_layer(
+    cloud: IntegerCloud,
+    by_head: Sequence[Sequence[Places]],
+    keep: Objects | int,
+    moves: Sequence[Objects | int],
+    denominator: int,
+    weights: Sequence[int] | None = None,
+) -> IntegerCloud:
+    """z_i' = (keep z_i + sum_h move_h mean_{C_i^h} z) / denominator. Implements [AFZ24, eq. (1.1a)].
+
+    Args:
+        by_head: for each head whom each point follows.
+        keep, moves: matrices of integers, or integers for multiples of the identity.
+        weights: the multiplicity of each point, 1 if None.
+    """
+    share = np.array([1] * len(cloud.rows) if weights is None else list(weights), dtype=object)
+    sizes = lcm(*{int(share[list(C)].sum()) for sets in by_head for C in set(sets)})
+    rows = _times(cloud.rows * sizes, keep)
+    for sets, move in zip(by_head, moves, strict=True):
+        means = {C: share[list(C)] @ cloud.rows[list(C)] * (sizes // share[list(C)].sum()) for C in set(sets)}
+        rows = rows + _times(np.array([means[C] for C in sets], dtype=object), move)
+    return IntegerCloud.reduced(rows, cloud.denominator * denominator * sizes)
 
 
-def places_of(rows: Objects) -> list[int]:
-    """For each row the number of its point, points numbered by first appearance.
+def _times(rows: Objects, matrix: Objects | int) -> Objects:
+    return rows * matrix if isinstance(matrix, int) else rows @ matrix.T
+
+
+def distinct(rows: Objects) -> tuple[list[int], list[list[int]]]:
+    """For each row the number of its point, and for each point its rows; points in order of first appearance.
 
     Example:
-        >>> places_of(np.array([[1, 2], [3, 4], [1, 2]], dtype=object))
-        [0, 1, 0]
+        >>> distinct(np.array([[1, 2], [3, 4], [1, 2]], dtype=object))
+        ([0, 1, 0], [[0, 2], [1]])
     """
-    known: dict[tuple[int, ...], int] = {}
-    return [known.setdefault(tuple(row), len(known)) for row in rows]
+    members: dict[tuple[Any, ...], list[int]] = {}
+    for i, row in enumerate(rows):
+        members.setdefault(tuple(row), []).append(i)
+    place = [0] * len(rows)
+    for p, copies in enumerate(members.values()):
+        for i in copies:
+            place[i] = p
+    return place, list(members.values())

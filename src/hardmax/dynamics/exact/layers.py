@@ -3,24 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
 from typing import Any
 
 import numpy as np
 
 from hardmax.attention.rules import FeedForward, Hardmax, Head
 from hardmax.cloud.parameters import exact_cloud, exact_matrix, exact_number, layer_count
-from hardmax.dynamics.exact.follow import Places, Scores, means, places_of
-from hardmax.dynamics.exact.numbers import (
-    IntegerCloud,
-    Objects,
-    exact_metric,
-    exact_step,
-    identity,
-    inverse,
-    over_common_denominator,
-)
-from hardmax.dynamics.exact.outcome import outcome_of
+from hardmax.dynamics.exact.follow import Places, Scores, distinct, next_layer
+from hardmax.dynamics.exact.linear import Objects, identity, inverse
+from hardmax.dynamics.exact.numbers import IntegerCloud, exact_metric, exact_step, over_common_denominator
+from hardmax.dynamics.outcome import exact_outcome
 from hardmax.dynamics.trajectory import Problem, Trajectory
 from hardmax.errors import BadInput, NotExact
 
@@ -63,13 +55,13 @@ def simulate_exact(
     step, depth = exact_step(alpha), layer_count(layers)
     layer = _layer_map(tokens.shape[1], step, A, V, heads, causal, normalization, feed_forward, definite)
     cloud = IntegerCloud.of(tokens)
-    origin = places_of(cloud.rows)
+    origin, _ = distinct(cloud.rows)
     states, sets, leader_since = [cloud], [], {}
     for k in range(depth + 1):
         by_head = [_attend(cloud, matrix, causal) for matrix in layer.matrices]
         union = by_head[0] if len(by_head) == 1 else [_union(C) for C in zip(*by_head, strict=True)]
         sets.append(tuple(union))
-        place = places_of(cloud.rows)
+        place, _ = distinct(cloud.rows)
         for i, C in enumerate(union):
             # copies of one point lead together, but tokens that have met on the way do not
             if i not in leader_since and all(origin[j] == origin[i] and place[j] == place[i] for j in C):
@@ -86,7 +78,7 @@ def simulate_exact(
         tokens=history,
         problem=Problem(step, layer.heads, Hardmax(), normalization, causal, sublayer, exact=True),
         leader_since=leader_since,
-        outcome=outcome_of(states, step),
+        outcome=exact_outcome(states, step),
         sets=sets,
     )
 
@@ -103,11 +95,7 @@ class _LayerMap:
     feed_forward: tuple[Objects, Objects, Objects, Fraction] | None
 
     def apply(self, cloud: IntegerCloud, by_head: list[list[Places]]) -> IntegerCloud:
-        sizes = lcm(*{len(C) for sets in by_head for C in sets})
-        rows = (cloud.rows * sizes) @ self.keep.T
-        for sets, move in zip(by_head, self.moves, strict=True):
-            rows = rows + means(cloud.rows, sets, sizes) @ move.T
-        moved = IntegerCloud.reduced(rows, cloud.denominator * self.denominator * sizes)
+        moved = next_layer(cloud, by_head, self.keep, self.moves, self.denominator)
         return moved if self.feed_forward is None else _sublayer(moved, *self.feed_forward)
 
 
@@ -125,10 +113,7 @@ def _attend(cloud: IntegerCloud, matrix: Objects | None, causal: bool) -> list[P
     """Token-level follow sets of one head; equal tokens are merged before anything is compared."""
     if causal:
         return Scores(cloud.rows, matrix, causal=True).follow_sets(range(len(cloud.rows)))
-    place = places_of(cloud.rows)
-    members: list[list[int]] = [[] for _ in range(max(place) + 1)]
-    for i, p in enumerate(place):
-        members[p].append(i)
+    place, members = distinct(cloud.rows)
     points = cloud.rows[[m[0] for m in members]]
     merged = Scores(points, matrix).follow_sets(range(len(points)))
     if len(points) == len(place):

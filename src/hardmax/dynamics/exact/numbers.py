@@ -1,4 +1,4 @@
-"""Rational arithmetic on whole clouds: integers over one common denominator, and exact linear algebra.
+"""Rational arithmetic on whole clouds: integers over one common denominator.
 
 A cloud of Fractions spends its time in greatest common divisors, one for every product. Here the coordinates are plain
 integers, an (n, d) object array, over one positive denominator for the whole cloud. Scores are compared as integers,
@@ -11,12 +11,10 @@ from math import gcd, isqrt, lcm, ldexp, log2, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardmax.cloud.parameters import exact_matrix, exact_number
+from hardmax.dynamics.exact.linear import Objects, first_bad_minor, identity
 from hardmax.errors import BadInput
-
-Objects = NDArray[Any]  # dtype object: Python ints or Fractions
 
 SMALLEST = ldexp(1.0, -1074)  # the smallest positive float
 
@@ -72,14 +70,6 @@ def over_common_denominator(values: Objects) -> tuple[Objects, int]:
     return result, denominator
 
 
-def identity(dim: int) -> Objects:
-    """The (d, d) identity as Python ints."""
-    result = np.full((dim, dim), 0, dtype=object)
-    for k in range(dim):
-        result[k, k] = 1
-    return result
-
-
 def exact_step(alpha: Any) -> Fraction:
     """Check alpha > 0, at its exact value."""
     value = exact_number(alpha, "alpha")
@@ -98,7 +88,7 @@ def exact_metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Ob
     if A is None:
         return None
     matrix = exact_matrix(A, dim, dim, name)
-    fix = "pass definite=False to simulate with it all the same (the theorem does not cover it)"
+    fix = "pass definite=False to simulate with any matrix, which the theorem does not cover"
     if definite:
         for i in range(dim):
             for j in range(i):
@@ -115,55 +105,6 @@ def exact_metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Ob
                 f"{name} must be symmetric positive definite, but its leading minor of size {size} is {value}", fix=fix
             )
     return None if (matrix == identity(dim)).all() else matrix
-
-
-def first_bad_minor(matrix: Objects) -> tuple[int, Fraction] | None:
-    """The size and value of the first leading minor that is <= 0, or None if the symmetric matrix is definite.
-
-    The pivots of elimination without exchange are the ratios of successive leading minors, so that all pivots are
-    positive if and only if all minors are.
-    """
-    work, minor = matrix.copy(), Fraction(1)
-    for k in range(len(work)):
-        minor *= work[k, k]
-        if minor <= 0:
-            return k + 1, minor
-        for i in range(k + 1, len(work)):
-            work[i] = work[i] - work[i, k] / work[k, k] * work[k]
-    return None
-
-
-def echelon(rows: Objects, columns: int) -> list[int]:
-    """Bring a matrix of Fractions to reduced echelon form in place; returns the pivot columns, one per nonzero row.
-
-    Args:
-        columns: how many of the columns may hold pivots; the others are carried along (right-hand sides).
-
-    Example:
-        >>> rows = np.array([[2, 4, 6], [1, 2, 4]], dtype=object) * Fraction(1)
-        >>> echelon(rows, 3), [[int(x) for x in row] for row in rows]
-        ([0, 2], [[1, 2, 0], [0, 0, 1]])
-    """
-    pivots: list[int] = []
-    for column in range(columns):
-        k = len(pivots)
-        at = next((r for r in range(k, len(rows)) if rows[r, column] != 0), None)
-        if at is None:
-            continue
-        rows[[k, at]] = rows[[at, k]]
-        rows[k] = rows[k] / rows[k, column]
-        for r in range(len(rows)):
-            if r != k and rows[r, column] != 0:
-                rows[r] = rows[r] - rows[r, column] * rows[k]
-        pivots.append(column)
-    return pivots
-
-
-def inverse(matrix: Objects) -> Objects | None:
-    """The inverse of a square matrix of Fractions by elimination, None if it is singular."""
-    size = len(matrix)
-    work = np.concatenate([matrix, identity(size) * Fraction(1)], axis=1)
-    return work[:, size:] if len(echelon(work, size)) == size else None
 
 
 def root_of_ratio(square: int, other: int) -> float:

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.exact.follow import Places
-from hardmax.dynamics.exact.numbers import IntegerCloud, Objects, over_common_denominator
+from hardmax.dynamics.exact.linear import Objects
+from hardmax.dynamics.exact.numbers import IntegerCloud, over_common_denominator
 
 Term = tuple[int, int]  # (e, s): rho^(e m) binom(m, s)
 FLOAT_DEPTH = 10**6  # up to here the relative error of rho^m in float64 is far below SURE

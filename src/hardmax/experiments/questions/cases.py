@@ -57,7 +57,7 @@ def load(name: str | Path) -> tuple[Case, list[str]]:
 
 
 def _folder() -> Path:
-    return Path(str(resources.files("hardmax.experiments.questions") / "cases"))
+    return Path(str(resources.files(__package__) / "cases"))
 
 
 def check(case: Case) -> list[str]:
@@ -163,7 +163,7 @@ def _collapse(case: Case) -> Iterator[str]:
 
 def _second_opinion(case: Case) -> Iterator[str]:
     """The package's exact engine on the same numbers."""
-    from hardmax.dynamics.exact import simulate_exact
+    from hardmax.dynamics.exact.layers import simulate_exact
 
     tokens, alpha, period = case["tokens"], case["alpha"], case["period"]
     heads = [[list(row) for row in A] for A in case["heads"]]

@@ -92,7 +92,7 @@ def _again(Z: Floats, heads: Floats, layers: int, alpha: float = 1.0) -> str:
         return "cycle"
     if np.abs(last).max() <= NEAR * np.abs(Z).max():
         return "zero"
-    if traj.outcome.kind != "settled":
+    if traj.outcome.kind not in ("settled", "undecided"):
         return "moving"
     return "several points" if np.abs(last - last[0]).max() > NEAR * np.abs(Z).max() else "one point"
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
-from hardmax.dynamics.exact.numbers import echelon, identity
+from hardmax.dynamics.exact.linear import identity, reduced
 from hardmax.errors import BadInput
 from hardmax.experiments.case import Case, Row, Rows
 from hardmax.experiments.questions.cases import check
@@ -180,9 +180,10 @@ def flattened(G: Rows, point: Weights) -> tuple[Rows, Rows] | None:
     # Unknowns c_1..c_m and the common score: sum_i c_i G_ij - score = 0, sum_i c_i = 1.
     rows = [[G[i][j] for i in range(m)] + [Fraction(-1), Fraction(0)] for j in range(m)]
     work = np.array([*rows, [Fraction(1)] * m + [Fraction(0), Fraction(1)]], dtype=object)
-    if len(echelon(work, m + 1)) < m + 1:
+    form, pivots = reduced(work)
+    if pivots != list(range(m + 1)):
         return None
-    c = work[:m, -1].tolist()
+    c = form[:m, -1].tolist()
     tokens = tuple(tuple(x - y for x, y in zip(z[:-1], c[:-1], strict=True)) for z in (*_unit(m), point))
     M = [[G[i][j] - G[i][m - 1] - G[m - 1][j] + G[m - 1][m - 1] for j in range(m - 1)] for i in range(m - 1)]
     return tokens, tuple(zip(*M, strict=True))
@@ -193,8 +194,8 @@ def _rounded(G: Floats, points: Sequence[Row], groups: list[Group], leaders: Row
     d = len(G)
     exact = [np.array(part, dtype=object).reshape(-1, d) for part in (points, leaders)]
     zero = constraints(exact[0], groups, exact[1], symmetric, identity(d) * Fraction(1))[1]
-    rows = np.array(zero, dtype=object).reshape(-1, d * d)
-    bound = {column: k for k, column in enumerate(echelon(rows, d * d))}
+    rows, pivots = reduced(np.array(zero, dtype=object).reshape(-1, d * d))
+    bound = {column: k for k, column in enumerate(pivots)}
     top = float(np.abs(G).max())
     values = [Fraction(round(float(x) / top * scale), scale) for x in G.ravel()]
     for column, k in bound.items():

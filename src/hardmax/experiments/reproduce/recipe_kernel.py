@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.jit.compiled import njit
+from hardmax.jit import njit
 
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # of Adam
 

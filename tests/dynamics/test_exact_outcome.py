@@ -1,7 +1,7 @@
 """What is said about a run in rational arithmetic."""
 
 import hardmax as hx
-from hardmax.dynamics.exact import simulate_exact
+from hardmax.dynamics.exact.layers import simulate_exact
 
 SQUARE = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 

@@ -1,6 +1,6 @@
 """For the checker: does a pattern of follow sets on moving targets reproduce itself forever?
 
-If nobody changes whom he follows, tokens move as z^m = b + rho^m sum_s p_s binom(m, s), rho = 1/(1+alpha), and every
+If no follow set changes, tokens move as z^m = b + rho^m sum_s p_s binom(m, s), rho = 1/(1+alpha), and every
 comparison <A z_i^m, w^m - y^m> is a sum of terms c rho^(e m) binom(m, s) with e = 0, 1, 2. It must be 0 for those that
 are followed and > 0 for all others, for all m = 0, 1, 2, ...: shown here by bounds on intervals of m, exactly.
 """

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from hardmax.attention.rules import Chain, Hardmax, Localmax, RandomFollow, Softmax, Uniform
-from hardmax.attention.weights import gaps, weights
+from hardmax.attention.rules import Chain, Hardmax, Localmax, RandomFollow, Softmax, Uniform, gaps, weights
 
 ONES = np.ones(3)
 SCORES = np.array([[1.0, 3.0, 2.0], [5.0, 5.0, -1.0]])

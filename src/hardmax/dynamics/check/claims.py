@@ -1,0 +1,74 @@
+"""What a certificate claims, as plain data: the roles, the fingerprint of the problem, and what no certificate can be.
+
+The checkers read a certificate through this module and share no code with the solvers that made it. They repeat on
+purpose what the solvers do (distinct rows, layers, elimination): a mistake would have to be made twice to go unseen.
+"""
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from hardmax.dynamics.certificate import Certificate
+
+# The role of a token in the limit (Certificate.role).
+LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
+ROLE_NAMES = ("leader", "follower", "tie", "pattern")
+
+
+def fingerprint(tokens: NDArray[Any], alpha: Any, A: NDArray[Any] | None, tie_tolerance: float) -> str:
+    """A digest of the problem, so that a certificate cannot be shown for another one."""
+    digest = sha256()
+    for part in (tokens, A):
+        if part is None:
+            digest.update(b"identity")
+        else:
+            digest.update(str(part.shape).encode())
+            digest.update(part.tobytes() if part.dtype != object else " ".join(map(_text, part.ravel())).encode())
+    digest.update(f"{alpha!r} {tie_tolerance!r}".encode())
+    return digest.hexdigest()
+
+
+def _text(x: Any) -> str:
+    return f"{x.numerator:x}/{x.denominator:x}"  # hexadecimal: Python writes no integer of 4,300 digits in decimal
+
+
+def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) -> list[str]:
+    """Types, shapes and values that no certificate for these tokens can have; `roles` are the possible ones."""
+    n = len(tokens)
+    wrong = []
+    for name in ("decided_at", "role", "target"):
+        array = getattr(c, name)
+        if not isinstance(array, np.ndarray) or array.shape != (n,) or not np.issubdtype(array.dtype, np.integer):
+            wrong.append(f"{name} is not an integer array of length {n}")
+    if not isinstance(c.limit, np.ndarray) or c.limit.shape != tokens.shape or c.limit.dtype != tokens.dtype:
+        wrong.append(f"limit is not an array of {tokens.dtype} numbers of shape {tokens.shape}")
+    if not isinstance(c.groups, tuple) or not all(
+        isinstance(g, tuple) and all(isinstance(i, (int, np.integer)) for i in g) for g in c.groups
+    ):
+        wrong.append("groups is not a tuple of tuples of token indices")
+    if type(c.undecided) is not int or c.undecided < 0:
+        wrong.append(f"undecided is {c.undecided!r}; expected a count")
+    if not isinstance(c.margin, float) or not c.margin > 0:
+        wrong.append(f"margin is {c.margin!r}; expected a float > 0")
+    if wrong:
+        return wrong
+    if c.problem != fingerprint(tokens, c.alpha, c.A, c.tie_tolerance):
+        return ["the certificate was made for other tokens, alpha, A or tie_tolerance"]
+    if not np.isin(c.role, roles).all():
+        wrong.append(f"role holds something else than {', '.join(ROLE_NAMES[r] for r in roles)}")
+    if (c.decided_at < 0).any():
+        wrong.append("decided_at holds a negative layer")
+    grouped = np.isin(c.role, (TIE, PATTERN))
+    if (c.target >= n).any() or (c.target < -len(c.groups)).any() or ((c.target < 0) != grouped).any():
+        wrong.append("target does not name a token (leader, follower) or a group (tie, pattern)")
+    elif sorted(set((-1 - c.target[c.target < 0]).tolist())) != list(range(len(c.groups))):
+        wrong.append("groups holds a set that no token follows")
+    if len(set(c.groups)) != len(c.groups):
+        wrong.append("groups holds a set twice")
+    for g, group in enumerate(c.groups):
+        if not group or list(group) != sorted(set(group)) or group[0] < 0 or group[-1] >= n:
+            wrong.append(f"groups[{g}] is not an ascending set of token indices")
+    return wrong

@@ -1,0 +1,24 @@
+"""The innermost loops: in vector instructions, or as plain loops where these cannot be had.
+
+The plain ones are taken if llvmlite lacks what `simd` needs, or if the environment sets HARDMAX_VECTOR_CODE=0.
+"""
+
+from hardmax.jit import plain
+from hardmax.jit.compiled import VECTOR_CODE
+
+try:
+    if not VECTOR_CODE:
+        raise ImportError("HARDMAX_VECTOR_CODE=0")
+    from hardmax.jit import simd as chosen
+except (ImportError, AttributeError):  # another llvmlite or Numba than those we know
+    chosen = plain  # type: ignore[misc]
+
+QUERIES, BLOCK, LANES, TILE = chosen.QUERIES, chosen.BLOCK, chosen.LANES, chosen.TILE
+reached = chosen.reached
+top2_1, top2_2, top2_3, top2_4, top2_any = (
+    chosen.top2_1,
+    chosen.top2_2,
+    chosen.top2_3,
+    chosen.top2_4,
+    chosen.top2_any,
+)

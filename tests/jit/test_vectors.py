@@ -1,0 +1,105 @@
+"""The vector loops and their plain fallbacks against NumPy and against each other."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numba import njit
+
+import hardmax as hx
+from hardmax.jit import plain, simd, vectors
+from hardmax.jit.plain import BLOCK, QUERIES, TILE
+
+LANES = simd.LANES
+
+
+def calls(function):
+    """A compiled function that can be called from Python although `function` may be an intrinsic."""
+    return njit(lambda *args: function(*args))
+
+
+REACHED = {"simd": calls(simd.reached), "plain": calls(plain.reached)}
+TOP2 = {("simd", d): calls(getattr(simd, f"top2_{d}")) for d in (1, 2, 3, 4, "any")} | {
+    ("plain", d): calls(plain.top2_any) for d in (1, 2, 3, 4, "any")
+}
+
+
+@pytest.mark.parametrize("code", ["simd", "plain"])
+@pytest.mark.parametrize("d", [1, 2, 3, 8, 17])
+def test_the_bits_say_which_queries_reach_their_threshold(d, code):
+    rng = np.random.default_rng(d)
+    tiles = rng.standard_normal((3, d, QUERIES)).astype(np.float32)
+    keys = rng.standard_normal((4, d, BLOCK)).astype(np.float32)
+    maxima = np.zeros((QUERIES, LANES), np.float32)
+    for tile in range(3):
+        for block in range(4):
+            highest = (tiles[tile].T.astype(float) @ keys[block].astype(float)).max(axis=1)
+            thresholds = (highest + rng.choice([-1e-3, 1e-3], QUERIES)).astype(np.float32)
+            bits = REACHED[code](tiles, tile, keys, block, thresholds, maxima)
+            assert [bool(bits >> i & 1) for i in range(QUERIES)] == (thresholds < highest).tolist()
+            np.testing.assert_allclose(maxima.max(axis=1), highest, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("code", ["simd", "plain"])
+def test_a_score_equal_to_the_threshold_reaches_it(code):
+    tiles = np.ones((1, 2, QUERIES), np.float32)
+    keys = np.zeros((1, 2, BLOCK), np.float32)
+    keys[0, :, BLOCK - 1] = 2.0
+    maxima = np.zeros((QUERIES, LANES), np.float32)
+    thresholds = np.array([4.0, np.nextafter(np.float32(4), np.float32(5)), -1.0, np.inf], np.float32)
+    assert REACHED[code](tiles, 0, keys, 0, thresholds, maxima) == 0b0101
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4, "any"])
+def test_both_codes_find_the_two_best_scores(dim):
+    rng = np.random.default_rng(0)
+    d = 7 if dim == "any" else dim
+    for count in (1, 2, 5, 64, 129):
+        whole = [rng.integers(-8, 9, shape) / 4.0 for shape in ((d, TILE), (count, d))]  # no product is rounded
+        real = [rng.standard_normal(shape) for shape in ((d, TILE), (count, d))]
+        for (tile, keys), exact in ((whole, True), (real, False)):
+            found = {code: np.full((3, TILE), np.nan) for code in ("simd", "plain")}
+            for code, out in found.items():
+                TOP2[code, dim](tile, keys, count, out)
+            scores = np.sort(tile.T @ keys.T, axis=1)[:, ::-1]
+            assert (found["simd"][2] == found["plain"][2]).all()
+            if exact:
+                assert (found["simd"] == found["plain"]).all()
+            np.testing.assert_allclose(found["plain"][0], scores[:, 0], rtol=1e-14, atol=1e-14)
+            if count > 1:
+                np.testing.assert_allclose(found["simd"][:2], found["plain"][:2], rtol=1e-14, atol=1e-14)
+                np.testing.assert_allclose(found["plain"][1], scores[:, 1], rtol=1e-14, atol=1e-14)
+
+
+SHAPES = [(12, 2), (9, 3), (70, 3)]
+CLOUDS = f"""
+import json, numpy as np, hardmax as hx
+from hardmax.jit import vectors
+rng = np.random.default_rng(0)
+out = [vectors.chosen.__name__]
+for n, d in {SHAPES}:
+    for Z in (rng.standard_normal((n, d)), rng.integers(-3, 4, (n, d)) / 2):
+        run = hx.simulate(Z, 0.5, layers=2)
+        out += [[x.hex() for x in run.tokens.ravel().tolist()], run.follows(1), run.undecided]
+print(json.dumps(out))
+"""
+
+
+def test_whole_runs_have_the_same_bits_without_vector_code():
+    """In a process of its own, because the choice is made at import, and interpreted, because compiling takes long."""
+    environment = {**os.environ, "HARDMAX_VECTOR_CODE": "0", "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run([sys.executable, "-c", CLOUDS], env=environment, capture_output=True, text=True, check=True)
+    name, *found = json.loads(done.stdout)
+    assert name == "hardmax.jit.plain"
+    assert vectors.chosen is simd
+    rng = np.random.default_rng(0)
+    for n, d in SHAPES:
+        for Z in (rng.standard_normal((n, d)), rng.integers(-3, 4, (n, d)) / 2):
+            run = hx.simulate(Z, 0.5, layers=2)
+            tokens, follows, undecided, *found = found
+            assert tokens == [x.hex() for x in run.tokens.ravel().tolist()]
+            assert follows == [list(followed) for followed in run.follows(1)]
+            assert undecided == run.undecided
