@@ -125,3 +125,16 @@ def test_every_dependency_has_its_reason():
     for requirement in wanted:
         name = re.match(r"[\w-]+", requirement).group()
         assert name == "hardmax" or f"`{name}`" in reasons, name
+
+
+def test_the_citation_names_this_version_and_both_papers():
+    text = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {hardmax.__version__}\n" in text
+    assert all(f"https://arxiv.org/abs/{paper}" in text for paper in ("2407.01602", "2502.02270"))
+
+
+def test_the_workflow_calls_targets_of_the_makefile():
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    called = re.findall(r"run: make (\w+)", (ROOT / ".github" / "workflows" / "ci.yml").read_text())
+    assert set(called) == {"test", "check", "wheel", "docs"}
+    assert set(called) <= set(targets)

@@ -16,6 +16,7 @@ from hardmax.attention.search_plane import FILTER_FROM, find_plane, near_boundar
 from hardmax.attention.search_shells import TINY, Shells, norm_bounds
 from hardmax.attention.search_tree import Tree
 from hardmax.cloud.tokens import Floats, Ints
+from hardmax.shapes import Array, Float, Int, checked
 
 DENSE_POINTS = 64  # up to this many points, or queries, comparing everything is fastest
 DENSE_QUERIES = 4
@@ -23,6 +24,7 @@ FEW_FOR_A_TREE = 64  # queries: building a tree costs about as much as comparing
 TREE_DIMENSIONS = 4  # boxes bound scores well in few dimensions only
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Found:
     """The best point of each query.
@@ -33,9 +35,9 @@ class Found:
         gap: (a,) best minus the largest score of the other points where that is <= the resolution asked for; else inf.
     """
 
-    target: Ints
-    best: Floats
-    gap: Floats
+    target: Int[Array, " a"]
+    best: Float[Array, " a"]
+    gap: Float[Array, " a"]
 
 
 def find(

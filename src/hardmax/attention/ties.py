@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from hardmax.cloud.metric import Metric, lengths
 from hardmax.cloud.tokens import Cloud, Floats, Ints
+from hardmax.shapes import Array, Float, checked
 
 EPS = 2.0**-52
 TIE_UNITS = 64  # units of rounding that a tie may be off; see above
@@ -175,7 +176,8 @@ def exact_top(cloud: Cloud, metric: Metric, rows: Ints, indptr: Ints, index: Int
     return np.asarray(score == np.repeat(top, counts), dtype=bool)
 
 
-def pair_scores(queries: Floats, points: Floats) -> Floats:
+@checked
+def pair_scores(queries: Float[Array, "a d"], points: Float[Array, "a d"]) -> Float[Array, " a"]:
     """<q_r, z_r> row by row, as the sequential sum that all searches compute: the same bits as theirs.
 
     Example:
@@ -188,7 +190,8 @@ def pair_scores(queries: Floats, points: Floats) -> Floats:
     return total
 
 
-def weighted_mean(points: Floats, weights: Floats) -> Floats:
+@checked
+def weighted_mean(points: Float[Array, "n d"], weights: Float[Array, " n"]) -> Float[Array, " d"]:
     """sum_r w_r z_r / sum_r w_r, off by at most 3 units of rounding of max|z| however many points there are.
 
     A plain sum errs in proportion to the number of points, which a tie of a hundred thousand would show.

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.jit import njit
+from hardmax.shapes import Array, Float, Int, checked
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -17,7 +18,8 @@ KEY = np.uint64(randbits(64) | 1)
 _FEW = 24  # up to here comparing all pairs beats building a table
 
 
-def distinct_rows(tokens: Floats) -> tuple[Ints, Ints]:
+@checked
+def distinct_rows(tokens: Float[Array, "n d"]) -> tuple[Int[Array, " p"], Int[Array, " n"]]:
     """Distinct rows by bit pattern, in order of first appearance.
 
     Args:

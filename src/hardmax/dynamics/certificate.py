@@ -3,17 +3,15 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.check.claims import FOLLOWER, LEADER, PATTERN, ROLE_NAMES, TIE, fingerprint
+from hardmax.shapes import Array, Int, Shaped
 from hardmax.views import Result
 
 __all__ = ["FOLLOWER", "LEADER", "PATTERN", "ROLE_NAMES", "TIE", "Certificate", "fingerprint"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)  # not @checked: a damaged certificate must reach its checker
 class Certificate(Result, ByValue):
     """Why each token ends where `limit` says it ends.
 
@@ -44,12 +42,12 @@ class Certificate(Result, ByValue):
     """
 
     alpha: Any
-    A: NDArray[Any] | None
-    decided_at: NDArray[np.int64]
-    role: NDArray[np.int8]
-    target: NDArray[np.int64]
+    A: Shaped[Array, "d d"] | None
+    decided_at: Int[Array, " n"]
+    role: Shaped[Array, " n"]
+    target: Int[Array, " n"]
     groups: tuple[tuple[int, ...], ...]
-    limit: NDArray[Any]
+    limit: Shaped[Array, "n d"]
     margin: float
     undecided: int
     tie_tolerance: float

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.certificate import Certificate
+from hardmax.shapes import Array, Int, Shaped, checked
 from hardmax.views import LOAD, PLOT, WIDGET, Result, view
 
 if TYPE_CHECKING:
     from hardmax.dynamics.polytope import Polytope
 
 
+@checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium(Result, ByValue):
     """The infinite-depth limit of the hardmax dynamics, in closed form.
@@ -38,10 +40,10 @@ class Equilibrium(Result, ByValue):
         (array([1., 0.]), 'face')
     """
 
-    tokens: NDArray[Any]
-    points: NDArray[Any]
-    cluster: NDArray[np.int64]
-    centers: NDArray[Any]
+    tokens: Shaped[Array, "n d"]
+    points: Shaped[Array, "n d"]
+    cluster: Int[Array, " n"]
+    centers: Shaped[Array, "c d"]
     kind: tuple[str, ...]
     leader_since: dict[int, int]
     certificate: Certificate

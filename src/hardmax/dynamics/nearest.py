@@ -11,11 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.exact.linear import solve
+from hardmax.shapes import Array, Shaped, checked
 
 EPS = 2.0**-52
 
 
-def nearest_to_origin(points: NDArray[Any], A: NDArray[Any] | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
+@checked
+def nearest_to_origin(
+    points: Shaped[Array, "n d"], A: Shaped[Array, "d d"] | None = None
+) -> tuple[Shaped[Array, " d"], Shaped[Array, " n"]]:
     """argmin |x|_A over conv(points), and weights w >= 0, sum w = 1, with x = sum_i w_i p_i.
 
     Wolfe's method (Math. Programming 11, 1976): keep a set S of affinely independent points whose hull contains the

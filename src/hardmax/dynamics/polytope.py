@@ -16,11 +16,13 @@ from hardmax.cloud.tokens import cloud
 from hardmax.dynamics.hull import Hull, exact_hull, hull
 from hardmax.dynamics.nearest import nearest_to_origin
 from hardmax.errors import BadInput
+from hardmax.shapes import Array, Int, Shaped, checked
 from hardmax.views import LOAD, Result, view
 
 Faces = tuple[tuple[int, ...], ...]
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Polytope(Result, ByValue):
     """The convex hull of finitely many points, inside its own affine hull (flat clouds, segments and points work).
@@ -42,10 +44,10 @@ class Polytope(Result, ByValue):
         array([1., 0.])
     """
 
-    vertices: NDArray[Any]
-    vertex_index: NDArray[np.int64]
+    vertices: Shaped[Array, "v d"]
+    vertex_index: Int[Array, " v"]
     dimension: int
-    A: NDArray[Any] | None = None
+    A: Shaped[Array, "d d"] | None = None
     facets: Faces | None = field(default=None, repr=False)
 
     @staticmethod

@@ -13,6 +13,7 @@ from hardmax.attention.rules import FeedForward, Hardmax, Head, NamedFunction, R
 from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.follow_sets import FollowSets
 from hardmax.errors import BadInput
+from hardmax.shapes import Array, Shaped, checked
 from hardmax.views import LOAD, PLOT, WIDGET, Result, view
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ class Problem(ByValue):
         return one_head and self.normalization == "rescale" and not self.causal and self.feed_forward is None
 
 
+@checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(Result, ByValue):
     """Tokens at every layer, Z^0..Z^K, with follow sets and leaders.
@@ -97,7 +99,7 @@ class Trajectory(Result, ByValue):
         (((0,), (1,), (0,)), array([0, 1]), array([0.875, 0.   ]))
     """
 
-    tokens: NDArray[Any]
+    tokens: Shaped[Array, "depth n d"]
     problem: Problem
     leader_since: dict[int, int]
     outcome: Outcome
