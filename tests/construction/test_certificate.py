@@ -8,8 +8,7 @@ from construction_cases import labeled
 from hardmax.cloud.ragged import ragged
 from hardmax.construction.certificate import _Intervals, prove
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.rational import ExactRows
-from hardmax.transformer.rational_stack import exact_forward
+from hardmax.transformer.rational import ExactRows, exact_forward
 
 
 def _random_block(rng, dim, width, uniform):

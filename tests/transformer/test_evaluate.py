@@ -9,8 +9,7 @@ from hardmax.cloud.ragged import ragged
 from hardmax.construction.certificate import _Intervals
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 from hardmax.transformer.evaluate import chains, forward, fused, touched
-from hardmax.transformer.rational import ExactRows, exact_attention, exact_feed_forward
-from hardmax.transformer.rational_stack import exact_chain, exact_forward
+from hardmax.transformer.rational import ExactRows, exact_attention, exact_chain, exact_feed_forward, exact_forward
 
 TAME = settings(derandomize=True, deadline=None, max_examples=40)
 

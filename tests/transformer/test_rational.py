@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from construction_cases import literal_outputs
 from hardmax.cloud.ragged import ragged
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.rational import ExactRows
-from hardmax.transformer.rational_stack import exact_forward
+from hardmax.transformer.rational import ExactRows, exact_forward
 
 
 def _block(rng, dim, width, heads):

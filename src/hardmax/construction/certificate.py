@@ -18,8 +18,7 @@ from hardmax.cloud.tokens import Floats, Ints
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 from hardmax.transformer.evaluate import chains, distinct_rows, touched
 from hardmax.transformer.exact import EPS, two_sum
-from hardmax.transformer.rational import ExactRows
-from hardmax.transformer.rational_stack import exact_forward
+from hardmax.transformer.rational import ExactRows, exact_forward
 from hardmax.transformer.tables import PiecewiseLinear
 
 ROWS = 8192  # rows of the first layer worked on at a time: they stay in the cache

@@ -37,14 +37,11 @@ class Keyed:
     values: Ints
 
 
-def merged_key(problem: Problem, separated: Separated, values: Ints) -> Keyed:
-    """Every token of sequence j becomes z_j e0; `values` as in `Keyed`."""
-    return Keyed(separated.merged(problem.batch.dim), separated.z, separated.z_error, values)
-
-
-def direct_key(problem: Problem, separated: Separated, values: Ints) -> Keyed:
-    """Token i of sequence j becomes (g_i + A z_j) e0; `values` as in `Keyed`."""
-    owner = problem.batch.owner
+def first_key(problem: Problem, separated: Separated, values: Ints) -> Keyed:
+    """Every token of sequence j becomes z_j e0 (merged), or token i becomes (g_i + A z_j) e0 (direct)."""
+    dim, owner = problem.batch.dim, problem.batch.owner
+    if problem.single:
+        return Keyed(separated.front(dim, rho=0.0), separated.z, separated.z_error, values)
     runs = sequence_steps(problem, separated)
     spread = float(np.ptp(separated.g))
     A = 1.0
@@ -53,7 +50,7 @@ def direct_key(problem: Problem, separated: Separated, values: Ints) -> Keyed:
     lift = A * separated.z[owner]  # A is a power of two: exact
     key = separated.g + lift
     error = separated.g_error + A * separated.z_error[owner] + 4 * EPS * (separated.g + lift)
-    return Keyed(separated.direct(problem.batch.dim, A), key, error * 1.01, values)
+    return Keyed(separated.front(dim, A=A), key, error * 1.01, values)
 
 
 def spread_key(problem: Problem, separated: Separated, values: Ints, width: int) -> Keyed:
@@ -75,7 +72,7 @@ def spread_key(problem: Problem, separated: Separated, values: Ints, width: int)
     U, b = step_units(runs, np.ones(1))
     # The pair of units of the highest step comes first.
     U, b = (part.reshape(-1, 2, *part.shape[1:])[::-1].reshape(part.shape) for part in (U, b))
-    blocks = list(separated.split(dim))
+    blocks = separated.front(dim, into=1)
     for first in range(0, len(b), width):
         part = slice(first, first + width)
         W = np.tile([delta, -delta], len(b[part]) // 2)[None]
