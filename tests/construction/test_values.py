@@ -32,7 +32,6 @@ def test_copies_are_equal_and_compute_the_same_bits(built, way):
     for value in (net, report, stages, stages[-1], net.stack[0], net.stack[0].ff, net.stack[0].sa):
         again = COPIES[way](value)
         assert again == value
-        assert hash(again) == hash(value)
     again = COPIES[way](net)
     assert all((x == y).all() for x, y in zip(again.forward(data[0]), net.forward(data[0]), strict=True))
 
