@@ -59,7 +59,7 @@ test("of more than 5,000 tokens an even sample is taken, and said so", () => {
   const text = Array.from({ length: 6000 }, (_, i) => `${i},1`).join("\n");
   const { cloud: kept, note } = readTokens("many.csv", text);
   assert.equal(kept.coords.length, 10_000);
-  assert.match(note, /6000 tokens; the page shows an even sample of 5000/);
+  assert.match(note, /6000 tokens; the page shows an evenly spaced sample of 5000/);
 });
 
 test("more edited tokens than a link holds are left out of it", () => {
