@@ -39,7 +39,7 @@ def test_intervals_hold_the_exact_numbers(seed, uniform):
     for i, block in enumerate(blocks):
         state.feed_forward(block.ff, first=i == 0)
         state.attention(block.sa)
-    exact = exact_forward(blocks, ExactRows.of_tokens(batch.values), batch)
+    exact = exact_forward(blocks, ExactRows.of(batch.values), batch)
     values, _ = exact.floats()
     truth = values[exact.where]
     if exact.per_sequence:

@@ -39,7 +39,7 @@ def test_rational_evaluation_is_the_definition(seed, heads):
         }
         for block in blocks
     ]  # fmt: skip
-    state = exact_forward(blocks, ExactRows.of_tokens(batch.values), batch)
+    state = exact_forward(blocks, ExactRows.of(batch.values), batch)
     values, exact = state.floats()
     where = state.where[batch.owner] if state.per_sequence else state.where
     for j, sequence in enumerate(sequences):

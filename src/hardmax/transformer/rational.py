@@ -20,7 +20,7 @@ from hardmax.cloud.ragged import Bools, Sequences
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 from hardmax.transformer.evaluate import chains, side_by_side
-from hardmax.transformer.exact import EPS, Integers, exact_products, integer, integers, nearest, trailing_zeros
+from hardmax.transformer.exact import EPS, Integers, integer, integers, nearest, trailing_zeros
 from hardmax.transformer.tables import Parabola, PiecewiseLinear
 
 CHAIN = 4  # chains from this length on are run unit by unit, and only through units that may be active
@@ -38,7 +38,6 @@ class ExactRows:
         exponent: the common power of two below every numerator.
         where: (T,) or (N,) the row of each token or sequence.
         per_sequence: whether one entry of `where` stands for a whole sequence.
-        source: (rows, d) the same rows as float64 numbers, at the input of the network.
     """
 
     columns: Sequence[Integers | None]
@@ -46,7 +45,6 @@ class ExactRows:
     exponent: int
     where: Ints
     per_sequence: bool
-    source: Floats | None = None
 
     @staticmethod
     def of(rows: Floats, where: Ints | None = None, per_sequence: bool = False) -> "ExactRows":
@@ -54,16 +52,6 @@ class ExactRows:
         columns = [column if (column != 0).any() else None for column in np.ascontiguousarray(numerators.T)]
         where = np.arange(len(rows)) if where is None else where
         return ExactRows(columns, np.full(len(rows), 1, dtype=object), exponent, where, per_sequence)
-
-    @staticmethod
-    def of_tokens(tokens: Floats) -> "ExactRows":
-        """The input of a network: its first layer reads all coordinates at once, so they stay as they are."""
-        nothing: list[Integers | None] = [None] * tokens.shape[1]
-        return ExactRows(nothing, np.full(len(tokens), 1, dtype=object), 0, np.arange(len(tokens)), False, tokens)
-
-    def resolved(self) -> "ExactRows":
-        """The same rows as numerators, at the input of the network too."""
-        return self if self.source is None else ExactRows.of(self.source, self.where, self.per_sequence)
 
     def __len__(self) -> int:
         return len(self.denominators)
@@ -86,7 +74,6 @@ class ExactRows:
 
 def exact_feed_forward(ff: FeedForwardLayer, state: ExactRows) -> ExactRows:
     """eta x + W relu(U x + b), every unit accounted for."""
-    state = state.resolved() if ff.eta else state
     outputs: dict[int, Terms] = {}
     if ff.eta:
         eta, eta_exp = integer(ff.eta)
@@ -124,8 +111,6 @@ def _piecewise(part: PiecewiseLinear, reads: list[int], state: ExactRows) -> lis
 
 
 def _linear(direction: Floats, reads: list[int], state: ExactRows) -> tuple[Integers, int]:
-    if state.source is not None:
-        return exact_products(state.source[:, reads], direction)
     v, v_exp = integers(direction)
     t = np.full(len(state), 0, dtype=object)
     for weight, k in zip(v, reads, strict=True):
@@ -136,7 +121,6 @@ def _linear(direction: Floats, reads: list[int], state: ExactRows) -> tuple[Inte
 
 def _parabola(part: Parabola, reads: list[int], state: ExactRows) -> list[Terms]:
     W, W_exp = integers(part.W)
-    state = state.resolved()
     one = state.denominators << state.exponent
     x0, x1 = (state.column(k) for k in reads)
     totals = np.full((len(W), len(state)), 0, dtype=object)
@@ -366,7 +350,6 @@ class _Units:
 
 def _fractions(state: ExactRows) -> list[list[Fraction]]:
     """Per coordinate the value of every distinct row."""
-    state = state.resolved()
     bottoms = state.denominators << state.exponent
     return [[Fraction(*pair) for pair in zip(state.column(k), bottoms, strict=True)] for k in range(len(state.columns))]
 
