@@ -57,8 +57,8 @@ def spread_key(problem: Problem, separated: Separated, values: Ints, width: int)
     """Keys that need no more bits than g and the rank do, for ceil((N-1) / (width/2)) + 1 more blocks.
 
     e0 = g, e1 = z. From the *highest* threshold between two sequences down to the lowest, e1 += delta step(e1) with
-    delta a power of two > 2 max z. Whoever is above a threshold stays above every lower one and is lifted again by each
-    of them, so e1 = z + rank delta in the end, and nobody was ever on a ramp. Then t = g + (A / delta) e1 =
+    delta a power of two > 2 max z. A sequence above a threshold stays above every lower one and is lifted again by each
+    of them, so e1 = z + rank delta in the end, and no sequence was ever on a ramp. Then t = g + (A / delta) e1 =
     g + A rank + (A / delta) z, and A > range of g keeps sequences apart, since (A / delta) z grows with the rank.
     """
     dim, owner = problem.batch.dim, problem.batch.owner

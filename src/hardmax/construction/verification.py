@@ -7,6 +7,7 @@
 * torch: another library, every unit, softmax attention where that is the same map.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.certificate import fingerprint, prove
 from hardmax.construction.problem import Problem
 from hardmax.errors import BadInput
+from hardmax.io.documents import json_text
 from hardmax.transformer.evaluate import distinct_rows, forward
 from hardmax.transformer.export import one_thread
 from hardmax.transformer.rational import ExactRows, exact_forward
@@ -99,7 +101,8 @@ class Verification:
 
     def to_json(self) -> dict[str, Any]:
         """A dictionary for json.dumps; infinite numbers become None."""
-        return {key: _finite(value) for key, value in asdict(self).items()}
+        document: dict[str, Any] = json.loads(json_text(asdict(self)))
+        return document
 
     def __str__(self) -> str:
         verdict = "exact" if self.exact else "NOT exact"
@@ -234,14 +237,6 @@ def _with_classes_of(net: "Network", problem: Problem) -> Problem:
     targets[:, 0] = np.arange(len(targets))
     wanted = Ragged(np.array(known)[problem.wanted.values], problem.wanted.offsets)
     return Problem(problem.batch, targets, wanted, problem.classes)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def compare(
