@@ -27,7 +27,7 @@ VIEWS: dict[str, dict[str, str]] = {
         **dict.fromkeys((".npz", ".json"), "hardmax.dynamics.records:write_trajectory"),
         **dict.fromkeys(_PICTURES, "hardmax.plot.layer:save_panels"),
         **dict.fromkeys((".gif", ".mp4"), "hardmax.plot.movie:movie"),
-        ".html": "hardmax.web.result_page:save_trajectory",
+        ".html": "hardmax.web.single_file:save_trajectory",
     },
     "Batch": {
         NOTEBOOK: "hardmax.html.results:batch_part",
@@ -42,7 +42,7 @@ VIEWS: dict[str, dict[str, str]] = {
         LOAD: "hardmax.dynamics.records:load_equilibrium",
         **dict.fromkeys((".npz", ".json"), "hardmax.dynamics.records:write_equilibrium"),
         **dict.fromkeys(_PICTURES, "hardmax.plot.limit:save_limit"),
-        ".html": "hardmax.web.result_page:save_equilibrium",
+        ".html": "hardmax.web.single_file:save_equilibrium",
     },
     "Certificate": {NOTEBOOK: "hardmax.html.results:certificate_part"},
     "Polytope": {

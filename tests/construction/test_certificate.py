@@ -8,8 +8,7 @@ from construction_cases import labeled
 from hardmax.cloud.ragged import ragged
 from hardmax.construction.certificate import _Intervals, prove
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.rational import ExactRows
-from hardmax.transformer.rational_stack import exact_forward
+from hardmax.transformer.rational import ExactRows, exact_forward
 
 
 def _random_block(rng, dim, width, uniform):
@@ -40,7 +39,7 @@ def test_intervals_hold_the_exact_numbers(seed, uniform):
     for i, block in enumerate(blocks):
         state.feed_forward(block.ff, first=i == 0)
         state.attention(block.sa)
-    exact = exact_forward(blocks, ExactRows.of_tokens(batch.values), batch)
+    exact = exact_forward(blocks, ExactRows.of(batch.values), batch)
     values, _ = exact.floats()
     truth = values[exact.where]
     if exact.per_sequence:

@@ -298,7 +298,7 @@ PLAYED = {"small", "no layers", "copies", "tied", "tied copies", "large", "matri
 
 @pytest.mark.parametrize("name", TRAJECTORIES)
 def test_pages_look_at_the_stored_problem_and_never_simulate_again(name, tmp_path, monkeypatch):
-    from hardmax.web.result_page import trajectory_state
+    from hardmax.web.single_file import trajectory_state
 
     traj = made(name)
     loaded = hx.Trajectory.load(traj.save(tmp_path / "x.npz"))

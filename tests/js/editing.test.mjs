@@ -48,7 +48,7 @@ test("tokens are read from csv with and without a header, from text and from JSO
 
 test("a bad file is refused with its name and the place", () => {
   for (const [text, what] of [["", /no tokens/], ["1,2\n3", /token 1 has 1 coordinates/], ["1,2\n3,x", /"x", which is not a number/],
-    ["[[1,2],[3]]", /token 1 has 1/], ["{", /not JSON/], ['{"a": 1}', /no list of tokens/], ["1,2,3,4", /dimension 4/],
+    ["[[1,2],[3]]", /token 1 has 1/], ["{", /not JSON/], ['{"a": 1}', /does not contain a list of tokens/], ["1,2,3,4", /dimension 4/],
     ["[[1,null]]", /not a number/], ["1e300,1", /1e\+300/], ["nan,1\n2,3", /token 0 has "nan"/], ["2,1e999\n2,3", /token 0 has "1e999"/],
     ["0x10,1\n2,3", /token 0 has "0x10"/], ["1/0,1", /"1\/0"/], ["-Infinity,NaN\n1,2", /"-Infinity"/], ["1,\n2,3", /has ""/]]) {
     assert.throws(() => readTokens("bad.txt", text), what);
@@ -59,7 +59,7 @@ test("of more than 5,000 tokens an even sample is taken, and said so", () => {
   const text = Array.from({ length: 6000 }, (_, i) => `${i},1`).join("\n");
   const { cloud: kept, note } = readTokens("many.csv", text);
   assert.equal(kept.coords.length, 10_000);
-  assert.match(note, /6000 tokens; the page shows an even sample of 5000/);
+  assert.match(note, /6000 tokens; the page shows an evenly spaced sample of 5000/);
 });
 
 test("more edited tokens than a link holds are left out of it", () => {

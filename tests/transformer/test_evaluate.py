@@ -9,8 +9,7 @@ from hardmax.cloud.ragged import ragged
 from hardmax.construction.certificate import _Intervals
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 from hardmax.transformer.evaluate import chains, forward, fused, touched
-from hardmax.transformer.rational import ExactRows, exact_attention, exact_feed_forward
-from hardmax.transformer.rational_stack import exact_chain, exact_forward
+from hardmax.transformer.rational import ExactRows, exact_attention, exact_chain, exact_feed_forward, exact_forward
 
 TAME = settings(derandomize=True, deadline=None, max_examples=40)
 
@@ -63,7 +62,7 @@ def test_any_stack_is_the_same_function_after_fusing(seed):
     assert [b for chain in chains(stack) for b in chain] == stack
     expected, _ = exact_one_by_one(stack, tokens)
     for same in (stack, fused(stack)):
-        state = exact_forward(same, ExactRows.of_tokens(tokens.values), tokens)
+        state = exact_forward(same, ExactRows.of(tokens.values), tokens)
         assert np.array_equal(state.floats()[0][state.where], expected)
         rows = forward(same, tokens).tokens()
         np.testing.assert_allclose(rows, expected, rtol=1e-11, atol=1e-11 * np.abs(expected).max())
@@ -114,7 +113,7 @@ def test_intervals_of_an_extreme_token_hold_the_exact_numbers(seed, ties):
     state = _Intervals(batch, {})
     state.block(widen, first=True)
     state.block(pick, first=False)
-    expected = exact_forward([widen, pick], ExactRows.of_tokens(batch.values), batch)
+    expected = exact_forward([widen, pick], ExactRows.of(batch.values), batch)
     truth = expected.floats()[0][expected.where]
     for k in range(3):
         mid, radius = state.column(k)

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardmax.transformer.exact import exact_products, integers, nearest, trailing_zeros, two_sum
+from hardmax.transformer.exact import integers, nearest, trailing_zeros, two_sum
+from hardmax.transformer.rational import ExactRows, _linear
 from hardmax.transformer.tables import PiecewiseLinear
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -26,7 +27,7 @@ def test_integers_are_the_numbers(values):
 @given(st.lists(st.tuples(FLOATS, FLOATS), min_size=1, max_size=5))
 def test_products_are_exact(pairs):
     x, v = (np.array(side) for side in zip(*pairs, strict=True))
-    k, e = exact_products(x[None], v)
+    k, e = _linear(v, list(range(len(v))), ExactRows.of(x[None]))
     assert Fraction(int(k[0]), 2**e) == sum(Fraction(a) * Fraction(b) for a, b in pairs)
 
 
@@ -34,7 +35,7 @@ def test_products_of_many_rows_agree_with_fractions():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((200, 16)) * 10.0 ** rng.integers(-6, 6, (200, 16))
     v = rng.standard_normal(16)
-    k, e = exact_products(x, v)
+    k, e = _linear(v, list(range(16)), ExactRows.of(x))
     for row, n in zip(x, k, strict=True):
         assert Fraction(int(n), 2**e) == sum(Fraction(a) * Fraction(b) for a, b in zip(row, v, strict=True))
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from construction_cases import literal_outputs
 from hardmax.cloud.ragged import ragged
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.rational import ExactRows
-from hardmax.transformer.rational_stack import exact_forward
+from hardmax.transformer.rational import ExactRows, exact_forward
 
 
 def _block(rng, dim, width, heads):
@@ -40,7 +39,7 @@ def test_rational_evaluation_is_the_definition(seed, heads):
         }
         for block in blocks
     ]  # fmt: skip
-    state = exact_forward(blocks, ExactRows.of_tokens(batch.values), batch)
+    state = exact_forward(blocks, ExactRows.of(batch.values), batch)
     values, exact = state.floats()
     where = state.where[batch.owner] if state.per_sequence else state.where
     for j, sequence in enumerate(sequences):

@@ -9,8 +9,15 @@ import hardmax as hx
 from hardmax.errors import MissingExtra
 from hardmax.html.page import script
 from hardmax.web import single_file
-from hardmax.web.result_page import equilibrium_state, trajectory_state
-from hardmax.web.single_file import CircularImport, digest, modules, playground_document, policy
+from hardmax.web.single_file import (
+    CircularImport,
+    digest,
+    equilibrium_state,
+    modules,
+    playground_document,
+    policy,
+    trajectory_state,
+)
 from html_reader import HOSTILE, SHOWN, Html, assert_alone
 
 

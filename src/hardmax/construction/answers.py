@@ -7,7 +7,7 @@ import numpy as np
 
 from hardmax.cloud.ragged import Ragged, Sequences
 from hardmax.cloud.tokens import Floats
-from hardmax.construction.comparison import nearest_targets
+from hardmax.construction.verification import nearest_targets
 from hardmax.transformer.evaluate import State, forward, forward_chains
 from hardmax.transformer.tables import PiecewiseLinear
 

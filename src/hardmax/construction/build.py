@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 
 from hardmax.cloud.ragged import SequencesLike
 from hardmax.construction.certificate import fingerprint, prove
-from hardmax.construction.comparison import compare
 from hardmax.construction.directions import directions
 from hardmax.construction.network import Network
 from hardmax.construction.problem import Options, Problem, TargetsLike, read_problem
 from hardmax.construction.separate_max import SeparatedByMax, separate_by_max
 from hardmax.construction.separate_mean import Separated, separate_by_mean
 from hardmax.construction.styles import BUILDERS
+from hardmax.construction.verification import compare
 from hardmax.errors import IllConditioned
 from hardmax.transformer.blocks import Block
 from hardmax.transformer.evaluate import fused

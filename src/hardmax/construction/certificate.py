@@ -18,8 +18,7 @@ from hardmax.cloud.tokens import Floats, Ints
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
 from hardmax.transformer.evaluate import chains, distinct_rows, touched
 from hardmax.transformer.exact import EPS, two_sum
-from hardmax.transformer.rational import ExactRows
-from hardmax.transformer.rational_stack import exact_forward
+from hardmax.transformer.rational import ExactRows, exact_forward
 from hardmax.transformer.tables import PiecewiseLinear
 
 ROWS = 8192  # rows of the first layer worked on at a time: they stay in the cache
@@ -37,7 +36,7 @@ class Proof:
         per_sequence: whether all tokens of a sequence have one row.
         gap: the smallest distance between two keys on different plateaus.
         slack: the smallest distance of a key from a ramp, in units of its rounding bound.
-        room: the same distance as it is.
+        room: the same distance, not divided by the bound.
     """
 
     rows: Floats
@@ -295,7 +294,7 @@ def fingerprint(stack: Sequence[Block]) -> str:
 
 
 def _room(notes: dict[PiecewiseLinear, list[Note]]) -> tuple[float, float, float]:
-    """The smallest gap between keys on other plateaus, and how far keys are from ramps: over their bound, and as is."""
+    """The smallest gap between keys on different plateaus; the distance of keys from ramps, relative and absolute."""
     gap = slack = smallest = np.inf
     for part, seen in notes.items():
         t, error, piece = (np.concatenate(pieces) for pieces in zip(*seen, strict=True))

@@ -115,22 +115,10 @@ def save_network(net: Network, folder: str | Path, *, force: bool = True) -> Pat
 
     config = {
         "schema": SCHEMA,
-        "dim": net.dim,
-        "blocks": net.blocks,
-        "style": net.style,
-        "pool": net.pool,
-        "task": net.task,
-        **(
-            {"targets": net.targets.tolist()}
-            if net.classes is None
-            else {"classes": [_encoded(label) for label in net.classes]}
-        ),
+        **{name: getattr(net, name) for name in ("dim", "blocks", "style", "pool", "task")},
+        **({"targets": net.targets.tolist()} if net.classes is None else {"classes": list(map(_encoded, net.classes))}),
         "stages": [block.stage for block in net.stack],
-        "sequences": net.sequences,
-        "target_tokens": net.target_tokens,
-        "bound": net.bound,
-        "width": net.width,
-        "parameters": net.parameters,
+        **{name: getattr(net, name) for name in ("sequences", "target_tokens", "bound", "width", "parameters")},
         "min_gap": _none_for_inf(net.gap),
         "slack": _none_for_inf(net.slack),
         "temperature": _none_for_inf(net.temperature),

@@ -37,14 +37,11 @@ class Keyed:
     values: Ints
 
 
-def merged_key(problem: Problem, separated: Separated, values: Ints) -> Keyed:
-    """Every token of sequence j becomes z_j e0; `values` as in `Keyed`."""
-    return Keyed(separated.merged(problem.batch.dim), separated.z, separated.z_error, values)
-
-
-def direct_key(problem: Problem, separated: Separated, values: Ints) -> Keyed:
-    """Token i of sequence j becomes (g_i + A z_j) e0; `values` as in `Keyed`."""
-    owner = problem.batch.owner
+def first_key(problem: Problem, separated: Separated, values: Ints) -> Keyed:
+    """Every token of sequence j becomes z_j e0 (merged), or token i becomes (g_i + A z_j) e0 (direct)."""
+    dim, owner = problem.batch.dim, problem.batch.owner
+    if problem.single:
+        return Keyed(separated.front(dim, rho=0.0), separated.z, separated.z_error, values)
     runs = sequence_steps(problem, separated)
     spread = float(np.ptp(separated.g))
     A = 1.0
@@ -53,15 +50,15 @@ def direct_key(problem: Problem, separated: Separated, values: Ints) -> Keyed:
     lift = A * separated.z[owner]  # A is a power of two: exact
     key = separated.g + lift
     error = separated.g_error + A * separated.z_error[owner] + 4 * EPS * (separated.g + lift)
-    return Keyed(separated.direct(problem.batch.dim, A), key, error * 1.01, values)
+    return Keyed(separated.front(dim, A=A), key, error * 1.01, values)
 
 
 def spread_key(problem: Problem, separated: Separated, values: Ints, width: int) -> Keyed:
     """Keys that need no more bits than g and the rank do, for ceil((N-1) / (width/2)) + 1 more blocks.
 
     e0 = g, e1 = z. From the *highest* threshold between two sequences down to the lowest, e1 += delta step(e1) with
-    delta a power of two > 2 max z. Whoever is above a threshold stays above every lower one and is lifted again by each
-    of them, so e1 = z + rank delta in the end, and nobody was ever on a ramp. Then t = g + (A / delta) e1 =
+    delta a power of two > 2 max z. A sequence above a threshold stays above every lower one and is lifted again by each
+    of them, so e1 = z + rank delta in the end, and no sequence was ever on a ramp. Then t = g + (A / delta) e1 =
     g + A rank + (A / delta) z, and A > range of g keeps sequences apart, since (A / delta) z grows with the rank.
     """
     dim, owner = problem.batch.dim, problem.batch.owner
@@ -75,7 +72,7 @@ def spread_key(problem: Problem, separated: Separated, values: Ints, width: int)
     U, b = step_units(runs, np.ones(1))
     # The pair of units of the highest step comes first.
     U, b = (part.reshape(-1, 2, *part.shape[1:])[::-1].reshape(part.shape) for part in (U, b))
-    blocks = list(separated.split(dim))
+    blocks = separated.front(dim, into=1)
     for first in range(0, len(b), width):
         part = slice(first, first + width)
         W = np.tile([delta, -delta], len(b[part]) // 2)[None]

@@ -119,22 +119,15 @@ class SeparatedByMax(Separated):
     margin: float
     weight: float
 
-    def merged(self, dim: int) -> list[Block]:
-        """After the rounds t = z: every token of a sequence is z e0."""
-        return self._key(dim, np.array([[0.0, 1.0, 1.0, 1.0]]))
+    def front(self, dim: int, rho: float = 1.0, A: float = 1.0, into: int = 0) -> list[Block]:
+        """The rounds, and a layer (eta = 0) after which a token is rho s e0 + A z e_into.
 
-    def direct(self, dim: int, A: float) -> list[Block]:
-        """After the rounds t = s + A z in e0."""
-        return self._key(dim, np.array([[1.0, A, A, A]]))
-
-    def split(self, dim: int) -> list[Block]:
-        """After the rounds s in e0 and z in e1."""
-        return self._key(dim, np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]]))
-
-    def _key(self, dim: int, W: Floats) -> list[Block]:
-        """One layer (eta = 0) with the units s, e1 + LIFT, (s - b)_+, (b - s)_+: the last two remove the tent."""
+        Its units are s, e1 + LIFT, (s - b)_+, (b - s)_+: the last two remove the tent.
+        """
         if self.last is None:  # z is constant and s is in e0 already
             return list(self.rounds)
+        W = np.zeros((into + 1, 4))
+        W[0, 0], W[into, 1:] = rho, A
         U = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [-1.0, 0.0]])
         b = np.array([0.0, LIFT, -self.last, self.last])
         used = W.any(axis=0)

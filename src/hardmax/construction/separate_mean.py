@@ -46,17 +46,9 @@ class Separated:
     z_error: Floats
     labels: Ints
 
-    def merged(self, dim: int) -> list[Block]:
-        """Blocks after which every token is z e0: SA with rho = 0, Q = K = 0, V = e0 e0^T."""
-        return [Block(self.ff, AttentionLayer.of(dim, rho=0.0, V={(0, 0): 1.0}), "separate")]
-
-    def direct(self, dim: int, A: float) -> list[Block]:
-        """Blocks after which a token is (g + A z) e0: SA with rho = 1, Q = K = 0, V = A e0 e0^T."""
-        return [Block(self.ff, AttentionLayer.of(dim, rho=1.0, V={(0, 0): A}), "separate")]
-
-    def split(self, dim: int) -> list[Block]:
-        """Blocks after which a token is g e0 + z e1: SA with rho = 1, Q = K = 0, V = e1 e0^T."""
-        return [Block(self.ff, AttentionLayer.of(dim, rho=1.0, V={(1, 0): 1.0}), "separate")]
+    def front(self, dim: int, rho: float = 1.0, A: float = 1.0, into: int = 0) -> list[Block]:
+        """Blocks after which a token is rho g e0 + A z e_into: SA with Q = K = 0, V = A e_into e0^T."""
+        return [Block(self.ff, AttentionLayer.of(dim, rho, {(into, 0): A}), "separate")]
 
 
 def separate_by_mean(problem: Problem, u: Floats, rng: np.random.Generator) -> Separated:

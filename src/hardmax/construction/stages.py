@@ -43,7 +43,7 @@ class Stages(ByValue):
 
     Attributes:
         stages: in order.
-        targets: (D, d) where the tokens shall arrive.
+        targets: (D, d) where the tokens should arrive.
     """
 
     stages: tuple[Stage, ...]

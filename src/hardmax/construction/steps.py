@@ -62,7 +62,7 @@ def fit_steps(
         key, error: keys and their rounding bounds.
         values: what the staircase must tell apart.
         trouble: makes the error for two row indices whose keys are too close, given the gap and the bound.
-        exceptional: per row, whether a rule that new inputs shall follow fails there.
+        exceptional: per row, whether a rule that new inputs should follow fails there.
         thin: beside an exceptional run the step is centered at this part of the gap from it (1/2 is the middle).
 
     Raises:

@@ -31,8 +31,7 @@ from hardmax.construction.keys import (
     Keyed,
     assign_tokens,
     class_steps,
-    direct_key,
-    merged_key,
+    first_key,
     sequence_steps,
     spread_key,
     too_close,
@@ -53,7 +52,7 @@ LEAST_SLACK_NARROW = 16.0
 
 def build_two(problem: Problem, separated: Separated, options: Options) -> list[Block]:
     """Keys and a staircase."""
-    keyed = _first_key(problem, separated, _values(problem, separated))
+    keyed = first_key(problem, separated, _values(problem, separated))
     steps = class_steps(problem, keyed, options.thin)
     return [*keyed.front, telescope(problem.batch.dim, steps, problem.targets)]
 
@@ -61,17 +60,12 @@ def build_two(problem: Problem, separated: Separated, options: Options) -> list[
 def build_bitwise(problem: Problem, separated: Separated, options: Options) -> list[Block]:
     """Keys, numbers, targets; every float64 operation that matters is exact."""
     values = _values(problem, separated)
-    try:
-        keyed = _first_key(problem, separated, values)
-        steps = class_steps(problem, keyed, options.thin)
-    except IllConditioned:
-        if problem.single:
-            raise
-        return _ranked(problem, separated, values)  # A z is too fine for float64
-    tau, _ = numbered(steps)
-    if not problem.single and (steps.slack < LEAST_SLACK or steps.noise(np.diff(tau)) > MOST_NOISE):
-        return _ranked(problem, separated, values)
-    return [*keyed.front, *_number_and_select(problem, steps, {0: 1.0})]
+    found = _roomy_key(problem, separated, values, options.thin, LEAST_SLACK)
+    if found is not None:
+        keyed, steps = found
+        if problem.single or steps.noise(np.diff(numbered(steps)[0])) <= MOST_NOISE:
+            return [*keyed.front, *_number_and_select(problem, steps, {0: 1.0})]
+    return _ranked(problem, separated, values)
 
 
 def _ranked(problem: Problem, separated: Separated, values: Ints) -> list[Block]:
@@ -83,7 +77,7 @@ def _ranked(problem: Problem, separated: Separated, values: Ints) -> list[Block]
     error = (separated.g_error + 4 * EPS * key) * 1.01
     steps = fit_steps(key, error, values, too_close(problem, tokens=True))
     return [
-        *separated.split(dim),
+        *separated.front(dim, into=1),
         _keep_and_rank(dim, runs),
         snap(dim, 1),
         snap(dim, 1, "unsnap", sign=-1.0),
@@ -112,7 +106,12 @@ def _number_and_select(problem: Problem, steps: Steps, direction: dict[int, floa
 def build_narrow(problem: Problem, separated: Separated, options: Options) -> list[Block]:
     """Keys, leaders, collapse, placement, in blocks of `options.width` units."""
     dim, width = problem.batch.dim, options.width
-    keyed, steps = _narrow_keys(problem, separated, options)
+    values = _values(problem, separated)
+    found = _roomy_key(problem, separated, values, options.thin, LEAST_SLACK_NARROW)
+    if found is None:
+        keyed = spread_key(problem, separated, values, width)
+        found = keyed, class_steps(problem, keyed)
+    keyed, steps = found
     tau, order = numbered(steps)
     targets = problem.targets[order]
     scale = _scale(targets)
@@ -124,28 +123,23 @@ def build_narrow(problem: Problem, separated: Separated, options: Options) -> li
     ]
 
 
-def _narrow_keys(problem: Problem, separated: Separated, options: Options) -> tuple[Keyed, Steps]:
-    values = _values(problem, separated)
+def _roomy_key(
+    problem: Problem, separated: Separated, values: Ints, thin: float, least_slack: float
+) -> tuple[Keyed, Steps] | None:
+    """The first key and its steps; None for a direct key whose plateaus are too narrow, or too fine for float64."""
     try:
-        keyed = _first_key(problem, separated, values)
-        steps = class_steps(problem, keyed, options.thin)
-        if problem.single or steps.slack >= LEAST_SLACK_NARROW:
-            return keyed, steps
-    except IllConditioned:  # A z is too fine for float64
+        keyed = first_key(problem, separated, values)
+        steps = class_steps(problem, keyed, thin)
+    except IllConditioned:
         if problem.single:
             raise
-    keyed = spread_key(problem, separated, values, options.width)
-    return keyed, class_steps(problem, keyed)
+        return None
+    return (keyed, steps) if problem.single or steps.slack >= least_slack else None
 
 
 def _values(problem: Problem, separated: Separated) -> Ints:
     """The target of every row that gets a key: of sequences if each has one target, of tokens otherwise."""
     return problem.wanted.values if problem.single else assign_tokens(problem, separated)
-
-
-def _first_key(problem: Problem, separated: Separated, values: Ints) -> Keyed:
-    key = merged_key if problem.single else direct_key
-    return key(problem, separated, values)
 
 
 def numbered(steps: Steps) -> tuple[Floats, Ints]:

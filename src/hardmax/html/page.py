@@ -1,6 +1,6 @@
 """The shell of every page and the parts pages are made of: Jinja2 templates, style sheets and scripts kept as files.
 
-Every value in a template is escaped, and control characters and lone surrogates become visible signs. Only `Markup`,
+Every value in a template is escaped, and control characters and lone surrogates become visible symbols. Only `Markup`,
 which this package makes itself, passes as it is. Colors come from the palette of the package.
 """
 

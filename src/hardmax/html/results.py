@@ -1,7 +1,7 @@
 """Results as parts of notebooks and as pages: facts, a picture, a table.
 
 Parts for notebooks need neither matplotlib nor a script, so that `_repr_html_` works wherever HTML is shown. The pages
-of trajectories and limits have figures by matplotlib; `hardmax.web.result_page` adds the playground to them.
+of trajectories and limits have figures by matplotlib; `hardmax.web.single_file` adds the playground to them.
 """
 
 from collections.abc import Callable

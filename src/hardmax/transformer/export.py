@@ -8,7 +8,8 @@ same for any order (the snap removes the noise); elsewhere the last bits may dif
 torch and onnx are optional, so their objects have the type Any here.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,20 @@ def torch_module(stack: Sequence[Block], dim: int) -> Any:
             return x
 
     return TransformerModule()
+
+
+@contextmanager
+def one_thread(torch: Any) -> Iterator[None]:
+    """Run torch on one thread, and give it its threads back afterwards.
+
+    Our matrices are small: threads would only wait for each other, and the last bits of sums would depend on them.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _used(matrix: Floats) -> list[int]:

@@ -153,7 +153,9 @@ def routes(pool: Pool) -> APIRouter:
         name = pool.setup.get("data_name", "imdb")
         if data is not None and data != name:
             raise BadInput(
-                f"there is no data {data!r}", found=name, fix="start hardmax playground --data FILE to serve other data"
+                f"there is no data set {data!r}",
+                found=name,
+                fix="start hardmax playground --data FILE to serve other data",
             )
         sample = await store.sample(model)
         if sample is None:

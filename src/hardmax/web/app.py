@@ -41,9 +41,9 @@ def create_app(
 
     Args:
         model: a shipped model or a model folder; None: only the shipped ones.
-        token: a secret that every request must show.
+        token: a secret that every request must present.
         data: a file or folder of labeled texts for the corpus screen; None: the reviews of the extra `imdb`.
-        access: who may ask; by default only this machine, on any port.
+        access: who may send requests; by default only this machine, on any port.
         pool: the workers; by default new ones, which end with the application.
 
     Example:

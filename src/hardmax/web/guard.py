@@ -1,4 +1,4 @@
-"""Every request passes here first: who may ask, how much may be sent, and the headers of every answer.
+"""Every request passes here first: who may send one, how long it may be, and the headers of every answer.
 
 * The Host must be one of this machine's own names, so that no other web page can reach the server through a name that
   it made point here (DNS rebinding). Requests that another page sends are refused because of their Origin.
@@ -44,12 +44,12 @@ PRINTED = "use the address that hardmax playground printed"
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask.
+    """Who may send requests.
 
     Attributes:
         names: host names that requests may use, as in a URL; None: any (a token is required then).
         port: the port that must follow the name; None: any, for tests without a network.
-        token: the secret that a request must show; None: no secret is required.
+        token: the secret that a request must present; None: no secret is required.
         frames: origins ("https://course.example") of other pages that may show the playground in a frame.
     """
 

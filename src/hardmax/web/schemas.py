@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from hardmax.sentiment.explain import Leader, Word
 from hardmax.web import limits
 
 Coordinate = Annotated[float, Field(ge=-limits.SIZE, le=limits.SIZE, allow_inf_nan=False)]
@@ -195,28 +196,6 @@ class Limit(Document):
     centers: Rows | None = None
     certain: list[int] | None = None
     open: list[int] | None = None
-
-
-class Leader(BaseModel):
-    """A leader and its cluster."""
-
-    word: str
-    contribution: float
-    followers: list[str]
-    since: int | None
-    share: float
-
-
-class Word(BaseModel):
-    """A known term; offsets count code points."""
-
-    text: str
-    start: int
-    end: int
-    term: str
-    leader: str
-    contribution: float
-    places: list[list[int]]
 
 
 class Decoder(BaseModel):

@@ -105,7 +105,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def access_for(host: str, port: int, token: str | None) -> Access:
-    """Who may ask: on the loopback, this machine; elsewhere, whoever shows the token, which is made up if not given."""
+    """Who may send requests: on the loopback, this machine; elsewhere, those with the token, generated if not given."""
     names = None if host in ANYWHERE else (*LOOPBACK, _in_url(host))
     return Access(names, port, token if is_loopback(host) else token or secrets.token_urlsafe(24))
 
@@ -137,7 +137,7 @@ def serve(
         model: a shipped model or a model folder.
         host, port: where to listen; port 0 takes a free port.
         data: labeled texts for the corpus screen.
-        token: a secret that requests must show; made up if other machines can reach the host.
+        token: a secret that requests must present; generated if other machines can reach the host.
         frames: origins of pages that may show the playground in a frame.
         ready: called with the URL once the server accepts connections.
 

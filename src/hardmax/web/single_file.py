@@ -3,6 +3,9 @@
 A page that was opened from disk cannot import modules from other files, so they are stored in the page as text: a small
 loader gives each a blob address, in an order in which everything a module imports already has one. The
 Content-Security-Policy allows the loader by its digest and nothing from outside.
+
+The pages of trajectories and limits in two or three dimensions contain the playground with their own tokens, in a frame
+that a script creates. Where scripts are off, the facts, the figure and the tables are still there.
 """
 
 import json
@@ -12,18 +15,28 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from posixpath import dirname, join, normpath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from markupsafe import Markup
 
+from hardmax.attention.rules import Hardmax, Softmax
+from hardmax.cloud.metric import metric
 from hardmax.errors import HardmaxError
-from hardmax.html.page import render, script
+from hardmax.html.page import NO_SCRIPT, heading, page, render, script
+from hardmax.html.results import equilibrium_parts, trajectory_parts
 from hardmax.palette import FILE as PALETTE
+
+if TYPE_CHECKING:
+    from hardmax.dynamics.equilibrium import Equilibrium
+    from hardmax.dynamics.trajectory import Trajectory
 
 STATIC = Path(__file__).parent / "static"
 ENTRY = "js/app.js"
 STYLES = ("style.css", "css/screens.css")
 IMPORT = re.compile(r"""(\bfrom\s*|\bimport\s*)(["'])(\.{1,2}/[^"']+)\2""")
+MOST_TOKENS = 5000  # the most that the playground draws
+MOST_LAYERS = 500
 
 
 class CircularImport(HardmaxError):
@@ -99,3 +112,66 @@ def playground_document(state: dict[str, Any], title: str = "hardmax playground"
         loader=loader,
     )
     return str(document)
+
+
+def save_trajectory(
+    traj: "Trajectory", path: Path, title: str = "Hardmax attention, layer by layer", **options: Any
+) -> None:
+    """Write the page of a trajectory; `options` go to `hardmax.plot.plot_panels`."""
+    _save(path, title, trajectory_parts(traj, **options), trajectory_state(traj))
+
+
+def save_equilibrium(
+    eq: "Equilibrium", path: Path, title: str = "Hardmax attention at infinite depth", **options: Any
+) -> None:
+    """Write the page of a limit; `options` go to `hardmax.plot.plot_limit`."""
+    _save(path, title, equilibrium_parts(eq, **options), equilibrium_state(eq))
+
+
+def _save(path: Path, title: str, parts: list[Markup], state: dict[str, Any] | None) -> None:
+    rule = NO_SCRIPT
+    if state is not None:
+        frame = script("frame.js")
+        parts.insert(1, render("frame.html", document=playground_document(state, title), script=frame))
+        rule = policy(frame, script("loader.js"))
+    path.write_text(page(title, [heading(title), *parts], rule), encoding="utf-8")
+
+
+def trajectory_state(traj: "Trajectory") -> dict[str, Any] | None:
+    """The state in which the playground shows a trajectory; None where it does not know these dynamics."""
+    state = _state(traj.tokens[0], traj.alpha, traj.A)
+    if state is None or traj.layers > MOST_LAYERS or not traj.problem.is_plain or not _is_definite(traj.A):
+        return None
+    if isinstance(traj.rule, Hardmax) and traj.rule.tie_tolerance == 0:
+        view: dict[str, Any] = {"view": "dyn"}
+    elif isinstance(traj.rule, Softmax) and traj.rule.beta <= 1e6:
+        view = {"view": "beta", "beta": traj.rule.beta}
+    else:
+        return None
+    return state | view | {"K": traj.layers, "k": 0}
+
+
+def equilibrium_state(eq: "Equilibrium") -> dict[str, Any] | None:
+    """The state in which the playground shows a limit; None where it cannot draw it."""
+    state = _state(eq.tokens, eq.alpha, eq.A)
+    if state is None or eq.certificate.tie_tolerance:
+        return None
+    return state | {"view": "dyn", "K": int(min(MOST_LAYERS, max(20, eq.layers + 10))), "k": 0}
+
+
+def _state(tokens: Any, alpha: Any, A: Any) -> dict[str, Any] | None:
+    n, dim = tokens.shape
+    numbers = tokens.astype(np.float64)
+    if dim not in (2, 3) or n > MOST_TOKENS or not 0.001 <= alpha <= 1000 or not np.isfinite(numbers).all():
+        return None
+    matrix = {"kind": "I"} if A is None else {"kind": "rows", "rows": A.astype(np.float64).tolist()}
+    # An exact tie of Fractions may be none of their nearest floats; the tables below the picture are the result.
+    return {"alpha": float(alpha), "A": matrix, "cloud": {"d": dim, "coords": numbers.ravel().tolist()}}
+
+
+def _is_definite(A: Any) -> bool:
+    """Whether A is symmetric positive definite, as the playground wants it."""
+    try:
+        return A is None or metric(A.astype(np.float64), len(A)).definite
+    except HardmaxError:
+        return False

@@ -9,9 +9,8 @@ from markupsafe import Markup
 
 from hardmax.errors import BadInput, need
 from hardmax.html.page import script
-from hardmax.web.result_page import equilibrium_state, trajectory_state
 from hardmax.web.share import tokens_of
-from hardmax.web.single_file import playground_document
+from hardmax.web.single_file import equilibrium_state, playground_document, trajectory_state
 
 if TYPE_CHECKING:
     from hardmax.dynamics.equilibrium import Equilibrium

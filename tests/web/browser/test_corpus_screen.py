@@ -59,10 +59,10 @@ def test_figures_leaders_and_wrong_answers_are_those_of_python(open_corpus):
     names = ["negative", "positive"]
     wrong = [text for text, label in zip(texts, labels, strict=True) if model.explain(text).label != names[label]]
     assert len(wrong) >= 2
-    assert f"{len(texts)} texts of reviews.jsonl, read by imdb" in page.locator(".corpus-figures").inner_text()
-    assert page.locator("h2", has_text="Wrong answers").inner_text() == f"Wrong answers: {len(wrong)}"
+    assert f"{len(texts)} texts of reviews.jsonl, classified by imdb" in page.locator(".corpus-figures").inner_text()
+    assert page.locator("h2", has_text="Wrong predictions").inner_text() == f"Wrong predictions: {len(wrong)}"
     assert page.locator(".review-text").all_inner_texts() == wrong
-    assert page.locator(".bar-group h3").all_inner_texts() == ["\u25bc read as negative", "\u25b2 read as positive"]
+    assert page.locator(".bar-group h3").all_inner_texts() == ["\u25bc predicted negative", "\u25b2 predicted positive"]
     first = page.locator(".bar-group").nth(1).locator(".leader-row").first
     leads = sum(first.locator("bdi").inner_text() in [one.word for one in model.explain(t).leaders] for t in texts)
     assert leads >= int(first.locator(".num").inner_text()) > 0
@@ -70,7 +70,7 @@ def test_figures_leaders_and_wrong_answers_are_those_of_python(open_corpus):
 
 def test_filters_by_leader_class_and_page(open_corpus):
     page = open_corpus()
-    page.get_by_label("only wrong answers").uncheck()
+    page.get_by_label("only wrong predictions").uncheck()
     page.get_by_text("page 1 of 4").wait_for()
     assert page.locator(".review").count() == 10
     page.get_by_role("button", name="Next").click()

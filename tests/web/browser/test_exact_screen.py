@@ -35,7 +35,7 @@ def test_sizes_and_ticks_are_those_of_python(open_page, style, pool):
     found = cells(page)
     assert found["blocks"] == [str(net.blocks), f"2M + 2N + 1 = {net.bound}"]
     assert found["nonzero parameters"][0] == str(net.parameters)
-    assert found["units of the widest layer"][0] == str(net.width)
+    assert found["units in the widest layer"][0] == str(net.width)
     assert found["classified correctly"] == ["3 of 3", "all 3"]
     assert page.locator(".tick-mark.is-right").count() == 3
     assert page.locator(".exact-verdict").inner_text().startswith("\u2713 Exact")

@@ -8,8 +8,7 @@ import pytest
 import hardmax as hx
 from hardmax.html.page import script
 from hardmax.sentiment.explain import explain
-from hardmax.web.result_page import trajectory_state
-from hardmax.web.single_file import playground_document
+from hardmax.web.single_file import playground_document, trajectory_state
 from tiny_models import two_classes
 
 READY = "() => window.hardmaxApp?.controller && !window.hardmaxApp.frame && window.hardmaxLink"

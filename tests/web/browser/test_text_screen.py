@@ -216,7 +216,7 @@ def test_a_text_of_twenty_thousand_characters_is_read(open_page):
 
 def test_a_text_without_a_known_word_says_so(open_page):
     page = ready(open_page("v=1&view=text&ex=unknown"))
-    assert "knows no word" in page.locator(".reading-note").first.inner_text()
+    assert "does not know any word" in page.locator(".reading-note").first.inner_text()
     assert page.locator(".unknown").first.inner_text() == "Not known, ignored: zxqwv, bnmpl, qqrrtt"
     assert page.locator(".leaders tbody tr").count() == 0
 

@@ -21,7 +21,7 @@ from hardmax.errors import need
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, question
 from hardmax.experiments.table import Table, interval
-from hardmax.transformer.one_thread import one_thread
+from hardmax.transformer.export import one_thread
 
 TASKS = ("majority", "loudest", "agreement")
 ATTENTIONS = ("none", "uniform", "hardmax")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hardmax.errors import BadInput, need
 from hardmax.experiments.reviews import Reviews
 from hardmax.io.files import write_file
-from hardmax.transformer.one_thread import one_thread
+from hardmax.transformer.export import one_thread
 
 LAYERS = 8
 RATE, BATCH, CLIP = 1e-3, 64, 5.0

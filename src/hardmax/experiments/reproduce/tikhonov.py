@@ -22,7 +22,7 @@ from hardmax.errors import BadInput, need
 from hardmax.experiments.context import Context, Progress, silent
 from hardmax.experiments.item import Outcome, reproduction
 from hardmax.experiments.table import Table
-from hardmax.transformer.one_thread import one_thread
+from hardmax.transformer.export import one_thread
 
 EPSILONS = (1e-1, 1e-2, 1e-3)
 

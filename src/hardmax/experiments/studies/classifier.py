@@ -23,7 +23,7 @@ from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import need
 from hardmax.experiments.context import Context
 from hardmax.experiments.reviews import Rows, Sample, Size, imdb, sample
-from hardmax.transformer.one_thread import one_thread
+from hardmax.transformer.export import one_thread
 
 TOP = 5
 

@@ -86,7 +86,7 @@ export function matrixField(app, dimension) {
         app.set({ A: { kind: "rows", rows } });
       }
     },
-  }, [["I", "identity"], ["rot", "angle and eigenvalues"], ["rows", "own matrix"]].map(([value, text]) => el("option", { value, text })));
+  }, [["I", "identity"], ["rot", "angle and eigenvalues"], ["rows", "custom matrix"]].map(([value, text]) => el("option", { value, text })));
   const kind = field("A, the matrix of the scores", select);
   const part = (name, label, limits, step) => {
     const one = field(label, el("input", {
@@ -160,7 +160,7 @@ export function cloudFields(app, onFile) {
     type: "file", accept: ".csv,.tsv,.txt,.json", class: "visually-hidden", "aria-label": "Load tokens from a file",
     onchange: () => { if (file.files.length) onFile(file.files[0]); file.value = ""; },
   });
-  const load = el("label", { class: "button quiet small file" }, "my file\u2026", file);
+  const load = el("label", { class: "button quiet small file" }, "load a file\u2026", file);
   const dice = el(
     "button",
     {

@@ -64,7 +64,7 @@ export function readTokens(name, text) {
   let kept = rows;
   if (rows.length > MOST_TOKENS) {
     kept = Array.from({ length: MOST_TOKENS }, (_, i) => rows[Math.floor((i * rows.length) / MOST_TOKENS)]);
-    notes.push(`${name} holds ${rows.length} tokens; the page shows an even sample of ${MOST_TOKENS}.`);
+    notes.push(`${name} has ${rows.length} tokens; the page shows an evenly spaced sample of ${MOST_TOKENS}.`);
   }
   const given = cloudOf(d, kept.flat());
   const cloud = rounded(given);
@@ -80,7 +80,7 @@ function fromJson(name, text) {
     throw new Error(`${name} is not JSON: ${error.message}`);
   }
   const rows = Array.isArray(document) ? document : document?.tokens;
-  if (!Array.isArray(rows) || !rows.every(Array.isArray)) throw new Error(`${name} contains no list of tokens`);
+  if (!Array.isArray(rows) || !rows.every(Array.isArray)) throw new Error(`${name} does not contain a list of tokens`);
   return rows;
 }
 

@@ -305,8 +305,8 @@ export function polytopeOf({ d }, limit) {
 export function degenerate({ d, coords }, hull) {
   const n = coords.length / d;
   if (n === 0) return "No tokens. Double-click the picture, press Add, or choose a preset.";
-  if (n === 1) return "One token: it leads itself, and nothing ever moves.";
-  if (hull.dimension === 0) return "All tokens are equal: one place, which leads itself.";
+  if (n === 1) return "One token: it is its own leader and never moves.";
+  if (hull.dimension === 0) return "All tokens are equal: a single point, which is its own leader.";
   let zero = false;
   for (let i = 0; i < n && !zero; i += 1) zero = coords.subarray(i * d, (i + 1) * d).every((x) => x === 0);
   const flat = hull.dimension < d ? (hull.dimension === 1 ? "All tokens lie on one line. " : "All tokens lie in one plane. ") : "";

@@ -90,8 +90,8 @@ const KEYS = [
 const TEXT = [
   "Every token follows the token that lies farthest in its own direction. A token that follows only "
     + "itself is a leader (★): it never moves again. The others approach their limits layer by layer. Drag a token to see which tokens lead.",
-  "The shaded shape is the hull of the leaders; hollow rings mark where tokens end at infinite depth. Drag an empty "
-    + "place to turn a cloud in three dimensions; double-click it to add a token.",
+  "The shaded shape is the hull of the leaders; hollow rings mark where tokens end at infinite depth. Drag the "
+    + "background to rotate a three-dimensional cloud; double-click it to add a token.",
 ];
 
 export function helpDialog() {

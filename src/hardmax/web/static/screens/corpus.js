@@ -55,7 +55,7 @@ class CorpusScreen {
       onchange: () => app.set({ leader: this.leader.value.trim().toLowerCase() || null, page: 1 }),
     });
     return el("div", { class: "row filters", role: "group", "aria-label": "Filters" },
-      el("label", { class: "check", for: wrong }, this.wrong, "only wrong answers"),
+      el("label", { class: "check", for: wrong }, this.wrong, "only wrong predictions"),
       el("div", { class: "field inline" }, el("label", { for: label, text: "True class" }), this.label),
       el("div", { class: "field inline" }, el("label", { for: leader, text: "Led by" }), this.leader),
       el("button", { type: "button", class: "button quiet small", text: "Clear filters", onclick: () => app.set({ wrong: "0", label: null, leader: null, page: 1 }) }));
@@ -75,7 +75,7 @@ class CorpusScreen {
     const wanted = { model: this.models.find(state.model)?.name ?? null, wrong: state.wrong === "1" ? "true" : null, label: state.label, leader: state.leader, page: state.page, limit: PAGE };
     const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value !== null).map(([key, value]) => [key, String(value)]));
     if (query.toString() === this.#asked || !this.models.ready) {
-      if (!this.models.ready && this.models.reason) this.#say(`There is no model to read texts with: ${this.models.reason}`);
+      if (!this.models.ready && this.models.reason) this.#say(`There is no model to classify texts with: ${this.models.reason}`);
       return;
     }
     this.#asked = query.toString();
@@ -125,7 +125,7 @@ class CorpusScreen {
     this.body.hidden = answer === null;
     if (answer === null) return;
     const { state } = this.app;
-    this.figures.textContent = `${answer.n.toLocaleString("en")} texts of ${answer.data}, read by ${answer.model}: ${percent(answer.accuracy)} right. ${answer.note ?? ""}`;
+    this.figures.textContent = `${answer.n.toLocaleString("en")} texts of ${answer.data}, classified by ${answer.model}: ${percent(answer.accuracy)} correct. ${answer.note ?? ""}`;
     const most = Math.max(1, ...answer.histogram.flatMap(({ leaders }) => leaders.map(({ texts }) => texts)));
     this.histogram.replaceChildren(...answer.histogram.map((group, i) => this.#bars(group, i, most)));
     this.counts.replaceChildren(...answer.leader_counts.map((group, i) => this.#columns(group, i)));
@@ -134,7 +134,7 @@ class CorpusScreen {
     this.more.textContent = this.#all ? "Show fewer leaders" : `Show all ${longest} leaders of a class`;
     this.label.replaceChildren(el("option", { value: "", text: "any" }), ...answer.classes.map((one) => el("option", { value: String(one), text: this.#name(one) })));
     this.label.value = state.label ?? "";
-    const kind = state.wrong === "1" ? "Wrong answers" : "Texts";
+    const kind = state.wrong === "1" ? "Wrong predictions" : "Texts";
     const led = state.leader === null ? "" : ` led by “${brief(state.leader)}”`;
     this.heading.textContent = `${kind}${led}: ${answer.total.toLocaleString("en")}`;
     this.reviews.replaceChildren(...answer.reviews.map((review) => this.#review(review)));
@@ -155,8 +155,8 @@ class CorpusScreen {
       }, el("bdi", { class: "bar-word", text: visible(word) }), el("span", { class: "bar-box" }, bar), el("span", { class: "num", text: String(texts) })));
     });
     const sign = side ? el("span", { class: `sign is-${side}`, "aria-hidden": "true", text: side === "positive" ? "▲ " : "▼ " }) : null;
-    return el("section", { class: "bar-group", "aria-label": `Leaders of texts read as ${this.#name(one)}` },
-      el("h3", {}, sign, `read as ${this.#name(one)}`), el("ol", { class: "bar-list" }, rows));
+    return el("section", { class: "bar-group", "aria-label": `Leaders of texts predicted ${this.#name(one)}` },
+      el("h3", {}, sign, `predicted ${this.#name(one)}`), el("ol", { class: "bar-list" }, rows));
   }
 
   /** One class as columns: how many of its texts have 0, 1, 2, ... leaders. */
@@ -186,7 +186,7 @@ class CorpusScreen {
     const groups = this.#answer?.leader_counts ?? [];
     const size = Math.max(0, ...groups.map(({ counts }) => counts.length));
     return {
-      columns: ["leaders", ...groups.map((group) => `texts read as ${this.#name(group.class)}`)],
+      columns: ["leaders", ...groups.map((group) => `texts predicted ${this.#name(group.class)}`)],
       rows: Array.from({ length: size }, (_, k) => [k, ...groups.map(({ counts }) => counts[k] ?? 0)]),
     };
   }
@@ -197,7 +197,7 @@ class CorpusScreen {
       el("button", { type: "button", class: "review-open", onclick: () => this.app.openScreen("text", { review: String(id), text: null, text2: null, layer: -1 }) },
         el("span", { class: `review-verdict ${right ? "is-right" : "is-wrong"}` },
           el("span", { "aria-hidden": "true", text: right ? "✓ " : "✗ " }),
-          `${this.#name(label)}, read as ${this.#name(predicted)} (${percent(probability)})`),
+          `${this.#name(label)}, predicted ${this.#name(predicted)} (${percent(probability)})`),
         el("bdi", { class: "review-text", text: visible(excerpt) }),
         el("span", { class: "review-leaders soft" }, "led by ", el("bdi", { text: leaders.slice(0, 6).map((word) => brief(word)).join(", ") || "no known word" }))));
   }

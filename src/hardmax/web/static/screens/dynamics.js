@@ -138,7 +138,7 @@ class Dynamics {
     }
     this.status.replaceChildren(...badges);
     const notes = result.n ? [degenerate(this.model.cloud, this.hull)] : []; // an empty cloud says so itself
-    if (result.n > 800) notes.push(`${result.n} tokens: plain ones are drawn as dots, without trails and arrows.`);
+    if (result.n > 800) notes.push(`${result.n} tokens: those that are not leaders are drawn as dots, without trails or arrows.`);
     const text = notes.filter(Boolean).join(" ");
     if (text !== this.noted) this.note.textContent = this.noted = text;
     this.empty.hidden = result.n > 0;

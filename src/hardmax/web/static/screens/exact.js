@@ -14,7 +14,7 @@ const MOST_BYTES = 200_000;
 const STYLES = {
   bitwise: "bitwise: exact in float64, bit for bit", two: "two: two blocks, exact over the reals", narrow: "narrow: at most four units wide, as in the paper",
 };
-const POOLS = { mean: "mean: averages tell sequences apart", max: "max: extreme tokens do" };
+const POOLS = { mean: "mean: averages tell sequences apart", max: "max: extreme tokens tell sequences apart" };
 
 export const screen = {
   view: "exact", title: "Exact", key: "4",
@@ -58,7 +58,7 @@ class ExactScreen {
     const field = (id, text, node) => el("div", { class: "field" }, el("label", { for: id, text }), node);
     return el("div", { class: "panel controls exact-controls" },
       field(set, "Sequences", this.set), this.list.node, this.error,
-      field(file, "or a file (one {\"tokens\", \"label\"} a line)", this.file),
+      field(file, "or a file (one {\"tokens\", \"label\"} per line)", this.file),
       field(style, "Style", this.style), field(pool, "Pool", this.pool));
   }
 

@@ -37,7 +37,7 @@ export const CARDS = [
     state: { ...START, preset: "random", n: 30, seed: 7, show: ["hull", "leaders", "trails"] },
     text: [
       "A token goes to (z + α m) / (1 + α), where m is the mean of the tokens it follows. That is a weighted mean of points of the cloud, and a mean of points never leaves their convex hull. So the hull of the next layer lies inside the hull of this one: it can shrink, it cannot grow.",
-      "The thin line is the hull of the start. Walk on and see which corners of it the tokens leave.",
+      "The thin line is the initial hull. Step forward and see which of its corners the tokens leave.",
     ],
     tries: [["Start", { k: 0 }], ["One layer forward", { k: 1 }], ["Five layers", { k: 5 }], ["Twenty layers", { k: 20 }], ["Shade the limit", { show: ["hull", "leaders", "limit", "trails"] }]],
     ask: "The hull of these 30 tokens has 8 corners. How many of them are still corners at the end, and which?",
@@ -56,7 +56,7 @@ export const CARDS = [
     tries: [["One layer forward", { k: 1, sel: 1 }], ["Back to layer 0", { k: 0, sel: 1 }]],
     ask: "What happens to token 1 once token 3 has left? Step one layer and count the stars.",
     reveal: [
-      "Three stars. After one layer token 3 is at (1/3, 5/18) and token 1 at (−1/18, 5/36): in the direction of token 1 nobody reaches further than token 1 itself anymore. It leads from layer 1 on and stands still.",
+      "Three stars. After one layer token 3 is at (1/3, 5/18) and token 1 at (−1/18, 5/36): in the direction of token 1 nobody reaches further than token 1 itself anymore. It leads from layer 1 on and does not move.",
       "At the start it lay inside the hull; at the end it is one of the three corners of the limit polytope. A hull that shrinks can uncover new corners.",
     ],
   },
@@ -71,7 +71,7 @@ export const CARDS = [
     ask: "Where does token 4 end? Is that a corner? And where does it end if it is nudged up by 0.01?",
     reveal: [
       "At (1, 0), the middle of the right edge: not a corner, and token 4 is not a leader. It is the point of that edge which is nearest to the origin. Limits that are not corners come from exact ties, and each is such a point of a face.",
-      "Nudged by 0.01 the tie is gone: token 4 follows the corner (1, 1) alone and ends there.",
+      "After the nudge the tie is gone: token 4 follows the corner (1, 1) alone and ends there.",
     ],
   },
   {
@@ -85,7 +85,7 @@ export const CARDS = [
     ask: "Does alpha only set the speed, or can it change where tokens end? Try the three values and count the corners of the limit.",
     reveal: [
       "It can change the end. With α = 0.5 there are three leaders; with α = 0.1 and with α = 2 only two. Token 1 needs token 3 to be gone after one layer. With small steps token 3 is still ahead, and draws token 1 along. With long steps token 1 itself jumps so far that token 3 is ahead of it again.",
-      "The same start, another limit: alpha is part of the model, not of the clock.",
+      "The same start, a different limit: alpha is part of the model and does more than set its speed.",
     ],
   },
   {

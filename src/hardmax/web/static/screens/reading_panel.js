@@ -53,7 +53,7 @@ function swatch(line, side) {
 }
 
 function names(followers) {
-  if (followers.length === 0) return [el("span", { class: "soft", text: "itself alone" })];
+  if (followers.length === 0) return [el("span", { class: "soft", text: "only itself" })];
   const text = (list) => list.map((one) => brief(one)).join(", ");
   if (followers.length <= FEW + 2) return [el("bdi", { text: text(followers) })];
   return [
@@ -184,7 +184,7 @@ export class ReadingPanel {
     const pairs = reading.terms.some(({ term }) => term.includes(" ")) ? " Lower lines belong to terms of several words." : "";
     this.reader.textContent = reading.terms.length ? `Boxed: leaders. Each word is underlined in the style of its leader, as in the list.${pairs} Click a word to ask: what if?` : "";
     this.#unknownWords();
-    this.message(reading.terms.length ? "" : "The model knows no word of this text: the answer below is its bias alone.", reading.terms.length ? "note" : "warn");
+    this.message(reading.terms.length ? "" : "The model does not know any word of this text: the prediction below is its bias alone.", reading.terms.length ? "note" : "warn");
     this.body.hidden = false;
     this.figure.hidden = reading.terms.length === 0;
     this.renderLayer(layer, false);
@@ -260,7 +260,7 @@ export class ReadingPanel {
     this.plane.draw({ points, frame, line }, { animate });
     const more = reading.terms.length > points.length ? ` ${points.length} of ${reading.terms.length} terms are drawn, the largest parts first.` : "";
     this.key.replaceChildren(
-      legend([["star", "is-neutral", "leader"], ["triangle-up", "is-positive", `for ${this.label(reading.toward)}`], ["triangle-down", "is-negative", `for ${this.#otherLabel()}`], ["circle", "is-neutral", "next to nothing"]]),
+      legend([["star", "is-neutral", "leader"], ["triangle-up", "is-positive", `for ${this.label(reading.toward)}`], ["triangle-down", "is-negative", `for ${this.#otherLabel()}`], ["circle", "is-neutral", "close to zero"]]),
       el("p", { class: "note", text: `Shaded: where the decoder says ${this.label(reading.toward)} or ${this.#otherLabel()}. Lines: the path from layer 0.${this.#flat.note ? ` ${this.#flat.note}` : ""}${more}` }));
   }
 

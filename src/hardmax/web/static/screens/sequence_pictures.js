@@ -145,7 +145,7 @@ export function sizesTable(result, current) {
   const rows = [
     ["blocks", String(result.blocks), `2M + 2N + 1 = ${result.bound}`],
     ["nonzero parameters", String(result.parameters), `O(d N); here ${short(result.parameters / (result.dim * N), 3)} × d N`],
-    ["units of the widest layer", String(result.width), "constant in the paper"],
+    ["units in the widest layer", String(result.width), "constant in the paper"],
     ["smallest gap between keys", result.min_gap === null ? "one key" : short(result.min_gap, 3), "positive is enough"],
     ["classified correctly", `${right} of ${N}`, `all ${N}`],
   ];

@@ -1,9 +1,9 @@
-"""torch has one thread inside, and its own number of them afterwards."""
+"""What is exported, and torch on one thread: its own number of threads comes back afterwards."""
 
 import pytest
 import torch
 
-from hardmax.transformer.one_thread import one_thread
+from hardmax.transformer.export import one_thread
 
 
 def _fail_inside():
