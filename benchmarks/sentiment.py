@@ -50,7 +50,10 @@ def main() -> int:
         "--only", choices=PARTS, action="append", help="run only this part, on the included model (can be repeated)"
     )
     parser.add_argument(
-        "--softmax-seconds", type=float, default=np.inf, help="time limit for the relaxation (default: 100 times our time)"
+        "--softmax-seconds",
+        type=float,
+        default=np.inf,
+        help="time limit for the relaxation (default: 100 times our time)",
     )
     parser.add_argument("--explained", type=int, default=6, help="number of texts for LIME and SHAP")
     options = parser.parse_args()
