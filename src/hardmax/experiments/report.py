@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hardmax.experiments.item import Group, group_of, items
+from hardmax.experiments.item import GROUPS, Group, items
 from hardmax.experiments.run import Result
 from hardmax.experiments.table import Table
 from hardmax.experiments.table import markdown_text as escaped
@@ -25,7 +25,7 @@ def write_reports(root: Path, package: str, results: Sequence[Result]) -> tuple[
     from hardmax.html.page import page, render
 
     order = [item.name for item in items(package)]
-    report = _report(group_of(package), sorted(results, key=lambda one: order.index(one.item.name)), len(order))
+    report = _report(GROUPS[package], sorted(results, key=lambda one: order.index(one.item.name)), len(order))
     html = page(report["title"], [render("report.html", root=root, **report)])
     return write_file(root / "report.html", html), write_file(root / "report.md", _markdown(**report))
 
