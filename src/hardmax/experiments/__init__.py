@@ -31,7 +31,7 @@ A study (`studies/`, hardmax study) measures; finished parts are kept by `contex
 
     @study("ablation", "What does attention bring?", quick={"seeds": (0, 1)})
     def ablation(context: Context, *, seeds: tuple[int, ...] = (0, 1, 2, 3, 4)) -> Outcome:
-        runs = [context.memo({"study": "ablation", "seed": s}, lambda s=s: measure(s)) for s in seeds]
+        runs = [context.memo({"study": "ablation", "seed": s}, measure, s) for s in seeds]
         context.table(Table("accuracy", "Accuracy", ("runs", "accuracy"), [(len(runs), interval(runs))]))
         return Outcome("Attention costs 0.3 points.")
 """

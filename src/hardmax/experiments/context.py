@@ -130,13 +130,13 @@ class Context:
         """Versions, machine, seed, and whether this is the quick run."""
         return {**provenance(self.seed), "quick": self.quick}
 
-    def memo(self, key: dict[str, Any], compute: Callable[[], Any]) -> Any:
-        """The value of `compute()`, from the journal if an earlier run with the same key has finished it.
+    def memo(self, key: dict[str, Any], compute: Callable[..., Any], *given: Any) -> Any:
+        """The value of `compute(*given)`, from the journal if an earlier run with the same key has finished it.
 
         The key must hold everything that decides the value, and the value must be plain data.
         """
         known = self.journal.get(key)
-        return self.journal.put(key, compute()) if known is None else known
+        return self.journal.put(key, compute(*given)) if known is None else known
 
     def write(self, name: str, contents: Callable[[Path], Any] | str | bytes) -> str:
         """Write a file of the item: its contents, or a function that writes them to a path. Returns its name."""
@@ -174,23 +174,22 @@ class Context:
             text: describes the figure to readers who cannot see it.
         """
         draw = self._plot(plot, name)
-        if draw is None:
-            return
-        from hardmax.plot.style import save_figure
-        from hardmax.plot.words import plain_glyphs
+        if draw is not None:
+            from hardmax.plot.style import save_figure
+            from hardmax.plot.words import plain_glyphs
 
-        figure = draw(*data)
-        with plain_glyphs():
-            for suffix in (".png", ".pdf"):
-                self.write(f"{name}{suffix}", lambda to: save_figure(figure, to))
-        self.picture(f"{name}.png", text, width)
+            figure = draw(*data)
+            with plain_glyphs():
+                for suffix in (".png", ".pdf"):
+                    self.write(f"{name}{suffix}", lambda to: save_figure(figure, to))
+            self.pictures.append(Picture(f"{name}.png", text, width))
 
     def movie(self, name: str, plot: str, *data: Any, text: str, width: int | None = None) -> None:
         """Write name.gif and show it in the report; `plot` names a function of `data` and of the path to write."""
         draw = self._plot(plot, name)
         if draw is not None:
             self.write(f"{name}.gif", lambda to: draw(*data, to))
-            self.picture(f"{name}.gif", text, width)
+            self.pictures.append(Picture(f"{name}.gif", text, width))
 
     def _plot(self, plot: str, name: str) -> Callable[..., Any] | None:
         """A function of `hardmax.plot` by "module:function"; None if nothing is written, or without matplotlib."""
@@ -203,7 +202,3 @@ class Context:
             self.note(f"{self.name}: the figure {name} is left out: {error.what}")
             return None
         return found
-
-    def picture(self, file: str, text: str, width: int | None = None) -> None:
-        """Show a picture that is already written, such as an animation, in the report."""
-        self.pictures.append(Picture(file, text, width))

@@ -9,7 +9,7 @@ from hardmax.experiments.context import Context, Journal
 from hardmax.experiments.reviews import Rows, Sample, Size, sample
 from hardmax.experiments.studies import classifier as classifiers
 from hardmax.experiments.studies import finite_depth, variants
-from hardmax.experiments.studies.classifier import Budget, Classifier, Variant, explained, train_all
+from hardmax.experiments.studies.classifier import Classifier, Variant, explained, train_all
 
 SIZE = {"learn": 60, "aside": 20, "words": 20, "min_texts": 1}
 SMALL = {"seeds": (0, 1), "sizes": {**SIZE, "epochs": 2, "explain": 5}}
@@ -99,7 +99,7 @@ def test_the_classifier_moves_words_as_simulate_does(variant, options):
 
     rule = {"Uniform": hx.Uniform(), "Softmax": hx.Softmax(beta=10.0)}.get(options.pop("rule", None))
     made = _hand_sample([[4, 2, 0, 3, 1]])
-    classifier = Classifier(made, variant, Budget(), seed=0)
+    classifier = Classifier(made, variant, seed=0)
     angle, radius = classifier.angle.detach().numpy()[made.learn.rows[0]], classifier.radius.numpy()[made.learn.rows[0]]
     Z = (radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)).astype(float)
     end = simulate(Z, variant.alpha, layers=variant.layers, rule=rule, **options).tokens[-1]
@@ -108,7 +108,7 @@ def test_the_classifier_moves_words_as_simulate_does(variant, options):
 
 @pytest.mark.parametrize("variant", [*variants.ATTENTIONS.values(), *variants.CLASSIFIERS.values()])
 def test_parts_sum_to_the_logit_for_every_variant(drawn, variant):
-    classifier = Classifier(drawn, variant, Budget(epochs=1), seed=0).fit(drawn.learn)
+    classifier = Classifier(drawn, variant, seed=0).fit(drawn.learn, epochs=1)
     logits, own, weights = classifier.look(drawn.aside, weights=True)
     assert np.allclose(float(classifier.bias.detach()) + (weights * own).sum(1), logits, atol=2e-3)
 
@@ -122,7 +122,7 @@ def test_uniform_attention_is_no_attention(imdb):
 
 
 def test_the_right_words_matter_more_than_random_ones(drawn):
-    classifier = Classifier(drawn, Variant(layers=0), Budget(epochs=3), seed=0).fit(drawn.learn)
+    classifier = Classifier(drawn, Variant(layers=0), seed=0).fit(drawn.learn, epochs=3)
     found = explained(classifier, drawn.aside, top=3, seed=0)
     assert found["comprehensiveness score"] > found["comprehensiveness random"]
     assert found["comprehensiveness parts"] == pytest.approx(found["comprehensiveness score"])

@@ -13,7 +13,6 @@ impossible.
 
 from dataclasses import asdict
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -213,7 +212,7 @@ def definite_heads(
     for number, (family, heads, n, d) in enumerate(cells):
         context.tell(number, parts, f"random clouds: {family}, {heads} heads, n = {n}, d = {d}")
         key: dict[str, Any] = {"heads": [family, heads, n, d], "trials": trials, "seed": context.seed, "layers": layers}
-        found = context.memo(key, partial(_count_cycles, context.seed, family, heads, n, d, trials, layers))
+        found = context.memo(key, _count_cycles, context.seed, family, heads, n, d, trials, layers)
         at_random.append((family, heads, n, d, *(Share(found[fate], trials) for fate in ("cycle", "moving"))))
     for number, (heads, leaders, period) in enumerate(sizes):
         context.tell(len(cells) + number, parts, f"all patterns: {heads} heads, {leaders} leaders, period {period}")

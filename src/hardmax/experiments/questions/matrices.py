@@ -7,7 +7,6 @@ Batches of clouds run in plain float64 layers of one or several heads. They do n
 0 in clouds that are drawn. What is not at rest at the end is run again by `hardmax.simulate`, which decides.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -135,7 +134,6 @@ def matrices(
     dims: tuple[int, ...] = (2, 3, 4, 8),
     tokens: tuple[int, ...] = (5, 20),
     layers: int = 600,
-    alpha: float = 1.0,
 ) -> Outcome:
     """Count the fates of random clouds by family, dimension and number of tokens."""
     cells = [(family, d, n) for family in FAMILIES for d in dims for n in tokens] + [(POLYGON, 2, tokens[0])]
@@ -149,7 +147,7 @@ def matrices(
             A = np.stack([draw_matrix(family.partition(",")[0], d, rng) for _ in range(count)])
             shape = (count, n, d)
             clouds = rng.standard_normal(shape) if family != POLYGON else np.broadcast_to(polygon(n), shape)
-            for fate in fates(clouds, A[None], layers, alpha):
+            for fate in fates(clouds, A[None], layers):
                 found[fate] += 1
         return found
 
@@ -157,11 +155,11 @@ def matrices(
         family, d, n = cell
         context.tell(number, len(cells), f"{family}, d = {d}, n = {n}")
         key: dict[str, Any] = {"matrices": cell, "seed": context.seed, "trials": trials, "layers": layers}
-        found = context.memo({**key, "alpha": alpha}, partial(counts, *cell))
+        found = context.memo(key, counts, *cell)
         for fate in FATES if family != POLYGON else ():
             total[fate] += found[fate]
         rows.append((family, d, n, *(Share(found[fate], trials) for fate in FATES)))
-    caption = f"{trials} clouds per row, alpha = {alpha:g}, at most {layers} layers: count (95 % interval)"
+    caption = f"{trials} clouds per row, alpha = 1, at most {layers} layers: count (95 % interval)"
     table = context.table(Table("fates", caption, ("family", "d", "n", *FATES), rows))
     context.case(load("square-collapses-to-zero")[0])
     text = "The part of the clouds that ends at one point, by dimension."
