@@ -26,6 +26,16 @@ def silent(*_: object) -> None:
     """Progress and notes that are not shown."""
 
 
+def make_folder(folder: Path) -> Path:
+    """Create a folder if it does not exist yet; BadInput if that is impossible."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"the folder {folder} cannot be created: {error.strerror or error}"
+        raise BadInput(reason, fix="choose another folder with -o DIR") from error
+    return folder
+
+
 class Journal:
     """Finished parts of items, one JSON object per line, so that an interrupted run continues where it stopped.
 
@@ -53,12 +63,13 @@ class Journal:
         """Note a finished part; returns its value."""
         self._done[_key(key)] = value
         if self.path is not None:
+            make_folder(self.path.parent)
             try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
                 with self.path.open("a", encoding="utf-8") as file:
                     file.write(json.dumps({"key": _key(key), "value": value}) + "\n")
             except OSError as error:
-                raise BadInput(f"{self.path} cannot be created: {error.strerror or error}", fix="-o DIR") from error
+                reason = f"{self.path} cannot be written: {error.strerror or error}"
+                raise BadInput(reason, fix="choose another folder with -o DIR") from error
         return value
 
 
@@ -120,11 +131,7 @@ class Context:
     def _folder(self, name: str) -> Path:
         if self.root is None:
             raise BadInput(f"{self.name or 'this item'} writes files and has no folder", fix="give it one with -o DIR")
-        try:
-            (self.root / name).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"{self.root} cannot be created: {error.strerror or error}", fix="-o DIR") from error
-        return self.root / name
+        return make_folder(self.root / name)
 
     def provenance(self) -> dict[str, Any]:
         """Versions, machine, seed, and whether this is the quick run."""

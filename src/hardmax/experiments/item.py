@@ -47,7 +47,7 @@ GROUPS = {
         ("theorems", "facts", "observations", "lemmas", "constructions", "counterexamples"),
     ),
     "reproduce": Group(
-        "figure or table", "figures and tables of two papers", "reproduce", "The papers, run again",
+        "figure or table", "figures and tables of two papers", "reproduce", "The papers, reproduced",
         ("dynamics", "recipes", "words", "construction", "tikhonov"), (("[AFZ24]", AFZ24), ("[AFZ25]", AFZ25)),
     ),
     "questions": Group(

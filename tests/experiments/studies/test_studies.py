@@ -36,17 +36,17 @@ def imdb(data, monkeypatch):
 def test_a_cloud_that_is_decided_at_once_follows_the_prediction_exactly():
     Z = np.array([[2.0, 0.0], [-2.0, 0.0], [1.0, 0.1]])
     for at, k in zip(finite_depth.measure_cloud(Z, 0.5), finite_depth.DEPTHS, strict=True):
-        assert at["from_input"] == pytest.approx(1.0, rel=1e-9)
-        assert at["largest_distance"] == pytest.approx(np.hypot(1, 0.1) * 1.5**-k / 2, rel=1e-9)
-        assert at["polytope_there"] == at["tokens_decided"] == 1.0
-        assert at["leading"] == pytest.approx(2 / 3)
+        assert at["actual / predicted"] == pytest.approx(1.0, rel=1e-9)
+        assert at["largest distance"] == pytest.approx(np.hypot(1, 0.1) * 1.5**-k / 2, rel=1e-9)
+        assert at["polytope there"] == at["tokens decided"] == 1.0
+        assert at["leaders / tokens"] == pytest.approx(2 / 3)
 
 
 def test_a_late_leader_leaves_the_polytope_unfinished():
     Z = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1], [1.05, 0.5], [1.05, -0.5], [0.5, 0]], float)
     assert limit(Z, 1.0, exact=True).leader_since[6] == 11  # 12 for 21/20; as a float64 it is a little more
     at = finite_depth.measure_cloud(Z, 1.0)
-    assert [x["polytope_there"] for x in at][:2] == [0.0, 0.0]
+    assert [x["polytope there"] for x in at][:2] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("family", ["gaussian", "cube", "ball"])
@@ -81,7 +81,7 @@ def test_without_normalization_directions_cluster_as_in_the_paper():
 def _hand_sample(rows):
     odds = np.array([2.0, -2.0, 0.3, -0.4, 1.0])
     empty = Rows(np.array(rows), np.zeros(len(rows), int))
-    return Sample(empty, empty, tuple("abcde"), odds, np.array([9, 8, 50, 40, 3]))
+    return Sample(empty, empty, odds, np.array([9, 8, 50, 40, 3]))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.experiments.case import Case, read_case
-from hardmax.experiments.context import Context
+from hardmax.experiments.context import Context, make_folder
 from hardmax.experiments.item import Item, Outcome, items, register, select
 from hardmax.experiments.provenance import provenance
 from hardmax.io.documents import read_document, write_json
@@ -126,17 +126,13 @@ class Claim(Item):
 
     def save(self, folder: Path, case: Case, sentence: str, seed: int, trial: int, smaller: Case | None) -> Path:
         """Write the case as it was drawn, and its smallest form if that is known, to a file of its own."""
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"the folder {folder} cannot be created: {error.strerror or error}", fix="-o DIR") from error
         document: dict[str, Any] = {
             "schema": SCHEMA, "claim": self.name, "statement": self.title, "citation": self.source,
             "sentence": sentence, "trial": trial, "case": case.document(), **provenance(seed),
         }  # fmt: skip
         if smaller is not None:
             document["smallest"] = smaller.document()
-        path = folder / f"{self.name}-seed-{seed}-trial-{trial}.json"
+        path = make_folder(folder) / f"{self.name}-seed-{seed}-trial-{trial}.json"
         return write_file(path, lambda to: write_json(document, to))
 
 

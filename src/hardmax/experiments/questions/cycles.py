@@ -95,13 +95,13 @@ def _searched(context: Context, size: Size, alphas: tuple[str, ...]) -> tuple[An
     """A row of the table of complete searches; the exact case of its widest cycle is kept."""
 
     def search() -> dict[str, Any]:
-        found = sweep(size, [Fraction(a) for a in alphas])
-        if found.best is None:
-            return {"row": [found.patterns, found.programs, found.hits, "", "", ""], "case": None}
-        name = f"found-{size.heads}-{size.among}-{size.leaders}-{size.period}"
-        case = confirmed(found.best, size.among, name)
-        best = [found.best.margin, str(found.best.pattern), "yes" if case else "no"]
-        return {"row": [found.patterns, found.programs, found.hits, *best], "case": case and case.document()}
+        patterns, hits, best = sweep(size, [Fraction(a) for a in alphas])
+        counts = [patterns, patterns * len(alphas), hits]
+        if best is None:
+            return {"row": [*counts, "", "", ""], "case": None}
+        case = confirmed(best, size.among, f"found-{size.heads}-{size.among}-{size.leaders}-{size.period}")
+        row = [*counts, best.margin, str(best.pattern), "yes" if case else "no"]
+        return {"row": row, "case": case and case.document()}
 
     found = context.memo({"search": asdict(size), "alphas": alphas}, search)
     if found["case"]:
@@ -112,16 +112,16 @@ def _searched(context: Context, size: Size, alphas: tuple[str, ...]) -> tuple[An
 def _drawn(context: Context, size: Size, dim: int, alphas: tuple[str, ...], trials: int) -> tuple[Any, ...]:
     def draw() -> dict[str, Any]:
         rng = np.random.default_rng((context.seed, dim, size.leaders, size.period))
-        found = draw_leaders(size, dim, trials, [Fraction(a) for a in alphas], rng)
-        return {"row": [found.clouds, found.hits, found.programs], "case": found.case and found.case.document()}
+        programs, hits, case = draw_leaders(size, dim, trials, [Fraction(a) for a in alphas], rng)
+        return {"hits": hits, "programs": programs, "case": case and case.document()}
 
     key = {"draw": asdict(size), "dim": dim, "trials": trials, "seed": context.seed, "alphas": alphas}
     found = context.memo(key, draw)
-    clouds, hits, programs = found["row"]
     if found["case"]:
         context.case(read_case(found["case"]))
-    exact = "yes" if found["case"] else "no" if hits else ""
-    return dim, size.leaders, size.period, WORDS[size.among], clouds, Share(hits, max(programs, 1)), exact
+    exact = "yes" if found["case"] else "no" if found["hits"] else ""
+    cycles = Share(found["hits"], max(found["programs"], 1))
+    return dim, size.leaders, size.period, WORDS[size.among], trials, cycles, exact
 
 
 def stored_table() -> Table:

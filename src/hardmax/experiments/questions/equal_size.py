@@ -160,7 +160,9 @@ def equal_size(
             what = f"sample {trial + 1}: {features}, K = {layers}"
             context.tell(trial * len(MODELS) + number, trials * len(MODELS), what)
             key = {"equal-size": [features, layers, trial, len(texts)], "seed": context.seed, **sizes}
-            runs[features, layers].append(context.memo(key, lambda drawn, *model: drawn().train(*model), sample, features, layers))
+            runs[features, layers].append(
+                context.memo(key, lambda drawn, *model: drawn().train(*model), sample, features, layers)
+            )
     rows: list[tuple[Any, ...]] = []
     for features, layers in MODELS:
         mine, base = runs[features, layers], runs[features, 0]

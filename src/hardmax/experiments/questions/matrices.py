@@ -22,6 +22,7 @@ FATES = ("several points", "one point", "zero", "cycle", "moving")
 LONGEST_PERIOD = 24
 NEAR = 1e-6  # of the cloud's size: the same point, or the origin
 AT_ONCE = 200
+ALPHA = 1.0
 FAMILIES = (
     "definite", "definite + 1 antisymmetric", "definite + 10 antisymmetric", "general", "indefinite", "antisymmetric",
     "rotation", "negative definite",
@@ -29,7 +30,7 @@ FAMILIES = (
 POLYGON = "rotation, regular polygon"
 
 
-def fates(Z: Floats, heads: Floats, layers: int, alpha: float = 1.0) -> list[str]:
+def fates(Z: Floats, heads: Floats, layers: int) -> list[str]:
     """What became of each cloud: one of FATES.
 
     Args:
@@ -42,8 +43,8 @@ def fates(Z: Floats, heads: Floats, layers: int, alpha: float = 1.0) -> list[str
     size = np.abs(Z).max(axis=(1, 2))
     last = Z
     for _ in range(layers):
-        last = advance(last, heads, alpha)
-    after = advance(last, heads, alpha)
+        last = advance(last, heads, ALPHA)
+    after = advance(last, heads, ALPHA)
     loud = np.abs(after - last).max(axis=(1, 2)) > 1e-9 * size
     apart = np.abs(last - last[:, :1]).max(axis=(1, 2))
     result = np.where(apart > NEAR * size, FATES[0], FATES[1]).tolist()
@@ -51,11 +52,11 @@ def fates(Z: Floats, heads: Floats, layers: int, alpha: float = 1.0) -> list[str
         if np.abs(last[b]).max() <= NEAR * size[b]:
             result[b] = FATES[2]
         elif loud[b]:
-            result[b] = _again(Z[b], heads[:, b], layers, alpha)
+            result[b] = _again(Z[b], heads[:, b], layers)
     return result
 
 
-def still_cycle(Z: Floats, heads: Floats, layers: int, period: int, alpha: float = 1.0) -> list[bool]:
+def still_cycle(Z: Floats, heads: Floats, layers: int, period: int) -> list[bool]:
     """Whether each cloud comes back after `period` layers, and not before, once `layers` layers are over.
 
     Example:
@@ -63,10 +64,10 @@ def still_cycle(Z: Floats, heads: Floats, layers: int, period: int, alpha: float
         [False]
     """
     for _ in range(layers):
-        Z = advance(Z, heads, alpha)
+        Z = advance(Z, heads, ALPHA)
     size, steps = np.abs(Z).max(axis=(1, 2)), [Z]
     for _ in range(period):
-        steps.append(advance(steps[-1], heads, alpha))
+        steps.append(advance(steps[-1], heads, ALPHA))
     away = [np.abs(step - Z).max(axis=(1, 2)) / size for step in steps[1:]]
     back = away[-1] <= 1e-9
     for far in away[:-1]:
@@ -83,9 +84,9 @@ def advance(Z: Floats, heads: Floats, alpha: float) -> Floats:
     return np.asarray((Z + alpha / len(heads) * pull) / (1 + alpha))
 
 
-def _again(Z: Floats, heads: Floats, layers: int, alpha: float = 1.0) -> str:
+def _again(Z: Floats, heads: Floats, layers: int) -> str:
     """The fate of one cloud according to the package's own engine."""
-    traj: Any = simulate(Z, alpha, layers=layers + 2 * LONGEST_PERIOD, heads=list(heads), definite=False)
+    traj: Any = simulate(Z, ALPHA, layers=layers + 2 * LONGEST_PERIOD, heads=list(heads), definite=False)
     last = traj.tokens[-1]
     if traj.outcome.kind == "periodic":
         return "cycle"
@@ -159,7 +160,7 @@ def matrices(
         for fate in FATES if family != POLYGON else ():
             total[fate] += found[fate]
         rows.append((family, d, n, *(Share(found[fate], trials) for fate in FATES)))
-    caption = f"{trials} clouds per row, alpha = 1, at most {layers} layers: count (95 % interval)"
+    caption = f"{trials} clouds per row, alpha = {ALPHA:g}, at most {layers} layers: count (95 % interval)"
     table = context.table(Table("fates", caption, ("family", "d", "n", *FATES), rows))
     context.case(load("square-collapses-to-zero")[0])
     text = "The part of the clouds that ends at one point, by dimension."
