@@ -52,23 +52,17 @@ def exact_blocks(net: Any) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     found = []
     for block in net.stack:
         ff, sa = block.ff, block.sa
-        U, W, left, right = _exact(ff.full_U(net.dim)), _exact(ff.full_W(net.dim)), _exact(sa.left), _exact(sa.right)
+        forward = (ff.eta, ff.full_U(net.dim), ff.b, ff.full_W(net.dim))
+        rho, Q, K, left, right = map(_exact, (sa.rho, sa.Q, sa.K, sa.left, sa.right))
         V = [[_dot(row, column) for column in zip(*right, strict=True)] for row in left]
-        found.append(
-            (
-                (Fraction(float(ff.eta)), U, _exact(ff.b), W),
-                (Fraction(float(sa.rho)), _exact(sa.Q), _exact(sa.K), V),
-            )
-        )
+        found.append((tuple(map(_exact, forward)), (rho, Q, K, V)))
     return found
 
 
-def _exact(array: Any) -> Any:
-    return _fractions(array.tolist())
-
-
-def _fractions(value: Any) -> Any:
-    return [_fractions(v) for v in value] if isinstance(value, list) else Fraction(value)
+def _exact(value: Any) -> Any:
+    """A number or an array, also nested lists of numbers, in Fractions."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return [_exact(v) for v in value] if isinstance(value, list) else Fraction(value)
 
 
 def _dot(x: Sequence[Any], y: Sequence[Any]) -> Any:

@@ -103,6 +103,8 @@ def frank_wolfe_rate_fails(case: Case) -> str | None:
 
     The counterexample shows what it should; constant steps are also run by `hardmax.simulate`.
     """
+    from hardmax.dynamics.simulate import simulate
+
     states = [case["tokens"]]
     for gamma in case["steps"]:
         states.append(_step(states[-1], gamma))
@@ -120,21 +122,15 @@ def frank_wolfe_rate_fails(case: Case) -> str | None:
     # Textbook: E(x_t) - min E <= 2 D^2 / (t+2) over a fixed hull of diameter D (E has curvature 1).
     if case.kind == "open-loop-exact" and energy <= 2 * diameter**2 / (len(case["steps"]) + 2):
         return f"after {len(case['steps'])} steps the energy {energy} is still within the textbook bound"
-    if len(set(case["steps"])) == 1 and _steps_by_package(case) != states:
-        return "hardmax.simulate with A = -1 gives other particles"
+    if len(set(case["steps"])) == 1:
+        gamma = case["steps"][0]  # alpha / (1 + alpha)
+        alpha, layers = gamma / (1 - gamma), len(case["steps"])
+        done: Any = simulate(case["tokens"], alpha, B, layers, definite=False, exact=True)
+        if [tuple(tuple(z) for z in state.tolist()) for state in done.tokens] != states:
+            return "hardmax.simulate with A = -1 gives other particles"
     return None
 
 
 def _step(X: Cloud, gamma: Any) -> Cloud:
     """x_i + gamma (y_i - x_i), y_i the mean of the tokens that maximize <B x_i, y>."""
     return tuple(toward(x, mean([X[j] for j in C]), gamma) for x, C in zip(X, follow_sets(X, B), strict=True))
-
-
-def _steps_by_package(case: Case) -> list[Cloud]:
-    """gamma = alpha / (1 + alpha)."""
-    from hardmax.dynamics.simulate import simulate
-
-    gamma = case["steps"][0]
-    layers = len(case["steps"])
-    done: Any = simulate(case["tokens"], gamma / (1 - gamma), B, layers, definite=False, exact=True)
-    return [tuple(tuple(z) for z in state.tolist()) for state in done.tokens]

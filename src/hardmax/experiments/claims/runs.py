@@ -121,7 +121,6 @@ class Limit:
     decided_at: tuple[int, ...]
     sets: Sets
     A: Matrix
-    alpha: Any
     states: list[Cloud]
     follows: list[Sets]
 
@@ -138,17 +137,10 @@ def limit_of(case: Case) -> Limit:
         Violated: the certificate does not hold, or float64 claims a proof and disagrees with rational arithmetic.
         Undecided: no certificate could be computed.
     """
-    tokens = tuple(tuple(map(Fraction, z)) for z in case["tokens"])
-    A = None if case["A"] is None else tuple(tuple(map(Fraction, row)) for row in case["A"])
-    exact = _exact_limit(tokens, Fraction(case["alpha"]), A)
-    if not case.exact:
-        _compare_limits(case, exact)
-    return exact
-
-
-def _exact_limit(tokens: Cloud, alpha: Fraction, A: Matrix) -> Limit:
     from hardmax.dynamics.limit import limit
 
+    tokens, alpha = tuple(tuple(map(Fraction, z)) for z in case["tokens"]), Fraction(case["alpha"])
+    A = None if case["A"] is None else tuple(tuple(map(Fraction, row)) for row in case["A"])
     try:
         eq: Any = limit(tokens, alpha, A, exact=True)
     except NotCertified as error:
@@ -163,10 +155,11 @@ def _exact_limit(tokens: Cloud, alpha: Fraction, A: Matrix) -> Limit:
     follows: list[Sets] = []
     if eq.layers <= MOST_LAYERS:
         states, follows = definition.run(tokens, alpha, A, eq.layers + BEYOND)
-    return Limit(
-        tuple(tuple(z) for z in eq.points.tolist()), dict(eq.leader_since), tuple(proof.decided_at.tolist()), sets, A,
-        alpha, states, follows,
-    )  # fmt: skip
+    points = tuple(tuple(z) for z in eq.points.tolist())
+    found = Limit(points, dict(eq.leader_since), tuple(proof.decided_at.tolist()), sets, A, states, follows)
+    if not case.exact:
+        _compare_limits(case, found)
+    return found
 
 
 def _compare_limits(case: Case, exact: Limit) -> None:

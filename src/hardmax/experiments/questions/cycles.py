@@ -26,11 +26,7 @@ from hardmax.experiments.questions.matrices import fates, still_cycle
 from hardmax.experiments.questions.search import Size, confirmed, draw_leaders, sweep
 from hardmax.experiments.table import Share, Table
 
-WORDS = {
-    "any": "any matrix",
-    "positive": "positive definite symmetric part",
-    "definite": "symmetric positive definite",
-}
+WORDS = {"any": "any matrix", "positive": "positive definite symmetric part", "definite": "symmetric positive definite"}
 SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "cycles", "margin", "follows", "exact")
 FOUND = "two-definite-heads-period-2"
 FAMILIES = ("wishart", "stretched", "diagonal", "simplex")

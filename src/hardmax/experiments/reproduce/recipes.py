@@ -18,7 +18,6 @@ from hardmax.experiments.item import Outcome, reproduction
 from hardmax.experiments.reproduce import models
 from hardmax.experiments.reproduce.models import DIMS, QUICK, TRAINED, Dims, Models
 from hardmax.experiments.reproduce.recipe import read
-from hardmax.experiments.reviews import Reviews
 from hardmax.experiments.table import Table
 
 TABLE_1 = {**TRAINED, "source": "[AFZ24] Table 1"}
@@ -178,6 +177,8 @@ def count(leads: Ints, offsets: Ints, which: Ints) -> tuple[Ints, Ints]:
 @reproduction("leader-statistics", "How many words lead", aliases=("table1",), minutes=11, **TABLE_1)
 def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | None = None, dims: Dims = DIMS) -> Outcome:
     """Count the leaders of the held-out reviews in all models."""
+    from hardmax.sentiment.batches import trace
+
     made = Models(context, reviews, epochs)
     texts = made.reviews
     counts: dict[str, dict[int, Ints]] = {"paper": {}, "ours": {}}
@@ -185,17 +186,20 @@ def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | Non
     for dim in dims:
         run = made.paper(dim)
         leads = read(run, texts, texts.aside).leads
+        padding = leads[(texts.ids == 0) & (leads > -2)]  # of the reviews that were read
         found = count(leads, texts.offsets, texts.aside)
         counts["paper"][dim] = found[0]
-        about = {"recipe": "paper", "dim": dim, "alpha": run.alpha, "padding_leads": _padding_leads(texts, leads)}
-        rows.append({**about, **statistics(*found)})
+        about = {"recipe": "paper", "dim": dim, "alpha": run.alpha}
+        padding_leads = float((padding >= 0).mean()) if padding.size else 0.0
+        rows.append({**about, "padding_leads": padding_leads, **statistics(*found)})
     for dim in dims:
         ours, _ = made.ours(dim)
         context.tell(0, None, f"leaders of our model, d = {dim}")
-        found = _ours(ours, texts)
+        traced = trace(ours, [texts.texts[i] for i in texts.aside])
+        found = count(traced.since, traced.bags.offsets, np.arange(len(texts.aside)))
         counts["ours"][dim] = found[0]
-        about = {"recipe": "ours", "dim": dim, "alpha": ours.alpha, "padding_leads": None}
-        rows.append({**about, **statistics(*found)})
+        about = {"recipe": "ours", "dim": dim, "alpha": ours.alpha}
+        rows.append({**about, "padding_leads": None, **statistics(*found)})
     text = "Distribution of the number of leaders by review, both recipes."
     context.figure("leader-statistics", "reviews:plot_leader_counts", counts, text=text)
     caption = f"Leaders of {len(texts.aside):,} held-out reviews"
@@ -214,16 +218,3 @@ def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | Non
         + made.quick_note,
         {"rows": rows},
     )
-
-
-def _padding_leads(reviews: Reviews, leads: Ints) -> float:
-    """Part of the padded reviews read in which <PAD> is a leader."""
-    there = (reviews.ids == 0) & (leads > -2)
-    return float((leads[there] >= 0).mean()) if there.any() else 0.0
-
-
-def _ours(model: Any, reviews: Reviews) -> tuple[Ints, Ints]:
-    from hardmax.sentiment.batches import trace
-
-    traced = trace(model, [reviews.texts[i] for i in reviews.aside])
-    return count(traced.since, traced.bags.offsets, np.arange(len(reviews.aside)))

@@ -184,11 +184,7 @@ def slopes(rows: Sequence[Row]) -> dict[str, float]:
     minutes=5,
     quick={"steps": 400},
 )
-def tikhonov_curves(
-    context: Context,
-    *,
-    steps: int = 6000,
-) -> Outcome:
+def tikhonov_curves(context: Context, *, steps: int = 6000) -> Outcome:
     """Train for every eps from both starts, and draw the two curves of each."""
     sizes = Setting(steps=steps, seed=context.seed)
     found, norm = measure(sizes, EPSILONS, context.tell)

@@ -171,10 +171,6 @@ class Classifier:
         logits, own = (torch.cat([part[x] for part in parts]).numpy().astype(np.float64) for x in (0, 1))
         return logits, own, torch.cat([p[2] for p in parts]).numpy().astype(np.float64) if weights else None
 
-    def accuracy(self, reviews: Rows) -> float:
-        """The part of the reviews that gets its label."""
-        return float(((self.look(reviews)[0] > 0) == reviews.labels).mean())
-
 
 def explained(classifier: Classifier, reviews: Rows, top: int, seed: int) -> dict[str, float]:
     """Comprehensiveness and sufficiency of the `top` words by their exact part a_j s <e_1, z_j>, by their own score,
@@ -184,11 +180,7 @@ def explained(classifier: Classifier, reviews: Rows, top: int, seed: int) -> dic
     logits, own, a = classifier.look(reviews, weights=True)
     sign = np.where(logits > 0, 1.0, -1.0)[:, None]
     assert a is not None
-    parts = {
-        "parts": sign * a * own,
-        "score": sign * own,
-        "random": np.random.default_rng(seed).random(own.shape),
-    }
+    parts = {"parts": sign * a * own, "score": sign * own, "random": np.random.default_rng(seed).random(own.shape)}
     sure = 1 / (1 + np.exp(-np.abs(logits)))
     found = {"carriers": float((1 / np.maximum(((a / a.sum(1, keepdims=True)) ** 2).sum(1), 1e-12)).mean())}
     for name, value in parts.items():
@@ -234,4 +226,5 @@ def _measure(
     classifier, aside = Classifier(reviews, variant, seed).fit(reviews.learn, epochs), reviews.aside
     some = np.concatenate([np.flatnonzero(aside.labels == k)[:explain] for k in (0, 1)])
     measured = explained(classifier, Rows(aside.rows[some], aside.labels[some]), TOP, seed)
-    return {"accuracy": classifier.accuracy(aside), "parameters": classifier.parameters, **measured}
+    accuracy = float(((classifier.look(aside)[0] > 0) == aside.labels).mean())
+    return {"accuracy": accuracy, "parameters": classifier.parameters, **measured}

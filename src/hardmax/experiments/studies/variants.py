@@ -166,12 +166,7 @@ def _fates(seed: int, d: int, name: str, tokens: int, layers: int, alpha: float,
 @study(
     "ablation", "What does attention cost or bring, in accuracy and in faithful explanations?", minutes=15, quick=QUICK
 )
-def ablation(
-    context: Context,
-    *,
-    seeds: tuple[int, ...] = (0, 1, 2, 3, 4),
-    sizes: Mapping[str, int] = FULL,
-) -> Outcome:
+def ablation(context: Context, *, seeds: tuple[int, ...] = (0, 1, 2, 3, 4), sizes: Mapping[str, int] = FULL) -> Outcome:
     """Train every kind of attention with every seed."""
     found = train_all(context, ATTENTIONS, seeds, **sizes)
     base = [run["accuracy"] for run in found["none (K = 0)"]]
