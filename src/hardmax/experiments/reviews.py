@@ -103,7 +103,9 @@ def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: in
 
     labels = np.asarray(labels, np.int64)
     if len(texts) < 10 or len(labels) != len(texts) or not np.isin(labels, (0, 1)).all():
-        raise BadInput(f"{len(texts)} texts and {len(labels)} labels", fix="at least 10 texts with labels 0 and 1")
+        raise BadInput(
+            f"got {len(texts)} texts and {len(labels)} labels; expected at least 10 texts, each with the label 0 or 1"
+        )
     chosen = np.arange(len(texts))
     if most is not None and most < len(texts):
         chosen = at_random(len(texts), most / len(texts), seed)[1]

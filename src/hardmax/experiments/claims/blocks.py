@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from hardmax.experiments.claims.definition import Cloud, Matrix, Number, dot, mean
+from hardmax.experiments.claims.definition import Cloud, Matrix, Number, cloud_of, converted, dot, mean
 
 Rows = Sequence[Sequence[Any]]
 
@@ -78,11 +78,10 @@ def package_attention(tokens: Cloud, score: Matrix) -> Cloud:
     from hardmax.cloud.ragged import ragged
     from hardmax.transformer.blocks import AttentionLayer
 
-    x = np.array([[float(a) for a in z] for z in tokens])
+    x = np.array(converted(tokens, float))
     one = np.eye(x.shape[1])
-    Q = one if score is None else np.array([[float(a) for a in row] for row in score])
-    moved: Any = AttentionLayer(0.0, Q, Q, one, one).apply(x, ragged([x]))
-    return tuple(tuple(z) for z in moved.tolist())
+    Q = one if score is None else np.array(converted(score, float))
+    return cloud_of(AttentionLayer(0.0, Q, Q, one, one).apply(x, ragged([x])))
 
 
 def far_apart(found: Cloud, wanted: Cloud) -> int | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from hardmax.experiments.case import Case
 from hardmax.experiments.claims.claim import claim
-from hardmax.experiments.claims.definition import Cloud, follow_sets, mean, minus, times, toward
+from hardmax.experiments.claims.definition import Cloud, cloud_of, follow_sets, mean, minus, times, toward
 from hardmax.experiments.claims.hull import in_hull
 
 B = ((Fraction(-1),),)
@@ -74,7 +74,7 @@ def _layer_by_package(Z: Cloud, V: Any) -> Cloud:
     from hardmax.dynamics.simulate import simulate
 
     done: Any = simulate(Z, 1, None, 1, V=V, exact=True)
-    return tuple(tuple(z) for z in done.tokens[1].tolist())
+    return cloud_of(done.tokens[1])
 
 
 def two_particles(rng: Random, kind: str) -> Case:
@@ -126,7 +126,7 @@ def frank_wolfe_rate_fails(case: Case) -> str | None:
         gamma = case["steps"][0]  # alpha / (1 + alpha)
         alpha, layers = gamma / (1 - gamma), len(case["steps"])
         done: Any = simulate(case["tokens"], alpha, B, layers, definite=False, exact=True)
-        if [tuple(tuple(z) for z in state.tolist()) for state in done.tokens] != states:
+        if [cloud_of(state) for state in done.tokens] != states:
             return "hardmax.simulate with A = -1 gives other particles"
     return None
 

@@ -8,7 +8,7 @@ from hardmax.errors import NotCertified
 from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided, Violated
-from hardmax.experiments.claims.definition import Cloud, Matrix, Point, Sets, dot, times
+from hardmax.experiments.claims.definition import Cloud, Matrix, Point, Sets, cloud_of, converted, dot, times
 
 # In float64 a score may miss the maximum by this part of sum |A z_i| |z_j|, a coordinate its value by this part of the
 # largest one. Rounding is about 1e-15 of either.
@@ -55,7 +55,7 @@ def run(case: Case, layers: int | None = None, **options: Any) -> Run:
 
     depth = case["layers"] if layers is None else layers
     done: Any = simulate(case["tokens"], case["alpha"], case["A"], depth, exact=case.exact, **options)
-    states = [tuple(tuple(z) for z in state.tolist()) for state in done.tokens]
+    states = [cloud_of(state) for state in done.tokens]
     sets = [done.follows(k) for k in range(depth + 1)]
     size = max(abs(x) for z in case["tokens"] for x in z)
     found = Run(
@@ -84,10 +84,7 @@ def _compare(done: Run) -> None:
 
 def _compare_floats(done: Run) -> None:
     """Followed tokens have the largest score, and moves go where they should, to rounding; exact ties are kept."""
-    exact = definition.follow_sets(
-        tuple(tuple(map(Fraction, z)) for z in done.states[0]),
-        None if done.A is None else [[Fraction(x) for x in row] for row in done.A],
-    )
+    exact = definition.follow_sets(converted(done.states[0], Fraction), converted(done.A, Fraction))
     for i, followed in enumerate(exact):
         if not set(followed) <= set(done.sets[0][i]):
             raise Violated(f"at layer 0 token {i} follows {done.sets[0][i]}; the definition gives {followed}")
@@ -139,8 +136,7 @@ def limit_of(case: Case) -> Limit:
     """
     from hardmax.dynamics.limit import limit
 
-    tokens, alpha = tuple(tuple(map(Fraction, z)) for z in case["tokens"]), Fraction(case["alpha"])
-    A = None if case["A"] is None else tuple(tuple(map(Fraction, row)) for row in case["A"])
+    tokens, A, alpha = converted(case["tokens"], Fraction), converted(case["A"], Fraction), Fraction(case["alpha"])
     try:
         eq: Any = limit(tokens, alpha, A, exact=True)
     except NotCertified as error:
@@ -155,8 +151,9 @@ def limit_of(case: Case) -> Limit:
     follows: list[Sets] = []
     if eq.layers <= MOST_LAYERS:
         states, follows = definition.run(tokens, alpha, A, eq.layers + BEYOND)
-    points = tuple(tuple(z) for z in eq.points.tolist())
-    found = Limit(points, dict(eq.leader_since), tuple(proof.decided_at.tolist()), sets, A, states, follows)
+    found = Limit(
+        cloud_of(eq.points), dict(eq.leader_since), tuple(proof.decided_at.tolist()), sets, A, states, follows
+    )
     if not case.exact:
         _compare_limits(case, found)
     return found

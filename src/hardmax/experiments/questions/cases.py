@@ -19,7 +19,7 @@ from pathlib import Path
 
 from hardmax.errors import BadInput
 from hardmax.experiments.case import Case, Rows, load_case
-from hardmax.experiments.claims.definition import Sets, dot, follow_sets, mean, times
+from hardmax.experiments.claims.definition import Sets, cloud_of, dot, follow_sets, mean, times
 
 KINDS = ("cycle", "collapse")
 FIELDS = ("name", "statement", "alpha", "tokens", "heads", "matrices", "period", "moving", "ties")
@@ -171,7 +171,7 @@ def _second_opinion(case: Case) -> Iterator[str]:
     outcome = traj.outcome
     if case.kind == "cycle" and (outcome.kind, outcome.period) != ("periodic", period):
         yield f"hardmax.simulate(exact=True) says: {outcome.kind}, {outcome.detail}"
-    if tuple(tuple(z) for z in traj.tokens[1].tolist()) != layer(tokens, alpha, case["heads"])[0]:
+    if cloud_of(traj.tokens[1]) != layer(tokens, alpha, case["heads"])[0]:
         yield "hardmax.simulate(exact=True) gives another layer 1"
 
 

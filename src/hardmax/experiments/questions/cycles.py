@@ -82,7 +82,7 @@ def one_head(
     holds = [row[0] for row in cases.rows if row[-1] == "yes"]
     return Outcome(
         f"{'Yes' if 'one-head-period-2' in holds else 'Not shown here'}: with ties. The smallest cycle has 5 tokens in "
-        "dimension 3 and period 2; each of the three numbers is proved to be the least. Without ties one head never "
+        "dimension 3 and period 2; each of the three numbers is proved to be minimal. Without ties one head never "
         f"cycles (proved). {len(holds)} of {len(cases.rows)} stored cases hold in rational arithmetic."
     )
 
@@ -241,8 +241,8 @@ def definite_heads(
         return Outcome(f"The known cycle does not hold: {wrong[0]}. Random clouds: {seen} cycles.")
     return Outcome(
         "No. Two symmetric positive definite heads cycle with 4 tokens in dimension 3, period 2, without ties, for "
-        "every alpha > 0 (proved; all three numbers are the least possible). Chance hardly shows it: "
-        f"{seen} of the random clouds cycled; the linear programs find it at once."
+        "every alpha > 0 (proved; all three numbers are minimal). Random search hardly finds it: "
+        f"{seen} of the random clouds cycled; linear programs find it at once."
     )
 
 

@@ -86,7 +86,7 @@ def score_pairs(corpus: Corpus, labels: NDArray[Any], min_texts: int) -> PairSco
     found = [corpus.pairs(gap) for gap in range(1, REACH + 1)]
     texts = np.concatenate([corpus.text[places] for places, _ in found])
     keys, numbers = np.unique(np.concatenate([key for _, key in found]), return_inverse=True)
-    once = np.unique(texts * len(keys) + numbers)  # every pair once a text
+    once = np.unique(texts * len(keys) + numbers)  # every pair once per text
     texts, numbers = once // len(keys), once % len(keys)
     counts = [np.bincount(numbers[labels[texts] == c], minlength=len(keys)) for c in (0, 1)]
     kept = counts[0] + counts[1] >= min_texts

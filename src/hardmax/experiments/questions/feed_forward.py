@@ -1,12 +1,12 @@
 """Question: does clustering help a small feed-forward network of the same size?
 
 Blocks of one attention layer and one feed-forward layer, x -> x + W relu(U x + b), then a linear score of the mean
-token. The attention is hardmax with A = I and a fixed alpha, or none, or uniform: it has no trained numbers, so all
-three networks have the same number. Trained by Adam through the selected values. Three tasks on sequences of tokens in
-R^4 with normal noise:
+token. The attention is hardmax with A = I and a fixed alpha, or none, or uniform: it has no parameters, so all
+three networks have equally many. They are trained by Adam, with the gradient through the selected values. Three tasks
+on sequences of tokens in R^4 with normal noise:
 
 * majority: tokens are noisy copies of two prototypes; which is more frequent? A sum over tokens answers it.
-* loudest: which way points the longest token, the others being shorter and of random direction?
+* loudest: which way does the longest token point? The others are shorter and point in random directions.
 * agreement: two long tokens; do they lie on the same side? No sum over single tokens f(x_1) + ... + f(x_n) can answer
   it: with a = f(+), b = f(-) it would have to separate {2a, 2b} from {a + b}, the mean of the two.
 """
@@ -54,7 +54,7 @@ def draw_task(task: str, count: int, noise: float, rng: np.random.Generator) -> 
 
 
 def train(task: str, noise: float, attention: str, seeds: tuple[int, int], sizes: dict[str, Any]) -> dict[str, float]:
-    """Accuracy on fresh sequences after training, and the number of trained numbers.
+    """Accuracy on fresh sequences after training, and the number of parameters.
 
     Args:
         seeds: the seed of the run and the number of the trial.
@@ -165,7 +165,7 @@ def _answer(rows: list[tuple[Any, ...]]) -> str:
     for task, noise in dict.fromkeys(row[:2] for row in rows):
         gain = found[task, noise, "hardmax"][5]
         sure = gain.count > 1 and abs(gain.mean) > gain.half
-        verdict = ("helps" if gain.mean > 0 else "hurts") if sure else "makes no difference that shows"
+        verdict = ("helps" if gain.mean > 0 else "hurts") if sure else "makes no measurable difference"
         without, with_it = (found[task, noise, attention][4] for attention in ("none", "hardmax"))
         parts.append(f"{task}, noise {noise:g}: it {verdict} ({without} without, {with_it} with)")
     return "It depends on the task. " + "; ".join(parts) + "."

@@ -46,14 +46,18 @@ def fates(Z: Floats, heads: Floats, layers: int) -> list[str]:
         last = advance(last, heads, ALPHA)
     after = advance(last, heads, ALPHA)
     loud = np.abs(after - last).max(axis=(1, 2)) > 1e-9 * size
-    apart = np.abs(last - last[:, :1]).max(axis=(1, 2))
-    result = np.where(apart > NEAR * size, FATES[0], FATES[1]).tolist()
-    for b in range(len(Z)):
-        if np.abs(last[b]).max() <= NEAR * size[b]:
-            result[b] = FATES[2]
-        elif loud[b]:
+    result = [_at_rest(cloud, of_start) for cloud, of_start in zip(last, size, strict=True)]
+    for b in np.flatnonzero(loud):
+        if result[b] != "zero":
             result[b] = _again(Z[b], heads[:, b], layers)
     return result
+
+
+def _at_rest(Z: Floats, size: float) -> str:
+    """The fate of a cloud that has come to rest, by its last layer and the size of its first."""
+    if np.abs(Z).max() <= NEAR * size:
+        return "zero"
+    return "several points" if np.abs(Z - Z[0]).max() > NEAR * size else "one point"
 
 
 def still_cycle(Z: Floats, heads: Floats, layers: int, period: int) -> list[bool]:
@@ -87,14 +91,10 @@ def advance(Z: Floats, heads: Floats, alpha: float) -> Floats:
 def _again(Z: Floats, heads: Floats, layers: int) -> str:
     """The fate of one cloud according to the package's own engine."""
     traj: Any = simulate(Z, ALPHA, layers=layers + 2 * LONGEST_PERIOD, heads=list(heads), definite=False)
-    last = traj.tokens[-1]
     if traj.outcome.kind == "periodic":
         return "cycle"
-    if np.abs(last).max() <= NEAR * np.abs(Z).max():
-        return "zero"
-    if traj.outcome.kind != "settled":
-        return "moving"
-    return "several points" if np.abs(last - last[0]).max() > NEAR * np.abs(Z).max() else "one point"
+    fate = _at_rest(traj.tokens[-1], np.abs(Z).max())
+    return fate if fate == "zero" or traj.outcome.kind == "settled" else "moving"
 
 
 def draw_matrix(family: str, d: int, rng: np.random.Generator) -> Floats:

@@ -5,7 +5,7 @@ start and the same batches, trained by the exact gradient of hardmax.
 
 Leaders: average, standard deviation, extremes, and the part that lead from layer 0. Departs: a leader is a word with
 C_i = {i} at some layer, found exactly (Def. 1.1); copies of a word count once. <PAD> counts when it leads, as in the
-paper; how often is told.
+paper; the table says how often.
 """
 
 from typing import Any
@@ -70,8 +70,8 @@ def training_loss(
         f"same start: {exact} at the same epoch.",
         " and ".join(f"{loss:.3f} (d = {d})" for d, loss in models.PAPER_LOSS.items())
         + f" at epoch 100, hardmax within {models.PAPER_LOSS_GAP} of softmax.",
-        "Half of the reviews, so the training set is learned by heart sooner. The paper measures the hardmax loss "
-        "every tenth epoch, here it is measured in all of them." + made.quick_note,
+        "With half of the reviews the training set is memorized sooner. The paper measures the hardmax loss at every "
+        "tenth epoch; here it is measured at every epoch." + made.quick_note,
         {"paper": models.PAPER_LOSS, "summary": summary},
     )
 
@@ -213,8 +213,8 @@ def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | Non
         "Average, standard deviation, minimum, maximum of leaders by review and the fraction that lead from layer 0, "
         "for d = 2, 4, 8, 16. Its values are printed there; this package holds no copy.",
         "Exact leaders (C_i = {i} at some layer) in place of the first index of a floating-point maximum. More "
-        "dimensions, more leaders: random vectors are almost orthogonal there and few words have anybody to follow. In "
-        "our recipe the radii decide who can lead, and with its default settings it uses a plane in any dimension."
-        + made.quick_note,
+        "dimensions, more leaders: random vectors are almost orthogonal there, and few words have another word to "
+        "follow. In our recipe the radii decide who can lead, and with its default settings it uses a plane in any "
+        "dimension." + made.quick_note,
         {"rows": rows},
     )

@@ -1,8 +1,8 @@
-"""One small classifier with the attention as its only variable: the fair ground of the ablation.
+"""One small classifier in which only the attention varies: what the ablation compares.
 
 Words stand in the plane, E_w = r_w (cos t_w, sin t_w). The radii r_w are given (by the rank of |log-odds| sqrt(texts),
-from 0.8 to 1) and the angles learn, begun at cos t_w = clip(0.4 log-odds); the logit is b + s <e_1, mean_i z_i^K>. Only
-the attention differs between variants, so the number of learned numbers is the same for all but learned matrices.
+from 0.8 to 1); the angles are trained from cos t_w = clip(0.4 log-odds). The logit is b + s <e_1, mean_i z_i^K>. Only
+the attention differs between variants, so all have equally many parameters, except those with trained matrices.
 
 For given attention every layer is linear in the values, z^K = W z^0 with W a product of (I + alpha P_k)/(1 + alpha). So
 
@@ -42,8 +42,8 @@ class Variant:
         rule: "hardmax", "softmax", "uniform", "random" (each word follows another one, drawn in every layer).
         layers, alpha: of the layers; 0 layers is the mean of the word vectors.
         temperature: of softmax; scores of hardmax are compared exactly.
-        heads: how many; their values are averaged. More than one learn their matrices.
-        learned: whether the matrices A_h = L_h L_h^T learn (they begin at I, heads apart by random turns).
+        heads: the number of heads, whose values are averaged.
+        learned: whether the matrices A_h = L_h L_h^T are trained (they begin near I, each head elsewhere).
         normalization: "rescale", "sphere" (unit length after every layer) or "none".
         causal: a word sees itself and those before it.
     """
@@ -78,7 +78,7 @@ class Classifier:
 
     @property
     def parameters(self) -> int:
-        """How many numbers learn."""
+        """The number of trained parameters."""
         return int(sum(part.numel() for part in self.learned.values()))
 
     def _matrices(self) -> Any:

@@ -1,8 +1,8 @@
-"""Finite depth: how much of the infinite-depth picture is there after 6, 8 or 12 layers?
+"""Finite depth: how much of the infinite-depth picture holds after 6, 8 or 12 layers?
 
 The theorems are about infinitely many layers, networks have few. For random clouds this study compares layer k with the
-certified limit: how far tokens are from where they end, whether the polytope is already there (all leaders lead), and
-how well two predictions in closed form do:
+certified limit: how far tokens are from where they end, whether the polytope is already complete (all leaders lead),
+and how well two predictions in closed form do:
 
 - after lock-in: a token that follows one leader v from layer s on is at distance (1+alpha)^{-(k-s)} |z_i^s - v|,
   exactly;
@@ -75,7 +75,7 @@ def measure_cloud(Z: Floats, alpha: float) -> list[dict[str, float]]:
 
 @study(
     "finite-depth",
-    "At 6, 8 and 12 layers, how far are tokens from their limit, and is the polytope already there?",
+    "At 6, 8 and 12 layers, how far are tokens from their limit, and is the polytope already complete?",
     minutes=5,
     quick={"dims": (2, 8), "sizes": (32, 128), "alphas": (0.1, 1.0), "clouds": 10},
 )

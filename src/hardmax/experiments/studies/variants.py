@@ -1,4 +1,4 @@
-"""Two studies of other layers than the paper's: what is left of clusters and leaders, and what attention is worth.
+"""Two studies of layers other than the paper's: what is left of clusters and leaders, and what attention is worth.
 
 Robustness: the same Gaussian clouds run through variants of the layer: several heads, matrices that are drawn or not
 symmetric, unit sphere after every layer, no normalization, causal mask. Counted are distinct final positions (clusters;
@@ -8,7 +8,7 @@ there; hardmax has no gradient with respect to A, so those variants train with s
 
 Ablation: no attention, softmax at three temperatures, hardmax, uniform and random attention, all in the same classifier
 with the same words, radii, budget and seeds. Uniform attention keeps the mean of the tokens, so it must give the
-numbers of K = 0 exactly: a check of the ground.
+numbers of K = 0 exactly, which checks the setup.
 """
 
 from collections.abc import Callable, Mapping
