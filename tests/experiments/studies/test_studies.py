@@ -72,7 +72,7 @@ def test_clusters_are_counted_up_to_the_scale_of_the_cloud():
 
 
 def test_without_normalization_directions_cluster_as_in_the_paper():
-    rows = {name: variants._fates(0, 2, name, 12, 100, 0.5, 2) for name in ("none", "paper")}
+    rows = {name: variants._fates(0, 2, name, 2) for name in ("none", "paper")}
     assert rows["none"][3].mean == rows["paper"][3].mean
     assert rows["none"][6] == 1.0  # growing
     assert rows["paper"][5] == 1.0  # settled
@@ -144,7 +144,7 @@ def test_training_is_repeatable_and_a_finished_run_is_not_repeated(imdb, tmp_pat
 @pytest.mark.parametrize("name", ["robustness", "ablation"])
 def test_every_study_is_drawn(name, imdb, tmp_path):
     context = Context("studies", name, tmp_path)
-    clouds = {"dims": (2,), "tokens": 8, "layers": 10, "clouds": 2} if name == "robustness" else {}
+    clouds = {"clouds": 2} if name == "robustness" else {}
     outcome = getattr(variants, name)(context, **clouds, **SMALL)
     assert outcome.answer
     assert {path.rpartition(".")[2] for path in context.files} == {"csv", "png", "pdf"}

@@ -136,27 +136,17 @@ class Claim(Item):
         return write_file(path, lambda to: write_json(document, to))
 
 
-def claim(
-    name: str,
-    citation: str,
-    *,
-    trials: int,
-    cases: Callable[[Random, str], Case],
-    kinds: Sequence[str],
-    fields: Sequence[str],
-) -> Callable[[Check], Check]:
+def claim(name: str, citation: str, *, cases: Callable[[Random, str], Case], **about: Any) -> Callable[[Check], Check]:
     """Register the decorated check as a claim; the first paragraph of its docstring is the statement.
 
     Args:
-        citation: where the claim stands in the papers.   trials: the default number of trials.
-        cases: draws a case of a kind.   kinds: the kinds, in turn.
-        fields: the names of the numbers that a case holds.
+        citation: where the claim stands in the papers.
+        cases: draws a case of a kind.   about: further attributes of `Claim`: trials, kinds, fields.
     """
 
     def register_check(check: Check) -> Check:
         statement = " ".join((check.__doc__ or name).split("\n\n")[0].split())
-        words: dict[str, Any] = {"source": citation, "kinds": tuple(kinds), "fields": tuple(fields)}
-        register(Claim("claims", name, statement, check, record=False, trials=trials, generate=cases, **words))
+        register(Claim("claims", name, statement, check, source=citation, record=False, generate=cases, **about))
         return check
 
     return register_check
