@@ -132,16 +132,6 @@ def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: in
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Size:
-    """How many reviews, how many distinct words of each, and how often a word must occur to be known."""
-
-    learn: int = 5000
-    aside: int = 2500
-    words: int = 100
-    min_texts: int = 5
-
-
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Padded rows of word numbers.
@@ -174,11 +164,18 @@ class Sample:
     texts: Ints
 
 
-def sample(texts: list[str], labels: NDArray[Any], size: Size, seed: int) -> Sample:
-    """The reviews of one run: those held out are the same for all seeds, those to learn from are drawn."""
-    learn, aside = draw_reviews(labels, size.learn, size.aside, seed)
-    vocabulary = Vocabulary.count([texts[i] for i in learn], (1, 1), size.min_texts)
-    made = [_padded(vocabulary, [texts[i] for i in part], labels[part], size.words) for part in (learn, aside)]
+def sample(
+    texts: list[str], labels: NDArray[Any], seed: int, *, learn: int, aside: int, words: int, min_texts: int
+) -> Sample:
+    """The reviews of one run: those held out are the same for all seeds, those to learn from are drawn.
+
+    Args:
+        learn, aside: how many reviews.   words: the largest number of distinct words of each.
+        min_texts: in how many reviews a word must occur to be known.
+    """
+    parts = draw_reviews(labels, learn, aside, seed)
+    vocabulary = Vocabulary.count([texts[i] for i in parts[0]], (1, 1), min_texts)
+    made = [_padded(vocabulary, [texts[i] for i in part], labels[part], words) for part in parts]
     odds, counts = log_odds(made[0], len(vocabulary))
     return Sample(made[0], made[1], odds, counts)
 

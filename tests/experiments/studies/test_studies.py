@@ -6,7 +6,7 @@ import pytest
 from corpus import reviews
 from hardmax import limit, simulate
 from hardmax.experiments.context import Context, Journal
-from hardmax.experiments.reviews import Rows, Sample, Size, sample
+from hardmax.experiments.reviews import Rows, Sample, sample
 from hardmax.experiments.studies import classifier as classifiers
 from hardmax.experiments.studies import finite_depth, variants
 from hardmax.experiments.studies.classifier import Classifier, Variant, explained, train_all
@@ -24,7 +24,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def drawn(data):
-    return sample(*data, Size(**SIZE), seed=0)
+    return sample(*data, seed=0, **SIZE)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ import numpy as np
 from hardmax.cloud.tokens import Floats
 from hardmax.errors import need
 from hardmax.experiments.context import Context
-from hardmax.experiments.reviews import Rows, Sample, Size, imdb, sample
+from hardmax.experiments.reviews import Rows, Sample, imdb, sample
 from hardmax.transformer.one_thread import one_thread
 
 TOP = 5
@@ -201,18 +201,17 @@ def train_all(
     Args:
         seeds: each draws the reviews, the order, the dropped words and the heads of one run.
         explain: how many reviews of each class are explained.
-        sizes: of `Size`.
+        sizes: learn, aside, words and min_texts of `sample`.
     """
     torch = need("torch", "torch", "the studies")
-    size = Size(**sizes)
     data = cache(imdb)  # read only if some run is not finished
-    drawn = lru_cache(1)(lambda seed: sample(*data(), size, seed))
+    drawn = lru_cache(1)(lambda seed: sample(*data(), seed, **sizes))
     found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
     with one_thread(torch):
         for k, seed in enumerate(seeds):
             for number, (name, variant) in enumerate(variants.items()):
                 context.tell(k * len(variants) + number, len(variants) * len(seeds), f"{name}, seed {seed}")
-                key = {"variant": asdict(variant), "size": asdict(size), "epochs": epochs, "explained": explain}
+                key = {"variant": asdict(variant), "size": sizes, "epochs": epochs, "explained": explain}
                 run = context.memo({**key, "seed": seed}, _measure, drawn, variant, epochs, explain, seed)
                 found[name].append(run)
     return found
