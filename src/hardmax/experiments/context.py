@@ -23,7 +23,7 @@ MARK = ".hardmax"  # in a folder of models that may be discarded
 
 
 def silent(*_: object) -> None:
-    """Progress and notes that are not shown."""
+    """A receiver of progress and notes that does nothing."""
 
 
 def make_folder(folder: Path) -> Path:

@@ -119,9 +119,9 @@ def accuracy(context: Context, *, epochs: int = 100, reviews: int | None = None,
         f"recipe: {mine} at its last epoch, nothing chosen on the test set.",
         ", ".join(f"{models.PAPER_ACCURACY[d]:.3f}" for d in dims)
         + " for d = 2, 4, 8, 16: the best of 101 epochs, chosen on the test set.",
-        f"{len(texts.learn):,} reviews to learn from in place of {0.7 * models.PAPER_REVIEWS:,.0f} and "
-        f"{len(texts.words):,} words in place of {models.PAPER_WORDS:,} (words by a regular expression, no "
-        "lemmatizing); trained by the exact gradient of hardmax in place of softmax with T = 0.001 (training-loss "
+        f"{len(texts.learn):,} reviews to learn from instead of {0.7 * models.PAPER_REVIEWS:,.0f} and "
+        f"{len(texts.words):,} words instead of {models.PAPER_WORDS:,} (words by a regular expression, no "
+        "lemmatizing); trained by the exact gradient of hardmax instead of softmax with T = 0.001 (training-loss "
         "compares the two). Ours keeps negations, lower-cases, reads whole reviews as words and pairs of words, has no "
         "padding, and gives words prescribed radii; with its default settings it uses a plane in any dimension, so "
         "that its numbers do not depend on d. The best epoch on the test set flatters; the last epoch does not."
@@ -212,7 +212,7 @@ def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | Non
         f"of them from layer 0. Ours: {means['ours']}, at least {least['ours']:.1%} from layer 0.",
         "Average, standard deviation, minimum, maximum of leaders by review and the fraction that lead from layer 0, "
         "for d = 2, 4, 8, 16. Its values are printed there; this package holds no copy.",
-        "Exact leaders (C_i = {i} at some layer) in place of the first index of a floating-point maximum. More "
+        "Exact leaders (C_i = {i} at some layer) instead of the first index of a floating-point maximum. More "
         "dimensions, more leaders: random vectors are almost orthogonal there, and few words have another word to "
         "follow. In our recipe the radii decide who can lead, and with its default settings it uses a plane in any "
         "dimension." + made.quick_note,

@@ -204,6 +204,6 @@ def tikhonov_curves(context: Context, *, steps: int = 6000) -> Outcome:
         "depth 1, eps = 0.1, 0.01, 0.001).",
         f"The theorem is about minimizers; measured is what Adam finds in {steps} steps, from a random start and from "
         "an interpolating network written down by hand. Random data of our own."
-        + (f" This is the quick run: {steps} steps in place of 6,000." if context.quick else ""),
+        + (f" This is the quick run: {steps} steps instead of 6,000." if context.quick else ""),
         {"norm": norm, **slope, "below_threshold": below, "runs": len(rows)},
     )
