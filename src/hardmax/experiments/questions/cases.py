@@ -14,7 +14,6 @@ collapse); `moving` lists the tokens that are not at rest; `ties` says whether s
 
 from collections.abc import Iterator
 from fractions import Fraction
-from importlib import resources
 from pathlib import Path
 
 from hardmax.errors import BadInput
@@ -24,6 +23,7 @@ from hardmax.experiments.claims.definition import Sets, cloud_of, dot, follow_se
 KINDS = ("cycle", "collapse")
 FIELDS = ("name", "statement", "alpha", "tokens", "heads", "matrices", "period", "moving", "ties")
 MOST_TOKENS, MOST_DIMENSIONS = 64, 16
+STORED = Path(__file__).with_name("cases")
 
 
 def stored() -> list[str]:
@@ -33,7 +33,7 @@ def stored() -> list[str]:
         >>> "two-definite-heads-period-2" in stored()
         True
     """
-    return sorted(path.name.removesuffix(".json") for path in _folder().iterdir() if path.name.endswith(".json"))
+    return sorted(path.stem for path in STORED.glob("*.json"))
 
 
 def load(name: str | Path) -> tuple[Case, list[str]]:
@@ -42,7 +42,7 @@ def load(name: str | Path) -> tuple[Case, list[str]]:
     Raises:
         BadInput: there is no such case, or the file does not hold one.
     """
-    path = _folder() / f"{name}.json"
+    path = STORED / f"{name}.json"
     if str(name) not in stored():
         path = Path(name)
         if path.suffix.lower() != ".json":
@@ -54,10 +54,6 @@ def load(name: str | Path) -> tuple[Case, list[str]]:
         bounds = f"at most {MOST_TOKENS} tokens in dimension {MOST_DIMENSIONS} are replayed"
         raise BadInput(f"{path} has {n} tokens in dimension {d}; {bounds}")
     return case, [] if intact else ["the file was changed: its checksum does not match its content"]
-
-
-def _folder() -> Path:
-    return Path(str(resources.files("hardmax.experiments.questions") / "cases"))
 
 
 def check(case: Case) -> list[str]:
