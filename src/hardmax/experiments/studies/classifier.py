@@ -205,7 +205,12 @@ def train_all(
     """
     torch = need("torch", "torch", "the studies")
     data = cache(imdb)  # read only if some run is not finished
-    drawn = lru_cache(1)(lambda seed: sample(*data(), seed, **sizes))
+
+    @lru_cache(1)
+    def drawn(seed: int) -> Sample:
+        texts, labels = data()
+        return sample(texts, labels, seed, **sizes)
+
     found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
     with one_thread(torch):
         for k, seed in enumerate(seeds):
