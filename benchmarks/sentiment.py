@@ -53,7 +53,7 @@ def main() -> int:
         "--softmax-seconds",
         type=float,
         default=np.inf,
-        help="time limit for the relaxation (default: 100 times our time)",
+        help="time limit for the relaxation (default: 100 times ours)",
     )
     parser.add_argument("--explained", type=int, default=6, help="number of texts for LIME and SHAP")
     options = parser.parse_args()

@@ -90,8 +90,9 @@ def test_only_the_dispatch_imports_by_name():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__")
     }
-    # `hardmax` finds the public names, `need` optional packages, and an experiment the items of its own group.
-    assert by_name <= {"hardmax", DISPATCH, "hardmax.errors", "hardmax.experiments.item"}
+    # `hardmax` finds the public names, `need` optional packages, and experiments their items and their pictures.
+    experiments = {"hardmax.experiments.item", "hardmax.experiments.context"}
+    assert by_name == {"hardmax", DISPATCH, "hardmax.errors"} | experiments
 
 
 @pytest.mark.parametrize("kind", VIEWS)

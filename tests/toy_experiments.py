@@ -51,10 +51,13 @@ def partial(context):
 def install(monkeypatch):
     """Register the toys for one test."""
     CALLS.clear()
-    package, module = ModuleType(f"hardmax.experiments.{PACKAGE}"), __name__
-    package.GROUP = Group(PACKAGE, "toy", "toys", "play", "All <toys>", ("box",), (("[T]", "a toy"),))
-    monkeypatch.setitem(sys.modules, package.__name__, package)
-    monkeypatch.setitem(sys.modules, f"{package.__name__}.box", sys.modules[module])
+    group, home = (
+        Group("toy", "toys", "play", "All <toys>", ("box",), (("[T]", "a toy"),)),
+        f"hardmax.experiments.{PACKAGE}",
+    )
+    monkeypatch.setitem(registry.GROUPS, PACKAGE, group)
+    monkeypatch.setitem(sys.modules, home, ModuleType(home))
+    monkeypatch.setitem(sys.modules, f"{home}.box", sys.modules[__name__])
     monkeypatch.setattr(registry, "_ITEMS", {})
     about = {
         "dice": {"aliases": ("cubes",), "source": "[T, Fig. 1]", "quick": {"trials": 6}, "minutes": 3, "shares": True},
@@ -64,5 +67,5 @@ def install(monkeypatch):
     toys = {"dice": dice, "coin-flip": coin, "broken": broken, "lonely": lonely, "interrupted": interrupted,
             "partial": partial}  # fmt: skip
     for name, run in toys.items():
-        monkeypatch.setattr(run, "__module__", f"{package.__name__}.box")
+        monkeypatch.setattr(run, "__module__", f"{home}.box")
         item(PACKAGE, name, f"The {name}?", **about.get(name, {}))(run)

@@ -45,7 +45,7 @@ def test_the_split_is_70_to_30_and_covers_everything(reviews):
 def test_too_few_texts_and_other_labels_are_refused():
     with pytest.raises(BadInput, match="3 texts"):
         prepare(["a", "b", "c"], [0, 1, 0])
-    with pytest.raises(BadInput, match="labels 0 and 1"):
+    with pytest.raises(BadInput, match="label 0 or 1"):
         prepare(["a"] * 12, [0, 1, 2] * 4)
 
 

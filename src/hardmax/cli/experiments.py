@@ -39,10 +39,10 @@ def run_group(
 
     After Ctrl-C the report of everything that is finished is written, and the command that resumes is printed.
     """
-    from hardmax.experiments.item import group_of, minutes, select
+    from hardmax.experiments.item import GROUPS, minutes, select
     from hardmax.experiments.run import run_items
 
-    group, items = group_of(package), select(package, names or [])
+    group, items = GROUPS[package], select(package, names or [])
     _check_folder(package, output)
     if not quick and len(items) > 1 and minutes(items) >= 1:
         note(f"about {minutes(items):.0f} min on two cores; an interrupted run can be resumed", silent)

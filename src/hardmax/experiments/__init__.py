@@ -3,8 +3,8 @@
 An experiment is an *item*: a function with a decorator. It gets a `Context` (seed, quick or full, folder, progress,
 writers for tables, figures, data and cases) and its settings as keyword-only arguments, whose defaults are those of the
 full run; `quick=` holds what differs in a quick run. It returns an `Outcome`. To add one, write the function into a
-module of its group and list the module in the `GROUP` of the package. Running, resuming, records, reports and the list
-of names need no further code.
+module of its group; a new module is listed in `item.GROUPS`. Running, resuming, records, reports and the list of names
+need no further code.
 
 A claim of the papers (`claims/`, hardmax verify) checks one case; its cases come from a generator:
 
@@ -31,7 +31,7 @@ A study (`studies/`, hardmax study) measures; finished parts are kept by `contex
 
     @study("ablation", "What does attention bring?", quick={"seeds": (0, 1)})
     def ablation(context: Context, *, seeds: tuple[int, ...] = (0, 1, 2, 3, 4)) -> Outcome:
-        runs = [context.memo({"study": "ablation", "seed": s}, lambda s=s: measure(s)) for s in seeds]
+        runs = [context.memo({"study": "ablation", "seed": s}, measure, s) for s in seeds]
         context.table(Table("accuracy", "Accuracy", ("runs", "accuracy"), [(len(runs), interval(runs))]))
         return Outcome("Attention costs 0.3 points.")
 """

@@ -23,7 +23,17 @@ MARK = ".hardmax"  # in a folder of models that may be discarded
 
 
 def silent(*_: object) -> None:
-    """Progress and notes that are not shown."""
+    """A receiver of progress and notes that does nothing."""
+
+
+def make_folder(folder: Path) -> Path:
+    """Create a folder if it does not exist yet; BadInput if that is impossible."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"the folder {folder} cannot be created: {error.strerror or error}"
+        raise BadInput(reason, fix="choose another folder with -o DIR") from error
+    return folder
 
 
 class Journal:
@@ -53,12 +63,13 @@ class Journal:
         """Note a finished part; returns its value."""
         self._done[_key(key)] = value
         if self.path is not None:
+            make_folder(self.path.parent)
             try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
                 with self.path.open("a", encoding="utf-8") as file:
                     file.write(json.dumps({"key": _key(key), "value": value}) + "\n")
             except OSError as error:
-                raise BadInput(f"{self.path} cannot be created: {error.strerror or error}", fix="-o DIR") from error
+                reason = f"{self.path} cannot be written: {error.strerror or error}"
+                raise BadInput(reason, fix="choose another folder with -o DIR") from error
         return value
 
 
@@ -120,23 +131,19 @@ class Context:
     def _folder(self, name: str) -> Path:
         if self.root is None:
             raise BadInput(f"{self.name or 'this item'} writes files and has no folder", fix="give it one with -o DIR")
-        try:
-            (self.root / name).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"{self.root} cannot be created: {error.strerror or error}", fix="-o DIR") from error
-        return self.root / name
+        return make_folder(self.root / name)
 
     def provenance(self) -> dict[str, Any]:
         """Versions, machine, seed, and whether this is the quick run."""
         return {**provenance(self.seed), "quick": self.quick}
 
-    def memo(self, key: dict[str, Any], compute: Callable[[], Any]) -> Any:
-        """The value of `compute()`, from the journal if an earlier run with the same key has finished it.
+    def memo(self, key: dict[str, Any], compute: Callable[..., Any], *given: Any) -> Any:
+        """The value of `compute(*given)`, from the journal if an earlier run with the same key has finished it.
 
         The key must hold everything that decides the value, and the value must be plain data.
         """
         known = self.journal.get(key)
-        return self.journal.put(key, compute()) if known is None else known
+        return self.journal.put(key, compute(*given)) if known is None else known
 
     def write(self, name: str, contents: Callable[[Path], Any] | str | bytes) -> str:
         """Write a file of the item: its contents, or a function that writes them to a path. Returns its name."""
@@ -174,23 +181,22 @@ class Context:
             text: describes the figure to readers who cannot see it.
         """
         draw = self._plot(plot, name)
-        if draw is None:
-            return
-        from hardmax.plot.style import save_figure
-        from hardmax.plot.words import plain_glyphs
+        if draw is not None:
+            from hardmax.plot.style import save_figure
+            from hardmax.plot.words import plain_glyphs
 
-        figure = draw(*data)
-        with plain_glyphs():
-            for suffix in (".png", ".pdf"):
-                self.write(f"{name}{suffix}", lambda to: save_figure(figure, to))
-        self.picture(f"{name}.png", text, width)
+            figure = draw(*data)
+            with plain_glyphs():
+                for suffix in (".png", ".pdf"):
+                    self.write(f"{name}{suffix}", lambda to: save_figure(figure, to))
+            self.pictures.append(Picture(f"{name}.png", text, width))
 
     def movie(self, name: str, plot: str, *data: Any, text: str, width: int | None = None) -> None:
         """Write name.gif and show it in the report; `plot` names a function of `data` and of the path to write."""
         draw = self._plot(plot, name)
         if draw is not None:
             self.write(f"{name}.gif", lambda to: draw(*data, to))
-            self.picture(f"{name}.gif", text, width)
+            self.pictures.append(Picture(f"{name}.gif", text, width))
 
     def _plot(self, plot: str, name: str) -> Callable[..., Any] | None:
         """A function of `hardmax.plot` by "module:function"; None if nothing is written, or without matplotlib."""
@@ -203,7 +209,3 @@ class Context:
             self.note(f"{self.name}: the figure {name} is left out: {error.what}")
             return None
         return found
-
-    def picture(self, file: str, text: str, width: int | None = None) -> None:
-        """Show a picture that is already written, such as an animation, in the report."""
-        self.pictures.append(Picture(file, text, width))

@@ -18,10 +18,9 @@ F = TypeVar("F", bound=Callable[..., "Outcome"])
 
 @dataclass(frozen=True)
 class Group:
-    """A family of experiments. Every package of experiments defines its own as `GROUP` in its `__init__.py`.
+    """A family of experiments: a package inside `hardmax.experiments`.
 
     Attributes:
-        package: the name of the package inside `hardmax.experiments`.
         noun, plural: what one item and several are called ("question", "open questions of the theory").
         command: the `hardmax` command that runs the group.
         title: the title of the report.
@@ -29,13 +28,34 @@ class Group:
         about: names and descriptions of what the report is about, such as the papers that are reproduced.
     """
 
-    package: str
     noun: str
     plural: str
     command: str
     title: str
     modules: tuple[str, ...]
     about: tuple[tuple[str, str], ...] = ()
+
+
+AFZ24 = (
+    "Alcalde, Fantuzzi, Zuazua, Clustering in pure-attention hardmax transformers and its role in sentiment analysis, "
+    "SIAM J. Math. Data Sci. 7(3):1367-1393 (2025), arXiv 2407.01602"
+)
+AFZ25 = "the same authors, Exact sequence interpolation with transformers, arXiv 2502.02270"
+GROUPS = {
+    "claims": Group(
+        "claim", "claims of the papers", "verify", "The claims of the papers, checked",
+        ("theorems", "facts", "observations", "lemmas", "constructions", "counterexamples"),
+    ),
+    "reproduce": Group(
+        "figure or table", "figures and tables of two papers", "reproduce", "The papers, reproduced",
+        ("dynamics", "recipes", "words", "construction", "tikhonov"), (("[AFZ24]", AFZ24), ("[AFZ25]", AFZ25)),
+    ),
+    "questions": Group(
+        "question", "open questions", "explore", "Open questions",
+        ("matrices", "cycles", "feed_forward", "merging", "equal_size"),
+    ),
+    "studies": Group("study", "studies", "study", "Studies", ("finite_depth", "variants")),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -151,21 +171,9 @@ question = partial(item, "questions")
 study = partial(item, "studies")
 
 
-def group_of(package: str) -> Group:
-    """The `GROUP` of a package of experiments.
-
-    Example:
-        >>> group_of("claims").command
-        'verify'
-    """
-    found: Group = import_module(f"hardmax.experiments.{package}").GROUP
-    return found
-
-
 def items(package: str) -> list[Item]:
     """All items of a group in their usual order; imports the modules that define them."""
-    group = group_of(package)
-    homes = [f"hardmax.experiments.{package}.{name}" for name in group.modules]
+    homes = [f"hardmax.experiments.{package}.{name}" for name in GROUPS[package].modules]
     for home in homes:
         import_module(home)
     return sorted((one for one in _ITEMS.values() if one.home in homes), key=lambda one: homes.index(one.home))
@@ -183,7 +191,7 @@ def select(package: str, names: Sequence[str] = ()) -> list[Item]:
         >>> [claim.name for claim in select("claims", ["lemma"])]
         ['lemma-4.1-extremes', 'lemma-4.2-corner', 'lemma-4.3-sphere']
     """
-    known, group = items(package), group_of(package)
+    known, group = items(package), GROUPS[package]
     chosen: set[str] = set()
     for name in names:
         found = {one.name for one in known if name in (one.name, *one.aliases) or one.name.startswith(f"{name}-")}

@@ -11,9 +11,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -78,23 +79,15 @@ class Reviews:
         return float(np.mean(self.ids[self.offsets[1:] - 1] != 0))
 
 
-def paper_words(text: str, stop: Iterable[str]) -> list[str]:
-    """The words that the paper keeps of a text, at most 128.
+def paper_words(text: str, stop: Collection[str]) -> list[str]:
+    """The words that the paper keeps of a text, at most 128. Stop words are in lower case: "The" and "Not" are kept.
 
     Example:
         >>> paper_words("The plot was thin.<br />Not a good film, not at all", {"was", "a", "not", "at", "all"})
         ['The', 'plot', 'thin', 'Not', 'good', 'film']
     """
-    stop = stop if isinstance(stop, set | frozenset) else set(stop)
     kept = (word for word in _WORD.findall(_TAG.sub(" ", text)) if word not in stop)
-    return [word for word, _ in zip(kept, range(LENGTH), strict=False)]
-
-
-def stop_words() -> frozenset[str]:
-    """The English stop words of scikit-learn, in lower case: "The" and "Not" are kept, "the" and "not" are not."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(ENGLISH_STOP_WORDS)
+    return list(islice(kept, LENGTH))
 
 
 def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: int = 0) -> Reviews:
@@ -106,14 +99,17 @@ def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: in
     Raises:
         BadInput: fewer than 10 texts, or labels other than 0 and 1.
     """
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
     labels = np.asarray(labels, np.int64)
     if len(texts) < 10 or len(labels) != len(texts) or not np.isin(labels, (0, 1)).all():
-        raise BadInput(f"{len(texts)} texts and {len(labels)} labels", fix="at least 10 texts with labels 0 and 1")
+        raise BadInput(
+            f"got {len(texts)} texts and {len(labels)} labels; expected at least 10 texts, each with the label 0 or 1"
+        )
     chosen = np.arange(len(texts))
     if most is not None and most < len(texts):
         chosen = at_random(len(texts), most / len(texts), seed)[1]
-    stop = stop_words()
-    found = [paper_words(texts[i], stop) for i in chosen.tolist()]
+    found = [paper_words(texts[i], ENGLISH_STOP_WORDS) for i in chosen.tolist()]
     # As the paper does, the words of the held-out reviews have vectors too (random ones: nothing is learned there).
     often = Counter(word for review in found for word in review)
     words = (PADDING, *sorted(often, key=lambda word: (-often[word], word)))
@@ -134,16 +130,6 @@ def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: in
         words, np.array(ids), np.array(counts, np.float64), np.array(offsets), labels[chosen], learn, aside,
         tuple(texts[i] for i in chosen.tolist()),
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Size:
-    """How many reviews, how many distinct words of each, and how often a word must occur to be known."""
-
-    learn: int = 5000
-    aside: int = 2500
-    words: int = 100
-    min_texts: int = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,25 +154,30 @@ class Sample:
 
     Attributes:
         learn, aside: the reviews; `aside` are contiguous blocks, so that no film is in both.
-        terms: the known words.
         odds: (V,) smoothed naive-Bayes log-odds of every word, counted in `learn`.
         texts: (V,) in how many reviews of `learn` it occurs.
     """
 
     learn: Rows
     aside: Rows
-    terms: tuple[str, ...]
     odds: Floats
     texts: Ints
 
 
-def sample(texts: list[str], labels: NDArray[Any], size: Size, seed: int) -> Sample:
-    """The reviews of one run: those held out are the same for all seeds, those to learn from are drawn."""
-    learn, aside = draw_reviews(labels, size.learn, size.aside, seed)
-    vocabulary = Vocabulary.count([texts[i] for i in learn], (1, 1), size.min_texts)
-    made = [_padded(vocabulary, [texts[i] for i in part], labels[part], size.words) for part in (learn, aside)]
+def sample(
+    texts: list[str], labels: NDArray[Any], seed: int, *, learn: int, aside: int, words: int, min_texts: int
+) -> Sample:
+    """The reviews of one run: those held out are the same for all seeds, those to learn from are drawn.
+
+    Args:
+        learn, aside: how many reviews.   words: the largest number of distinct words of each.
+        min_texts: in how many reviews a word must occur to be known.
+    """
+    parts = draw_reviews(labels, learn, aside, seed)
+    vocabulary = Vocabulary.count([texts[i] for i in parts[0]], (1, 1), min_texts)
+    made = [_padded(vocabulary, [texts[i] for i in part], labels[part], words) for part in parts]
     odds, counts = log_odds(made[0], len(vocabulary))
-    return Sample(made[0], made[1], vocabulary.terms, odds, counts)
+    return Sample(made[0], made[1], odds, counts)
 
 
 def log_odds(reviews: Rows, words: int, smoothing: float = 10.0) -> tuple[Floats, Ints]:

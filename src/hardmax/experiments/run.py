@@ -108,7 +108,7 @@ def run_items(
     # Any whole number can seed items without a record (claims); numpy's generators need one that is not negative.
     whole("seed", seed, 0 if any(item.record for item in chosen) else None)
     if root is not None and root.exists() and not root.is_dir():
-        raise BadInput(f"{root} is a file; expected a folder", fix="-o DIR")
+        raise BadInput(f"{root} is a file; expected a folder", fix="choose a folder with -o DIR")
     about = {"hardmax": __version__, "seed": seed, "quick": quick}
     settings = {item.name: {**about, **item.settings(quick, options)} for item in chosen}
     if force and root is not None:
@@ -160,7 +160,7 @@ def _kept(item: Item, root: Path | None, settings: dict[str, Any], replace: bool
     if not replace:
         raise BadInput(
             f"{root}/{item.name} holds the results of a run with other settings",
-            fix="another folder (-o), or --force to replace it",
+            fix="choose another folder with -o DIR, or replace the results with --force",
         )
     return None
 

@@ -65,11 +65,6 @@ class Share:
             raise BadInput(f"{self.count} of {self.trials} is not a share", fix="0 <= count <= trials, trials >= 1")
 
     @property
-    def part(self) -> float:
-        """count / trials."""
-        return self.count / self.trials
-
-    @property
     def interval(self) -> tuple[float, float]:
         """The ends of the 95 % interval."""
         from scipy.stats import binomtest

@@ -153,7 +153,7 @@ def test_clouds_that_do_not_merge_are_counted():
 
 @pytest.mark.parametrize("task", feed_forward.TASKS)
 def test_tasks_have_both_answers_and_can_be_solved_by_who_knows_them(task):
-    X, y = feed_forward.draw_task(task, 400, 12, 0.0, np.random.default_rng(0))
+    X, y = feed_forward.draw_task(task, 400, 0.0, np.random.default_rng(0))
     assert 0.35 < y.mean() < 0.65
     longest = np.linalg.norm(X, axis=2).argsort(axis=1)
     one, other = (X[np.arange(400), longest[:, -k], 0] for k in (1, 2))

@@ -41,9 +41,7 @@ def small():
     """The data, the Tikhonov experiment and the movies cut down to seconds."""
     patch = pytest.MonkeyPatch()
     patch.setattr("hardmax.text.datasets.read", corpus)
-    tiny = {"sequences": 3, "dim": 4, "tokens": 6, "width": 5, "steps": 30}
-    for name, value in tiny.items():
-        patch.setitem(select("reproduce", ["tikhonov"])[0].quick, name, value)
+    patch.setitem(select("reproduce", ["tikhonov"])[0].quick, "steps", 30)
     patch.setattr("hardmax.plot.reviews.BETWEEN", 0)
     models._reviews.cache_clear()
     yield {"quick": True, "options": {"epochs": 3}}

@@ -79,11 +79,11 @@ def test_too_many_sequences_for_the_dimension_are_refused():
 
 def test_figure_and_tables_are_written(tmp_path):
     context = Context("reproduce", "tikhonov-curves", tmp_path, seed=3, quick=True)
-    outcome = tikhonov.tikhonov_curves(context, sequences=3, dim=4, tokens=6, width=5, steps=40)
+    outcome = tikhonov.tikhonov_curves(context, steps=40)
     folder = tmp_path / "tikhonov-curves"
     rows = list(csv.DictReader((folder / "tikhonov-curves.csv").read_text().splitlines()))
-    expected, _ = measure(Setting(3, 4, 6, 5, 40, seed=3))
+    expected, _ = measure(Setting(steps=40, seed=3))
     assert [float(row["loss"]) for row in rows] == [row.loss for row in expected]
     assert "objective falls as eps^" in outcome.answer
-    assert "40 steps in place of 6,000" in outcome.differs
+    assert "40 steps instead of 6,000" in outcome.differs
     assert (folder / "tikhonov-curves.png").read_bytes().startswith(b"\x89PNG")

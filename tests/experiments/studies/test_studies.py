@@ -6,10 +6,10 @@ import pytest
 from corpus import reviews
 from hardmax import limit, simulate
 from hardmax.experiments.context import Context, Journal
-from hardmax.experiments.reviews import Rows, Sample, Size, sample
+from hardmax.experiments.reviews import Rows, Sample, sample
 from hardmax.experiments.studies import classifier as classifiers
 from hardmax.experiments.studies import finite_depth, variants
-from hardmax.experiments.studies.classifier import Budget, Classifier, Variant, explained, train_all
+from hardmax.experiments.studies.classifier import Classifier, Variant, explained, train_all
 
 SIZE = {"learn": 60, "aside": 20, "words": 20, "min_texts": 1}
 SMALL = {"seeds": (0, 1), "sizes": {**SIZE, "epochs": 2, "explain": 5}}
@@ -24,7 +24,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def drawn(data):
-    return sample(*data, Size(**SIZE), seed=0)
+    return sample(*data, seed=0, **SIZE)
 
 
 @pytest.fixture
@@ -36,17 +36,17 @@ def imdb(data, monkeypatch):
 def test_a_cloud_that_is_decided_at_once_follows_the_prediction_exactly():
     Z = np.array([[2.0, 0.0], [-2.0, 0.0], [1.0, 0.1]])
     for at, k in zip(finite_depth.measure_cloud(Z, 0.5), finite_depth.DEPTHS, strict=True):
-        assert at["from_input"] == pytest.approx(1.0, rel=1e-9)
-        assert at["largest_distance"] == pytest.approx(np.hypot(1, 0.1) * 1.5**-k / 2, rel=1e-9)
-        assert at["polytope_there"] == at["tokens_decided"] == 1.0
-        assert at["leading"] == pytest.approx(2 / 3)
+        assert at["actual / predicted"] == pytest.approx(1.0, rel=1e-9)
+        assert at["largest distance"] == pytest.approx(np.hypot(1, 0.1) * 1.5**-k / 2, rel=1e-9)
+        assert at["polytope there"] == at["tokens decided"] == 1.0
+        assert at["leaders / tokens"] == pytest.approx(2 / 3)
 
 
 def test_a_late_leader_leaves_the_polytope_unfinished():
     Z = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1], [1.05, 0.5], [1.05, -0.5], [0.5, 0]], float)
     assert limit(Z, 1.0, exact=True).leader_since[6] == 11  # 12 for 21/20; as a float64 it is a little more
     at = finite_depth.measure_cloud(Z, 1.0)
-    assert [x["polytope_there"] for x in at][:2] == [0.0, 0.0]
+    assert [x["polytope there"] for x in at][:2] == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("family", ["gaussian", "cube", "ball"])
@@ -72,7 +72,7 @@ def test_clusters_are_counted_up_to_the_scale_of_the_cloud():
 
 
 def test_without_normalization_directions_cluster_as_in_the_paper():
-    rows = {name: variants._fates(0, 2, name, 12, 100, 0.5, 2) for name in ("none", "paper")}
+    rows = {name: variants._fates(0, 2, name, 2) for name in ("none", "paper")}
     assert rows["none"][3].mean == rows["paper"][3].mean
     assert rows["none"][6] == 1.0  # growing
     assert rows["paper"][5] == 1.0  # settled
@@ -81,7 +81,7 @@ def test_without_normalization_directions_cluster_as_in_the_paper():
 def _hand_sample(rows):
     odds = np.array([2.0, -2.0, 0.3, -0.4, 1.0])
     empty = Rows(np.array(rows), np.zeros(len(rows), int))
-    return Sample(empty, empty, tuple("abcde"), odds, np.array([9, 8, 50, 40, 3]))
+    return Sample(empty, empty, odds, np.array([9, 8, 50, 40, 3]))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_the_classifier_moves_words_as_simulate_does(variant, options):
 
     rule = {"Uniform": hx.Uniform(), "Softmax": hx.Softmax(beta=10.0)}.get(options.pop("rule", None))
     made = _hand_sample([[4, 2, 0, 3, 1]])
-    classifier = Classifier(made, variant, Budget(), seed=0)
+    classifier = Classifier(made, variant, seed=0)
     angle, radius = classifier.angle.detach().numpy()[made.learn.rows[0]], classifier.radius.numpy()[made.learn.rows[0]]
     Z = (radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)).astype(float)
     end = simulate(Z, variant.alpha, layers=variant.layers, rule=rule, **options).tokens[-1]
@@ -108,7 +108,7 @@ def test_the_classifier_moves_words_as_simulate_does(variant, options):
 
 @pytest.mark.parametrize("variant", [*variants.ATTENTIONS.values(), *variants.CLASSIFIERS.values()])
 def test_parts_sum_to_the_logit_for_every_variant(drawn, variant):
-    classifier = Classifier(drawn, variant, Budget(epochs=1), seed=0).fit(drawn.learn)
+    classifier = Classifier(drawn, variant, seed=0).fit(drawn.learn, epochs=1)
     logits, own, weights = classifier.look(drawn.aside, weights=True)
     assert np.allclose(float(classifier.bias.detach()) + (weights * own).sum(1), logits, atol=2e-3)
 
@@ -122,7 +122,7 @@ def test_uniform_attention_is_no_attention(imdb):
 
 
 def test_the_right_words_matter_more_than_random_ones(drawn):
-    classifier = Classifier(drawn, Variant(layers=0), Budget(epochs=3), seed=0).fit(drawn.learn)
+    classifier = Classifier(drawn, Variant(layers=0), seed=0).fit(drawn.learn, epochs=3)
     found = explained(classifier, drawn.aside, top=3, seed=0)
     assert found["comprehensiveness score"] > found["comprehensiveness random"]
     assert found["comprehensiveness parts"] == pytest.approx(found["comprehensiveness score"])
@@ -144,7 +144,7 @@ def test_training_is_repeatable_and_a_finished_run_is_not_repeated(imdb, tmp_pat
 @pytest.mark.parametrize("name", ["robustness", "ablation"])
 def test_every_study_is_drawn(name, imdb, tmp_path):
     context = Context("studies", name, tmp_path)
-    clouds = {"dims": (2,), "tokens": 8, "layers": 10, "clouds": 2} if name == "robustness" else {}
+    clouds = {"clouds": 2} if name == "robustness" else {}
     outcome = getattr(variants, name)(context, **clouds, **SMALL)
     assert outcome.answer
     assert {path.rpartition(".")[2] for path in context.files} == {"csv", "png", "pdf"}

@@ -3,10 +3,3 @@
 What is checked comes from the package; what it is checked against (`definition`, `hull`, `blocks`) is written here a
 second time, from the definition, and shares no code with the package.
 """
-
-from hardmax.experiments.item import Group
-
-GROUP = Group(
-    "claims", "claim", "claims of the papers", "verify", "The claims of the papers, checked",
-    ("theorems", "facts", "observations", "lemmas", "constructions", "counterexamples"),
-)  # fmt: skip

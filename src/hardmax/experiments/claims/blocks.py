@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from hardmax.experiments.claims.definition import Cloud, Matrix, Number, dot, mean
+from hardmax.experiments.claims.definition import Cloud, Matrix, Number, cloud_of, converted, dot, mean
 
 Rows = Sequence[Sequence[Any]]
 
@@ -52,23 +52,17 @@ def exact_blocks(net: Any) -> list[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     found = []
     for block in net.stack:
         ff, sa = block.ff, block.sa
-        U, W, left, right = _exact(ff.full_U(net.dim)), _exact(ff.full_W(net.dim)), _exact(sa.left), _exact(sa.right)
+        forward = (ff.eta, ff.full_U(net.dim), ff.b, ff.full_W(net.dim))
+        rho, Q, K, left, right = map(_exact, (sa.rho, sa.Q, sa.K, sa.left, sa.right))
         V = [[_dot(row, column) for column in zip(*right, strict=True)] for row in left]
-        found.append(
-            (
-                (Fraction(float(ff.eta)), U, _exact(ff.b), W),
-                (Fraction(float(sa.rho)), _exact(sa.Q), _exact(sa.K), V),
-            )
-        )
+        found.append((tuple(map(_exact, forward)), (rho, Q, K, V)))
     return found
 
 
-def _exact(array: Any) -> Any:
-    return _fractions(array.tolist())
-
-
-def _fractions(value: Any) -> Any:
-    return [_fractions(v) for v in value] if isinstance(value, list) else Fraction(value)
+def _exact(value: Any) -> Any:
+    """A number or an array, also nested lists of numbers, in Fractions."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return [_exact(v) for v in value] if isinstance(value, list) else Fraction(value)
 
 
 def _dot(x: Sequence[Any], y: Sequence[Any]) -> Any:
@@ -84,11 +78,10 @@ def package_attention(tokens: Cloud, score: Matrix) -> Cloud:
     from hardmax.cloud.ragged import ragged
     from hardmax.transformer.blocks import AttentionLayer
 
-    x = np.array([[float(a) for a in z] for z in tokens])
+    x = np.array(converted(tokens, float))
     one = np.eye(x.shape[1])
-    Q = one if score is None else np.array([[float(a) for a in row] for row in score])
-    moved: Any = AttentionLayer(0.0, Q, Q, one, one).apply(x, ragged([x]))
-    return tuple(tuple(z) for z in moved.tolist())
+    Q = one if score is None else np.array(converted(score, float))
+    return cloud_of(AttentionLayer(0.0, Q, Q, one, one).apply(x, ragged([x])))
 
 
 def far_apart(found: Cloud, wanted: Cloud) -> int | None:

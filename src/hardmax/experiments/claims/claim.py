@@ -8,7 +8,7 @@ from typing import Any
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.experiments.case import Case, read_case
-from hardmax.experiments.context import Context
+from hardmax.experiments.context import Context, make_folder
 from hardmax.experiments.item import Item, Outcome, items, register, select
 from hardmax.experiments.provenance import provenance
 from hardmax.io.documents import read_document, write_json
@@ -126,41 +126,27 @@ class Claim(Item):
 
     def save(self, folder: Path, case: Case, sentence: str, seed: int, trial: int, smaller: Case | None) -> Path:
         """Write the case as it was drawn, and its smallest form if that is known, to a file of its own."""
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"the folder {folder} cannot be created: {error.strerror or error}", fix="-o DIR") from error
         document: dict[str, Any] = {
             "schema": SCHEMA, "claim": self.name, "statement": self.title, "citation": self.source,
             "sentence": sentence, "trial": trial, "case": case.document(), **provenance(seed),
         }  # fmt: skip
         if smaller is not None:
             document["smallest"] = smaller.document()
-        path = folder / f"{self.name}-seed-{seed}-trial-{trial}.json"
+        path = make_folder(folder) / f"{self.name}-seed-{seed}-trial-{trial}.json"
         return write_file(path, lambda to: write_json(document, to))
 
 
-def claim(
-    name: str,
-    citation: str,
-    *,
-    trials: int,
-    cases: Callable[[Random, str], Case],
-    kinds: Sequence[str],
-    fields: Sequence[str],
-) -> Callable[[Check], Check]:
+def claim(name: str, citation: str, *, cases: Callable[[Random, str], Case], **about: Any) -> Callable[[Check], Check]:
     """Register the decorated check as a claim; the first paragraph of its docstring is the statement.
 
     Args:
-        citation: where the claim stands in the papers.   trials: the default number of trials.
-        cases: draws a case of a kind.   kinds: the kinds, in turn.
-        fields: the names of the numbers that a case holds.
+        citation: where the claim stands in the papers.
+        cases: draws a case of a kind.   about: further attributes of `Claim`: trials, kinds, fields.
     """
 
     def register_check(check: Check) -> Check:
         statement = " ".join((check.__doc__ or name).split("\n\n")[0].split())
-        words: dict[str, Any] = {"source": citation, "kinds": tuple(kinds), "fields": tuple(fields)}
-        register(Claim("claims", name, statement, check, record=False, trials=trials, generate=cases, **words))
+        register(Claim("claims", name, statement, check, source=citation, record=False, generate=cases, **about))
         return check
 
     return register_check

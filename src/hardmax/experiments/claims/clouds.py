@@ -13,7 +13,7 @@ from typing import Any
 
 from hardmax.experiments.case import Case
 from hardmax.experiments.claims.claim import claim
-from hardmax.experiments.claims.definition import Cloud, Point, dot, mean, norm2
+from hardmax.experiments.claims.definition import Cloud, Point, converted, dot, mean, norm2
 
 KINDS = ("random-float", "tie-rich-float", "random-exact", "tie-rich-exact")
 EXACT_KINDS = ("random-exact", "tie-rich-exact")
@@ -53,8 +53,7 @@ def cloud_case(
         alpha = float(alpha) * rng.uniform(0.8, 1.2)
     elif kind == "tie-rich-float":
         exact, matrix = tie_rich(rng, largest)
-        tokens = distinct(tuple(tuple(float(x) for x in z) for z in exact))
-        A = None if matrix is None else tuple(tuple(float(x) for x in row) for row in matrix)
+        tokens, A = distinct(converted(exact, float)), converted(matrix, float)
         alpha = float(alpha)
     elif kind == "random-exact":
         tokens = fractions(rng, largest)
@@ -114,7 +113,7 @@ def tie_rich(rng: Random, largest: int) -> tuple[Cloud, tuple[Point, ...] | None
         family = rng.choice(FAMILIES)
         dim = {"hexagon": 2, "prism": 3}.get(family, rng.choice([1, 2, 2, 2, 3, 3]))
         rows = _family(rng, family, dim)
-        tokens = list(distinct([tuple(map(Fraction, z)) for z in rows]))
+        tokens = list(distinct(converted(rows, Fraction)))
         if len(tokens) > largest - 2:
             tokens = rng.sample(tokens, largest - 2)
         # Half-way between 0 and the middle of two tokens of equal norm: it ties between them.

@@ -12,7 +12,7 @@ from typing import Any
 
 from hardmax.experiments.case import Case
 from hardmax.experiments.claims.claim import claim
-from hardmax.experiments.claims.definition import Cloud, follow_sets, mean, minus, times, toward
+from hardmax.experiments.claims.definition import Cloud, cloud_of, follow_sets, mean, minus, times, toward
 from hardmax.experiments.claims.hull import in_hull
 
 B = ((Fraction(-1),),)
@@ -74,7 +74,7 @@ def _layer_by_package(Z: Cloud, V: Any) -> Cloud:
     from hardmax.dynamics.simulate import simulate
 
     done: Any = simulate(Z, 1, None, 1, V=V, exact=True)
-    return tuple(tuple(z) for z in done.tokens[1].tolist())
+    return cloud_of(done.tokens[1])
 
 
 def two_particles(rng: Random, kind: str) -> Case:
@@ -103,6 +103,8 @@ def frank_wolfe_rate_fails(case: Case) -> str | None:
 
     The counterexample shows what it should; constant steps are also run by `hardmax.simulate`.
     """
+    from hardmax.dynamics.simulate import simulate
+
     states = [case["tokens"]]
     for gamma in case["steps"]:
         states.append(_step(states[-1], gamma))
@@ -120,21 +122,15 @@ def frank_wolfe_rate_fails(case: Case) -> str | None:
     # Textbook: E(x_t) - min E <= 2 D^2 / (t+2) over a fixed hull of diameter D (E has curvature 1).
     if case.kind == "open-loop-exact" and energy <= 2 * diameter**2 / (len(case["steps"]) + 2):
         return f"after {len(case['steps'])} steps the energy {energy} is still within the textbook bound"
-    if len(set(case["steps"])) == 1 and _steps_by_package(case) != states:
-        return "hardmax.simulate with A = -1 gives other particles"
+    if len(set(case["steps"])) == 1:
+        gamma = case["steps"][0]  # alpha / (1 + alpha)
+        alpha, layers = gamma / (1 - gamma), len(case["steps"])
+        done: Any = simulate(case["tokens"], alpha, B, layers, definite=False, exact=True)
+        if [cloud_of(state) for state in done.tokens] != states:
+            return "hardmax.simulate with A = -1 gives other particles"
     return None
 
 
 def _step(X: Cloud, gamma: Any) -> Cloud:
     """x_i + gamma (y_i - x_i), y_i the mean of the tokens that maximize <B x_i, y>."""
     return tuple(toward(x, mean([X[j] for j in C]), gamma) for x, C in zip(X, follow_sets(X, B), strict=True))
-
-
-def _steps_by_package(case: Case) -> list[Cloud]:
-    """gamma = alpha / (1 + alpha)."""
-    from hardmax.dynamics.simulate import simulate
-
-    gamma = case["steps"][0]
-    layers = len(case["steps"])
-    done: Any = simulate(case["tokens"], gamma / (1 - gamma), B, layers, definite=False, exact=True)
-    return [tuple(tuple(z) for z in state.tolist()) for state in done.tokens]

@@ -15,6 +15,16 @@ Sets = tuple[tuple[int, ...], ...]
 Matrix = Sequence[Sequence[Number]] | None
 
 
+def converted(rows: Any, kind: type) -> Any:
+    """The rows with every number converted to Fraction or float; None stays None."""
+    return None if rows is None else tuple(tuple(map(kind, row)) for row in rows)
+
+
+def cloud_of(array: Any) -> Cloud:
+    """The rows of an array as a cloud."""
+    return tuple(map(tuple, array.tolist()))
+
+
 def dot(x: Sequence[Number], y: Sequence[Number]) -> Number:
     """<x, y>, added from the first coordinate to the last."""
     total = x[0] * y[0]

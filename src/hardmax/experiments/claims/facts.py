@@ -11,7 +11,7 @@ from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided, claim
 from hardmax.experiments.claims.clouds import ANY_MATRIX, KINDS, cloud_case, cloud_claim, distinct, limit_claim
-from hardmax.experiments.claims.definition import Cloud, Point, dot, leads, mean, minus, norm2, times, toward
+from hardmax.experiments.claims.definition import Cloud, Point, converted, dot, leads, mean, minus, norm2, times, toward
 from hardmax.experiments.claims.hull import distance_to_hull, in_hull
 from hardmax.experiments.claims.runs import TOLERANCE, limit_of, run
 
@@ -119,9 +119,7 @@ def cloud_with_factor(rng: Random, kind: str) -> Case:
         )
         for i in range(dim)
     )
-    if not case.exact:
-        R = tuple(tuple(float(x) for x in row) for row in R)
-    return Case(kind, {"tokens": case["tokens"], "alpha": case["alpha"], "R": R, "layers": case["layers"]})
+    return case.changed(R=R if case.exact else converted(R, float))
 
 
 @cloud_claim(
@@ -222,12 +220,12 @@ def cloud_with_zero(rng: Random, kind: str) -> Case:
         tokens = list(dict.fromkeys([*tokens, *(tuple(-x for x in z) for z in tokens)]))
     zero = tuple(0 * x for x in tokens[0])
     tokens.insert(rng.randint(0, len(tokens)), zero)
-    return Case(kind, {**case.data, "tokens": tuple(tokens)})
+    return case.changed(tokens=tuple(tokens))
 
 
 @cloud_claim("fact-8", "[AFZ24], fact 8", trials=100, cases=cloud_with_zero)
 def zero_tokens_follow_everybody(case: Case) -> str | None:
-    """A token at 0 follows everybody and moves to alpha/(1+alpha) times the mean of all tokens. It ends at 0 only if
+    """A token at 0 follows all tokens and moves to alpha/(1+alpha) times the mean of all tokens. It ends at 0 only if
     that mean is 0 at every layer; otherwise it is nonzero from then on and Theorem 1.1 covers it.
 
     The layers, and in rational arithmetic the limit that the package gives.
@@ -256,7 +254,7 @@ def cloud_with_copies(rng: Random, kind: str) -> Case:
     case = cloud_case(rng, kind, largest=7)
     tokens = [z for z in case["tokens"] for _ in range(rng.choice([1, 1, 2, 3]))]
     rng.shuffle(tokens)
-    return Case(kind, {**case.data, "tokens": tuple(tokens)})
+    return case.changed(tokens=tuple(tokens))
 
 
 @cloud_claim("fact-9", "[AFZ24], fact 9", trials=120, cases=cloud_with_copies)
@@ -344,7 +342,7 @@ def float_trap(case: Case) -> str | None:
     exact_states, exact_sets = definition.run(tokens, case["alpha"], None, layers)
     settled = min(12, layers)  # a token that follows a leader by now has the remaining layers to merge with it
     early = exact_sets[settled]
-    rounded = tuple(tuple(float(x) for x in z) for z in tokens)
+    rounded = converted(tokens, float)
     states, sets = definition.run(rounded, float(case["alpha"]), None, layers)
     for i, followed in enumerate(early):
         leader = followed[0]

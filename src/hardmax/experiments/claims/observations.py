@@ -10,7 +10,7 @@ from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided
 from hardmax.experiments.claims.clouds import cloud_case, cloud_claim, limit_claim
-from hardmax.experiments.claims.definition import Cloud, norm2
+from hardmax.experiments.claims.definition import Cloud, cloud_of, norm2
 from hardmax.experiments.claims.hull import in_hull
 from hardmax.experiments.claims.runs import TOLERANCE, limit_of, run
 
@@ -37,7 +37,7 @@ def small_alpha_converges(case: Case) -> str | None:
     if case.exact:
         states, _ = definition.run(case["tokens"], case["alpha"], None, layers)
     else:
-        states = run(Case(case.kind, {**case.data, "layers": layers})).states
+        states = run(case, layers).states
     size = max(abs(x) for z in case["tokens"] for x in z)
     for state in (states[-1], states[-1 - extra // 20]):
         for i, (z, p) in enumerate(zip(state, limits, strict=True)):
@@ -59,7 +59,7 @@ def _limits(case: Case) -> tuple[Cloud, int]:
         eq: Any = limit(case["tokens"], case["alpha"])
     except NotCertified as error:
         raise Undecided(error.what) from error
-    return tuple(tuple(z) for z in eq.points.tolist()), min(eq.layers, 200)
+    return cloud_of(eq.points), min(eq.layers, 200)
 
 
 @cloud_claim(

@@ -8,7 +8,7 @@ from hardmax.errors import NotCertified
 from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided, Violated
-from hardmax.experiments.claims.definition import Cloud, Matrix, Point, Sets, dot, times
+from hardmax.experiments.claims.definition import Cloud, Matrix, Point, Sets, cloud_of, converted, dot, times
 
 # In float64 a score may miss the maximum by this part of sum |A z_i| |z_j|, a coordinate its value by this part of the
 # largest one. Rounding is about 1e-15 of either.
@@ -55,7 +55,7 @@ def run(case: Case, layers: int | None = None, **options: Any) -> Run:
 
     depth = case["layers"] if layers is None else layers
     done: Any = simulate(case["tokens"], case["alpha"], case["A"], depth, exact=case.exact, **options)
-    states = [tuple(tuple(z) for z in state.tolist()) for state in done.tokens]
+    states = [cloud_of(state) for state in done.tokens]
     sets = [done.follows(k) for k in range(depth + 1)]
     size = max(abs(x) for z in case["tokens"] for x in z)
     found = Run(
@@ -84,10 +84,7 @@ def _compare(done: Run) -> None:
 
 def _compare_floats(done: Run) -> None:
     """Followed tokens have the largest score, and moves go where they should, to rounding; exact ties are kept."""
-    exact = definition.follow_sets(
-        tuple(tuple(map(Fraction, z)) for z in done.states[0]),
-        None if done.A is None else [[Fraction(x) for x in row] for row in done.A],
-    )
+    exact = definition.follow_sets(converted(done.states[0], Fraction), converted(done.A, Fraction))
     for i, followed in enumerate(exact):
         if not set(followed) <= set(done.sets[0][i]):
             raise Violated(f"at layer 0 token {i} follows {done.sets[0][i]}; the definition gives {followed}")
@@ -121,7 +118,6 @@ class Limit:
     decided_at: tuple[int, ...]
     sets: Sets
     A: Matrix
-    alpha: Any
     states: list[Cloud]
     follows: list[Sets]
 
@@ -138,17 +134,9 @@ def limit_of(case: Case) -> Limit:
         Violated: the certificate does not hold, or float64 claims a proof and disagrees with rational arithmetic.
         Undecided: no certificate could be computed.
     """
-    tokens = tuple(tuple(map(Fraction, z)) for z in case["tokens"])
-    A = None if case["A"] is None else tuple(tuple(map(Fraction, row)) for row in case["A"])
-    exact = _exact_limit(tokens, Fraction(case["alpha"]), A)
-    if not case.exact:
-        _compare_limits(case, exact)
-    return exact
-
-
-def _exact_limit(tokens: Cloud, alpha: Fraction, A: Matrix) -> Limit:
     from hardmax.dynamics.limit import limit
 
+    tokens, A, alpha = converted(case["tokens"], Fraction), converted(case["A"], Fraction), Fraction(case["alpha"])
     try:
         eq: Any = limit(tokens, alpha, A, exact=True)
     except NotCertified as error:
@@ -163,10 +151,12 @@ def _exact_limit(tokens: Cloud, alpha: Fraction, A: Matrix) -> Limit:
     follows: list[Sets] = []
     if eq.layers <= MOST_LAYERS:
         states, follows = definition.run(tokens, alpha, A, eq.layers + BEYOND)
-    return Limit(
-        tuple(tuple(z) for z in eq.points.tolist()), dict(eq.leader_since), tuple(proof.decided_at.tolist()), sets, A,
-        alpha, states, follows,
-    )  # fmt: skip
+    found = Limit(
+        cloud_of(eq.points), dict(eq.leader_since), tuple(proof.decided_at.tolist()), sets, A, states, follows
+    )
+    if not case.exact:
+        _compare_limits(case, found)
+    return found
 
 
 def _compare_limits(case: Case, exact: Limit) -> None:

@@ -14,16 +14,16 @@ collapse); `moving` lists the tokens that are not at rest; `ties` says whether s
 
 from collections.abc import Iterator
 from fractions import Fraction
-from importlib import resources
 from pathlib import Path
 
 from hardmax.errors import BadInput
 from hardmax.experiments.case import Case, Rows, load_case
-from hardmax.experiments.claims.definition import Sets, dot, follow_sets, mean, times
+from hardmax.experiments.claims.definition import Sets, cloud_of, dot, follow_sets, mean, times
 
 KINDS = ("cycle", "collapse")
 FIELDS = ("name", "statement", "alpha", "tokens", "heads", "matrices", "period", "moving", "ties")
 MOST_TOKENS, MOST_DIMENSIONS = 64, 16
+STORED = Path(__file__).with_name("cases")
 
 
 def stored() -> list[str]:
@@ -33,7 +33,7 @@ def stored() -> list[str]:
         >>> "two-definite-heads-period-2" in stored()
         True
     """
-    return sorted(path.name.removesuffix(".json") for path in _folder().iterdir() if path.name.endswith(".json"))
+    return sorted(path.stem for path in STORED.glob("*.json"))
 
 
 def load(name: str | Path) -> tuple[Case, list[str]]:
@@ -42,7 +42,7 @@ def load(name: str | Path) -> tuple[Case, list[str]]:
     Raises:
         BadInput: there is no such case, or the file does not hold one.
     """
-    path = _folder() / f"{name}.json"
+    path = STORED / f"{name}.json"
     if str(name) not in stored():
         path = Path(name)
         if path.suffix.lower() != ".json":
@@ -54,10 +54,6 @@ def load(name: str | Path) -> tuple[Case, list[str]]:
         bounds = f"at most {MOST_TOKENS} tokens in dimension {MOST_DIMENSIONS} are replayed"
         raise BadInput(f"{path} has {n} tokens in dimension {d}; {bounds}")
     return case, [] if intact else ["the file was changed: its checksum does not match its content"]
-
-
-def _folder() -> Path:
-    return Path(str(resources.files(__package__) / "cases"))
 
 
 def check(case: Case) -> list[str]:
@@ -171,7 +167,7 @@ def _second_opinion(case: Case) -> Iterator[str]:
     outcome = traj.outcome
     if case.kind == "cycle" and (outcome.kind, outcome.period) != ("periodic", period):
         yield f"hardmax.simulate(exact=True) says: {outcome.kind}, {outcome.detail}"
-    if tuple(tuple(z) for z in traj.tokens[1].tolist()) != layer(tokens, alpha, case["heads"])[0]:
+    if cloud_of(traj.tokens[1]) != layer(tokens, alpha, case["heads"])[0]:
         yield "hardmax.simulate(exact=True) gives another layer 1"
 
 

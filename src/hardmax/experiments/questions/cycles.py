@@ -13,7 +13,6 @@ impossible.
 
 from dataclasses import asdict
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,11 +26,7 @@ from hardmax.experiments.questions.matrices import fates, still_cycle
 from hardmax.experiments.questions.search import Size, confirmed, draw_leaders, sweep
 from hardmax.experiments.table import Share, Table
 
-WORDS = {
-    "any": "any matrix",
-    "positive": "positive definite symmetric part",
-    "definite": "symmetric positive definite",
-}
+WORDS = {"any": "any matrix", "positive": "positive definite symmetric part", "definite": "symmetric positive definite"}
 SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "cycles", "margin", "follows", "exact")
 FOUND = "two-definite-heads-period-2"
 FAMILIES = ("wishart", "stretched", "diagonal", "simplex")
@@ -87,7 +82,7 @@ def one_head(
     holds = [row[0] for row in cases.rows if row[-1] == "yes"]
     return Outcome(
         f"{'Yes' if 'one-head-period-2' in holds else 'Not shown here'}: with ties. The smallest cycle has 5 tokens in "
-        "dimension 3 and period 2; each of the three numbers is proved to be the least. Without ties one head never "
+        "dimension 3 and period 2; each of the three numbers is proved to be minimal. Without ties one head never "
         f"cycles (proved). {len(holds)} of {len(cases.rows)} stored cases hold in rational arithmetic."
     )
 
@@ -96,13 +91,13 @@ def _searched(context: Context, size: Size, alphas: tuple[str, ...]) -> tuple[An
     """A row of the table of complete searches; the exact case of its widest cycle is kept."""
 
     def search() -> dict[str, Any]:
-        found = sweep(size, [Fraction(a) for a in alphas])
-        if found.best is None:
-            return {"row": [found.patterns, found.programs, found.hits, "", "", ""], "case": None}
-        name = f"found-{size.heads}-{size.among}-{size.leaders}-{size.period}"
-        case = confirmed(found.best, size.among, name)
-        best = [found.best.margin, str(found.best.pattern), "yes" if case else "no"]
-        return {"row": [found.patterns, found.programs, found.hits, *best], "case": case and case.document()}
+        patterns, hits, best = sweep(size, [Fraction(a) for a in alphas])
+        counts = [patterns, patterns * len(alphas), hits]
+        if best is None:
+            return {"row": [*counts, "", "", ""], "case": None}
+        case = confirmed(best, size.among, f"found-{size.heads}-{size.among}-{size.leaders}-{size.period}")
+        row = [*counts, best.margin, str(best.pattern), "yes" if case else "no"]
+        return {"row": row, "case": case and case.document()}
 
     found = context.memo({"search": asdict(size), "alphas": alphas}, search)
     if found["case"]:
@@ -113,16 +108,16 @@ def _searched(context: Context, size: Size, alphas: tuple[str, ...]) -> tuple[An
 def _drawn(context: Context, size: Size, dim: int, alphas: tuple[str, ...], trials: int) -> tuple[Any, ...]:
     def draw() -> dict[str, Any]:
         rng = np.random.default_rng((context.seed, dim, size.leaders, size.period))
-        found = draw_leaders(size, dim, trials, [Fraction(a) for a in alphas], rng)
-        return {"row": [found.clouds, found.hits, found.programs], "case": found.case and found.case.document()}
+        programs, hits, case = draw_leaders(size, dim, trials, [Fraction(a) for a in alphas], rng)
+        return {"hits": hits, "programs": programs, "case": case and case.document()}
 
     key = {"draw": asdict(size), "dim": dim, "trials": trials, "seed": context.seed, "alphas": alphas}
     found = context.memo(key, draw)
-    clouds, hits, programs = found["row"]
     if found["case"]:
         context.case(read_case(found["case"]))
-    exact = "yes" if found["case"] else "no" if hits else ""
-    return dim, size.leaders, size.period, WORDS[size.among], clouds, Share(hits, max(programs, 1)), exact
+    exact = "yes" if found["case"] else "no" if found["hits"] else ""
+    cycles = Share(found["hits"], max(found["programs"], 1))
+    return dim, size.leaders, size.period, WORDS[size.among], trials, cycles, exact
 
 
 def stored_table() -> Table:
@@ -213,7 +208,7 @@ def definite_heads(
     for number, (family, heads, n, d) in enumerate(cells):
         context.tell(number, parts, f"random clouds: {family}, {heads} heads, n = {n}, d = {d}")
         key: dict[str, Any] = {"heads": [family, heads, n, d], "trials": trials, "seed": context.seed, "layers": layers}
-        found = context.memo(key, partial(_count_cycles, context.seed, family, heads, n, d, trials, layers))
+        found = context.memo(key, _count_cycles, context.seed, family, heads, n, d, trials, layers)
         at_random.append((family, heads, n, d, *(Share(found[fate], trials) for fate in ("cycle", "moving"))))
     for number, (heads, leaders, period) in enumerate(sizes):
         context.tell(len(cells) + number, parts, f"all patterns: {heads} heads, {leaders} leaders, period {period}")
@@ -246,8 +241,8 @@ def definite_heads(
         return Outcome(f"The known cycle does not hold: {wrong[0]}. Random clouds: {seen} cycles.")
     return Outcome(
         "No. Two symmetric positive definite heads cycle with 4 tokens in dimension 3, period 2, without ties, for "
-        "every alpha > 0 (proved; all three numbers are the least possible). Chance hardly shows it: "
-        f"{seen} of the random clouds cycled; the linear programs find it at once."
+        "every alpha > 0 (proved; all three numbers are minimal). Random search hardly finds it: "
+        f"{seen} of the random clouds cycled; linear programs find it at once."
     )
 
 

@@ -9,7 +9,7 @@ Position i may pick any word within REACH places whose pair is known; it picks t
 |log-odds of the pair| counted on the texts to learn from. This is hard attention with given scores: one partner each.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -30,6 +30,7 @@ MODELS = (
     ("words + picked partners", 8), ("words + random partners", 0),
 )  # fmt: skip
 REACH = 3
+PAIRS_PER_WORD = 2
 SMOOTHING = 10.0
 
 
@@ -85,7 +86,7 @@ def score_pairs(corpus: Corpus, labels: NDArray[Any], min_texts: int) -> PairSco
     found = [corpus.pairs(gap) for gap in range(1, REACH + 1)]
     texts = np.concatenate([corpus.text[places] for places, _ in found])
     keys, numbers = np.unique(np.concatenate([key for _, key in found]), return_inverse=True)
-    once = np.unique(texts * len(keys) + numbers)  # every pair once a text
+    once = np.unique(texts * len(keys) + numbers)  # every pair once per text
     texts, numbers = once // len(keys), once % len(keys)
     counts = [np.bincount(numbers[labels[texts] == c], minlength=len(keys)) for c in (0, 1)]
     kept = counts[0] + counts[1] >= min_texts
@@ -121,11 +122,6 @@ def most_frequent(pairs: list[Ints], count: int) -> Ints:
     return np.sort(keys[np.lexsort((keys, -texts))[:count]])
 
 
-def code(key: int, size: int) -> str:
-    """A pair as one made-up word, which the splitter of the package leaves whole."""
-    return f"qz{key // size}x{key % size}"
-
-
 def _by_text(corpus: Corpus, choice: Ints) -> list[Ints]:
     has = np.flatnonzero(choice >= 0)
     count = int(corpus.text[-1]) + 1 if len(corpus.text) else 0
@@ -145,7 +141,6 @@ def equal_size(
     learn: int = 5000,
     aside: int = 2500,
     min_texts: int = 5,
-    pairs_per_word: int = 2,
     epochs: int | None = None,
 ) -> Outcome:
     """Train every model on `trials` samples of IMDb reviews and compare accuracies.
@@ -158,14 +153,16 @@ def equal_size(
     """
     texts, labels = imdb()
     runs: dict[tuple[str, int], list[dict[str, Any]]] = {model: [] for model in MODELS}
-    sizes = {"learn": learn, "aside": aside, "min_texts": min_texts, "pairs_per_word": pairs_per_word, "epochs": epochs}
+    sizes = {"learn": learn, "aside": aside, "min_texts": min_texts, "epochs": epochs}
     for trial in range(trials):
         sample = cache(partial(_Sample, texts, labels, sizes, (context.seed, trial)))  # drawn when a model needs it
         for number, (features, layers) in enumerate(MODELS):
             what = f"sample {trial + 1}: {features}, K = {layers}"
             context.tell(trial * len(MODELS) + number, trials * len(MODELS), what)
             key = {"equal-size": [features, layers, trial, len(texts)], "seed": context.seed, **sizes}
-            runs[features, layers].append(context.memo(key, partial(_train, sample, features, layers)))
+            runs[features, layers].append(
+                context.memo(key, lambda drawn, *model: drawn().train(*model), sample, features, layers)
+            )
     rows: list[tuple[Any, ...]] = []
     for features, layers in MODELS:
         mine, base = runs[features, layers], runs[features, 0]
@@ -218,18 +215,14 @@ class _Sample:
             else:
                 rng = np.random.default_rng((self.seed, part)) if "random" in features else None
                 pairs.append(picked(corpus, self.scores, rng))
-        kept = most_frequent(pairs[0], self.sizes["pairs_per_word"] * len(self.words))
-        size = len(self.words)
-        known = {int(key): code(int(key), size) for key in kept}
+        kept = most_frequent(pairs[0], PAIRS_PER_WORD * len(self.words))
+        size = len(self.words)  # a pair becomes one made-up word, which the splitter of the package leaves whole
+        known = {key: f"qz{key // size}x{key % size}" for key in kept.tolist()}
         written = []
         for texts, chosen_pairs in zip(self.texts, pairs, strict=True):
             codes = [" ".join(known[k] for k in keys.tolist() if k in known) for keys in chosen_pairs]
             written.append([f"{text} {more}" for text, more in zip(texts, codes, strict=True)])
         return written, [*self.words, *known.values()]
-
-
-def _train(sample: Callable[[], _Sample], features: str, layers: int) -> dict[str, Any]:
-    return sample().train(features, layers)
 
 
 def _answer(rows: list[tuple[Any, ...]]) -> str:

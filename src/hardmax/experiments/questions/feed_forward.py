@@ -1,17 +1,16 @@
 """Question: does clustering help a small feed-forward network of the same size?
 
 Blocks of one attention layer and one feed-forward layer, x -> x + W relu(U x + b), then a linear score of the mean
-token. The attention is hardmax with A = I and a fixed alpha, or none, or uniform: it has no trained numbers, so all
-three networks have the same number. Trained by Adam through the selected values. Three tasks on sequences of tokens in
-R^4 with normal noise:
+token. The attention is hardmax with A = I and a fixed alpha, or none, or uniform: it has no parameters, so all
+three networks have equally many. They are trained by Adam, with the gradient through the selected values. Three tasks
+on sequences of tokens in R^4 with normal noise:
 
 * majority: tokens are noisy copies of two prototypes; which is more frequent? A sum over tokens answers it.
-* loudest: which way points the longest token, the others being shorter and of random direction?
+* loudest: which way does the longest token point? The others are shorter and point in random directions.
 * agreement: two long tokens; do they lie on the same side? No sum over single tokens f(x_1) + ... + f(x_n) can answer
   it: with a = f(+), b = f(-) it would have to separate {2a, 2b} from {a + b}, the mean of the two.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,11 +24,15 @@ from hardmax.transformer.export import one_thread
 
 TASKS = ("majority", "loudest", "agreement")
 ATTENTIONS = ("none", "uniform", "hardmax")
-DIM = 4
+TOKENS, DIM = 12, 4
+BLOCKS, WIDTH = 2, 16
+ALPHA = 1.0
+BATCH, RATE = 128, 0.01
 
 
-def draw_task(task: str, count: int, n: int, noise: float, rng: np.random.Generator) -> tuple[Floats, Ints]:
+def draw_task(task: str, count: int, noise: float, rng: np.random.Generator) -> tuple[Floats, Ints]:
     """(count, n, d) sequences and (count,) labels 0 and 1, both about as frequent."""
+    n = TOKENS
     prototype = np.array([1.0, 0.5, 0.0, 0.0])
     if task == "majority":
         labels = rng.integers(0, 2, count) == 1
@@ -51,37 +54,37 @@ def draw_task(task: str, count: int, n: int, noise: float, rng: np.random.Genera
 
 
 def train(task: str, noise: float, attention: str, seeds: tuple[int, int], sizes: dict[str, Any]) -> dict[str, float]:
-    """Accuracy on fresh sequences after training, and the number of trained numbers.
+    """Accuracy on fresh sequences after training, and the number of parameters.
 
     Args:
-        seeds: the seed of the run and the number of the trial.   sizes: the settings of `feed_forward`.
+        seeds: the seed of the run and the number of the trial.
+        sizes: the number of sequences to learn from (learn) and held out (aside), and of training steps (steps).
     """
     torch = need("torch", "torch", "the feed-forward experiment")
     rng = np.random.default_rng((seeds[0], TASKS.index(task), seeds[1]))
-    learn, aside = (draw_task(task, sizes[part], sizes["tokens"], noise, rng) for part in ("learn", "aside"))
-    start = _start(sizes["width"], sizes["blocks"], rng)
-    theta = {name: torch.tensor(value, requires_grad=True) for name, value in start.items()}
-    optimizer = torch.optim.Adam(theta.values(), lr=sizes["rate"])
+    learn, aside = (draw_task(task, sizes[part], noise, rng) for part in ("learn", "aside"))
+    theta = {name: torch.tensor(value, requires_grad=True) for name, value in _start(rng).items()}
+    optimizer = torch.optim.Adam(theta.values(), lr=RATE)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, sizes["steps"])
     X, y = torch.tensor(learn[0]), torch.tensor(learn[1], dtype=torch.float64)
     for _ in range(sizes["steps"]):
-        batch = torch.tensor(rng.integers(0, sizes["learn"], sizes["batch"]))
-        logits = network(torch, theta, X[batch], attention, sizes["alpha"])
+        batch = torch.tensor(rng.integers(0, sizes["learn"], BATCH))
+        logits = network(torch, theta, X[batch], attention)
         loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, y[batch])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
     with torch.no_grad():
-        logits = network(torch, theta, torch.tensor(aside[0]), attention, sizes["alpha"])
+        logits = network(torch, theta, torch.tensor(aside[0]), attention)
         right = (logits > 0).numpy() == (aside[1] == 1)
     return {"accuracy": float(right.mean()), "parameters": float(sum(p.numel() for p in theta.values()))}
 
 
-def network(torch: Any, theta: dict[str, Any], X: Any, attention: str, alpha: float) -> Any:
+def network(torch: Any, theta: dict[str, Any], X: Any, attention: str) -> Any:
     """(B,) logits of (B, n, d) sequences."""
-    for block in range(sum(name.startswith("U") for name in theta)):
-        X = attend(torch, X, attention, alpha)
+    for block in range(BLOCKS):
+        X = attend(torch, X, attention, ALPHA)
         hidden = torch.relu(X @ theta[f"U{block}"].T + theta[f"b{block}"])
         X = X + hidden @ theta[f"W{block}"].T
     return X.mean(dim=1) @ theta["v"] + theta["c"]
@@ -108,16 +111,10 @@ def feed_forward(
     context: Context,
     *,
     trials: int = 5,
-    tokens: int = 12,
-    width: int = 16,
-    blocks: int = 2,
-    alpha: float = 1.0,
     noises: tuple[float, ...] = (0.3, 0.8),
     learn: int = 2000,
     aside: int = 2000,
     steps: int = 300,
-    batch: int = 128,
-    rate: float = 0.01,
 ) -> Outcome:
     """Train every network on every task with `trials` seeds.
 
@@ -125,10 +122,7 @@ def feed_forward(
         MissingExtra: torch is not installed.
     """
     torch = need("torch", "torch", "the feed-forward experiment")
-    sizes = {
-        "tokens": tokens, "width": width, "blocks": blocks, "alpha": alpha, "learn": learn, "aside": aside,
-        "steps": steps, "batch": batch, "rate": rate,
-    }  # fmt: skip
+    sizes = {"learn": learn, "aside": aside, "steps": steps}
     runs: dict[tuple[str, float, str], list[dict[str, float]]] = {}
     kinds = [(task, noise, attention) for task in TASKS for noise in noises for attention in ATTENTIONS]
     cells = [(kind, trial) for kind in kinds for trial in range(trials)]
@@ -136,7 +130,7 @@ def feed_forward(
         for number, (kind, trial) in enumerate(cells):
             context.tell(number, len(cells), f"{kind[0]}, noise {kind[1]}, attention {kind[2]}, seed {trial}")
             seeds = context.seed, trial
-            run = context.memo({"feed-forward": kind, "seeds": seeds, **sizes}, partial(train, *kind, seeds, sizes))
+            run = context.memo({"feed-forward": kind, "seeds": seeds, **sizes}, train, *kind, seeds, sizes)
             runs.setdefault(kind, []).append(run)
     rows: list[tuple[Any, ...]] = []
     for (task, noise, attention), mine in runs.items():
@@ -145,7 +139,7 @@ def feed_forward(
         accuracy = interval(run["accuracy"] for run in mine)
         rows.append((task, noise, attention, int(mine[0]["parameters"]), accuracy, "" if attention == "none" else gain))
     caption = (
-        f"{trials} seeds, {blocks} blocks, width {width}, {tokens} tokens in R^{DIM}, {learn} sequences to learn from: "
+        f"{trials} seeds, {BLOCKS} blocks, width {WIDTH}, {TOKENS} tokens in R^{DIM}, {learn} sequences to learn from: "
         "mean and 95 % interval"
     )
     columns = ("task", "noise", "attention", "trained numbers", "accuracy", "against none")
@@ -156,12 +150,12 @@ def feed_forward(
     return Outcome(_answer(rows))
 
 
-def _start(width: int, blocks: int, rng: np.random.Generator) -> dict[str, Floats]:
+def _start(rng: np.random.Generator) -> dict[str, Floats]:
     theta: dict[str, Floats] = {}
-    for block in range(blocks):
-        theta[f"U{block}"] = rng.standard_normal((width, DIM)) / np.sqrt(DIM)
-        theta[f"b{block}"] = np.zeros(width)
-        theta[f"W{block}"] = rng.standard_normal((DIM, width)) / np.sqrt(width) / 2
+    for block in range(BLOCKS):
+        theta[f"U{block}"] = rng.standard_normal((WIDTH, DIM)) / np.sqrt(DIM)
+        theta[f"b{block}"] = np.zeros(WIDTH)
+        theta[f"W{block}"] = rng.standard_normal((DIM, WIDTH)) / np.sqrt(WIDTH) / 2
     return theta | {"v": rng.standard_normal(DIM) / np.sqrt(DIM), "c": np.zeros(())}
 
 
@@ -171,7 +165,7 @@ def _answer(rows: list[tuple[Any, ...]]) -> str:
     for task, noise in dict.fromkeys(row[:2] for row in rows):
         gain = found[task, noise, "hardmax"][5]
         sure = gain.count > 1 and abs(gain.mean) > gain.half
-        verdict = ("helps" if gain.mean > 0 else "hurts") if sure else "makes no difference that shows"
+        verdict = ("helps" if gain.mean > 0 else "hurts") if sure else "makes no measurable difference"
         without, with_it = (found[task, noise, attention][4] for attention in ("none", "hardmax"))
         parts.append(f"{task}, noise {noise:g}: it {verdict} ({without} without, {with_it} with)")
     return "It depends on the task. " + "; ".join(parts) + "."

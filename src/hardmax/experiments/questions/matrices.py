@@ -7,7 +7,6 @@ Batches of clouds run in plain float64 layers of one or several heads. They do n
 0 in clouds that are drawn. What is not at rest at the end is run again by `hardmax.simulate`, which decides.
 """
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ FATES = ("several points", "one point", "zero", "cycle", "moving")
 LONGEST_PERIOD = 24
 NEAR = 1e-6  # of the cloud's size: the same point, or the origin
 AT_ONCE = 200
+ALPHA = 1.0
 FAMILIES = (
     "definite", "definite + 1 antisymmetric", "definite + 10 antisymmetric", "general", "indefinite", "antisymmetric",
     "rotation", "negative definite",
@@ -30,7 +30,7 @@ FAMILIES = (
 POLYGON = "rotation, regular polygon"
 
 
-def fates(Z: Floats, heads: Floats, layers: int, alpha: float = 1.0) -> list[str]:
+def fates(Z: Floats, heads: Floats, layers: int) -> list[str]:
     """What became of each cloud: one of FATES.
 
     Args:
@@ -43,20 +43,24 @@ def fates(Z: Floats, heads: Floats, layers: int, alpha: float = 1.0) -> list[str
     size = np.abs(Z).max(axis=(1, 2))
     last = Z
     for _ in range(layers):
-        last = advance(last, heads, alpha)
-    after = advance(last, heads, alpha)
+        last = advance(last, heads, ALPHA)
+    after = advance(last, heads, ALPHA)
     loud = np.abs(after - last).max(axis=(1, 2)) > 1e-9 * size
-    apart = np.abs(last - last[:, :1]).max(axis=(1, 2))
-    result = np.where(apart > NEAR * size, FATES[0], FATES[1]).tolist()
-    for b in range(len(Z)):
-        if np.abs(last[b]).max() <= NEAR * size[b]:
-            result[b] = FATES[2]
-        elif loud[b]:
-            result[b] = _again(Z[b], heads[:, b], layers, alpha)
+    result = [_at_rest(cloud, of_start) for cloud, of_start in zip(last, size, strict=True)]
+    for b in np.flatnonzero(loud):
+        if result[b] != "zero":
+            result[b] = _again(Z[b], heads[:, b], layers)
     return result
 
 
-def still_cycle(Z: Floats, heads: Floats, layers: int, period: int, alpha: float = 1.0) -> list[bool]:
+def _at_rest(Z: Floats, size: float) -> str:
+    """The fate of a cloud that has come to rest, by its last layer and the size of its first."""
+    if np.abs(Z).max() <= NEAR * size:
+        return "zero"
+    return "several points" if np.abs(Z - Z[0]).max() > NEAR * size else "one point"
+
+
+def still_cycle(Z: Floats, heads: Floats, layers: int, period: int) -> list[bool]:
     """Whether each cloud comes back after `period` layers, and not before, once `layers` layers are over.
 
     Example:
@@ -64,10 +68,10 @@ def still_cycle(Z: Floats, heads: Floats, layers: int, period: int, alpha: float
         [False]
     """
     for _ in range(layers):
-        Z = advance(Z, heads, alpha)
+        Z = advance(Z, heads, ALPHA)
     size, steps = np.abs(Z).max(axis=(1, 2)), [Z]
     for _ in range(period):
-        steps.append(advance(steps[-1], heads, alpha))
+        steps.append(advance(steps[-1], heads, ALPHA))
     away = [np.abs(step - Z).max(axis=(1, 2)) / size for step in steps[1:]]
     back = away[-1] <= 1e-9
     for far in away[:-1]:
@@ -84,17 +88,13 @@ def advance(Z: Floats, heads: Floats, alpha: float) -> Floats:
     return np.asarray((Z + alpha / len(heads) * pull) / (1 + alpha))
 
 
-def _again(Z: Floats, heads: Floats, layers: int, alpha: float = 1.0) -> str:
+def _again(Z: Floats, heads: Floats, layers: int) -> str:
     """The fate of one cloud according to the package's own engine."""
-    traj: Any = simulate(Z, alpha, layers=layers + 2 * LONGEST_PERIOD, heads=list(heads), definite=False)
-    last = traj.tokens[-1]
+    traj: Any = simulate(Z, ALPHA, layers=layers + 2 * LONGEST_PERIOD, heads=list(heads), definite=False)
     if traj.outcome.kind == "periodic":
         return "cycle"
-    if np.abs(last).max() <= NEAR * np.abs(Z).max():
-        return "zero"
-    if traj.outcome.kind not in ("settled", "undecided"):
-        return "moving"
-    return "several points" if np.abs(last - last[0]).max() > NEAR * np.abs(Z).max() else "one point"
+    fate = _at_rest(traj.tokens[-1], np.abs(Z).max())
+    return fate if fate == "zero" or traj.outcome.kind in ("settled", "undecided") else "moving"
 
 
 def draw_matrix(family: str, d: int, rng: np.random.Generator) -> Floats:
@@ -135,7 +135,6 @@ def matrices(
     dims: tuple[int, ...] = (2, 3, 4, 8),
     tokens: tuple[int, ...] = (5, 20),
     layers: int = 600,
-    alpha: float = 1.0,
 ) -> Outcome:
     """Count the fates of random clouds by family, dimension and number of tokens."""
     cells = [(family, d, n) for family in FAMILIES for d in dims for n in tokens] + [(POLYGON, 2, tokens[0])]
@@ -149,7 +148,7 @@ def matrices(
             A = np.stack([draw_matrix(family.partition(",")[0], d, rng) for _ in range(count)])
             shape = (count, n, d)
             clouds = rng.standard_normal(shape) if family != POLYGON else np.broadcast_to(polygon(n), shape)
-            for fate in fates(clouds, A[None], layers, alpha):
+            for fate in fates(clouds, A[None], layers):
                 found[fate] += 1
         return found
 
@@ -157,11 +156,11 @@ def matrices(
         family, d, n = cell
         context.tell(number, len(cells), f"{family}, d = {d}, n = {n}")
         key: dict[str, Any] = {"matrices": cell, "seed": context.seed, "trials": trials, "layers": layers}
-        found = context.memo({**key, "alpha": alpha}, partial(counts, *cell))
+        found = context.memo(key, counts, *cell)
         for fate in FATES if family != POLYGON else ():
             total[fate] += found[fate]
         rows.append((family, d, n, *(Share(found[fate], trials) for fate in FATES)))
-    caption = f"{trials} clouds per row, alpha = {alpha:g}, at most {layers} layers: count (95 % interval)"
+    caption = f"{trials} clouds per row, alpha = {ALPHA:g}, at most {layers} layers: count (95 % interval)"
     table = context.table(Table("fates", caption, ("family", "d", "n", *FATES), rows))
     context.case(load("square-collapses-to-zero")[0])
     text = "The part of the clouds that ends at one point, by dimension."

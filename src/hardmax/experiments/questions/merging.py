@@ -12,7 +12,6 @@ circle, for random clouds on the circle, and for localmax, where a pair within e
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,11 @@ from hardmax.experiments.studies.variants import clusters
 from hardmax.experiments.table import Table, interval
 
 MERGED = 0.01  # of the first distance (or of a right angle): together
+ALPHA = 1.0
+PULL = ALPHA / (1 + ALPHA)  # g
+HEIGHT = 1.0  # of the upright pair
+ANGLE = 90.0  # between the two tokens on the circle, in degrees
+CLOUD_TOKENS = 16
 
 
 def softmax_layer(Z: Floats, beta: Floats, alpha: float, sphere: bool) -> Floats:
@@ -61,18 +65,16 @@ def layers_to_merge(Z: Floats, beta: Floats, alpha: float, sphere: bool, near: f
     return result
 
 
-def predicted(beta: float, y0: float, y1: float, alpha: float) -> float:
-    """The integral above: layers from height y0 to y1 when beta is large."""
-    y = np.geomspace(y1, y0, 4001)
-    g = alpha / (1 + alpha)
-    return float(np.trapezoid((1 + np.exp(2 * beta * y**2)) / (2 * g * y), y))
+def predicted(beta: float) -> float:
+    """The integral above: layers until the upright pair merges when beta is large."""
+    y = np.geomspace(HEIGHT * MERGED, HEIGHT, 4001)
+    return float(np.trapezoid((1 + np.exp(2 * beta * y**2)) / (2 * PULL * y), y))
 
 
-def predicted_on_circle(beta: float, f0: float, f1: float, alpha: float) -> float:
-    """The same for two tokens at the angles +-f on the unit circle, from f0 to f1."""
-    f = np.geomspace(f1, f0, 4001)
-    g = alpha / (1 + alpha)
-    return float(np.trapezoid((1 + np.exp(beta * (1 - np.cos(2 * f)))) / (g * np.sin(2 * f)), f))
+def predicted_on_circle(beta: float) -> float:
+    """The same for the pair on the circle."""
+    f = np.geomspace(float(np.arcsin(MERGED / 2)), float(np.radians(ANGLE)) / 2, 4001)
+    return float(np.trapezoid((1 + np.exp(beta * (1 - np.cos(2 * f)))) / (PULL * np.sin(2 * f)), f))
 
 
 def fit(x: Sequence[float], times: Sequence[float]) -> Any:
@@ -99,50 +101,39 @@ def merging(
     context: Context,
     *,
     trials: int = 20,
-    alpha: float = 1.0,
-    height: float = 1.0,
-    angle: float = 90.0,
     pair_betas: tuple[float, ...] = (0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 6.5),
     circle_betas: tuple[float, ...] = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
     cloud_betas: tuple[float, ...] = (1, 1.5, 2, 2.5, 3, 3.5),
-    cloud_tokens: int = 16,
     eps: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
     most_layers: int = 40_000,
 ) -> Outcome:
     """Measure times to merge and fit their growth; `trials` random clouds for every beta and eps."""
-    size, half = (trials, cloud_tokens), float(np.radians(angle)) / 2
-    upright = np.array([[0.0, height], [0.0, -height]])
-    on_circle = np.array([[np.cos(half), np.sin(half)], [np.cos(half), -np.sin(half)]])
-    measures: dict[str, Callable[[], Any]] = {
-        "pair": lambda: _pairs(
-            upright, pair_betas, alpha, False, 2 * height * MERGED, most_layers,
-            lambda beta: predicted(beta, height, height * MERGED, alpha),
-        ),
-        "circle": lambda: _pairs(
-            on_circle, circle_betas, alpha, True, MERGED, most_layers,
-            lambda beta: predicted_on_circle(beta, half, float(np.arcsin(MERGED / 2)), alpha),
-        ),
-        "clouds": partial(_clouds, context.seed, size, cloud_betas, alpha, most_layers),
-        "localmax": partial(_localmax, context.seed, size, eps, alpha),
-    }  # fmt: skip
+    half = float(np.radians(ANGLE)) / 2
+    on_circle = [[np.cos(half), np.sin(half)], [np.cos(half), -np.sin(half)]]
+    measures: dict[str, tuple[Any, ...]] = {
+        "pair": (_pairs, [[0.0, HEIGHT], [0.0, -HEIGHT]], pair_betas, 2 * HEIGHT * MERGED, most_layers, predicted),
+        "circle": (_pairs, on_circle, circle_betas, MERGED, most_layers, predicted_on_circle),
+        "clouds": (_clouds, context.seed, trials, cloud_betas, most_layers),
+        "localmax": (_localmax, context.seed, trials, eps),
+    }
     rows: dict[str, Any] = {}
     for number, (name, measure) in enumerate(measures.items()):
         context.tell(number, len(measures), f"time to merge: {name}")
-        rows[name] = context.memo({"merging": name, **context.settings, "seed": context.seed}, measure)
+        rows[name] = context.memo({"merging": name, **context.settings, "seed": context.seed}, *measure)
     fits = [
-        _fit_row("pair, rescaled", rows["pair"], 2 * height**2),
-        _fit_row("pair, on the circle", rows["circle"], 1 - float(np.cos(np.radians(angle)))),
+        _fit_row("pair, rescaled", rows["pair"], 2 * HEIGHT**2),
+        _fit_row("pair, on the circle", rows["circle"], 1 - float(np.cos(np.radians(ANGLE)))),
     ]
     of_pairs = ("beta", "layers", "predicted")
     tables = [
-        Table("pair", f"Pair (0, +-{height:g}), rescaled layers, alpha = {alpha:g}", of_pairs, rows["pair"]),
-        Table("circle", f"Pair at {angle:g} degrees on the unit circle", of_pairs, rows["circle"]),
+        Table("pair", f"Pair (0, +-{HEIGHT:g}), rescaled layers, alpha = {ALPHA:g}", of_pairs, rows["pair"]),
+        Table("circle", f"Pair at {ANGLE:g} degrees on the unit circle", of_pairs, rows["circle"]),
         Table("fits", "log(beta * layers) = c + slope * beta over the upper half of the betas",
               ("case", "slope", "standard error", "R2", "gap at the start", "slope of the prediction",
                "R2 of a power law"), fits),
-        Table("clouds", f"{cloud_tokens} random tokens on the circle, {trials} clouds: layers until one cluster",
+        Table("clouds", f"{CLOUD_TOKENS} random tokens on the circle, {trials} clouds: layers until one cluster",
               ("beta", "median", "first", "last", "not merged"), [_cloud_row(*row) for row in rows["clouds"]]),
-        Table("localmax", f"Localmax, {cloud_tokens} random tokens in the plane, {trials} clouds",
+        Table("localmax", f"Localmax, {CLOUD_TOKENS} random tokens in the plane, {trials} clouds",
               ("eps", "clusters", "layers until rest"),
               [(e, interval(c), interval(t)) for e, c, t in rows["localmax"]]),
     ]  # fmt: skip
@@ -159,35 +150,34 @@ def merging(
 
 
 def _pairs(
-    pair: Floats, betas: Sequence[float], alpha: float, sphere: bool, near: float, most: int,
-    predict: Callable[[float], float],
-) -> list[list[float]]:  # fmt: skip
+    pair: Any, betas: Sequence[float], near: float, most: int, predict: Callable[[float], float]
+) -> list[list[float]]:
     """Beta, the layers until a pair of tokens merges, and the prediction, where the pair merges at all."""
-    Z = np.broadcast_to(pair, (len(betas), 2, 2))
-    times = layers_to_merge(Z, np.array(betas), alpha, sphere, near, most)
+    Z = np.broadcast_to(np.array(pair), (len(betas), 2, 2))
+    times = layers_to_merge(Z, np.array(betas), ALPHA, predict is predicted_on_circle, near, most)
     return [[float(b), float(t), predict(float(b))] for b, t in zip(betas, times, strict=True) if np.isfinite(t)]
 
 
-def _clouds(seed: int, size: tuple[int, int], betas: Sequence[float], alpha: float, most: int) -> list[list[Any]]:
+def _clouds(seed: int, trials: int, betas: Sequence[float], most: int) -> list[list[Any]]:
     """Beta, the layers until all tokens of a random cloud are together, and how many clouds do not merge."""
-    angle = np.random.default_rng((seed, 1)).uniform(0, 2 * np.pi, size)
+    angle = np.random.default_rng((seed, 1)).uniform(0, 2 * np.pi, (trials, CLOUD_TOKENS))
     Z = np.stack([np.cos(angle), np.sin(angle)], axis=2)
     result: list[list[Any]] = []
     for beta in betas:
-        times = layers_to_merge(Z, np.full(len(Z), float(beta)), alpha, True, MERGED, most)
+        times = layers_to_merge(Z, np.full(len(Z), float(beta)), ALPHA, True, MERGED, most)
         merged = times[np.isfinite(times)]
         result.append([float(beta), merged.tolist(), int(len(times) - len(merged))])
     return result
 
 
-def _localmax(seed: int, size: tuple[int, int], eps: Sequence[float], alpha: float) -> list[list[Any]]:
+def _localmax(seed: int, trials: int, eps: Sequence[float]) -> list[list[Any]]:
     """Eps, and the clusters and layers until rest of random clouds."""
-    clouds = np.random.default_rng((seed, 2)).standard_normal((*size, 2))
+    clouds = np.random.default_rng((seed, 2)).standard_normal((trials, CLOUD_TOKENS, 2))
     result: list[list[Any]] = []
     for e in eps:
         counts, times = [], []
         for Z in clouds:
-            traj: Any = simulate(Z, alpha, layers=200, rule=Localmax(e))
+            traj: Any = simulate(Z, ALPHA, layers=200, rule=Localmax(e))
             loud = np.flatnonzero(np.abs(np.diff(traj.tokens, axis=0)).max(axis=(1, 2)) > 1e-9)
             counts.append(clusters(traj.tokens[-1]))
             times.append(int(loud[-1]) + 1 if len(loud) else 0)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import combinations, permutations, product
 
 Group = tuple[int, ...]  # leaders followed together: one, or several that tie
-Step = tuple[Group, ...]  # one group a head
+Step = tuple[Group, ...]  # one group per head
 Weights = tuple[Fraction, ...]
 
 

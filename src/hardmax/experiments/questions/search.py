@@ -13,6 +13,7 @@ from hardmax.experiments.questions.patterns import Pattern, patterns
 from hardmax.experiments.questions.programs import Solution, exact_case, solve
 
 PATTERNS_PER_CLOUD = 20
+REACH = 3  # the largest coordinate of a drawn leader
 
 
 @dataclass(frozen=True)
@@ -50,22 +51,15 @@ class Hit:
         return min(solution.margin for solution in self.solutions)
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """How many patterns there are, how many (pattern, alpha) can be cycles, and the one with the widest margin."""
-
-    patterns: int
-    programs: int
-    hits: int
-    best: Hit | None
-
-
-def sweep(size: Size, alphas: Sequence[Fraction]) -> Sweep:
+def sweep(size: Size, alphas: Sequence[Fraction]) -> tuple[int, int, Hit | None]:
     """Try every pattern of a size with every alpha.
 
+    Returns:
+        How many patterns there are, how many (pattern, alpha) can be cycles, and the one with the widest margin.
+
     Example:
-        >>> sweep(Size(3, 2, 2, "definite", ties=False), [Fraction(1)]).hits
-        1
+        >>> sweep(Size(3, 2, 2, "definite", ties=False), [Fraction(1)])[:2]
+        (5, 1)
     """
     count, hits, best = 0, 0, None
     for pattern in patterns(size.leaders, size.period, size.heads, size.groups):
@@ -75,7 +69,7 @@ def sweep(size: Size, alphas: Sequence[Fraction]) -> Sweep:
             if hit is not None:
                 hits += 1
                 best = hit if best is None or hit.margin > best.margin else best
-    return Sweep(count, count * len(alphas), hits, best)
+    return count, hits, best
 
 
 def attempt(pattern: Pattern, alpha: Fraction, among: str, leaders: Floats | None = None) -> Hit | None:
@@ -99,27 +93,20 @@ def confirmed(hit: Hit, among: str, name: str, leaders: Rows | None = None) -> C
     return exact_case(hit.pattern, hit.alpha, hit.solutions, among, name, statement, leaders)
 
 
-@dataclass(frozen=True)
-class Draws:
-    """Clouds of leaders drawn, linear programs solved, and those that gave a cycle; the first one that is exact."""
-
-    clouds: int
-    programs: int
-    hits: int
-    case: Case | None
-
-
 def draw_leaders(
-    size: Size, dim: int, clouds: int, alphas: Sequence[Fraction], rng: np.random.Generator, reach: int = 3
-) -> Draws:
-    """Random leaders with whole coordinates up to `reach` in a given dimension, random patterns, pairs that tie.
+    size: Size, dim: int, clouds: int, alphas: Sequence[Fraction], rng: np.random.Generator
+) -> tuple[int, int, Case | None]:
+    """Random leaders with whole coordinates from -3 to 3 in a given dimension, random patterns, pairs that tie.
 
     Clouds whose points cannot all lead, whatever the matrix, are drawn again.
+
+    Returns:
+        How many linear programs were solved, how many of them gave a cycle, and the first cycle that is exact.
     """
     groups = list(combinations(range(size.leaders), 2 if size.ties else 1))
     programs, hits, case, made = 0, 0, None, 0
     while made < clouds:
-        V = rng.integers(-reach, reach + 1, (size.leaders, dim))
+        V = rng.integers(-REACH, REACH + 1, (size.leaders, dim))
         places = V.astype(np.float64)
         if len({tuple(v) for v in V.tolist()}) < size.leaders:
             continue
@@ -141,4 +128,4 @@ def draw_leaders(
             if case is None:
                 exact = tuple(tuple(Fraction(x) for x in v) for v in V.tolist())
                 case = confirmed(hit, size.among, f"drawn-{size.heads}-{size.among}-{dim}", exact)
-    return Draws(made, programs, hits, case)
+    return programs, hits, case

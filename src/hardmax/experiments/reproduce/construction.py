@@ -27,10 +27,10 @@ def example() -> tuple[list[Floats], list[Floats]]:
     return sequences, [np.array(target) for target in targets]
 
 
-def build(seed: int = SEED) -> tuple[Network, list[Floats], list[Floats]]:
+def build() -> tuple[Network, list[Floats], list[Floats]]:
     """The network for the example, with its data."""
     sequences, targets = example()
-    return construct(sequences, targets, style="narrow", pool="max", seed=seed), sequences, targets
+    return construct(sequences, targets, style="narrow", pool="max", seed=SEED), sequences, targets
 
 
 @reproduction(
@@ -40,11 +40,11 @@ def build(seed: int = SEED) -> tuple[Network, list[Floats], list[Floats]]:
     source="[AFZ25] Fig. 5",
     minutes=0.2,
 )
-def construction_stages(context: Context, *, example_seed: int = SEED, levels: tuple[str, ...] = LEVELS) -> Outcome:
+def construction_stages(context: Context) -> Outcome:
     """Build the network, verify it, draw its stages and a movie of all blocks."""
     context.tell(0, None, "constructing and verifying")
-    net, sequences, targets = build(example_seed)
-    report = net.verify(sequences, targets, levels=levels)
+    net, sequences, targets = build()
+    report = net.verify(sequences, targets, levels=LEVELS)
     stages = net.stages(sequences)
     text = "Five panels: input, separate, choose leaders, collapse, place."
     context.figure("construction-stages", "stages:plot_stages", stages, text=text)
@@ -65,7 +65,7 @@ def construction_stages(context: Context, *, example_seed: int = SEED, levels: t
     return Outcome(
         f"{net.blocks} blocks, {net.parameters} parameters; "
         + ("exact on all sequences" if report.exact else "NOT exact")
-        + f" at the levels {', '.join(levels)} (largest float64 error {report.max_error:g}).",
+        + f" at the levels {', '.join(LEVELS)} (largest float64 error {report.max_error:g}).",
         "Tokens are separated, leaders are chosen, the others collapse onto them, the leaders move to the targets: "
         f"2 M + 2 N + 1 = {net.bound} blocks for N = 3 sequences with M = 4 output tokens in all.",
         "The stages are those of this package's own construction (style narrow), which needs fewer blocks; the "

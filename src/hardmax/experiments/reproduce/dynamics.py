@@ -20,6 +20,8 @@ from hardmax.experiments.table import Table
 TOKENS = ((0.9, 0.5), (1.9, 0.35), (1.15, 1.35), (0.2, 1.6), (-0.9, 0.8), (-0.6, -0.7), (0.7, -0.9), (1.6, -0.55))
 TOKEN = 0
 MATRICES = (((1.0, 0.0), (0.0, 1.0)), ((0.6, -0.3), (-0.3, 2.4)))
+ALPHA = 0.5
+LAYERS = (0, 1, 2, 5, 30)
 CLOUDS = {
     "triangle": "a triangle",
     "emerging": "an emerging leader",
@@ -64,17 +66,17 @@ def follow_set(tokens: Any, token: int, matrix: Any) -> FollowSet:
 @reproduction(
     "follow-set", "Whom a token follows, for two matrices A", aliases=("fig1",), source="[AFZ24] Fig. 1", minutes=0.1
 )
-def follow_sets(context: Context, *, tokens: Any = TOKENS, token: int = TOKEN, matrices: Any = MATRICES) -> Outcome:
+def follow_sets(context: Context) -> Outcome:
     """Draw one panel for each matrix."""
-    found = [follow_set(tokens, token, A) for A in matrices]
+    found = [follow_set(TOKENS, TOKEN, A) for A in MATRICES]
     columns = ["matrix", "token", "x", "y", "score", "in_half_space", "followed"]
     rows = [
         [m, j, *each.tokens[j].tolist(), each.scores[j], j in each.allowed, j in each.follows]
         for m, each in enumerate(found)
-        for j in range(len(tokens))
+        for j in range(len(TOKENS))
     ]
     context.table(Table("follow-set", "", columns, rows), show=False)
-    scores = [[j, *(f"{each.scores[j]:.3f}" for each in found)] for j in range(len(tokens))]
+    scores = [[j, *(f"{each.scores[j]:.3f}" for each in found)] for j in range(len(TOKENS))]
     caption = "Scores <A z_i, z_j> (largest: followed)"
     context.table(Table("scores", caption, ["token j", "A = I", "second A"], scores), csv=False)
     text = "Two panels: the direction A z_i, the half-space H_i and the followed token."
@@ -82,7 +84,7 @@ def follow_sets(context: Context, *, tokens: Any = TOKENS, token: int = TOKEN, m
     inside = all(set(each.follows) <= set(each.allowed) for each in found)
     who = [f"token{'s' * (len(each.follows) > 1)} " + ", ".join(map(str, each.follows)) for each in found]
     return Outcome(
-        f"The same geometry, computed: token {token} follows {who[0]} for A = I and {who[1]} for the second A; "
+        f"The same geometry, computed: token {TOKEN} follows {who[0]} for A = I and {who[1]} for the second A; "
         + ("every followed token lies in H_i." if inside else "a followed token lies OUTSIDE H_i."),
         "A sketch for two matrices: i follows the tokens with the largest projection on A z_i, all in H_i.",
         "The tokens and the second matrix are our own; the paper gives a sketch without coordinates.",
@@ -91,29 +93,22 @@ def follow_sets(context: Context, *, tokens: Any = TOKENS, token: int = TOKEN, m
 
 
 @reproduction("configurations", "Four clouds at five layers", aliases=("fig2",), source="[AFZ24] Fig. 2", minutes=0.1)
-def configurations(
-    context: Context,
-    *,
-    clouds: tuple[str, ...] = tuple(CLOUDS),
-    alpha: float = 0.5,
-    layers: tuple[int, ...] = (0, 1, 2, 5, 30),
-) -> Outcome:
+def configurations(context: Context) -> Outcome:
     """Simulate, certify the limits, draw four rows of five panels."""
-    runs: dict[str, Any] = {name: simulate(preset(name), alpha=alpha, layers=max(layers)) for name in clouds}
-    ends: dict[str, Any] = {name: limit(preset(name), alpha=alpha) for name in clouds}
-    names = [CLOUDS[name] for name in clouds]
+    runs: dict[str, Any] = {name: simulate(preset(name), alpha=ALPHA, layers=max(LAYERS)) for name in CLOUDS}
+    ends: dict[str, Any] = {name: limit(preset(name), alpha=ALPHA) for name in CLOUDS}
     text = "Four rows of five panels: tokens at layers 0, 1, 2, 5 and 30."
-    plot = "dynamics:plot_configurations", list(runs.values()), layers, names
+    plot = "dynamics:plot_configurations", list(runs.values()), LAYERS, list(CLOUDS.values())
     context.figure("configurations", *plot, text=text)
     columns = ["configuration", "layer", "token", "x", "y", "follows", "leader_since"]
     rows = [
         [name, k, i, *traj.tokens[k, i].tolist(), " ".join(map(str, traj.follows(k)[i])), traj.leader_since.get(i, "")]
         for name, traj in runs.items()
-        for k in layers
+        for k in LAYERS
         for i in range(traj.n)
     ]
     context.table(Table("configurations", "", columns, rows), show=False)
-    summary = [_summary(name, runs[name], ends[name]) for name in clouds]
+    summary = [_summary(name, runs[name], ends[name]) for name in CLOUDS]
     columns = ["configuration", "tokens", "leaders", "limit points on faces", "farthest from its limit at layer 30"]
     shown = [
         [each["name"], each["tokens"], each["leaders"], len(each["face_limits"]), f"{each['gap']:.2g}"]

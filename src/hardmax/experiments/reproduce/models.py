@@ -8,7 +8,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from hardmax import __version__
@@ -78,11 +78,7 @@ class Models:
     def paper(self, dim: int) -> PaperRun:
         """The paper's recipe, trained with exact hardmax layers."""
         reviews, seed = self.reviews, self.context.seed
-
-        def trainer(run: PaperRun) -> Callable[[Any], None]:
-            return lambda tell: recipe.train_epoch(run, reviews, seed, tell)
-
-        return self._trained("paper", dim, self.epochs, trainer)
+        return self._trained("paper", dim, self.epochs, lambda run: partial(recipe.train_epoch, run, reviews, seed))
 
     def softmax(self, dim: int) -> PaperRun:
         """The paper's recipe as the paper trains it, with softmax in torch."""

@@ -36,7 +36,7 @@ ARRAYS = ("E", "first", "second", "few", "few_first", "few_second")
 
 @dataclass(eq=False)
 class PaperRun:
-    """A model of the paper on its way.
+    """A model of the paper during training.
 
     Attributes:
         E: (V, d) word vectors.   few: (d + 2,) v, b and alpha.   The others are the moments of Adam.
@@ -69,7 +69,7 @@ class PaperRun:
         return len(self.history.get("loss", []))
 
     def add(self, **figures: float) -> None:
-        """Write down the figures of an epoch."""
+        """Record the measurements of an epoch."""
         for name, value in figures.items():
             self.history.setdefault(name, []).append(float(value))
 
@@ -94,7 +94,7 @@ def order_of(reviews: Reviews, seed: int, epoch: int) -> NDArray[np.int64]:
 
 
 def train_epoch(run: PaperRun, reviews: Reviews, seed: int, tell: Tell | None = None) -> None:
-    """One pass with exact hardmax layers, then a look at the held-out reviews."""
+    """One pass with exact hardmax layers, then a test on the held-out reviews."""
     from hardmax.experiments.reproduce.recipe_kernel import train_part
 
     order = order_of(reviews, seed, run.epochs)
@@ -120,7 +120,7 @@ def test(run: PaperRun, reviews: Reviews) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Readings:
-    """Some reviews through a model; the arrays (T,) are in the order of `Reviews.ids`.
+    """Some reviews, read by a model; the arrays (T,) are in the order of `Reviews.ids`.
 
     Attributes:
         logits: (B,).
@@ -190,7 +190,7 @@ def load_run(path: Path, mark: str) -> PaperRun | None:
         return PaperRun(**arrays, step=int(note["step"]), history=note["history"])
     except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
         raise BadInput(
-            f"{path} is not a checkpoint, or it is damaged ({error})", fix="remove it, or --force"
+            f"{path} is not a checkpoint, or it is damaged ({error})", fix="remove the file, or run with --force"
         ) from error
 
 
@@ -199,8 +199,8 @@ class SoftmaxTrainer:
 
     It continues a `PaperRun`, begins at the same numbers and sees the same batches as `train_epoch`; before every step
     the loss of the same weights under hardmax is measured too. Departs: copies of a word are one token with a count
-    (log of the count is added to its score), which is the same function on fewer tokens; accuracies on the reviews kept
-    aside are those of the hardmax layers; sums over threads depend on their number, so there is one.
+    (log of the count is added to its score), which is the same function on fewer tokens; accuracies on the held-out
+    reviews are those of the hardmax layers; sums over threads depend on their number, so there is one.
     """
 
     def __init__(self, run: PaperRun, reviews: Reviews, seed: int) -> None:

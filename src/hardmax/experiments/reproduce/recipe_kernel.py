@@ -201,7 +201,7 @@ def gradient(
 
 @njit()
 def _adam(E: Any, first: Any, second: Any, slopes: Any, scale: Any, step: Any, rate: Any) -> None:
-    """One step on all entries; numbers of the arrays' own type, so that several are worked on at once."""
+    """One step on all entries, computed in the type of the arrays, so that the loop can be vectorized."""
     kind = E.dtype.type
     a, b, c, e = kind(FIRST), kind(1.0 - FIRST), kind(SECOND), kind(1.0 - SECOND)
     pace, two = kind(rate / (1.0 - FIRST**step)), kind(1.0 / (1.0 - SECOND**step))

@@ -5,7 +5,7 @@ start and the same batches, trained by the exact gradient of hardmax.
 
 Leaders: average, standard deviation, extremes, and the part that lead from layer 0. Departs: a leader is a word with
 C_i = {i} at some layer, found exactly (Def. 1.1); copies of a word count once. <PAD> counts when it leads, as in the
-paper; how often is told.
+paper; the table says how often.
 """
 
 from typing import Any
@@ -18,7 +18,6 @@ from hardmax.experiments.item import Outcome, reproduction
 from hardmax.experiments.reproduce import models
 from hardmax.experiments.reproduce.models import DIMS, QUICK, TRAINED, Dims, Models
 from hardmax.experiments.reproduce.recipe import read
-from hardmax.experiments.reviews import Reviews
 from hardmax.experiments.table import Table
 
 TABLE_1 = {**TRAINED, "source": "[AFZ24] Table 1"}
@@ -71,8 +70,8 @@ def training_loss(
         f"same start: {exact} at the same epoch.",
         " and ".join(f"{loss:.3f} (d = {d})" for d, loss in models.PAPER_LOSS.items())
         + f" at epoch 100, hardmax within {models.PAPER_LOSS_GAP} of softmax.",
-        "Half of the reviews, so the training set is learned by heart sooner. The paper measures the hardmax loss "
-        "every tenth epoch, here it is measured in all of them." + made.quick_note,
+        "With half of the reviews the training set is memorized sooner. The paper measures the hardmax loss at every "
+        "tenth epoch; here it is measured at every epoch." + made.quick_note,
         {"paper": models.PAPER_LOSS, "summary": summary},
     )
 
@@ -120,9 +119,9 @@ def accuracy(context: Context, *, epochs: int = 100, reviews: int | None = None,
         f"recipe: {mine} at its last epoch, nothing chosen on the test set.",
         ", ".join(f"{models.PAPER_ACCURACY[d]:.3f}" for d in dims)
         + " for d = 2, 4, 8, 16: the best of 101 epochs, chosen on the test set.",
-        f"{len(texts.learn):,} reviews to learn from in place of {0.7 * models.PAPER_REVIEWS:,.0f} and "
-        f"{len(texts.words):,} words in place of {models.PAPER_WORDS:,} (words by a regular expression, no "
-        "lemmatizing); trained by the exact gradient of hardmax in place of softmax with T = 0.001 (training-loss "
+        f"{len(texts.learn):,} reviews to learn from instead of {0.7 * models.PAPER_REVIEWS:,.0f} and "
+        f"{len(texts.words):,} words instead of {models.PAPER_WORDS:,} (words by a regular expression, no "
+        "lemmatizing); trained by the exact gradient of hardmax instead of softmax with T = 0.001 (training-loss "
         "compares the two). Ours keeps negations, lower-cases, reads whole reviews as words and pairs of words, has no "
         "padding, and gives words prescribed radii; with its default settings it uses a plane in any dimension, so "
         "that its numbers do not depend on d. The best epoch on the test set flatters; the last epoch does not."
@@ -178,6 +177,8 @@ def count(leads: Ints, offsets: Ints, which: Ints) -> tuple[Ints, Ints]:
 @reproduction("leader-statistics", "How many words lead", aliases=("table1",), minutes=11, **TABLE_1)
 def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | None = None, dims: Dims = DIMS) -> Outcome:
     """Count the leaders of the held-out reviews in all models."""
+    from hardmax.sentiment.batches import trace
+
     made = Models(context, reviews, epochs)
     texts = made.reviews
     counts: dict[str, dict[int, Ints]] = {"paper": {}, "ours": {}}
@@ -185,17 +186,20 @@ def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | Non
     for dim in dims:
         run = made.paper(dim)
         leads = read(run, texts, texts.aside).leads
+        padding = leads[(texts.ids == 0) & (leads > -2)]  # of the reviews that were read
         found = count(leads, texts.offsets, texts.aside)
         counts["paper"][dim] = found[0]
-        about = {"recipe": "paper", "dim": dim, "alpha": run.alpha, "padding_leads": _padding_leads(texts, leads)}
-        rows.append({**about, **statistics(*found)})
+        about = {"recipe": "paper", "dim": dim, "alpha": run.alpha}
+        padding_leads = float((padding >= 0).mean()) if padding.size else 0.0
+        rows.append({**about, "padding_leads": padding_leads, **statistics(*found)})
     for dim in dims:
         ours, _ = made.ours(dim)
         context.tell(0, None, f"leaders of our model, d = {dim}")
-        found = _ours(ours, texts)
+        traced = trace(ours, [texts.texts[i] for i in texts.aside])
+        found = count(traced.since, traced.bags.offsets, np.arange(len(texts.aside)))
         counts["ours"][dim] = found[0]
-        about = {"recipe": "ours", "dim": dim, "alpha": ours.alpha, "padding_leads": None}
-        rows.append({**about, **statistics(*found)})
+        about = {"recipe": "ours", "dim": dim, "alpha": ours.alpha}
+        rows.append({**about, "padding_leads": None, **statistics(*found)})
     text = "Distribution of the number of leaders by review, both recipes."
     context.figure("leader-statistics", "reviews:plot_leader_counts", counts, text=text)
     caption = f"Leaders of {len(texts.aside):,} held-out reviews"
@@ -208,22 +212,9 @@ def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | Non
         f"of them from layer 0. Ours: {means['ours']}, at least {least['ours']:.1%} from layer 0.",
         "Average, standard deviation, minimum, maximum of leaders by review and the fraction that lead from layer 0, "
         "for d = 2, 4, 8, 16. Its values are printed there; this package holds no copy.",
-        "Exact leaders (C_i = {i} at some layer) in place of the first index of a floating-point maximum. More "
-        "dimensions, more leaders: random vectors are almost orthogonal there and few words have anybody to follow. In "
-        "our recipe the radii decide who can lead, and with its default settings it uses a plane in any dimension."
-        + made.quick_note,
+        "Exact leaders (C_i = {i} at some layer) instead of the first index of a floating-point maximum. More "
+        "dimensions, more leaders: random vectors are almost orthogonal there, and few words have another word to "
+        "follow. In our recipe the radii decide who can lead, and with its default settings it uses a plane in any "
+        "dimension." + made.quick_note,
         {"rows": rows},
     )
-
-
-def _padding_leads(reviews: Reviews, leads: Ints) -> float:
-    """Part of the padded reviews read in which <PAD> is a leader."""
-    there = (reviews.ids == 0) & (leads > -2)
-    return float((leads[there] >= 0).mean()) if there.any() else 0.0
-
-
-def _ours(model: Any, reviews: Reviews) -> tuple[Ints, Ints]:
-    from hardmax.sentiment.batches import trace
-
-    traced = trace(model, [reviews.texts[i] for i in reviews.aside])
-    return count(traced.since, traced.bags.offsets, np.arange(len(reviews.aside)))

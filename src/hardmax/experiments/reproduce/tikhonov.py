@@ -184,27 +184,18 @@ def slopes(rows: Sequence[Row]) -> dict[str, float]:
     minutes=5,
     quick={"steps": 400},
 )
-def tikhonov_curves(
-    context: Context,
-    *,
-    sequences: int = 10,
-    dim: int = 16,
-    tokens: int = 100,
-    width: int = 32,
-    steps: int = 6000,
-    rate: float = 1e-2,
-    epsilons: tuple[float, ...] = EPSILONS,
-) -> Outcome:
+def tikhonov_curves(context: Context, *, steps: int = 6000) -> Outcome:
     """Train for every eps from both starts, and draw the two curves of each."""
-    found, norm = measure(Setting(sequences, dim, tokens, width, steps, rate, context.seed), epsilons, context.tell)
+    sizes = Setting(steps=steps, seed=context.seed)
+    found, norm = measure(sizes, EPSILONS, context.tell)
     text = "Loss and objective against eps on logarithmic axes, with the threshold."
-    title = f"one softmax block, N = {sequences}, d = {dim}, n = {tokens}, {steps} steps"
+    title = f"one softmax block, N = {sizes.sequences}, d = {sizes.dim}, n = {sizes.tokens}, {steps} steps"
     context.figure("tikhonov-curves", "training:plot_tikhonov", [asdict(row) for row in found], title, text=text)
     columns = ["eps", "start", "loss", "penalty", "objective", "threshold", "below"]
     rows = [[*asdict(row).values(), row.below] for row in found]
     context.table(Table("tikhonov-curves", "All runs", columns, rows))
     slope, below = slopes(found), sum(row.below for row in found)
-    losses = ", ".join(f"{best(found, eps).loss:.2g} (eps = {eps:g})" for eps in epsilons)
+    losses = ", ".join(f"{best(found, eps).loss:.2g} (eps = {eps:g})" for eps in EPSILONS)
     return Outcome(
         f"Loss at the smallest objective found: {losses}; between the two smallest eps the objective falls as "
         f"eps^{slope['objective_slope']:.2f}, the loss as eps^{slope['loss_slope']:.2f}; {below} of {len(rows)} runs "
@@ -213,6 +204,6 @@ def tikhonov_curves(
         "depth 1, eps = 0.1, 0.01, 0.001).",
         f"The theorem is about minimizers; measured is what Adam finds in {steps} steps, from a random start and from "
         "an interpolating network written down by hand. Random data of our own."
-        + (f" This is the quick run: {steps} steps in place of 6,000." if context.quick else ""),
+        + (f" This is the quick run: {steps} steps instead of 6,000." if context.quick else ""),
         {"norm": norm, **slope, "below_threshold": below, "runs": len(rows)},
     )

@@ -34,7 +34,8 @@ class WordCloud:
     Attributes:
         label: of the review.   logit: of the model.
         words: n of them.   counts: (n,) how often each occurs.
-        states: (K + 1, n, 2).   leader: (n,) index of the word each one ends at.   since: (n,) layer, -1: leads never.
+        states: (K + 1, n, 2).   leader: (n,) index of the word each one ends at.
+        since: (n,) the layer since which each word leads, or -1.
         v, b: the decoder; <v, z> + b > 0 is the positive side.
     """
 
@@ -88,8 +89,8 @@ def our_cloud(model: Any, reviews: Reviews, t: int) -> WordCloud:
 
 
 def choose(paper: PaperRun, ours: Any, reviews: Reviews) -> tuple[int, int]:
-    """A positive and a negative review to draw: of 20 to 45 distinct words if there is one, and of these the one of
-    which the less sure of the two models is surest."""
+    """A positive and a negative review to draw: of 20 to 45 distinct words if there is one, and of these the one for
+    which the less confident of the two models is most confident."""
     labels = reviews.labels[reviews.aside]
     both = [read(paper, reviews, reviews.aside).logits, ours.logits([reviews.texts[i] for i in reviews.aside])[:, 0]]
     sizes = np.diff(reviews.offsets)[reviews.aside]
@@ -146,9 +147,9 @@ def review_clouds(context: Context, *, epochs: int = 100, reviews: int | None = 
         f"{said}. alpha = {paper.alpha:.2f} and {len(texts.words):,} words in the paper's recipe.",
         "Words of a positive and of a negative review at K = 0 and K = 8: they gather at leaders, most of them on the "
         f"side of the review's label. Saved d = 2 model: alpha = {models.PAPER_ALPHA}, {models.PAPER_WORDS:,} words.",
-        "Other reviews than the paper's, chosen by a rule (20 to 45 distinct words, both models as sure as can be). "
-        f"After 8 layers a follower still has {left[0]} of its way ahead in the paper's recipe, {left[1]} in ours; "
-        f"with the paper's alpha it is {left[2]}." + made.quick_note,
+        "The reviews are not the paper's; they are chosen by a rule (20 to 45 distinct words, both models as confident "
+        f"as possible). After 8 layers a follower still has {left[0]} of its way to go in the paper's recipe, "
+        f"{left[1]} in ours; with the paper's alpha it is {left[2]}." + made.quick_note,
         {"clouds": summary, "alpha": paper.alpha, "words": len(texts.words)},
     )
 

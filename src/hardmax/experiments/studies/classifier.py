@@ -1,8 +1,8 @@
-"""One small classifier with the attention as its only variable: the fair ground of the ablation.
+"""One small classifier in which only the attention varies: what the ablation compares.
 
 Words stand in the plane, E_w = r_w (cos t_w, sin t_w). The radii r_w are given (by the rank of |log-odds| sqrt(texts),
-from 0.8 to 1) and the angles learn, begun at cos t_w = clip(0.4 log-odds); the logit is b + s <e_1, mean_i z_i^K>. Only
-the attention differs between variants, so the number of learned numbers is the same for all but learned matrices.
+from 0.8 to 1); the angles are trained from cos t_w = clip(0.4 log-odds). The logit is b + s <e_1, mean_i z_i^K>. Only
+the attention differs between variants, so all have equally many parameters, except those with trained matrices.
 
 For given attention every layer is linear in the values, z^K = W z^0 with W a product of (I + alpha P_k)/(1 + alpha). So
 
@@ -12,20 +12,26 @@ is an exact sum over words for every variant: a_j is the weight that attention g
 large for leaders and 0 or (1+alpha)^-K / n for the rest. This is what is ranked when explanations are compared.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
-from hardmax.cloud.tokens import Floats, Ints
+from hardmax.cloud.tokens import Floats
 from hardmax.errors import need
 from hardmax.experiments.context import Context
-from hardmax.experiments.reviews import Rows, Sample, Size, imdb, sample
+from hardmax.experiments.reviews import Rows, Sample, imdb, sample
 from hardmax.transformer.export import one_thread
 
 TOP = 5
+BATCH = 64
+RATES = {"angle": 0.004, "scale": 0.3, "bias": 0.01, "factors": 0.01}
+DROPOUT = 0.3
+SCALE = 60.0  # at the start
+LEAST_RADIUS = 0.8
+BLOCK = 250  # reviews that are measured at once
 
 
 @dataclass(frozen=True)
@@ -36,8 +42,8 @@ class Variant:
         rule: "hardmax", "softmax", "uniform", "random" (each word follows another one, drawn in every layer).
         layers, alpha: of the layers; 0 layers is the mean of the word vectors.
         temperature: of softmax; scores of hardmax are compared exactly.
-        heads: how many; their values are averaged. More than one learn their matrices.
-        learned: whether the matrices A_h = L_h L_h^T learn (they begin at I, heads apart by random turns).
+        heads: the number of heads, whose values are averaged.
+        learned: whether the matrices A_h = L_h L_h^T are trained (they begin near I, each head elsewhere).
         normalization: "rescale", "sphere" (unit length after every layer) or "none".
         causal: a word sees itself and those before it.
     """
@@ -52,39 +58,28 @@ class Variant:
     causal: bool = False
 
 
-@dataclass(frozen=True)
-class Budget:
-    """The same for all variants."""
-
-    epochs: int = 4
-    batch: int = 64
-    rate: float = 0.004
-    dropout: float = 0.3
-    scale: float = 60.0
-    low: float = 0.8
-
-
 class Classifier:
     """The model and its training, in torch, one thread, seeded."""
 
-    def __init__(self, sample: Sample, variant: Variant, budget: Budget, seed: int) -> None:
+    def __init__(self, sample: Sample, variant: Variant, seed: int) -> None:
         self.torch = torch = need("torch", "torch", "the studies")
-        self.variant, self.budget, self.seed = variant, budget, seed
+        self.variant, self.seed = variant, seed
         self.generator = torch.Generator().manual_seed(seed)
         strength = np.abs(sample.odds) * np.sqrt(sample.texts)
         rank = strength.argsort().argsort() / max(len(strength) - 1, 1)
-        self.radius = torch.tensor(budget.low + (1 - budget.low) * rank, dtype=torch.float32)
+        self.radius = torch.tensor(LEAST_RADIUS + (1 - LEAST_RADIUS) * rank, dtype=torch.float32)
         start = np.arccos(np.clip(0.4 * sample.odds, -0.999, 0.999))
         self.angle = torch.tensor(start, dtype=torch.float32, requires_grad=True)
-        self.scale = torch.tensor(budget.scale, requires_grad=True)
+        self.scale = torch.tensor(SCALE, requires_grad=True)
         self.bias = torch.tensor(0.0, requires_grad=True)
         self.factors = self._matrices()
-        self.learned = [self.angle, self.scale, self.bias, *([self.factors] if variant.learned else [])]
+        names = ("angle", "scale", "bias", "factors") if variant.learned else ("angle", "scale", "bias")
+        self.learned = {name: getattr(self, name) for name in names}
 
     @property
     def parameters(self) -> int:
-        """How many numbers learn."""
-        return int(sum(part.numel() for part in self.learned))
+        """The number of trained parameters."""
+        return int(sum(part.numel() for part in self.learned.values()))
 
     def _matrices(self) -> Any:
         """(heads, 2, 2) factors L_h, A_h = L_h L_h^T; heads begin apart, so that they can become different."""
@@ -94,22 +89,18 @@ class Classifier:
             eye = eye + 0.3 * torch.randn(eye.shape, generator=self.generator)
         return eye.requires_grad_(self.variant.learned)
 
-    def fit(self, reviews: Rows) -> "Classifier":
+    def fit(self, reviews: Rows, epochs: int) -> "Classifier":
         """Adam on the binary cross-entropy, the rate falling linearly to 0, words dropped at random."""
         torch = self.torch
-        groups = [{"params": [self.angle], "lr": self.budget.rate}, {"params": [self.scale], "lr": 0.3},
-                  {"params": [self.bias], "lr": 0.01}]  # fmt: skip
-        if self.variant.learned:
-            groups.append({"params": [self.factors], "lr": 0.01})
-        adam = torch.optim.Adam(groups)
-        steps = self.budget.epochs * -(-len(reviews) // self.budget.batch)
+        adam = torch.optim.Adam([{"params": [part], "lr": RATES[name]} for name, part in self.learned.items()])
+        steps = epochs * -(-len(reviews) // BATCH)
         falling = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: 1 - step / steps)
         rows, labels = torch.from_numpy(reviews.rows), torch.from_numpy(reviews.labels).float()
-        for _ in range(self.budget.epochs):
+        for _ in range(epochs):
             order = torch.randperm(len(reviews), generator=self.generator)
-            for some in order.split(self.budget.batch):
+            for some in order.split(BATCH):
                 there = rows[some] >= 0
-                there &= torch.rand(there.shape, generator=self.generator) >= self.budget.dropout
+                there &= torch.rand(there.shape, generator=self.generator) >= DROPOUT
                 logits = self.forward(rows[some], there, self.generator)[0]
                 loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, labels[some])
                 adam.zero_grad()
@@ -174,19 +165,11 @@ class Classifier:
         there = rows >= 0 if there is None else torch.from_numpy(there)
         parts = []
         with torch.no_grad():
-            for k, some in enumerate(self._blocks(len(reviews))):
+            for k, some in enumerate(torch.arange(len(reviews)).split(BLOCK)):
                 drawn = torch.Generator().manual_seed(self.seed + k)
                 parts.append(self.forward(rows[some], there[some], drawn, weights))
         logits, own = (torch.cat([part[x] for part in parts]).numpy().astype(np.float64) for x in (0, 1))
         return logits, own, torch.cat([p[2] for p in parts]).numpy().astype(np.float64) if weights else None
-
-    def accuracy(self, reviews: Rows) -> float:
-        """The part of the reviews that gets its label."""
-        return float(((self.look(reviews)[0] > 0) == reviews.labels).mean())
-
-    @staticmethod
-    def _blocks(count: int, size: int = 250) -> Iterator[slice]:
-        return (slice(a, min(a + size, count)) for a in range(0, count, size))
 
 
 def explained(classifier: Classifier, reviews: Rows, top: int, seed: int) -> dict[str, float]:
@@ -197,11 +180,7 @@ def explained(classifier: Classifier, reviews: Rows, top: int, seed: int) -> dic
     logits, own, a = classifier.look(reviews, weights=True)
     sign = np.where(logits > 0, 1.0, -1.0)[:, None]
     assert a is not None
-    parts = {
-        "parts": sign * a * own,
-        "score": sign * own,
-        "random": np.random.default_rng(seed).random(own.shape),
-    }
+    parts = {"parts": sign * a * own, "score": sign * own, "random": np.random.default_rng(seed).random(own.shape)}
     sure = 1 / (1 + np.exp(-np.abs(logits)))
     found = {"carriers": float((1 / np.maximum(((a / a.sum(1, keepdims=True)) ** 2).sum(1), 1e-12)).mean())}
     for name, value in parts.items():
@@ -214,12 +193,6 @@ def explained(classifier: Classifier, reviews: Rows, top: int, seed: int) -> dic
     return found
 
 
-def labels_of(reviews: Rows, count: int) -> Rows:
-    """The first `count` reviews of each class."""
-    which: Ints = np.concatenate([np.flatnonzero(reviews.labels == k)[:count] for k in (0, 1)])
-    return Rows(reviews.rows[which], reviews.labels[which])
-
-
 def train_all(
     context: Context, variants: Mapping[str, Variant], seeds: Sequence[int], *, epochs: int, explain: int, **sizes: int
 ) -> dict[str, list[dict[str, float]]]:
@@ -228,32 +201,34 @@ def train_all(
     Args:
         seeds: each draws the reviews, the order, the dropped words and the heads of one run.
         explain: how many reviews of each class are explained.
-        sizes: of `Size`.
+        sizes: learn, aside, words and min_texts of `sample`.
     """
     torch = need("torch", "torch", "the studies")
-    size, budget = Size(**sizes), Budget(epochs=epochs)
     data = cache(imdb)  # read only if some run is not finished
-    drawn = lru_cache(1)(lambda seed: sample(*data(), size, seed))
+
+    @lru_cache(1)
+    def drawn(seed: int) -> Sample:
+        texts, labels = data()
+        return sample(texts, labels, seed, **sizes)
+
     found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
     with one_thread(torch):
         for k, seed in enumerate(seeds):
             for number, (name, variant) in enumerate(variants.items()):
                 context.tell(k * len(variants) + number, len(variants) * len(seeds), f"{name}, seed {seed}")
-                key = {"variant": asdict(variant), "size": asdict(size), "budget": asdict(budget), "explained": explain}
-                train = partial(_measure, drawn, variant, budget, explain, seed)
-                found[name].append(context.memo({**key, "seed": seed}, train))
+                key = {"variant": asdict(variant), "size": sizes, "epochs": epochs, "explained": explain}
+                run = context.memo({**key, "seed": seed}, _measure, drawn, variant, epochs, explain, seed)
+                found[name].append(run)
     return found
 
 
 def _measure(
-    drawn: Callable[[int], Sample], variant: Variant, budget: Budget, explain: int, seed: int
+    drawn: Callable[[int], Sample], variant: Variant, epochs: int, explain: int, seed: int
 ) -> dict[str, float]:
-    """Train one classifier and measure it."""
+    """Train one classifier and measure it; the first `explain` reviews of each class are explained."""
     reviews = drawn(seed)
-    classifier = Classifier(reviews, variant, budget, seed).fit(reviews.learn)
-    some = labels_of(reviews.aside, explain)
-    return {
-        "accuracy": classifier.accuracy(reviews.aside),
-        "parameters": classifier.parameters,
-        **explained(classifier, some, TOP, seed),
-    }
+    classifier, aside = Classifier(reviews, variant, seed).fit(reviews.learn, epochs), reviews.aside
+    some = np.concatenate([np.flatnonzero(aside.labels == k)[:explain] for k in (0, 1)])
+    measured = explained(classifier, Rows(aside.rows[some], aside.labels[some]), TOP, seed)
+    accuracy = float(((classifier.look(aside)[0] > 0) == aside.labels).mean())
+    return {"accuracy": accuracy, "parameters": classifier.parameters, **measured}

@@ -1,8 +1,8 @@
-"""Finite depth: how much of the infinite-depth picture is there after 6, 8 or 12 layers?
+"""Finite depth: how much of the infinite-depth picture holds after 6, 8 or 12 layers?
 
 The theorems are about infinitely many layers, networks have few. For random clouds this study compares layer k with the
-certified limit: how far tokens are from where they end, whether the polytope is already there (all leaders lead), and
-how well two predictions in closed form do:
+certified limit: how far tokens are from where they end, whether the polytope is already complete (all leaders lead),
+and how well two predictions in closed form do:
 
 - after lock-in: a token that follows one leader v from layer s on is at distance (1+alpha)^{-(k-s)} |z_i^s - v|,
   exactly;
@@ -22,15 +22,10 @@ from hardmax.experiments.item import Outcome, study
 from hardmax.experiments.table import Table, interval
 
 DEPTHS = (6, 8, 12)
-MEASURES = {  # name in `measure_cloud` -> column
-    "median_distance": "median distance",
-    "largest_distance": "largest distance",
-    "leading": "leaders / tokens",
-    "leaders_found": "leaders found",
-    "polytope_there": "polytope there",
-    "tokens_decided": "tokens decided",
-    "from_input": "actual / predicted",
-}
+MEASURES = (  # of `measure_cloud`, the columns of the table
+    "median distance", "largest distance", "leaders / tokens", "leaders found", "polytope there", "tokens decided",
+    "actual / predicted",
+)  # fmt: skip
 
 
 def draw(family: str, n: int, d: int, rng: np.random.Generator) -> Floats:
@@ -46,8 +41,8 @@ def draw(family: str, n: int, d: int, rng: np.random.Generator) -> Floats:
 def measure_cloud(Z: Floats, alpha: float) -> list[dict[str, float]]:
     """For each depth: distances to the limit, leaders found, tokens decided, and the error of the two predictions.
 
-    Distances are over the tokens that move at all, relative to the largest |z_i|. `from_input` is the mean of the
-    actual distance over the one predicted from the input: 1 is perfect, more says that tokens are late.
+    Distances are over the tokens that move at all, relative to the largest |z_i|. "actual / predicted" is the mean
+    of the actual distance over the one predicted from the input: 1 is perfect, more says that tokens are late.
     """
     eq: Any = limit(Z, alpha)
     traj: Any = simulate(Z, alpha, layers=DEPTHS[-1])
@@ -65,13 +60,13 @@ def measure_cloud(Z: Floats, alpha: float) -> list[dict[str, float]]:
         predicted = (1 + alpha) ** -float(k) * start[moving]
         found.append(
             {
-                "median_distance": float(np.median(away[moving])) / radius if moving.any() else 0.0,
-                "largest_distance": float(away.max()) / radius,
-                "leading": len(since) / len(Z),
-                "leaders_found": float((since <= k).mean()),
-                "polytope_there": float((since <= k).all()),
-                "tokens_decided": float((decided <= k).mean()),
-                "from_input": float((away[moving] / predicted).mean()) if moving.any() else 1.0,
+                "median distance": float(np.median(away[moving])) / radius if moving.any() else 0.0,
+                "largest distance": float(away.max()) / radius,
+                "leaders / tokens": len(since) / len(Z),
+                "leaders found": float((since <= k).mean()),
+                "polytope there": float((since <= k).all()),
+                "tokens decided": float((decided <= k).mean()),
+                "actual / predicted": float((away[moving] / predicted).mean()) if moving.any() else 1.0,
                 "closed_form_error": float(np.abs(away[locked] - closed).max(initial=0.0)) / radius,
             }
         )
@@ -80,7 +75,7 @@ def measure_cloud(Z: Floats, alpha: float) -> list[dict[str, float]]:
 
 @study(
     "finite-depth",
-    "At 6, 8 and 12 layers, how far are tokens from their limit, and is the polytope already there?",
+    "At 6, 8 and 12 layers, how far are tokens from their limit, and is the polytope already complete?",
     minutes=5,
     quick={"dims": (2, 8), "sizes": (32, 128), "alphas": (0.1, 1.0), "clouds": 10},
 )
@@ -105,7 +100,7 @@ def finite_depth(
             worst = max(worst, *(x["closed_form_error"] for x in at))
             measured = [interval(x[name] for x in at) for name in MEASURES]
             rows.append((family, d, n, alpha, k, (1 + alpha) ** -float(k), *measured))
-    columns = ("cloud", "d", "n", "alpha", "layers", "(1+alpha)^-k", *MEASURES.values())
+    columns = ("cloud", "d", "n", "alpha", "layers", "(1+alpha)^-k", *MEASURES)
     everything = Table("by-depth", "Random clouds against their certified limit", columns, rows)
     context.table(_summary(everything, families[0], sizes[len(sizes) // 2]))
     context.table(everything)

@@ -1,4 +1,4 @@
-"""Two studies of other layers than the paper's: what is left of clusters and leaders, and what attention is worth.
+"""Two studies of layers other than the paper's: what is left of clusters and leaders, and what attention is worth.
 
 Robustness: the same Gaussian clouds run through variants of the layer: several heads, matrices that are drawn or not
 symmetric, unit sphere after every layer, no normalization, causal mask. Counted are distinct final positions (clusters;
@@ -8,7 +8,7 @@ there; hardmax has no gradient with respect to A, so those variants train with s
 
 Ablation: no attention, softmax at three temperatures, hardmax, uniform and random attention, all in the same classifier
 with the same words, radii, budget and seeds. Uniform attention keeps the mean of the tokens, so it must give the
-numbers of K = 0 exactly: a check of the ground.
+numbers of K = 0 exactly, which checks the setup.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,6 +23,7 @@ from hardmax.experiments.item import Outcome, study
 from hardmax.experiments.studies.classifier import TOP, Variant, train_all
 from hardmax.experiments.table import Table, interval
 
+DIMS, TOKENS, DEPTH, ALPHA = (2, 8), 64, 100, 0.5  # of the clouds
 CLOSE = 1e-3  # positions nearer than this part of the cloud's radius are one cluster
 
 
@@ -111,21 +112,17 @@ QUICK: dict[str, Any] = {"seeds": (0, 1), "sizes": SMALL}
 def robustness(
     context: Context,
     *,
-    dims: tuple[int, ...] = (2, 8),
-    tokens: int = 64,
-    layers: int = 100,
-    alpha: float = 0.5,
     clouds: int = 40,
     seeds: tuple[int, ...] = (0, 1, 2),
     sizes: Mapping[str, int] = FULL,
 ) -> Outcome:
     """Run every variant on the same clouds, and train every kind of layer on the same reviews."""
     rows = []
-    for number, (d, name) in enumerate((d, name) for d in dims for name in LAYERS):
-        context.tell(number, len(dims) * len(LAYERS), f"{name}, d={d}")
-        rows.append(_fates(context.seed, d, name, tokens, layers, alpha, clouds))
+    for number, (d, name) in enumerate((d, name) for d in DIMS for name in LAYERS):
+        context.tell(number, len(DIMS) * len(LAYERS), f"{name}, d={d}")
+        rows.append(_fates(context.seed, d, name, clouds))
     columns = ["d", "variant", "layer", "clusters", "leaders", "settled", "growing", "periodic", "moving"]
-    dynamics = context.table(Table("dynamics", f"{tokens} tokens, {layers} layers", columns, rows))
+    dynamics = context.table(Table("dynamics", f"{TOKENS} tokens, {DEPTH} layers", columns, rows))
     found = train_all(context, CLASSIFIERS, seeds, **sizes)
     names = ("accuracy", "carriers", "comprehensiveness parts", "comprehensiveness score")
     trained: list[tuple[Any, ...]] = [
@@ -138,7 +135,7 @@ def robustness(
     ]  # fmt: skip
     accuracy = context.table(Table("accuracy", "The classifier with each kind of layer", columns, trained))
     text = "Clusters and leaders of every variant."
-    context.figure("dynamics", "measurements:plot_clusters", dynamics.records(), tokens, text=text)
+    context.figure("dynamics", "measurements:plot_clusters", dynamics.records(), TOKENS, text=text)
     text = "Accuracy with each kind of layer."
     context.figure("accuracy", "measurements:plot_accuracy_by", accuracy.records(), "layer", text=text)
     kept, means = sum(row[5] == 1 for row in rows), [row[1].mean for row in trained]
@@ -148,14 +145,14 @@ def robustness(
     )
 
 
-def _fates(seed: int, d: int, name: str, tokens: int, layers: int, alpha: float, clouds: int) -> tuple[Any, ...]:
+def _fates(seed: int, d: int, name: str, clouds: int) -> tuple[Any, ...]:
     """Clusters, leaders and outcome of one variant."""
     what, options = LAYERS[name]
     counted, leaders, kinds = [], [], []
     for c in range(clouds):
         rng = np.random.default_rng((seed, d, c))
-        Z = rng.standard_normal((tokens, d))
-        traj: Any = simulate(Z, alpha, layers=layers, **options(d, rng))
+        Z = rng.standard_normal((TOKENS, d))
+        traj: Any = simulate(Z, ALPHA, layers=DEPTH, **options(d, rng))
         counted.append(clusters(traj.tokens[-1], directions=name == "none"))
         leaders.append(len(traj.leaders))
         kinds.append(traj.outcome.kind.replace("undecided", "settled"))  # at rest, whatever the rounding
@@ -166,12 +163,7 @@ def _fates(seed: int, d: int, name: str, tokens: int, layers: int, alpha: float,
 @study(
     "ablation", "What does attention cost or bring, in accuracy and in faithful explanations?", minutes=15, quick=QUICK
 )
-def ablation(
-    context: Context,
-    *,
-    seeds: tuple[int, ...] = (0, 1, 2, 3, 4),
-    sizes: Mapping[str, int] = FULL,
-) -> Outcome:
+def ablation(context: Context, *, seeds: tuple[int, ...] = (0, 1, 2, 3, 4), sizes: Mapping[str, int] = FULL) -> Outcome:
     """Train every kind of attention with every seed."""
     found = train_all(context, ATTENTIONS, seeds, **sizes)
     base = [run["accuracy"] for run in found["none (K = 0)"]]
