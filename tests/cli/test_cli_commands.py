@@ -8,20 +8,8 @@ import numpy as np
 import pytest
 
 import hardmax as hx
-from hardmax.cli.main import run
 
 SQUARE = "x,y\n1,1\n-1,1\n1,-1\n-1,-1\n0.5,0\n"
-
-
-@pytest.fixture
-def cli(capsys):
-    def call(*words):
-        with pytest.raises(SystemExit) as stop:
-            run([str(w) for w in words])
-        out, err = capsys.readouterr()
-        return stop.value.code, out, err
-
-    return call
 
 
 @pytest.fixture

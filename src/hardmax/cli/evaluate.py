@@ -1,12 +1,13 @@
-"""`hardmax evaluate`: a model on labeled texts."""
+"""`hardmax evaluate`: measure a model on labeled texts."""
 
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hardmax.cli import inputs, texts
-from hardmax.cli.output import note, print_json
+from hardmax.cli.output import note, show
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
@@ -19,13 +20,11 @@ def command(
         list[str],
         typer.Argument(metavar="[MODEL] DATA", help="Model folder or name (default: imdb), and labeled texts."),
     ],
-    min_accuracy: Annotated[
-        float | None, typer.Option("--min-accuracy", help="Exit with code 6 if the accuracy is lower.")
-    ] = None,
+    min_accuracy: Annotated[float | None, typer.Option(help="Exit with code 6 if the accuracy is lower.")] = None,
     faithful: Annotated[
         bool, typer.Option("--faithfulness", help="Also measure how far the explanations can be trusted.")
     ] = False,
-    sample: Annotated[int, typer.Option("--sample", help="Number of texts for --faithfulness, evenly spaced.")] = 200,
+    sample: Annotated[int, typer.Option(help="Number of texts for --faithfulness, evenly spaced.")] = 200,
     split: texts.Split = "",
     text_column: texts.TextColumn = None,
     label: texts.Label = None,
@@ -53,10 +52,7 @@ def command(
         if faithful:
             document["faithfulness"] = _faithfulness(model, found.texts, sample, tell)
     document = {"schema": "hardmax.evaluate/1", "model": name, "data": str(data), **document, "bad_rows": bad.count}
-    if json:
-        print_json(document)
-    else:
-        _print(document)
+    show(json, document, *_lines(document))
     if min_accuracy is not None and document["accuracy"] < min_accuracy:
         note(f"the accuracy {document['accuracy']:.4f} is below --min-accuracy {min_accuracy}", silent)
         raise typer.Exit(6)
@@ -122,24 +118,21 @@ def _faithfulness(model: "SentimentModel", found: list[str], sample: int, tell: 
     return {"n": measured.texts, "top": measured.top, "rows": list(measured.rows)}
 
 
-def _print(document: dict[str, Any]) -> None:
+def _lines(document: dict[str, Any]) -> Iterator[str]:
     leaders = document["leaders"]
-    print(f"accuracy: {document['accuracy']:.4f} on {document['n']:,} texts (loss {document['loss']:.4f})")
+    yield f"accuracy: {document['accuracy']:.4f} on {document['n']:,} texts (loss {document['loss']:.4f})"
     for name, row in document["classes"].items():
         recall = "-" if row["recall"] is None else f"{row['recall']:.4f}"
-        print(f"  {name}: {recall} of {row['n']:,} right")
-    print(
-        f"leaders: {leaders['mean']:.1f} per text (std {leaders['std']:.1f}, {leaders['min']} to {leaders['max']}); "
-        + ("" if leaders["initial_fraction"] is None else f"{leaders['initial_fraction']:.1%} lead from layer 0")
-    )
-    print(f"speed: {document['texts_per_second']:,.0f} texts per second, from raw text")
+        yield f"  {name}: {recall} of {row['n']:,} correct"
+    first = "" if leaders["initial_fraction"] is None else f"; {leaders['initial_fraction']:.1%} lead from layer 0"
+    spread = f"std {leaders['std']:.1f}, {leaders['min']} to {leaders['max']}"
+    yield f"leaders: {leaders['mean']:.1f} per text ({spread}){first}"
+    yield f"speed: {document['texts_per_second']:,.0f} texts per second, from raw text"
     faithful = document.get("faithfulness")
     if faithful:
-        print(f"faithfulness on {faithful['n']} texts (change of the probability of the predicted class):")
-        print(f"  {'terms named by':28s} {'terms':>6s} {'left out':>9s} {'only they':>9s} {'flips':>6s}")
+        yield f"faithfulness on {faithful['n']} texts (change of the probability of the predicted class):"
+        yield f"  {'terms named by':28s} {'terms':>6s} {'left out':>9s} {'only they':>9s} {'flips':>6s}"
         for row in faithful["rows"]:
-            print(
-                f"  {row['ranking']:28s} {row['terms']:6.1f} {row['comprehensiveness']:9.3f} {row['sufficiency']:9.3f} "
-                f"{row['flips']:6.1%}"
-            )
-        print("  left out (comprehensiveness): higher is better; only they (sufficiency): lower is better")
+            change = f"{row['comprehensiveness']:9.3f} {row['sufficiency']:9.3f} {row['flips']:6.1%}"
+            yield f"  {row['ranking']:28s} {row['terms']:6.1f} {change}"
+        yield "  left out (comprehensiveness): higher is better; only they (sufficiency): lower is better"

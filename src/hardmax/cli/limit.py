@@ -22,9 +22,7 @@ def command(
     alpha: inputs.Alpha = "0.5",
     matrix: inputs.Matrix = None,
     exact: inputs.Exact = False,
-    tie_tolerance: Annotated[
-        float, typer.Option("--tie-tolerance", help="Scores this close to the largest count as equal to it (relative).")
-    ] = 0.0,
+    tie_tolerance: inputs.TieTolerance = 0.0,
     output: Annotated[
         Path | None,
         typer.Option(

@@ -17,6 +17,14 @@ def print_json(document: dict[str, Any]) -> None:
     sys.stdout.write(json_text(document))
 
 
+def show(json: bool, document: dict[str, Any], *lines: str) -> None:
+    """Print the result: the document with --json, otherwise the lines."""
+    if json:
+        print_json(document)
+    else:
+        print(*lines, sep="\n")
+
+
 def note(text: str, quiet: bool) -> None:
     """Print a remark for the person at the terminal."""
     if not quiet:

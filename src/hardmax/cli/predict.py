@@ -33,9 +33,7 @@ def command(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the labels to a .jsonl or .csv file.")
     ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", help="Where to run; local uses the threads of this computer.")
-    ] = "local",
+    engine: Annotated[str, typer.Option(help="Where to run; local uses the threads of this computer.")] = "local",
     text_column: texts.TextColumn = None,
     errors: texts.Errors = None,
     force: inputs.Force = False,

@@ -23,25 +23,22 @@ def command(
     dim: inputs.Dim = None,
     alpha: inputs.Alpha = "0.5",
     matrix: inputs.Matrix = None,
-    layers: Annotated[int, typer.Option("--layers", help="Number of layers.")] = 30,
-    rule: Annotated[str, typer.Option("--rule", help=f"Whom a token follows: {', '.join(RULES)}.")] = "hardmax",
-    beta: Annotated[float, typer.Option("--beta", help="Inverse temperature of softmax and chain.")] = 1.0,
+    layers: Annotated[int, typer.Option(help="Number of layers.")] = 30,
+    rule: Annotated[str, typer.Option(help=f"Whom a token follows: {', '.join(RULES)}.")] = "hardmax",
+    beta: Annotated[float, typer.Option(help="Inverse temperature of softmax and chain.")] = 1.0,
     eps: Annotated[
-        float, typer.Option("--eps", help="Width of localmax: follow all scores within this distance of the largest.")
+        float, typer.Option(help="Width of localmax: follow all scores within this distance of the largest.")
     ] = 0.1,
-    tie_tolerance: Annotated[
-        float, typer.Option("--tie-tolerance", help="Scores this close to the largest count as equal to it (relative).")
-    ] = 0.0,
+    tie_tolerance: inputs.TieTolerance = 0.0,
     normalization: Annotated[
-        str,
-        typer.Option("--normalization", help="Normalization of the tokens after each layer: rescale, none or sphere."),
+        str, typer.Option(help="Normalization of the tokens after each layer: rescale, none or sphere.")
     ] = "rescale",
     causal: Annotated[bool, typer.Option("--causal", help="Let token i see only the tokens 0..i.")] = False,
     any_matrix: Annotated[
         bool, typer.Option("--any-matrix", help="Allow a matrix that is not symmetric positive definite.")
     ] = False,
     exact: inputs.Exact = False,
-    seed: Annotated[int, typer.Option("--seed", help="Seed for the random rules and for a random preset.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for the random rules and for a random preset.")] = 0,
     output: inputs.Output = None,
     force: inputs.Force = False,
     json: inputs.Json = False,
