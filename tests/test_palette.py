@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.patches import Polygon
+from rich.color import Color
+from rich.style import Style
 
 import hardmax
 from hardmax.html.page import page
-from hardmax.palette import palette, terminal
+from hardmax.palette import palette
 from hardmax.plot import style
+from hardmax.sentiment import explain_terminal
 from tiny_models import two_classes
 
 SOURCE = Path(hardmax.__file__).parent
@@ -90,9 +93,15 @@ def test_what_speaks_for_a_class_has_the_color_of_the_positive_class_in_every_mo
         module = importlib.import_module(name)
         for role, color in (("FOR", "positive"), ("AGAINST", "negative")):
             if hasattr(module, role):
-                assert getattr(module, role) in (palette()[color], terminal(color)), f"{name}.{role}"
+                shade = getattr(module, role)
+                in_terminal = name == "hardmax.sentiment.explain_terminal"
+                assert shade == (_terminal(color) if in_terminal else palette()[color]), f"{name}.{role}"
                 seen += 1
     assert seen >= 4
+
+
+def _terminal(name):
+    return Style(color=Color.from_ansi(palette("terminal")[name] - 30))
 
 
 def _nearest_class(color):
@@ -137,7 +146,7 @@ def test_bars_of_an_explanation_have_the_color_of_the_class_they_speak_for():
 
 
 def test_style_sheets_and_terminals_use_the_same_classes():
-    assert terminal("positive") == "\x1b[33m"
+    assert explain_terminal.FOR.render("x") == "\x1b[33mx\x1b[0m"
     shown = page("x", [])
     assert f"--positive: {palette()['positive']}" in shown
     assert f"--positive: {palette('dark')['positive']}" in shown

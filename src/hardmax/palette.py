@@ -10,7 +10,7 @@ FILE = Path(__file__).with_name("palette.json")
 
 @cache
 def palette(theme: str = "light") -> dict[str, Any]:
-    """Colors by name as "#rrggbb"; `clusters` is a list of them. The themes are "light" and "dark".
+    """Colors by name as "#rrggbb"; `clusters` is a list of them. The themes are "light" and "dark"; "terminal" has escape codes.
 
     Example:
         >>> palette()["negative"], len(palette("dark")["clusters"])
@@ -18,13 +18,3 @@ def palette(theme: str = "light") -> dict[str, Any]:
     """
     colors: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))[theme]
     return colors
-
-
-def terminal(name: str) -> str:
-    """The escape code of a class in a terminal: one of its own colors, so that it suits light and dark ones.
-
-    Example:
-        >>> terminal("negative")
-        '\\x1b[36m'
-    """
-    return f"\x1b[{palette('terminal')[name]}m"

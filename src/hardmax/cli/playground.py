@@ -1,8 +1,6 @@
 """`hardmax playground`: serve the web page."""
 
 import sys
-import threading
-import webbrowser
 from pathlib import Path
 from typing import Annotated
 
@@ -57,8 +55,7 @@ def command(
         sys.stdout.flush()
         note("Press Ctrl-C to stop.", quiet or json)
         if not (no_browser or json) and sys.stdout.isatty():
-            # Do not wait for the browser; having none is not an error.
-            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+            _open(url)
 
     serve(model, host=host, port=port, data=data, token=token, frames=frame_in or (), ready=ready)
 
@@ -82,3 +79,11 @@ def _check(model: str, data: Path | None, token: str | None, origins: list[str])
                 f"--frame-in {origin!r} is not an origin",
                 fix="give a scheme and a host without a path, such as https://course.example",
             )
+
+
+def _open(url: str) -> None:
+    """Open a browser without waiting for it; having none is not an error."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

@@ -177,12 +177,10 @@ class Context:
         if draw is None:
             return
         from hardmax.plot.style import save_figure
-        from hardmax.plot.words import plain_glyphs
 
         figure = draw(*data)
-        with plain_glyphs():
-            for suffix in (".png", ".pdf"):
-                self.write(f"{name}{suffix}", lambda to: save_figure(figure, to))
+        for suffix in (".png", ".pdf"):
+            self.write(f"{name}{suffix}", lambda to: save_figure(figure, to))
         self.picture(f"{name}.png", text, width)
 
     def movie(self, name: str, plot: str, *data: Any, text: str, width: int | None = None) -> None:

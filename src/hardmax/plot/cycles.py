@@ -147,6 +147,5 @@ def _frame(ax: Axes, points: Floats, room: float) -> None:
     """No axes; limits that leave room around the points (a colored background would set its own)."""
     ax.set_aspect("equal")
     low, high = points.min(axis=0) - room, points.max(axis=0) + room
-    ax.set_xlim(low[0], high[0])
-    ax.set_ylim(low[1], high[1])
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.axis("off")

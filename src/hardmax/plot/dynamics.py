@@ -10,8 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 
 from hardmax.dynamics.trajectory import Trajectory
-from hardmax.plot.layer import below, draw_layer
-from hardmax.plot.roles import colors
+from hardmax.plot.layer import below, colors, draw_layer
 from hardmax.plot.style import FAINT, HULL, INK, color, in_house
 from hardmax.plot.view import dress, view
 

@@ -45,9 +45,7 @@ def plot_fates(rows: Records) -> Figure:
                         linewidth=0.7, markersize=4, capsize=1.5, label=family)  # fmt: skip
             ax.set_xticks(range(len(mine)), [str(row["d"]) for row in mine])
         tidy(ax, "y")
-        ax.set_title(f"{n} tokens")
-        ax.set_xlabel("dimension")
-        ax.set_ylim(-0.03, 1.03)
+        ax.set(title=f"{n} tokens", xlabel="dimension", ylim=(-0.03, 1.03))
     panels[0].set_ylabel("part that ends at one point")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center")
     return figure
@@ -103,8 +101,7 @@ def plot_merging(tables: Mapping[str, Records]) -> Figure:
     right.set_yscale("log")
     right.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
     right.minorticks_off()
-    right.set_xlabel(r"$\epsilon$ of localmax")
-    right.set_title("localmax, 16 tokens in the plane")
+    right.set(xlabel=r"$\epsilon$ of localmax", title="localmax, 16 tokens in the plane")
     right.legend(fontsize=8, loc="center left")
     for ax in (left, right):
         tidy(ax)
@@ -125,8 +122,7 @@ def plot_dots(rows: Records, group: str, kind: str, label: str, prefix: str) -> 
         ax.errorbar(mean, place, xerr=half, fmt=MARKERS[number], color=color(number),
                     markersize=5, capsize=2, linewidth=1, label=f"{prefix}{one}")  # fmt: skip
     ax.set_yticks(range(len(groups), 0, -1), groups)
-    ax.set_ylim(0.5, len(groups) + 0.5)
-    ax.set_xlabel(f"{label} (mean, 95 % interval)")
+    ax.set(ylim=(0.5, len(groups) + 0.5), xlabel=f"{label} (mean, 95 % interval)")
     tidy(ax, "x")
     figure.legend(loc="outside upper center", ncols=len(kinds))
     return figure
@@ -150,10 +146,7 @@ def plot_distances(rows: Records) -> Figure:
             ax.plot(fine, start * (1 + fine) ** -float(depth), color=color(number), linewidth=0.8)
             ax.errorbar(x, *_means(some, "median distance"), fmt=MARKERS[number], markersize=4, color=color(number),
                         capsize=2, label=f"layer {depth}")  # fmt: skip
-        ax.set_title(f"d = {d}")
-        ax.set_xlabel(r"$\alpha$")
-        ax.set_xscale("log")
-        ax.set_yscale("log")
+        ax.set(title=f"d = {d}", xlabel=r"$\alpha$", xscale="log", yscale="log")
         ax.grid(color=FAINT, linewidth=0.3)
     axes[0].set_ylabel("median distance to the limit / radius")
     axes[0].legend(loc="lower left")
@@ -176,11 +169,9 @@ def plot_decided(rows: Records) -> Figure:
                     marker=MARKERS[number], markersize=4, color=color(number), linewidth=0.9,
                     label=rf"d = {d}, $\alpha$ = {alpha:g}",
                 )  # fmt: skip
-        ax.set_title(f"{cloud}, n = {largest}")
-        ax.set_xlabel("layer")
+        ax.set(title=f"{cloud}, n = {largest}", xlabel="layer")
         ax.set_yscale("symlog", linthresh=1e-4)
-        ax.set_ylim(-2e-5, 0.2)
-        ax.set_xticks(sorted({row["layers"] for row in rows}))
+        ax.set(ylim=(-2e-5, 0.2), xticks=sorted({row["layers"] for row in rows}))
         ax.grid(color=FAINT, linewidth=0.3)
     axes[0].set_ylabel("tokens not decided yet")
     handles, labels = axes[0].get_legend_handles_labels()
@@ -203,8 +194,7 @@ def plot_clusters(rows: Records, tokens: int) -> Figure:
                 color=color(number), label=name,
             )  # fmt: skip
         ax.set_yticks(y, [row["variant"] for row in some])
-        ax.set_title(f"d = {d}")
-        ax.set_xlabel(f"of {tokens} tokens")
+        ax.set(title=f"d = {d}", xlabel=f"of {tokens} tokens")
         ax.set_xlim(left=0)
         ax.grid(axis="x", color=FAINT, linewidth=0.3)
     axes[0].invert_yaxis()

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.errors import BadInput, need
-from hardmax.plot.layer import below, draw_layer
-from hardmax.plot.roles import colors, roles
+from hardmax.plot.layer import below, colors, draw_layer, roles
 from hardmax.plot.style import in_house
 from hardmax.plot.view import dress, view
 

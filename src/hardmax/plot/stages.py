@@ -99,8 +99,7 @@ def _draw(ax: Axes, stages: "Stages", stage: "Stage") -> None:
     else:
         ax.locator_params(nbins=5)
     names = AXES.get(stage.name, ("$x_0$", "$x_1$"))
-    ax.set_xlabel(names[0] if dim > 1 else "$x_0$")
-    ax.set_ylabel(names[1] if dim > 1 else "")
+    ax.set(xlabel=names[0] if dim > 1 else "$x_0$", ylabel=names[1] if dim > 1 else "")
     ax.tick_params(length=2)
     ax.ticklabel_format(useOffset=False)
     tidy(ax, alpha=0.6)

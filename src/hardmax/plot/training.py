@@ -40,9 +40,7 @@ def plot_losses(soft: Mapping[int, History], hard: Mapping[int, History]) -> Fig
     right.annotate("0.001", (1.0, 1e-3), xycoords=("axes fraction", "data"), xytext=(-3, 3), ha="right",
                    textcoords="offset points", fontsize=9)  # fmt: skip
     for ax, title in ((left, "(a)  training loss"), (right, "(b)  |softmax \u2212 hardmax|, same weights")):
-        ax.set_yscale("log")
-        ax.set_xlabel("epoch")
-        ax.set_title(title)
+        ax.set(yscale="log", xlabel="epoch", title=title)
         tidy(ax, alpha=0.7)
     _few_ticks(left, [float(x) for each in (soft, hard) for h in each.values() for x in h["loss"]])
     handles, labels = left.get_legend_handles_labels()
@@ -96,8 +94,7 @@ def plot_accuracies(
                        marker="o", markersize=3.5)  # fmt: skip
     left.set_title("(a)  the paper's recipe: test bold, training thin")
     right.set_title("(b)  our recipe: test")
-    left.set_ylabel("accuracy")
-    left.set_ylim(0.48, 1.01)
+    left.set(ylabel="accuracy", ylim=(0.48, 1.01))
     for ax in (left, right):
         ax.set_xlabel("epoch")
         tidy(ax, alpha=0.7)

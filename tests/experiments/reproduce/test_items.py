@@ -44,7 +44,7 @@ def small():
     tiny = {"sequences": 3, "dim": 4, "tokens": 6, "width": 5, "steps": 30}
     for name, value in tiny.items():
         patch.setitem(select("reproduce", ["tikhonov"])[0].quick, name, value)
-    patch.setattr("hardmax.plot.reviews.BETWEEN", 0)
+    patch.setattr("hardmax.plot.explanation.BETWEEN", 0)
     models._reviews.cache_clear()
     yield {"quick": True, "options": {"epochs": 3}}
     patch.undo()
