@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from hardmax.plot.movie import Frame, frames, write_gif
 from hardmax.plot.style import AGAINST, FAINT, FOR, INK, in_house, save_figure
-from hardmax.sentiment.explain import Explanation
-from hardmax.sentiment.explain_plane import flat_states, label_order
+from hardmax.sentiment.explain import Explanation, flat_states, label_order
 from hardmax.sentiment.highlight import visible
 
 BARS = 14
@@ -42,8 +41,7 @@ def save_picture(ex: Explanation, path: Path) -> Path:
 def save_movie(ex: Explanation, path: Path) -> Path:
     """Write a .gif in which followers move to their leaders, one layer after the other."""
     flat = flat_states(ex)
-    figure = Figure(figsize=(6.4, 4.4), dpi=110, layout="constrained")
-    ax = figure.add_subplot()
+    ax = Figure(figsize=(6.4, 4.4), dpi=110, layout="constrained").add_subplot()
 
     def draw(layer: float) -> None:
         _plane(ax, ex, flat, layer)

@@ -18,6 +18,7 @@ from hardmax.plot.style import FAINT, INK, color, in_house, save_figure
 from hardmax.plot.view import MOST_MARKERS, View, dress, marker_area, new_axes, shade, thinned, view
 
 PAPER_LAYERS = (0, 1, 2, 5, 30)
+PANEL = 2.1  # width of a panel in inches
 MOST_HALVES = 300  # two-colored markers are drawn one by one
 MOST_TRAILS = 500
 LEGEND: Any = {"handletextpad": 0.3, "columnspacing": 1.4, "borderpad": 0}
@@ -116,24 +117,16 @@ def roles(traj: Trajectory, layer: int, paint: Colors) -> Roles:
 
 @in_house
 def plot_layer(
-    traj: Trajectory,
-    layer: int = -1,
-    ax: Any = None,
-    *,
-    trails: bool = True,
-    legend: bool = True,
-    title: str | None = None,
-    ticks: bool = True,
+    traj: Trajectory, layer: int = -1, ax: Any = None, *, legend: bool = True, title: str | None = None
 ) -> Axes:
     """Draw the tokens of one layer as [AFZ24, Fig. 2] does.
 
     A star follows itself; a circle follows another token and has its color (both colors for a tie of two, gray for
     more); a token that is followed although it does not follow itself has an edge of its own color; the hull of the
-    leaders so far is shaded; thin lines show the way since layer 0; + is the origin.
+    leaders so far is shaded; thin lines show the way since layer 0 (for at most 500 tokens); + is the origin.
 
     Args:
         ax: axes to draw on (projection="3d" for tokens in space); None makes a new figure, `result.figure`.
-        trails: draw the way of each token (for at most 500 tokens).
 
     Returns:
         The axes.
@@ -142,17 +135,15 @@ def plot_layer(
     where = view(traj.tokens, ax)
     ax = new_axes(where) if ax is None else ax
     paint = colors(traj, (layer,))
-    seen = draw_layer(ax, traj, layer, where, paint, trails=trails)
-    dress(ax, where, ticks)
+    seen = draw_layer(ax, traj, layer, where, paint)
+    dress(ax, where)
     ax.set_title(title if title is not None else "\n".join(filter(None, [f"layer {layer}", where.note])))
     if legend:
         below(ax.figure, [seen], anchor=ax)
     return ax
 
 
-def draw_layer(
-    ax: Any, traj: Trajectory, layer: int, where: View, paint: Colors, trails: bool = True, between: float = 0.0
-) -> Roles:
+def draw_layer(ax: Any, traj: Trajectory, layer: int, where: View, paint: Colors, between: float = 0.0) -> Roles:
     """Hull, trails and markers of one layer; `between` in (0, 1) moves tokens toward the next layer for movies."""
     shown = where(traj.tokens[layer])
     if between:
@@ -160,7 +151,7 @@ def draw_layer(
     seen = roles(traj, layer, paint)
     leading = np.array([i for i, since in traj.leader_since.items() if since <= layer], dtype=np.int64)
     shade(ax, shown[leading], where)
-    if trails and layer > 0 and traj.n <= MOST_TRAILS and where.kind != "line":
+    if layer > 0 and traj.n <= MOST_TRAILS and where.kind != "line":
         _trails(ax, where(traj.tokens[: layer + 1]), shown, seen)
     _markers(ax, shown, seen, traj.n)
     return seen
@@ -193,19 +184,13 @@ def _markers(ax: Any, shown: NDArray[np.float64], seen: Roles, n: int) -> None:
     draw_markers(ax, shown[plain[order]], "o", area, face, edge, width, gid="circles", zorder=2, raster=n > 2000)
     for i in halves:
         side, other = _side(*shown[seen.pair[i]])
+        first, second = color((seen.half if other else seen.face)[i]), color((seen.face if other else seen.half)[i])
+        rim, width_of_rim = (color(seen.ring[i]), 1.6) if ringed[i] else (INK, 0.7)
         ax.plot(
-            *(shown[i : i + 1]).T,
-            marker="o",
-            linestyle="none",
-            fillstyle=side,
-            markersize=np.sqrt(area) * 1.08,
-            markerfacecolor=color((seen.half if other else seen.face)[i]),
-            markerfacecoloralt=color((seen.face if other else seen.half)[i]),
-            markeredgecolor=color(seen.ring[i]) if ringed[i] else INK,
-            markeredgewidth=1.6 if ringed[i] else 0.7,
-            zorder=2.5,
-            gid="tie",
-        )
+            *(shown[i : i + 1]).T, marker="o", linestyle="none", fillstyle=side, markersize=np.sqrt(area) * 1.08,
+            markerfacecolor=first, markerfacecoloralt=second, markeredgecolor=rim, markeredgewidth=width_of_rim,
+            zorder=2.5, gid="tie",
+        )  # fmt: skip
     stars = np.flatnonzero(seen.star)
     draw_markers(ax, shown[stars], "*", max(4.2 * area, 40), [color(seen.face[i]) for i in stars], gid="stars")
 
@@ -271,19 +256,11 @@ def under(ax: Any, entries: list[Line2D]) -> None:
 
 
 @in_house
-def plot_panels(
-    traj: Trajectory,
-    layers: Sequence[int] | None = None,
-    *,
-    trails: bool = True,
-    title: str | None = None,
-    width: float = 2.1,
-) -> Figure:
+def plot_panels(traj: Trajectory, layers: Sequence[int] | None = None, *, title: str | None = None) -> Figure:
     """The panel row of [AFZ24, Fig. 2]: the same cloud at several layers, one scale, one set of colors.
 
     Args:
-        layers: which; by default 0, 1, 2, 5, 30 as far as they were run, and the last.
-        width: of one panel, in inches.
+        layers: which layers; by default 0, 1, 2, 5, 30 as far as they were run, and the last.
 
     Returns:
         The figure.
@@ -296,13 +273,13 @@ def plot_panels(
     lines = -(-len(chosen) // columns)
     head = 0.42 + (0.3 if title or where.note else 0.0)
     tight = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03, wspace=0.02)
-    figure = Figure(figsize=(width * columns + 0.3, lines * (width * where.ratio + 0.3) + head), layout=tight)
+    figure = Figure(figsize=(PANEL * columns + 0.3, lines * (PANEL * where.ratio + 0.3) + head), layout=tight)
     style = {"projection": "3d"} if where.kind == "space" else {}
     paint = colors(traj, chosen)
     seen = []
     for p, k in enumerate(chosen):
         ax = figure.add_subplot(lines, columns, p + 1, **style)
-        seen.append(draw_layer(ax, traj, k, where, paint, trails=trails))
+        seen.append(draw_layer(ax, traj, k, where, paint))
         dress(ax, where, ticks=p % columns == 0)
         ax.set_title(f"layer {k}", pad=4)
     heading = "\n".join(filter(None, [title, where.note]))

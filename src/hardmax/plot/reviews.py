@@ -41,10 +41,9 @@ def plot_clouds(clouds: Sequence["WordCloud"], title: str = "") -> Figure:
 
 
 @in_house
-def cloud_movie(cloud: "WordCloud", path: str | Path, *, dpi: int = 100) -> Path:
+def cloud_movie(cloud: "WordCloud", path: str | Path) -> Path:
     """Write a .gif in which the words of a review walk to their leaders, layer after layer."""
-    figure = Figure(figsize=(4.6, 4.5), dpi=dpi, layout="constrained")
-    ax = figure.add_subplot()
+    ax = Figure(figsize=(4.6, 4.5), dpi=100, layout="constrained").add_subplot()
     pictures = walk(ax, len(cloud.states) - 1, lambda layer: _draw(ax, cloud, layer))
     return write_gif(pictures, Path(path), PAUSE, 1500, 3000)
 
@@ -171,13 +170,10 @@ def plot_leader_words(
         ax.margins(y=0.02)
         ax.locator_params(axis="x", nbins=5)
         tidy(ax, "x", alpha=0.8)
-    figure.legend(handles=_signs(), loc="outside lower center", ncols=3)
-    return figure
-
-
-def _signs() -> list[Any]:
-    return [
+    signs = [
         Patch(facecolor=FOR, label="speaks for positive"),
         Patch(facecolor=AGAINST, hatch="////", edgecolor="white", linewidth=0, label="speaks for negative"),
         Line2D([], [], linestyle="", marker="o", markersize=3.5, color=INK, label="named in the paper"),
     ]
+    figure.legend(handles=signs, loc="outside lower center", ncols=3)
+    return figure

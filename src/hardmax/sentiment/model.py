@@ -111,14 +111,11 @@ class SentimentModel(Result):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SentimentModel):
             return NotImplemented
-        mine, theirs = ({f.name: getattr(m, f.name) for f in fields(m)} for m in (self, other))
-        same = (
-            np.array_equal(a, theirs[name]) and a.dtype == theirs[name].dtype
-            if isinstance(a, np.ndarray)
-            else a == theirs[name]
-            for name, a in mine.items()
+        mine, theirs = ([getattr(m, f.name) for f in fields(m)] for m in (self, other))
+        return self is other or all(
+            a.dtype == b.dtype and np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
+            for a, b in zip(mine, theirs, strict=True)
         )
-        return self is other or all(same)
 
     def __hash__(self) -> int:
         return hash((self.embedding.shape, self.layers, self.alpha, self.classes))
