@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="JSON lines, each with tokens and either label or targets; - for standard input."
+        metavar="DATA",
+        help="JSON Lines file with tokens and either label or targets in each line; - for standard input.",
     ),
 ]
 
 
 def construct_command(
     data: Data,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Directory for the network.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the network.")],
     style: Annotated[
         str, typer.Option(help="bitwise (exact to the bit), two (two blocks) or narrow (width 4).")
     ] = "bitwise",
@@ -39,7 +40,7 @@ def construct_command(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Build a transformer from a data set. It maps every sequence onto its target, exactly.
+    """Build a transformer that maps every sequence of a data set exactly to its target.
 
     Example: hardmax construct data.jsonl -o net
     """
@@ -57,18 +58,23 @@ def construct_command(
 
 
 def check_command(
-    network: Annotated[Path, typer.Argument(metavar="NET", help="A directory written by hardmax construct.")],
+    network: Annotated[Path, typer.Argument(metavar="NET", help="A folder written by hardmax construct.")],
     data: Data,
     level: Annotated[
         list[str] | None,
-        typer.Option(help="certificate, float64, dense, rational or torch; can be repeated. Default: all installed."),
+        typer.Option(
+            help="Level: certificate, float64, dense, rational or torch. May be repeated. Default: all installed ones."
+        ),
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(help="Number of sequences for dense and torch. Default: as many as seconds allow.")
+        int | None,
+        typer.Option(
+            help="Number of sequences for the levels dense and torch. Default: as many as take a few seconds."
+        ),
     ] = None,
     json: inputs.Json = False,
 ) -> None:
-    """Verify a network against data. The levels share as little code as possible.
+    """Verify a network against data, at several levels that share as little code as possible.
 
     The exit code is 6 if the network is not exact. Example: hardmax check net data.jsonl
     """

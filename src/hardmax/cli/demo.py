@@ -10,7 +10,7 @@ from hardmax.cli.output import show
 
 
 def command(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Directory for the report.")] = Path("demo-report"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the report.")] = Path("demo-report"),
     quick: Annotated[bool, typer.Option("--quick", help="Skip training the classifier.")] = False,
     force: inputs.Force = False,
     json: inputs.Json = False,

@@ -26,7 +26,7 @@ EXTRAS = {
 
 
 def command(json: inputs.Json = False) -> None:
-    """Show versions and extras, and run a self-test. Also lists the built-in clouds.
+    """Show versions, extras and built-in clouds, and run a self-test.
 
     The exit code is 6 if the self-test fails.
     """

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 def command(
     arguments: Annotated[
         list[str],
-        typer.Argument(metavar="[MODEL] DATA", help="Model folder or name (default: imdb), and labeled texts."),
+        typer.Argument(metavar="[MODEL] DATA", help="Model folder or model name (default: imdb), and labeled texts."),
     ],
     min_accuracy: Annotated[float | None, typer.Option(help="Exit with code 6 if the accuracy is lower.")] = None,
     faithful: Annotated[
-        bool, typer.Option("--faithfulness", help="Also measure how far the explanations can be trusted.")
+        bool, typer.Option("--faithfulness", help="Also measure how faithful the explanations are.")
     ] = False,
-    sample: Annotated[int, typer.Option(help="Number of texts for --faithfulness, evenly spaced.")] = 200,
+    sample: Annotated[int, typer.Option(help="Number of evenly spaced texts for --faithfulness.")] = 200,
     split: texts.Split = "",
     text_column: texts.TextColumn = None,
     label: texts.Label = None,
@@ -32,7 +32,7 @@ def command(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Measure the accuracy, loss, numbers of leaders and speed of a model.
+    """Measure the accuracy, the loss, the number of leaders and the speed of a model.
 
     Example: hardmax evaluate reviews.csv --min-accuracy 0.9
     """

@@ -17,10 +17,10 @@ def command(
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[MODEL] [FILE]", help="Model folder or name (default: imdb), and a file with one text, or -."
+            metavar="[MODEL] [FILE]", help="Model folder or model name (default: imdb), and a file with one text, or -."
         ),
     ] = None,
-    text: Annotated[str | None, typer.Option(help="The text itself, instead of FILE.")] = None,
+    text: Annotated[str | None, typer.Option(help="Text to explain, instead of FILE.")] = None,
     without: Annotated[
         list[str] | None, typer.Option(help="Explain the text without this word. May be repeated.")
     ] = None,

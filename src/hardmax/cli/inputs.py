@@ -25,7 +25,7 @@ Alpha = Annotated[str, typer.Option(help="Step size > 0; a decimal or a fraction
 Matrix = Annotated[
     str | None, typer.Option(help='The matrix A: a file, or rows such as "2,-1; -1,2". Default: the identity.')
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Use rational arithmetic, without any rounding.")]
+Exact = Annotated[bool, typer.Option("--exact", help="Use rational arithmetic, without rounding.")]
 TieTolerance = Annotated[float, typer.Option(help="Scores this close to the largest count as equal to it (relative).")]
 Output = Annotated[
     Path | None,
@@ -37,7 +37,7 @@ Output = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a summary.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no notes to stderr.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print notes or progress to stderr.")]
 
 
 def read(

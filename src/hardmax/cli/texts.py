@@ -31,7 +31,7 @@ Data = Annotated[
 TextColumn = Annotated[str | None, typer.Option(help="Name of the text column (default: text, review, ...).")]
 Label = Annotated[str | None, typer.Option(help="Name of the label column (default: label, sentiment, ...).")]
 Errors = Annotated[Path | None, typer.Option(help="Write bad rows to this file, one JSON object per line.")]
-Split = Annotated[str, typer.Option(help="train, test or all, if the data has these parts.")]
+Split = Annotated[str, typer.Option(help="Part of the data to use: train, test or all.")]
 
 
 def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tuple[str, str | None]:

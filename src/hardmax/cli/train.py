@@ -25,7 +25,7 @@ def command(
     layers: Annotated[int, typer.Option(help="Number of hardmax layers; 0 means no attention.")] = 8,
     ngrams: Annotated[int, typer.Option(help="Largest number of words in a term, 1 to 3.")] = 2,
     method: Annotated[
-        str, typer.Option(help="hardmax, or softmax: the paper's relaxation (needs the extra torch).")
+        str, typer.Option(help="hardmax, or softmax for the paper's relaxation (needs the extra torch).")
     ] = "hardmax",
     alpha: Annotated[float | None, typer.Option(help="Step size of the layers.")] = None,
     train_alpha: Annotated[bool, typer.Option("--train-alpha", help="Learn the step size too.")] = False,
@@ -37,7 +37,7 @@ def command(
     ] = None,
     seed: inputs.AnySeed = 0,
     validation: Annotated[
-        float, typer.Option(help="Part of the texts to hold out for measuring accuracy; 0 trains on all.")
+        float, typer.Option(help="Fraction of the texts to hold out for measuring accuracy; 0 trains on all.")
     ] = 0.1,
     holdout: Annotated[
         str, typer.Option(help="How to hold out texts: blocks (neighbors stay together) or random.")

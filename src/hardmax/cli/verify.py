@@ -30,12 +30,12 @@ def command(
         typer.Option(min=1, help="Number of cases per claim. By default all claims together take about half a minute."),
     ] = None,
     seed: inputs.AnySeed = 0,
-    listing: Annotated[bool, typer.Option("--list", help="List the claims and exit.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="Print the claims and exit.")] = False,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Directory for violating cases; created only if one is found.")
+        Path, typer.Option("-o", "--output", help="Folder for violating cases; created only if one is found.")
     ] = DEFAULT_FOLDER,
     replay: Annotated[
-        Path | None, typer.Option(help="Check only the case in this file, which an earlier run saved.")
+        Path | None, typer.Option(help="Check only the case in this file, saved by an earlier run.")
     ] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
@@ -50,7 +50,7 @@ def command(
             "--replay FILE already names its claim; leave out the names of claims", param_hint="CLAIM"
         )
     if output.exists() and not output.is_dir():
-        raise BadInput(f"{output} is a file; expected a directory for violating cases", fix="-o DIR")
+        raise BadInput(f"{output} is a file; expected a folder for violating cases", fix="use another name after -o")
     from hardmax.experiments.claims import claim, verify
 
     chosen = claim.claims(claims or [])  # an unknown name is refused before anything is printed
