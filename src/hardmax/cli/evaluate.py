@@ -75,8 +75,7 @@ def measure(model: "SentimentModel", found: "Dataset", tell: texts.Tell) -> dict
     run_bags(model.vocabulary.bags(found.texts[:2]), model.arrays)
     model.vocabulary.lookup.bags(found.texts[:2])
     tell(0, n, "predicting")
-    logits = np.empty((n, len(model.bias)))
-    heads = np.empty(n, np.int64)
+    logits, heads = np.empty((n, len(model.bias))), np.empty(n, np.int64)
     initial, total, seconds = 0, 0, 0.0
     for start in range(0, n, 2048):
         stop = min(start + 2048, n)
@@ -87,9 +86,10 @@ def measure(model: "SentimentModel", found: "Dataset", tell: texts.Tell) -> dict
         since = trace(model, found.texts[start:stop]).since
         initial, total = initial + int((since == 0).sum()), total + int((since >= 0).sum())
     own = probabilities(logits)[np.arange(n), wanted]
+    right = winners(logits) == wanted
     return {
         "n": n,
-        "accuracy": float((winners(logits) == wanted).mean()),
+        "accuracy": float(right.mean()),
         "loss": float(-np.log(np.maximum(own, 1e-300)).mean()),
         "leaders": {
             "mean": float(heads.mean()),
@@ -100,14 +100,10 @@ def measure(model: "SentimentModel", found: "Dataset", tell: texts.Tell) -> dict
         },
         "texts_per_second": n / seconds,
         "classes": {
-            str(c): {"n": int((wanted == k).sum()), "recall": _part(winners(logits)[wanted == k] == k)}
-            for k, c in enumerate(model.classes)
+            str(c): {"n": len(mine), "recall": float(mine.mean()) if len(mine) else None}
+            for c, mine in ((c, right[wanted == k]) for k, c in enumerate(model.classes))
         },
     }
-
-
-def _part(right: Any) -> float | None:
-    return float(right.mean()) if right.size else None
 
 
 def _faithfulness(model: "SentimentModel", found: list[str], sample: int, tell: texts.Tell) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`hardmax limit`: infinite depth."""
+"""`hardmax limit`: where every token ends at infinite depth."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hardmax.cli import inputs
-from hardmax.cli.output import indices, point, print_json, write
+from hardmax.cli.output import point, print_json, print_leaders, write
 from hardmax.errors import NotCertified
 
 if TYPE_CHECKING:
@@ -71,17 +71,12 @@ def command(
 
 def _print(eq: "Equilibrium") -> None:
     proof = "proved" if eq.undecided == 0 else f"conditional on {eq.undecided} ties"
-    print(
-        f"{len(eq.points)} tokens in dimension {eq.points.shape[1]}, alpha = {eq.alpha}: {proof}, certificate checked"
-    )
+    n, dim = eq.points.shape
+    print(f"{n} tokens in dimension {dim}, alpha = {eq.alpha}: {proof}, certificate checked")
     print(f"everything is decided at layer {eq.layers} ({eq.certificate.method}, margin {eq.margin:.3g})")
-    print(f"leaders: {indices(eq.leaders)}")
-    late = {i: k for i, k in eq.leader_since.items() if k > 0}
-    if late:
-        print("  emerged: " + ", ".join(f"{i} at layer {k}" for i, k in list(late.items())[:20]))
+    print_leaders(eq)
     print("center  kind    tokens  place")
     for c, kind in enumerate(eq.kind[:30]):
-        size = int((eq.cluster == c).sum())
-        print(f"{c:6d}  {kind:6s}  {size:6d}  {point(eq.centers[c])}")
+        print(f"{c:6d}  {kind:6s}  {(eq.cluster == c).sum():6d}  {point(eq.centers[c])}")
     if len(eq.kind) > 30:
         print(f"  ... {len(eq.kind) - 30} more; --json or -o FILE gives all")

@@ -44,6 +44,14 @@ def write(result: "Trajectory | Equilibrium | Batch[Any]", output: Path | None, 
         )
 
 
+def print_leaders(result: "Trajectory | Equilibrium") -> None:
+    """Print the leaders, and at which layer the later ones emerged."""
+    print(f"leaders: {indices(result.leaders)}")
+    late = [f"{i} at layer {k}" for i, k in result.leader_since.items() if k > 0]
+    if late:
+        print("  emerged: " + ", ".join(late[:20]))
+
+
 def point(z: Any, most: int = 6) -> str:
     """A token for people: (1, 0.333333); long ones are cut."""
     from hardmax.io.documents import readable

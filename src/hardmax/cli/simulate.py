@@ -1,4 +1,4 @@
-"""`hardmax simulate`: run layers."""
+"""`hardmax simulate`: run the dynamics for a number of layers."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hardmax.cli import inputs
-from hardmax.cli.output import indices, point, print_json, write
+from hardmax.cli.output import indices, point, print_json, print_leaders, write
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
@@ -92,10 +92,7 @@ def _rule(name: str, beta: float, eps: float, tie_tolerance: float, seed: int) -
 def _print(traj: "Trajectory") -> None:
     print(f"{traj.n} tokens in dimension {traj.dim}, {traj.layers} layers, alpha = {traj.alpha}")
     print(f"outcome: {traj.outcome.kind} ({traj.outcome.detail})" if traj.outcome.detail else f"{traj.outcome.kind}")
-    print(f"leaders: {indices(traj.leaders)}")
-    late = {i: k for i, k in traj.leader_since.items() if k > 0}
-    if late:
-        print("  emerged: " + ", ".join(f"{i} at layer {k}" for i, k in list(late.items())[:20]))
+    print_leaders(traj)
     follows = traj.follows(traj.layers)
     print("token  follows          place after the last layer")
     for i in range(min(traj.n, 20)):

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch, Polygon
 
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.plot.layer import below, colors, draw_layer
-from hardmax.plot.style import FAINT, HULL, INK, color, in_house
+from hardmax.plot.style import FAINT, HULL, INK, color, house
 from hardmax.plot.view import dress, view
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OTHER = "#7A7A7A"
 
 
-@in_house
+@house()
 def plot_follow_sets(found: Sequence["FollowSet"]) -> Figure:
     """One panel for each follow set, as [AFZ24, Fig. 1]: the line along A z_i with the projections of all tokens, the
     half-space H_i shaded, and the followed tokens as stars.
@@ -96,7 +96,7 @@ def _say(ax: Any, at: Any, text: str, shade: str, side: Any) -> None:
     )  # fmt: skip
 
 
-@in_house
+@house()
 def plot_configurations(runs: Sequence[Trajectory], layers: Sequence[int], names: Iterable[str]) -> Figure:
     """Rows of panels as [AFZ24, Fig. 2]: one row per trajectory, one column per layer."""
     views = [view(traj.tokens) for traj in runs]

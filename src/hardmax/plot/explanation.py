@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hardmax.plot.movie import Frame, frames, write_gif
-from hardmax.plot.style import AGAINST, FAINT, FOR, INK, in_house, save_figure
+from hardmax.plot.style import AGAINST, FAINT, FOR, INK, house, save_figure
 from hardmax.sentiment.explain import Explanation, flat_states, label_order
 from hardmax.sentiment.highlight import visible
 
@@ -20,7 +20,7 @@ BETWEEN = 3  # frames between two layers
 PAUSE = 150  # milliseconds between two frames
 
 
-@in_house
+@house()
 def plot_explanation(ex: Explanation) -> Figure:
     """Bars of the leaders on the left, the words in the plane on the right."""
     figure = Figure(figsize=(10.5, 4.6), dpi=100, layout="constrained")
@@ -37,7 +37,7 @@ def save_picture(ex: Explanation, path: Path) -> Path:
     return save_figure(plot_explanation(ex), path, dpi=150)
 
 
-@in_house
+@house()
 def save_movie(ex: Explanation, path: Path) -> Path:
     """Write a .gif in which followers move to their leaders, one layer after the other."""
     flat = flat_states(ex)

@@ -14,7 +14,7 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from hardmax.dynamics.trajectory import Trajectory
-from hardmax.plot.style import FAINT, INK, color, in_house, save_figure
+from hardmax.plot.style import FAINT, INK, color, house, save_figure
 from hardmax.plot.view import MOST_MARKERS, View, dress, marker_area, new_axes, shade, thinned, view
 
 PAPER_LAYERS = (0, 1, 2, 5, 30)
@@ -115,7 +115,7 @@ def roles(traj: Trajectory, layer: int, paint: Colors) -> Roles:
     return Roles(star, face, half, tie, pair, ring)
 
 
-@in_house
+@house()
 def plot_layer(
     traj: Trajectory, layer: int = -1, ax: Any = None, *, legend: bool = True, title: str | None = None
 ) -> Axes:
@@ -255,7 +255,7 @@ def under(ax: Any, entries: list[Line2D]) -> None:
     ax.legend(handles=entries, ncols=min(len(entries), 2), **place, **LEGEND)
 
 
-@in_house
+@house()
 def plot_panels(traj: Trajectory, layers: Sequence[int] | None = None, *, title: str | None = None) -> Figure:
     """The panel row of [AFZ24, Fig. 2]: the same cloud at several layers, one scale, one set of colors.
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.plot.layer import MOST_TRAILS, draw_markers, first_copies, mark, thinned_out, under
-from hardmax.plot.style import INK, color, in_house, save_figure
+from hardmax.plot.style import INK, color, house, save_figure
 from hardmax.plot.view import View, dress, marker_area, new_axes, shade, thinned, view
 
 
-@in_house
+@house()
 def plot_limit(eq: Equilibrium, ax: Any = None, *, legend: bool = True, title: str | None = None) -> Axes:
     """Draw the start and the limit of every token, and the limit polytope K.
 
@@ -62,7 +62,7 @@ def _heading(eq: Equilibrium) -> str:
     return f"limit: {count} leader{'s' if count != 1 else ''}, {state}"
 
 
-@in_house
+@house()
 def plot_trails(traj: Trajectory, ax: Any = None, *, title: str | None = None) -> Axes:
     """Draw the way of every token through all layers, in the color of the leader it is nearest to at the end.
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from hardmax.plot.style import FAINT, INK, color, in_house, tidy
+from hardmax.plot.style import FAINT, INK, color, house, tidy
 
 MARKERS = "osD^vP<>X"
 Records = Sequence[Mapping[str, Any]]
@@ -27,7 +27,7 @@ def _panels(count: int, width: float, height: float, more: float = 0.0) -> tuple
     return figure, figure.subplots(1, count, sharey=True, squeeze=False)[0]
 
 
-@in_house
+@house()
 def plot_fates(rows: Records) -> Figure:
     """The part of the clouds that ends at one point, against the dimension; whiskers are 95 % intervals."""
     rows = [row for row in rows if "polygon" not in row["family"]]
@@ -51,7 +51,7 @@ def plot_fates(rows: Records) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_margins(rows: Records) -> Figure:
     """The widest margin that linear programs find, for every size that was searched."""
     figure = Figure(figsize=(4.8, 3.0), layout="constrained")
@@ -70,7 +70,7 @@ def plot_margins(rows: Records) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_merging(tables: Mapping[str, Records]) -> Figure:
     """Layers until merging on a logarithmic axis, with the integral; clusters and rest under localmax."""
     figure = Figure(figsize=(7.4, 3.2), layout="constrained")
@@ -108,7 +108,7 @@ def plot_merging(tables: Mapping[str, Records]) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_dots(rows: Records, group: str, kind: str, label: str, prefix: str) -> Figure:
     """Accuracies with their intervals: one line per `group`, one marker per `kind`."""
     groups = list(dict.fromkeys(r[group] for r in rows))
@@ -128,7 +128,7 @@ def plot_dots(rows: Records, group: str, kind: str, label: str, prefix: str) -> 
     return figure
 
 
-@in_house
+@house()
 def plot_distances(rows: Records) -> Figure:
     """Median distance to the limit against alpha at each depth, with (1+alpha)^-k beside it."""
     dims = sorted({row["d"] for row in rows})
@@ -153,7 +153,7 @@ def plot_distances(rows: Records) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_decided(rows: Records) -> Figure:
     """Tokens whose infinite depth is decided, by depth and alpha, for every kind of cloud in the plane and above."""
     clouds = list(dict.fromkeys(row["cloud"] for row in rows))
@@ -179,7 +179,7 @@ def plot_decided(rows: Records) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_clusters(rows: Records, tokens: int) -> Figure:
     """Clusters and leaders of every variant."""
     dims = sorted({row["d"] for row in rows})
@@ -202,7 +202,7 @@ def plot_clusters(rows: Records, tokens: int) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_accuracy_by(rows: Records, name: str) -> Figure:
     """Accuracy with its interval, one line per variant."""
     names, (mean, half) = [row[name] for row in rows], _means(rows, "accuracy")
@@ -218,7 +218,7 @@ def plot_accuracy_by(rows: Records, name: str) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_faithfulness(rows: Records) -> Figure:
     """Comprehensiveness and sufficiency of three rankings, for every kind of attention."""
     names = list(dict.fromkeys(row["attention"] for row in rows))

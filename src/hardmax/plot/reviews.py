@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardmax.plot.explanation import at_layer, name_points, shown, walk
 from hardmax.plot.movie import write_gif
-from hardmax.plot.style import AGAINST, FOR, INK, NEUTRAL, PALETTE, color, in_house, tidy, tint
+from hardmax.plot.style import AGAINST, FOR, INK, NEUTRAL, PALETTE, color, house, tidy, tint
 
 if TYPE_CHECKING:
     from hardmax.experiments.reproduce.words import WordCloud
@@ -22,7 +22,7 @@ PAUSE = 175  # milliseconds between two frames
 TITLES = {"paper": "(a)  the paper's recipe", "ours": "(b)  our recipe"}
 
 
-@in_house
+@house()
 def plot_clouds(clouds: Sequence["WordCloud"], title: str = "") -> Figure:
     """A row for each review: its words at layer 0 and at the last layer.
 
@@ -40,7 +40,7 @@ def plot_clouds(clouds: Sequence["WordCloud"], title: str = "") -> Figure:
     return figure
 
 
-@in_house
+@house()
 def cloud_movie(cloud: "WordCloud", path: str | Path) -> Path:
     """Write a .gif in which the words of a review walk to their leaders, layer after layer."""
     ax = Figure(figsize=(4.6, 4.5), dpi=100, layout="constrained").add_subplot()
@@ -107,7 +107,7 @@ def _legend() -> list[Any]:
     ]  # fmt: skip
 
 
-@in_house
+@house()
 def plot_leader_counts(counts: Mapping[str, Mapping[int, NDArray[np.int64]]]) -> Figure:
     """How many words lead in a review: a box for each dimension (median, quartiles, 5 % to 95 %; a cross is the mean).
 
@@ -139,7 +139,7 @@ def plot_leader_counts(counts: Mapping[str, Mapping[int, NDArray[np.int64]]]) ->
     return figure
 
 
-@in_house
+@house()
 def plot_leader_words(
     found: Mapping[str, Sequence[Mapping[str, Any]]], known: Sequence[str], texts: Mapping[str, int]
 ) -> Figure:

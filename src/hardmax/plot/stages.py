@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from hardmax.errors import BadInput
 from hardmax.plot.movie import frames, write_gif
-from hardmax.plot.style import INK, color, in_house, tidy
+from hardmax.plot.style import INK, color, house, tidy
 
 if TYPE_CHECKING:
     from hardmax.construction.stages import Stage, Stages
@@ -27,7 +27,7 @@ AXES = {"separate": ("key", ""), "leaders": ("key", "number")}  # of other stage
 MARKERS = "osD^vP<>"
 
 
-@in_house
+@house()
 def plot_stages(stages: "Stages") -> Figure:
     """One panel for the input and for the end of every stage: coordinates 0 and 1 of all tokens.
 
@@ -49,7 +49,7 @@ def plot_stages(stages: "Stages") -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_stage(stages: "Stages", which: int | str = -1, ax: Any = None) -> Axes:
     """One stage, or one step of `net.stages(sequences, every="block")`, by number or by name."""
     stage = stages[which]
@@ -60,7 +60,7 @@ def plot_stage(stages: "Stages", which: int | str = -1, ax: Any = None) -> Axes:
     return ax
 
 
-@in_house
+@house()
 def stages_movie(stages: "Stages", path: str | Path, *, dpi: int = 110) -> Path:
     """Step through `net.stages(sequences, every="block")`: one frame for each, as a .gif."""
     path = Path(path)

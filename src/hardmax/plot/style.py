@@ -1,21 +1,17 @@
 """How pictures look: one palette, one typeface, and files that are the same bytes for the same result."""
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from io import StringIO
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import matplotlib
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure, SubFigure
 
 from hardmax.palette import palette
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 # Told apart by people with any of the common color deficiencies: Okabe and Ito without black and yellow, then the
 # "muted" scheme of Paul Tol. With more leaders than colors the colors repeat.
@@ -55,7 +51,7 @@ SETTINGS: Any = {
 
 @contextmanager
 def house() -> Iterator[None]:
-    """The look of this package for a while; the caller's own settings come back afterwards.
+    """The look of this package, in a `with` block or for a function; the caller's own settings come back afterwards.
 
     Letters that the typeface lacks (some scripts, emoji) become boxes, without a warning.
     """
@@ -63,17 +59,6 @@ def house() -> Iterator[None]:
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font", category=UserWarning)
         warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support", category=UserWarning)
         yield
-
-
-def in_house(draw: Callable[P, R]) -> Callable[P, R]:
-    """Draw with the look of this package."""
-
-    @wraps(draw)
-    def drawn(*args: P.args, **options: P.kwargs) -> R:
-        with house():
-            return draw(*args, **options)
-
-    return drawn
 
 
 def color(number: int) -> str:
@@ -123,7 +108,7 @@ def svg_text(figure: Figure | SubFigure, description: str) -> str:
     return element.replace("<svg", label, 1)
 
 
-@in_house
+@house()
 def _write(figure: Figure | SubFigure, to: Path | StringIO, **options: Any) -> None:
     whole: Any = figure.figure  # a part of a figure is saved with the rest
     whole.savefig(to, bbox_inches="tight", pad_inches=0.06, **options)

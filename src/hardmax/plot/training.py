@@ -7,14 +7,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hardmax.plot.style import FAINT, INK, color, in_house, tidy
+from hardmax.plot.style import FAINT, INK, color, house, tidy
 
 History = Mapping[str, Sequence[float]]
 DASHES: Any = ("solid", (0, (5, 1.5)), (0, (3, 1.2, 1, 1.2)), (0, (1, 1)))  # told apart without colors
 EVERY = 10  # epochs between two markers
 
 
-@in_house
+@house()
 def plot_losses(soft: Mapping[int, History], hard: Mapping[int, History]) -> Figure:
     """Training losses by epoch, and how far apart softmax and hardmax are on the same weights.
 
@@ -66,7 +66,7 @@ def _few_ticks(ax: Any, values: list[float]) -> None:
     ax.minorticks_off()
 
 
-@in_house
+@house()
 def plot_accuracies(
     paper: Mapping[int, History], ours: Mapping[int, Sequence[float]], printed: Mapping[int, float]
 ) -> Figure:
@@ -112,7 +112,7 @@ def plot_accuracies(
     return figure
 
 
-@in_house
+@house()
 def plot_tikhonov(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
     """Loss (filled) and objective (open) of every run on logarithmic axes; the line is eps |theta*|^2.
 
