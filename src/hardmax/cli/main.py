@@ -14,13 +14,12 @@ from hardmax.cli import (
     data,
     demo,
     doctor,
+    dynamics,
     evaluate,
     experiments,
     explain,
-    limit,
     playground,
     predict,
-    simulate,
     train,
     verify,
 )
@@ -36,8 +35,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS: dict[str, Callable[..., None]] = {
-    "simulate": simulate.command,
-    "limit": limit.command,
+    "simulate": dynamics.simulate_command,
+    "limit": dynamics.limit_command,
     "train": train.command,
     "evaluate": evaluate.command,
     "predict": predict.command,
