@@ -8,7 +8,6 @@ Two engines run the layers, with the same bits: plain NumPy (`layers_numpy`) and
 one place that chooses: small inputs take the plain one unless the compiled code is compiled already.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.layers_numpy import Floats, Flow, Ints, Parameters, flow, powers
+from hardmax.sentiment.layers_numpy import Compiled, Floats, Flow, Ints, Parameters, flow, powers
 from hardmax.text.vocabulary import Bags, Vocabulary
 from hardmax.text.words import Word, split, terms
 from hardmax.views import Result
@@ -188,7 +187,7 @@ class SentimentModel(Result):
 
         Up to `few` terms are left to the plain engine unless the compiled one is ready.
         """
-        if bags.ids.size <= few and not compiled_is_ready():
+        if bags.ids.size <= few and not Compiled.ready:
             found = [self._flow(bags.ids[a:b]) for a, b in pairwise(bags.offsets.tolist())]
             logits = np.array([logits for _, logits in found]).reshape(len(bags), len(self.bias))
             return logits, np.array([(f.since >= 0).sum() for f, _ in found], np.int64)
@@ -207,12 +206,6 @@ class SentimentModel(Result):
     def predict(self, texts: Sequence[str]) -> list[Label]:
         """The most probable class of each text."""
         return [self.classes[k] for k in winners(self.logits(texts))]
-
-
-def compiled_is_ready() -> bool:
-    """Whether the compiled layers have been compiled, or loaded from their cache, by this process already."""
-    batches = sys.modules.get("hardmax.sentiment.batches")
-    return batches is not None and bool(batches.run_texts.signatures)
 
 
 def probabilities(logits: Floats) -> Floats:
