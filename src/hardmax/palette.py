@@ -10,7 +10,7 @@ FILE = Path(__file__).with_name("palette.json")
 
 @cache
 def palette(theme: str = "light") -> dict[str, Any]:
-    """Colors by name as "#rrggbb"; `clusters` is a list of them. The themes are "light" and "dark".
+    """Colors by name as "#rrggbb", `clusters` a list of them; themes "light" and "dark", "terminal" with escape codes.
 
     Example:
         >>> palette()["negative"], len(palette("dark")["clusters"])

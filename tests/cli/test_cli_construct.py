@@ -4,30 +4,11 @@ import json
 
 import numpy as np
 import pytest
-import typer
 from safetensors.numpy import load_file, save_file
 
 import hardmax as hx
 from construction_cases import distinct_sets, interpolated, labeled
-from hardmax.cli import construct
 from hardmax.construction.files import read_lines
-
-app = typer.Typer()
-app.command("construct")(construct.construct_command)
-app.command("check")(construct.check_command)
-
-
-@pytest.fixture
-def cli(capsys):
-    def call(*words):
-        try:
-            code = app([str(w) for w in words], standalone_mode=False)
-        except hx.HardmaxError as error:
-            return error.exit_code, "", str(error)
-        out, err = capsys.readouterr()
-        return code or 0, out, err
-
-    return call
 
 
 def _write(path, sequences, targets, key):

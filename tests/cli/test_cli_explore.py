@@ -6,10 +6,10 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 
-from hardmax.cli.main import run
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import items
 from hardmax.experiments.questions.cases import load, stored
@@ -20,14 +20,8 @@ QUESTIONS = {item.name: item for item in items("questions")}
 
 
 @pytest.fixture
-def cli(capsys):
-    def call(*words):
-        with pytest.raises(SystemExit) as stop:
-            run(["explore", *map(str, words)])
-        out, err = capsys.readouterr()
-        return stop.value.code, out, err
-
-    return call
+def explore(cli):
+    return partial(cli, "explore")
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +32,8 @@ def small(monkeypatch, request):
         monkeypatch.setitem(QUESTIONS["matrices"].quick, name, value)
 
 
-def test_a_question_is_explored_into_a_folder(cli, tmp_path):
-    code, out, err = cli("matrices", "--quick", "-o", tmp_path / "e")
+def test_a_question_is_explored_into_a_folder(explore, tmp_path):
+    code, out, err = explore("matrices", "--quick", "-o", tmp_path / "e")
     assert code == 0
     assert out.startswith("matrices (")
     assert "running 1 of the open questions" in err
@@ -51,8 +45,8 @@ def test_a_question_is_explored_into_a_folder(cli, tmp_path):
     assert {"version", "machine", "packages"} <= set(evidence["provenance"])
 
 
-def test_json_is_one_document_and_nothing_else(cli, tmp_path):
-    code, out, err = cli("matrices", "--quick", "--trials", 2, "--seed", 5, "-o", tmp_path, "--json")
+def test_json_is_one_document_and_nothing_else(explore, tmp_path):
+    code, out, err = explore("matrices", "--quick", "--trials", 2, "--seed", 5, "-o", tmp_path, "--json")
     assert (code, err) == (0, "")
     document = json.loads(out)
     assert document["schema"] == "hardmax.explore/1"
@@ -62,77 +56,77 @@ def test_json_is_one_document_and_nothing_else(cli, tmp_path):
     assert document["source"]["seed"] == 5
 
 
-def test_a_finished_question_is_kept_and_other_settings_need_force(cli, tmp_path):
-    assert cli("matrices", "--quick", "-o", tmp_path, "-q")[0] == 0
-    code, out, _ = cli("matrices", "--quick", "-o", tmp_path, "-q")
+def test_a_finished_question_is_kept_and_other_settings_need_force(explore, tmp_path):
+    assert explore("matrices", "--quick", "-o", tmp_path, "-q")[0] == 0
+    code, out, _ = explore("matrices", "--quick", "-o", tmp_path, "-q")
     assert code == 0
     assert "kept from an earlier run" in out
-    code, _, err = cli("matrices", "--quick", "--seed", 1, "-o", tmp_path, "-q")
+    code, _, err = explore("matrices", "--quick", "--seed", 1, "-o", tmp_path, "-q")
     assert code == 3
     assert "other settings" in err
-    code, out, _ = cli("matrices", "--quick", "--seed", 1, "-o", tmp_path, "-q", "--force")
+    code, out, _ = explore("matrices", "--quick", "--seed", 1, "-o", tmp_path, "-q", "--force")
     assert code == 0
     assert "kept" not in out
 
 
-def test_questions_and_cases_are_listed(cli):
-    code, out, _ = cli("--list")
+def test_questions_and_cases_are_listed(explore):
+    code, out, _ = explore("--list")
     assert code == 0
     for name in (*QUESTIONS, *stored()):
         assert name in out
-    document = json.loads(cli("--list", "--json")[1])
+    document = json.loads(explore("--list", "--json")[1])
     assert [q["name"] for q in document["questions"]] == list(QUESTIONS)
 
 
-def test_an_unknown_question_is_bad_input(cli, tmp_path):
-    code, _, err = cli("metaphysics", "-o", tmp_path)
+def test_an_unknown_question_is_bad_input(explore, tmp_path):
+    code, _, err = explore("metaphysics", "-o", tmp_path)
     assert code == 3
     assert "no question 'metaphysics'" in err
     assert "definite-heads" in err
 
 
-def test_a_file_in_place_of_the_folder_is_bad_input(cli, tmp_path):
+def test_a_file_in_place_of_the_folder_is_bad_input(explore, tmp_path):
     (tmp_path / "f").write_text("")
-    code, _, err = cli("matrices", "--quick", "-o", tmp_path / "f")
+    code, _, err = explore("matrices", "--quick", "-o", tmp_path / "f")
     assert code == 3
     assert "is a file" in err
 
 
-def test_every_stored_case_is_replayed(cli):
-    code, out, _ = cli("--replay", "all")
+def test_every_stored_case_is_replayed(explore):
+    code, out, _ = explore("--replay", "all")
     assert code == 0
     assert out.count(": holds") == len(stored())
 
 
-def test_a_corrupted_case_exits_6(cli, tmp_path):
+def test_a_corrupted_case_exits_6(explore, tmp_path):
     case, _ = load("one-head-period-3")
     path = tmp_path / "case.json"
     path.write_text(case.text())
-    assert cli("--replay", path)[0] == 0
+    assert explore("--replay", path)[0] == 0
     document = json.loads(path.read_text())
     document["tokens"][6][0] = "-32/33"
     path.write_text(json.dumps(document))
-    code, out, _ = cli("--replay", path, "--json")
+    code, out, _ = explore("--replay", path, "--json")
     assert code == 6
     (result,) = json.loads(out)["cases"]
     assert result["holds"] is False
     assert "layer 3 is not layer 0" in result["wrong"]
     path.write_text(path.read_text()[:200])
-    assert cli("--replay", path)[0] == 3
+    assert explore("--replay", path)[0] == 3
 
 
-def test_replay_takes_no_question(cli):
-    assert cli("matrices", "--replay", "all")[0] == 2
+def test_replay_takes_no_question(explore):
+    assert explore("matrices", "--replay", "all")[0] == 2
 
 
-def test_a_missing_extra_leaves_the_other_questions(cli, tmp_path, monkeypatch):
+def test_a_missing_extra_leaves_the_other_questions(explore, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    code, out, err = cli("feed-forward", "matrices", "--quick", "-o", tmp_path)
+    code, out, err = explore("feed-forward", "matrices", "--quick", "-o", tmp_path)
     assert code == 7
     assert "matrices (" in out
     assert 'pip install "hardmax[torch]"' in err
     assert "Not made: feed-forward" in (tmp_path / "report.md").read_text()
-    assert cli("feed-forward", "--quick", "-o", tmp_path / "b")[0] == 4
+    assert explore("feed-forward", "--quick", "-o", tmp_path / "b")[0] == 4
 
 
 def test_an_interrupted_run_goes_on(tmp_path):
@@ -151,9 +145,9 @@ def test_an_interrupted_run_goes_on(tmp_path):
     assert not (folder / "matrices" / RECORD).exists()
 
 
-def test_the_answers_of_python_and_the_command_line_agree(cli, tmp_path):
+def test_the_answers_of_python_and_the_command_line_agree(explore, tmp_path):
     (result,) = run_items([QUESTIONS["matrices"]], quick=True)
-    document = json.loads(cli("matrices", "--quick", "-o", tmp_path / "c", "--json")[1])
+    document = json.loads(explore("matrices", "--quick", "-o", tmp_path / "c", "--json")[1])
     assert document["questions"][0]["answer"] == result.outcome.answer
     assert document["questions"][0]["tables"] == {"fates": result.table("fates").records()}
     assert FOUND in stored()

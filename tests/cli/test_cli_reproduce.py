@@ -5,25 +5,11 @@ import sys
 
 import pytest
 
-from hardmax.cli.main import run
 from hardmax.errors import MissingExtra
 from hardmax.experiments.item import items
 from hardmax.experiments.reproduce import dynamics, models
 
 ITEMS = items("reproduce")
-
-
-@pytest.fixture
-def cli(capsys, monkeypatch):
-    def call(*words):
-        arguments = [str(word) for word in words]
-        monkeypatch.setattr(sys, "argv", ["hardmax", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            run(arguments)
-        out, err = capsys.readouterr()
-        return stop.value.code, out, err
-
-    return call
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The commands on texts as a person uses them: train, evaluate, predict, explain, data."""
 
-import io
 import json
 import subprocess
 import sys
@@ -9,26 +8,12 @@ import numpy as np
 import pytest
 
 from corpus import reviews
-from hardmax.cli.main import run
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
 from hardmax.sentiment.model import probabilities
 from tiny_models import HOSTILE, two_classes
 
 TEXTS, LABELS = reviews(300, seed=5)
-
-
-@pytest.fixture
-def cli(capsys, monkeypatch):
-    def call(*words, stdin=None):
-        if stdin is not None:
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
-        with pytest.raises(SystemExit) as stop:
-            run([str(w) for w in words])
-        out, err = capsys.readouterr()
-        return stop.value.code, out, err
-
-    return call
 
 
 @pytest.fixture(scope="session")

@@ -3,23 +3,9 @@
 import json
 from dataclasses import replace
 
-import pytest
-
-from hardmax.cli.main import run
 from hardmax.experiments import item
 from hardmax.experiments.claims import lemmas
 from hardmax.experiments.claims.claim import Undecided, claims
-
-
-@pytest.fixture
-def cli(capsys):
-    def call(*words):
-        with pytest.raises(SystemExit) as stop:
-            run([str(w) for w in words])
-        out, err = capsys.readouterr()
-        return stop.value.code, out, err
-
-    return call
 
 
 def use(monkeypatch, check):

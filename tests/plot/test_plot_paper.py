@@ -7,10 +7,10 @@ from hardmax.cloud.presets import preset
 from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.reproduce.dynamics import MATRICES, TOKENS, follow_set
 from hardmax.plot.dynamics import plot_configurations, plot_follow_sets
+from hardmax.plot.explanation import shown
 from hardmax.plot.reviews import plot_clouds, plot_leader_counts, plot_leader_words
 from hardmax.plot.style import save_figure
 from hardmax.plot.training import plot_accuracies, plot_losses
-from hardmax.plot.words import plain_glyphs, shown
 from review_cloud import cloud as review_cloud
 from tiny_models import HOSTILE
 
@@ -88,9 +88,8 @@ def test_bars_of_leaders_carry_words_and_a_dot_for_those_of_the_paper():
 def test_any_word_can_stand_in_a_cloud(word, tmp_path):
     cloud = review_cloud(word)
     figure = plot_clouds([cloud], "a title")
-    with plain_glyphs():
-        for suffix in (".png", ".pdf"):
-            assert save_figure(figure, tmp_path / f"cloud{suffix}", dpi=30).stat().st_size > 500
+    for suffix in (".png", ".pdf"):
+        assert save_figure(figure, tmp_path / f"cloud{suffix}", dpi=30).stat().st_size > 500
     first, last = figure.axes
     assert {tuple(p) for p in markers(first)} == {(1.0, 0.0), (0.2, 0.1)}
     assert {tuple(p) for p in markers(last)} == {(1.0, 0.0), (0.6, 0.05)}

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import hardmax as hx
-from hardmax.plot.roles import colors, first_copies, roles
+from hardmax.plot.layer import colors, first_copies, roles
 from reference import follow_sets
 
 

@@ -9,6 +9,7 @@ from hardmax.palette import palette
 from hardmax.sentiment.explain import explain
 from tiny_models import HOSTILE, random_model, two_classes
 
+POSITIVE, NEGATIVE = (f"\x1b[{palette('terminal')[name]}m" for name in ("positive", "negative"))
 PAINT = re.compile(r"\x1b\[[0-9;]*m")
 LONG = "The plot is dull, but the film is not dull at all; great! " * 8
 
@@ -27,7 +28,8 @@ def test_a_text_cannot_command_the_terminal(name):
     shown = explain(two_classes(), HOSTILE[name]).to_text(color=True)
     assert not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f]", shown)
     assert set(re.findall(r"\x1b[^m]*m", shown)) <= {
-        *(f"\x1b[{palette('terminal')[name]}m" for name in ("positive", "negative")),
+        POSITIVE,
+        NEGATIVE,
         "\x1b[2m",
         "\x1b[1m",
         "\x1b[0m",
@@ -41,7 +43,7 @@ def test_without_color_signs_say_the_same():
     assert "\x1b" not in plain
     assert "[+great]" in plain
     assert "[-dull]" in plain
-    assert f"\x1b[{palette('terminal')['positive']}mgreat" in ex.to_text(color=True)
+    assert POSITIVE + "great" in ex.to_text(color=True)
 
 
 @pytest.mark.parametrize("width", [100, 80, 60, 40])

@@ -32,7 +32,7 @@ def test_effects_are_falls_of_the_log_odds_of_the_label(ids, classes):
 
 def test_plain_and_compiled_agree_to_the_bit(monkeypatch):
     model, ids = random_model(dim=3, classes=3), np.arange(30, dtype=np.int32)
-    monkeypatch.setattr("hardmax.sentiment.model.compiled_is_ready", lambda: False)
+    monkeypatch.setattr("hardmax.sentiment.layers_numpy.Compiled.ready", False)
     plain = without_each(model, ids, range(30))
     monkeypatch.setattr(leave_one_out, "_FEW", 0)
     monkeypatch.setattr(leave_one_out, "_TERMS", 100)  # several portions

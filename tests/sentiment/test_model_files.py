@@ -176,9 +176,9 @@ def test_small_inputs_take_the_plain_way_unless_the_compiled_one_is_ready(monkey
 
     model, taken = two_classes(), []
     monkeypatch.setattr(batches, "run_bags", lambda *args: taken.append(1) or (None, None))
-    monkeypatch.setattr("hardmax.sentiment.model.compiled_is_ready", lambda: False)
+    monkeypatch.setattr("hardmax.sentiment.layers_numpy.Compiled.ready", False)
     model.logits(["great film"])
     assert not taken
-    monkeypatch.setattr("hardmax.sentiment.model.compiled_is_ready", lambda: True)
+    monkeypatch.setattr("hardmax.sentiment.layers_numpy.Compiled.ready", True)
     model.logits(["great film"])
     assert taken

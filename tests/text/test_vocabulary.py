@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardmax.errors import BadInput
-from hardmax.text.counting import TermCounts
+from hardmax.text.ngrams import TermCounts
 from hardmax.text.vocabulary import Bags, Vocabulary
 from hardmax.text.words import split, terms
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hardmax.cli import inputs
-from hardmax.cli.output import note, print_json
+from hardmax.cli.output import note, show
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
@@ -16,34 +16,31 @@ if TYPE_CHECKING:
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="JSON lines, each with tokens and either label or targets; - for standard input."
+        metavar="DATA",
+        help="JSON Lines file with tokens and either label or targets in each line; - for standard input.",
     ),
 ]
 
 
 def construct_command(
     data: Data,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Directory for the network.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the network.")],
     style: Annotated[
-        str, typer.Option("--style", help="bitwise (exact to the bit), two (2 blocks) or narrow (width 4).")
+        str, typer.Option(help="bitwise (exact to the bit), two (two blocks) or narrow (width 4).")
     ] = "bitwise",
     pool: Annotated[
-        str, typer.Option("--pool", help="Tell sequences apart by their mean or by extreme tokens: mean or max.")
+        str, typer.Option(help="How to tell sequences apart: by their mean (mean) or by extreme tokens (max).")
     ] = "mean",
     direction: Annotated[
-        str | None,
-        typer.Option("--direction", help="ridge: read tokens along a direction learned from the targets."),
+        str | None, typer.Option(help="With ridge, project tokens onto a direction learned from the targets.")
     ] = None,
-    thin: Annotated[
-        float,
-        typer.Option("--thin", help="Position of steps next to exceptions, as a fraction of the gap."),
-    ] = 0.5,
-    seed: Annotated[int, typer.Option("--seed", help="Seed for the random directions.")] = 0,
+    thin: Annotated[float, typer.Option(help="Position of steps next to exceptions, as a fraction of the gap.")] = 0.5,
+    seed: Annotated[int, typer.Option(help="Seed for the random directions.")] = 0,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Build a transformer from a data set. It maps every sequence onto its target, exactly.
+    """Build a transformer that maps every sequence of a data set exactly to its target.
 
     Example: hardmax construct data.jsonl -o net
     """
@@ -56,28 +53,28 @@ def construct_command(
     report = net.verify(sequences, targets, levels=("certificate", "float64"))
     net.save(output, force=force)
     note(f"wrote {output}", quiet or json)
-    if json:
-        print_json({"schema": "hardmax.construct/1", **_summary(net, report), "output": str(output)})
-    else:
-        print(_describe(net, report))
+    document = {"schema": "hardmax.construct/1", **_summary(net, report), "output": str(output)}
+    show(json, document, _describe(net, report))
 
 
 def check_command(
-    network: Annotated[Path, typer.Argument(metavar="NET", help="A directory written by hardmax construct.")],
+    network: Annotated[Path, typer.Argument(metavar="NET", help="A folder written by hardmax construct.")],
     data: Data,
     level: Annotated[
         list[str] | None,
         typer.Option(
-            "--level", help="certificate, float64, dense, rational or torch; can be repeated. Default: all installed."
+            help="Level: certificate, float64, dense, rational or torch. May be repeated. Default: all installed ones."
         ),
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option("--sample", help="Number of sequences for dense and torch. Default: as many as seconds allow."),
+        typer.Option(
+            help="Number of sequences for the levels dense and torch. Default: as many as take a few seconds."
+        ),
     ] = None,
     json: inputs.Json = False,
 ) -> None:
-    """Verify a network against data. The levels share as little code as possible.
+    """Verify a network against data, at several levels that share as little code as possible.
 
     The exit code is 6 if the network is not exact. Example: hardmax check net data.jsonl
     """
@@ -86,10 +83,7 @@ def check_command(
 
     net = Network.load(network)
     report = net.verify(*read_data(data), levels=level or None, sample=sample)
-    if json:
-        print_json({"schema": "hardmax.check/1", **_summary(net, report)})
-    else:
-        print(_describe(net, report))
+    show(json, {"schema": "hardmax.check/1", **_summary(net, report)}, _describe(net, report))
     if not report.exact:
         raise typer.Exit(6)
 
@@ -98,15 +92,9 @@ def _summary(net: "Network", report: "Verification") -> dict[str, Any]:
     found = report.to_json()
     return {
         "exact": report.exact,
-        "task": net.task,
-        "style": net.style,
-        "pool": net.pool,
+        **{name: getattr(net, name) for name in ("task", "style", "pool")},
         "sequences": report.sequences,
-        "dim": net.dim,
-        "blocks": net.blocks,
-        "bound": net.bound,
-        "width": net.width,
-        "parameters": net.parameters,
+        **{name: getattr(net, name) for name in ("dim", "blocks", "bound", "width", "parameters")},
         **{name: found[name] for name in ("min_gap", "slack", "max_error")},
         "temperature": net.temperature if isfinite(net.temperature) else None,
         "levels": found["levels"],

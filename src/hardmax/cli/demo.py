@@ -1,4 +1,4 @@
-"""`hardmax demo`: the whole product once, and an HTML report."""
+"""`hardmax demo`: a tour of all features, and an HTML report."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,17 +6,17 @@ from typing import Annotated
 import typer
 
 from hardmax.cli import inputs, texts
-from hardmax.cli.output import print_json
+from hardmax.cli.output import show
 
 
 def command(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Directory for the report.")] = Path("demo-report"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the report.")] = Path("demo-report"),
     quick: Annotated[bool, typer.Option("--quick", help="Skip training the classifier.")] = False,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Run the whole product once and write an HTML report.
+    """Try all features once and write an HTML report.
 
     The demo simulates the four configurations of the paper's Fig. 2 and certifies their limits, compiles an exact
     classifier, and trains a classifier on 25,000 film reviews (extra imdb).
@@ -28,10 +28,6 @@ def command(
     with texts.telling(quiet or json, "running the demo") as tell:
         report = write_demo(output, tell, quick=quick)
     files = sorted(str(p) for p in output.rglob("*") if p.is_file())
-    if json:
-        print_json(
-            {"schema": "hardmax.demo/1", "report": str(report), "files": files,
-             "figures": [f for f in files if f.endswith((".png", ".gif", ".svg"))]}
-        )  # fmt: skip
-    else:
-        print(report)
+    figures = [file for file in files if file.endswith((".png", ".gif", ".svg"))]
+    document = {"schema": "hardmax.demo/1", "report": str(report), "files": files, "figures": figures}
+    show(json, document, str(report))

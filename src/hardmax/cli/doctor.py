@@ -3,13 +3,14 @@
 import os
 import platform
 import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import typer
 
 from hardmax import __version__
 from hardmax.cli import inputs
-from hardmax.cli.output import print_json
+from hardmax.cli.output import show
 
 CORE = ("numpy", "scipy", "numba", "scikit-learn", "safetensors", "typer", "rich")
 EXTRAS = {
@@ -25,21 +26,18 @@ EXTRAS = {
 
 
 def command(json: inputs.Json = False) -> None:
-    """Show versions and extras, and run a self-test. Also lists the built-in clouds.
+    """Show versions, extras and built-in clouds, and run a self-test.
 
     The exit code is 6 if the self-test fails.
     """
     report = examine()
-    if json:
-        print_json(report)
-    else:
-        _print(report)
+    show(json, report, *_lines(report))
     if not all(test["passed"] for test in report["self_test"]):
         raise typer.Exit(6)
 
 
 def examine() -> dict[str, Any]:
-    """Everything the report holds, as plain data."""
+    """The whole report as plain data."""
     from hardmax.cloud.presets import GENERATED, PRESETS
 
     return {
@@ -93,17 +91,16 @@ def self_test() -> list[dict[str, Any]]:
     return results
 
 
-def _print(report: dict[str, Any]) -> None:
-    print(f"hardmax {report['hardmax']}, Python {report['python']}, {report['platform']}, {report['cores']} cores")
-    print("packages: " + ", ".join(f"{name} {v or 'MISSING'}" for name, v in report["packages"].items()))
+def _lines(report: dict[str, Any]) -> Iterator[str]:
+    yield f"hardmax {report['hardmax']}, Python {report['python']}, {report['platform']}, {report['cores']} cores"
+    yield "packages: " + ", ".join(f"{name} {v or 'MISSING'}" for name, v in report["packages"].items())
     for extra, state in report["extras"].items():
-        print(f"extra {extra}: " + ("installed" if state["installed"] else f"not installed; {state['pip']}"))
-    print("ffmpeg (for .mp4): " + ("found" if report["ffmpeg"] else "not found"))
-    print("presets:")
-    for name, text in report["presets"].items():
-        print(f"  {name:12s} {text}")
+        yield f"extra {extra}: " + ("installed" if state["installed"] else f"not installed; {state['pip']}")
+    yield "ffmpeg (for .mp4): " + ("found" if report["ffmpeg"] else "not found")
+    yield "presets:"
+    yield from (f"  {name:12s} {text}" for name, text in report["presets"].items())
     for test in report["self_test"]:
-        print(f"self-test: {test['name']}: {'passed' if test['passed'] else 'FAILED ' + test['problem']}")
+        yield f"self-test: {test['name']}: {'passed' if test['passed'] else 'FAILED ' + test['problem']}"
 
 
 def _version(package: str) -> str | None:

@@ -1,12 +1,13 @@
-"""`hardmax evaluate`: a model on labeled texts."""
+"""`hardmax evaluate`: measure a model on labeled texts."""
 
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hardmax.cli import inputs, texts
-from hardmax.cli.output import note, print_json
+from hardmax.cli.output import note, show
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
@@ -17,15 +18,13 @@ if TYPE_CHECKING:
 def command(
     arguments: Annotated[
         list[str],
-        typer.Argument(metavar="[MODEL] DATA", help="Model folder or name (default: imdb), and labeled texts."),
+        typer.Argument(metavar="[MODEL] DATA", help="Model folder or model name (default: imdb), and labeled texts."),
     ],
-    min_accuracy: Annotated[
-        float | None, typer.Option("--min-accuracy", help="Exit with code 6 if the accuracy is lower.")
-    ] = None,
+    min_accuracy: Annotated[float | None, typer.Option(help="Exit with code 6 if the accuracy is lower.")] = None,
     faithful: Annotated[
-        bool, typer.Option("--faithfulness", help="Also measure how far the explanations can be trusted.")
+        bool, typer.Option("--faithfulness", help="Also measure how faithful the explanations are.")
     ] = False,
-    sample: Annotated[int, typer.Option("--sample", help="Number of texts for --faithfulness, evenly spaced.")] = 200,
+    sample: Annotated[int, typer.Option(help="Number of evenly spaced texts for --faithfulness.")] = 200,
     split: texts.Split = "",
     text_column: texts.TextColumn = None,
     label: texts.Label = None,
@@ -33,7 +32,7 @@ def command(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Measure the accuracy, loss, numbers of leaders and speed of a model.
+    """Measure the accuracy, the loss, the number of leaders and the speed of a model.
 
     Example: hardmax evaluate reviews.csv --min-accuracy 0.9
     """
@@ -53,10 +52,7 @@ def command(
         if faithful:
             document["faithfulness"] = _faithfulness(model, found.texts, sample, tell)
     document = {"schema": "hardmax.evaluate/1", "model": name, "data": str(data), **document, "bad_rows": bad.count}
-    if json:
-        print_json(document)
-    else:
-        _print(document)
+    show(json, document, *_lines(document))
     if min_accuracy is not None and document["accuracy"] < min_accuracy:
         note(f"the accuracy {document['accuracy']:.4f} is below --min-accuracy {min_accuracy}", silent)
         raise typer.Exit(6)
@@ -79,8 +75,7 @@ def measure(model: "SentimentModel", found: "Dataset", tell: texts.Tell) -> dict
     run_bags(model.vocabulary.bags(found.texts[:2]), model.arrays)
     model.vocabulary.lookup.bags(found.texts[:2])
     tell(0, n, "predicting")
-    logits = np.empty((n, len(model.bias)))
-    heads = np.empty(n, np.int64)
+    logits, heads = np.empty((n, len(model.bias))), np.empty(n, np.int64)
     initial, total, seconds = 0, 0, 0.0
     for start in range(0, n, 2048):
         stop = min(start + 2048, n)
@@ -91,9 +86,10 @@ def measure(model: "SentimentModel", found: "Dataset", tell: texts.Tell) -> dict
         since = trace(model, found.texts[start:stop]).since
         initial, total = initial + int((since == 0).sum()), total + int((since >= 0).sum())
     own = probabilities(logits)[np.arange(n), wanted]
+    right = winners(logits) == wanted
     return {
         "n": n,
-        "accuracy": float((winners(logits) == wanted).mean()),
+        "accuracy": float(right.mean()),
         "loss": float(-np.log(np.maximum(own, 1e-300)).mean()),
         "leaders": {
             "mean": float(heads.mean()),
@@ -104,14 +100,10 @@ def measure(model: "SentimentModel", found: "Dataset", tell: texts.Tell) -> dict
         },
         "texts_per_second": n / seconds,
         "classes": {
-            str(c): {"n": int((wanted == k).sum()), "recall": _part(winners(logits)[wanted == k] == k)}
-            for k, c in enumerate(model.classes)
+            str(c): {"n": len(mine), "recall": float(mine.mean()) if len(mine) else None}
+            for c, mine in ((c, right[wanted == k]) for k, c in enumerate(model.classes))
         },
     }
-
-
-def _part(right: Any) -> float | None:
-    return float(right.mean()) if right.size else None
 
 
 def _faithfulness(model: "SentimentModel", found: list[str], sample: int, tell: texts.Tell) -> dict[str, Any]:
@@ -122,24 +114,21 @@ def _faithfulness(model: "SentimentModel", found: list[str], sample: int, tell: 
     return {"n": measured.texts, "top": measured.top, "rows": list(measured.rows)}
 
 
-def _print(document: dict[str, Any]) -> None:
+def _lines(document: dict[str, Any]) -> Iterator[str]:
     leaders = document["leaders"]
-    print(f"accuracy: {document['accuracy']:.4f} on {document['n']:,} texts (loss {document['loss']:.4f})")
+    yield f"accuracy: {document['accuracy']:.4f} on {document['n']:,} texts (loss {document['loss']:.4f})"
     for name, row in document["classes"].items():
         recall = "-" if row["recall"] is None else f"{row['recall']:.4f}"
-        print(f"  {name}: {recall} of {row['n']:,} right")
-    print(
-        f"leaders: {leaders['mean']:.1f} per text (std {leaders['std']:.1f}, {leaders['min']} to {leaders['max']}); "
-        + ("" if leaders["initial_fraction"] is None else f"{leaders['initial_fraction']:.1%} lead from layer 0")
-    )
-    print(f"speed: {document['texts_per_second']:,.0f} texts per second, from raw text")
+        yield f"  {name}: {recall} of {row['n']:,} correct"
+    first = "" if leaders["initial_fraction"] is None else f"; {leaders['initial_fraction']:.1%} lead from layer 0"
+    spread = f"std {leaders['std']:.1f}, {leaders['min']} to {leaders['max']}"
+    yield f"leaders: {leaders['mean']:.1f} per text ({spread}){first}"
+    yield f"speed: {document['texts_per_second']:,.0f} texts per second, from raw text"
     faithful = document.get("faithfulness")
     if faithful:
-        print(f"faithfulness on {faithful['n']} texts (change of the probability of the predicted class):")
-        print(f"  {'terms named by':28s} {'terms':>6s} {'left out':>9s} {'only they':>9s} {'flips':>6s}")
+        yield f"faithfulness on {faithful['n']} texts (change of the probability of the predicted class):"
+        yield f"  {'terms named by':28s} {'terms':>6s} {'left out':>9s} {'only they':>9s} {'flips':>6s}"
         for row in faithful["rows"]:
-            print(
-                f"  {row['ranking']:28s} {row['terms']:6.1f} {row['comprehensiveness']:9.3f} {row['sufficiency']:9.3f} "
-                f"{row['flips']:6.1%}"
-            )
-        print("  left out (comprehensiveness): higher is better; only they (sufficiency): lower is better")
+            change = f"{row['comprehensiveness']:9.3f} {row['sufficiency']:9.3f} {row['flips']:6.1%}"
+            yield f"  {row['ranking']:28s} {row['terms']:6.1f} {change}"
+        yield "  left out (comprehensiveness): higher is better; only they (sufficiency): lower is better"

@@ -17,18 +17,16 @@ def command(
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[MODEL] [FILE]", help="Model folder or name (default: imdb), and a file with one text, or -."
+            metavar="[MODEL] [FILE]", help="Model folder or model name (default: imdb), and a file with one text, or -."
         ),
     ] = None,
-    text: Annotated[str | None, typer.Option("--text", help="The text itself, instead of FILE.")] = None,
+    text: Annotated[str | None, typer.Option(help="Text to explain, instead of FILE.")] = None,
     without: Annotated[
-        list[str] | None, typer.Option("--without", help="Explain the text without this word. May be repeated.")
+        list[str] | None, typer.Option(help="Explain the text without this word. May be repeated.")
     ] = None,
     replace: Annotated[
         list[str] | None,
-        typer.Option(
-            "--replace", metavar="OLD=NEW", help="Explain the text with OLD replaced by NEW. May be repeated."
-        ),
+        typer.Option(metavar="OLD=NEW", help="Explain the text with OLD replaced by NEW. May be repeated."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the explanation to a .html, .png, .gif or .json file.")

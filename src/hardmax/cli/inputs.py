@@ -14,19 +14,19 @@ Tokens = Annotated[
 Preset = Annotated[
     str | None,
     typer.Option(
-        "--preset",
         help="Use a built-in cloud: triangle, emerging, ... (see doctor); random, ring, ball take --n --dim --seed.",
     ),
 ]
-Count = Annotated[int | None, typer.Option("--n", help="Number of tokens of a random preset (random, ring, ball).")]
-Dim = Annotated[int | None, typer.Option("--dim", help="Dimension of a random preset.")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of a random preset.")]
-Alpha = Annotated[str, typer.Option("--alpha", help="Step size > 0; a decimal or a fraction such as 1/3.")]
+Count = Annotated[int | None, typer.Option(help="Number of tokens of a random preset (random, ring, ball).")]
+Dim = Annotated[int | None, typer.Option(help="Dimension of a random preset.")]
+AnySeed = Annotated[int, typer.Option(help="Seed for all random choices.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of a random preset.")]
+Alpha = Annotated[str, typer.Option(help="Step size > 0; a decimal or a fraction such as 1/3.")]
 Matrix = Annotated[
-    str | None,
-    typer.Option("--matrix", help='The matrix A: a file, or rows such as "2,-1; -1,2". Default: the identity.'),
+    str | None, typer.Option(help='The matrix A: a file, or rows such as "2,-1; -1,2". Default: the identity.')
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Use rational arithmetic, without any rounding.")]
+Exact = Annotated[bool, typer.Option("--exact", help="Use rational arithmetic, without rounding.")]
+TieTolerance = Annotated[float, typer.Option(help="Scores this close to the largest count as equal to it (relative).")]
 Output = Annotated[
     Path | None,
     typer.Option(
@@ -37,7 +37,7 @@ Output = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a summary.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no notes to stderr.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print notes or progress to stderr.")]
 
 
 def read(
@@ -91,10 +91,22 @@ def matrix(text: str | None, exact: bool) -> Any:
 
 
 def check_output(path: Path | None, force: bool) -> None:
-    """Check before the work, not after it, that the output does not exist and its folder does."""
+    """Check before the work, not after it, that the output does not exist yet and its folder does."""
     if path is None:
         return
     if path.exists() and not force:
         raise BadInput(f"{path} exists", fix="use --force to replace it")
+    check_parent(path)
+
+
+def check_folder(path: Path) -> None:
+    """Check that a folder for several files is not a file, and can be created."""
+    if path.exists() and not path.is_dir():
+        raise BadInput(f"{path} is a file; expected a folder", fix="use another name after -o")
+    check_parent(path)
+
+
+def check_parent(path: Path) -> None:
+    """Check that the folder in which a file is to be written exists."""
     if not path.parent.is_dir():
         raise BadInput(f"{path}: the folder {path.parent} does not exist", fix="create the folder first")

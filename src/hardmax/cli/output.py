@@ -1,13 +1,7 @@
 """What commands print and write: results on stdout, notes on stderr, files."""
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from hardmax.dynamics.batch import Batch
-    from hardmax.dynamics.equilibrium import Equilibrium
-    from hardmax.dynamics.trajectory import Trajectory
+from typing import Any
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -17,23 +11,18 @@ def print_json(document: dict[str, Any]) -> None:
     sys.stdout.write(json_text(document))
 
 
+def show(json: bool, document: dict[str, Any], *lines: str) -> None:
+    """Print the result: the document with --json, otherwise the lines."""
+    if json:
+        print_json(document)
+    else:
+        print(*lines, sep="\n")
+
+
 def note(text: str, quiet: bool) -> None:
     """Print a remark for the person at the terminal."""
     if not quiet:
         print(text, file=sys.stderr)
-
-
-def write(result: "Trajectory | Equilibrium | Batch[Any]", output: Path | None, force: bool, quiet: bool) -> None:
-    """Save a result if asked to, and say what float64 could not decide."""
-    if output is not None:
-        result.save(output, force=force)
-        note(f"wrote {output}", quiet)
-    if result.undecided:
-        note(
-            f"note: {result.undecided} comparisons were closer than float64 rounding can decide and count as ties; "
-            "--exact decides them for the numbers as written",
-            quiet,
-        )
 
 
 def point(z: Any, most: int = 6) -> str:

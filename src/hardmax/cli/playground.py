@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from hardmax.cli import inputs
-from hardmax.cli.output import note, print_json
-from hardmax.errors import BadInput
+from hardmax.cli.output import note, show
+from hardmax.errors import BadInput, need
 
 SHIPPED = Path(__file__).parent.parent / "sentiment" / "pretrained"  # checked without loading NumPy
 
@@ -21,22 +21,20 @@ def command(
         ),
     ] = "imdb",
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on. If other machines can reach it, a token is required.")
+        str, typer.Option(help="Address to listen on. If other machines can reach it, a token is required.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 picks a free port.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     data: Annotated[
-        Path | None, typer.Option("--data", help="Labeled texts for the corpus screen (default: the IMDb reviews).")
+        Path | None, typer.Option(help="Labeled texts for the corpus screen (default: the IMDb reviews).")
     ] = None,
     token: Annotated[
-        str | None, typer.Option("--token", help="Secret that every request must show (letters, digits, - and _).")
+        str | None, typer.Option(help="Secret token that every request must carry (letters, digits, - and _).")
     ] = None,
     frame_in: Annotated[
         list[str] | None,
         typer.Option(
-            "--frame-in",
-            metavar="ORIGIN",
-            help="Site that may embed the page, such as https://course.example. Repeatable.",
+            metavar="ORIGIN", help="Site that may embed the page, such as https://course.example. May be repeated."
         ),
     ] = None,
     json: inputs.Json = False,
@@ -46,20 +44,14 @@ def command(
 
     Example: hardmax playground
     """
-    _check(model, data, token)
-    _check_origins(frame_in or [])
-
-    from hardmax.errors import need
+    _check(model, data, token, frame_in or [])
 
     need("fastapi", "web", "the playground")
     need("uvicorn", "web", "the playground")
     from hardmax.web.serve import serve
 
     def ready(url: str) -> None:
-        if json:
-            print_json({"schema": "hardmax.playground/1", "url": url})
-        else:
-            print(url)
+        show(json, {"schema": "hardmax.playground/1", "url": url}, url)
         sys.stdout.flush()
         note("Press Ctrl-C to stop.", quiet or json)
         if not (no_browser or json) and sys.stdout.isatty():
@@ -68,7 +60,7 @@ def command(
     serve(model, host=host, port=port, data=data, token=token, frames=frame_in or (), ready=ready)
 
 
-def _check(model: str, data: Path | None, token: str | None) -> None:
+def _check(model: str, data: Path | None, token: str | None, origins: list[str]) -> None:
     """Report before the server starts what would otherwise fail on a screen later."""
     if not Path(model).exists() and not (SHIPPED / Path(model).name / "config.json").is_file():
         from hardmax.sentiment.files import shipped
@@ -79,13 +71,9 @@ def _check(model: str, data: Path | None, token: str | None) -> None:
         raise BadInput(f"--data {data} does not exist", fix="give a table, folder or archive of labeled texts")
     if token is not None and not (token.isascii() and token.replace("-", "").replace("_", "").isalnum()):
         raise BadInput("--token may contain only letters, digits, - and _", found=repr(token))
-
-
-def _check_origins(given: list[str]) -> None:
-    """Refuse anything but an origin: it becomes part of a header of every answer."""
     from hardmax.web.guard import ORIGIN
 
-    for origin in given:
+    for origin in origins:  # they become part of a header of every answer
         if not ORIGIN.fullmatch(origin):
             raise BadInput(
                 f"--frame-in {origin!r} is not an origin",

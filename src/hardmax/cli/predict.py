@@ -26,23 +26,21 @@ def command(
         list[str],
         typer.Argument(
             metavar="[MODEL] FILE",
-            help="Model folder or name (default: imdb), and texts: .csv, .tsv, .jsonl, .parquet, .txt (one text per "
-            "line), or - to read lines of text or JSON objects from standard input.",
+            help="Model folder or model name (default: imdb), and texts: .csv, .tsv, .jsonl, .parquet, .txt (one text "
+            "per line), or - to read lines of text or JSON objects from standard input.",
         ),
     ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the labels to a .jsonl or .csv file.")
     ] = None,
-    engine: Annotated[
-        str, typer.Option("--engine", help="Where to run; local uses the threads of this computer.")
-    ] = "local",
+    engine: Annotated[str, typer.Option(help="Where to run; local uses the threads of this computer.")] = "local",
     text_column: texts.TextColumn = None,
     errors: texts.Errors = None,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Label many texts: one line per text, in their order, with the probability of the label.
+    """Label many texts: print one line per text, in the same order, with the label and its probability.
 
     Example: hardmax predict reviews.csv -o labels.jsonl
     """

@@ -3,13 +3,14 @@
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from hardmax.cli.inputs import check_parent
 from hardmax.cli.output import note
 from hardmax.errors import BadInput
 
@@ -20,20 +21,17 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "imdb"
 EVERY = 3.0  # seconds between lines of progress if stderr is not a terminal
 
+Tell = Callable[[float, float | None, str], None]
 Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA", help="imdb, an aclImdb folder or .tar.gz archive, or a table: .csv, .tsv, .jsonl, .parquet."
     ),
 ]
-TextColumn = Annotated[
-    str | None, typer.Option("--text-column", help="Name of the text column (default: text, review, ...).")
-]
-Label = Annotated[
-    str | None, typer.Option("--label", help="Name of the label column (default: label, sentiment, ...).")
-]
-Errors = Annotated[Path | None, typer.Option("--errors", help="Write bad rows to this file, one JSON object per line.")]
-Split = Annotated[str, typer.Option("--split", help="train, test or all, if the data has these parts.")]
+TextColumn = Annotated[str | None, typer.Option(help="Name of the text column (default: text, review, ...).")]
+Label = Annotated[str | None, typer.Option(help="Name of the label column (default: label, sentiment, ...).")]
+Errors = Annotated[Path | None, typer.Option(help="Write bad rows to this file, one JSON object per line.")]
+Split = Annotated[str, typer.Option(help="Part of the data to use: train, test or all.")]
 
 
 def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tuple[str, str | None]:
@@ -65,30 +63,23 @@ def read_data(
     return found, bad
 
 
-class Tell:
-    """Progress on stderr: a bar on a terminal, otherwise a line every few seconds, or nothing."""
-
-    def __init__(self, bar: Any, task: Any, silent: bool) -> None:
-        self._bar, self._task, self._silent = bar, task, silent
-        self._last = time.monotonic()
-
-    def __call__(self, done: float, total: float | None, what: str) -> None:
-        """Report that `done` of `total` steps are complete."""
-        if self._silent:
-            return
-        if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=total, description=what)
-        elif time.monotonic() - self._last >= EVERY:
-            self._last = time.monotonic()
-            print(f"{what}: {done:,.0f}" + (f" of {total:,.0f}" if total else ""), file=sys.stderr, flush=True)
-
-
 @contextmanager
 def telling(silent: bool, what: str) -> Iterator[Tell]:
-    """A `Tell` that lasts while the block runs."""
+    """A function that reports progress on stderr: a bar on a terminal, otherwise a line every few seconds, or nothing.
+
+    It is called with the number of steps that are done, the number of all steps (or None), and what is being done.
+    """
     if silent or not sys.stderr.isatty():
         note(what, silent)
-        yield Tell(None, None, silent)
+        last = time.monotonic()
+
+        def tell(done: float, total: float | None, what: str) -> None:
+            nonlocal last
+            if not silent and time.monotonic() - last >= EVERY:
+                last = time.monotonic()
+                print(f"{what}: {done:,.0f}" + (f" of {total:,.0f}" if total else ""), file=sys.stderr, flush=True)
+
+        yield tell
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
@@ -96,7 +87,8 @@ def telling(silent: bool, what: str) -> Iterator[Tell]:
 
     columns = Column("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield Tell(bar, bar.add_task(what, total=None), False)
+        task = bar.add_task(what, total=None)
+        yield lambda done, total, what: bar.update(task, completed=done, total=total, description=what)
 
 
 class BadRows:
@@ -106,8 +98,8 @@ class BadRows:
         self.source, self.errors, self.silent = source, errors, silent
         self.count, self._first = 0, ""
         self._file: TextIO | None = None
-        if errors is not None and not errors.parent.is_dir():
-            raise BadInput(f"{errors}: the folder {errors.parent} does not exist", fix="create the folder first")
+        if errors is not None:
+            check_parent(errors)
 
     def add(self, rows: Iterable["BadRow"]) -> None:
         """Count rows that could not be used."""
@@ -115,8 +107,7 @@ class BadRows:
             self.count += 1
             self._first = self._first or f"line {row.line}: {row.why}"
             if self.errors is not None:
-                if self._file is None:
-                    self._file = _open(self.errors)
+                self._file = self._file or _open(self.errors)
                 self._file.write(json.dumps({"line": row.line, "why": row.why, "content": row.content}) + "\n")
 
     def finish(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hardmax.cli import inputs, texts
-from hardmax.cli.output import note, print_json
+from hardmax.cli.output import note, show
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,31 +21,26 @@ if TYPE_CHECKING:
 def command(
     data: texts.Data,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write the model to.")],
-    dim: Annotated[int, typer.Option("--dim", help="Number of dimensions of the word vectors.")] = 2,
-    layers: Annotated[int, typer.Option("--layers", help="Number of hardmax layers; 0 means no attention.")] = 8,
-    ngrams: Annotated[int, typer.Option("--ngrams", help="Largest number of words in a term, 1 to 3.")] = 2,
+    dim: Annotated[int, typer.Option(help="Number of dimensions of the word vectors.")] = 2,
+    layers: Annotated[int, typer.Option(help="Number of hardmax layers; 0 means no attention.")] = 8,
+    ngrams: Annotated[int, typer.Option(help="Largest number of words in a term, 1 to 3.")] = 2,
     method: Annotated[
-        str, typer.Option("--method", help="hardmax, or softmax: the paper's relaxation (needs the extra torch).")
+        str, typer.Option(help="hardmax, or softmax for the paper's relaxation (needs the extra torch).")
     ] = "hardmax",
-    alpha: Annotated[float | None, typer.Option("--alpha", help="Step size of the layers.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Step size of the layers.")] = None,
     train_alpha: Annotated[bool, typer.Option("--train-alpha", help="Learn the step size too.")] = False,
-    epochs: Annotated[int | None, typer.Option("--epochs", help="Passes over the data with attention.")] = None,
-    batch_size: Annotated[
-        int | None, typer.Option("--batch-size", help="Batch size: number of texts per training step.")
-    ] = None,
-    learning_rate: Annotated[
-        float | None, typer.Option("--learning-rate", help="Learning rate of the word vectors.")
-    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Number of passes over the data with attention.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Batch size: number of texts per training step.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Learning rate of the word vectors.")] = None,
     min_texts: Annotated[
-        int | None, typer.Option("--min-texts", help="Ignore terms that occur in fewer than this many texts.")
+        int | None, typer.Option(help="Ignore terms that occur in fewer than this many texts.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed for all random choices.")] = 0,
+    seed: inputs.AnySeed = 0,
     validation: Annotated[
-        float,
-        typer.Option("--validation", help="Part of the texts to hold out for measuring accuracy; 0 trains on all."),
+        float, typer.Option(help="Fraction of the texts to hold out for measuring accuracy; 0 trains on all.")
     ] = 0.1,
     holdout: Annotated[
-        str, typer.Option("--holdout", help="How to hold out texts: blocks (neighbors stay together) or random.")
+        str, typer.Option(help="How to hold out texts: blocks (neighbors stay together) or random.")
     ] = "blocks",
     split: texts.Split = "",
     text_column: texts.TextColumn = None,
@@ -115,12 +110,9 @@ def command(
         "loss": clf.history_["loss"],
         "classes": list(clf.model_.classes),
     }
-    if json:
-        print_json(document)
-    else:
-        print("accuracy: " + (f"{accuracy:.4f} on {n_held_out:,} held-out texts" if held_out else "not measured"))
-        sizes = f"{document['n']:,} texts, {document['terms']:,} terms, {document['parameters']:,} parameters"
-        print(f"{sizes}, {seconds:.1f} s\nmodel: {output}")
+    measured = f"{accuracy:.4f} on {n_held_out:,} held-out texts" if held_out else "not measured"
+    sizes = f"{document['n']:,} texts, {document['terms']:,} terms, {document['parameters']:,} parameters"
+    show(json, document, f"accuracy: {measured}", f"{sizes}, {seconds:.1f} s", f"model: {output}")
     bad.finish()
 
 

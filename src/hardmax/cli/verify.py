@@ -2,13 +2,14 @@
 
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hardmax.cli import inputs, texts
-from hardmax.cli.output import note, print_json
+from hardmax.cli.output import note, show
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
@@ -26,15 +27,15 @@ def command(
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option("--trials", min=1, help="Number of cases per claim. Default: about half a minute for all claims."),
+        typer.Option(min=1, help="Number of cases per claim. By default all claims together take about half a minute."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed for all random cases.")] = 0,
-    listing: Annotated[bool, typer.Option("--list", help="List the claims and exit.")] = False,
+    seed: inputs.AnySeed = 0,
+    listing: Annotated[bool, typer.Option("--list", help="Print the claims and exit.")] = False,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Directory for violating cases; created only if one is found.")
+        Path, typer.Option("-o", "--output", help="Folder for violating cases; created only if one is found.")
     ] = DEFAULT_FOLDER,
     replay: Annotated[
-        Path | None, typer.Option("--replay", help="Check only the case in this file, which an earlier run saved.")
+        Path | None, typer.Option(help="Check only the case in this file, saved by an earlier run.")
     ] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
@@ -49,23 +50,26 @@ def command(
             "--replay FILE already names its claim; leave out the names of claims", param_hint="CLAIM"
         )
     if output.exists() and not output.is_dir():
-        raise BadInput(f"{output} is a file; expected a directory for violating cases", fix="-o DIR")
-    if listing:
-        _list(claims or [], json)
-        return
-
+        raise BadInput(f"{output} is a file; expected a folder for violating cases", fix="use another name after -o")
     from hardmax.experiments.claims import claim, verify
 
+    chosen = claim.claims(claims or [])  # an unknown name is refused before anything is printed
+    if listing:
+        listed = [
+            {"name": c.name, "statement": c.title, "citation": c.source, "kinds": c.kinds, "trials": c.trials}
+            for c in chosen
+        ]
+        lines = (
+            f"{c.name}  {c.source}\n    {c.title}\n    cases: {', '.join(c.kinds)}; {c.trials} by default"
+            for c in chosen
+        )
+        return show(json, {"schema": "hardmax.verify/1", "claims": listed}, *lines)
     if replay is not None:
         report = verify.replay(replay)
     else:
-        claim.claims(claims or [])  # an unknown name is refused before anything is printed
         with texts.telling(silent, "checking claims") as tell:
             report = verify.verify(claims or [], trials=trials, seed=seed, folder=output, progress=tell)
-    if json:
-        print_json(report.document())
-    else:
-        _print(report)
+    show(json, report.document(), *_lines(report))
     if replay is None:
         for path in report.files:
             note(f"saved {path}; check it again: {shlex.join(['hardmax', 'verify', '--replay', str(path)])}", silent)
@@ -79,32 +83,17 @@ def command(
         raise typer.Exit(6)
 
 
-def _list(names: list[str], json: bool) -> None:
-    from hardmax.experiments.claims.claim import claims
-
-    chosen = claims(names)
-    if json:
-        listed = [
-            {"name": c.name, "statement": c.title, "citation": c.source, "kinds": c.kinds, "trials": c.trials}
-            for c in chosen
-        ]
-        print_json({"schema": "hardmax.verify/1", "claims": listed})
-        return
-    for c in chosen:
-        print(f"{c.name}  {c.source}\n    {c.title}\n    cases: {', '.join(c.kinds)}; {c.trials} by default")
-
-
-def _print(report: "Report") -> None:
+def _lines(report: "Report") -> Iterator[str]:
     wide = max(len(row["name"]) for row in report.claims)
-    print(f"{'claim':{wide}s} {'trials':>9s} {'violations':>10s} {'seconds':>9s}")
+    yield f"{'claim':{wide}s} {'trials':>9s} {'violations':>10s} {'seconds':>9s}"
     for row in report.claims:
-        print(f"{row['name']:{wide}s} {row['trials']:9,d} {row['violations']:10,d} {row['seconds']:9.1f}")
+        yield f"{row['name']:{wide}s} {row['trials']:9,d} {row['violations']:10,d} {row['seconds']:9.1f}"
         if row["first"] is not None:
-            print(f"  violated: {row['first']}")
+            yield f"  violated: {row['first']}"
         if row["undecided"]:
-            print(f"  undecided: {row['undecided']:,} of the trials")
+            yield f"  undecided: {row['undecided']:,} of the trials"
     trials, seconds = (sum(row[name] for row in report.claims) for name in ("trials", "seconds"))
-    print(f"{'all':{wide}s} {trials:9,d} {report.violations:10,d} {seconds:9.1f}")
+    yield f"{'all':{wide}s} {trials:9,d} {report.violations:10,d} {seconds:9.1f}"
     about = report.provenance
     drawn = "" if about["seed"] is None else f"seed {about['seed']}, "
-    print(f"{drawn}hardmax {about['version']}, Python {about['python']}, {about['machine']}")
+    yield f"{drawn}hardmax {about['version']}, Python {about['python']}, {about['machine']}"

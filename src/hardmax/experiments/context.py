@@ -183,12 +183,10 @@ class Context:
         draw = self._plot(plot, name)
         if draw is not None:
             from hardmax.plot.style import save_figure
-            from hardmax.plot.words import plain_glyphs
 
             figure = draw(*data)
-            with plain_glyphs():
-                for suffix in (".png", ".pdf"):
-                    self.write(f"{name}{suffix}", lambda to: save_figure(figure, to))
+            for suffix in (".png", ".pdf"):
+                self.write(f"{name}{suffix}", lambda to: save_figure(figure, to))
             self.pictures.append(Picture(f"{name}.png", text, width))
 
     def movie(self, name: str, plot: str, *data: Any, text: str, width: int | None = None) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hardmax.html.page import notebook, page, render
 from hardmax.html.sketch import Shape, svg
-from hardmax.sentiment.explain_plane import flat_states, label_order
+from hardmax.sentiment.explain import flat_states, label_order
 from hardmax.sentiment.highlight import marks, visible
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
 from hardmax.cloud.tokens import Floats
-from hardmax.plot.style import FAINT, HULL, HULL_EDGE, INK, color, in_house
+from hardmax.plot.style import FAINT, HULL, HULL_EDGE, INK, color, house
 
 # Two directions for looking at three dimensions, the third axis rising to the right.
 VIEW = np.array([[1.0, 0.28, 0.0], [0.0, 0.42, 1.0]])
@@ -19,7 +19,7 @@ Cycle = Mapping[str, Floats]
 SIDES = 200  # points of a triangle's side when its cells are colored
 
 
-@in_house
+@house()
 def plot_one_head_cycles(smallest: Cycle, period_3: Cycle) -> Figure:
     """The smallest cycle of one head in dimension 3, and the cycle of period 3 in the plane that A turns."""
     figure = Figure(figsize=(7.4, 3.2), layout="constrained")
@@ -29,7 +29,7 @@ def plot_one_head_cycles(smallest: Cycle, period_3: Cycle) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_cycle_in_triangle(cycle: Cycle) -> Figure:
     """Two symmetric positive definite heads on the triangle of their three leaders: cells, orbit, targets."""
     figure = Figure(figsize=(8.4, 3.1), layout="constrained")
@@ -147,6 +147,5 @@ def _frame(ax: Axes, points: Floats, room: float) -> None:
     """No axes; limits that leave room around the points (a colored background would set its own)."""
     ax.set_aspect("equal")
     low, high = points.min(axis=0) - room, points.max(axis=0) + room
-    ax.set_xlim(low[0], high[0])
-    ax.set_ylim(low[1], high[1])
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.axis("off")

@@ -10,9 +10,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 
 from hardmax.dynamics.trajectory import Trajectory
-from hardmax.plot.layer import below, draw_layer
-from hardmax.plot.roles import colors
-from hardmax.plot.style import FAINT, HULL, INK, color, in_house
+from hardmax.plot.layer import below, colors, draw_layer
+from hardmax.plot.style import FAINT, HULL, INK, color, house
 from hardmax.plot.view import dress, view
 
 if TYPE_CHECKING:
@@ -21,15 +20,15 @@ if TYPE_CHECKING:
 OTHER = "#7A7A7A"
 
 
-@in_house
-def plot_follow_sets(found: Sequence["FollowSet"], *, size: float = 3.6) -> Figure:
+@house()
+def plot_follow_sets(found: Sequence["FollowSet"]) -> Figure:
     """One panel for each follow set, as [AFZ24, Fig. 1]: the line along A z_i with the projections of all tokens, the
     half-space H_i shaded, and the followed tokens as stars.
 
     Args:
-        found: results of `hardmax.experiments.reproduce.dynamics.follow_set`.   size: of a panel, in inches.
+        found: results of `hardmax.experiments.reproduce.dynamics.follow_set`.
     """
-    figure = Figure(figsize=(size * len(found), size), layout="constrained")
+    figure = Figure(figsize=(3.6 * len(found), 3.6), layout="constrained")
     panels = figure.subplots(1, len(found), squeeze=False)[0]
     for letter, ax, each in zip("abcdefgh", panels, found, strict=False):
         _geometry(ax, each)
@@ -97,17 +96,13 @@ def _say(ax: Any, at: Any, text: str, shade: str, side: Any) -> None:
     )  # fmt: skip
 
 
-@in_house
-def plot_configurations(
-    runs: Sequence[Trajectory], layers: Sequence[int], names: Iterable[str], *, width: float = 1.75
-) -> Figure:
+@house()
+def plot_configurations(runs: Sequence[Trajectory], layers: Sequence[int], names: Iterable[str]) -> Figure:
     """Rows of panels as [AFZ24, Fig. 2]: one row per trajectory, one column per layer."""
     views = [view(traj.tokens) for traj in runs]
     heights = [where.ratio for where in views]
-    figure = Figure(
-        figsize=(width * len(layers) + 0.35, width * sum(heights) + 0.75),
-        layout=ConstrainedLayoutEngine(w_pad=0.02, h_pad=0.02, wspace=0.02, hspace=0.02),
-    )
+    tight = ConstrainedLayoutEngine(w_pad=0.02, h_pad=0.02, wspace=0.02, hspace=0.02)
+    figure = Figure(figsize=(1.75 * len(layers) + 0.35, 1.75 * sum(heights) + 0.75), layout=tight)
     panels = figure.subplots(len(runs), len(layers), squeeze=False, height_ratios=heights)
     seen = []
     for row, (traj, where, name) in enumerate(zip(runs, views, names, strict=True)):

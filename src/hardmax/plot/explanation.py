@@ -1,5 +1,6 @@
-"""An explanation as a picture (bars of the leaders, words in the plane), and as a movie over the layers."""
+"""An explanation as a picture (bars of the leaders, words in the plane), and movies of words over the layers."""
 
+from collections.abc import Callable, Iterable, Iterator
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -8,53 +9,57 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from hardmax.plot.movie import frames, write_gif
-from hardmax.plot.style import FAINT, INK, in_house, save_figure
-from hardmax.plot.words import AGAINST, FOR, name_points, plain_glyphs, shown
-from hardmax.sentiment.explain import Explanation
-from hardmax.sentiment.explain_plane import flat_states, label_order
+from hardmax.plot.movie import Frame, frames, write_gif
+from hardmax.plot.style import AGAINST, FAINT, FOR, INK, house, save_figure
+from hardmax.sentiment.explain import Explanation, flat_states, label_order
+from hardmax.sentiment.highlight import visible
 
 BARS = 14
 LABELS = 10
 BETWEEN = 3  # frames between two layers
-SECONDS = 0.6  # per layer of the movie
+PAUSE = 150  # milliseconds between two frames
 
 
-@in_house
+@house()
 def plot_explanation(ex: Explanation) -> Figure:
     """Bars of the leaders on the left, the words in the plane on the right."""
     figure = Figure(figsize=(10.5, 4.6), dpi=100, layout="constrained")
     bars, plane = figure.subplots(1, 2, width_ratios=(1, 1.35))
-    with plain_glyphs():
-        figure.suptitle(_headline(ex), parse_math=False, fontsize=12)
-        _bars(bars, ex)
-        _plane(plane, ex, flat_states(ex), float(ex.model.layers))
-        plane.set_title(f"{len(ex.words)} terms after {ex.model.layers} layers", parse_math=False)
+    figure.suptitle(_headline(ex), parse_math=False, fontsize=12)
+    _bars(bars, ex)
+    _plane(plane, ex, flat_states(ex), float(ex.model.layers))
+    plane.set_title(f"{len(ex.words)} terms after {ex.model.layers} layers", parse_math=False)
     return figure
 
 
 def save_picture(ex: Explanation, path: Path) -> Path:
     """Write the picture; the same explanation gives the same bytes."""
-    with plain_glyphs():
-        return save_figure(plot_explanation(ex), path, dpi=150)
+    return save_figure(plot_explanation(ex), path, dpi=150)
 
 
-@in_house
+@house()
 def save_movie(ex: Explanation, path: Path) -> Path:
     """Write a .gif in which followers move to their leaders, one layer after the other."""
     flat = flat_states(ex)
-    figure = Figure(figsize=(6.4, 4.4), dpi=110, layout="constrained")
-    ax = figure.add_subplot()
+    ax = Figure(figsize=(6.4, 4.4), dpi=110, layout="constrained").add_subplot()
 
-    def draw(step: int) -> None:
-        layer = step / (BETWEEN + 1)
+    def draw(layer: float) -> None:
         _plane(ax, ex, flat, layer)
         ax.set_title(f"{_headline(ex)}\nlayer {int(layer)}", parse_math=False)
 
-    pause = int(1000 * SECONDS / (BETWEEN + 1))
-    with plain_glyphs():
-        pictures = frames(figure, ax, range((len(flat) - 1) * (BETWEEN + 1) + 1), draw)
-        return write_gif(pictures, path, pause, 4 * pause, 8 * pause)
+    return write_gif(walk(ax, len(flat) - 1, draw), path, PAUSE, 4 * PAUSE, 8 * PAUSE)
+
+
+def walk(ax: Any, layers: int, draw: Callable[[float], None]) -> Iterator[Frame]:
+    """Frames of words that walk from layer to layer; `draw` takes a layer, or a place between two."""
+    return frames(ax.figure, ax, (step / (BETWEEN + 1) for step in range(layers * (BETWEEN + 1) + 1)), draw)
+
+
+def at_layer(states: NDArray[np.float64], layer: float) -> NDArray[np.float64]:
+    """The words (n, 2) at a layer, or on the straight line between two."""
+    k = min(int(layer), len(states) - 1)
+    part = layer - int(layer)
+    return states[k] if part == 0 else (1 - part) * states[k] + part * states[k + 1]
 
 
 def _headline(ex: Explanation) -> str:
@@ -80,8 +85,7 @@ def _bars(ax: Any, ex: Explanation) -> None:
     ax.set_xlim(-1.15 * most, 1.15 * most)
     ax.set_title(f"leaders: parts of the logit\nfor {shown(ex.toward)} to the right", parse_math=False)
     ax.tick_params(left=False)
-    for edge in ("left", "right", "top"):
-        ax.spines[edge].set_visible(False)
+    ax.spines[["left", "right", "top"]].set_visible(False)
     if not parts:
         ax.text(0.05, 0.0, "no known word", ha="left", parse_math=False)
         ax.set_ylim(-1, 1)
@@ -89,9 +93,7 @@ def _bars(ax: Any, ex: Explanation) -> None:
 
 def _plane(ax: Any, ex: Explanation, flat: NDArray[np.float64], layer: float) -> None:
     """The words at a layer, or on the straight line between two layers; their starts and paths stay visible."""
-    k = min(int(layer), len(flat) - 1)
-    part = layer - int(layer)
-    now = flat[k] if part == 0 else (1 - part) * flat[k] + part * flat[k + 1]
+    now = at_layer(flat, layer)
     own = ex.reading.contributions[:, ex.row]
     leaders = label_order(ex)
     followers = np.setdiff1d(np.arange(len(own)), leaders)
@@ -104,8 +106,7 @@ def _plane(ax: Any, ex: Explanation, flat: NDArray[np.float64], layer: float) ->
     if flat.shape[1]:
         low, high = flat.min(axis=(0, 1)), flat.max(axis=(0, 1))
         margin = 0.08 * np.maximum(high - low, 1e-9)
-        ax.set_xlim(low[0] - margin[0], high[0] + 1.8 * margin[0])
-        ax.set_ylim(low[1] - margin[1], high[1] + margin[1])
+        ax.set(xlim=(low[0] - margin[0], high[0] + 1.8 * margin[0]), ylim=(low[1] - margin[1], high[1] + margin[1]))
         places = flat[-1] if len(flat) == 1 else now
         room = np.maximum(high - low, 1e-9) * np.array([0.2, 0.055])
         name_points(ax, ((places[i], shown(ex.reading.forms[i])) for i in leaders), room, LABELS)
@@ -114,3 +115,46 @@ def _plane(ax: Any, ex: Explanation, flat: NDArray[np.float64], layer: float) ->
     ax.set_ylabel("across" if ex.model.dim <= 2 else "across (principal direction)")
     ax.set_xticks([])
     ax.set_yticks([])
+
+
+def shown(value: Any, most: int = 26) -> str:
+    """A word for a picture: control characters become visible, and long words are cut.
+
+    Example:
+        >>> shown("great"), len(shown("a" * 500)) <= 26
+        ('great', True)
+    """
+    text = visible(str(value), "")
+    return text if len(text) <= most else text[: most - 1] + "\u2026"
+
+
+def name_points(
+    ax: Any,
+    points: Iterable[tuple[NDArray[np.float64], str]],
+    room: NDArray[np.float64],
+    most: int,
+    aside: int = 7,
+    edge: float = 1.0,
+) -> None:
+    """Write names beside points, the most important first; a name that would cover an earlier one is left out.
+
+    Args:
+        points: pairs of a place (2,) and its name.
+        room: width and height that a name takes, in the units of the axes.
+        most: the largest number of names.
+        aside: distance from the point in typographic points.
+        edge: names beyond this part of the width stand to the left of their points.
+    """
+    taken: list[NDArray[np.float64]] = []
+    low, high = ax.get_xlim()
+    for place, name in points:
+        if len(taken) >= most:
+            return
+        if all((np.abs(place - other) > room).any() for other in taken):
+            taken.append(place)
+            left = place[0] > low + edge * (high - low)
+            ax.annotate(
+                name, place, xytext=(-aside if left else aside, 0), textcoords="offset points",
+                ha="right" if left else "left", va="center", fontsize=9, parse_math=False, zorder=6,
+                bbox={"facecolor": "white", "alpha": 0.7, "pad": 0.5, "linewidth": 0},
+            )  # fmt: skip

@@ -5,18 +5,16 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.trajectory import Trajectory
-from hardmax.plot.layer import MOST_TRAILS, under
-from hardmax.plot.roles import first_copies
-from hardmax.plot.style import FAINT, INK, color, in_house, save_figure
+from hardmax.plot.layer import MOST_TRAILS, draw_markers, first_copies, mark, thinned_out, under
+from hardmax.plot.style import INK, color, house, save_figure
 from hardmax.plot.view import View, dress, marker_area, new_axes, shade, thinned, view
 
 
-@in_house
+@house()
 def plot_limit(eq: Equilibrium, ax: Any = None, *, legend: bool = True, title: str | None = None) -> Axes:
     """Draw the start and the limit of every token, and the limit polytope K.
 
@@ -30,7 +28,7 @@ def plot_limit(eq: Equilibrium, ax: Any = None, *, legend: bool = True, title: s
         The axes.
     """
     n = len(eq.tokens)
-    where = view(np.stack([eq.tokens.astype(np.float64), eq.points.astype(np.float64)]), _is_flat(ax))
+    where = view(np.stack([eq.tokens.astype(np.float64), eq.points.astype(np.float64)]), ax)
     ax = new_axes(where) if ax is None else ax
     start, end, centers = where(eq.tokens), where(eq.points), where(eq.centers)
     vertex = np.array([k == "vertex" for k in eq.kind])
@@ -39,36 +37,22 @@ def plot_limit(eq: Equilibrium, ax: Any = None, *, legend: bool = True, title: s
         for i in np.flatnonzero(np.abs(end - start).max(axis=1) > 0):
             way = np.stack([start[i], end[i]])
             ax.plot(*way.T, color=color(eq.cluster[i]), linewidth=0.7, alpha=0.4, zorder=1)
-    space = {"depthshade": False} if hasattr(ax, "zaxis") else {}
     drawn = thinned(n, np.zeros(n, bool))
     area = marker_area(n)
-    ax.scatter(
-        *start[drawn].T,
-        s=0.55 * area,
-        c=[color(eq.cluster[i]) for i in drawn],
-        edgecolors="white",
-        linewidths=0.4 if area > 8 else 0.0,
-        zorder=2,
-        rasterized=n > 2000,
-        gid="start",
-        **space,
-    )
-    for shape, which, size in (("*", vertex, 4.2), ("D", ~vertex, 1.3)):
-        ax.scatter(
-            *centers[which].T,
-            s=max(size * area, 9.5 * size),
-            marker=shape,
-            c=[color(c) for c in np.flatnonzero(which).tolist()],
-            edgecolors=INK,
-            linewidths=0.7,
-            zorder=3,
-            gid="vertices" if shape == "*" else "faces",
-            **space,
-        )
+    face, width = [color(eq.cluster[i]) for i in drawn], 0.4 if area > 8 else 0.0
+    draw_markers(ax, start[drawn], "o", 0.55 * area, face, "white", width, gid="start", zorder=2, raster=n > 2000)
+    for gid, shape, which, size in (("vertices", "*", vertex, 4.2), ("faces", "D", ~vertex, 1.3)):
+        face = [color(c) for c in np.flatnonzero(which).tolist()]
+        draw_markers(ax, centers[which], shape, max(size * area, 9.5 * size), face, width=0.7, gid=gid)
     dress(ax, where)
     ax.set_title(title if title is not None else "\n".join(filter(None, [_heading(eq), where.note])))
     if legend:
-        _explain(ax, eq, n)
+        entries = [mark("initial token, in the color of its limit", "o", color(0), "white", 5.5)]
+        if "vertex" in eq.kind:
+            entries.append(mark("leader: a vertex of $K$", "*", color(0), INK, 10))
+        if "face" in eq.kind:
+            entries.append(mark("limit on a face of $K$", "D", color(len(eq.kind) - 1), INK, 5.5))
+        under(ax, entries + thinned_out(n))
     return ax
 
 
@@ -78,37 +62,17 @@ def _heading(eq: Equilibrium) -> str:
     return f"limit: {count} leader{'s' if count != 1 else ''}, {state}"
 
 
-def _is_flat(ax: Any) -> bool:
-    return ax is not None and not hasattr(ax, "zaxis")
-
-
-def _explain(ax: Any, eq: Equilibrium, n: int) -> None:
-    def mark(shape: str, face: str, edge: str, size: float) -> Line2D:
-        return Line2D(
-            [], [], linestyle="none", marker=shape, markerfacecolor=face, markeredgecolor=edge, markersize=size
-        )
-
-    entries = [(mark("o", color(0), "white", 5.5), "initial token, in the color of its limit")]
-    if "vertex" in eq.kind:
-        entries.append((mark("*", color(0), INK, 10), "leader: a vertex of $K$"))
-    if "face" in eq.kind:
-        entries.append((mark("D", color(len(eq.kind) - 1), INK, 5.5), "limit on a face of $K$"))
-    if n > 20_000:
-        entries.append((mark("", FAINT, FAINT, 0), f"({n:,} tokens, evenly thinned out)"))
-    under(ax, [h for h, _ in entries], [text for _, text in entries], handletextpad=0.3, columnspacing=1.4, borderpad=0)
-
-
-@in_house
+@house()
 def plot_trails(traj: Trajectory, ax: Any = None, *, title: str | None = None) -> Axes:
     """Draw the way of every token through all layers, in the color of the leader it is nearest to at the end.
 
-    Grey is equally near to several. Tokens on a line (d = 1) are drawn over the layers. Dots mark the layers, stars the
+    Gray is equally near to several. Tokens on a line (d = 1) are drawn over the layers. Dots mark the layers, stars the
     leaders at the end.
 
     Returns:
         The axes.
     """
-    where = view(traj.tokens, _is_flat(ax))
+    where = view(traj.tokens, ax)
     ax = new_axes(where if where.kind != "line" else _over_layers(where, traj.layers)) if ax is None else ax
     shown = where(traj.tokens)
     if where.kind == "line":
@@ -119,30 +83,11 @@ def plot_trails(traj: Trajectory, ax: Any = None, *, title: str | None = None) -
     if where.kind != "line":
         shade(ax, shown[-1][leaders], where)
     fine = traj.n <= MOST_TRAILS
+    dots: dict[str, Any] = {"marker": "o" if fine else None, "markersize": 2.2, "markeredgewidth": 0}
+    line = {"linewidth": 1.0 if fine else 0.4, "alpha": 0.7 if fine else 0.35, "zorder": 1, "rasterized": not fine}
     for i in drawn:
-        ax.plot(
-            *shown[:, i].T,
-            color=color(near[i]),
-            linewidth=1.0 if fine else 0.4,
-            alpha=0.7 if fine else 0.35,
-            marker="o" if fine else None,
-            markersize=2.2,
-            markeredgewidth=0,
-            zorder=1,
-            rasterized=not fine,
-        )
-    space = {"depthshade": False} if hasattr(ax, "zaxis") else {}
-    ax.scatter(
-        *shown[-1][leaders].T,
-        s=150,
-        marker="*",
-        c=[color(c) for c in range(len(leaders))],
-        edgecolors=INK,
-        linewidths=0.6,
-        zorder=3,
-        gid="stars",
-        **space,
-    )
+        ax.plot(*shown[:, i].T, color=color(near[i]), **line, **dots)
+    draw_markers(ax, shown[-1][leaders], "*", 150, [color(c) for c in range(len(leaders))], gid="stars")
     if where.kind == "line":
         ax.set(xlim=(where.low[0], where.high[0]), ylim=(traj.layers + 0.5, -0.5), ylabel="layer")
         ax.spines[["right", "top"]].set_visible(False)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from hardmax.plot.style import FAINT, INK, color, in_house, tidy
+from hardmax.plot.style import FAINT, INK, color, house, tidy
 
 MARKERS = "osD^vP<>X"
 Records = Sequence[Mapping[str, Any]]
@@ -27,7 +27,7 @@ def _panels(count: int, width: float, height: float, more: float = 0.0) -> tuple
     return figure, figure.subplots(1, count, sharey=True, squeeze=False)[0]
 
 
-@in_house
+@house()
 def plot_fates(rows: Records) -> Figure:
     """The part of the clouds that ends at one point, against the dimension; whiskers are 95 % intervals."""
     rows = [row for row in rows if "polygon" not in row["family"]]
@@ -45,15 +45,13 @@ def plot_fates(rows: Records) -> Figure:
                         linewidth=0.7, markersize=4, capsize=1.5, label=family)  # fmt: skip
             ax.set_xticks(range(len(mine)), [str(row["d"]) for row in mine])
         tidy(ax, "y")
-        ax.set_title(f"{n} tokens")
-        ax.set_xlabel("dimension")
-        ax.set_ylim(-0.03, 1.03)
+        ax.set(title=f"{n} tokens", xlabel="dimension", ylim=(-0.03, 1.03))
     panels[0].set_ylabel("part that ends at one point")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center")
     return figure
 
 
-@in_house
+@house()
 def plot_margins(rows: Records) -> Figure:
     """The widest margin that linear programs find, for every size that was searched."""
     figure = Figure(figsize=(4.8, 3.0), layout="constrained")
@@ -72,7 +70,7 @@ def plot_margins(rows: Records) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_merging(tables: Mapping[str, Records]) -> Figure:
     """Layers until merging on a logarithmic axis, with the integral; clusters and rest under localmax."""
     figure = Figure(figsize=(7.4, 3.2), layout="constrained")
@@ -103,15 +101,14 @@ def plot_merging(tables: Mapping[str, Records]) -> Figure:
     right.set_yscale("log")
     right.set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
     right.minorticks_off()
-    right.set_xlabel(r"$\epsilon$ of localmax")
-    right.set_title("localmax, 16 tokens in the plane")
+    right.set(xlabel=r"$\epsilon$ of localmax", title="localmax, 16 tokens in the plane")
     right.legend(fontsize=8, loc="center left")
     for ax in (left, right):
         tidy(ax)
     return figure
 
 
-@in_house
+@house()
 def plot_dots(rows: Records, group: str, kind: str, label: str, prefix: str) -> Figure:
     """Accuracies with their intervals: one line per `group`, one marker per `kind`."""
     groups = list(dict.fromkeys(r[group] for r in rows))
@@ -125,14 +122,13 @@ def plot_dots(rows: Records, group: str, kind: str, label: str, prefix: str) -> 
         ax.errorbar(mean, place, xerr=half, fmt=MARKERS[number], color=color(number),
                     markersize=5, capsize=2, linewidth=1, label=f"{prefix}{one}")  # fmt: skip
     ax.set_yticks(range(len(groups), 0, -1), groups)
-    ax.set_ylim(0.5, len(groups) + 0.5)
-    ax.set_xlabel(f"{label} (mean, 95 % interval)")
+    ax.set(ylim=(0.5, len(groups) + 0.5), xlabel=f"{label} (mean, 95 % interval)")
     tidy(ax, "x")
     figure.legend(loc="outside upper center", ncols=len(kinds))
     return figure
 
 
-@in_house
+@house()
 def plot_distances(rows: Records) -> Figure:
     """Median distance to the limit against alpha at each depth, with (1+alpha)^-k beside it."""
     dims = sorted({row["d"] for row in rows})
@@ -150,17 +146,14 @@ def plot_distances(rows: Records) -> Figure:
             ax.plot(fine, start * (1 + fine) ** -float(depth), color=color(number), linewidth=0.8)
             ax.errorbar(x, *_means(some, "median distance"), fmt=MARKERS[number], markersize=4, color=color(number),
                         capsize=2, label=f"layer {depth}")  # fmt: skip
-        ax.set_title(f"d = {d}")
-        ax.set_xlabel(r"$\alpha$")
-        ax.set_xscale("log")
-        ax.set_yscale("log")
+        ax.set(title=f"d = {d}", xlabel=r"$\alpha$", xscale="log", yscale="log")
         ax.grid(color=FAINT, linewidth=0.3)
     axes[0].set_ylabel("median distance to the limit / radius")
     axes[0].legend(loc="lower left")
     return figure
 
 
-@in_house
+@house()
 def plot_decided(rows: Records) -> Figure:
     """Tokens whose infinite depth is decided, by depth and alpha, for every kind of cloud in the plane and above."""
     clouds = list(dict.fromkeys(row["cloud"] for row in rows))
@@ -176,11 +169,9 @@ def plot_decided(rows: Records) -> Figure:
                     marker=MARKERS[number], markersize=4, color=color(number), linewidth=0.9,
                     label=rf"d = {d}, $\alpha$ = {alpha:g}",
                 )  # fmt: skip
-        ax.set_title(f"{cloud}, n = {largest}")
-        ax.set_xlabel("layer")
+        ax.set(title=f"{cloud}, n = {largest}", xlabel="layer")
         ax.set_yscale("symlog", linthresh=1e-4)
-        ax.set_ylim(-2e-5, 0.2)
-        ax.set_xticks(sorted({row["layers"] for row in rows}))
+        ax.set(ylim=(-2e-5, 0.2), xticks=sorted({row["layers"] for row in rows}))
         ax.grid(color=FAINT, linewidth=0.3)
     axes[0].set_ylabel("tokens not decided yet")
     handles, labels = axes[0].get_legend_handles_labels()
@@ -188,7 +179,7 @@ def plot_decided(rows: Records) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_clusters(rows: Records, tokens: int) -> Figure:
     """Clusters and leaders of every variant."""
     dims = sorted({row["d"] for row in rows})
@@ -203,8 +194,7 @@ def plot_clusters(rows: Records, tokens: int) -> Figure:
                 color=color(number), label=name,
             )  # fmt: skip
         ax.set_yticks(y, [row["variant"] for row in some])
-        ax.set_title(f"d = {d}")
-        ax.set_xlabel(f"of {tokens} tokens")
+        ax.set(title=f"d = {d}", xlabel=f"of {tokens} tokens")
         ax.set_xlim(left=0)
         ax.grid(axis="x", color=FAINT, linewidth=0.3)
     axes[0].invert_yaxis()
@@ -212,7 +202,7 @@ def plot_clusters(rows: Records, tokens: int) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_accuracy_by(rows: Records, name: str) -> Figure:
     """Accuracy with its interval, one line per variant."""
     names, (mean, half) = [row[name] for row in rows], _means(rows, "accuracy")
@@ -228,7 +218,7 @@ def plot_accuracy_by(rows: Records, name: str) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_faithfulness(rows: Records) -> Figure:
     """Comprehensiveness and sufficiency of three rankings, for every kind of attention."""
     names = list(dict.fromkeys(row["attention"] for row in rows))

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.errors import BadInput, need
-from hardmax.plot.layer import below, draw_layer
-from hardmax.plot.roles import colors, roles
-from hardmax.plot.style import in_house
+from hardmax.plot.layer import below, colors, draw_layer, roles
+from hardmax.plot.style import house
 from hardmax.plot.view import dress, view
 
 Frame = NDArray[np.uint8]  # (height, width, 3)
@@ -50,7 +49,7 @@ def write_gif(pictures: Iterable[Frame], path: Path, pause: int, first: int, las
     return path
 
 
-@in_house
+@house()
 def movie(
     traj: Trajectory,
     path: str | Path,

@@ -10,20 +10,19 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 from numpy.typing import NDArray
 
-from hardmax.plot.movie import frames, write_gif
-from hardmax.plot.style import INK, NEUTRAL, PALETTE, color, in_house, tidy, tint
-from hardmax.plot.words import AGAINST, FOR, name_points, plain_glyphs, shown
+from hardmax.plot.explanation import at_layer, name_points, shown, walk
+from hardmax.plot.movie import write_gif
+from hardmax.plot.style import AGAINST, FOR, INK, NEUTRAL, PALETTE, color, house, tidy, tint
 
 if TYPE_CHECKING:
     from hardmax.experiments.reproduce.words import WordCloud
 
 NAMES = 14
-BETWEEN = 3  # frames on the way from a layer to the next
-SECONDS = 0.7  # that a layer lasts
+PAUSE = 175  # milliseconds between two frames
 TITLES = {"paper": "(a)  the paper's recipe", "ours": "(b)  our recipe"}
 
 
-@in_house
+@house()
 def plot_clouds(clouds: Sequence["WordCloud"], title: str = "") -> Figure:
     """A row for each review: its words at layer 0 and at the last layer.
 
@@ -32,37 +31,27 @@ def plot_clouds(clouds: Sequence["WordCloud"], title: str = "") -> Figure:
     """
     figure = Figure(figsize=(7.8, 3.75 * len(clouds) + 0.35), layout="constrained")
     panels = figure.subplots(len(clouds), 2, squeeze=False)
-    with plain_glyphs():
-        for row, cloud in zip(panels, clouds, strict=True):
-            for ax, layer in zip(row, (0, len(cloud.states) - 1), strict=True):
-                _draw(ax, cloud, float(layer))
-                ax.set_title(f"{cloud.label} review, layer {layer}", parse_math=False)
-        if title:
-            figure.suptitle(title, fontsize=12)
-        figure.legend(handles=_legend(), loc="outside lower center", ncols=5, columnspacing=1.3, handletextpad=0.5)
+    for row, cloud in zip(panels, clouds, strict=True):
+        for ax, layer in zip(row, (0, len(cloud.states) - 1), strict=True):
+            _draw(ax, cloud, float(layer))
+    if title:
+        figure.suptitle(title, fontsize=12)
+    figure.legend(handles=_legend(), loc="outside lower center", ncols=5, columnspacing=1.3, handletextpad=0.5)
     return figure
 
 
-@in_house
-def cloud_movie(cloud: "WordCloud", path: str | Path, *, dpi: int = 100) -> Path:
+@house()
+def cloud_movie(cloud: "WordCloud", path: str | Path) -> Path:
     """Write a .gif in which the words of a review walk to their leaders, layer after layer."""
-    figure = Figure(figsize=(4.6, 4.5), dpi=dpi, layout="constrained")
-    ax = figure.add_subplot()
-
-    def draw(step: int) -> None:
-        layer = step / (BETWEEN + 1)
-        _draw(ax, cloud, layer)
-        ax.set_title(f"{cloud.label} review, layer {int(layer)}", parse_math=False)
-
-    with plain_glyphs():
-        pictures = frames(figure, ax, range((len(cloud.states) - 1) * (BETWEEN + 1) + 1), draw)
-        return write_gif(pictures, Path(path), int(1000 * SECONDS / (BETWEEN + 1)), 1500, 3000)
+    ax = Figure(figsize=(4.6, 4.5), dpi=100, layout="constrained").add_subplot()
+    pictures = walk(ax, len(cloud.states) - 1, lambda layer: _draw(ax, cloud, layer))
+    return write_gif(pictures, Path(path), PAUSE, 1500, 3000)
 
 
 def _draw(ax: Any, cloud: "WordCloud", layer: float) -> None:
-    """The words at a layer, or on the straight way between two."""
-    low, part = int(layer), layer - int(layer)
-    now = cloud.states[low] if part == 0 else (1 - part) * cloud.states[low] + part * cloud.states[low + 1]
+    """The words at a layer, or on the straight line between two."""
+    now = at_layer(cloud.states, layer)
+    ax.set_title(f"{cloud.label} review, layer {int(layer)}", parse_math=False)
     _box(ax, cloud)
     heads = np.flatnonzero(cloud.since >= 0)
     paint = {int(i): PALETTE[k % len(PALETTE)] for k, i in enumerate(heads)}
@@ -70,7 +59,7 @@ def _draw(ax: Any, cloud: "WordCloud", layer: float) -> None:
     followers = np.flatnonzero(cloud.since < 0)
     if layer > 0:
         for i in followers:
-            way = np.concatenate([cloud.states[: low + 1, i], now[i : i + 1]])
+            way = np.concatenate([cloud.states[: int(layer) + 1, i], now[i : i + 1]])
             ax.plot(*way.T, color=shades[i], linewidth=0.6, alpha=0.4, zorder=1.5)
     ax.scatter(*now[followers].T, s=24, c=[shades[i] for i in followers], edgecolors="white", linewidths=0.5, zorder=3)
     ax.scatter(*now[heads].T, s=125, marker="*", c=[paint[int(i)] for i in heads], edgecolors=INK, linewidths=0.6,
@@ -118,7 +107,7 @@ def _legend() -> list[Any]:
     ]  # fmt: skip
 
 
-@in_house
+@house()
 def plot_leader_counts(counts: Mapping[str, Mapping[int, NDArray[np.int64]]]) -> Figure:
     """How many words lead in a review: a box for each dimension (median, quartiles, 5 % to 95 %; a cross is the mean).
 
@@ -139,8 +128,7 @@ def plot_leader_counts(counts: Mapping[str, Mapping[int, NDArray[np.int64]]]) ->
             for line in (*drawn["whiskers"], *drawn["caps"]):
                 line.set(color=INK, linewidth=0.7)
         ax.set_xticks(range(len(by_dim)), labels=[f"d = {d}" for d in by_dim])
-        ax.set_title(TITLES.get(recipe, recipe))
-        ax.set_yscale("log")
+        ax.set(title=TITLES.get(recipe, recipe), yscale="log")
         tidy(ax, "y", alpha=0.8)
     edges = [np.quantile(values, (0.05, 0.95)) for by_dim in counts.values() for values in by_dim.values()]
     low, high = min(edge[0] for edge in edges), max(edge[1] for edge in edges)
@@ -151,7 +139,7 @@ def plot_leader_counts(counts: Mapping[str, Mapping[int, NDArray[np.int64]]]) ->
     return figure
 
 
-@in_house
+@house()
 def plot_leader_words(
     found: Mapping[str, Sequence[Mapping[str, Any]]], known: Sequence[str], texts: Mapping[str, int]
 ) -> Figure:
@@ -165,31 +153,27 @@ def plot_leader_words(
     rows = max((len(each) for each in found.values()), default=1)
     figure = Figure(figsize=(7.6, 0.24 * rows + 1.1), layout="constrained")
     panels = figure.subplots(1, len(found), squeeze=False)[0]
-    with plain_glyphs():
-        for ax, (recipe, words) in zip(panels, found.items(), strict=True):
-            places = -np.arange(len(words))
-            counts = np.array([word["count"] for word in words], float)
-            paint = [FOR if word["score"] > 0 else AGAINST for word in words]
-            hatch = ["" if word["score"] > 0 else "////" for word in words]
-            bars = ax.barh(places, counts, color=paint, height=0.72, edgecolor="white", linewidth=0.4)
-            for bar, pattern in zip(bars, hatch, strict=True):
-                bar.set_hatch(pattern)
-            names = [("\u2022 " if word["word"].lower() in known else "") + word["word"] for word in words]
-            ax.set_yticks(places)
-            ax.set_yticklabels(names, parse_math=False, fontsize=9.5, color=INK)
-            ax.set_title(f"{TITLES.get(recipe, recipe)}: {texts[recipe]:,} reviews")
-            ax.set_xlabel("reviews in which the word leads")
-            ax.tick_params(axis="y", length=0)
-            ax.margins(y=0.02)
-            ax.locator_params(axis="x", nbins=5)
-            tidy(ax, "x", alpha=0.8)
-        figure.legend(handles=_signs(), loc="outside lower center", ncols=3)
-    return figure
-
-
-def _signs() -> list[Any]:
-    return [
+    for ax, (recipe, words) in zip(panels, found.items(), strict=True):
+        places = -np.arange(len(words))
+        counts = np.array([word["count"] for word in words], float)
+        paint = [FOR if word["score"] > 0 else AGAINST for word in words]
+        hatch = ["" if word["score"] > 0 else "////" for word in words]
+        bars = ax.barh(places, counts, color=paint, height=0.72, edgecolor="white", linewidth=0.4)
+        for bar, pattern in zip(bars, hatch, strict=True):
+            bar.set_hatch(pattern)
+        names = [("\u2022 " if word["word"].lower() in known else "") + word["word"] for word in words]
+        ax.set_yticks(places)
+        ax.set_yticklabels(names, parse_math=False, fontsize=9.5, color=INK)
+        ax.set_title(f"{TITLES.get(recipe, recipe)}: {texts[recipe]:,} reviews")
+        ax.set_xlabel("reviews in which the word leads")
+        ax.tick_params(axis="y", length=0)
+        ax.margins(y=0.02)
+        ax.locator_params(axis="x", nbins=5)
+        tidy(ax, "x", alpha=0.8)
+    signs = [
         Patch(facecolor=FOR, label="speaks for positive"),
         Patch(facecolor=AGAINST, hatch="////", edgecolor="white", linewidth=0, label="speaks for negative"),
         Line2D([], [], linestyle="", marker="o", markersize=3.5, color=INK, label="named in the paper"),
     ]
+    figure.legend(handles=signs, loc="outside lower center", ncols=3)
+    return figure

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from hardmax.errors import BadInput
 from hardmax.plot.movie import frames, write_gif
-from hardmax.plot.style import INK, color, in_house, tidy
+from hardmax.plot.style import INK, color, house, tidy
 
 if TYPE_CHECKING:
     from hardmax.construction.stages import Stage, Stages
@@ -23,18 +23,12 @@ CAPTIONS = {
     "collapse": "tokens meet in their leader",
     "place": "leaders move onto the targets",
 }
-AXES = {
-    "input": ("$x_0$", "$x_1$"),
-    "separate": ("key", ""),
-    "leaders": ("key", "number"),
-    "collapse": ("$x_0$", "$x_1$"),
-    "place": ("$x_0$", "$x_1$"),
-}
+AXES = {"separate": ("key", ""), "leaders": ("key", "number")}  # of other stages: the first two coordinates
 MARKERS = "osD^vP<>"
 
 
-@in_house
-def plot_stages(stages: "Stages", *, size: float = 2.5) -> Figure:
+@house()
+def plot_stages(stages: "Stages") -> Figure:
     """One panel for the input and for the end of every stage: coordinates 0 and 1 of all tokens.
 
     Every sequence has a color and a marker of its own; stars are points in which tokens have met; open squares are the
@@ -46,7 +40,7 @@ def plot_stages(stages: "Stages", *, size: float = 2.5) -> Figure:
         >>> len(plot_stages(net.stages([[[0, 0], [1, 1]], [[0, 1]]])).axes)
         5
     """
-    figure = Figure(figsize=(size * len(stages), size * 1.32), layout="constrained")
+    figure = Figure(figsize=(2.5 * len(stages), 2.5 * 1.32), layout="constrained")
     panels = figure.subplots(1, len(stages), squeeze=False)[0]
     for letter, (ax, stage) in zip("abcdefghijklmnop", zip(panels, stages, strict=True), strict=False):
         _draw(ax, stages, stage)
@@ -55,7 +49,7 @@ def plot_stages(stages: "Stages", *, size: float = 2.5) -> Figure:
     return figure
 
 
-@in_house
+@house()
 def plot_stage(stages: "Stages", which: int | str = -1, ax: Any = None) -> Axes:
     """One stage, or one step of `net.stages(sequences, every="block")`, by number or by name."""
     stage = stages[which]
@@ -66,8 +60,8 @@ def plot_stage(stages: "Stages", which: int | str = -1, ax: Any = None) -> Axes:
     return ax
 
 
-@in_house
-def stages_movie(stages: "Stages", path: str | Path, *, seconds: float = 0.6, dpi: int = 110) -> Path:
+@house()
+def stages_movie(stages: "Stages", path: str | Path, *, dpi: int = 110) -> Path:
     """Step through `net.stages(sequences, every="block")`: one frame for each, as a .gif."""
     path = Path(path)
     if path.suffix.lower() != ".gif":
@@ -75,9 +69,8 @@ def stages_movie(stages: "Stages", path: str | Path, *, seconds: float = 0.6, dp
     figure = Figure(figsize=(4.4, 4.2), dpi=dpi)
     figure.subplots_adjust(left=0.15, right=0.96, top=0.86, bottom=0.12)
     ax = figure.add_subplot()
-    pause = int(1000 * seconds)
     pictures = frames(figure, ax, range(len(stages)), lambda k: plot_stage(stages, k, ax))
-    return write_gif(pictures, path, pause, 3 * pause, 3 * pause)
+    return write_gif(pictures, path, 600, 1800, 1800)
 
 
 def _draw(ax: Axes, stages: "Stages", stage: "Stage") -> None:
@@ -99,8 +92,7 @@ def _draw(ax: Axes, stages: "Stages", stage: "Stage") -> None:
     else:
         ax.locator_params(nbins=5)
     names = AXES.get(stage.name, ("$x_0$", "$x_1$"))
-    ax.set_xlabel(names[0] if dim > 1 else "$x_0$")
-    ax.set_ylabel(names[1] if dim > 1 else "")
+    ax.set(xlabel=names[0] if dim > 1 else "$x_0$", ylabel=names[1] if dim > 1 else "")
     ax.tick_params(length=2)
     ax.ticklabel_format(useOffset=False)
     tidy(ax, alpha=0.6)

@@ -1,20 +1,17 @@
 """How pictures look: one palette, one typeface, and files that are the same bytes for the same result."""
 
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from io import StringIO
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import matplotlib
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure, SubFigure
 
 from hardmax.palette import palette
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 # Told apart by people with any of the common color deficiencies: Okabe and Ito without black and yellow, then the
 # "muted" scheme of Paul Tol. With more leaders than colors the colors repeat.
@@ -24,6 +21,8 @@ INK = "#222222"
 FAINT = "#B8B8B8"
 HULL = palette()["hull"]  # the shaded hull of the leaders
 HULL_EDGE = palette()["hull-edge"]
+
+FOR, AGAINST = palette()["positive"], palette()["negative"]  # what speaks for a class, and what against it
 
 SETTINGS: Any = {
     "font.family": "STIXGeneral",  # ships with matplotlib: a picture looks the same on every machine
@@ -52,20 +51,14 @@ SETTINGS: Any = {
 
 @contextmanager
 def house() -> Iterator[None]:
-    """The look of this package for a while; the caller's own settings come back afterwards."""
-    with matplotlib.rc_context(SETTINGS):
+    """The look of this package, in a `with` block or for a function; the caller's own settings come back afterwards.
+
+    Letters that the typeface lacks (some scripts, emoji) become boxes, without a warning.
+    """
+    with matplotlib.rc_context(SETTINGS), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font", category=UserWarning)
+        warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support", category=UserWarning)
         yield
-
-
-def in_house(draw: Callable[P, R]) -> Callable[P, R]:
-    """Draw with the look of this package."""
-
-    @wraps(draw)
-    def drawn(*args: P.args, **options: P.kwargs) -> R:
-        with house():
-            return draw(*args, **options)
-
-    return drawn
 
 
 def color(number: int) -> str:
@@ -99,9 +92,7 @@ def save_figure(figure: Figure | SubFigure, path: str | Path, dpi: int = 200) ->
         ".svg": {"Date": None, "Creator": None},
         ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     }
-    whole: Any = figure.figure  # a part of a figure is saved with the rest
-    with house():
-        whole.savefig(path, dpi=dpi, metadata=dateless.get(path.suffix.lower()), bbox_inches="tight", pad_inches=0.06)
+    _write(figure, path, dpi=dpi, metadata=dateless.get(path.suffix.lower()))
     return path
 
 
@@ -110,16 +101,14 @@ def svg_text(figure: Figure | SubFigure, description: str) -> str:
     from html import escape
 
     buffer = StringIO()
-    whole: Any = figure.figure
-    with house():
-        whole.savefig(
-            buffer,
-            format="svg",
-            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-            bbox_inches="tight",
-            pad_inches=0.06,
-        )
+    _write(figure, buffer, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
     text = buffer.getvalue()
     element = text[text.index("<svg") :]
     label = f'<svg role="img" aria-label="{escape(description, quote=True)}"'
     return element.replace("<svg", label, 1)
+
+
+@house()
+def _write(figure: Figure | SubFigure, to: Path | StringIO, **options: Any) -> None:
+    whole: Any = figure.figure  # a part of a figure is saved with the rest
+    whole.savefig(to, bbox_inches="tight", pad_inches=0.06, **options)

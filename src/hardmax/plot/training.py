@@ -7,14 +7,14 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from hardmax.plot.style import FAINT, INK, color, in_house, tidy
+from hardmax.plot.style import FAINT, INK, color, house, tidy
 
 History = Mapping[str, Sequence[float]]
 DASHES: Any = ("solid", (0, (5, 1.5)), (0, (3, 1.2, 1, 1.2)), (0, (1, 1)))  # told apart without colors
 EVERY = 10  # epochs between two markers
 
 
-@in_house
+@house()
 def plot_losses(soft: Mapping[int, History], hard: Mapping[int, History]) -> Figure:
     """Training losses by epoch, and how far apart softmax and hardmax are on the same weights.
 
@@ -40,9 +40,7 @@ def plot_losses(soft: Mapping[int, History], hard: Mapping[int, History]) -> Fig
     right.annotate("0.001", (1.0, 1e-3), xycoords=("axes fraction", "data"), xytext=(-3, 3), ha="right",
                    textcoords="offset points", fontsize=9)  # fmt: skip
     for ax, title in ((left, "(a)  training loss"), (right, "(b)  |softmax \u2212 hardmax|, same weights")):
-        ax.set_yscale("log")
-        ax.set_xlabel("epoch")
-        ax.set_title(title)
+        ax.set(yscale="log", xlabel="epoch", title=title)
         tidy(ax, alpha=0.7)
     _few_ticks(left, [float(x) for each in (soft, hard) for h in each.values() for x in h["loss"]])
     handles, labels = left.get_legend_handles_labels()
@@ -68,7 +66,7 @@ def _few_ticks(ax: Any, values: list[float]) -> None:
     ax.minorticks_off()
 
 
-@in_house
+@house()
 def plot_accuracies(
     paper: Mapping[int, History], ours: Mapping[int, Sequence[float]], printed: Mapping[int, float]
 ) -> Figure:
@@ -96,8 +94,7 @@ def plot_accuracies(
                        marker="o", markersize=3.5)  # fmt: skip
     left.set_title("(a)  the paper's recipe: test bold, training thin")
     right.set_title("(b)  our recipe: test")
-    left.set_ylabel("accuracy")
-    left.set_ylim(0.48, 1.01)
+    left.set(ylabel="accuracy", ylim=(0.48, 1.01))
     for ax in (left, right):
         ax.set_xlabel("epoch")
         tidy(ax, alpha=0.7)
@@ -115,7 +112,7 @@ def plot_accuracies(
     return figure
 
 
-@in_house
+@house()
 def plot_tikhonov(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
     """Loss (filled) and objective (open) of every run on logarithmic axes; the line is eps |theta*|^2.
 

@@ -54,13 +54,13 @@ class View:
         return f"first two principal axes of {len(self.center)} ({100 * self.explained:.0f}% of the variance)"
 
 
-def view(tokens: NDArray[Any], flat: bool = False) -> View:
-    """Choose the view for tokens (n, d) or layers of them (k, n, d); `flat`: a plane even for d = 3."""
+def view(tokens: NDArray[Any], ax: Any = None) -> View:
+    """Choose the view for tokens (n, d) or layers of them (k, n, d); a plane even for d = 3 if `ax` is flat."""
     cloud = tokens.reshape(-1, tokens.shape[-1]).astype(np.float64)
     d = cloud.shape[1]
     center, axes, explained = np.zeros(d), np.eye(d), 1.0
     kind = {1: "line", 2: "plane", 3: "space"}.get(d, "principal")
-    if kind == "principal" or (kind == "space" and flat):
+    if kind == "principal" or (kind == "space" and ax is not None and not hasattr(ax, "zaxis")):
         kind = "principal"
         first = (tokens if tokens.ndim == 2 else tokens[0]).astype(np.float64)
         center = first.mean(axis=0)
@@ -141,13 +141,8 @@ def shade(ax: Any, points: Floats, where: View) -> None:
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
         faces = [tuple(range(len(hull.vertices)))] if hull.dimension == 2 else hull.faces
-        solid = Poly3DCollection(
-            [hull.vertices[list(face)] for face in faces],
-            facecolor="#B9B29A",
-            edgecolor=HULL_EDGE,
-            linewidth=0.6,
-            alpha=0.1,
-        )
+        look: dict[str, Any] = {"facecolor": "#B9B29A", "edgecolor": HULL_EDGE, "linewidth": 0.6, "alpha": 0.1}
+        solid = Poly3DCollection([hull.vertices[list(face)] for face in faces], **look)
         solid.set_gid("hull")
         ax.add_collection3d(solid)
 

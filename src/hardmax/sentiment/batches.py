@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardmax.jit import njit, over_parts
 from hardmax.sentiment.layers_compiled import run_bag, weigh
-from hardmax.sentiment.layers_numpy import Floats, Ints, Parameters
+from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters
 from hardmax.sentiment.search import workspace_for
 from hardmax.text.vocabulary import Bags
 
@@ -73,6 +73,7 @@ def run_batch(
     out = Scored(np.empty(shape), np.empty(int(sizes.sum())), np.empty(len(texts), np.int64), np.zeros(shape))
     work = 100.0 * out.weights.size
     over_parts(lambda start, stop: run_texts(start, stop, batch, parameters, out), len(texts), work, _PART)
+    Compiled.ready = True
     return batch, out
 
 

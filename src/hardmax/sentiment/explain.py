@@ -14,6 +14,9 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.sentiment.leave_one_out import leader_effects
 from hardmax.sentiment.model import Label, Reading, SentimentModel, probabilities, winners
@@ -243,6 +246,38 @@ def explain(model: SentimentModel, text: str | bytes) -> Explanation:
         model=model,
         reading=reading,
     )
+
+
+def flat_states(ex: Explanation) -> NDArray[np.float64]:
+    """(layers + 1, n, 2): first coordinate along the score that was explained, second across it.
+
+    In two dimensions this is a rotation. In more, the second axis is the principal direction of the rest; the picture
+    is then a projection, and distances in it are only lower bounds.
+    """
+    states = ex.reading.states
+    v = ex.model.scores[ex.row]
+    size = float(np.sqrt((v**2).sum()))
+    first = v / size if size > 0 else np.eye(len(v))[0]
+    across = states - (states @ first)[..., None] * first
+    flat = np.zeros((*states.shape[:2], 2))
+    flat[..., 0] = states @ first
+    if len(v) == 2:
+        flat[..., 1] = states @ np.array([-first[1], first[0]])
+    elif len(v) > 2 and states.shape[1]:
+        start = across[0]
+        _, directions = np.linalg.eigh(start.T @ start)
+        second = directions[:, -1]
+        second = second * (1.0 if second[np.abs(second).argmax()] > 0 else -1.0)  # the sign is free: fix it
+        flat[..., 1] = across @ second
+    if flat[0, :, 1].sum() < 0:
+        flat[..., 1] *= -1.0
+    return flat
+
+
+def label_order(ex: Explanation) -> list[int]:
+    """Indices of the leaders among the terms, the largest contribution of a cluster first."""
+    number = {form: i for i, form in enumerate(ex.reading.forms)}
+    return [number[leader.word] for leader in sorted(ex.leaders, key=lambda one: -abs(one.contribution))]
 
 
 def _words(reading: Reading, row: int) -> list[Word]:

@@ -34,7 +34,7 @@ def terminal_text(ex: "Explanation", color: bool, width: int = 80) -> str:
         "",
     ]
     if ex.words:
-        parts += [_table(ex, width), *_more_leaders(ex), "", _marked(ex, color)]
+        parts += [*_leaders(ex, width), "", _marked(ex, color)]
         if len(ex.text) > MOST_CHARACTERS:
             every = "to_json() and save(), or --json and -o, give everything"
             parts.append(Text(f"... ({len(ex.text):,} characters in all; {every})"))
@@ -46,16 +46,10 @@ def terminal_text(ex: "Explanation", color: bool, width: int = 80) -> str:
         parts += ["", Text(f"not known, ignored: {shown}{more}")]
     out = StringIO()
     console = Console(
-        file=out,
-        width=width,
-        color_system="standard" if color else None,
-        force_terminal=color,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        legacy_windows=False,
+        file=out, width=width, color_system="standard" if color else None, force_terminal=color, highlight=False,
+        markup=False, emoji=False, legacy_windows=False,
         _environ={},  # the caller decides about color and width, not the environment
-    )
+    )  # fmt: skip
     for part in parts:
         console.print(part, overflow="fold")
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
@@ -68,7 +62,8 @@ def _line(value: object, most: int) -> str:
     return text.plain
 
 
-def _table(ex: "Explanation", width: int) -> Table:
+def _leaders(ex: "Explanation", width: int) -> list[RenderableType]:
+    """A table of the largest leaders, and what the others add."""
     shown = ex.largest(MOST_LEADERS)
     longest, full = (20, 16) if width >= 60 else (12, 6)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="", expand=True)
@@ -84,15 +79,10 @@ def _table(ex: "Explanation", width: int) -> Table:
         followers = ", ".join(visible(f, "") for f in leader.followers[:30]) or "none"
         numbers = Text(f"{part:+.3f}"), Text(bar, FOR if part >= 0 else AGAINST), Text(f"{leader.share:.0%}")
         table.add_row(Text(visible(leader.word, "")), *numbers, Text(followers))
-    return table
-
-
-def _more_leaders(ex: "Explanation") -> list[Text]:
-    shown = ex.largest(MOST_LEADERS)
     if len(shown) == len(ex.leaders):
-        return []
+        return [table]
     total = fsum(x.contribution for x in ex.leaders) - fsum(x.contribution for x in shown)
-    return [Text(f"and {len(ex.leaders) - len(shown)} smaller leaders: {total:+.3f} together")]
+    return [table, Text(f"and {len(ex.leaders) - len(shown)} smaller leaders: {total:+.3f} together")]
 
 
 def _marked(ex: "Explanation", color: bool) -> Text:

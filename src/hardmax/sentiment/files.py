@@ -117,16 +117,10 @@ def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentMod
         for array in (embedding, scores, bias):
             array.setflags(write=False)  # the model is shared
         known = _checked(folder, config, "terms").decode().split("\n")
-        return SentimentModel(
-            Vocabulary(known if known != [""] else [], int(config["ngrams"])),
-            embedding,
-            scores,
-            bias,
-            float(config["alpha"]),
-            int(config["layers"]),
-            tuple(config["classes"]),
-            dict(config.get("card", {})),
-        )
+        vocabulary = Vocabulary(known if known != [""] else [], int(config["ngrams"]))
+        layers = float(config["alpha"]), int(config["layers"])
+        card = dict(config.get("card", {}))
+        return SentimentModel(vocabulary, embedding, scores, bias, *layers, tuple(config["classes"]), card)
     except BadInput as error:
         raise BadInput(f"{folder} is damaged: {error.what}", found=error.found, fix="save it again") from error
     except (KeyError, TypeError, ValueError, SafetensorError) as error:

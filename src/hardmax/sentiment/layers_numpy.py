@@ -30,6 +30,12 @@ def powers(alpha: float, layers: int) -> Floats:
     return rest
 
 
+class Compiled:
+    """Whether this process has run the compiled layers, so that using them again costs no compilation."""
+
+    ready = False
+
+
 class Parameters(NamedTuple):
     """The numbers of a model, as the compiled code takes them.
 

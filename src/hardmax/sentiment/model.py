@@ -8,7 +8,6 @@ Two engines run the layers, with the same bits: plain NumPy (`layers_numpy`) and
 one place that chooses: small inputs take the plain one unless the compiled code is compiled already.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.layers_numpy import Floats, Flow, Ints, Parameters, flow, powers
+from hardmax.sentiment.layers_numpy import Compiled, Floats, Flow, Ints, Parameters, flow, powers
 from hardmax.text.vocabulary import Bags, Vocabulary
 from hardmax.text.words import Word, split, terms
 from hardmax.views import Result
@@ -111,14 +110,11 @@ class SentimentModel(Result):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SentimentModel):
             return NotImplemented
-        mine, theirs = ({f.name: getattr(m, f.name) for f in fields(m)} for m in (self, other))
-        same = (
-            np.array_equal(a, theirs[name]) and a.dtype == theirs[name].dtype
-            if isinstance(a, np.ndarray)
-            else a == theirs[name]
-            for name, a in mine.items()
+        mine, theirs = ([getattr(m, f.name) for f in fields(m)] for m in (self, other))
+        return self is other or all(
+            a.dtype == b.dtype and np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
+            for a, b in zip(mine, theirs, strict=True)
         )
-        return self is other or all(same)
 
     def __hash__(self) -> int:
         return hash((self.embedding.shape, self.layers, self.alpha, self.classes))
@@ -191,7 +187,7 @@ class SentimentModel(Result):
 
         Up to `few` terms are left to the plain engine unless the compiled one is ready.
         """
-        if bags.ids.size <= few and not compiled_is_ready():
+        if bags.ids.size <= few and not Compiled.ready:
             found = [self._flow(bags.ids[a:b]) for a, b in pairwise(bags.offsets.tolist())]
             logits = np.array([logits for _, logits in found]).reshape(len(bags), len(self.bias))
             return logits, np.array([(f.since >= 0).sum() for f, _ in found], np.int64)
@@ -210,12 +206,6 @@ class SentimentModel(Result):
     def predict(self, texts: Sequence[str]) -> list[Label]:
         """The most probable class of each text."""
         return [self.classes[k] for k in winners(self.logits(texts))]
-
-
-def compiled_is_ready() -> bool:
-    """Whether the compiled layers have been compiled, or loaded from their cache, by this process already."""
-    batches = sys.modules.get("hardmax.sentiment.batches")
-    return batches is not None and bool(batches.run_texts.signatures)
 
 
 def probabilities(logits: Floats) -> Floats:

@@ -93,16 +93,10 @@ class Relaxed(Learner):
 
     def model(self) -> SentimentModel:
         """The hardmax model with these numbers."""
-        return SentimentModel(
-            self.vocabulary,
-            self.vectors.weight.detach().numpy().astype(np.float32).copy(),
-            self.decoder.weight.detach().numpy().astype(np.float64),
-            self.decoder.bias.detach().numpy().astype(np.float64),
-            float(self.alpha.detach()),
-            self.recipe.layers,
-            self.classes,
-            {"settings": self.settings},
-        )
+        vectors, scores, bias = (number.detach().numpy() for number in self.numbers[:3])
+        numbers = vectors.astype(np.float32), scores.astype(np.float64), bias.astype(np.float64)
+        layers = float(self.alpha.detach()), self.recipe.layers
+        return SentimentModel(self.vocabulary, *numbers, *layers, self.classes, {"settings": self.settings})
 
 
 def _padded(bags: Bags) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -35,7 +35,7 @@ class Workspace(NamedTuple):
         moving: (n,) the words that have not settled at layer 0, in order.
         history: (layers + 1, n, d) the states of the moving words; of all words if a tie came up.
         target, tied: (layers + 1, n) whom a moving word follows, or -1 for a tie; and the least score that is tied.
-        columns: (d, n + SPARE) scratch: words, a column each.
+        columns: (d, n + SPARE) scratch: the words, one per column.
         stage: (n + SPARE, d) scratch: where the words are that may be followed.
         floats, integers: (rows, n + SPARE) scratch.
     """
@@ -153,7 +153,7 @@ def compare(
     """Best score, second score and best candidate of every word, among those known and some[first:last].
 
     Args:
-        words: (d, count or more) the words, a column each.
+        words: (d, count or more) the words, one per column.
         stage: (last or more, d) where the candidates `some` are.
         score: (count,) scratch.
         best, second, arg: (count,) in and out; begin with -inf, -inf and anything.

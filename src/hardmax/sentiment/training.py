@@ -89,11 +89,8 @@ class Trainer(Learner):
         """Go back to a stored state."""
         for name in self.ARRAYS:
             setattr(self, name, np.array(stored[name]))
-        self.alpha, self.phase_step, self.layers = (
-            float(stored["alpha"]),
-            int(stored["phase_step"]),
-            int(stored["layers"]),
-        )
+        self.alpha = float(stored["alpha"])
+        self.phase_step, self.layers = int(stored["phase_step"]), int(stored["layers"])
         self.vectors = positions(self.x, self.radius, self.begin.sideways)
 
     @property
@@ -178,9 +175,8 @@ class Trainer(Learner):
         r = self.recipe
         self.few_first = FIRST * self.few_first + (1 - FIRST) * gradient
         self.few_second = SECOND * self.few_second + (1 - SECOND) * gradient**2
-        move = (self.few_first / (1 - FIRST**self.phase_step)) / (
-            np.sqrt(self.few_second / (1 - SECOND**self.phase_step)) + SMALL
-        )
+        one, two = 1 - FIRST**self.phase_step, 1 - SECOND**self.phase_step
+        move = (self.few_first / one) / (np.sqrt(self.few_second / two) + SMALL)
         n, k = self.scores.size, self.bias.size
         self.scores = self.scores - fade * r.score_rate * move[:n].reshape(self.scores.shape)
         self.bias = self.bias - fade * r.bias_rate * move[n : n + k]

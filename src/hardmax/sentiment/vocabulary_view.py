@@ -43,16 +43,12 @@ def words(model: SentimentModel, most: int | None = None) -> list[TermScore]:
     radius = np.sqrt((vectors**2).sum(axis=1))
     strength = np.abs(scores[:, 0]) if scores.shape[1] == 1 else np.ptp(scores, axis=1)
     order = np.argsort(-strength, kind="stable")[:most]
-    return [
-        {
-            "term": model.vocabulary.terms[i],
-            "score": float(scores[i, 0])
-            if scores.shape[1] == 1
-            else {c: float(s) for c, s in zip(model.classes, scores[i], strict=True)},
-            "radius": float(radius[i]),
-        }
-        for i in order
-    ]
+
+    def score(i: int) -> float | dict[Label, float]:
+        two = scores.shape[1] == 1
+        return float(scores[i, 0]) if two else dict(zip(model.classes, scores[i].tolist(), strict=True))
+
+    return [{"term": model.vocabulary.terms[i], "score": score(i), "radius": float(radius[i])} for i in order]
 
 
 def leaders(

@@ -95,14 +95,10 @@ def _rows(
         yield _row(line, record, names, labeled)
 
 
-@dataclass(frozen=True)
-class _Columns:
-    text: str
-    label: str | None
-    id: str | None
+Columns = tuple[str, str | None, str | None]  # of text, label and id
 
 
-def _choose(name: str, columns: list[str], text: str | None, label: str | None, labeled: bool) -> _Columns:
+def _choose(name: str, columns: list[str], text: str | None, label: str | None, labeled: bool) -> Columns:
     def pick(given: str | None, usual: tuple[str, ...], option: str, required: bool) -> str | None:
         if given is not None and given in columns:
             return given
@@ -118,17 +114,16 @@ def _choose(name: str, columns: list[str], text: str | None, label: str | None, 
 
     chosen = pick(text, TEXT_NAMES, "text-column", True)
     assert chosen is not None
-    return _Columns(chosen, pick(label, LABEL_NAMES, "label", labeled), pick(None, ID_NAMES, "id", False))
+    return chosen, pick(label, LABEL_NAMES, "label", labeled), pick(None, ID_NAMES, "id", False)
 
 
-def _row(line: int, record: dict[str, Any], names: _Columns, labeled: bool) -> Row | BadRow:
-    text = record.get(names.text)
-    label = record.get(names.label) if names.label else None
+def _row(line: int, record: dict[str, Any], names: Columns, labeled: bool) -> Row | BadRow:
+    text, label, known_as = (record.get(name) if name else None for name in names)
     if not isinstance(text, str):
-        return BadRow(line, f"{names.text} is {'missing' if text is None else 'not a text'}", repr(text)[:200])
+        return BadRow(line, f"{names[0]} is {'missing' if text is None else 'not a text'}", repr(text)[:200])
     if labeled and (label is None or label == "" or label != label or isinstance(label, list | dict)):
-        return BadRow(line, f"{names.label} is missing or not a label", repr(label)[:200])
-    return Row(text, label, record.get(names.id) if names.id else None, line)
+        return BadRow(line, f"{names[1]} is missing or not a label", repr(label)[:200])
+    return Row(text, label, known_as, line)
 
 
 def _csv(path: Path) -> Iterator[Any]:
@@ -185,8 +180,5 @@ def _parquet(path: Path) -> Iterator[Any]:
         raise BadInput(f"{path} is not a parquet file, or it is damaged ({error})") from error
     with file:
         yield list(file.schema_arrow.names)
-        number = 0
-        for batch in file.iter_batches(batch_size=1024):
-            for record in batch.to_pylist():
-                number += 1
-                yield number, record
+        every = (record for batch in file.iter_batches(batch_size=1024) for record in batch.to_pylist())
+        yield from enumerate(every, 1)

@@ -12,7 +12,7 @@ from hardmax.errors import BadInput
 from hardmax.text.words import split, terms
 
 if TYPE_CHECKING:
-    from hardmax.text.lookup import Lookup
+    from hardmax.text.ngrams import Lookup
 
 LONGEST = 3  # words in an n-gram
 FEW = 20_000  # characters; fewer are split in plain Python, which is quicker than loading the compiled code
@@ -95,7 +95,7 @@ class Vocabulary:
             >>> Vocabulary.count(["a good film", "a bad film"], min_df=2).terms
             ('a', 'film')
         """
-        from hardmax.text.counting import TermCounts, chunks
+        from hardmax.text.ngrams import TermCounts, chunks
 
         if not (np.shape(ngram_range) == (2,) and 1 <= ngram_range[0] <= ngram_range[1] <= LONGEST):
             raise BadInput(
@@ -118,7 +118,7 @@ class Vocabulary:
     @cached_property
     def lookup(self) -> "Lookup":
         """The compiled form: a table of hashes."""
-        from hardmax.text.lookup import Lookup
+        from hardmax.text.ngrams import Lookup
 
         return Lookup(self.terms, self.ngrams)
 

@@ -42,7 +42,7 @@ def small():
     patch = pytest.MonkeyPatch()
     patch.setattr("hardmax.text.datasets.read", corpus)
     patch.setitem(select("reproduce", ["tikhonov"])[0].quick, "steps", 30)
-    patch.setattr("hardmax.plot.reviews.BETWEEN", 0)
+    patch.setattr("hardmax.plot.explanation.BETWEEN", 0)
     models._reviews.cache_clear()
     yield {"quick": True, "options": {"epochs": 3}}
     patch.undo()

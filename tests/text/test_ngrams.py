@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardmax.text.lookup import Lookup
+from hardmax.text.ngrams import Lookup
 from hardmax.text.vocabulary import Bags, Vocabulary
 from hardmax.text.words_compiled import by_width
 

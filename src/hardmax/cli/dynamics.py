@@ -1,0 +1,194 @@
+"""`hardmax simulate` runs the dynamics for a number of layers; `hardmax limit` computes where they end."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hardmax.cli import inputs
+from hardmax.cli.output import indices, note, point, print_json
+from hardmax.errors import BadInput, NotCertified
+
+if TYPE_CHECKING:
+    from hardmax.attention.rules import Rule
+    from hardmax.dynamics.batch import Batch
+    from hardmax.dynamics.equilibrium import Equilibrium
+    from hardmax.dynamics.trajectory import Trajectory
+
+RULES = ("hardmax", "softmax", "localmax", "uniform", "random", "chain")
+
+
+def simulate_command(
+    tokens: inputs.Tokens = None,
+    preset: inputs.Preset = None,
+    n: inputs.Count = None,
+    dim: inputs.Dim = None,
+    alpha: inputs.Alpha = "0.5",
+    matrix: inputs.Matrix = None,
+    layers: Annotated[int, typer.Option(help="Number of layers.")] = 30,
+    rule: Annotated[str, typer.Option(help=f"Whom a token follows: {', '.join(RULES)}.")] = "hardmax",
+    beta: Annotated[float, typer.Option(help="Inverse temperature of softmax and chain.")] = 1.0,
+    eps: Annotated[
+        float, typer.Option(help="Width of localmax: follow all scores within this distance of the largest.")
+    ] = 0.1,
+    tie_tolerance: inputs.TieTolerance = 0.0,
+    normalization: Annotated[
+        str, typer.Option(help="Normalization of the tokens after each layer: rescale, none or sphere.")
+    ] = "rescale",
+    causal: Annotated[bool, typer.Option("--causal", help="Let token i see only the tokens 0..i.")] = False,
+    any_matrix: Annotated[
+        bool, typer.Option("--any-matrix", help="Allow a matrix that is not symmetric positive definite.")
+    ] = False,
+    exact: inputs.Exact = False,
+    seed: Annotated[int, typer.Option(help="Seed for the random rules and for a random preset.")] = 0,
+    output: inputs.Output = None,
+    force: inputs.Force = False,
+    json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
+) -> None:
+    """Run the dynamics for a number of layers, and report the leaders and who follows whom.
+
+    Example: hardmax simulate --preset emerging --layers 30 -o emerging.png
+    """
+    inputs.check_output(output, force)
+    from hardmax.cloud.presets import GENERATED
+
+    Z = inputs.read(tokens, preset, exact, n, dim, seed if preset in GENERATED else None)
+
+    from hardmax.dynamics.batch import Batch
+    from hardmax.dynamics.records import batch_summary, trajectory_summary
+    from hardmax.dynamics.simulate import simulate
+
+    result = simulate(
+        Z, inputs.number(alpha, "--alpha", exact), inputs.matrix(matrix, exact), layers,
+        rule=_rule(rule, beta, eps, tie_tolerance, seed), normalization=normalization, causal=causal,
+        definite=not any_matrix, exact=exact,
+    )  # fmt: skip
+    _write(result, output, force, quiet or json)
+    if json:
+        print_json(batch_summary(result) if isinstance(result, Batch) else trajectory_summary(result))
+    elif isinstance(result, Batch):
+        print(f"{len(result)} clouds")
+        for b, (last, leaders) in enumerate(zip(result.last, result.leaders, strict=True)):
+            print(f"cloud {b}: {len(last)} tokens, leaders {indices(leaders)}")
+    else:
+        _print_trajectory(result)
+
+
+def _rule(name: str, beta: float, eps: float, tie_tolerance: float, seed: int) -> "Rule":
+    from hardmax.attention import rules
+
+    made: dict[str, Callable[[], Rule]] = {
+        "hardmax": lambda: rules.Hardmax(tie_tolerance),
+        "softmax": lambda: rules.Softmax(beta),
+        "localmax": lambda: rules.Localmax(eps),
+        "uniform": rules.Uniform,
+        "random": lambda: rules.RandomFollow(seed),
+        "chain": lambda: rules.Chain(beta, seed),
+    }
+    if name not in made:
+        raise BadInput(f"there is no rule {name!r}", found=", ".join(RULES), fix="give --rule one of these names")
+    return made[name]()
+
+
+def _print_trajectory(traj: "Trajectory") -> None:
+    print(f"{traj.n} tokens in dimension {traj.dim}, {traj.layers} layers, alpha = {traj.alpha}")
+    print(f"outcome: {traj.outcome.kind} ({traj.outcome.detail})" if traj.outcome.detail else f"{traj.outcome.kind}")
+    _print_leaders(traj)
+    follows = traj.follows(traj.layers)
+    print("token  follows          place after the last layer")
+    for i in range(min(traj.n, 20)):
+        print(f"{i:5d}  {indices(follows[i], 4):15s}  {point(traj.tokens[-1][i])}")
+    if traj.n > 20:
+        print(f"  ... {traj.n - 20} more; --json or -o FILE gives all")
+
+
+def limit_command(
+    tokens: inputs.Tokens = None,
+    preset: inputs.Preset = None,
+    n: inputs.Count = None,
+    dim: inputs.Dim = None,
+    seed: inputs.Seed = None,
+    alpha: inputs.Alpha = "0.5",
+    matrix: inputs.Matrix = None,
+    exact: inputs.Exact = False,
+    tie_tolerance: inputs.TieTolerance = 0.0,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write the result; the extension selects the format: .npz .json .png .svg .pdf .html.",
+        ),
+    ] = None,
+    force: inputs.Force = False,
+    json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
+) -> None:
+    """Compute where every token ends at infinite depth, with a certificate that is checked before it is shown.
+
+    The exit code is 6 if no certificate can be computed. Example: hardmax limit --preset square-ties
+    """
+    inputs.check_output(output, force)
+    Z = inputs.read(tokens, preset, exact, n, dim, seed)
+
+    from hardmax.dynamics.batch import Batch
+    from hardmax.dynamics.limit import limit
+    from hardmax.dynamics.records import batch_summary, equilibrium_document
+
+    try:
+        found = limit(
+            Z, inputs.number(alpha, "--alpha", exact), inputs.matrix(matrix, exact), exact=exact,
+            tie_tolerance=tie_tolerance,
+        )  # fmt: skip
+    except NotCertified as error:
+        if json:
+            print_json({"schema": "hardmax.limit/1", "certified": False, "reason": error.what, **error.known})
+        raise
+    every = found if isinstance(found, Batch) else [found]
+    for eq in every:
+        wrong = eq.certificate.check(eq.tokens)
+        if wrong:
+            raise NotCertified(f"the certificate does not hold: {wrong[0]}", fix="please report this: it is a bug")
+    _write(found, output, force, quiet or json)
+    if json:
+        print_json(batch_summary(found) if isinstance(found, Batch) else equilibrium_document(found))
+        return
+    for b, eq in enumerate(every):
+        print(f"cloud {b}: " if isinstance(found, Batch) else "", end="")
+        _print_limit(eq)
+
+
+def _print_limit(eq: "Equilibrium") -> None:
+    proof = "proved" if eq.undecided == 0 else f"conditional on {eq.undecided} ties"
+    n, dim = eq.points.shape
+    print(f"{n} tokens in dimension {dim}, alpha = {eq.alpha}: {proof}, certificate checked")
+    print(f"everything is decided at layer {eq.layers} ({eq.certificate.method}, margin {eq.margin:.3g})")
+    _print_leaders(eq)
+    print("center  kind    tokens  place")
+    for c, kind in enumerate(eq.kind[:30]):
+        print(f"{c:6d}  {kind:6s}  {(eq.cluster == c).sum():6d}  {point(eq.centers[c])}")
+    if len(eq.kind) > 30:
+        print(f"  ... {len(eq.kind) - 30} more; --json or -o FILE gives all")
+
+
+def _write(result: "Trajectory | Equilibrium | Batch[Any]", output: Path | None, force: bool, quiet: bool) -> None:
+    """Save a result if asked to, and say what float64 could not decide."""
+    if output is not None:
+        result.save(output, force=force)
+        note(f"wrote {output}", quiet)
+    if result.undecided:
+        note(
+            f"note: {result.undecided} comparisons were closer than float64 rounding can decide and count as ties; "
+            "--exact decides them for the numbers as written",
+            quiet,
+        )
+
+
+def _print_leaders(result: "Trajectory | Equilibrium") -> None:
+    """Print the leaders, and at which layer the later ones emerged."""
+    print(f"leaders: {indices(result.leaders)}")
+    late = [f"{i} at layer {k}" for i, k in result.leader_since.items() if k > 0]
+    if late:
+        print("  emerged: " + ", ".join(late[:20]))

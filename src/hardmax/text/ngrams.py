@@ -1,0 +1,289 @@
+"""The n-grams of many texts at once, compiled: counted for a new vocabulary, and looked up in a given one.
+
+`Vocabulary.count` and `Vocabulary.bags` use it. Counting takes one pass, with memory for the distinct n-grams only.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.errors import BadInput
+from hardmax.jit import bare_njit, njit, over_parts
+from hardmax.text.words import lower_case
+from hardmax.text.words_compiled import by_width, chain, code_points, scan, tables_for
+
+CHUNK = 1000  # texts that are counted at a time
+_SHIFT = np.uint64(20)
+_PART = 64  # texts that one thread takes at a time
+_CHUNK = 2048  # texts joined at a time: bounds the memory
+_EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+def chunks(texts: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:
+    """The texts in lists of at most `size`.
+
+    Example:
+        >>> list(chunks("abcde", 2))
+        [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    source = iter(texts)
+    while part := list(islice(source, size)):
+        yield part
+
+
+@njit()
+def _scan_all(
+    codes: Any, begins_of: Any, kind: Any, small: Any, hashes: Any, begins: Any, ends: Any, word_offsets: Any
+) -> Any:
+    count = 0
+    for t in range(begins_of.size - 1):
+        a, b = begins_of[t], begins_of[t + 1]
+        count += scan(codes, a, b, kind, small, hashes[count:], begins[count:], ends[count:])
+        word_offsets[t + 1] = count
+    return count
+
+
+@njit()
+def _count(hashes: Any, word_offsets: Any, first_text: Any, ngrams: Any, min_df: Any, keys: Any, counts: Any, last: Any,
+           used: Any, start: Any, kept: Any) -> Any:  # fmt: skip
+    """Count the n-grams of texts `start`.. of a chunk; stops early (returning the text) when the table is half full.
+
+    A slot is (key, number of texts, last text). When a count reaches min_df, `kept` receives (last word, length, text,
+    key).
+    """
+    mask = np.uint64(keys.size - 1)
+    n_kept = 0
+    for t in range(start, word_offsets.size - 1):
+        room = (word_offsets[t + 1] - word_offsets[t]) * ngrams
+        if 2 * (used[0] + room) > keys.size or n_kept + room > kept.shape[0]:
+            return t, n_kept
+        for last_word in range(word_offsets[t], word_offsets[t + 1]):
+            for length in range(1, ngrams + 1):
+                first = last_word - length + 1
+                if first < word_offsets[t]:
+                    break
+                key = hashes[first]
+                for w in range(first + 1, last_word + 1):
+                    key = chain(key, hashes[w])
+                if key == 0:
+                    key = np.uint64(1)
+                slot = (key ^ (key >> _SHIFT)) & mask
+                while keys[slot] != 0 and keys[slot] != key:
+                    slot = (slot + np.uint64(1)) & mask
+                if keys[slot] == 0:
+                    keys[slot] = key
+                    last[slot] = -1
+                    used[0] += 1
+                if last[slot] != first_text + t:
+                    last[slot] = first_text + t
+                    counts[slot] += 1
+                    if counts[slot] == min_df:
+                        kept[n_kept, 0] = last_word
+                        kept[n_kept, 1] = length
+                        kept[n_kept, 2] = t
+                        kept[n_kept, 3] = np.int64(key)
+                        n_kept += 1
+    return word_offsets.size - 1, n_kept
+
+
+@njit()
+def _grow(keys: Any, counts: Any, last: Any, new_keys: Any, new_counts: Any, new_last: Any) -> None:
+    mask = np.uint64(new_keys.size - 1)
+    for s in range(keys.size):
+        key = keys[s]
+        if key != 0:
+            slot = (key ^ (key >> _SHIFT)) & mask
+            while new_keys[slot] != 0:
+                slot = (slot + np.uint64(1)) & mask
+            new_keys[slot], new_counts[slot], new_last[slot] = key, counts[s], last[s]
+
+
+class TermCounts:
+    """In how many texts each n-gram occurs; feed it chunk after chunk with `add`.
+
+    Example:
+        >>> counts = TermCounts(ngrams=2, min_df=2)
+        >>> counts.add(["a good film", "not a good one", "good"])
+        >>> counts.terms(), counts.terms(max_features=1)
+        (['a', 'good', 'a good'], ['good'])
+    """
+
+    def __init__(self, ngrams: int, min_df: int) -> None:
+        self.ngrams, self.min_df = ngrams, min_df
+        self.texts = 0
+        self._kept: list[str] = []  # in the order in which they reached min_df
+        self._kept_keys: list[int] = []
+        self._keys = np.zeros(1 << 16, np.uint64)
+        self._counts = np.zeros(1 << 16, np.int32)
+        self._last = np.zeros(1 << 16, np.int64)
+        self._used = np.zeros(1, np.int64)
+
+    def terms(self, shortest: int = 1, max_features: int | None = None) -> list[str]:
+        """The n-grams of at least `shortest` words in at least min_df texts, in the order in which they got there.
+
+        With `max_features` only those that occur in the most texts, the earlier ones where the numbers are equal.
+        """
+        which = [i for i, term in enumerate(self._kept) if shortest == 1 or term.count(" ") >= shortest - 1]
+        if max_features is not None and len(which) > max_features:
+            order = np.argsort(self._keys.view(np.int64))
+            found = order[np.searchsorted(self._keys.view(np.int64)[order], [self._kept_keys[i] for i in which])]
+            most = np.argsort(-self._counts[found], kind="stable")[:max_features]
+            which = [which[i] for i in np.sort(most)]
+        return [self._kept[i] for i in which]
+
+    def add(self, texts: list[str]) -> None:
+        """Count the n-grams of these texts, each at most once per text."""
+        codes, begins_of = code_points(texts)
+        kind, small = tables_for(codes)
+        hashes, begins, ends = _words(codes.size)
+        word_offsets = np.zeros(len(texts) + 1, np.int64)
+        _scan_all(codes, begins_of, kind, small, hashes, begins, ends, word_offsets)
+        longest = int(np.max(np.diff(word_offsets), initial=0))
+        kept = np.empty((max(1 << 16, longest * self.ngrams), 4), np.int64)
+        done = 0
+        while done < len(texts):
+            state = (self._keys, self._counts, self._last, self._used)
+            done, n = _count(hashes, word_offsets, self.texts, self.ngrams, self.min_df, *state, done, kept)
+            for last, length, t, key in kept[:n].tolist():
+                words = range(last - length + 1, last + 1)
+                self._kept.append(" ".join(lower_case(texts[t][begins[w] : ends[w]]) for w in words))
+                self._kept_keys.append(key)
+            if done < len(texts):
+                room = int(word_offsets[done + 1] - word_offsets[done]) * self.ngrams
+                while 2 * (int(self._used[0]) + room) > self._keys.size:
+                    self._enlarge()
+        self.texts += len(texts)
+
+    def _enlarge(self) -> None:
+        size = 2 * self._keys.size
+        fresh = np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(size, np.int64)
+        _grow(self._keys, self._counts, self._last, *fresh)
+        self._keys, self._counts, self._last = fresh
+
+
+@bare_njit()
+def _fill(
+    codes: Any, begins_of: Any, kind: Any, small: Any, hashes: Any, begins: Any, ends: Any, bits: Any, slots: Any
+) -> Any:
+    """Put term t at the slot of its hash; returns a term whose hash is taken, or -1.
+
+    A slot holds the term in its low `bits` and above them that part of the hash: one look at the memory tells both.
+    The place of the slot tells the low bits of the hash, so nothing of it is lost.
+    """
+    mask = np.uint64(slots.size - 1)
+    for t in range(begins_of.size - 1):
+        n = scan(codes, begins_of[t], begins_of[t + 1], kind, small, hashes, begins, ends)
+        if n == 0:
+            continue
+        key = hashes[0]
+        for w in range(1, n):
+            key = chain(key, hashes[w])
+        place = key & mask
+        while slots[place] != _EMPTY:
+            if slots[place] >> bits == key >> bits:
+                return t
+            place = (place + np.uint64(1)) & mask
+        slots[place] = (key >> bits << bits) | np.uint64(t)
+    return -1
+
+
+@bare_njit()
+def _bags(start: Any, stop: Any, codes: Any, begins_of: Any, kind: Any, small: Any, ngrams: Any, bits: Any, slots: Any,
+          seen: Any, hashes: Any, begins: Any, ends: Any, ids: Any, sizes: Any) -> None:  # fmt: skip
+    """Distinct known terms of texts start..stop-1; text t writes to ids[ngrams * begins_of[t]:] and sizes[t].
+
+    `seen` has one byte per term, the number (1 to 255) of the text that had it last, and one more for unknown terms.
+    Whether a term is known and new is as good as random, so no branch depends on it, only what is added.
+    """
+    mask, low = np.uint64(slots.size - 1), (np.uint64(1) << bits) - np.uint64(1)
+    unknown = np.uint64(seen.size - 1)
+    mark = 0
+    for t in range(start, stop):
+        mark += 1
+        if mark == 256:
+            seen[:] = 0
+            mark = 1
+        seen[unknown] = mark
+        n = scan(codes, begins_of[t], begins_of[t + 1], kind, small, hashes, begins, ends)
+        base = ngrams * begins_of[t]
+        count = 0
+        for last in range(n):
+            for length in range(1, min(ngrams, last + 1) + 1):
+                key = hashes[last - length + 1]
+                for w in range(last - length + 2, last + 1):
+                    key = chain(key, hashes[w])
+                place, tag = key & mask, key >> bits
+                slot = slots[place]
+                while slot >> bits != tag and slot != _EMPTY:
+                    place = (place + np.uint64(1)) & mask
+                    slot = slots[place]
+                term = slot & low if slot != _EMPTY else unknown
+                ids[base + count] = term
+                count += seen[term] != mark
+                seen[term] = mark
+        sizes[t] = count
+
+
+@bare_njit()
+def _pack(ids: Any, begins_of: Any, ngrams: Any, which: Any, sizes: Any, offsets: Any, to: Any) -> None:
+    """Copy the terms of every text of a group, the `which`-th of the chunk, to their place among all."""
+    for t in range(which.size):
+        base, place = ngrams * begins_of[t], offsets[which[t]]
+        for p in range(sizes[t]):
+            to[place + p] = ids[base + p]
+
+
+class Lookup:
+    """A hash table of the terms of a vocabulary."""
+
+    def __init__(self, known: Sequence[str], ngrams: int) -> None:
+        self.ngrams, self.count = ngrams, len(known)
+        self.bits = np.uint64(max(1, len(known).bit_length()))
+        self.slots = np.full(1 << max(4, (3 * len(known) // 2).bit_length()), _EMPTY)  # at most two thirds full
+        codes, begins_of = code_points(list(known))
+        room = int(np.max(np.diff(begins_of), initial=0)) + 1
+        taken = _fill(codes, begins_of, *tables_for(codes), *_words(room), self.bits, self.slots)
+        if taken >= 0:
+            raise BadInput(f"the term {known[taken]!r} has the same hash as another term", fix="remove one of them")
+
+    def bags(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The distinct known terms of every text in order of appearance, and how many each text has."""
+        parts = [self._chunk(list(texts[begin : begin + _CHUNK])) for begin in range(0, len(texts), _CHUNK)]
+        ids = [np.empty(0, np.int32), *(part[0] for part in parts)]
+        return np.concatenate(ids), np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
+
+    def _chunk(self, texts: list[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        groups = [self._group(texts, which) for which in by_width(texts)]
+        sizes = np.zeros(len(texts), np.int64)
+        for which, _, _, found in groups:
+            sizes[which] = found
+        offsets = np.cumsum(sizes) - sizes
+        packed = np.empty(int(sizes.sum()), np.int32)
+        for which, ids, begins_of, found in groups:
+            _pack(ids, begins_of, self.ngrams, which, found, offsets, packed)
+        return packed, sizes
+
+    def _group(
+        self, texts: list[str], which: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        codes, begins_of = code_points(texts if which.size == len(texts) else [texts[t] for t in which.tolist()])
+        kind, small = tables_for(codes)
+        longest = int(np.max(np.diff(begins_of), initial=0)) + 1
+        ids = np.empty(self.ngrams * codes.size + 1, np.int32)  # untouched pages of it cost nothing
+        sizes = np.zeros(which.size, np.int64)
+
+        def work(start: int, stop: int) -> None:
+            seen = np.zeros(self.count + 1, np.uint8)
+            table = kind, small, self.ngrams, self.bits, self.slots
+            _bags(start, stop, codes, begins_of, *table, seen, *_words(longest), ids, sizes)
+
+        over_parts(work, which.size, work=20 * codes.size, multiple=_PART)
+        return which, ids, begins_of, sizes
+
+
+def _words(room: int) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]:
+    """Room for words: their hashes, begins and ends."""
+    return np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.int32)
