@@ -184,7 +184,7 @@ def _run(
 
     After Ctrl-C the report of everything that is finished is written, and the command that resumes is printed.
     """
-    from hardmax.experiments.item import minutes, select
+    from hardmax.experiments.item import GROUPS, minutes, select
     from hardmax.experiments.run import run_items
 
     items = select(package, names or [])
