@@ -82,6 +82,7 @@ hx.limit(Z, layers=3)  # type: ignore[call-overload]
 """
 
 
+@pytest.mark.slow
 def test_a_type_checker_knows_what_comes_back(tmp_path):
     (tmp_path / "typed.py").write_text(TYPED)
     words = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]

@@ -24,6 +24,7 @@ _MODULES = {
     "web.widget": "widget",
     "sentiment.estimator": "HardmaxClassifier load",
     "sentiment.model": "SentimentModel",
+    "sentiment.explain": "Explanation",
     "construction.build": "construct",
     "construction.network": "Network",
 }
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from hardmax.errors import NotFetched as NotFetched
     from hardmax.sentiment.estimator import HardmaxClassifier as HardmaxClassifier
     from hardmax.sentiment.estimator import load as load
+    from hardmax.sentiment.explain import Explanation as Explanation
     from hardmax.sentiment.model import SentimentModel as SentimentModel
     from hardmax.web.widget import widget as widget
 

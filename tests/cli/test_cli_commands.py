@@ -286,6 +286,7 @@ def test_a_missing_extra_is_exit_4_with_its_pip_line(cli, monkeypatch, tmp_path)
     assert 'pip install "hardmax[plot]"' in err
 
 
+@pytest.mark.slow
 def test_demo_writes_a_report_and_prints_its_path(cli, tmp_path):
     code, out, err = cli("demo", "-o", tmp_path / "report", "--quick")
     assert code == 0

@@ -239,6 +239,7 @@ def test_labels_that_the_model_does_not_know_are_one_clear_error(cli, model, tmp
     assert "the model knows negative, positive" in err
 
 
+@pytest.mark.slow
 def test_the_softmax_method_writes_the_same_kind_of_model(cli, table, tmp_path, monkeypatch):
     where = tmp_path / "soft"
     words = ["train", table, "-o", where, "--method", "softmax", "--ngrams", 1, "--layers", 1, "--epochs", 2]

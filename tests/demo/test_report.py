@@ -73,6 +73,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
         write_demo(tmp_path / "file" / "demo")
 
 
+@pytest.mark.slow
 def test_it_trains_evaluates_and_explains_two_reviews(monkeypatch, tmp_path):
     texts, labels = reviews(400, seed=9)
     order = np.argsort(labels, kind="stable")

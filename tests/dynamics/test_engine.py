@@ -43,6 +43,7 @@ def test_where_nothing_is_undecided_the_follow_sets_are_exact(small, monkeypatch
     assert 30 < clear < 150  # both happen
 
 
+@pytest.mark.slow
 def test_proved_limits_of_near_ties_are_those_of_rational_arithmetic():
     rng = np.random.default_rng(1)
     proved = 0
@@ -159,6 +160,7 @@ def test_offsets_are_no_evidence_beyond_their_own_rounding():
     assert not run._behind_its_base(*pair, np.array([[1.0, 1.0]]), np.array([True, True]), np.ones(1)).any()
 
 
+@pytest.mark.slow
 def test_certificates_of_clouds_at_the_edge_of_the_tie_band_hold():
     """Regression: engine and check must agree on scores that lie right at the band."""
     for seed in range(200):

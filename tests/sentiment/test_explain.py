@@ -164,6 +164,7 @@ def test_an_unknown_suffix_is_refused(tmp_path):
         explain(two_classes(), TEXT).save(path, force=False)
 
 
+@pytest.mark.slow
 def test_a_very_long_text_is_explained():
     ex = explain(two_classes(), "great film, dull plot! " * 40_000)
     assert len(ex.words) == 5

@@ -111,6 +111,7 @@ def test_a_run_that_is_stopped_continues_to_the_same_bits(tmp_path, stop_at, mon
     assert rest.history_ == whole.history_
 
 
+@pytest.mark.slow
 def test_three_classes_and_texts_without_a_known_word():
     texts = [*TEXTS, *["plain and ordinary"] * 60, ""]
     clf = softmax(dim=3).fit(texts, [*LABELS, *["so-so"] * 61])

@@ -62,6 +62,7 @@ def test_one_document_with_one_address_is_printed(server):
     assert "server" not in {name.lower() for name in headers}
 
 
+@pytest.mark.slow
 def test_two_hundred_requests_at_once_are_all_answered_alike(server):
     server.ask("POST", "/api/limit", json.dumps(SQUARE))  # kernels are ready
 

@@ -66,6 +66,7 @@ def test_names_and_aliases_find_their_items_in_the_order_of_the_papers():
     assert minutes(ITEMS) < sum(item.minutes for item in ITEMS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [item.name for item in ITEMS])
 def test_every_item_writes_figures_data_and_a_row(made, name):
     folder, found = made

@@ -220,7 +220,7 @@ def test_many_tokens_move_to_a_canvas_and_a_huge_file_is_sampled(open_page, tmp_
     file.write_text("\n".join(f"{i % 97},{i % 89 - 40}" for i in range(6000)))
     page.get_by_label("Load tokens from a file").set_input_files(file)
     page.wait_for_selector(".banner")
-    assert "an even sample of 5000" in page.locator(".banner").inner_text()
+    assert "an evenly spaced sample of 5000" in page.locator(".banner").inner_text()
     assert "5000 tokens" in badges(page)
 
 

@@ -330,7 +330,7 @@ def test_the_screen_can_be_walked_with_the_keyboard_alone(open_page, model):
     page.locator(".plane .point[tabindex='0']").first.focus()
     for leader in model.explain(MIXED).leaders[:2]:
         count = len(leader.followers)
-        wanted = f"{leader['word']}, leader, followed by {count} word{'s' * (count != 1)}, "
+        wanted = f"{leader.word}, leader, followed by {count} word{'s' * (count != 1)}, "
         assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith(wanted)
         page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
