@@ -5,7 +5,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 TESTS  ?=
-WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
+WORKERS ?= auto
 BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 LINTED := src tests benchmarks scripts
@@ -15,7 +15,6 @@ LINTED := src tests benchmarks scripts
 demo: $(VENV)/.ready
 	$(BIN)/hardmax demo -o demo-report --force
 
-# Twice as many workers as cores: the tests of the server and the page spend much of their time waiting.
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 

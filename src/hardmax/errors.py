@@ -30,7 +30,7 @@ class HardmaxError(Exception):
 
 
 class BadInput(HardmaxError, ValueError):
-    """The input cannot be used as it is. The message says what is wrong, where, why, and how to mend it.
+    """The input cannot be used as it is. The message says what is wrong, where, why, and how to fix it.
 
     Example:
         >>> import hardmax as hx

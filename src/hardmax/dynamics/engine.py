@@ -1,4 +1,4 @@
-"""The paper's system in float64, layer by layer, on distinct points, with every decision that is final kept for good.
+"""The paper's system in float64, layer by layer, on distinct points. Decisions that are final are kept.
 
 A point is *decided* once its follow set can never change again; from then on its path is known in closed form,
 z^{k+s} = base + rho^s offset with rho = 1/(1+alpha), and no score of it is ever computed again:

@@ -1,4 +1,4 @@
-// The paper's system in float64, layer by layer, on distinct points, with every decision that is final kept for good.
+// The paper's system in float64, layer by layer, on distinct points. Decisions that are final are kept.
 // A mirror of hardmax/dynamics/engine.py; the reasons are written down there. No DOM here.
 
 import { ExactCloud, lockTies } from "./ties.js";

@@ -80,7 +80,7 @@ export function decodeSequences(text) {
   return sequences;
 }
 
-/** Sequences from a file: one JSON object a line, or one JSON list of them; throws a sentence that names the line. */
+/** Sequences from a file: one JSON object per line, or one JSON list of them; throws a sentence that names the line. */
 export function parseSequences(text) {
   const rows = text.trimStart().startsWith("[")
     ? readJson(text, "the file")
