@@ -27,8 +27,8 @@ lint: $(VENV)/.ready
 
 # The coverage of the quick tests, with the files that they reach least.
 coverage: $(VENV)/.ready
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow" --cov --cov-report= --cov-fail-under=85
-	$(BIN)/python -m coverage report --skip-covered --skip-empty --sort=cover | tail -20
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow" --cov --cov-report= --cov-fail-under=95
+	$(BIN)/python -m coverage report --skip-covered --skip-empty --sort=-cover | tail -20
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py

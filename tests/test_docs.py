@@ -138,3 +138,14 @@ def test_the_workflow_calls_targets_of_the_makefile():
     called = re.findall(r"run: make (\w+)", (ROOT / ".github" / "workflows" / "ci.yml").read_text())
     assert set(called) == {"test", "check", "wheel", "docs"}
     assert set(called) <= set(targets)
+
+
+def test_the_files_that_the_architecture_names_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"`([\w/]+\.(?:py|js|html|css|json))`", text))
+    assert len(named) > 30
+    house = ROOT / "src" / "hardmax"
+    places = (house, house / "web" / "static", house / "experiments" / "claims", house / "web" / "static" / "js")
+    allowed = {"config.json", "tests/test_architecture.py"}
+    missing = {name for name in named - allowed if not any((place / name).is_file() for place in places)}
+    assert not missing

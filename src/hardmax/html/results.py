@@ -83,7 +83,7 @@ def _trajectory_facts(traj: "Trajectory") -> Markup:
             ("rule", repr(traj.rule)),
             ("layers", traj.layers),
             ("leaders", _some(traj.leaders)),
-            ("outcome", f"{traj.outcome.kind}{period}. {traj.outcome.detail}".rstrip(". ")),
+            ("outcome", f"{traj.outcome.kind}{period}: {traj.outcome.detail}".rstrip(": ")),
             ("arithmetic", "rational" if traj.exact else f"float64, {traj.undecided} comparisons undecided"),
         ]
     )
