@@ -250,8 +250,10 @@ def test_an_interruption_is_exit_130(cli, monkeypatch):
     assert "interrupted" in err
 
 
-def test_a_closed_pipe_is_no_error():
-    command = f"{sys.executable} -m hardmax simulate --preset gaussian --json | head -c 10"
+@pytest.mark.parametrize("words", ["simulate --preset gaussian --json", "limit --preset polygon"])
+def test_a_closed_pipe_is_no_error(words):
+    """Whether the reader leaves while one long line is written, or between two lines."""
+    command = f"{sys.executable} -u -m hardmax {words} | (read -n 5; exec 0<&-; sleep 1)"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True)
     assert done.returncode == 0
     assert done.stderr == ""

@@ -89,6 +89,8 @@ def run(arguments: list[str] | None = None) -> None:
         code = _explain(error)
     except KeyboardInterrupt:
         code = _interrupted()
+    except SystemExit as stop:  # click leaves with 1 when the reader of a pipe has seen enough, which is no failure
+        code = 0 if isinstance(stop.__context__, BrokenPipeError) else stop.code
     sys.exit(code if isinstance(code, int) else 0)
 
 
