@@ -43,7 +43,7 @@ export function readExplanation(answer) {
   const offsets = unitOffsets(answer.text);
   const rank = new Map(answer.leaders.map((leader, i) => [leader.word, i]));
   const number = new Map(answer.trace.terms.map((term, i) => [term, i]));
-  const terms = answer.words.map((word) => ({
+  const terms = answer.terms.map((word) => ({
     term: word.term,
     leader: word.leader,
     rank: rank.get(word.leader) ?? -1,
@@ -52,7 +52,17 @@ export function readExplanation(answer) {
     index: number.get(word.term) ?? -1,
     places: word.places.map(([start, end]) => [offsets[start], offsets[end]]),
   }));
-  return { ...answer, terms, lines: linesOf(answer.leaders), sides: sidesOf(answer.leaders) };
+  return { ...answer, answer, terms, lines: linesOf(answer.leaders), sides: sidesOf(answer.leaders) };
+}
+
+/** The words with the largest effects, those for the label and then those against it; and what is left: [name, words]. */
+export function ranking(words, most) {
+  const named = words.filter(({ neutral, effect }) => !neutral && effect);
+  const every = [...named.filter(({ effect }) => effect > 0), ...named.filter(({ effect }) => effect < 0).reverse()];
+  const order = every.map((_, i) => i).sort((a, b) => Math.abs(every[b].effect) - Math.abs(every[a].effect) || a - b);
+  const chosen = new Set(order.slice(0, most));
+  const rest = [["more words", every.filter((_, i) => !chosen.has(i))], ["neutral words", words.filter(({ neutral }) => neutral)]];
+  return { shown: every.filter((_, i) => chosen.has(i)), rest: rest.filter(([, some]) => some.length) };
 }
 
 /** "positive", "negative", or "neutral" for a cluster that says next to nothing beside the loudest one. */
