@@ -199,10 +199,11 @@ class Limit(Document):
 
 
 class Decoder(BaseModel):
-    """The score is <v, mean z> + b."""
+    """The score is <v, sum z / (n + neutral_words)> + b."""
 
     v: list[float]
     b: float
+    neutral_words: float
 
 
 class Trace(BaseModel):
