@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from hardmax.html.page import notebook, page, render
 from hardmax.html.sketch import Shape, svg
-from hardmax.sentiment.explain import flat_states, label_order
 from hardmax.sentiment.highlight import marks, visible
+from hardmax.sentiment.plane import flat_states, label_order
 
 if TYPE_CHECKING:
     from hardmax.sentiment.explain import Explanation

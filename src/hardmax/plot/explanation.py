@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from hardmax.plot.movie import Frame, frames, write_gif
 from hardmax.plot.style import AGAINST, FAINT, FOR, INK, house, save_figure
-from hardmax.sentiment.explain import Explanation, flat_states, label_order
+from hardmax.sentiment.explain import Explanation
 from hardmax.sentiment.highlight import visible
+from hardmax.sentiment.plane import flat_states, label_order
 
 BARS = 14
 LABELS = 10

@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, HardmaxError
+from hardmax.sentiment.editing import edited, occurrences
+from hardmax.sentiment.explain_parts import Leader, Term, Word
 from hardmax.sentiment.layers_numpy import Flow, score
+from hardmax.sentiment.layout import known_words, places, shared, term_names, terms_of_forms
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
 from hardmax.sentiment.word_effects import Study, log_odds, study_texts, without_each
-from hardmax.text.words import split
 from hardmax.views import PAGE, Result, view
 
 SCHEMA = "hardmax.explain/2"
@@ -35,79 +37,6 @@ NEUTRAL = 0.1  # a word that says less than this part of what the strongest word
 
 class Inconsistent(HardmaxError):
     """The parts of an explanation do not add up: a bug in hardmax, never a fault of the input."""
-
-
-@dataclass(frozen=True)
-class Word:
-    """A known word of the text: all occurrences of one form.
-
-    Attributes:
-        word: its normal form.
-        effect: decrease of the log-odds of the label when all occurrences are deleted from the text; negative if the
-            word speaks against the label; None for the weakest words of a very long text.
-        contribution: its part of the logit.
-        neutral: whether it has no opinion: what it says, at an unchanged number of terms, is less than a tenth of what
-            the strongest word says, or the effect comes from the change of that number alone.
-        terms: the known terms that hold it, the largest part first.
-        leader: the leader of the first of these.
-        places: (start, end) of all occurrences.
-    """
-
-    word: str
-    effect: float | None
-    contribution: float
-    neutral: bool
-    terms: tuple[str, ...]
-    leader: str
-    places: tuple[tuple[int, int], ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The word as plain data."""
-        return vars(self) | {"terms": list(self.terms), "places": [list(place) for place in self.places]}
-
-
-@dataclass(frozen=True)
-class Term:
-    """A distinct known term (a word or an n-gram) of the text.
-
-    Attributes:
-        term: its normal form.
-        leader: the leader it ends at, itself if it leads.
-        contribution: its part of the logit.
-        places: (start, end) of all its occurrences.
-    """
-
-    term: str
-    leader: str
-    contribution: float
-    places: tuple[tuple[int, int], ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The term as plain data."""
-        return vars(self) | {"places": [list(place) for place in self.places]}
-
-
-@dataclass(frozen=True)
-class Leader:
-    """A term that other terms follow.
-
-    Attributes:
-        word: the term.
-        contribution: of its whole cluster, the leader and its followers, to the logit.
-        followers: the terms that end at it.
-        since: the layer from which it leads; None if only an exact tie makes it one.
-        share: its cluster's part of all terms.
-    """
-
-    word: str
-    contribution: float
-    followers: tuple[str, ...]
-    since: int | None
-    share: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """The leader as plain data."""
-        return vars(self) | {"followers": list(self.followers)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,43 +124,26 @@ class Explanation(Result):
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """For each word of the text, in order, whether it is in a known term."""
-        spans = self.study.words.spans
-        found = np.zeros(len(spans), bool)
-        for length in range(spans.shape[1]):
-            last = np.flatnonzero(spans[:, length] >= 0)
-            for k in range(length + 1):
-                found[last - k] = True
-        return found
+        return known_words(self.study.words)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """The part of the logit of each word in its place; they add up to logit - bias."""
+        return shared(self.study.words, self.contributions)
+
+    @cached_property
+    def term_names(self) -> list[str]:
+        """The terms, in order of appearance."""
+        return term_names(self.study.words, self.names)
+
+    @cached_property
+    def _places(self) -> list[list[tuple[int, int]]]:
+        return places(self.study.words)
 
     @property
     def coverage(self) -> float:
         """The part of the words of the text that are known; 0 for a text without words."""
         return float(self.known.mean()) if len(self.known) else 0.0
-
-    @cached_property
-    def weights(self) -> NDArray[np.float64]:
-        """The part of the logit of each word in its place; they add up to logit - bias."""
-        spans = self.study.words.spans
-        count = np.bincount(spans[spans >= 0], minlength=len(self.contributions))
-        found = np.zeros(len(spans))
-        for length in range(spans.shape[1]):
-            last = np.flatnonzero(spans[:, length] >= 0)
-            term = spans[last, length]
-            for k in range(length + 1):
-                found[last - k] += self.contributions[term] / (count[term] * (length + 1))
-        return found
-
-    @cached_property
-    def term_names(self) -> list[str]:
-        """The terms, in order of appearance."""
-        spans, form = self.study.words.spans, self.study.words.form.tolist()
-        terms, first = np.unique(spans.ravel(), return_index=True)
-        found = [""] * len(self.contributions)
-        for i, at in zip(terms.tolist(), first.tolist(), strict=True):
-            if i >= 0:
-                last, more = divmod(at, spans.shape[1])
-                found[i] = " ".join(self.names[f] for f in form[last - more : last + 1])
-        return found
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:
@@ -272,15 +184,13 @@ class Explanation(Result):
         words = self.study.words
         parts = np.bincount(words.form, self.weights, len(self.names))
         known = np.bincount(words.form, self.known, len(self.names)) > 0
-        effect, neutral = self._effects
+        effect, neutral = self._effects(self.label)
         # For equal or unknown effects the part decides, then the order of the text.
         sign = 1.0 if self.toward == self.label else -1.0
         order = np.lexsort((-sign * parts, np.where(np.isnan(effect), np.inf, -effect)))
         order = order[known[order]]
-        names, leader, inside = self.term_names, self.study.leader.tolist(), self._terms_of
-        places: list[list[tuple[int, int]]] = [[] for _ in self.names]
-        for f, start, end in zip(words.form.tolist(), words.begins.tolist(), words.ends.tolist(), strict=True):
-            places[f].append((start, end))
+        names, leader, inside = self.term_names, self.study.leader.tolist(), terms_of_forms(words, self.contributions)
+        places = self._places
         found = tuple(
             Word(
                 self.names[f], None if np.isnan(effect[f]) else float(effect[f]), float(parts[f]), bool(neutral[f]),
@@ -291,34 +201,26 @@ class Explanation(Result):
         self._check("words", [word.contribution for word in found])
         return found
 
-    @cached_property
-    def _terms_of(self) -> list[list[int]]:
-        """The terms that hold each form, the largest part first."""
-        spans, form = self.study.words.spans, self.study.words.form
-        pairs = [np.empty((0, 2), np.int64)]
-        for length in range(spans.shape[1]):
-            last = np.flatnonzero(spans[:, length] >= 0)
-            pairs += [np.stack([form[last - k], spans[last, length]], axis=1) for k in range(length + 1)]
-        every = np.unique(np.concatenate(pairs), axis=0)
-        found: list[list[int]] = [[] for _ in self.names]
-        for f, i in every[np.lexsort((-np.abs(self.contributions[every[:, 1]]), every[:, 0]))].tolist():
-            found[f].append(i)
-        return found
-
-    @cached_property
-    def _effects(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """(F,) the effect of each form (NaN: not computed), and whether it is neutral."""
+    def _effects(self, label: Label) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """(F,) what a label loses without each form (NaN: not computed), and whether the form is neutral."""
         study, bias = self.study, self.study.parameters.bias
-        logits, left = without_each(study)
-        label = winners(study.logits)
-        full = log_odds(study.logits, label)[0]
-        every = np.repeat(label, len(logits))
+        logits, left = self._without
+        two = len(self.scores) == 1
+        number = int(label == self.toward) if two else list(self.scores).index(label)
+        every = np.full(len(logits), number)
+        full = log_odds(study.logits, every[:1])[0] if len(logits) else 0.0
         effect = full - log_odds(logits, every)
         # What the words say: the same at an unchanged number of terms. Deleting any word makes the mean shorter.
         n0 = study.parameters.neutral
-        says = full - log_odds(bias + (logits - bias) * ((left + n0) / max(len(study.leader) + n0, 1e-300))[:, None], every)
+        says = full - log_odds(
+            bias + (logits - bias) * ((left + n0) / max(len(study.leader) + n0, 1e-300))[:, None], every
+        )
         most = np.abs(says[~np.isnan(says)]).max(initial=0.0)
         return effect, ~((np.abs(says) >= NEUTRAL * most) & (says * effect > 0))
+
+    @cached_property
+    def _without(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        return without_each(self.study)
 
     @property
     def reasons(self) -> list[Word]:
@@ -376,26 +278,43 @@ class Explanation(Result):
         Raises:
             BadInput: the word does not occur in the text, or the model is not in memory any more.
         """
-        places = _occurrences(self.text, word)
+        places = occurrences(self.text, word)
         if not places:
             raise BadInput(f"{word!r} does not occur in the text", found=_some([w.word for w in self.words]))
+        return explain(self._living(), edited(self.text, places, by))
+
+    def _living(self) -> SentimentModel:
         model = self._model() if self._model is not None else None
         if model is None:
             raise BadInput(
                 "the model of this explanation is not in memory any more",
                 fix="keep the model in a variable, and explain the text again",
             )
-        parts, done = [], 0
-        for start, end in places:
-            parts += [self.text[done:start], by]
-            done = end
-            if not by:  # neighbors must not grow together, and no double space is left
-                before, after = self.text[start - 1 : start], self.text[end : end + 1]
-                if before.isspace() and after.isspace():
-                    done += 1
-                elif before and after and not before.isspace() and not after.isspace():
-                    parts.append(" ")
-        return explain(model, "".join([*parts, self.text[done:]]))
+        return model
+
+    def deleting(self, most: int = 5) -> tuple[list[str], "Explanation"]:
+        """The words to delete one after the other, each the one that costs the label most, and what is left then.
+
+        A word that only repeats what others say has no effect on its own; here it gets its turn once they are deleted.
+
+        Example:
+            >>> import hardmax as hx
+            >>> model = hx.load("imdb-words")
+            >>> words, left = model.explain("A superb film, superb acting, a great story.").deleting(2)
+            >>> len(words), left.probability < 0.99
+            (2, True)
+        """
+        model, left = self._living(), self
+        words: list[str] = []
+        while len(words) < most:
+            known = np.bincount(left.study.words.form, left.known, len(left.names)) > 0
+            effect = np.where(known, np.nan_to_num(left._effects(self.label)[0], nan=-np.inf), -np.inf)
+            best = int(effect.argmax()) if len(effect) else -1
+            if best < 0 or effect[best] <= 0:
+                break
+            words.append(left.names[best])
+            left = explain(model, edited(left.text, left._places[best]))
+        return words, left
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as plain data: what `to_json` writes."""
@@ -469,54 +388,6 @@ def explain(model: SentimentModel, text: str | bytes) -> Explanation:
         names=tuple(names),
         _model=ref(model),
     )
-
-
-def flat_states(ex: Explanation) -> NDArray[np.float64]:
-    """(layers + 1, n, 2): first coordinate along the score that was explained, second across it.
-
-    In two dimensions this is a rotation. In more, the second axis is the principal direction of the rest; the picture
-    is then a projection, and distances in it are only lower bounds.
-    """
-    states = ex.flow.states
-    v = ex.study.parameters.scores[ex.row]
-    size = float(np.sqrt((v**2).sum()))
-    first = v / size if size > 0 else np.eye(len(v))[0]
-    across = states - (states @ first)[..., None] * first
-    flat = np.zeros((*states.shape[:2], 2))
-    flat[..., 0] = states @ first
-    if len(v) == 2:
-        flat[..., 1] = states @ np.array([-first[1], first[0]])
-    elif len(v) > 2 and states.shape[1]:
-        start = across[0]
-        _, directions = np.linalg.eigh(start.T @ start)
-        second = directions[:, -1]
-        second = second * (1.0 if second[np.abs(second).argmax()] > 0 else -1.0)  # the sign is free: fix it
-        flat[..., 1] = across @ second
-    if flat[0, :, 1].sum() < 0:
-        flat[..., 1] *= -1.0
-    return flat
-
-
-def label_order(ex: Explanation) -> list[int]:
-    """Indices of the leaders among the terms, the largest contribution of a cluster first."""
-    leaders = np.unique(ex.study.leader)
-    parts = np.bincount(ex.study.leader, ex.contributions, len(ex.contributions))[leaders]
-    return leaders[np.argsort(-np.abs(parts), kind="stable")].tolist()
-
-
-def _occurrences(text: str, word: str) -> list[tuple[int, int]]:
-    """Where a word, or several words in a row, occur in the text, without overlaps."""
-    sought = [w.form for w in split(word)]
-    words = split(text)
-    found: list[tuple[int, int]] = []
-    k = 0
-    while sought and k + len(sought) <= len(words):
-        if all(words[k + m].form == form for m, form in enumerate(sought)):
-            found.append((words[k].start, words[k + len(sought) - 1].end))
-            k += len(sought)
-        else:
-            k += 1
-    return found
 
 
 def _some(values: Sequence[str], most: int = 12) -> str:

@@ -86,15 +86,15 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, list[
         forms: dict[str, int] = {}
         terms: dict[int, int] = {}
         first, before = len(known), len(ids)
-        words = split(text)
-        for w, word in enumerate(words):
+        found = split(text)
+        for w, word in enumerate(found):
             rows.append((word.start, word.end, sentences, first + forms.setdefault(word.form, len(forms))))
             line, form = [], ""
             for length in range(1, longest + 1):
                 if length > w + 1:
                     line.append(-1)
                     continue
-                form = word.form if length == 1 else f"{words[w - length + 1].form} {form}"
+                form = word.form if length == 1 else f"{found[w - length + 1].form} {form}"
                 i = number(form, -1)
                 line.append(-1 if i < 0 else before + terms.setdefault(i, len(terms)))
             spans.append(line)
@@ -109,10 +109,10 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, list[
         names = (" ".join(known[f] for f in line) for line in table[windows, 3].tolist())
         return np.fromiter((number(name, -1) for name in names), np.int64, len(windows))
 
-    offsets = (np.array(so_far, np.int64) for so_far in ends_of)
-    columns = (np.ascontiguousarray(column) for column in table.T)
-    layout = Layout(*offsets, *columns, np.array(spans, np.int64).reshape(-1, longest), np.array(ids, np.int64))
-    return layout, known, find
+    words, forms_at, terms_at = (np.array(so_far, np.int64) for so_far in ends_of)
+    begins, ends, sentence, form_of = (np.ascontiguousarray(column) for column in table.T)
+    places = np.array(spans, np.int64).reshape(-1, longest), np.array(ids, np.int64)
+    return Layout(words, forms_at, terms_at, begins, ends, sentence, form_of, *places), known, find
 
 
 def deletions(words: Layout, find: Find, terms_known: int) -> Deletions:
@@ -185,3 +185,59 @@ def _neighbors(words: Layout, find: Find) -> tuple[Ints, Ints, Ints]:
         found.append(np.stack([deleted[which], first[which], ids])[:, ids >= 0])
     forms, at, ids = np.concatenate(found, axis=1)
     return forms, np.searchsorted(words.words, at, side="right") - 1, ids
+
+
+def known_words(words: Layout) -> NDArray[np.bool_]:
+    """(W,) whether each word is in a known term."""
+    found = np.zeros(len(words.spans), bool)
+    for length in range(words.spans.shape[1]):
+        last = np.flatnonzero(words.spans[:, length] >= 0)
+        for k in range(length + 1):
+            found[last - k] = True
+    return found
+
+
+def shared(words: Layout, parts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(W,) parts of the terms (T,), shared equally by their occurrences, and there by their words."""
+    spans = words.spans
+    count = np.bincount(spans[spans >= 0], minlength=len(parts))
+    found = np.zeros(len(spans))
+    for length in range(spans.shape[1]):
+        last = np.flatnonzero(spans[:, length] >= 0)
+        term = spans[last, length]
+        for k in range(length + 1):  # no two places of one length end at the same word, so nothing is added twice
+            found[last - k] += parts[term] / (count[term] * (length + 1))
+    return found
+
+
+def term_names(words: Layout, names: Sequence[str]) -> list[str]:
+    """The terms, from the names of the forms."""
+    spans, form = words.spans, words.form.tolist()
+    terms, first = np.unique(spans.ravel(), return_index=True)
+    found = [""] * len(words.ids)
+    for i, at in zip(terms.tolist(), first.tolist(), strict=True):
+        if i >= 0:
+            last, more = divmod(at, spans.shape[1])
+            found[i] = " ".join(names[f] for f in form[last - more : last + 1])
+    return found
+
+
+def places(words: Layout) -> list[list[tuple[int, int]]]:
+    """(start, end) of the occurrences of each form."""
+    found: list[list[tuple[int, int]]] = [[] for _ in range(int(words.forms[-1]))]
+    for f, start, end in zip(words.form.tolist(), words.begins.tolist(), words.ends.tolist(), strict=True):
+        found[f].append((start, end))
+    return found
+
+
+def terms_of_forms(words: Layout, parts: NDArray[np.float64]) -> list[list[int]]:
+    """The terms that hold each form, the largest part first."""
+    pairs = [np.empty((0, 2), np.int64)]
+    for length in range(words.spans.shape[1]):
+        last = np.flatnonzero(words.spans[:, length] >= 0)
+        pairs += [np.stack([words.form[last - k], words.spans[last, length]], axis=1) for k in range(length + 1)]
+    every = np.unique(np.concatenate(pairs), axis=0)
+    found: list[list[int]] = [[] for _ in range(int(words.forms[-1]))]
+    for f, i in every[np.lexsort((-np.abs(parts[every[:, 1]]), every[:, 0]))].tolist():
+        found[f].append(i)
+    return found

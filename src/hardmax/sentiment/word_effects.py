@@ -1,6 +1,6 @@
 """What a prediction loses without a word: exactly the model's answer for the edited text, without reading it again.
 
-The effect of a word is the decrease of the log-odds of the predicted label when all occurrences of the word are deleted,
+The effect of a word is the decrease of the log-odds of the predicted label when all its occurrences are deleted,
 
     effect_f = odds(text) - odds(text without f),   odds = log p / (1 - p), p the probability of the label,
 
@@ -72,7 +72,11 @@ def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
         traced = trace_bags(bags, parameters)
         leader, parts = traced.leader + np.repeat(words.terms[:-1], np.diff(words.terms)), traced.contributions
         return Study(words, found, parameters, leader, traced.since, parts, traced.logits, traced.busy)
-    leader, since, busy = np.empty(len(bags.ids), np.int64), np.empty(len(bags.ids), np.int64), np.empty(len(bags.ids), bool)
+    leader, since, busy = (
+        np.empty(len(bags.ids), np.int64),
+        np.empty(len(bags.ids), np.int64),
+        np.empty(len(bags.ids), bool),
+    )
     parts, logits = np.empty((len(bags.ids), len(parameters.bias))), np.empty((len(words), len(parameters.bias)))
     for t, (a, b) in enumerate(pairwise(words.terms.tolist())):
         f, logits[t] = score(parameters.vectors[a:b], parameters)
@@ -88,7 +92,7 @@ def without_each(of: Study, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
     to be: those with the smallest parts.
     """
     words, found, parameters = of.words, of.deletions, of.parameters
-    forms, terms = int(words.forms[-1]), len(words.ids)
+    forms = int(words.forms[-1])
     text = np.repeat(np.arange(len(words)), np.diff(words.forms))
     size = np.diff(words.terms)[text]
     weight = (size + parameters.neutral)[:, None]
@@ -97,7 +101,9 @@ def without_each(of: Study, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
     new_ends, again = _added(of, forms)
     again |= _followed(of, forms)
     total = (of.logits - parameters.bias)[text] * weight
-    total += _sums(found.new_form, new_ends[found.new_term], forms) - _sums(found.gone_form, ends[found.gone_term], forms)
+    total += _sums(found.new_form, new_ends[found.new_term], forms) - _sums(
+        found.gone_form, ends[found.gone_term], forms
+    )
     left = size - np.bincount(found.gone_form, minlength=forms) + np.bincount(found.new_form, minlength=forms)
     logits = parameters.bias + total / np.maximum(left + parameters.neutral, 1e-300)[:, None]
     logits[left == 0] = parameters.bias

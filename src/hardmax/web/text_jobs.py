@@ -91,7 +91,7 @@ def _described(one: "SentimentModel") -> str:
 def explain(body: dict[str, Any]) -> dict[str, Any]:
     """Why a text gets its label, and the path of its terms through the layers."""
     from hardmax.sentiment.explain import explain as run
-    from hardmax.sentiment.explain import flat_states
+    from hardmax.sentiment.plane import flat_states
 
     name, one = model(body.get("model"))
     ex = run(one, body["text"])
