@@ -56,7 +56,8 @@ class Classifier:
         if len(wanted) != len(predicted):
             raise BadInput(f"there are {len(predicted)} texts but {len(wanted)} labels")
         right = predicted == wanted if predicted.ndim == 1 else (predicted == wanted).all(axis=1)
-        return float(np.average(right, weights=sample_weight))
+        weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
+        return float(np.average(right, weights=weights))
 
     # ---------------------------------------------------------------- what only scikit-learn asks for
 
