@@ -23,7 +23,7 @@ const ANSWER = {
   ],
   ignored: ["a", "😀"],
   split: [["a", 0, 1], ["😀", 1, 2], ["dull", 3, 7], ["dull", 9, 13], ["film", 14, 18]],
-  decoder: { v: [3, 0], b: 0.25 },
+  decoder: { v: [3, 0], b: 0.25, neutral_words: 0 },
   trace: {
     terms: ["dull", "film", "dull film"], leader: [0, 0, 2],
     positions: [[[-2, 0], [1, 0], [-0.5, 1]], [[-2, 0], [0.5, 0], [-0.5, 1]]],
