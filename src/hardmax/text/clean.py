@@ -32,8 +32,8 @@ def clean(text: str) -> str:
     An entity becomes its character, behind soft hyphens that no word shows; a link becomes `http` and spaces.
 
     Example:
-        >>> clean("<b>good</b> http://a.b/c &lt;3")
-        '   good     http            <3'
+        >>> clean("<b>good</b>, at http://a.b/c")
+        '   good    , at http        '
     """
     if "&" in text:
         text = _ENTITY.sub(_character, text)

@@ -83,8 +83,7 @@ class Vocabulary:
             if not term or "\n" in term:
                 raise BadInput("a term must not be empty or hold a line break", found=repr(term))
         if len(set(terms)) != len(terms):
-            seen: set[str] = set()
-            twice = next(t for t in terms if t in seen or seen.add(t))
+            twice = next(term for i, term in enumerate(terms) if term in terms[:i])
             raise BadInput(f"the vocabulary holds the term {twice!r} twice")
         object.__setattr__(self, "ngrams", int(ngrams))
         object.__setattr__(self, "joined", "\n".join(terms).encode("utf-8", "surrogatepass"))

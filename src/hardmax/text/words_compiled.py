@@ -186,7 +186,7 @@ def _other(codes: Any, at: Any, stop: Any, kind: Any, small: Any, what: Any) -> 
             if at + 1 < stop and kind[codes[at + 1]] == CHARACTER:
                 h = _add(h, codes[at + 1])
                 at += 1
-        elif what == CHARACTER and (k == IGNORED or k == JOINER):
+        elif what == CHARACTER and k in (IGNORED, JOINER):
             k = _after_ignored(codes, at, stop, kind)
             if k == stop or kind[codes[k]] != MARK:
                 break
