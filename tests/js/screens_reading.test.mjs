@@ -22,7 +22,7 @@ const ANSWER = {
     { term: "film", leader: "dull", contribution: 0.5, places: [[14, 18]] },
   ],
   ignored: ["a"],
-  decoder: { v: [3, 0], b: 0.25 },
+  decoder: { v: [3, 0], b: 0.25, neutral_words: 0 },
   trace: {
     terms: ["dull", "film", "dull film"], leader: [0, 0, 2],
     positions: [[[-2, 0], [1, 0], [-0.5, 1]], [[-2, 0], [0.5, 0], [-0.5, 1]]],

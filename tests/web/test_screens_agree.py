@@ -45,7 +45,7 @@ def readings():
     answers = [
         ex.as_dict()
         | {
-            "decoder": {"v": model.scores[0].tolist(), "b": float(model.bias[0])},
+            "decoder": {"v": model.scores[0].tolist(), "b": float(model.bias[0]), "neutral_words": model.neutral_words},
             "trace": {"terms": ex.reading.forms, "positions": ex.reading.states.tolist()},
         }
         for ex in found.values()

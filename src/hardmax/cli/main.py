@@ -20,6 +20,7 @@ from hardmax.cli import (
     explain,
     playground,
     predict,
+    serve,
     train,
     verify,
 )
@@ -43,6 +44,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "explain": explain.command,
     "construct": construct.construct_command,
     "check": construct.check_command,
+    "serve": serve.command,
     "playground": playground.command,
     "verify": verify.command,
     "reproduce": experiments.reproduce,

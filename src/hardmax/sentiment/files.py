@@ -51,11 +51,12 @@ def save_model(model: SentimentModel, folder: str | Path, *, force: bool = True)
         "dim": model.dim,
         "layers": model.layers,
         "alpha": model.alpha,
+        "neutral_words": float(model.neutral_words),
         "classes": [_plain(c) for c in model.classes],
         "ngrams": model.vocabulary.ngrams,
         "terms": len(model.vocabulary),
         "normalization": "lower case; words of letters, digits and inner apostrophes; ! and ?; no HTML, no links",
-        "pool": "mean over distinct terms",
+        "pool": "sum over the n distinct terms / (n + neutral_words)",
         "files": FILES,
         "sha256": {name: sha256(data).hexdigest() for name, data in contents.items()},
         "card": model.card,
@@ -119,8 +120,8 @@ def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentMod
         known = _checked(folder, config, "terms").decode().split("\n")
         vocabulary = Vocabulary(known if known != [""] else [], int(config["ngrams"]))
         layers = float(config["alpha"]), int(config["layers"])
-        card = dict(config.get("card", {}))
-        return SentimentModel(vocabulary, embedding, scores, bias, *layers, tuple(config["classes"]), card)
+        rest = dict(config.get("card", {})), float(config["neutral_words"])
+        return SentimentModel(vocabulary, embedding, scores, bias, *layers, tuple(config["classes"]), *rest)
     except BadInput as error:
         raise BadInput(f"{folder} is damaged: {error.what}", found=error.found, fix="save it again") from error
     except (KeyError, TypeError, ValueError, SafetensorError) as error:

@@ -1,7 +1,8 @@
 """The sentiment model: words -> vectors -> K hardmax layers -> mean -> one linear score.
 
 Implements [AFZ24, section 6]: p = sigmoid(<v, mean_i z_i^K> + b), layers (1.1a) with A = I and one alpha. Departs: a
-text is the set of its known n-grams, each once, and there is no word for padding. With C > 2 classes there is one
+text is the set of its known n-grams, each once, and there is no word for padding; the mean may be over n0 further words
+that stand at 0, so that few words are little evidence: <v, sum_i z_i^K / (n + n0)> + b. With C > 2 classes there is one
 linear score for each.
 
 Two engines run the layers, with the same bits: plain NumPy (`layers_numpy`) and compiled code (`batches`). `run` is the
@@ -41,7 +42,7 @@ class Reading:
         leader: (n,) index of the leader a term ends at (for a leader: itself).
         since: (n,) the layer at which a term began to lead, -1 if it does not.
         settled: (n,) the layer from which on it follows its leader.
-        contributions: (n, C') what each term adds to each score: <v, z_i^K> / n.
+        contributions: (n, C') what each term adds to each score: <v, z_i^K> / (n + n0).
         logits: (C',) bias + sum of the contributions.
     """
 
@@ -71,6 +72,7 @@ class SentimentModel(Result):
         alpha, layers: of the hardmax layers.
         classes: the labels.
         card: what is known about the model: data, figures, settings.
+        neutral_words: n0 >= 0, how many words without opinion every text counts besides its own; 0 is the paper's mean.
 
     Example:
         >>> model = SentimentModel(
@@ -89,6 +91,7 @@ class SentimentModel(Result):
     layers: int
     classes: tuple[Label, ...]
     card: dict[str, Any] = field(default_factory=dict)
+    neutral_words: float = 0.0
 
     def __post_init__(self) -> None:
         rows, dim = self.embedding.shape
@@ -106,6 +109,8 @@ class SentimentModel(Result):
             raise BadInput(
                 "alpha must be positive and layers at least 0", found=f"alpha={self.alpha}, layers={self.layers}"
             )
+        if not 0 <= self.neutral_words < np.inf:
+            raise BadInput("neutral_words must be at least 0", found=repr(self.neutral_words))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SentimentModel):
@@ -136,7 +141,8 @@ class SentimentModel(Result):
     def arrays(self) -> Parameters:
         """The numbers in float64, as the layers take them."""
         rest = powers(self.alpha, self.layers)
-        return Parameters(np.array(self.embedding, np.float64), rest, self.layers, self.scores.copy(), self.bias.copy())
+        numbers = self.scores.copy(), self.bias.copy(), float(self.neutral_words)
+        return Parameters(np.array(self.embedding, np.float64), rest, self.layers, *numbers)
 
     def read(self, text: str) -> Reading:
         """Everything about one text."""
@@ -161,14 +167,14 @@ class SentimentModel(Result):
             leader=f.leader,
             since=f.since,
             settled=f.settled,
-            contributions=f.states[-1] @ self.scores.T / max(len(ids), 1),
+            contributions=f.states[-1] @ self.scores.T / max(len(ids) + self.neutral_words, 1.0),
             logits=logits,
         )
 
     def _flow(self, ids: NDArray[np.integer[Any]]) -> tuple[Flow, Floats]:
         """One bag of terms through the plain layers, and its scores."""
         z = np.asarray(self.embedding[ids], np.float64).reshape(len(ids), self.dim)
-        f = flow(z, powers(self.alpha, self.layers), self.layers)
+        f = flow(z, powers(self.alpha, self.layers), self.layers, self.neutral_words)
         # Word after word, then coordinate after coordinate, as the compiled code adds.
         mean = [0.0] * self.dim
         for row, weight in zip(z.tolist(), f.weights.tolist(), strict=True):

@@ -112,7 +112,7 @@ export function laneOf(length, order) {
   return (size * (size - 1)) / 2 + (order % size);
 }
 
-/** logit_k = b + mean of <v, z_i^k>: what the decoder would say after each layer. */
+/** logit_k = b + sum of <v, z_i^k> / (n + n0): what the decoder would say after each layer. */
 export function logitsByLayer(reading) {
   return reading.trace.positions.map((layer) => reading.decoder.b + sum(partsOf(reading, layer)));
 }
@@ -129,8 +129,8 @@ export function leaderParts(reading, layer) {
 }
 
 function partsOf(reading, layer) {
-  const v = reading.decoder.v;
-  return layer.map((z) => sum(z.map((x, c) => x * v[c])) / layer.length);
+  const { v, neutral_words: neutral } = reading.decoder;
+  return layer.map((z) => sum(z.map((x, c) => x * v[c])) / (layer.length + neutral));
 }
 
 export function sum(numbers) {
