@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardmax.sentiment import word_effects
+from hardmax.sentiment.editing import edited
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.layers_numpy import Compiled
 from hardmax.sentiment.model import SentimentModel, probabilities
 from hardmax.sentiment.word_effects import log_odds, study_texts, without_each
-from hardmax.text.vocabulary import Vocabulary
+from hardmax.text.vocabulary import Scanner, Vocabulary
 from hardmax.text.words import split
 from tiny_models import random_model, two_classes
 
@@ -22,7 +23,7 @@ LETTERS = "abcdefgh"
 def ngram_model(seed=0, dim=2, layers=3, classes=2, longest=3, grid=False, neutral=1.5):
     """Terms of one to three letters, half of all there are: deleting a letter makes new ones."""
     rng = np.random.default_rng(seed)
-    every = list(LETTERS)
+    every = [*LETTERS, "!", "a !", "! ?"]
     every += [f"{a} {b}" for a in LETTERS for b in LETTERS if rng.random() < 0.5]
     every += [f"{a} {b} {c}" for a in LETTERS for b in LETTERS for c in LETTERS if rng.random() < 0.3]
     known = [term for term in every if term.count(" ") < longest and (" " in term or rng.random() < 0.9)]
@@ -35,27 +36,32 @@ def ngram_model(seed=0, dim=2, layers=3, classes=2, longest=3, grid=False, neutr
 
 
 def edited_logits(model, text):
-    """The model on the text without each of its words: all words, joined again."""
-    words = [word.form for word in split(text)]
-    return model.logits([" ".join(w for w in words if w != form) for form in dict.fromkeys(words)])
+    """The model on the text without each of its words, edited as a person would do it."""
+    words = split(text)
+    forms = dict.fromkeys(word.form for word in words)
+    return model.logits([edited(text, [(w.start, w.end) for w in words if w.form == form]) for form in forms])
 
 
-TEXTS = st.text(LETTERS + "x", max_size=30).map(" ".join)  # x is not known
+# x is not known; some words are joined by stops, some end a sentence.
+WORDS = st.tuples(
+    st.sampled_from(LETTERS + "x!"), st.sampled_from([" "] * 5 + [". ", ".", ", ", "! ", "?!", "-", "\n"])
+)
+TEXTS = st.lists(WORDS, max_size=30).map(lambda words: "".join(a + b for a, b in words))
 
 
 @pytest.mark.parametrize("ready", [False, True])
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=150)
 @given(TEXTS, st.integers(0, 5), st.sampled_from([1, 2, 3]), st.sampled_from([0, 1, 4]), st.sampled_from([2, 3]),
        st.sampled_from([1, 2, 3]), st.booleans())  # fmt: skip
 def test_every_effect_is_that_of_the_edited_text(ready, text, seed, dim, layers, classes, longest, grid):
-    before, Compiled.ready = Compiled.ready, ready
+    before, Compiled.ready, Scanner.ready = (Compiled.ready, Scanner.ready), ready, ready
     try:
         model = ngram_model(seed, dim, layers, classes, longest, grid)
         found, left = without_each(study_texts(model, [text])[0])
         assert found == pytest.approx(edited_logits(model, text), abs=1e-11)
         assert len(left) == len(found)
     finally:
-        Compiled.ready = before
+        Compiled.ready, Scanner.ready = before
 
 
 def test_many_texts_at_once_are_as_one_by_one():

@@ -1,40 +1,67 @@
-"""Changing words of a text: where they are, and the text without them or with others in their place."""
+"""Changing words of a text: the text without them or with others in their place, as a person would edit it."""
 
 from collections.abc import Sequence
 
-from hardmax.text.words import split
+from hardmax.text.clean import clean
+
+STOPS = ".\uff0e"
+POINTS = "!?\uff01\uff1f\u061f"
 
 
 def edited(text: str, places: Sequence[tuple[int, int]], by: str = "") -> str:
-    """The text with `by` in the given places; with nothing, no neighbors grow together and no double space is left.
+    """The text with `by` in the given places, which are those of words in order.
+
+    Where nothing comes in their place, the words that are left keep their sentences and do not grow together: a full
+    stop takes the place of an exclamation or question mark, and a link goes as a whole.
 
     Example:
         >>> edited("A dull, dull film", [(2, 6), (8, 12)]), edited("so-so", [(0, 2)], "very")
         ('A , film', 'very-so')
+        >>> edited("Loved it! Great.", [(8, 9)]), edited("see http://a.b/c, now", [(4, 8)])
+        ('Loved it. Great.', 'see , now')
     """
-    parts, done = [], 0
+    if by:
+        return "".join(_pieces(text, places, by))
+    cleaned = clean(text) if "://" in text or "ww." in text.lower() else text
+    parts: list[str] = []
+    done = 0
     for start, end in places:
-        parts += [text[done:start], by]
+        while end < len(text) and cleaned[end] == " " and text[end] != " ":  # the rest of a link
+            end += 1
+        before, after = text[start - 1 : start], text[end : end + 1]
+        kept = text[done:start]
+        if kept[-1:] in STOPS and kept[-2:-1].strip():  # a stop within a word, as in "dull.great", would end a sentence
+            kept, before = f"{kept[:-1]} ", " "
+        parts.append(kept)
         done = end
-        if not by:
-            before, after = text[start - 1 : start], text[end : end + 1]
-            if before.isspace() and after.isspace():
-                done += 1
-            elif before and after and not before.isspace() and not after.isspace():
-                parts.append(" ")
+        if text[start:end] in POINTS:
+            parts.append(". " if after and not after.isspace() else ".")
+        elif before.isspace() and after == " ":
+            done += 1
+        elif before and after and not before.isspace() and not after.isspace():
+            parts.append(" ")
     return "".join([*parts, text[done:]])
 
 
-def occurrences(text: str, word: str) -> list[tuple[int, int]]:
-    """Where a word, or several words in a row, occur in the text, without overlaps."""
-    sought = [w.form for w in split(word)]
-    words = split(text)
+def _pieces(text: str, places: Sequence[tuple[int, int]], by: str) -> list[str]:
+    edges = [0, *(edge for place in places for edge in place), len(text)]
+    kept = [text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    return [piece for k in kept for piece in (k, by)][:-1]
+
+
+def occurrences(forms: Sequence[int], sought: Sequence[int]) -> list[tuple[int, int]]:
+    """(first, last) of the places where some forms stand in a row, without overlaps.
+
+    Example:
+        >>> occurrences([3, 1, 2, 1, 2, 1], [1, 2]), occurrences([1, 1, 1], [1, 1])
+        ([(1, 2), (3, 4)], [(0, 1)])
+    """
     found: list[tuple[int, int]] = []
-    k = 0
-    while sought and k + len(sought) <= len(words):
-        if all(words[k + m].form == form for m, form in enumerate(sought)):
-            found.append((words[k].start, words[k + len(sought) - 1].end))
-            k += len(sought)
+    k, length = 0, len(sought)
+    while length and k + length <= len(forms):
+        if list(forms[k : k + length]) == list(sought):
+            found.append((k, k + length - 1))
+            k += length
         else:
             k += 1
     return found

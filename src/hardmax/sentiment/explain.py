@@ -61,8 +61,8 @@ class Explanation(Result):
         >>> import hardmax as hx
         >>> model = hx.load("imdb-words")
         >>> ex = model.explain("A great film, never dull.")
-        >>> ex.label, [word.word for word in ex.reasons], [word.word for word in ex.against]
-        ('negative', ['dull'], ['great'])
+        >>> ex.label, ex.reasons[0].word, ex.against[0].word
+        ('negative', 'dull', 'great')
         >>> abs(ex.bias + sum(word.contribution for word in ex.words) - ex.logit) < 1e-9
         True
         >>> ex.without("dull").label
@@ -278,10 +278,16 @@ class Explanation(Result):
         Raises:
             BadInput: the word does not occur in the text, or the model is not in memory any more.
         """
-        places = occurrences(self.text, word)
+        model, words = self._living(), self.study.words
+        number = {name: f for f, name in enumerate(self.names)}
+        sought = [number.get(w.form, -1) for w in model.vocabulary.words(word)]
+        places = [
+            (int(words.begins[first]), int(words.ends[last]))
+            for first, last in occurrences(words.form.tolist(), sought)
+        ]
         if not places:
             raise BadInput(f"{word!r} does not occur in the text", found=_some([w.word for w in self.words]))
-        return explain(self._living(), edited(self.text, places, by))
+        return explain(model, edited(self.text, places, by))
 
     def _living(self) -> SentimentModel:
         model = self._model() if self._model is not None else None

@@ -25,7 +25,6 @@ from hardmax.errors import BadInput
 from hardmax.sentiment.editing import edited
 from hardmax.sentiment.explain import Explanation, explain
 from hardmax.sentiment.model import probabilities, winners
-from hardmax.text.words import split
 
 if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
@@ -100,7 +99,7 @@ def deletion(model: "SentimentModel", texts: Sequence[str], named: Sequence[Sequ
     """
     without, only = [], []
     for text, some in zip(texts, named, strict=True):
-        chosen, words = set(some), split(text)
+        chosen, words = set(some), model.vocabulary.words(text)
         without.append(edited(text, [(w.start, w.end) for w in words if w.form in chosen]))
         only.append(edited(text, [(w.start, w.end) for w in words if w.form not in chosen]))
     logits, without_logits, only_logits = (model.logits(some) for some in (texts, without, only))

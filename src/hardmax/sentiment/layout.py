@@ -14,8 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.text.vocabulary import Bags, Vocabulary
-from hardmax.text.words import split
+from hardmax.text.clean import clean, compose
+from hardmax.text.hashes import Keys, bits_for, chain, word_hash
+from hardmax.text.hashes import find as look_up
+from hardmax.text.vocabulary import FEW, Bags, Scanner, Vocabulary
+from hardmax.text.words import form_of
 
 Ints = NDArray[np.int64]
 
@@ -27,7 +30,7 @@ class Layout:
     Attributes:
         words, forms, terms: (B + 1,) where those of each text begin.
         begins, ends: (W,) places of the words in their text, in characters.
-        sentence: (W,) the sentence of each word.
+        sentence: (W,) the sentence of each word.   points: (W,) whether it is ! or ?.
         form: (W,) the form of each word, numbered by first appearance.
         spans: (W, L) the known term of length l + 1 that ends at this word, or -1.
         ids: (T,) numbers of the terms in the vocabulary, by first appearance.
@@ -39,6 +42,7 @@ class Layout:
     begins: Ints
     ends: Ints
     sentence: Ints
+    points: NDArray[np.bool_]
     form: Ints
     spans: Ints
     ids: Ints
@@ -68,51 +72,89 @@ Find = Callable[[Ints], Ints]  # words that would stand side by side (Q, length)
 
 
 def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, list[str], Find]:
-    """The layout of texts, the forms of their words, and how to find more terms; in plain Python.
+    """The layout of texts, the forms of their words, and how to find more terms.
 
     Example:
-        >>> found, _, _ = lay_out(Vocabulary(["dull", "not dull"], 2), ["Not dull, not a dull film"])
+        >>> found, names, _ = lay_out(Vocabulary(["dull", "not dull"], 2), ["Not dull, not a dull film"])
         >>> found.form.tolist(), found.spans.tolist()
         ([0, 1, 0, 2, 1, 3], [[-1, -1], [0, 1], [-1, -1], [-1, -1], [0, -1], [-1, -1]])
+        >>> names
+        ['not', 'dull', 'a', 'film']
     """
-    number, longest = vocabulary.number.get, vocabulary.ngrams
-    known: list[str] = []
-    rows: list[tuple[int, int, int, int]] = []
-    spans: list[list[int]] = []
-    ids: list[int] = []
-    ends_of = [[0], [0], [0]]
-    sentences = 0
-    for text in texts:
-        forms: dict[str, int] = {}
-        terms: dict[int, int] = {}
-        first, before = len(known), len(ids)
-        found = split(text)
-        for w, word in enumerate(found):
-            rows.append((word.start, word.end, sentences, first + forms.setdefault(word.form, len(forms))))
-            line, form = [], ""
-            for length in range(1, longest + 1):
-                if length > w + 1:
-                    line.append(-1)
-                    continue
-                form = word.form if length == 1 else f"{found[w - length + 1].form} {form}"
-                i = number(form, -1)
-                line.append(-1 if i < 0 else before + terms.setdefault(i, len(terms)))
-            spans.append(line)
-        sentences += 1
-        known += forms
-        ids += terms
-        for so_far, count in zip(ends_of, (len(rows), len(known), len(ids)), strict=True):
-            so_far.append(count)
-    table = np.array(rows, np.int64).reshape(-1, 4)
+    if Scanner.ready or sum(map(len, texts)) > FEW:
+        begins, ends, sentence, hashes, offsets, name = _compiled_words(texts)
+    else:
+        begins, ends, sentence, hashes, offsets, name = _plain_words(vocabulary, texts)
+    text = np.repeat(np.arange(len(texts)), np.diff(offsets))
+    form, first = _numbered(np.lexsort((hashes, text)), lambda a, b: (hashes[a] != hashes[b]) | (text[a] != text[b]))
+    names = [name(w) for w in first.tolist()]
 
     def find(windows: Ints) -> Ints:
-        names = (" ".join(known[f] for f in line) for line in table[windows, 3].tolist())
-        return np.fromiter((number(name, -1) for name in names), np.int64, len(windows))
+        key = hashes[windows[:, 0]]
+        for column in windows.T[1:]:
+            key = chain(key, hashes[column])
+        return look_up(vocabulary.table, bits_for(len(vocabulary)), key)
 
-    words, forms_at, terms_at = (np.array(so_far, np.int64) for so_far in ends_of)
-    begins, ends, sentence, form_of = (np.ascontiguousarray(column) for column in table.T)
-    places = np.array(spans, np.int64).reshape(-1, longest), np.array(ids, np.int64)
-    return Layout(words, forms_at, terms_at, begins, ends, sentence, form_of, *places), known, find
+    spans = np.full((len(form), vocabulary.ngrams), -1)
+    for length in range(min(vocabulary.ngrams, len(form))):
+        last = np.flatnonzero(sentence[length:] == sentence[: len(form) - length]) + length
+        spans[last, length] = find(last[:, None] + np.arange(-length, 1))
+    where = np.flatnonzero(spans.ravel() >= 0)
+    owner, ids = text[where // vocabulary.ngrams], spans.ravel()[where]
+    term, first_term = _numbered(np.lexsort((ids, owner)), lambda a, b: (ids[a] != ids[b]) | (owner[a] != owner[b]))
+    spans.ravel()[where] = term
+    forms_at, terms_at = (np.searchsorted(of, np.arange(len(texts) + 1)) for of in (text[first], owner[first_term]))
+    points = (hashes == np.uint64(word_hash("!"))) | (hashes == np.uint64(word_hash("?")))
+    places = begins, ends, sentence, points
+    return Layout(offsets, forms_at, terms_at, *places, form, spans, ids[first_term]), names, find
+
+
+def _numbered(order: Ints, differ: Callable[[Ints, Ints], NDArray[np.bool_]]) -> tuple[Ints, Ints]:
+    """Numbers of things by first appearance, and where each appears first; `order` brings equal ones together."""
+    new = np.ones(len(order), bool)
+    new[1:] = differ(order[1:], order[:-1])
+    first = order[new]  # the order is stable: the first of a group is the earliest
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    number = np.empty(len(order), np.int64)
+    number[order] = rank[np.cumsum(new) - 1]
+    return number, np.sort(first)
+
+
+Words = tuple[Ints, Ints, Ints, Keys, Ints, Callable[[int], str]]  # begins, ends, sentence, hashes, offsets, name
+
+
+def _plain_words(vocabulary: Vocabulary, texts: Sequence[str]) -> Words:
+    found = [vocabulary.words(text) for text in texts]
+    every = [word for words in found for word in words]
+    begins, ends, inner = (
+        np.array([getattr(word, name) for word in every], np.int64) for name in ("start", "end", "sentence")
+    )
+    hashes = np.array([word_hash(word.form) for word in every], np.uint64)
+    offsets = np.cumsum([0, *map(len, found)])
+    breaks = np.ones(len(every), bool)
+    breaks[1:] = inner[1:] != inner[:-1]
+    breaks[offsets[:-1][offsets[:-1] < len(every)]] = True
+    return begins, ends, np.cumsum(breaks), hashes, offsets, lambda w: every[w].form
+
+
+def _compiled_words(texts: Sequence[str]) -> Words:
+    from hardmax.text.ngrams import scan_texts
+
+    cleaned, moved = zip(*(compose(clean(text)) for text in texts), strict=True) if texts else ((), ())
+    hashes, places, before, offsets = scan_texts(list(cleaned))
+    Scanner.ready = True
+    text = np.repeat(np.arange(len(texts)), np.diff(offsets))
+    was = places.copy()
+    for t in (t for t, map_ in enumerate(moved) if map_ is not None):
+        mine, table = slice(int(offsets[t]), int(offsets[t + 1])), np.array(moved[t], np.int64)
+        was[mine] = np.stack([table[places[mine, 0], 0], table[places[mine, 1] - 1, 1]], axis=1)
+
+    def name(w: int) -> str:
+        start, end = places[w].tolist()
+        return form_of(cleaned[text[w]][start:end])
+
+    return was[:, 0].copy(), was[:, 1].copy(), np.cumsum(before == 0), hashes, offsets, name
 
 
 def deletions(words: Layout, find: Find, terms_known: int) -> Deletions:
@@ -150,41 +192,39 @@ def _gone(words: Layout) -> tuple[Ints, Ints]:
 
 def _neighbors(words: Layout, find: Find) -> tuple[Ints, Ints, Ints]:
     """(form, text, vocabulary number) of the known n-grams that close the gaps which a form leaves."""
-    form, sentence, count = words.form, words.sentence, len(words.form)
+    form, count = words.form, len(words.form)
     if not count or words.spans.shape[1] == 1:
-        return (np.empty(0, np.int64),) * 3
-    breaks = (form[1:] != form[:-1]) | (sentence[1:] != sentence[:-1])
+        nothing = np.empty(0, np.int64)
+        return nothing, nothing, nothing
+    text = np.repeat(np.arange(len(words)), np.diff(words.words))
+    breaks = form[1:] != form[:-1]  # no form is in two texts
     first = np.concatenate([[0], np.flatnonzero(breaks) + 1])  # of runs of one form
     last = np.concatenate([first[1:] - 1, [count - 1]])
     run = np.cumsum(np.concatenate([[0], breaks]))
 
-    def step(at: Ints, by: int, deleted: Ints) -> Ints:
-        """The next word of the sentence in one direction, past the deleted form; -1 at its end."""
-        to = at + by
-        inside = (at >= 0) & (to >= 0) & (to < count)
+    def step(at: Ints, by: int) -> Ints:
+        """The next word of the text in one direction, past the deleted form; -1 at the end."""
+        to = np.where(at >= 0, at + by, -1)
+        inside = (to >= 0) & (to < count)
         to = np.where(inside, to, 0)
-        skip = form[to] == deleted  # runs of one form are never neighbors within a sentence: one jump is enough
-        beyond = (first if by < 0 else last)[run[to]] + by
-        to = np.where(skip, beyond, to)
+        to = np.where(form[to] == deleted, (first if by < 0 else last)[run[to]] + by, to)
         inside &= (to >= 0) & (to < count)
-        to = np.where(inside, to, 0)
-        return np.where(inside & (sentence[to] == sentence[np.maximum(at, 0)]), to, -1)
+        return np.where(inside & (text[np.where(inside, to, 0)] == text[np.maximum(at, 0)]), to, -1)
 
     deleted = form[first]
-    left, right = step(first, -1, deleted), step(last, 1, deleted)
+    left, right = step(first, -1), step(last, 1)
     windows = [np.stack([left, right], axis=1)]
     if words.spans.shape[1] > 2:
-        windows += [
-            np.stack([step(left, -1, deleted), left, right], axis=1),
-            np.stack([left, right, step(right, 1, deleted)], axis=1),
-        ]
+        windows += [np.stack([step(left, -1), left, right], axis=1), np.stack([left, right, step(right, 1)], axis=1)]
     found = []
     for window in windows:
-        which = np.flatnonzero((window >= 0).all(axis=1))
+        # Words that become neighbors are in one sentence if they were; ! and ? always end the sentence before them.
+        joined = (words.sentence[window[:, 1:]] == words.sentence[window[:, :-1]]) | words.points[window[:, 1:]]
+        which = np.flatnonzero((window >= 0).all(axis=1) & joined.all(axis=1))
         ids = find(window[which])
         found.append(np.stack([deleted[which], first[which], ids])[:, ids >= 0])
     forms, at, ids = np.concatenate(found, axis=1)
-    return forms, np.searchsorted(words.words, at, side="right") - 1, ids
+    return forms, text[at], ids
 
 
 def known_words(words: Layout) -> NDArray[np.bool_]:

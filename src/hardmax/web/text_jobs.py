@@ -91,6 +91,7 @@ def _described(one: "SentimentModel") -> str:
 def explain(body: dict[str, Any]) -> dict[str, Any]:
     """Why a text gets its label, and the path of its terms through the layers."""
     from hardmax.sentiment.explain import explain as run
+    from hardmax.sentiment.highlight import marks
     from hardmax.sentiment.plane import flat_states
 
     name, one = model(body.get("model"))
@@ -101,8 +102,9 @@ def explain(body: dict[str, Any]) -> dict[str, Any]:
         positions, v = flat_states(ex), [float((one.scores[ex.row] ** 2).sum() ** 0.5), 0.0]
     return ex.as_dict() | {
         "model": name,
-        "decoder": {"v": v, "b": ex.bias, "neutral_words": one.neutral_words},
+        "decoder": {"v": v, "b": ex.bias, "neutral_words": float(one.neutral_words)},
         **_card(one),
+        "split": [(mark.word, mark.start, mark.end) for mark in marks(ex)],
         "trace": {
             "terms": ex.term_names,
             "positions": positions,
