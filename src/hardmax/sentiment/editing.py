@@ -30,7 +30,8 @@ def edited(text: str, places: Sequence[tuple[int, int]], by: str = "") -> str:
             end += 1
         before, after = text[start - 1 : start], text[end : end + 1]
         kept = text[done:start]
-        if kept[-1:] in STOPS and kept[-2:-1].strip():  # a stop within a word, as in "dull.great", would end a sentence
+        if kept and kept[-1] in STOPS and text[start - 2 : start - 1].strip():
+            # A stop between letters, as in "dull.great", does not end a sentence; alone it would.
             kept, before = f"{kept[:-1]} ", " "
         parts.append(kept)
         done = end

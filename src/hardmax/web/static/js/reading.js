@@ -147,7 +147,7 @@ export function replacePlaces(text, places, by) {
   for (const [start, end] of places) {
     let [kept, before] = [text.slice(done, start), start > 0 ? text.slice(start - 1, start) : ""];
     const after = text.slice(end, end + 1);
-    if (!by && /[^\s][.．]$/u.test(kept)) [kept, before] = [`${kept.slice(0, -1)} `, " "];
+    if (!by && /[.．]$/u.test(kept) && start > 1 && !isSpace(text.slice(start - 2, start - 1))) [kept, before] = [`${kept.slice(0, -1)} `, " "];
     result += kept + by;
     done = end;
     if (by) continue;
