@@ -29,6 +29,11 @@ def test_help_loads_nothing_heavy():
     assert not _loaded_by(code) & set(HEAVY)
 
 
+def test_loading_a_model_and_explaining_a_text_load_neither_scikit_learn_nor_numba():
+    code = "import hardmax as hx\nclf = hx.load('imdb-words')\nclf.predict(['good'])\nclf.explain('good')\nrepr(clf)"
+    assert not _loaded_by(code) & set(HEAVY)
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="softmin"):
         hardmax.softmin  # noqa: B018

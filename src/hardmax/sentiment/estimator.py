@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from hardmax.errors import BadInput
+from hardmax.sentiment.columns import as_classes, as_labels, as_texts, as_weights, check_size
+from hardmax.sentiment.contract import Classifier
 from hardmax.sentiment.explain import Explanation, explain
 from hardmax.sentiment.files import load_model
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # compiled code: loaded by fit
 MANY = 1000  # with this many texts or more, a term must by default occur in three of them
 
 
-class HardmaxClassifier(ClassifierMixin, BaseEstimator):
+class HardmaxClassifier(Classifier):
     """Classify texts: word vectors, K hardmax layers, a linear score; every prediction is a sum over words.
 
     Two fitted classifiers are equal if their models are; two that are not fitted, if their parameters are.
@@ -123,13 +123,14 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         from hardmax.sentiment.training_loop import Examples, Watch
 
         texts = self._texts(X, True)
-        self.classes_, labels = _labels(y, len(texts))
-        weight = _weights(sample_weight, len(texts))
+        self.classes_, labels = as_classes(as_labels(y, len(texts)))
+        weight = as_weights(sample_weight, len(texts))
         if not weight.all():  # a text of weight 0 leaves no trace, not even its words
             texts = [text for text, mine in zip(texts, weight, strict=True) if mine]
             labels, weight = labels[weight > 0], weight[weight > 0] / weight[weight > 0].mean()
         recipe, vocabulary = self._recipe(), self._vocabulary(texts)
         classes = tuple(self.classes_.tolist())
+        check_size(len(vocabulary), len(classes))
         examples = Examples(vocabulary.bags(texts), labels, weight)
         held_out = None
         if validation is not None:
@@ -181,14 +182,12 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
             raise BadInput(
                 f"classes={list(np.asarray(classes))!r} differ from those of the first call", found=repr(self.classes_)
             )
-        given = column_or_1d(np.asarray(y), warn=False)
-        if len(given) != len(texts):
-            raise BadInput(f"there are {len(texts)} texts but {len(given)} labels")
+        given = as_labels(y, len(texts))
         labels = np.minimum(np.searchsorted(self.classes_, given), len(self.classes_) - 1)
         if not (self.classes_[labels] == given).all():
             raise BadInput("a label is not among the classes of the first call", found=repr(self.classes_.tolist()))
         vocabulary = self._vocabulary(texts) if trainer is None else trainer.vocabulary
-        examples = Examples(vocabulary.bags(texts), labels.astype(np.int64), _weights(sample_weight, len(texts)))
+        examples = Examples(vocabulary.bags(texts), labels.astype(np.int64), as_weights(sample_weight, len(texts)))
         if trainer is None:
             trainer = prepare(examples, vocabulary, tuple(self.classes_.tolist()), self._recipe(), stream=True)
         trainer.pass_once(examples)
@@ -243,7 +242,8 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
     # ---------------------------------------------------------------- using
 
     def _fitted(self) -> SentimentModel:
-        check_is_fitted(self, "model_")
+        if not hasattr(self, "model_"):
+            self._not_fitted()
         return self.model_
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
@@ -308,14 +308,6 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
     def __hash__(self) -> int:
         return hash(type(self))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.input_tags.one_d_array = True
-        tags.no_validation = True
-        return tags
-
 
 def load(name: str | Path) -> HardmaxClassifier:
     """A shipped model by its name (`imdb`, `imdb-words`), or any model folder, ready to predict and to explain.
@@ -328,60 +320,3 @@ def load(name: str | Path) -> HardmaxClassifier:
         ['positive', 'negative']
     """
     return HardmaxClassifier.from_pretrained(name)
-
-
-def as_texts(X: Any) -> list[str]:
-    """A list of texts from any one-dimensional collection of strings or bytes.
-
-    Example:
-        >>> as_texts(["a", b"b"])
-        ['a', 'b']
-    """
-    if isinstance(X, str | bytes):
-        raise BadInput("expected a list of texts, got one text", found=repr(X[:40]), fix="pass [text]")
-    if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
-        X = np.asarray(X)[:, 0]
-    try:
-        texts = list(X)
-    except TypeError:
-        raise BadInput("texts must be a list of strings", found=type(X).__name__) from None
-    for i, text in enumerate(texts):
-        if isinstance(text, bytes):
-            texts[i] = text.decode("utf-8", "replace")
-        elif not isinstance(text, str):
-            raise BadInput(f"text {i} is not a string", found=f"{type(text).__name__} {text!r:.60}")
-    return texts
-
-
-def _labels(y: ArrayLike, count: int) -> tuple[NDArray[np.generic], NDArray[np.int64]]:
-    if y is None:
-        raise BadInput("requires y to be passed, but the target y is None")
-    given = column_or_1d(np.asarray(y), warn=True)
-    if len(given) != count:
-        raise BadInput(f"there are {count} texts but {len(given)} labels")
-    if count == 0:
-        raise BadInput("there is no text to learn from")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise BadInput("a label is NaN or infinite")
-    try:
-        classes, numbers = np.unique(given, return_inverse=True)
-    except TypeError:
-        raise BadInput("labels of mixed types cannot be ordered", fix="use strings only, or numbers only") from None
-    if len(classes) < 2:
-        raise BadInput(
-            f"there is only one class in {count} texts", found=repr(classes.tolist()), fix="add texts of another class"
-        )
-    if given.dtype.kind == "f" and (given != np.round(given)).any():
-        raise BadInput("Unknown label type: labels are not integers", fix="use integers or strings")
-    return classes, numbers.astype(np.int64)
-
-
-def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:
-    if sample_weight is None:
-        return np.ones(count)
-    weight = np.asarray(sample_weight, np.float64)
-    if weight.shape != (count,):
-        raise BadInput(f"sample_weight has shape {weight.shape}, but there are {count} texts")
-    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
-        raise BadInput("every sample_weight must be finite and at least 0, and they must not all be zero")
-    return weight * (count / weight.sum())
