@@ -19,7 +19,8 @@ from hardmax.errors import BadInput
 from hardmax.scale.clouds import clouds, matrices
 from hardmax.scale.config import read_sweep
 from hardmax.scale.dynamics import groups, run_dynamics
-from hardmax.scale.run import Task, compute, one_run, read_rows, run_sweep, tasks
+from hardmax.scale.run import one_run, read_rows, run_sweep
+from hardmax.scale.tasks import Task, compute, tasks
 
 SMALL = {"sweep": {"seeds": 40}, "grid": {"n": [2, 30], "d": [1, 3], "alpha": [0.3, 4.0]}}
 
@@ -166,6 +167,13 @@ def test_processes_give_the_rows_of_one(tmp_path):
     config = {"sweep": {"seeds": 2}, "fixed": {"rule": "softmax", "layers": 5}, "grid": {"n": [3, 6]}}
     alone, two = (hx.sweep(config, workers=w).drop(columns="seconds") for w in (1, 2))
     assert alone.equals(two.sort_values("run", ignore_index=True))
+
+
+@pytest.mark.slow
+def test_ray_gives_the_rows_of_this_machine():
+    config = {"sweep": {"seeds": 3}, "grid": {"n": [3, 6], "rule": ["hardmax", "softmax"]}, "fixed": {"layers": 5}}
+    here, there = (hx.sweep(config, engine=e, workers=1).drop(columns="seconds") for e in ("local", "ray"))
+    assert here.equals(there.sort_values("run", ignore_index=True))
 
 
 def test_training_settings_are_swept(tmp_path):

@@ -3,15 +3,15 @@
 import json
 import math
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from hardmax.errors import BadInput, need
 from hardmax.io.files import remove_partial_files, write_file
 from hardmax.scale.config import KINDS, Sweep, read_sweep
+from hardmax.scale.engines import Finished, in_processes, on_ray
+from hardmax.scale.tasks import Task, compute, tasks
 
 if TYPE_CHECKING:
     import pandas
@@ -19,61 +19,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "sweep.json"
 SCHEMA = "hardmax.sweep/1"
-TASK_TOKENS = 2_000_000  # tokens x layers of a task: seconds of work
 Progress = Callable[[int, int], object]  # rows done, rows in all
-
-
-@dataclass(frozen=True)
-class Task:
-    """Runs `first` to `first + count - 1`: seeds of one point."""
-
-    sweep: Sweep
-    first: int
-    count: int
-
-    @property
-    def file(self) -> str:
-        """The name of the file with its rows."""
-        return f"part-{self.first:010d}-{self.count}.parquet"
-
-
-def tasks(sweep: Sweep) -> Iterator[Task]:
-    """The whole sweep in parts of a few seconds, each within one point."""
-    for point, settings in enumerate(sweep.points):
-        size = 1
-        if sweep.kind == "dynamics":
-            depth = max(sweep.layers, default=0) + 1
-            size = max(1, TASK_TOKENS // (settings["n"] * depth))
-        for seed in range(0, sweep.seeds, size):
-            yield Task(sweep, point * sweep.seeds + seed, min(size, sweep.seeds - seed))
-
-
-def compute(task: Task) -> dict[str, list[Any]]:
-    """The columns of a task: number, settings, seed, measurements, seconds, error."""
-    sweep = task.sweep
-    point, seed = divmod(task.first, sweep.seeds)
-    settings = sweep.points[point]
-    seeds = range(sweep.first_seed + seed, sweep.first_seed + seed + task.count)
-    began = perf_counter()
-    if sweep.kind == "dynamics":
-        from hardmax.scale.dynamics import run_dynamics
-
-        found = run_dynamics(settings, seeds, sweep.layers)
-    else:
-        from hardmax.scale.training import run_training
-
-        found = run_training(settings, seeds)
-    seconds = (perf_counter() - began) / task.count
-    depths = sweep.layers or (None,)
-    rows = task.count * len(depths)
-    known: dict[str, list[Any]] = {
-        "run": [task.first + k for k in range(task.count) for _ in depths],
-        "seed": [s for s in seeds for _ in depths],
-        **{name: [value] * rows for name, value in settings.items()},
-    }
-    if sweep.layers:
-        known["layers"] = [float(k) for _ in seeds for k in sweep.layers]
-    return known | found | {"seconds": [seconds] * rows}
 
 
 def write_part(columns: Mapping[str, list[Any]], kind: str, path: Path) -> None:
@@ -183,15 +129,10 @@ def run_sweep(
     return done, failed
 
 
-Finished = Iterator[tuple[Task, dict[str, list[Any]]]]
-
-
 def _engine(
     engine: str, address: str | None, workers: int | None, sweep: Sweep
 ) -> Callable[[Iterable[Task]], Finished]:
     if engine == "ray":
-        from hardmax.scale.ray_tasks import on_ray
-
         return lambda work: on_ray(work, address)
     if engine != "local":
         raise BadInput(f"there is no engine {engine!r}", fix="use local or ray")
@@ -199,27 +140,12 @@ def _engine(
     batched = sweep.kind == "dynamics" and not sweep.layers and all(_is_batched(p) for p in sweep.points)
     if batched or workers == 1:
         return lambda work: ((task, compute(task)) for task in work)
-    return lambda work: _in_processes(work, workers)
+    return lambda work: in_processes(work, workers)
 
 
 def _is_batched(settings: Mapping[str, Any]) -> bool:
     usual = {"rule": "hardmax", "normalization": "rescale", "heads": 1, "causal": False, "matrix": "identity"}
     return all(settings[name] == value for name, value in usual.items())
-
-
-def _in_processes(work: Iterable[Task], workers: int | None) -> Finished:
-    """Tasks in processes of this machine, in the order in which they finish."""
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        asked = {pool.submit(compute, task): task for task in work}
-        try:
-            for future in as_completed(asked):
-                yield asked[future], future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def sweep(

@@ -1,15 +1,31 @@
-"""Tasks of a sweep on a Ray cluster."""
+"""Where the tasks of a sweep run: in processes of this machine, or on a Ray cluster."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hardmax.errors import need
-from hardmax.scale.run import Task, compute
+from hardmax.scale.tasks import Task, compute
 
+Finished = Iterator[tuple[Task, dict[str, list[Any]]]]
 AHEAD = 4  # tasks that wait for each processor of the cluster
 
 
-def on_ray(work: Iterable[Task], address: str | None = None) -> Iterator[tuple[Task, dict[str, list[Any]]]]:
+def in_processes(work: Iterable[Task], workers: int | None) -> Finished:
+    """Tasks in processes of this machine, in the order in which they finish."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        asked = {pool.submit(compute, task): task for task in work}
+        try:
+            for future in as_completed(asked):
+                yield asked[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def on_ray(work: Iterable[Task], address: str | None = None) -> Finished:
     """The columns of every task, as they finish. Ray runs a task again if its worker dies.
 
     Args:
