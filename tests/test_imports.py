@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import hardmax
@@ -31,6 +32,18 @@ def test_help_loads_nothing_heavy():
 
 def test_loading_a_model_and_explaining_a_text_load_neither_scikit_learn_nor_numba():
     code = "import hardmax as hx\nclf = hx.load('imdb-words')\nclf.predict(['good'])\nclf.explain('good')\nrepr(clf)"
+    assert not _loaded_by(code) & set(HEAVY)
+
+
+def test_commands_on_small_clouds_load_neither_a_compiler_nor_scipy(tmp_path):
+    tokens = tmp_path / "tokens.npy"
+    np.save(tokens, np.random.default_rng(0).standard_normal((1000, 3)))
+    code = (
+        "from hardmax.cli.main import run\n"
+        f"for words in (['limit', {str(tokens)!r}], ['simulate', {str(tokens)!r}], ['limit', '--preset', 'square-ties'],\n"
+        "              ['simulate', '--preset', 'emerging', '--json']):\n"
+        "    try:\n        run(words)\n    except SystemExit as stop:\n        assert not stop.code"
+    )
     assert not _loaded_by(code) & set(HEAVY)
 
 
