@@ -62,7 +62,7 @@ def _edit(folder, **changes):
 
 
 def test_a_newer_schema_is_refused_with_a_sentence(folder):
-    _edit(folder, schema="hardmax.model/2")
+    _edit(folder, schema="hardmax.model/3")
     with pytest.raises(BadInput, match="newer version of hardmax"):
         load_model(folder)
 

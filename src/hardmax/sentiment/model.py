@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hardmax.errors import BadInput
 from hardmax.sentiment.layers_numpy import Compiled, Floats, Flow, Ints, Parameters, flow, powers
 from hardmax.text.vocabulary import Bags, Vocabulary
-from hardmax.text.words import Word, split, terms
+from hardmax.text.words import Word
 from hardmax.views import Result
 
 FEW_TERMS = 20_000  # up to here plain NumPy is quicker than loading the compiled code
@@ -146,14 +146,12 @@ class SentimentModel(Result):
 
     def read(self, text: str) -> Reading:
         """Everything about one text."""
-        words = split(text)
+        words = self.vocabulary.words(text)
         spans: dict[int, list[tuple[int, int]]] = {}
         known: set[int] = set()
-        for term in terms(words, self.vocabulary.ngrams):
-            number = self.vocabulary.number.get(term.form, -1)
-            if number >= 0:
-                spans.setdefault(number, []).append((term.first, term.last))
-                known.update(range(term.first, term.last + 1))
+        for first, last, number in self.vocabulary.occurrences(words).tolist():
+            spans.setdefault(number, []).append((first, last))
+            known.update(range(first, last + 1))
         ids = np.array(list(spans), np.int64)
         f, logits = self._flow(ids)
         return Reading(
@@ -161,7 +159,7 @@ class SentimentModel(Result):
             words,
             unknown=[w for w in range(len(words)) if w not in known],
             ids=ids,
-            forms=[self.vocabulary.terms[i] for i in spans],
+            forms=[" ".join(w.form for w in words[a : b + 1]) for (a, b), *_ in spans.values()],
             spans=list(spans.values()),
             states=f.states,
             leader=f.leader,

@@ -105,6 +105,7 @@ def explain(body: dict[str, Any]) -> dict[str, Any]:
         "model": name,
         "decoder": {"v": v, "b": float(one.bias[row]), "neutral_words": float(one.neutral_words)},
         **_card(one),
+        "split": [(word.form, word.start, word.end) for word in reading.words],
         "trace": {
             "terms": reading.forms,
             "positions": positions,
