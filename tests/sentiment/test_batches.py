@@ -11,9 +11,9 @@ from tiny_models import random_model, two_classes
 
 @pytest.mark.parametrize("dim", [1, 2, 4])
 @pytest.mark.parametrize("layers", [0, 1, 6])
-@pytest.mark.parametrize("classes", [2, 3])
-def test_traces_are_the_explanations(dim, layers, classes):
-    model = random_model(dim=dim, layers=layers, classes=classes)
+@pytest.mark.parametrize(("classes", "neutral"), [(2, 0.0), (3, 2.5)])
+def test_traces_are_the_explanations(dim, layers, classes, neutral):
+    model = random_model(dim=dim, layers=layers, classes=classes, neutral_words=neutral)
     rng = np.random.default_rng(1)
     texts = ["", *(" ".join(f"w{i}" for i in rng.integers(0, 80, size)) for size in rng.integers(1, 60, 40))]
     traced = trace(model, texts)

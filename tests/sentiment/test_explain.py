@@ -33,12 +33,14 @@ def test_bias_and_contributions_add_up_to_the_logit():
 @settings(derandomize=True, deadline=None, max_examples=60)
 @given(st.lists(st.integers(0, 59), max_size=40), st.sampled_from([1, 2, 3, 5]), st.sampled_from([2, 3, 4]))
 def test_contributions_are_those_of_the_definition_token_by_token(ids, dim, classes):
-    model = random_model(dim=dim, classes=classes)
+    model = random_model(dim=dim, classes=classes, neutral_words=3.5)
     ex = explain(model, " ".join(f"w{i}" for i in ids))
     distinct = list(dict.fromkeys(ids))
     states, _ = reference.run(np.array(model.embedding[distinct], float).reshape(-1, dim), model.alpha, model.layers)
     row = 0 if classes == 2 else model.classes.index(ex.label)
-    expected = {f"w{i}": model.scores[row] @ z / len(distinct) for i, z in zip(distinct, states[-1], strict=True)}
+    expected = {
+        f"w{i}": model.scores[row] @ z / (len(distinct) + 3.5) for i, z in zip(distinct, states[-1], strict=True)
+    }
     assert {w.term: w.contribution for w in ex.words} == pytest.approx(expected, abs=1e-12)
     assert ex.logit == pytest.approx(model.bias[row] + sum(expected.values()), abs=1e-12)
     assert ex.logit == model.logits([ex.text])[0, row]

@@ -14,7 +14,7 @@ TEXTS = ["great film the plot", "dull plot ! film", "not dull the film", "great 
 
 
 def _probability(model, forms, label):
-    ids = [model.vocabulary.number[f] for f in forms]
+    ids = [model.vocabulary.find(f) for f in forms]
     return probabilities(model.run(Bags.of(ids, [len(ids)]))[0])[0, model.classes.index(label)]
 
 

@@ -18,7 +18,7 @@ class _KeepOpen:
     """The application closes its pool when it ends; this one belongs to the session."""
 
     def __init__(self, pool):
-        self.submit, self.setup = pool.submit, pool.setup
+        self.submit, self.setup, self.stop = pool.submit, pool.setup, lambda: None
 
     def prepare(self, *jobs):
         pass

@@ -20,6 +20,8 @@ from hardmax.cli import (
     explain,
     playground,
     predict,
+    serve,
+    sweep,
     train,
     verify,
 )
@@ -43,11 +45,13 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "explain": explain.command,
     "construct": construct.construct_command,
     "check": construct.check_command,
+    "serve": serve.command,
     "playground": playground.command,
     "verify": verify.command,
     "reproduce": experiments.reproduce,
     "explore": experiments.explore,
     "study": experiments.study,
+    "sweep": sweep.command,
     "demo": demo.command,
     "doctor": doctor.command,
 }

@@ -50,8 +50,8 @@ class Scored(NamedTuple):
     """What comes out of a batch of B texts.
 
     Attributes:
-        logits: (B, C') bias + V mean_i z_i^K.
-        weights: (words of the batch,) c with mean_i z_i^K = sum_i c_i z_i^0; 0 for a word that was left out.
+        logits: (B, C') bias + V sum_i z_i^K / (n + n0).
+        weights: (words of the batch,) c with sum_i z_i^K / (n + n0) = sum_i c_i z_i^0; 0 for a word that was left out.
         heads: (B,) numbers of leaders.
         slopes: (B, C') difference of the logits between the two nearby alphas, for the pattern at alpha.
     """
@@ -125,14 +125,15 @@ def run_texts(start: Any, stop: Any, batch: Any, parameters: Any, out: Any) -> N
         mean[:] = 0.0
         out.heads[t] = 0
         if n:
-            moving, _ = run_bag(n, parameters.rest, layers, weight, work)
+            each = 1.0 / (n + parameters.neutral)
+            moving, _ = run_bag(n, each, parameters.rest, layers, weight, work)
             for i in range(n):
                 c[places[t] + where[i]] = weight[i]
                 out.heads[t] += since[i] >= 0
                 for x in range(d):
                     mean[x] += weight[i] * z[i, x]
             for side in range(batch.nearby.shape[0]):
-                weigh(n, batch.nearby[side], layers, weight, work, moving)
+                weigh(n, each, batch.nearby[side], layers, weight, work, moving)
                 for k in range(classes):
                     total = 0.0
                     for i in range(n):
@@ -156,7 +157,7 @@ class Traces:
         bags: the term numbers.
         leader: (T,) the leader a term ends at, as an index among the terms of its text.
         since: (T,) the layer from which a term leads, -1 if it does not.
-        contributions: (T, C') <v, z_i^K> / n.
+        contributions: (T, C') <v, z_i^K> / (n + n0).
         logits: (B, C') bias + the sum of a text's contributions.
     """
 
@@ -211,7 +212,8 @@ def _trace(start: Any, stop: Any, ids: Any, offsets: Any, parameters: Any, leade
         for i in range(n):
             for x in range(d):
                 z[i, x] = E[ids[first + i], x]
-        run_bag(n, rest, layers, weight, work)
+        words = n + parameters.neutral
+        run_bag(n, 1.0 / words, rest, layers, weight, work)
         for i in range(n):
             # A settled word is on the straight way to its leader, which stands where it was when it began to lead.
             s, j = settled[i], leader[i]
@@ -227,5 +229,5 @@ def _trace(start: Any, stop: Any, ids: Any, offsets: Any, parameters: Any, leade
                 total = 0.0
                 for x in range(d):
                     total += V[k, x] * end[x]
-                parts[first + i, k] = total / n
-                logits[t, k] += total / n
+                parts[first + i, k] = total / words
+                logits[t, k] += total / words

@@ -1,8 +1,9 @@
 """Why a text got its label: every term's part of the logit, and the leaders those parts gather at.
 
-The logit is a mean of linear scores, so it is a sum over the n distinct known terms of the text:
+The logit is a mean of linear scores over the n distinct known terms of the text (and over n0 words that stand at 0, the
+model's `neutral_words`), so it is a sum over the terms:
 
-    logit = b + sum_i <v, z_i^K> / n,
+    logit = b + sum_i <v, z_i^K> / (n + n0),
 
 and the terms form clusters around leaders. Nothing is estimated: the sum is checked whenever an explanation is made.
 Leaders are ranked by what the prediction loses without them (see `hardmax.sentiment.leave_one_out`).

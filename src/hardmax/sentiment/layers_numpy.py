@@ -41,7 +41,7 @@ class Parameters(NamedTuple):
 
     Attributes:
         vectors: (V, d) where the terms start.   rest: (layers + 2,) the powers (1 + alpha)^-k.   layers: K.
-        scores: (C', d).   bias: (C',).
+        scores: (C', d).   bias: (C',).   neutral: n0, how many words without opinion every text has besides its own.
     """
 
     vectors: Floats
@@ -49,6 +49,7 @@ class Parameters(NamedTuple):
     layers: int
     scores: Floats
     bias: Floats
+    neutral: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ class Flow:
     """What the layers do to one bag of words.
 
     Attributes:
-        weights: (n,) c with mean_i z_i^K = sum_i c_i z_i^0.
+        weights: (n,) c with sum_i z_i^K / (n + n0) = sum_i c_i z_i^0.
         leader: (n,) the leader each word ends at; a leader ends at itself.
         since: (n,) the layer at which a word began to lead, -1 if it never does.
         settled: (n,) the layer from which a word follows its leader forever; layers + 1 if not within these layers.
@@ -72,18 +73,19 @@ class Flow:
     tie: bool
 
 
-def flow(z: Floats, rest: Floats, layers: int) -> Flow:
-    """Run the layers on the words z.
+def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0) -> Flow:
+    """Run the layers on the words z, beside `neutral` words that stand at 0.
 
     Example:
         >>> flow(np.array([[2.0, 0.0], [1.0, 0.0]]), powers(1.0, 1), 1).weights.tolist()
         [0.75, 0.25]
     """
     n = len(z)
+    each = 1.0 / (n + neutral) if n else 0.0
     if layers == 0 or n == 0:
         own = np.arange(n)
         nothing = np.zeros(n, np.int64)
-        return Flow(np.full(n, 1.0 / max(n, 1)), own, nothing, nothing.copy(), z[None].copy(), False)
+        return Flow(np.full(n, each), own, nothing, nothing.copy(), z[None].copy(), False)
     target, least = np.full((layers + 1, n), -1), np.zeros((layers + 1, n))
     leader, since, settled = np.arange(n), np.full(n, -1), np.full(n, layers + 1)
     states = np.empty((layers + 1, n, z.shape[1]))
@@ -116,7 +118,7 @@ def flow(z: Floats, rest: Floats, layers: int) -> Flow:
             if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
                 break
             leader[i] = leader[leader[i]]
-    weights = _weights(rest, layers, leader, settled, states, target, least)
+    weights = _weights(each, rest, layers, leader, settled, states, target, least)
     return Flow(weights, leader, since, settled, states, any_tie)
 
 
@@ -182,7 +184,7 @@ def _spread(z: Floats, i: int, least: float, weight: float) -> Floats:
 
 
 def _weights(
-    rest: Floats, layers: int, leader: Ints, settled: Ints, states: Floats, target: Ints, least: Floats
+    each: float, rest: Floats, layers: int, leader: Ints, settled: Ints, states: Floats, target: Ints, least: Floats
 ) -> Floats:
     n = len(leader)
     c = [0.0] * n
@@ -198,7 +200,7 @@ def _weights(
             c[leads[j]] += (1.0 - own) * weight
 
     for i in range(n):
-        put(i, 1.0 / n, layers)
+        put(i, each, layers)
     for k in range(min(max(layer_of), layers) - 1, -1, -1):
         before = list(c)
         moving = [i for i in range(n) if layer_of[i] > k]

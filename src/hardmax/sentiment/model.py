@@ -1,7 +1,8 @@
 """The sentiment model: words -> vectors -> K hardmax layers -> mean -> one linear score.
 
 Implements [AFZ24, section 6]: p = sigmoid(<v, mean_i z_i^K> + b), layers (1.1a) with A = I and one alpha. Departs: a
-text is the set of its known n-grams, each once, and there is no word for padding. With C > 2 classes there is one
+text is the set of its known n-grams, each once, and there is no word for padding; the mean may be over n0 further words
+that stand at 0, so that few words are little evidence: <v, sum_i z_i^K / (n + n0)> + b. With C > 2 classes there is one
 linear score for each.
 
 Two engines run the layers, with the same bits: plain NumPy (`layers_numpy`) and compiled code (`batches`). `run` is the
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from hardmax.errors import BadInput
 from hardmax.sentiment.layers_numpy import Compiled, Floats, Flow, Ints, Parameters, flow, powers
 from hardmax.text.vocabulary import Bags, Vocabulary
-from hardmax.text.words import Word, split, terms
+from hardmax.text.words import Word
 from hardmax.views import Result
 
 FEW_TERMS = 20_000  # up to here plain NumPy is quicker than loading the compiled code
@@ -41,7 +42,7 @@ class Reading:
         leader: (n,) index of the leader a term ends at (for a leader: itself).
         since: (n,) the layer at which a term began to lead, -1 if it does not.
         settled: (n,) the layer from which on it follows its leader.
-        contributions: (n, C') what each term adds to each score: <v, z_i^K> / n.
+        contributions: (n, C') what each term adds to each score: <v, z_i^K> / (n + n0).
         logits: (C',) bias + sum of the contributions.
     """
 
@@ -71,6 +72,7 @@ class SentimentModel(Result):
         alpha, layers: of the hardmax layers.
         classes: the labels.
         card: what is known about the model: data, figures, settings.
+        neutral_words: n0 >= 0, how many words without opinion every text counts besides its own; 0 is the paper's mean.
 
     Example:
         >>> model = SentimentModel(
@@ -89,6 +91,7 @@ class SentimentModel(Result):
     layers: int
     classes: tuple[Label, ...]
     card: dict[str, Any] = field(default_factory=dict)
+    neutral_words: float = 0.0
 
     def __post_init__(self) -> None:
         rows, dim = self.embedding.shape
@@ -106,6 +109,8 @@ class SentimentModel(Result):
             raise BadInput(
                 "alpha must be positive and layers at least 0", found=f"alpha={self.alpha}, layers={self.layers}"
             )
+        if not 0 <= self.neutral_words < np.inf:
+            raise BadInput("neutral_words must be at least 0", found=repr(self.neutral_words))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SentimentModel):
@@ -136,18 +141,17 @@ class SentimentModel(Result):
     def arrays(self) -> Parameters:
         """The numbers in float64, as the layers take them."""
         rest = powers(self.alpha, self.layers)
-        return Parameters(np.array(self.embedding, np.float64), rest, self.layers, self.scores.copy(), self.bias.copy())
+        numbers = self.scores.copy(), self.bias.copy(), float(self.neutral_words)
+        return Parameters(np.array(self.embedding, np.float64), rest, self.layers, *numbers)
 
     def read(self, text: str) -> Reading:
         """Everything about one text."""
-        words = split(text)
+        words = self.vocabulary.words(text)
         spans: dict[int, list[tuple[int, int]]] = {}
         known: set[int] = set()
-        for term in terms(words, self.vocabulary.ngrams):
-            number = self.vocabulary.number.get(term.form, -1)
-            if number >= 0:
-                spans.setdefault(number, []).append((term.first, term.last))
-                known.update(range(term.first, term.last + 1))
+        for first, last, number in self.vocabulary.occurrences(words).tolist():
+            spans.setdefault(number, []).append((first, last))
+            known.update(range(first, last + 1))
         ids = np.array(list(spans), np.int64)
         f, logits = self._flow(ids)
         return Reading(
@@ -155,20 +159,20 @@ class SentimentModel(Result):
             words,
             unknown=[w for w in range(len(words)) if w not in known],
             ids=ids,
-            forms=[self.vocabulary.terms[i] for i in spans],
+            forms=[" ".join(w.form for w in words[a : b + 1]) for (a, b), *_ in spans.values()],
             spans=list(spans.values()),
             states=f.states,
             leader=f.leader,
             since=f.since,
             settled=f.settled,
-            contributions=f.states[-1] @ self.scores.T / max(len(ids), 1),
+            contributions=f.states[-1] @ self.scores.T / max(len(ids) + self.neutral_words, 1.0),
             logits=logits,
         )
 
     def _flow(self, ids: NDArray[np.integer[Any]]) -> tuple[Flow, Floats]:
         """One bag of terms through the plain layers, and its scores."""
         z = np.asarray(self.embedding[ids], np.float64).reshape(len(ids), self.dim)
-        f = flow(z, powers(self.alpha, self.layers), self.layers)
+        f = flow(z, powers(self.alpha, self.layers), self.layers, self.neutral_words)
         # Word after word, then coordinate after coordinate, as the compiled code adds.
         mean = [0.0] * self.dim
         for row, weight in zip(z.tolist(), f.weights.tolist(), strict=True):

@@ -27,3 +27,9 @@ SIZE = 1e9  # of a coordinate
 SAMPLE = 1_000  # reviews of the corpus screen
 PAGE = 25  # reviews of one page of it
 EXCERPT = 240  # characters
+
+SERVED_BYTES = 16_000_000  # a request to hardmax serve
+SERVED_TEXTS = 10_000  # to label in one request
+SERVED_EXPLAINED = 200  # to explain in one request
+SERVED_TEXT = 1_000_000  # characters
+STOP_SECONDS = 30  # for answers on their way when hardmax serve is told to end

@@ -103,8 +103,9 @@ def explain(body: dict[str, Any]) -> dict[str, Any]:
         positions, v = flat_states(ex), [float((one.scores[row] ** 2).sum() ** 0.5), 0.0]
     return ex.as_dict() | {
         "model": name,
-        "decoder": {"v": v, "b": float(one.bias[row])},
+        "decoder": {"v": v, "b": float(one.bias[row]), "neutral_words": float(one.neutral_words)},
         **_card(one),
+        "split": [(word.form, word.start, word.end) for word in reading.words],
         "trace": {
             "terms": reading.forms,
             "positions": positions,

@@ -197,7 +197,7 @@ def our_leaders(model: Any, reviews: Reviews) -> Found:
     traced = trace(model, [reviews.texts[i] for i in reviews.aside])
     sure = _sure(traced.logits[:, 0], reviews.labels[reviews.aside])
     sizes = np.diff(traced.bags.offsets)
-    score = traced.contributions[:, 0] * np.repeat(sizes, sizes) + model.bias[0]
+    score = traced.contributions[:, 0] * np.repeat(sizes + model.neutral_words, sizes) + model.bias[0]
     heads = np.repeat(sure, sizes) & (traced.since >= 0) & (np.abs(score) > models.OPINION)
     return most_frequent(model.vocabulary.terms, traced.bags.ids[heads], score[heads]), int(sure.sum())
 

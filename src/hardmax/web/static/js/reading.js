@@ -4,10 +4,6 @@
 // it is in units. A text is cut into atoms (words and what stands between them); every n-gram gets a lane below the
 // words, so that overlapping n-grams never share a line.
 
-// A word is a run of letters and digits with apostrophes inside it; ! and ? are words; tags, entities and links are not.
-const WORD =
-  /<[A-Za-z/!][^<>]{0,300}>|(?:https?:\/\/|www\.)\S+|&(?:[A-Za-z]{2,8}|#[0-9]{1,8});|([\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*|[!?])/giu;
-
 // Underlines that differ without color, the quietest first.
 export const PATTERNS = [
   "solid", "dot", "dash", "dash-dot", "long", "dash-dot-dot", "double", "thick", "thick-dash", "thick-dot", "double-dash", "thick-long",
@@ -27,18 +23,8 @@ export function unitOffsets(text) {
   return offsets;
 }
 
-/** The words of a text with their places in units. */
-export function splitWords(text) {
-  const found = [];
-  for (const match of text.matchAll(WORD)) {
-    if (match[1] !== undefined) {
-      found.push({ form: match[1].toLowerCase().replaceAll("’", "'"), start: match.index, end: match.index + match[1].length });
-    }
-  }
-  return found;
-}
-
-/** An answer of /api/explain with places in units, terms numbered, and every term knowing the rank of its leader. */
+/** An answer of /api/explain with places in units, terms numbered, and every term knowing the rank of its leader.
+ *  `split` are all words of the text, [form, start, end]: the server finds them, for it knows the rules of the model. */
 export function readExplanation(answer) {
   const offsets = unitOffsets(answer.text);
   const rank = new Map(answer.leaders.map((leader, i) => [leader.word, i]));
@@ -52,7 +38,8 @@ export function readExplanation(answer) {
     index: number.get(word.term) ?? -1,
     places: word.places.map(([start, end]) => [offsets[start], offsets[end]]),
   }));
-  return { ...answer, terms, lines: linesOf(answer.leaders), sides: sidesOf(answer.leaders) };
+  const split = answer.split.map(([form, start, end]) => ({ form, start: offsets[start], end: offsets[end] }));
+  return { ...answer, split, terms, lines: linesOf(answer.leaders), sides: sidesOf(answer.leaders) };
 }
 
 /** "positive", "negative", or "neutral" for a cluster that says next to nothing beside the loudest one. */
@@ -72,7 +59,7 @@ export function linesOf(leaders) {
 /** The text as atoms: {text, start, word, known, weight, spans: [{lane, term, first, last}]}. */
 export function atoms(reading) {
   const text = reading.text;
-  const words = splitWords(text);
+  const words = reading.split;
   const cuts = new Set([0, text.length]);
   for (const { start, end } of words) cuts.add(start).add(end);
   for (const { places } of reading.terms) for (const [start, end] of places) cuts.add(start).add(end);
@@ -112,7 +99,7 @@ export function laneOf(length, order) {
   return (size * (size - 1)) / 2 + (order % size);
 }
 
-/** logit_k = b + mean of <v, z_i^k>: what the decoder would say after each layer. */
+/** logit_k = b + sum of <v, z_i^k> / (n + n0): what the decoder would say after each layer. */
 export function logitsByLayer(reading) {
   return reading.trace.positions.map((layer) => reading.decoder.b + sum(partsOf(reading, layer)));
 }
@@ -129,8 +116,8 @@ export function leaderParts(reading, layer) {
 }
 
 function partsOf(reading, layer) {
-  const v = reading.decoder.v;
-  return layer.map((z) => sum(z.map((x, c) => x * v[c])) / layer.length);
+  const { v, neutral_words: neutral } = reading.decoder;
+  return layer.map((z) => sum(z.map((x, c) => x * v[c])) / (layer.length + neutral));
 }
 
 export function sum(numbers) {
@@ -138,8 +125,8 @@ export function sum(numbers) {
 }
 
 /** Where a word stands in the text, all its occurrences, in units. */
-export function occurrences(text, form) {
-  return splitWords(text).filter((word) => word.form === form).map(({ start, end }) => [start, end]);
+export function occurrences(reading, form) {
+  return reading.split.filter((word) => word.form === form).map(({ start, end }) => [start, end]);
 }
 
 /** The text with `by` in place of the given places; with "" no neighbors grow together and no double space is left. */

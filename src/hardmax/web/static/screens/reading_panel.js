@@ -4,7 +4,7 @@
 import { el, freshId } from "../js/dom.js";
 import { flatten, legend, Plane } from "../js/plane.js";
 import {
-  brief, leaderParts, logitsByLayer, occurrences, replacePlaces, signed, splitWords, sum, visible,
+  brief, leaderParts, logitsByLayer, occurrences, replacePlaces, signed, sum, visible,
 } from "../js/reading.js";
 import { markedText } from "./marked_text.js";
 
@@ -67,8 +67,8 @@ function names(followers) {
 
 /** The form for one word; onTry(newText, sentence) with the changed text, onClose when it is put away. */
 export function whatIf(reading, atom, { onTry, onClose }) {
-  const form = splitWords(atom.text)[0]?.form ?? atom.text;
-  const places = occurrences(reading.text, form);
+  const form = reading.split.find((word) => word.start <= atom.start && atom.end <= word.end)?.form ?? atom.text;
+  const places = occurrences(reading, form);
   const shown = brief(atom.text);
   const [field, everywhere] = [freshId("replace"), freshId("everywhere")];
   const input = el("input", { id: field, type: "text", maxlength: "60", autocomplete: "off", spellcheck: "false" });
