@@ -6,8 +6,9 @@ A layer is a function of the cloud alone, so a finite computation can prove some
 * **collapse** and **alternation**: layer p is a linear image of layer 0 with the tokens renamed, z_i^p = T z_o(i)^0,
   where T^T A T = c A with c > 0. A cloud and its image have the same follow sets (<A T x, T y> = c <A x, y>) and T
   commutes with means, so z_i^{p+s} = T z_o(i)^s for all s, and by induction z_i^{mp+s} = T^m z_{o^m(i)}^s. In a
-  collapse T^m -> 0, and all tokens go to 0. In an alternation a direction f has T^T f = f: <f, z_i^{mp+s}> = <f, z_{o^m(i)}^s>
-  takes finitely many values, each again and again, and a token for which two of them differ never converges.
+  collapse T^m -> 0, and all tokens go to 0. In an alternation a direction f has T^T f = f, so <f, z_i^{mp+s}>
+  = <f, z_{o^m(i)}^s> takes finitely many values, each again and again; a token for which two of them differ never
+  converges.
 * **decided**: every token leads, or follows one leader and nothing else; it does so forever [fact 6], and converges.
 
 The checker is independent on purpose: it uses the definition of the claims (`claims.definition`) and linear algebra of
@@ -15,8 +16,8 @@ its own in Fractions. The package's exact engine is asked as well, at the end; t
 
 The fields of a case: `name` and `statement` are for people; `tokens`, `alpha` and `heads` (matrices, whose follow means
 are averaged) start the run; `matrices` says what every matrix is; `period` is p (1 if decided); `moving` lists the
-tokens that are not at rest (in an alternation those that never converge); `ties` says whether some token ties in the first p
-layers, and so ever. `map` is T, `order` lists o(i), `direction` is f.
+tokens that are not at rest (in an alternation those that never converge); `ties` says whether some token
+ties in the first p layers, and so ever. `map` is T, `order` lists o(i), `direction` is f.
 """
 
 from collections.abc import Iterator
