@@ -43,7 +43,9 @@ def test_commands_on_small_clouds_load_neither_a_compiler_nor_scipy(words, tmp_p
     tokens = tmp_path / "tokens.npy"
     np.save(tokens, np.random.default_rng(0).standard_normal((1000, 3)))
     words = words.replace("TOKENS", str(tokens)).split()
-    code = f"from hardmax.cli.main import run\ntry:\n    run({words})\nexcept SystemExit as end:\n    assert not end.code"
+    code = (
+        f"from hardmax.cli.main import run\ntry:\n    run({words})\nexcept SystemExit as end:\n    assert not end.code"
+    )
     assert not _loaded_by(code) & set(HEAVY)
 
 
