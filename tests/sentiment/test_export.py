@@ -19,7 +19,8 @@ from programs import node
 
 ODD = [
     "", "!", "...", "A great film. Not bad at all!", "<b>GOOD</b>&amp;bad <br/>dull", "a<b and c>d",
-    "&#8217;t don&rsquo;t", "http://a.b/c?d=1 www.x.org WwW.x.org see https://ü.de", "e\u0301te\u0301 Ünïcode STRASSE ﬁn",
+    "&#8217;t don&rsquo;t",
+    "http://a.b/c?d=1 www.x.org WwW.x.org see https://ü.de", "e\u0301te\u0301 Ünïcode STRASSE ﬁn",
     "很好的电影。不好\uff01", "👍🏽 👩\u200d👩\u200d👧 🇩🇪🇫🇷 ❤️", "मुझे यह फ़िल्म पसंद है।", "ฉันชอบหนังเรื่องนี้",
     "كان الفيلم رائعًا؟", "İstanbul DON\u2019T \u2019tis rock'n'roll",
     "&notit; &#x1F600; &#0; &#128; &#xD800; &bogus; &AMP;", "one.two 3.5 a..b\u2026c\nnew line",
