@@ -38,8 +38,9 @@ def clean(text: str) -> str:
     if "&" in text:
         text = _ENTITY.sub(_character, text)
     if "<" in text:
-        text = _TAG.sub(_blank, text)
-    if "://" in text or "ww." in text or "WW." in text:
+        text = text.replace("<br />", "\n     ")  # by far the most frequent one
+        text = text if "<" not in text else _TAG.sub(_blank, text)
+    if (":" in text and "://" in text) or "ww." in text or "WW." in text:
         text = _LINK.sub(lambda link: "http".ljust(len(link[0])), text)
     return text
 
