@@ -1,8 +1,10 @@
 """Starting up is light, and every public name is there."""
 
+import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import hardmax
@@ -12,7 +14,9 @@ HEAVY = ("torch", "numba", "sklearn", "scipy", "matplotlib")
 
 def _loaded_by(code: str) -> set[str]:
     script = f"import sys\n{code}\nprint(' '.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "HARDMAX_CHECK_SHAPES"}  # see shapes.py
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return {name.split(".")[0] for name in done.stdout.splitlines()[-1].split()}
 
 
@@ -31,6 +35,18 @@ def test_help_loads_nothing_heavy():
 
 def test_loading_a_model_and_explaining_a_text_load_neither_scikit_learn_nor_numba():
     code = "import hardmax as hx\nclf = hx.load('imdb-words')\nclf.predict(['good'])\nclf.explain('good')\nrepr(clf)"
+    assert not _loaded_by(code) & set(HEAVY)
+
+
+def test_commands_on_small_clouds_load_neither_a_compiler_nor_scipy(tmp_path):
+    tokens = tmp_path / "tokens.npy"
+    np.save(tokens, np.random.default_rng(0).standard_normal((1000, 3)))
+    commands = [[name, str(tokens)] for name in ("limit", "simulate")]
+    commands += [["limit", "--preset", "square-ties"], ["simulate", "--preset", "emerging", "--json"]]
+    code = (
+        f"from hardmax.cli.main import run\nfor words in {commands!r}:\n"
+        "    try:\n        run(words)\n    except SystemExit as stop:\n        assert not stop.code"
+    )
     assert not _loaded_by(code) & set(HEAVY)
 
 

@@ -27,6 +27,7 @@ _MODULES = {
     "sentiment.explain": "Explanation",
     "construction.build": "construct",
     "construction.network": "Network",
+    "scale.run": "sweep",
 }
 _HOME = {name: f"hardmax.{module}" for module, names in _MODULES.items() for name in names.split()}
 
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from hardmax.errors import NotCertified as NotCertified
     from hardmax.errors import NotExact as NotExact
     from hardmax.errors import NotFetched as NotFetched
+    from hardmax.scale.run import sweep as sweep
     from hardmax.sentiment.estimator import HardmaxClassifier as HardmaxClassifier
     from hardmax.sentiment.estimator import load as load
     from hardmax.sentiment.explain import Explanation as Explanation

@@ -164,7 +164,7 @@ def _corner_points(points: Floats, axes: Floats, skip: Ints) -> Ints:
 def _sides(points: Floats, corners: Ints, deep: float) -> Floats:
     """(sides, 3) half planes a x + b y > c whose points are deeper than `deep` inside the hull of the corners."""
     chosen = points[corners]
-    hull, _, _ = peel(chosen, np.lexsort((chosen[:, 1], chosen[:, 0])))
+    hull, _, _ = peel(chosen, in_order(chosen))
     if len(hull) < 3:
         return np.array([[0.0, 0.0, 1.0]])  # nothing is inside
     edge = edges(chosen, hull)
@@ -225,8 +225,7 @@ def find_plane(
         kept = _not_deep(points, [corners, others], DEEP * largest)
     scale = float(np.ldexp(1.0, -int(np.frexp(largest)[1])))  # determinants of scaled points cannot overflow
     P = points[kept] * scale
-    rest = np.argsort(P[:, 0])
-    in_order(P, rest)
+    rest = in_order(P)
     hulls = []
     for _ in range(3):
         hull, upper, rest = peel(P, rest) if len(rest) else (rest, 0, rest)

@@ -21,6 +21,7 @@ from hardmax.cli import (
     playground,
     predict,
     serve,
+    sweep,
     train,
     verify,
 )
@@ -50,6 +51,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "reproduce": experiments.reproduce,
     "explore": experiments.explore,
     "study": experiments.study,
+    "sweep": sweep.command,
     "demo": demo.command,
     "doctor": doctor.command,
 }

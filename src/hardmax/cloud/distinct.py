@@ -6,7 +6,7 @@ from hardmax.jit.ways import Job
 from hardmax.shapes import Array, Float, Int, checked
 
 FEW = 32  # up to this many rows a dictionary is as fast as compiled code
-_ROW = 10_000  # the work that a row in a dictionary counts for, in products of coordinates: plain up to 26,000 rows
+_ROW = 10_000  # the work that a row in a dictionary counts for, in products of coordinates: plain up to 53,000 rows
 _JOB = Job("distinct_table.by_table")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from time import thread_time
 
 PLAIN, COMPILED = "plain", "compiled"
-SMALL = 1 << 28  # products of coordinates: about 0.3 s in NumPy, less than it takes to import and load compiled code
+SMALL = 1 << 29  # products of coordinates: about 0.3 s in NumPy, less than it takes to import and load compiled code
 PATIENCE = 1.0  # processor seconds of plain work after which compiled code is loaded from disk
 PATIENCE_TO_COMPILE = 20.0  # the same where nothing is stored, so that it has to be compiled first
 

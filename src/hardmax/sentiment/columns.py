@@ -95,7 +95,11 @@ def as_labels(y: Any, count: int) -> NDArray[Any]:
     if y is None:
         raise BadInput("requires y to be passed, but the target y is None", fix="pass one label for each text")
     y = y.to_pylist() if hasattr(y, "to_pylist") else list(y) if isinstance(y, Iterator) else y
-    given = np.asarray(y)
+    try:
+        given = np.asarray(y)
+    except ValueError:  # lists of different lengths
+        given = np.empty(len(y), object)
+        given[:] = y
     if given.ndim == 2 and given.shape[1] == 1:
         from warnings import warn
 
