@@ -202,7 +202,7 @@ def _bags(start: Any, stop: Any, codes: Any, begins_of: Any, kind: Any, small: A
     """
     mask, low = np.uint64(slots.size - 1), (np.uint64(1) << bits) - np.uint64(1)
     unknown = np.uint64(seen.size - 2)
-    mark = np.int64(seen[seen.size - 1])
+    mark: Any = np.int64(seen[seen.size - 1])
     for t in range(start, stop):
         mark += 1
         if mark > 255:
