@@ -208,7 +208,7 @@ export class Splitter {
     this.lines = lines;
     this.pattern = new RegExp(word, "g");
     this.tag = new RegExp(tag, "giu");
-    this.link = new RegExp(link, "giu");
+    this.link = new RegExp(link, "gu");
     this.starts = kinds.map(([first]) => first);
     this.kinds = kinds.map(([, kind]) => kind);
   }
@@ -232,7 +232,7 @@ export class Splitter {
     if (text.includes("<"))
       text = text.replace(this.tag, (tag) =>
         (this.lines.some((line) => tag.toLowerCase().startsWith(line)) ? "\n" : " ").padEnd(tag.length));
-    if (["://", "ww.", "WW."].some((part) => text.includes(part)))
+    if (["://", "ww."].some((part) => text.includes(part)))
       text = text.replace(this.link, (link) => "http".padEnd(link.length));
     return text;
   }
