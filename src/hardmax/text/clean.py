@@ -22,7 +22,7 @@ _TAG = re.compile(
     r"|<!--[^<>]*-->|<!doctype[^<>]*>",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"https?://[!-~]*[A-Za-z0-9/]|(?<![A-Za-z0-9])www\.[!-~]*[A-Za-z0-9/]", re.IGNORECASE)
+_LINK = re.compile(r"(?:[Hh][Tt][Tt][Pp][Ss]?://|(?<![A-Za-z0-9])[Ww]ww\.)[!-~]*[A-Za-z0-9/]")
 _LINES = ("<br", "<p>", "<p ", "</p", "<li", "<div", "</div", "<hr", "<tr", "<h")  # these begin a new line
 
 
@@ -38,8 +38,9 @@ def clean(text: str) -> str:
     if "&" in text:
         text = _ENTITY.sub(_character, text)
     if "<" in text:
-        text = _TAG.sub(_blank, text)
-    if "://" in text or "ww." in text or "WW." in text:
+        text = text.replace("<br />", "\n     ")  # by far the most frequent one
+        text = text if "<" not in text else _TAG.sub(_blank, text)
+    if (":" in text and "://" in text) or "ww." in text:
         text = _LINK.sub(lambda link: "http".ljust(len(link[0])), text)
     return text
 
