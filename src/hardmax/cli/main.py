@@ -18,9 +18,11 @@ from hardmax.cli import (
     evaluate,
     experiments,
     explain,
+    export,
     playground,
     predict,
     serve,
+    sweep,
     train,
     verify,
 )
@@ -43,6 +45,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "evaluate": evaluate.command,
     "predict": predict.command,
     "explain": explain.command,
+    "export": export.command,
     "construct": construct.construct_command,
     "check": construct.check_command,
     "serve": serve.command,
@@ -51,6 +54,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "reproduce": experiments.reproduce,
     "explore": experiments.explore,
     "study": experiments.study,
+    "sweep": sweep.command,
     "demo": demo.command,
     "doctor": doctor.command,
 }

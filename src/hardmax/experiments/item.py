@@ -52,7 +52,7 @@ GROUPS = {
     ),
     "questions": Group(
         "question", "open questions", "explore", "Open questions",
-        ("matrices", "cycles", "feed_forward", "merging", "equal_size"),
+        ("matrices", "cycles", "laws", "feed_forward", "merging", "equal_size"),
     ),
     "studies": Group("study", "studies", "study", "Studies", ("finite_depth", "variants")),
 }  # fmt: skip

@@ -1,9 +1,9 @@
 """`HardmaxClassifier`: the sentiment model as a scikit-learn estimator."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,10 @@ from hardmax.sentiment.model import Label, SentimentModel, probabilities, winner
 from hardmax.sentiment.recipe import Recipe, Tuning
 from hardmax.sentiment.vocabulary_view import LeaderCount, TermScore, abstaining, leaders, words
 from hardmax.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from hardmax.sentiment.drift import Drift
+    from hardmax.sentiment.report import Report
 
 
 class HardmaxClassifier(Fitting):
@@ -186,6 +190,40 @@ class HardmaxClassifier(Fitting):
     ) -> dict[Label, list[LeaderCount]]:
         """The most frequent leaders by class; see `hardmax.sentiment.vocabulary_view.leaders`."""
         return leaders(self._fitted(), as_texts(texts), labels, most=most, confident=confident)
+
+    def report(
+        self,
+        texts: Iterable[str],
+        labels: ArrayLike,
+        *,
+        train: tuple[Iterable[str], ArrayLike] | None = None,
+        against: Iterable[str] | None = None,
+        baseline: bool = True,
+        progress: Callable[[float, float | None, str], object] | None = None,
+    ) -> "Report":
+        """A report on labeled texts; `save("report.html")` writes it as a page. See `Report` for what it holds.
+
+        Args:
+            train: training texts and labels. The models for comparison are trained on them; without, TF-IDF with
+                logistic regression is cross-validated on the texts themselves.
+            against: other texts; the report then says how they differ from `texts`.
+            baseline: compare with a model without attention and with TF-IDF + logistic regression.
+        """
+        from hardmax.sentiment.report import make_report
+
+        plain = type(self)(**self.get_params() | {"layers": 0, "warm_start": False, "verbose": False})
+        others = None if against is None else as_texts(against)
+        learn = None if train is None else (as_texts(train[0]), train[1])
+        return make_report(
+            self._fitted(), as_texts(texts), labels, train=learn, against=others, baseline=baseline, plain=plain,
+            tell=progress,
+        )  # fmt: skip
+
+    def drift(self, before: Iterable[str], after: Iterable[str]) -> "Drift":
+        """How two collections of texts differ: predicted labels, words, known words, lengths; see `Drift`."""
+        from hardmax.sentiment.drift import Drift
+
+        return Drift.between(self._fitted(), as_texts(before), as_texts(after))
 
     def words(self, most: int | None = None) -> list[TermScore]:
         """The words of the vocabulary by their own score; see `hardmax.sentiment.vocabulary_view.words`."""
