@@ -30,10 +30,12 @@ _MODULES = {
     "scale.run": "sweep",
 }
 _HOME = {name: f"hardmax.{module}" for module, names in _MODULES.items() for name in names.split()}
+_HOME["theory"] = "hardmax.theory"  # a module: its functions are hx.theory.expected_leaders and so on
 
 __all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
+    from hardmax import theory as theory
     from hardmax.attention.rules import Chain as Chain
     from hardmax.attention.rules import FeedForward as FeedForward
     from hardmax.attention.rules import Hardmax as Hardmax
@@ -75,7 +77,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'hardmax' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    home = import_module(_HOME[name])
+    value = home if home.__name__ == f"hardmax.{name}" else getattr(home, name)
     globals()[name] = value
     return value
 

@@ -88,7 +88,7 @@ def test_explain_survives_hostile_text(cli, model, name):
         (["explain", "no-such-model", "--text", "x"], 3, "there is no model 'no-such-model'"),
         (["evaluate", "MODEL", "nowhere.csv"], 3, "there is no data set"),
         (["evaluate", "MODEL", "TABLE", "--min-accuracy", "7"], 3, "--min-accuracy"),
-        (["evaluate", "MODEL", "TABLE", "--label", "stars"], 3, "found: sentiment, id, review"),
+        (["evaluate", "MODEL", "TABLE", "--label", "stars"], 3, "found: 'sentiment', 'id', 'review'"),
         (["evaluate", "MODEL", "TABLE", "--split", "all of it"], 3, "--split"),
         (["predict", "MODEL", "TABLE", "--text-column", "body"], 3, "no column 'body'"),
         (["predict", "MODEL", "TABLE", "-o", "x.docx"], 3, ".jsonl, .csv or .parquet"),

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hardmax.jit.ways import COMPILED, PLAIN, forced
 from hardmax.sentiment import word_effects
 from hardmax.sentiment.editing import edited
 from hardmax.sentiment.explain import explain
-from hardmax.sentiment.layers_numpy import Compiled
 from hardmax.sentiment.model import SentimentModel, probabilities
 from hardmax.sentiment.word_effects import log_odds, study_texts, without_each
-from hardmax.text.vocabulary import Scanner, Vocabulary
+from hardmax.text.vocabulary import Vocabulary
 from hardmax.text.words import split
 from tiny_models import random_model, two_classes
 
@@ -48,19 +48,16 @@ WORDS = st.tuples(st.sampled_from(LETTERS + "x!"), st.sampled_from(BETWEEN))
 TEXTS = st.lists(WORDS, max_size=30).map(lambda words: "".join(a + b for a, b in words))
 
 
-@pytest.mark.parametrize("ready", [False, True])
+@pytest.mark.parametrize("way", [PLAIN, COMPILED])
 @settings(derandomize=True, deadline=None, max_examples=150)
 @given(TEXTS, st.integers(0, 5), st.sampled_from([1, 2, 3]), st.sampled_from([0, 1, 4]), st.sampled_from([2, 3]),
        st.sampled_from([1, 2, 3]), st.booleans())  # fmt: skip
-def test_every_effect_is_that_of_the_edited_text(ready, text, seed, dim, layers, classes, longest, grid):
-    before, Compiled.ready, Scanner.ready = (Compiled.ready, Scanner.ready), ready, ready
-    try:
-        model = ngram_model(seed, dim, layers, classes, longest, grid)
+def test_every_effect_is_that_of_the_edited_text(way, text, seed, dim, layers, classes, longest, grid):
+    model = ngram_model(seed, dim, layers, classes, longest, grid)
+    with forced(way):
         found, left = without_each(study_texts(model, [text])[0])
-        assert found == pytest.approx(edited_logits(model, text), abs=1e-11)
-        assert len(left) == len(found)
-    finally:
-        Compiled.ready, Scanner.ready = before
+    assert found == pytest.approx(edited_logits(model, text), abs=1e-11)
+    assert len(left) == len(found)
 
 
 def test_many_texts_at_once_are_as_one_by_one():

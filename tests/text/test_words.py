@@ -33,7 +33,7 @@ RULES = {
     "this &amp; that &quot;ok&quot; R&D; &unreal;": ["this", "that", "ok", "r", "d", "unreal"],
     "don&#39;t &eacute;t&#xE9; &lt;b&gt;x&lt;/b&gt;": ["don't", "été", "x"],
     "see http://x.org/a?b=c. Now": ["see", "http", "now"],
-    "WWW.site.com great, awww. so": ["http", "great", "awww", "so"],
+    "Www.site.com great, awww. so": ["http", "great", "awww", "so"],
     # scripts
     "नमस्ते दुनिया। हिन्दी": ["नमस्ते", "दुनिया", "हिन्दी"],
     "كِتَابٌ جيد؟": ["كِتَابٌ", "جيد", "?"],

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.jit.ways import Job
+
 BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in search.py
 SCORES_AT_ONCE = 4_000_000
 MANY = 5_000  # with more terms than this, the compiled search is worth loading
@@ -30,10 +32,7 @@ def powers(alpha: float, layers: int) -> Floats:
     return rest
 
 
-class Compiled:
-    """Whether this process has run the compiled layers, so that using them again costs no compilation."""
-
-    ready = False
+Compiled = Job("batches.run_texts")  # the compiled layers: whether they are in memory, or worth loading
 
 
 class Parameters(NamedTuple):

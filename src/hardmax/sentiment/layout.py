@@ -14,12 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.jit.ways import Job
 from hardmax.text.clean import clean, compose
 from hardmax.text.hashes import Keys, bits_for, chain, word_hash
 from hardmax.text.hashes import find as look_up
-from hardmax.text.vocabulary import FEW, Bags, Scanner, Vocabulary
+from hardmax.text.vocabulary import FEW, Bags, Vocabulary
 from hardmax.text.words import form_of
 
+SCANNER = Job("ngrams._scan_all")  # the compiled splitter: whether it is in memory, or worth loading
 Ints = NDArray[np.int64]
 
 
@@ -81,10 +83,13 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, list[
         >>> names
         ['not', 'dull', 'a', 'film']
     """
-    if Scanner.ready or sum(map(len, texts)) > FEW:
-        begins, ends, sentence, hashes, offsets, name = _compiled_words(texts)
+    size = sum(map(len, texts))
+    if size <= FEW and SCANNER.plain(size):
+        with SCANNER.counted():
+            begins, ends, sentence, hashes, offsets, name = _plain_words(vocabulary, texts)
     else:
-        begins, ends, sentence, hashes, offsets, name = _plain_words(vocabulary, texts)
+        begins, ends, sentence, hashes, offsets, name = _compiled_words(texts)
+        SCANNER.ready = True
     text = np.repeat(np.arange(len(texts)), np.diff(offsets))
     form, first = _numbered(np.lexsort((hashes, text)), lambda a, b: (hashes[a] != hashes[b]) | (text[a] != text[b]))
     names = [name(w) for w in first.tolist()]
@@ -143,7 +148,6 @@ def _compiled_words(texts: Sequence[str]) -> Words:
 
     cleaned, moved = zip(*(compose(clean(text)) for text in texts), strict=True) if texts else ((), ())
     hashes, places, before, offsets = scan_texts(list(cleaned))
-    Scanner.ready = True
     text = np.repeat(np.arange(len(texts)), np.diff(offsets))
     was = places.copy()
     for t in (t for t, map_ in enumerate(moved) if map_ is not None):

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise
-from math import exp
 from typing import Any
 
 import numpy as np
@@ -115,13 +114,14 @@ class SentimentModel(Result):
     def run(self, bags: Bags, few: int = FEW_TERMS) -> tuple[Floats, Ints]:
         """Scores (B, C') and numbers of leaders (B,); the same bits for either engine and any number of threads.
 
-        Up to `few` terms are left to the plain engine unless the compiled one is ready.
+        Up to `few` terms are left to the plain engine until the compiled one is in memory, or worth loading.
         """
-        if bags.ids.size <= few and not Compiled.ready:
+        if bags.ids.size <= few and Compiled.plain(bags.ids.size):
             rows = np.asarray(self.embedding[bags.ids], np.float64).reshape(-1, self.dim)
             numbers = self.scores, self.bias, float(self.neutral_words)
             parameters = Parameters(rows, powers(self.alpha, self.layers), self.layers, *numbers)
-            found = [score(rows[a:b], parameters) for a, b in pairwise(bags.offsets.tolist())]
+            with Compiled.counted():
+                found = [score(rows[a:b], parameters) for a, b in pairwise(bags.offsets.tolist())]
             logits = np.array([logits for _, logits in found]).reshape(len(bags), len(self.bias))
             return logits, np.array([(f.since >= 0).sum() for f, _ in found], np.int64)
         from hardmax.sentiment.batches import run_bags
@@ -142,20 +142,18 @@ class SentimentModel(Result):
 
 
 def probabilities(logits: Floats) -> Floats:
-    """Sigmoid of one score, or softmax of several, one number at a time: the same bits for any batch.
+    """Sigmoid of one score, or softmax of several; each row has the same bits in any batch.
 
     Example:
         >>> probabilities(np.array([[0.0]])).tolist()
         [[0.5, 0.5]]
     """
-    rows = []
-    for row in logits.tolist():
-        values = [0.0, row[0]] if len(row) == 1 else row
-        top = max(values)
-        parts = [exp(value - top) for value in values]
-        total = sum(parts)
-        rows.append([part / total for part in parts])
-    return np.array(rows).reshape(len(logits), max(logits.shape[1], 2))
+    values = logits if logits.shape[1] > 1 else np.concatenate([np.zeros_like(logits), logits], axis=1)
+    parts = np.exp(values - values.max(axis=1, keepdims=True))
+    total = parts[:, :1].copy()
+    for k in range(1, parts.shape[1]):  # class after class, so that the sum does not depend on the number of rows
+        total += parts[:, k : k + 1]
+    return parts / total
 
 
 def winners(logits: Floats) -> Ints:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.jit.ways import Job
 from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters, powers, score
 from hardmax.sentiment.layout import Deletions, Layout, deletions, lay_out
 from hardmax.text.vocabulary import Bags
@@ -33,6 +34,7 @@ from hardmax.text.vocabulary import Bags
 if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
 
+TRACER = Job("batches._trace")  # the compiled layers with all that they find out
 FEW = 20_000  # terms; up to here plain NumPy is quicker than loading the compiled code
 CLOSE = 1e-9  # scores within this part of the largest count as undecided: the layers run again
 MOST_TERMS = 30_000_000  # in all bags that are run again for one call
@@ -66,22 +68,21 @@ class Study:
 def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
     """Run the layers on texts. `parameters` hold the vectors of the terms of the texts and of the added ones only."""
     bags = Bags(np.arange(len(words.ids), dtype=np.int32), words.terms)
-    if Compiled.ready or bags.ids.size > FEW:
+    if bags.ids.size > FEW or not TRACER.plain(bags.ids.size):
         from hardmax.sentiment.batches import trace_bags
 
         traced = trace_bags(bags, parameters)
+        TRACER.ready = True
         leader, parts = traced.leader + np.repeat(words.terms[:-1], np.diff(words.terms)), traced.contributions
         return Study(words, found, parameters, leader, traced.since, parts, traced.logits, traced.busy)
-    leader, since, busy = (
-        np.empty(len(bags.ids), np.int64),
-        np.empty(len(bags.ids), np.int64),
-        np.empty(len(bags.ids), bool),
-    )
-    parts, logits = np.empty((len(bags.ids), len(parameters.bias))), np.empty((len(words), len(parameters.bias)))
-    for t, (a, b) in enumerate(pairwise(words.terms.tolist())):
-        f, logits[t] = score(parameters.vectors[a:b], parameters)
-        leader[a:b], since[a:b], busy[a:b] = f.leader + a, f.since, f.busy
-        parts[a:b] = f.states[-1] @ parameters.scores.T / max(b - a + parameters.neutral, 1e-300)
+    total, classes = len(bags.ids), len(parameters.bias)
+    leader, since, busy = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, bool)
+    parts, logits = np.empty((total, classes)), np.empty((len(words), classes))
+    with TRACER.counted():
+        for t, (a, b) in enumerate(pairwise(words.terms.tolist())):
+            f, logits[t] = score(parameters.vectors[a:b], parameters)
+            leader[a:b], since[a:b], busy[a:b] = f.leader + a, f.since, f.busy
+            parts[a:b] = f.states[-1] @ parameters.scores.T / max(b - a + parameters.neutral, 1e-300)
     return Study(words, found, parameters, leader, since, parts, logits, busy)
 
 
@@ -120,11 +121,12 @@ def without_each(of: Study, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
 
 def run(bags: Bags, parameters: Parameters) -> Floats:
     """(B, C') scores of bags: plain, or compiled where that is ready or worth its while."""
-    if Compiled.ready or bags.ids.size > FEW:
+    if bags.ids.size > FEW or not Compiled.plain(bags.ids.size):
         from hardmax.sentiment.batches import run_bags
 
         return run_bags(bags, parameters)[0]
-    found = [score(parameters.vectors[bags.ids[a:b]], parameters)[1] for a, b in pairwise(bags.offsets.tolist())]
+    with Compiled.counted():
+        found = [score(parameters.vectors[bags.ids[a:b]], parameters)[1] for a, b in pairwise(bags.offsets.tolist())]
     return np.array(found).reshape(len(bags), len(parameters.bias))
 
 

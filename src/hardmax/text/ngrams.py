@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -207,15 +208,16 @@ def _bags(start: Any, stop: Any, codes: Any, begins_of: Any, kind: Any, small: A
           seen: Any, hashes: Any, places: Any, before: Any, ids: Any, sizes: Any) -> None:  # fmt: skip
     """Distinct known terms of texts start..stop-1; text t writes to ids[ngrams * begins_of[t]:] and sizes[t].
 
-    `seen` has one byte per term, the number (1 to 255) of the text that had it last, and one more for unknown terms.
-    Whether a term is known and new is as good as random, so no branch depends on it, only what is added.
+    `seen` has one byte per term, the number (1 to 255) of the text that had it last, one more for unknown terms, and
+    one for the number of the last text. Whether a term is known and new is as good as random, so no branch depends on
+    it, only what is added.
     """
     mask, low = np.uint64(slots.size - 1), (np.uint64(1) << bits) - np.uint64(1)
-    unknown = np.uint64(seen.size - 1)
-    mark = 0
+    unknown = np.uint64(seen.size - 2)
+    mark: Any = np.int64(seen[seen.size - 1])
     for t in range(start, stop):
         mark += 1
-        if mark == 256:
+        if mark > 255:
             seen[:] = 0
             mark = 1
         seen[unknown] = mark
@@ -237,6 +239,7 @@ def _bags(start: Any, stop: Any, codes: Any, begins_of: Any, kind: Any, small: A
                 count += seen[term] != mark
                 seen[term] = mark
         sizes[t] = count
+    seen[seen.size - 1] = mark
 
 
 @bare_njit()
@@ -254,6 +257,7 @@ class Lookup:
     def __init__(self, table: Keys, count: int, ngrams: int) -> None:
         self.slots, self.count, self.ngrams = table, count, ngrams
         self.bits = np.uint64(bits_for(count))
+        self._own = local()  # every thread has its marks of what it has seen
 
     def bags(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The distinct known terms of every text in order of appearance, and how many each text has."""
@@ -283,9 +287,10 @@ class Lookup:
         sizes = np.zeros(which.size, np.int64)
 
         def work(start: int, stop: int) -> None:
-            seen = np.zeros(self.count + 1, np.uint8)
+            if not hasattr(self._own, "seen"):
+                self._own.seen = np.zeros(self.count + 2, np.uint8)
             table = kind, small, self.ngrams, self.bits, self.slots
-            _bags(start, stop, codes, begins_of, *table, seen, *_words(longest), ids, sizes)
+            _bags(start, stop, codes, begins_of, *table, self._own.seen, *_words(longest), ids, sizes)
 
         over_parts(work, which.size, work=20 * codes.size, multiple=_PART)
         return which, ids, begins_of, sizes

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
+from hardmax.jit.ways import Job
 from hardmax.text.hashes import Keys, bits_for, chain, empty_table, fill, find, term_hashes, word_hash
 from hardmax.text.words import Word, split
 
@@ -16,13 +17,8 @@ if TYPE_CHECKING:
     from hardmax.text.ngrams import Lookup
 
 LONGEST = 3  # words in an n-gram
-FEW = 200_000  # characters; fewer are split in plain Python, which is quicker than loading the compiled code
-
-
-class Scanner:
-    """Whether the compiled splitter is in memory (`ready`): from then on it is used whatever the length of a text."""
-
-    ready = False
+FEW = 100_000  # characters; fewer are split in plain Python, which is quicker than loading the compiled code
+SCANNER = Job("ngrams._bags")  # the compiled splitter: whether it is in memory, or worth loading
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +136,6 @@ class Vocabulary:
         counts = TermCounts(ngram_range[1], min_df)
         for part in chunks(texts):
             counts.add(part)
-        Scanner.ready = True
         return cls(counts.terms(ngram_range[0], max_features), ngram_range[1])
 
     def __len__(self) -> int:
@@ -160,7 +155,7 @@ class Vocabulary:
     @cached_property
     def table(self) -> Keys:
         """The table in which terms are found by their hashes: see `hardmax.text.hashes`."""
-        if Scanner.ready or len(self.joined) > FEW:
+        if len(self.joined) > FEW or not SCANNER.plain(len(self.joined)):
             from hardmax.text.ngrams import table_of
 
             return table_of(self.terms)
@@ -221,11 +216,16 @@ class Vocabulary:
         """Numbers of the distinct known terms of one text, in order of appearance, without compiled code."""
         return list(dict.fromkeys(self.occurrences(self.words(text))[:, 2].tolist()))
 
-    def bags(self, texts: Sequence[str]) -> Bags:
-        """The same for many texts: compiled and in threads if the compiled code is in memory or worth loading."""
-        if not Scanner.ready and len(texts) + sum(map(len, texts)) <= FEW:
-            found = [self.bag(text) for text in texts]
+    def bags(self, texts: Sequence[str], few: int = FEW) -> Bags:
+        """The same for many texts, compiled and in threads.
+
+        Up to `few` characters are read in plain Python until the compiled code is in memory, or worth loading.
+        """
+        size = len(texts) + sum(map(len, texts))
+        if size <= few and SCANNER.plain(size):
+            with SCANNER.counted():
+                found = [self.bag(text) for text in texts]
             return Bags.of([i for bag in found for i in bag], [len(bag) for bag in found])
         bags = Bags.of(*self.lookup.bags(texts))
-        Scanner.ready = True
+        SCANNER.ready = True
         return bags

@@ -258,4 +258,4 @@ def _is_warm() -> bool:
 def _warm_up(clf: "HardmaxClassifier") -> None:
     """Compile, or load, the code for batches while the plain way answers the first requests."""
     model = clf.model_
-    model.run(model.vocabulary.bags(["a good film"]), few=0)
+    model.run(model.vocabulary.bags(["a good film"], few=0), few=0)
