@@ -27,6 +27,7 @@ from hardmax.cli import (
     verify,
 )
 from hardmax.errors import HardmaxError
+from hardmax.jit import ways
 
 app = typer.Typer(
     name="hardmax",
@@ -84,6 +85,8 @@ def run(arguments: list[str] | None = None) -> None:
     debug = "--debug" in arguments
     # --debug may appear anywhere: it concerns the whole run, not one command.
     arguments = (["--debug"] if debug else []) + [a for a in arguments if a != "--debug"]
+    if not {"--quiet", "-q", "--json"} & set(arguments):
+        ways.announce = lambda: print("compiling, once per installation ...", file=sys.stderr, flush=True)
     try:
         code = app(arguments, prog_name="hardmax", standalone_mode=False)
         sys.stdout.flush()
