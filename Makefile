@@ -31,6 +31,7 @@ coverage: $(VENV)/.ready
 	$(BIN)/python -m coverage report --skip-covered --skip-empty --sort=-cover | tail -20
 
 bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/construct.py
 	$(BIN)/python benchmarks/sentiment.py

@@ -105,6 +105,7 @@ class Health(Document):
     """The server is running."""
 
     version: str
+    compiling: bool = Field(description="code is being compiled in the background, once per installation")
 
 
 class Preset(BaseModel):
