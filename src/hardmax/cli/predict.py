@@ -68,7 +68,7 @@ def command(
         raise BadInput(f"--abstain-below is {abstain_below}", fix="use a probability, from 0 to 1")
     model = load_model(name)
     bad = texts.BadRows(str(file), errors, silent)
-    good = _good(_source(str(file), text_column), bad)
+    good = good_rows(source(str(file), text_column), bad)
     batches = _records(model, good, every_class, with_text, abstain_below)
     done = 0
     if output is None:
@@ -95,17 +95,18 @@ def command(
     bad.finish()
 
 
-def _good(source: Iterable["Row | BadRow"], bad: texts.BadRows) -> Iterator["Row"]:
+def good_rows(rows: Iterable["Row | BadRow"], bad: texts.BadRows) -> Iterator["Row"]:
+    """The rows that can be used; the others are counted as bad."""
     from hardmax.text.tables import BadRow
 
-    for row in source:
+    for row in rows:
         if isinstance(row, BadRow):
             bad.add([row])
         else:
             yield row
 
 
-def _source(file: str, column: str | None) -> Iterator["Row | BadRow"]:
+def source(file: str, column: str | None) -> Iterator["Row | BadRow"]:
     """Rows of a file or of standard input, one at a time."""
     from hardmax.text import tables
 

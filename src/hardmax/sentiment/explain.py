@@ -27,12 +27,11 @@ from hardmax.sentiment.explain_parts import Leader, Term, Word
 from hardmax.sentiment.layers_numpy import Flow, score
 from hardmax.sentiment.layout import known_words, places, shared, term_names, terms_of_forms
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
-from hardmax.sentiment.word_effects import Study, log_odds, study_texts, without_each
+from hardmax.sentiment.word_effects import Study, effects, study_texts
 from hardmax.views import PAGE, Result, view
 
 SCHEMA = "hardmax.explain/2"
 CLOSE = 1e-9
-NEUTRAL = 0.1  # a word that says less than this part of what the strongest word says has no opinion
 
 
 class Inconsistent(HardmaxError):
@@ -203,24 +202,8 @@ class Explanation(Result):
 
     def _effects(self, label: Label) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """(F,) what a label loses without each form (NaN: not computed), and whether the form is neutral."""
-        study, bias = self.study, self.study.parameters.bias
-        logits, left = self._without
-        two = len(self.scores) == 1
-        number = int(label == self.toward) if two else list(self.scores).index(label)
-        every = np.full(len(logits), number)
-        full = log_odds(study.logits, every[:1])[0] if len(logits) else 0.0
-        effect = full - log_odds(logits, every)
-        # What the words say: the same at an unchanged number of terms. Deleting any word makes the mean shorter.
-        n0 = study.parameters.neutral
-        says = full - log_odds(
-            bias + (logits - bias) * ((left + n0) / max(len(study.leader) + n0, 1e-300))[:, None], every
-        )
-        most = np.abs(says[~np.isnan(says)]).max(initial=0.0)
-        return effect, ~((np.abs(says) >= NEUTRAL * most) & (says * effect > 0))
-
-    @cached_property
-    def _without(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        return without_each(self.study)
+        number = int(label == self.toward) if len(self.scores) == 1 else list(self.scores).index(label)
+        return effects(self.study, np.array([number]))
 
     @property
     def reasons(self) -> list[Word]:
