@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from hardmax.jit.ways import Job
 from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters, powers, score
-from hardmax.sentiment.layout import Deletions, Layout, deletions, lay_out
+from hardmax.sentiment.layout import Deletions, Layout, Names, deletions, lay_out
 from hardmax.text.vocabulary import Bags
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def _edited(of: Study, forms: Ints, text: Ints) -> Bags:
     return Bags.of(ids[order], np.bincount(owner, minlength=len(forms)))
 
 
-def study_texts(model: "SentimentModel", texts: Sequence[str]) -> tuple[Study, list[str]]:
+def study_texts(model: "SentimentModel", texts: Sequence[str]) -> tuple[Study, Names]:
     """Texts and what deleting their words would do, for a model; and the word forms of the texts."""
     words, names, find = lay_out(model.vocabulary, texts)
     found = deletions(words, find, len(model.vocabulary))
