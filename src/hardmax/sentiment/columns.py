@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
 
-MOST_SCORES = 300_000_000  # numbers in (terms, classes): 2.4 GB
+MOST_SCORES = 100_000_000  # numbers in one array (terms, classes)
+ARRAYS = 8  # of this size, about, are held in training
 
 
 def as_texts(X: Any) -> list[str]:
@@ -185,12 +186,13 @@ def check_size(terms: int, classes: int) -> None:
     Example:
         >>> check_size(1_000_000, 1_000_000)
         Traceback (most recent call last):
-        hardmax.errors.BadInput: 1,000,000 terms and 1,000,000 classes are too many: training needs 8,000.0 GB
+        hardmax.errors.BadInput: 1,000,000 terms and 1,000,000 classes are too many: training needs about 64,000 GB
           fix:   check that y is the label column and not an id, or use a larger min_df
     """
     if terms * classes > MOST_SCORES:
+        size = terms * classes * ARRAYS * 8e-9
         raise BadInput(
-            f"{terms:,} terms and {classes:,} classes are too many: training needs {terms * classes * 8e-9:,.1f} GB",
+            f"{terms:,} terms and {classes:,} classes are too many: training needs about {size:,.0f} GB",
             fix="check that y is the label column and not an id, or use a larger min_df",
         )
 
