@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -69,6 +68,8 @@ def _one_column(X: Any, count: int) -> Any:
 
 
 def _likely_text(names: list[str]) -> str:
+    from difflib import get_close_matches
+
     usual = ("text", "review", "sentence", "content", "comment", "message", "body", "title")
     near = (m for name in usual for m in get_close_matches(name, names, 1, 0.75))
     return next(near, names[0])
@@ -236,6 +237,8 @@ def class_weights(
     known = classes.tolist()
     strange = [name for name in wanted if name not in known]
     if strange:
+        from difflib import get_close_matches
+
         near = get_close_matches(str(strange[0]), [str(c) for c in known], 1)
         raise BadInput(
             f"class_weight names {strange[0]!r}, which is not a class", found=f"the classes are {known[:12]!r}",

@@ -89,7 +89,7 @@ class HardmaxClassifier(Fitting):
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: bool | int = False,
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: "int | np.random.RandomState | None" = 0,
     ) -> None:
         self.dim = dim
         self.layers = layers
