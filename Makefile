@@ -1,6 +1,7 @@
 # make demo   set everything up, run the main job, print the path of its report
 # make test   set everything up, run all tests (while you work: make test TESTS="-m 'not slow'")
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
+# make paper  the research note as HTML, and as PDF where Chromium is installed
 # make wheel  build the wheel and check that it installs and runs            make clean
 PYTHON ?= python3
 VENV   ?= .venv
@@ -10,7 +11,7 @@ BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 LINTED := src tests benchmarks scripts
 
-.PHONY: demo test check lint coverage bench docs wheel clean
+.PHONY: demo test check lint coverage bench docs paper wheel clean
 
 demo: $(VENV)/.ready
 	$(BIN)/hardmax demo -o demo-report --force
@@ -40,6 +41,9 @@ docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet
 	@echo site/index.html
 
+paper: $(VENV)/.docs
+	$(BIN)/python scripts/paper.py
+
 wheel: $(VENV)/.ready
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
 	$(BIN)/python scripts/check_wheel.py dist
@@ -58,4 +62,4 @@ $(VENV)/.docs: $(VENV)/.ready
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-report site dist build .coverage* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) demo-report paper.html paper.pdf site dist build .coverage* .pytest_cache .mypy_cache .ruff_cache
