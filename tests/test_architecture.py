@@ -13,8 +13,8 @@ from hardmax.views import VIEWS
 ROOT = Path(hardmax.__file__).parent
 # Each room may import from itself and from those before it. Imports inside functions count as well.
 ROOMS = [
-    "errors", "shapes", "palette", "jit", "cloud", "io", "views", "attention", "transformer", "dynamics",
-    "construction", "text", "sentiment", "plot", "html", "experiments", "demo", "web", "cli",
+    "errors", "shapes", "palette", "theory", "jit", "cloud", "io", "views", "attention", "transformer", "dynamics",
+    "construction", "text", "sentiment", "plot", "html", "experiments", "demo", "scale", "web", "cli",
 ]  # fmt: skip
 # The one exception: results find their pictures, pages and files through this table of names.
 DISPATCH = "hardmax.views"

@@ -1,8 +1,10 @@
 """Starting up is light, and every public name is there."""
 
+import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import hardmax
@@ -12,7 +14,9 @@ HEAVY = ("torch", "numba", "sklearn", "scipy", "matplotlib")
 
 def _loaded_by(code: str) -> set[str]:
     script = f"import sys\n{code}\nprint(' '.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "HARDMAX_CHECK_SHAPES"}  # see shapes.py
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return {name.split(".")[0] for name in done.stdout.splitlines()[-1].split()}
 
 
@@ -25,6 +29,22 @@ def test_help_loads_nothing_heavy():
         "from hardmax.cli.main import run\n"
         "for words in (['--help'], ['simulate', '--help'], ['limit', '--help']):\n"
         "    try:\n        run(words)\n    except SystemExit as stop:\n        assert stop.code == 0"
+    )
+    assert not _loaded_by(code) & set(HEAVY)
+
+
+def test_loading_a_model_and_explaining_a_text_load_neither_scikit_learn_nor_numba():
+    code = "import hardmax as hx\nclf = hx.load('imdb-words')\nclf.predict(['good'])\nclf.explain('good')\nrepr(clf)"
+    assert not _loaded_by(code) & set(HEAVY)
+
+
+@pytest.mark.parametrize("words", ["limit TOKENS", "simulate TOKENS --json", "limit --preset square-ties"])
+def test_commands_on_small_clouds_load_neither_a_compiler_nor_scipy(words, tmp_path):
+    tokens = tmp_path / "tokens.npy"
+    np.save(tokens, np.random.default_rng(0).standard_normal((1000, 3)))
+    words = words.replace("TOKENS", str(tokens)).split()
+    code = (
+        f"from hardmax.cli.main import run\ntry:\n    run({words})\nexcept SystemExit as end:\n    assert not end.code"
     )
     assert not _loaded_by(code) & set(HEAVY)
 

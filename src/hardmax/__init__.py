@@ -25,14 +25,19 @@ _MODULES = {
     "sentiment.estimator": "HardmaxClassifier load",
     "sentiment.model": "SentimentModel",
     "sentiment.explain": "Explanation",
+    "sentiment.report": "Report",
+    "sentiment.drift": "Drift",
     "construction.build": "construct",
     "construction.network": "Network",
+    "scale.run": "sweep",
 }
 _HOME = {name: f"hardmax.{module}" for module, names in _MODULES.items() for name in names.split()}
+_HOME["theory"] = "hardmax.theory"  # a module: its functions are hx.theory.expected_leaders and so on
 
 __all__ = ["__version__", *_HOME]
 
 if TYPE_CHECKING:
+    from hardmax import theory as theory
     from hardmax.attention.rules import Chain as Chain
     from hardmax.attention.rules import FeedForward as FeedForward
     from hardmax.attention.rules import Hardmax as Hardmax
@@ -63,17 +68,21 @@ if TYPE_CHECKING:
     from hardmax.errors import NotCertified as NotCertified
     from hardmax.errors import NotExact as NotExact
     from hardmax.errors import NotFetched as NotFetched
+    from hardmax.scale.run import sweep as sweep
+    from hardmax.sentiment.drift import Drift as Drift
     from hardmax.sentiment.estimator import HardmaxClassifier as HardmaxClassifier
     from hardmax.sentiment.estimator import load as load
     from hardmax.sentiment.explain import Explanation as Explanation
     from hardmax.sentiment.model import SentimentModel as SentimentModel
+    from hardmax.sentiment.report import Report as Report
     from hardmax.web.widget import widget as widget
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'hardmax' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    home = import_module(_HOME[name])
+    value = home if home.__name__ == f"hardmax.{name}" else getattr(home, name)
     globals()[name] = value
     return value
 

@@ -71,6 +71,11 @@ VIEWS: dict[str, dict[str, str]] = {
         ".png": "hardmax.plot.explanation:save_picture",
         ".gif": "hardmax.plot.explanation:save_movie",
     },
+    "Report": {
+        NOTEBOOK: "hardmax.html.report:report_part",
+        ".json": "hardmax.sentiment.report:write_json",
+        ".html": "hardmax.html.report:save_report",
+    },
 }
 
 

@@ -16,12 +16,6 @@ def exact_turn(a, b, c):
     return (determinant > 0) - (determinant < 0)
 
 
-def ordered(P):
-    order = np.argsort(P[:, 0], kind="stable")
-    in_order(P, order)
-    return order
-
-
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 60))
 def test_turns_of_nearly_collinear_points_are_exact(seed, power):
@@ -44,7 +38,7 @@ def test_the_hull_is_strictly_convex_and_holds_every_point(kind):
         "one point": np.array([[0.5, 0.25]]),
     }[kind]
     P = np.unique(P, axis=0)
-    hull, _, rest = peel(P, ordered(P))
+    hull, _, rest = peel(P, in_order(P))
     assert sorted([*hull, *rest]) == list(range(len(P)))
     h = len(hull)
     for k in range(h if h > 2 else 0):
@@ -66,7 +60,7 @@ def test_the_extreme_vertex_is_the_farthest_point(kind):
         "one point": np.array([[0.5, 0.25]]),
     }[kind]
     P = np.unique(P, axis=0)
-    hull, upper, _ = peel(P, ordered(P))
+    hull, upper, _ = peel(P, in_order(P))
     edge = edges(P, hull)
     table = guide(edge, upper)
     directions = [*rng.standard_normal((500, 2)), [1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0], [2.0, -1.0]]

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from hardmax.cli import playground
+from hardmax.web.guard import Access
 
 
 def _run(*words):
@@ -45,12 +46,14 @@ def test_the_browser_is_opened_with_the_address_unless_told_otherwise(monkeypatc
     monkeypatch.setattr(playground, "_open", opened.append)
     monkeypatch.setattr(
         "hardmax.web.serve.serve",
-        lambda model, *, ready, **options: (served.append((model, options)), ready("http://127.0.0.1:5/")),
+        lambda create, *, ready, **options: (served.append((create, options)), ready("http://127.0.0.1:5/")),
     )
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     playground.command(quiet=True, model="imdb-words", port=5)
     assert opened == ["http://127.0.0.1:5/"]
-    assert served[0][0] == "imdb-words"
+    app = served[0][0](Access())
+    assert app.state.pool.setup["model"] == "imdb-words"
+    app.state.close()
     assert served[0][1]["port"] == 5
     assert capsys.readouterr().out == "http://127.0.0.1:5/\n"
     playground.command(no_browser=True, quiet=True, frame_in=["https://course.example"])

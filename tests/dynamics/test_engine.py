@@ -26,9 +26,7 @@ def near_ties(rng):
     return np.concatenate([Z, close, mirrored])
 
 
-@pytest.mark.parametrize("small", [0, 1024])
-def test_where_nothing_is_undecided_the_follow_sets_are_exact(small, monkeypatch):
-    monkeypatch.setattr("hardmax.dynamics.simulate.SMALL", small)
+def test_where_nothing_is_undecided_the_follow_sets_are_exact():
     rng = np.random.default_rng(0)
     clear = 0
     for _ in range(150):

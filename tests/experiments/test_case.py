@@ -92,9 +92,9 @@ def test_a_case_has_a_file_of_its_own_with_a_checksum(tmp_path):
     }  # fmt: skip
     case, path = Case("cycle", data), tmp_path / "x.json"
     path.write_text(case.text())
-    assert load_case(path, ["cycle"], list(data)) == (case, True)
+    assert load_case(path, {"cycle": list(data)}) == (case, True)
     path.write_text(case.text().replace("A cycle.", "A circle."))
-    read, unchanged = load_case(path, ["cycle"], list(data))
+    read, unchanged = load_case(path, {"cycle": list(data)})
     assert (read["statement"], unchanged) == ("A circle.", False)
 
 

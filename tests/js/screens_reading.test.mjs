@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  atoms, compareLeaders, laneOf, leaderParts, linesOf, logitsByLayer, occurrences, PATTERNS, readExplanation, replacePlaces, sidesOf, signed, splitWords,
+  atoms, compareLeaders, laneOf, leaderParts, linesOf, logitsByLayer, occurrences, PATTERNS, ranking, readExplanation, replacePlaces, sidesOf, signed,
   unitOffsets, visible,
 } from "../../src/hardmax/web/static/js/reading.js";
 
@@ -17,12 +17,17 @@ const ANSWER = {
     { word: "dull film", contribution: -0.5, followers: [], since: 1, share: 1 / 3 },
   ],
   words: [
+    { word: "dull", effect: 1.5, contribution: -2.25, neutral: false, terms: ["dull", "dull film"], leader: "dull", places: [[3, 7], [9, 13]] },
+    { word: "film", effect: -0.01, contribution: 0.25, neutral: true, terms: ["film", "dull film"], leader: "dull", places: [[14, 18]] },
+  ],
+  terms: [
     { term: "dull", leader: "dull", contribution: -2, places: [[3, 7], [9, 13]] },
     { term: "dull film", leader: "dull film", contribution: -0.5, places: [[9, 18]] },
     { term: "film", leader: "dull", contribution: 0.5, places: [[14, 18]] },
   ],
-  ignored: ["a"],
-  decoder: { v: [3, 0], b: 0.25 },
+  ignored: ["a", "😀"],
+  split: [["a", 0, 1], ["😀", 1, 2], ["dull", 3, 7], ["dull", 9, 13], ["film", 14, 18]],
+  decoder: { v: [3, 0], b: 0.25, neutral_words: 0 },
   trace: {
     terms: ["dull", "film", "dull film"], leader: [0, 0, 2],
     positions: [[[-2, 0], [1, 0], [-0.5, 1]], [[-2, 0], [0.5, 0], [-0.5, 1]]],
@@ -46,7 +51,7 @@ test("the atoms of a text put together are the text", () => {
 test("a contribution is shared by its places and by the words of a place, and nothing is lost", () => {
   const words = atoms(reading).filter((atom) => atom.word);
   assert.deepEqual(words.map((atom) => [atom.text, atom.weight, atom.known]), [
-    ["a", 0, false], ["dull", -1, true], ["dull", -1.25, true], ["film", 0.25, true],
+    ["a", 0, false], ["😀", 0, false], ["dull", -1, true], ["dull", -1.25, true], ["film", 0.25, true],
   ]);
   const total = words.reduce((sum, atom) => sum + atom.weight, 0);
   assert.ok(Math.abs(total - (ANSWER.logit - ANSWER.bias)) < 1e-12);
@@ -83,6 +88,14 @@ test("bias and parts of the leaders give the logit of every layer", () => {
   assert.deepEqual(leaderParts(reading, 1).map(({ part }) => part), [-1.5, -0.5]);
 });
 
+test("words are ranked for the label, then against it, and the rest is counted", () => {
+  const word = (name, effect, neutral = false) => ({ word: name, effect, neutral });
+  const words = [word("a", 3), word("b", 2), word("c", 0.1, true), word("d", -1), word("e", -4), word("f", null, true)];
+  const { shown, rest } = ranking(words, 3);
+  assert.deepEqual(shown.map((one) => one.word), ["a", "b", "e"]);
+  assert.deepEqual(rest.map(([what, some]) => [what, some.map((one) => one.word)]), [["more words", ["d"]], ["neutral words", ["c", "f"]]]);
+});
+
 test("leaders of two readings stand side by side, the largest change first", () => {
   const other = { leaders: [{ word: "dull film", contribution: -0.25 }, { word: "plot", contribution: 3 }] };
   assert.deepEqual(compareLeaders(reading, other), [
@@ -90,20 +103,12 @@ test("leaders of two readings stand side by side, the largest change first", () 
   ]);
 });
 
-test("words are split as the model splits them", () => {
-  const forms = (text) => splitWords(text).map(({ form }) => form);
-  assert.deepEqual(forms("<b>NOT</b> bad, isn’t it?"), ["not", "bad", "isn't", "it", "?"]);
-  assert.deepEqual(forms("see https://x.org/great now &amp; then"), ["see", "now", "then"]);
-  assert.deepEqual(forms("dull_film 2nd 電影"), ["dull", "film", "2nd", "電影"]);
-});
-
 test("a dropped word leaves no double space and joins no neighbors", () => {
-  const drop = (text, word) => replacePlaces(text, occurrences(text, word), "");
-  assert.equal(drop("a dull film", "dull"), "a film");
-  assert.equal(drop("Dull film", "dull"), " film");
-  assert.equal(drop("so-dull-film", "dull"), "so- -film");
-  assert.equal(drop("dull", "dull"), "");
-  assert.equal(replacePlaces("Dull, dull!", occurrences("Dull, dull!", "dull"), "fine"), "fine, fine!");
+  assert.equal(replacePlaces("a dull film", [[2, 6]], ""), "a film");
+  assert.equal(replacePlaces("Dull film", [[0, 4]], ""), " film");
+  assert.equal(replacePlaces("so-dull-film", [[3, 7]], ""), "so- -film");
+  assert.equal(replacePlaces("dull", [[0, 4]], ""), "");
+  assert.equal(replacePlaces(ANSWER.text, occurrences(reading, "dull"), "fine"), "a😀 fine, fine film");
 });
 
 test("no two of twelve leaders have the same line, and the largest cluster has the quietest", () => {

@@ -11,9 +11,9 @@ from hardmax.sentiment.layers_numpy import Parameters, flow, powers
 from hardmax.text.vocabulary import Bags
 
 
-def compiled(z, alpha, layers, **options):
+def compiled(z, alpha, layers, neutral=0.0, **options):
     n, d = z.shape
-    model = Parameters(z, powers(alpha, layers), layers, np.eye(d), np.zeros(d))
+    model = Parameters(z, powers(alpha, layers), layers, np.eye(d), np.zeros(d), neutral)
     _, out = run_batch(Bags.of(np.arange(n), [n]), np.array([0]), model, **options)
     return out.weights, out.logits[0], int(out.heads[0])
 
@@ -42,22 +42,22 @@ def by_definition(z, alpha, layers):
     return states
 
 
-@given(st.one_of(generic, grid), st.floats(0.05, 4), st.integers(0, 6))
+@given(st.one_of(generic, grid), st.floats(0.05, 4), st.integers(0, 6), st.floats(0, 9))
 @settings(derandomize=True, deadline=None, max_examples=300)
-def test_the_mean_of_the_last_layer_is_that_of_the_definition(rows, alpha, layers):
+def test_the_mean_of_the_last_layer_is_that_of_the_definition(rows, alpha, layers, neutral):
     z = np.array(rows)
     last = by_definition(z, alpha, layers)[-1]
-    f = flow(z, powers(alpha, layers), layers)
+    f = flow(z, powers(alpha, layers), layers, neutral)
     np.testing.assert_allclose(f.states[-1], last, atol=1e-9)
-    np.testing.assert_allclose(f.weights @ z, last.mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(f.weights @ z, last.sum(axis=0) / (len(z) + neutral), atol=1e-9)
 
 
-@given(st.one_of(generic, grid), st.floats(0.05, 4), st.integers(0, 6))
+@given(st.one_of(generic, grid), st.floats(0.05, 4), st.integers(0, 6), st.floats(0, 9))
 @settings(derandomize=True, deadline=None, max_examples=300)
-def test_compiled_and_plain_give_the_same_bits(rows, alpha, layers):
+def test_compiled_and_plain_give_the_same_bits(rows, alpha, layers, neutral):
     z = np.array(rows)
-    f = flow(z, powers(alpha, layers), layers)
-    weights, logits, heads = compiled(z, alpha, layers)
+    f = flow(z, powers(alpha, layers), layers, neutral)
+    weights, logits, heads = compiled(z, alpha, layers, neutral)
     assert (weights == f.weights).all()
     assert heads == np.count_nonzero(f.since >= 0)
     np.testing.assert_allclose(logits, f.weights @ z, atol=1e-12)

@@ -62,7 +62,7 @@ def _edit(folder, **changes):
 
 
 def test_a_newer_schema_is_refused_with_a_sentence(folder):
-    _edit(folder, schema="hardmax.model/2")
+    _edit(folder, schema="hardmax.model/3")
     with pytest.raises(BadInput, match="newer version of hardmax"):
         load_model(folder)
 
@@ -182,3 +182,16 @@ def test_small_inputs_take_the_plain_way_unless_the_compiled_one_is_ready(monkey
     monkeypatch.setattr("hardmax.sentiment.layers_numpy.Compiled.ready", True)
     model.logits(["great film"])
     assert taken
+
+
+def test_neutral_words_are_stored_and_shorten_every_score(tmp_path):
+    plain, longer = random_model(), random_model(neutral_words=3.0)
+    again = load_model(longer.save(tmp_path / "model"))
+    assert again == longer
+    assert again != plain
+    text = "w1 w2 w3 w4"
+    np.testing.assert_allclose(
+        again.logits([text]) - plain.bias, (plain.logits([text]) - plain.bias) * 4 / 7, rtol=1e-12
+    )
+    with pytest.raises(BadInput, match="neutral_words"):
+        replace(plain, neutral_words=-1.0)

@@ -48,8 +48,14 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(table):
     with pytest.raises(BadInput) as caught:
         read(table, label="label")
     assert caught.value.what == "reviews.csv has no column 'label'"
-    assert caught.value.found == "review, sentiment"
+    assert caught.value.found == "'review', 'sentiment'"
     assert caught.value.fix == "--label sentiment"
+    with pytest.raises(BadInput) as caught:
+        read(table, label="sentimnet", text="review")
+    assert caught.value.fix == "--label sentiment"
+    with pytest.raises(BadInput) as caught:
+        read(table, text="Reviews")
+    assert caught.value.fix == "--text-column review"
 
 
 def test_jsonl_and_parquet_hold_the_same_rows(tmp_path, table):

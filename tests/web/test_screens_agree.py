@@ -10,6 +10,7 @@ from hardmax.sentiment.highlight import marks
 from hardmax.text.words import split
 from page_modules import run_node
 
+MODEL = tiny_models.two_classes()  # explanations do not keep it
 TEXTS = {
     **{name: text for name, text in tiny_models.HOSTILE.items() if name != "surrogate"},
     "overlap": "Not dull, not dull: the not dull film! The plot (dull) is dull; GREAT film, great plot.",
@@ -18,19 +19,20 @@ TEXTS = {
     "astral": "😀great 😀😀 dull \U0001d524\U0001d52f\U0001d522\U0001d51e\U0001d531 film 👩‍👩‍👧 not dull",
 }
 SCRIPT = """
-const { readExplanation, atoms, splitWords, occurrences, replacePlaces, unitOffsets } = await import(process.argv[1]);
+const { readExplanation, atoms, occurrences, replacePlaces, unitOffsets } = await import(process.argv[1]);
 let input = "";
 for await (const part of process.stdin) input += part;
 const answers = JSON.parse(input).map((answer) => {
   const codePoint = new Map(unitOffsets(answer.text).map((unit, i) => [unit, i]));
-  const list = atoms(readExplanation(answer));
+  const reading = readExplanation(answer);
+  const list = atoms(reading);
   return {
-    words: splitWords(answer.text).map(({ form, start, end }) => [form, codePoint.get(start), codePoint.get(end)]),
+    words: reading.split.map(({ form, start, end }) => [form, codePoint.get(start), codePoint.get(end)]),
     joined: list.map((atom) => atom.text).join(""),
     marks: list.filter((atom) => atom.word)
       .map((atom) => [codePoint.get(atom.start), codePoint.get(atom.end), atom.weight, atom.known]),
-    without: replacePlaces(answer.text, occurrences(answer.text, "dull"), ""),
-    instead: replacePlaces(answer.text, occurrences(answer.text, "dull"), "fine"),
+    without: replacePlaces(answer.text, occurrences(reading, "dull"), ""),
+    instead: replacePlaces(answer.text, occurrences(reading, "dull"), "fine"),
   };
 });
 process.stdout.write(JSON.stringify(answers));
@@ -40,13 +42,14 @@ process.stdout.write(JSON.stringify(answers));
 @pytest.fixture(scope="module")
 def readings():
     """Name -> (explanation by Python, what the page makes of it)."""
-    model = tiny_models.two_classes()
+    model = MODEL
     found = {name: explain(model, text) for name, text in TEXTS.items()}
     answers = [
         ex.as_dict()
         | {
-            "decoder": {"v": model.scores[0].tolist(), "b": float(model.bias[0])},
-            "trace": {"terms": ex.reading.forms, "positions": ex.reading.states.tolist()},
+            "decoder": {"v": model.scores[0].tolist(), "b": float(model.bias[0]), "neutral_words": model.neutral_words},
+            "split": [(m.word, m.start, m.end) for m in marks(ex)],
+            "trace": {"terms": ex.term_names, "positions": ex.flow.states.tolist()},
         }
         for ex in found.values()
     ]
@@ -55,7 +58,7 @@ def readings():
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_the_page_splits_a_text_into_the_same_words(readings, name):
+def test_the_page_has_the_words_in_their_places(readings, name):
     _, page = readings[name]
     assert page["words"] == [[w.form, w.start, w.end] for w in split(TEXTS[name])]
 

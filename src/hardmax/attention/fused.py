@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hardmax.attention.fused_search import make_scratch, measure, search
 from hardmax.attention.ties import Band
-from hardmax.cloud.distinct import KEY, number_points, table_size
+from hardmax.cloud.distinct_table import KEY, number_points, table_size
 from hardmax.errors import BadInput
 from hardmax.jit import njit, over_parts
 

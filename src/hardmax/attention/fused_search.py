@@ -10,6 +10,7 @@ from hardmax.jit.vectors import TILE, top2_1, top2_2, top2_3, top2_4, top2_any
 # A token with |z|_A^2 below this is left to the careful engine: its products may underflow, which no relative bound on
 # rounding covers. Above it |z_i|_A max|z|_A is at least as large, so what underflows is far below the band.
 FAINT = 1e-290
+ROUNDED_UP = 1.0 + 1e-15
 HUGE = 1e150  # norms whose squares are finite
 BINS = 64  # of the squared norms, to find the longest tokens without sorting
 WORTH = 192  # queries from which on it pays to look at the longest tokens first
@@ -39,11 +40,12 @@ def measure(points: Any, m: int, A: Any, squares: Any) -> float:
     for p in range(m):
         square = 0.0
         for c in range(d):
-            if identity:
-                square += points[p, c] * points[p, c]
-            else:
-                for e in range(d):
-                    square += points[p, c] * A[c, e] * points[p, e]
+            q = points[p, c]
+            if not identity:
+                q = A[c, 0] * points[p, 0]
+                for e in range(1, d):
+                    q += A[c, e] * points[p, e]
+            square += q * points[p, c]
         squares[p] = square
         if square > largest:  # max() waits for its NaN rules
             largest = square
@@ -104,13 +106,16 @@ def search(
 ) -> tuple[float, bool]:
     """Fill in whom each active point follows; returns the narrowest relative gap, and whether one is inside the band.
 
+    Scores, norms, band and gaps are computed as `hardmax.dynamics.engine` does, operation by operation: a cloud that is
+    not flagged has the same result there, to the bit.
+
     With many queries the longest points are tried first. A point of norm N <= reach that is not among them scores at
     most |z_i|_A reach (Cauchy-Schwarz): if the second best is above that, neither it nor the best can change. Queries
     for which it is not are asked again against all points, and all the others too once this happens to most of a tile.
     """
     d = points.shape[1]
     identity = A.shape[0] == 0
-    own, cloud = (band[0] + band[1] * k) * largest, band[2] * k * largest * largest
+    own, cloud = band[0] + band[1] * k, band[2] * k * largest * largest
     narrowest = np.inf
     few, reach, pruned = m, 0.0, False
     if count >= WORTH and 0.0 < largest < HUGE:
@@ -150,7 +155,8 @@ def search(
                 p = again[start + lane] if turn else active[start + lane]
                 square = norms[lane]
                 norm = np.sqrt(max(square, 0.0))
-                edge = own * norm + cloud
+                scale = norm * largest
+                edge = own * norm * largest + cloud
                 if pruned and not found[1, lane] > norm * reach + edge:
                     again[left] = p
                     left += 1
@@ -161,11 +167,11 @@ def search(
                     return 0.0, True
                 index = np.int64(found[2, lane])
                 follows[p] = names[index] if pruned else index
-                if gap < narrowest * norm:
-                    narrowest = gap / norm
+                if gap <= narrowest * scale * ROUNDED_UP:
+                    narrowest = min(narrowest, gap / scale)
             if 2 * unsure > width:
                 pruned = False
-    return narrowest / largest if m > 1 else np.inf, False
+    return narrowest if m > 1 else np.inf, False
 
 
 @njit(inline="always")

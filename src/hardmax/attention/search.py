@@ -11,17 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hardmax.attention.search_dense import collect_dense, faint_rows, find_dense, gaps
-from hardmax.attention.search_plane import FILTER_FROM, find_plane, near_boundary
-from hardmax.attention.search_shells import TINY, Shells, norm_bounds
-from hardmax.attention.search_tree import Tree
+from hardmax.attention.search_dense import collect_dense, faint_rows, find_dense
 from hardmax.cloud.tokens import Floats, Ints
+from hardmax.jit.ways import Job
 from hardmax.shapes import Array, Float, Int, checked
 
 DENSE_POINTS = 64  # up to this many points, or queries, comparing everything is fastest
 DENSE_QUERIES = 4
 FEW_FOR_A_TREE = 64  # queries: building a tree costs about as much as comparing this many with every point
 TREE_DIMENSIONS = 4  # boxes bound scores well in few dimensions only
+
+# What goes the plain way, the dense search, while its compiled code is not in memory; by dimension, 3 for all above 2.
+_FIND = {1: Job("search_tree._find"), 2: Job("search_plane._search"), 3: Job("search_shells._search")}
+_COLLECT = {True: Job("search_tree._collect"), False: Job("search_shells._gather")}
 
 
 @checked
@@ -76,16 +78,30 @@ def find(
     if len(zero):
         second[zero] = 0.0 if len(points) > 1 else -np.inf
         rows = np.setdiff1d(rows, zero)
+    job = _FIND[min(points.shape[1], 3)]
     if len(points) <= DENSE_POINTS or len(rows) <= DENSE_QUERIES:
         find_dense(queries, points, rows, target, best, second)
+    elif job.plain(len(rows) * points.size):
+        with job.counted():
+            find_dense(queries, points, rows, target, best, second)
     elif points.shape[1] == 1:
+        from hardmax.attention.search_tree import Tree
+
         Tree(points).find(queries, rows, np.full(a, -np.inf), resolution, target, best, second)
+        job.ready = True
     elif points.shape[1] == 2:
+        from hardmax.attention.search_plane import find_plane
+
         find_plane(queries, rows, points, resolution, target, best, second)
+        job.ready = True
     else:
+        from hardmax.attention.search_shells import Shells, norm_bounds
+
         reach, norms = norm_bounds(queries, query_norms, points, point_norms, definite, condition)
         Shells(queries, points, reach, norms).find(rows, resolution, own, target, best, second)
-    return Found(target, best, gaps(best, second, resolution))
+        job.ready = True
+    gap = best - second
+    return Found(target, best, np.where(gap <= resolution, gap, np.inf))
 
 
 def collect(
@@ -109,8 +125,12 @@ def collect(
     queries, points = np.ascontiguousarray(queries, np.float64), np.ascontiguousarray(points, np.float64)
     floor = best - band
     a, m = len(queries), len(points)
-    if m <= DENSE_POINTS or a == 0:
-        return collect_dense(queries, floor, points)
+    job = _COLLECT[points.shape[1] <= TREE_DIMENSIONS]
+    if m <= DENSE_POINTS or a == 0 or job.plain(a * points.size):
+        with job.counted():
+            return collect_dense(queries, floor, points)
+    from hardmax.attention.search_shells import TINY, Shells, norm_bounds
+
     zero = faint_rows(queries, np.arange(a), 0.0)
     if len(zero):
         return _with_zero_rows(queries, query_norms, best, band, points, point_norms, definite, condition, zero)
@@ -119,16 +139,23 @@ def collect(
     kept = np.flatnonzero(norms + TINY >= (floor / reach).min())
     if len(kept) < m:
         points, norms = points[kept], norms[kept]
-    if points.shape[1] == 2 and len(points) >= FILTER_FROM:
-        inner = near_boundary(points, queries, floor)
-        points, norms, kept = points[inner], norms[inner], kept[inner]
+    if points.shape[1] == 2:
+        from hardmax.attention.search_plane import FILTER_FROM, near_boundary
+
+        if len(points) >= FILTER_FROM:
+            inner = near_boundary(points, queries, floor)
+            points, norms, kept = points[inner], norms[inner], kept[inner]
     few = FEW_FOR_A_TREE if points.shape[1] <= TREE_DIMENSIONS else DENSE_QUERIES
     if len(points) <= DENSE_POINTS or a <= few:
         indptr, indices = collect_dense(queries, floor, points)
     elif points.shape[1] <= TREE_DIMENSIONS:
+        from hardmax.attention.search_tree import Tree
+
         indptr, indices = Tree(points).collect(queries, floor)
+        job.ready = True
     else:
         indptr, indices = Shells(queries, points, reach, norms).collect(floor)
+        job.ready = True
     return indptr, indices if len(kept) == m else kept[indices]
 
 

@@ -1,106 +1,63 @@
-"""The plain search: every score of every query, in float64. The faster searches are measured against it.
+"""The plain search: every score of every query, in NumPy. The faster searches are measured against it.
 
-All searches compute a score by the one function `score` below: a sequential sum without fused operations, so that
-every path gives the same bits.
+All searches compute a score as the sequential sum (q_0 z_0 + q_1 z_1) + ... in float64, without fused operations, so
+that every one of them gives the same bits.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.jit import njit
+
+BLOCK = 1 << 16  # scores held at once: they stay in the cache
 
 
-@njit(inline="always")
-def score(q, z):  # type: ignore[no-untyped-def]
-    """<q, z> as the sequential sum (q_0 z_0 + q_1 z_1) + ... in float64."""
-    s = q[0] * z[0]
-    for k in range(1, q.shape[0]):
-        s += q[k] * z[k]
-    return s
-
-
-@njit()
-def largest_coordinate(x):  # type: ignore[no-untyped-def]
+def largest_coordinate(x: Floats) -> float:
     """max |x_ik|."""
-    largest = 0.0
-    for i in range(x.shape[0]):
-        for k in range(x.shape[1]):
-            largest = max(largest, abs(x[i, k]))
-    return largest
+    return float(max(x.max(initial=0.0), -x.min(initial=0.0)))
 
 
-@njit()
-def faint_rows(x, rows, limit):  # type: ignore[no-untyped-def]
+def faint_rows(x: Floats, rows: Ints, limit: float) -> Ints:
     """Those of `rows` where no coordinate of x exceeds the limit in size (limit 0: the zero rows)."""
-    out = np.empty(rows.shape[0], np.int64)
-    count = 0
-    for i in rows:
-        small = True
-        for k in range(x.shape[1]):
-            small = small and abs(x[i, k]) <= limit
-        if small:
-            out[count] = i
-            count += 1
-    return out[:count].copy()
+    bright = np.abs(x[:, 0]) > limit
+    for k in range(1, x.shape[1]):  # column by column: NumPy is slow along a short last axis
+        bright |= np.abs(x[:, k]) > limit
+    return rows[~bright[rows]]
 
 
-@njit()
-def gaps(best, second, resolution):  # type: ignore[no-untyped-def]
-    """best - second where that is <= resolution, else inf."""
-    out = np.empty(best.shape[0])
-    for i in range(best.shape[0]):
-        gap = best[i] - second[i]
-        out[i] = gap if gap <= resolution[i] else np.inf
-    return out
-
-
-@njit()
-def find_dense(queries, points, rows, target, best, second):  # type: ignore[no-untyped-def]
+def find_dense(queries: Floats, points: Floats, rows: Ints, target: Ints, best: Floats, second: Floats) -> None:
     """Largest and second largest score over all points for the queries in `rows`; written into the last three arrays.
 
     `target` is the smallest index among exactly equal best scores; `second` is -inf if there is one point only.
     """
-    m = points.shape[0]
-    for r in range(rows.shape[0]):
-        i = rows[r]
-        q = queries[i]
-        b, s, t = -np.inf, -np.inf, 0
-        for j in range(m):
-            x = score(q, points[j])
-            if x > b:
-                b, s, t = x, b, j
-            elif x > s:
-                s = x
-        target[i], best[i], second[i] = t, b, s
-
-
-@njit()
-def count_dense(queries, floor, points, counts):  # type: ignore[no-untyped-def]
-    """counts[i] = number of points with <q_i, z_j> >= floor_i."""
-    for i in range(queries.shape[0]):
-        c = 0
-        for j in range(points.shape[0]):
-            if score(queries[i], points[j]) >= floor[i]:
-                c += 1
-        counts[i] = c
-
-
-@njit()
-def fill_dense(queries, floor, points, indptr, indices):  # type: ignore[no-untyped-def]
-    """The indices counted by `count_dense`, ascending for each query."""
-    for i in range(queries.shape[0]):
-        c = indptr[i]
-        for j in range(points.shape[0]):
-            if score(queries[i], points[j]) >= floor[i]:
-                indices[c] = j
-                c += 1
+    for some, scores in _blocks(queries, rows, points):
+        each = np.arange(len(some))
+        top = scores.argmax(axis=1)
+        target[some], best[some] = top, scores[each, top]
+        scores[each, top] = -np.inf
+        second[some] = scores.max(axis=1)
 
 
 def collect_dense(queries: Floats, floor: Floats, points: Floats) -> tuple[Ints, Ints]:
     """For each query all j with <q_i, z_j> >= floor_i, ascending, in compressed rows (indptr, indices)."""
-    counts = np.zeros(len(queries), np.int64)
-    count_dense(queries, floor, points, counts)
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    indices = np.empty(indptr[-1], np.int64)
-    fill_dense(queries, floor, points, indptr, indices)
-    return indptr, indices
+    counts, found = [np.zeros(1, np.int64)], [np.empty(0, np.int64)]
+    for some, scores in _blocks(queries, np.arange(len(queries)), points):
+        row, index = np.nonzero(scores >= floor[some, None])
+        counts.append(np.bincount(row, minlength=len(some)))
+        found.append(index)
+    return np.cumsum(np.concatenate(counts)), np.concatenate(found)
+
+
+def _blocks(queries: Floats, rows: Ints, points: Floats) -> Iterator[tuple[Ints, Floats]]:
+    """Some of the rows, and their scores (rows, points), until all rows are done."""
+    columns = np.ascontiguousarray(points.T)
+    step = max(1, BLOCK // max(1, len(points)))
+    product = np.empty((step, len(points)))
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step]
+        q = queries[some]
+        scores = np.multiply.outer(q[:, 0], columns[0])
+        for k in range(1, len(columns)):
+            scores += np.multiply.outer(q[:, k], columns[k], out=product[: len(some)])
+        yield some, scores

@@ -6,6 +6,7 @@ summed exactly. So the edges turn strictly one way, and a binary search by their
 
 import numpy as np
 
+from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit
 
 SPLITTER = 134217729.0  # 2^27 + 1 cuts a float64 into two halves whose products are exact
@@ -56,47 +57,35 @@ def turn(P, a, b, c):  # type: ignore[no-untyped-def]
     return _exact_turn(ax, ay, bx, by, cx, cy)
 
 
-@njit(error_model="numpy")
-def in_order(P, by_x):  # type: ignore[no-untyped-def]
-    """Make the order `by_x` (of rising x) lexicographic, in place: runs of equal x are sorted by y.
+def in_order(P: Floats) -> Ints:
+    """The indices of P in lexicographic order."""
+    by_x = np.argsort(P[:, 0])
+    x = P[by_x, 0]
+    return by_x if (x[1:] > x[:-1]).all() else np.lexsort((P[:, 1], P[:, 0]))
 
-    Runs are short but for points on vertical lines: Shell's sort, insertion with falling steps.
+
+@njit(error_model="numpy")
+def _chains(P, order, hull):  # type: ignore[no-untyped-def]
+    """Andrew's monotone chain: fill `hull` with the lower chain and, from its last point on, the upper one.
+
+    Returns the number of points of the lower chain, and of the hull.
     """
-    n, start = by_x.shape[0], 0
-    while start < n:
-        stop = start + 1
-        while stop < n and P[by_x[stop], 0] == P[by_x[start], 0]:
-            stop += 1
-        step = 1
-        while 3 * step < stop - start:
-            step = 3 * step + 1
-        while step > 0:
-            for k in range(start + step, stop):
-                j = by_x[k]
-                at = k
-                while at >= start + step and P[by_x[at - step], 1] > P[j, 1]:
-                    by_x[at] = by_x[at - step]
-                    at -= step
-                by_x[at] = j
-            step //= 3
-        start = stop
-
-
-@njit(error_model="numpy")
-def _chain(P, order, hull, base):  # type: ignore[no-untyped-def]
-    """Andrew's monotone chain: push the lower hull of the ordered points on hull[base:]; returns the new length."""
-    length = base
-    for k in range(order.shape[0]):
-        j = order[k]
+    n = order.shape[0]
+    length, lower = 0, 0
+    for step in range(2 * n):
+        j = order[step] if step < n else order[2 * n - 1 - step]
+        if step == n:
+            lower = length
+            continue  # the last point is there already
+        base = max(lower - 1, 0)
         while length >= base + 2 and turn(P, hull[length - 2], hull[length - 1], j) <= 0:
             length -= 1
         hull[length] = j
         length += 1
-    return length
+    return lower, length - 1 if n > 1 else 1  # the first point came twice
 
 
-@njit(error_model="numpy")
-def peel(P, order):  # type: ignore[no-untyped-def]
+def peel(P: Floats, order: Ints) -> tuple[Ints, int, Ints]:
     """Vertices of the convex hull of P[order] (lexicographic order, no point twice), and the other points.
 
     Returns:
@@ -104,33 +93,18 @@ def peel(P, order):  # type: ignore[no-untyped-def]
         upper: hull[upper] is the last point of the order, where the upper chain begins.
         rest: the remaining points, in order.
     """
-    n = order.shape[0]
-    hull = np.empty(2 * n + 2, np.int64)
-    upper = _chain(P, order, hull, 0) - 1
-    length = upper + 1
-    if n > 1:
-        length = _chain(P, order[::-1].copy(), hull, upper) - 1  # the last point is the first one again
-    taken = np.zeros(P.shape[0], np.bool_)
-    for k in range(length):
-        taken[hull[k]] = True
-    rest = np.empty(n - length, np.int64)
-    c = 0
-    for k in range(n):
-        if not taken[order[k]]:
-            rest[c] = order[k]
-            c += 1
-    return hull[:length].copy(), upper, rest
+    hull = np.empty(2 * len(order) + 2, np.int64)
+    lower, length = _chains(P, order, hull)
+    hull = hull[:length].copy()
+    taken = np.zeros(len(P), bool)
+    taken[hull] = True
+    return hull, lower - 1, order[~taken[order]]
 
 
-@njit(error_model="numpy")
-def edges(P, hull):  # type: ignore[no-untyped-def]
+def edges(P: Floats, hull: Ints) -> Floats:
     """(h, 2) the edge from each vertex to the next."""
-    h = hull.shape[0]
-    out = np.empty((h, 2))
-    for k in range(h):
-        a, b = hull[k], hull[k + 1 if k + 1 < h else 0]
-        out[k, 0], out[k, 1] = P[b, 0] - P[a, 0], P[b, 1] - P[a, 1]
-    return out
+    vertex = P[hull]
+    return np.concatenate((vertex[1:], vertex[:1])) - vertex
 
 
 @njit(error_model="numpy", inline="always")
@@ -139,23 +113,18 @@ def _bin(x, y, bins):  # type: ignore[no-untyped-def]
     return min(np.int64((1.0 + x / (abs(x) + abs(y))) * (0.5 * bins)), bins - 1)
 
 
-@njit(error_model="numpy")
-def guide(edge, upper):  # type: ignore[no-untyped-def]
+def guide(edge: Floats, upper: int) -> Ints:
     """(2, bins + 3) table for the lower and the upper chain: column b + 1 counts the edges with normals in bins < b."""
-    h = edge.shape[0]
+    h = len(edge)
     bins = 256
     while bins < 4 * h:
         bins *= 2
     table = np.zeros((2, bins + 3), np.int64)
-    for k in range(h if h > 1 else 0):  # a single vertex has no edge
-        if k < upper:
-            table[0, _bin(edge[k, 1], -edge[k, 0], bins) + 2] += 1
-        else:
-            table[1, _bin(-edge[k, 1], edge[k, 0], bins) + 2] += 1
-    for b in range(1, bins + 3):
-        table[0, b] += table[0, b - 1]
-        table[1, b] += table[1, b - 1]
-    return table
+    for chain, sign, part in ((0, 1.0, edge[:upper]), (1, -1.0, edge[upper:])) if h > 1 else ():
+        x, y = sign * part[:, 1], -sign * part[:, 0]  # the outer normals; a single vertex has no edge
+        place = np.minimum(((1.0 + x / (np.abs(x) + np.abs(y))) * (0.5 * bins)).astype(np.int64), bins - 1)
+        table[chain] = np.bincount(place + 2, minlength=bins + 3)
+    return np.cumsum(table, axis=1)
 
 
 @njit(error_model="numpy", inline="always")

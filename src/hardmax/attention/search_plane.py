@@ -21,8 +21,8 @@ from hardmax.jit import njit, over_parts
 
 EPS = 2.0**-52
 MARGIN = 64 * EPS  # of (|q_x| + |q_y|) max|coordinate|: rounding of two scores and of the bisection, with room
-DEEP = 256 * EPS  # of max|coordinate|: as a distance, more than the margin and the rounding of the test itself
 FILTER_FROM = 4096  # points from which dropping inner points pays
+DEEP = 256 * EPS  # of max|coordinate|: as a distance, more than the margin and the rounding of the test itself
 UNDERFLOW = 1e-280  # scores below have no full precision left
 
 
@@ -76,7 +76,7 @@ def _walk(x, y, hull, vertex, at, near, margin, best, second, target):  # type: 
     """Look at the vertices around position `at` in both directions until they fall below the second best score,
     or below the best one by more than `near`.
 
-    Scores x v_0 + y v_1 are those of `hardmax.attention.search_dense.score`, operation by operation.
+    Scores x v_0 + y v_1 are those of `hardmax.attention.search_tree.score`, operation by operation.
     """
     h = hull.shape[0]
     s = x * vertex[at, 0] + y * vertex[at, 1]
@@ -164,7 +164,7 @@ def _corner_points(points: Floats, axes: Floats, skip: Ints) -> Ints:
 def _sides(points: Floats, corners: Ints, deep: float) -> Floats:
     """(sides, 3) half planes a x + b y > c whose points are deeper than `deep` inside the hull of the corners."""
     chosen = points[corners]
-    hull, _, _ = peel(chosen, np.lexsort((chosen[:, 1], chosen[:, 0])))
+    hull, _, _ = peel(chosen, in_order(chosen))
     if len(hull) < 3:
         return np.array([[0.0, 0.0, 1.0]])  # nothing is inside
     edge = edges(chosen, hull)
@@ -225,8 +225,7 @@ def find_plane(
         kept = _not_deep(points, [corners, others], DEEP * largest)
     scale = float(np.ldexp(1.0, -int(np.frexp(largest)[1])))  # determinants of scaled points cannot overflow
     P = points[kept] * scale
-    rest = np.argsort(P[:, 0])
-    in_order(P, rest)
+    rest = in_order(P)
     hulls = []
     for _ in range(3):
         hull, upper, rest = peel(P, rest) if len(rest) else (rest, 0, rest)

@@ -13,7 +13,8 @@ holds no point that matters; every other block is looked at again and its points
 import numpy as np
 
 from hardmax.attention.search_corners import outer_points
-from hardmax.attention.search_dense import largest_coordinate, score
+from hardmax.attention.search_dense import largest_coordinate
+from hardmax.attention.search_tree import score
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 from hardmax.jit.vectors import BLOCK, LANES, QUERIES, reached

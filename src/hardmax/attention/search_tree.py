@@ -8,13 +8,21 @@ point inside. Branches that cannot matter are cut; the answers are those of the 
 
 import numpy as np
 
-from hardmax.attention.search_dense import score
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 
 LEAF = 8
 LEVELS = 64  # more than the depth of any tree
 EMPTY = 2**62  # index of the first point below a node without points
+
+
+@njit(inline="always")
+def score(q, z):  # type: ignore[no-untyped-def]
+    """<q, z> as the sequential sum (q_0 z_0 + q_1 z_1) + ... in float64."""
+    s = q[0] * z[0]
+    for k in range(1, q.shape[0]):
+        s += q[k] * z[k]
+    return s
 
 
 @njit(error_model="numpy")

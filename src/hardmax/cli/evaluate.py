@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,6 +26,16 @@ def command(
         bool, typer.Option("--faithfulness", help="Also measure how faithful the explanations are.")
     ] = False,
     sample: Annotated[int, typer.Option(help="Number of evenly spaced texts for --faithfulness.")] = 200,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a report with confusion matrix, reliability, errors: .html or .json.")
+    ] = None,
+    train: Annotated[
+        str | None, typer.Option(help="Training texts: what the report compares with is trained on them.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="Other texts (labels are not needed): how they differ from DATA.")
+    ] = None,
+    force: inputs.Force = False,
     split: texts.Split = "",
     text_column: texts.TextColumn = None,
     label: texts.Label = None,
@@ -34,7 +45,7 @@ def command(
 ) -> None:
     """Measure the accuracy, the loss, the number of leaders and the speed of a model.
 
-    Example: hardmax evaluate reviews.csv --min-accuracy 0.9
+    Example: hardmax evaluate my-model test.csv --train train.csv --report report.html
     """
     silent = quiet or json
     name, data = texts.model_and(arguments, "DATA")
@@ -42,6 +53,11 @@ def command(
         raise BadInput(f"--min-accuracy is {min_accuracy}", fix="use a number from 0 to 1")
     if sample < 1:
         raise BadInput(f"--sample is {sample}", fix="use at least 1")
+    if report is not None and report.suffix.lower() not in (".html", ".json"):
+        raise BadInput(f"--report is {report}", fix="use a name that ends in .html or .json")
+    if train is not None and report is None:
+        raise BadInput("--train is for the report", fix="add --report report.html")
+    inputs.check_output(report, force)
 
     from hardmax.sentiment.files import load_model
 
@@ -51,6 +67,14 @@ def command(
         document = measure(model, found, tell)
         if faithful:
             document["faithfulness"] = _faithfulness(model, found.texts, sample, tell)
+        others = _texts(against, text_column) if against is not None else None
+        if report is not None:
+            learn = texts.read_data(train, "", "train", text_column, label, None, True)[0] if train else None
+            document["report"] = _report(model, found, learn, others, report, force, tell)
+        if others is not None:
+            from hardmax.sentiment.drift import Drift
+
+            document["drift"] = Drift.between(model, found.texts, others).as_dict()
     document = {"schema": "hardmax.evaluate/1", "model": name, "data": str(data), **document, "bad_rows": bad.count}
     show(json, document, *_lines(document))
     if min_accuracy is not None and document["accuracy"] < min_accuracy:
@@ -114,6 +138,26 @@ def _faithfulness(model: "SentimentModel", found: list[str], sample: int, tell: 
     return {"n": measured.texts, "top": measured.top, "rows": list(measured.rows)}
 
 
+def _texts(data: str, text_column: str | None) -> list[str]:
+    from hardmax.text.datasets import read
+
+    return read(data, None, text=text_column, labeled=False).texts
+
+
+def _report(
+    model: "SentimentModel", found: "Dataset", learn: "Dataset | None", others: list[str] | None, to: Path, force: bool,
+    tell: texts.Tell,
+) -> dict[str, Any]:  # fmt: skip
+    from hardmax.sentiment.estimator import HardmaxClassifier
+
+    train = (learn.texts, learn.labels) if learn is not None else None
+    clf = HardmaxClassifier.from_model(model)
+    made = clf.report(found.texts, found.labels, train=train, against=others, progress=tell)
+    made.save(to, force=force)
+    keep = ("interval", "macro_f1", "calibration_error", "comparison")
+    return {"file": str(to)} | {name: value for name, value in made.as_dict().items() if name in keep}
+
+
 def _lines(document: dict[str, Any]) -> Iterator[str]:
     leaders = document["leaders"]
     yield f"accuracy: {document['accuracy']:.4f} on {document['n']:,} texts (loss {document['loss']:.4f})"
@@ -124,11 +168,24 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     spread = f"std {leaders['std']:.1f}, {leaders['min']} to {leaders['max']}"
     yield f"leaders: {leaders['mean']:.1f} per text ({spread}){first}"
     yield f"speed: {document['texts_per_second']:,.0f} texts per second, from raw text"
+    made, drift = document.get("report"), document.get("drift")
+    if made:
+        low, high = made["interval"]
+        yield f"report: {made['file']} (accuracy {low:.4f} to {high:.4f}, macro-F1 {made['macro_f1']:.4f})"
+        for row in made["comparison"][1:]:
+            yield f"  {row['model']}: {row['accuracy']:.4f} ({row['how']})"
+    if drift:
+        yield f"drift: labels differ by {drift['distance']:.3f} ({drift['noise']:.3f} by chance)"
+        yield (
+            f"  known words {drift['coverage'][0]:.1%} -> {drift['coverage'][1]:.1%}, "
+            f"words per text {drift['length'][0]:.0f} -> {drift['length'][1]:.0f}"
+        )
+        yield f"  more frequent: {', '.join(row['word'] for row in drift['more'][:10]) or 'none'}"
     faithful = document.get("faithfulness")
     if faithful:
         yield f"faithfulness on {faithful['n']} texts (change of the probability of the predicted class):"
-        yield f"  {'terms named by':28s} {'terms':>6s} {'left out':>9s} {'only they':>9s} {'flips':>6s}"
+        yield f"  {'words named by':16s} {'words':>6s} {'deleted':>9s} {'only they':>9s} {'flips':>6s}"
         for row in faithful["rows"]:
             change = f"{row['comprehensiveness']:9.3f} {row['sufficiency']:9.3f} {row['flips']:6.1%}"
-            yield f"  {row['ranking']:28s} {row['terms']:6.1f} {change}"
-        yield "  left out (comprehensiveness): higher is better; only they (sufficiency): lower is better"
+            yield f"  {row['ranking']:16s} {row['words']:6.1f} {change}"
+        yield "  deleted (comprehensiveness): higher is better; only they (sufficiency): lower is better"

@@ -18,12 +18,16 @@ from hardmax.cli import (
     evaluate,
     experiments,
     explain,
+    export,
     playground,
     predict,
+    serve,
+    sweep,
     train,
     verify,
 )
 from hardmax.errors import HardmaxError
+from hardmax.jit import ways
 
 app = typer.Typer(
     name="hardmax",
@@ -41,13 +45,16 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "evaluate": evaluate.command,
     "predict": predict.command,
     "explain": explain.command,
+    "export": export.command,
     "construct": construct.construct_command,
     "check": construct.check_command,
+    "serve": serve.command,
     "playground": playground.command,
     "verify": verify.command,
     "reproduce": experiments.reproduce,
     "explore": experiments.explore,
     "study": experiments.study,
+    "sweep": sweep.command,
     "demo": demo.command,
     "doctor": doctor.command,
 }
@@ -78,6 +85,8 @@ def run(arguments: list[str] | None = None) -> None:
     debug = "--debug" in arguments
     # --debug may appear anywhere: it concerns the whole run, not one command.
     arguments = (["--debug"] if debug else []) + [a for a in arguments if a != "--debug"]
+    if not {"--quiet", "-q", "--json"} & set(arguments):
+        ways.announce = lambda: print("compiling, once per installation ...", file=sys.stderr, flush=True)
     try:
         code = app(arguments, prog_name="hardmax", standalone_mode=False)
         sys.stdout.flush()

@@ -48,6 +48,7 @@ def command(
 
     need("fastapi", "web", "the playground")
     need("uvicorn", "web", "the playground")
+    from hardmax.web.app import create_app
     from hardmax.web.serve import serve
 
     def ready(url: str) -> None:
@@ -57,7 +58,15 @@ def command(
         if not (no_browser or json) and sys.stdout.isatty():
             _open(url)
 
-    serve(model, host=host, port=port, data=data, token=token, frames=frame_in or (), ready=ready)
+    given = None if data is None else str(data)
+    serve(
+        lambda access: create_app(model, data=given, access=access),
+        host=host,
+        port=port,
+        token=token,
+        frames=frame_in or (),
+        ready=ready,
+    )
 
 
 def _check(model: str, data: Path | None, token: str | None, origins: list[str]) -> None:
@@ -69,8 +78,7 @@ def _check(model: str, data: Path | None, token: str | None, origins: list[str])
         raise BadInput(f"there is no model {model!r}", found=f"shipped: {', '.join(shipped())}", fix=fix)
     if data is not None and str(data) != "imdb" and not data.exists():
         raise BadInput(f"--data {data} does not exist", fix="give a table, folder or archive of labeled texts")
-    if token is not None and not (token.isascii() and token.replace("-", "").replace("_", "").isalnum()):
-        raise BadInput("--token may contain only letters, digits, - and _", found=repr(token))
+    check_token(token)
     from hardmax.web.guard import ORIGIN
 
     for origin in origins:  # they become part of a header of every answer
@@ -79,6 +87,12 @@ def _check(model: str, data: Path | None, token: str | None, origins: list[str])
                 f"--frame-in {origin!r} is not an origin",
                 fix="give a scheme and a host without a path, such as https://course.example",
             )
+
+
+def check_token(token: str | None) -> None:
+    """A token becomes part of an address and of a header."""
+    if token is not None and not (token.isascii() and token.replace("-", "").replace("_", "").isalnum()):
+        raise BadInput("--token may contain only letters, digits, - and _", found=repr(token))
 
 
 def _open(url: str) -> None:

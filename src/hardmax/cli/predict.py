@@ -3,9 +3,9 @@
 import csv
 import sys
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hardmax.text.tables import BadRow, Row
 
 BATCH = 1024
-SUFFIXES = (".jsonl", ".csv")
+SUFFIXES = (".jsonl", ".csv", ".parquet")
 
 
 def command(
@@ -31,7 +31,13 @@ def command(
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the labels to a .jsonl or .csv file.")
+        Path | None, typer.Option("-o", "--output", help="Write the labels to a .jsonl, .csv or .parquet file.")
+    ] = None,
+    every_class: Annotated[bool, typer.Option("--probabilities", help="Add the probability of every class.")] = False,
+    with_text: Annotated[bool, typer.Option("--with-text", help="Add the texts.")] = False,
+    abstain_below: Annotated[
+        float | None,
+        typer.Option(help="Leave the label empty where its probability is lower, and where no word is known."),
     ] = None,
     engine: Annotated[str, typer.Option(help="Where to run; local uses the threads of this computer.")] = "local",
     text_column: texts.TextColumn = None,
@@ -42,7 +48,7 @@ def command(
 ) -> None:
     """Label many texts: print one line per text, in the same order, with the label and its probability.
 
-    Example: hardmax predict reviews.csv -o labels.jsonl
+    Example: hardmax predict reviews.csv -o labels.parquet --probabilities --with-text
     """
     silent = quiet or json
     name, file = texts.model_and(arguments, "FILE")
@@ -52,30 +58,40 @@ def command(
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise BadInput(
             f"{output}: labels cannot be written as {output.suffix or 'a file without an extension'}",
-            fix="use " + " or ".join(SUFFIXES),
+            fix="use " + ", ".join(SUFFIXES[:-1]) + f" or {SUFFIXES[-1]}",
         )
 
     from hardmax.io.files import write_file
     from hardmax.sentiment.files import load_model
 
+    if abstain_below is not None and not 0 <= abstain_below <= 1:
+        raise BadInput(f"--abstain-below is {abstain_below}", fix="use a probability, from 0 to 1")
     model = load_model(name)
     bad = texts.BadRows(str(file), errors, silent)
     good = _good(_source(str(file), text_column), bad)
+    batches = _records(model, good, every_class, with_text, abstain_below)
+    done = 0
     if output is None:
-        done = _write(model, good, sys.stdout, "json" if json else "line", None)
+        form = _json if json else _line
+        for batch in batches:
+            sys.stdout.writelines(form(record, text) + "\n" for record, text in batch)
+            sys.stdout.flush()
+            done += len(batch)
     else:
-        form, count = "csv" if output.suffix.lower() == ".csv" else "json", []
+        put = {".csv": _csv, ".parquet": _parquet, ".jsonl": _jsonl}[output.suffix.lower()]
 
-        def write(path: Path) -> None:
-            with open(path, "w", encoding="utf-8", newline="") as to:
-                count.append(_write(model, good, to, form, tell))
+        def count(tell: texts.Tell) -> Iterator[list[Record]]:
+            nonlocal done
+            for batch in batches:
+                yield [record for record, _ in batch]
+                done += len(batch)
+                tell(done, None, "predicting")
 
         with texts.telling(silent, "predicting") as tell:
-            write_file(output, write, force=force)
-        done = count[0]
+            write_file(output, lambda to: put(to, count(tell), _columns(model, every_class, with_text)), force=force)
         note(f"wrote {output}: {done:,} texts", silent)
-    if not done and bad.count:
-        note(f"warning: {file} has no usable row", silent)
+    if not done:
+        note(f"warning: {file} {'has no usable row' if bad.count else 'holds no texts'}", silent)
     bad.finish()
 
 
@@ -111,35 +127,100 @@ def _source(file: str, column: str | None) -> Iterator["Row | BadRow"]:
             yield tables.Row(text, None, found.ids[i] if found.ids else None, i + 1)
 
 
-def _write(model: "SentimentModel", good: Iterator["Row"], to: TextIO, form: str, tell: texts.Tell | None) -> int:
-    """Write the label of every text as form says (csv, json or line); returns their number."""
-    from json import dumps
+Record = dict[str, Any]
 
+
+def _records(
+    model: "SentimentModel", good: Iterator["Row"], every_class: bool, with_text: bool, below: float | None
+) -> Iterator[list[tuple[Record, str]]]:
+    """What is written about each text, and the text, a batch at a time."""
     import numpy as np
 
-    from hardmax.sentiment.highlight import visible
     from hardmax.sentiment.model import probabilities, winners
+    from hardmax.sentiment.vocabulary_view import abstaining
 
-    done = 0
-    table = csv.writer(to) if form == "csv" else None
-    if table is not None:
-        table.writerow(["id", "label", "probability"])
+    names = [str(c) for c in model.classes]
     while batch := list(islice(good, BATCH)):
-        logits = model.logits([row.text for row in batch])
-        chosen = winners(logits)
-        sure = probabilities(logits)[np.arange(len(batch)), chosen].tolist()
-        for row, k, p in zip(batch, chosen.tolist(), sure, strict=True):
-            label = model.classes[k]
-            if table is not None:
-                table.writerow([row.line if row.id is None else row.id, label, repr(p)])
-            elif form == "json":
-                known = {"line": row.line} if row.id is None else {"id": row.id}
-                to.write(dumps({**known, "label": label, "probability": p}, default=str) + "\n")
-            else:
-                shown = " ".join(visible(row.text[:200]).split())
-                to.write(f"{label}\t{p:.4f}\t{shown[:57] + '...' if len(shown) > 60 else shown}\n")
-        to.flush()
-        done += len(batch)
-        if tell is not None:
-            tell(done, None, "predicting")
-    return done
+        found = [row.text for row in batch]
+        logits = model.logits(found)
+        chosen, p = winners(logits), probabilities(logits)
+        labels = [model.classes[k] for k in chosen] if below is None else abstaining(model, found, below)
+        sure = p[np.arange(len(batch)), chosen].tolist()
+        records = []
+        for i, row in enumerate(batch):
+            record: Record = {"line": row.line} if row.id is None else {"id": row.id}
+            record |= {"label": labels[i], "probability": sure[i]}
+            if every_class:
+                record["probabilities"] = dict(zip(names, p[i].tolist(), strict=True))
+            if with_text:
+                record["text"] = row.text
+            records.append((record, row.text))
+        yield records
+
+
+def _json(record: Record, text: str) -> str:
+    from json import dumps
+
+    return dumps(record, default=str)
+
+
+def _line(record: Record, text: str) -> str:
+    from hardmax.sentiment.highlight import visible
+
+    shown = text if "text" in record else text[:200]
+    shown = " ".join(visible(shown).split())
+    if "text" not in record and len(shown) > 60:
+        shown = shown[:57] + "..."
+    every = "".join(f"\t{name}={p:.4f}" for name, p in record.get("probabilities", {}).items())
+    label = "-" if record["label"] is None else record["label"]
+    return f"{label}\t{record['probability']:.4f}{every}\t{shown}"
+
+
+def _columns(model: "SentimentModel", every_class: bool, with_text: bool) -> list[str]:
+    """Columns of a table: the probabilities of all classes have one each."""
+    classes = [f"probability_{c}" for c in model.classes] if every_class else []
+    return ["id", "label", "probability", *classes, *(["text"] if with_text else [])]
+
+
+def _row(record: Record) -> list[Any]:
+    key = record["line"] if "line" in record else record["id"]
+    rest = [*record.get("probabilities", {}).values(), *([record["text"]] if "text" in record else [])]
+    return [key, record["label"], record["probability"], *rest]
+
+
+def _jsonl(path: Path, batches: Iterable[list[Record]], columns: list[str]) -> None:
+    with open(path, "w", encoding="utf-8") as to:
+        for batch in batches:
+            to.writelines(_json(record, "") + "\n" for record in batch)
+
+
+def _csv(path: Path, batches: Iterable[list[Record]], columns: list[str]) -> None:
+    with open(path, "w", encoding="utf-8", errors="replace", newline="") as to:
+        table = csv.writer(to)
+        table.writerow(columns)
+        for batch in batches:
+            table.writerows([repr(x) if isinstance(x, float) else x for x in _row(record)] for record in batch)
+
+
+def _parquet(path: Path, batches: Iterable[list[Record]], columns: list[str]) -> None:
+    """Ids and texts are strings; labels that are numbers stay numbers."""
+    from hardmax.errors import need
+
+    arrow = need("pyarrow", "parquet", "writing a parquet file")
+    parquet = need("pyarrow.parquet", "parquet", "writing a parquet file")
+    text = {"id": arrow.string(), "text": arrow.string()}
+    writer = None
+    for batch in chain(batches, [[]]):
+        cells = [list(column) for column in zip(*map(_row, batch), strict=True)] or [[] for _ in columns]
+        for k in (0, *([len(columns) - 1] if columns[-1] == "text" else [])):
+            cells[k] = [str(cell).encode("utf-8", "replace").decode() for cell in cells[k]]
+        if writer is None:
+            labels = arrow.array(cells[1]).type if any(c is not None for c in cells[1]) else arrow.string()
+            kinds = [text.get(name, labels if name == "label" else arrow.float64()) for name in columns]
+            schema = arrow.schema(list(zip(columns, kinds, strict=True)))
+            writer = parquet.ParquetWriter(path, schema)
+        if batch:
+            columns_of = [arrow.array(c, t) for c, t in zip(cells, schema.types, strict=True)]
+            writer.write_table(arrow.table(columns_of, schema=schema))
+    if writer is not None:
+        writer.close()

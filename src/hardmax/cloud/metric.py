@@ -81,7 +81,10 @@ class Metric:
     def norms(self, points: Floats, queries: Floats | None = None) -> Floats:
         """|z_i|_A = sqrt(<A z_i, z_i>)."""
         queries = self.queries(points) if queries is None else queries
-        norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, points), 0.0))
+        squares = queries[:, 0] * points[:, 0]
+        for k in range(1, points.shape[1]):  # in a fixed order, as compiled code adds too
+            squares += queries[:, k] * points[:, k]
+        norms = np.sqrt(np.maximum(squares, 0.0))
         if len(norms) and norms.min() < SUSPECT:
             faint, power = _faint(points)
             if len(faint):

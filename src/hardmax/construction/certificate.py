@@ -13,10 +13,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from hardmax.cloud.distinct import distinct_rows
 from hardmax.cloud.ragged import Bools, Sequences
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.evaluate import chains, distinct_rows, touched
+from hardmax.transformer.evaluate import chains, touched
 from hardmax.transformer.exact import EPS, two_sum
 from hardmax.transformer.rational import ExactRows, exact_forward
 from hardmax.transformer.tables import PiecewiseLinear

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hardmax.cloud.distinct import distinct_rows
 from hardmax.cloud.ragged import Ragged, Sequences, SequencesLike, ragged
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput, ImpossibleTarget
-from hardmax.transformer.evaluate import distinct_rows
 
 STYLES = ("bitwise", "two", "narrow")
 POOLS = ("mean", "max")

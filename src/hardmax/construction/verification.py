@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hardmax.cloud.distinct import distinct_rows
 from hardmax.cloud.ragged import Bools, Ragged
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.certificate import fingerprint, prove
 from hardmax.construction.problem import Problem
 from hardmax.errors import BadInput
 from hardmax.io.documents import json_text
-from hardmax.transformer.evaluate import distinct_rows, forward
+from hardmax.transformer.evaluate import forward
 from hardmax.transformer.export import one_thread
 from hardmax.transformer.rational import ExactRows, exact_forward
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.search import collect, find
+from hardmax.attention.small import SMALL
 from hardmax.attention.ties import EPS, WIDEST, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints
@@ -26,7 +27,7 @@ from hardmax.dynamics.certificate import FOLLOWER, LEADER
 ACTIVE = -1
 # Relative gaps up to the resolution are computed exactly: all of them in small clouds; in large ones those that could
 # be the narrowest, since a figure for every gap would cost far more than finding the targets.
-SMALL, RESOLUTION = 1024, 2.0**-20
+RESOLUTION = 2.0**-20
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Run:
     undecided: int = 0
     inexact_ties: int = 0  # ties at layer 0 that hold only within the tolerance: the given floats do not tie exactly
     margin: float = np.inf
+    largest: float = 0.0  # max_j |z_j|_A
     groups: list[Ints] = field(default_factory=list)  # sets of points that are followed as a whole forever
 
     def __post_init__(self) -> None:
@@ -84,7 +86,9 @@ class Run:
         # Scores, bands and gaps of a query are all in units of its power of two.
         queries, scaled, power = self.metric.normalized.looks(self.points)
         norms = scaled / power
-        q, own_norms, largest = queries[active], scaled[active], float(norms.max())
+        # The longest point leads, so it stands still, and no norm ever exceeds its own.
+        self.largest = largest = float(norms.max()) if self.layer == 0 else self.largest
+        q, own_norms = queries[active], scaled[active]
         power = np.broadcast_to(power, len(queries))[active]
         tie, flag = (self._width(band, own_norms, largest, power) for band in (self.tie, self.flag))
         scale = own_norms * largest

@@ -11,17 +11,17 @@ answer is an exact test.
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import ConvexHull
 
 from hardmax.dynamics.exact.follow import distinct
 from hardmax.dynamics.exact.linear import reduced
 from hardmax.dynamics.nearest import nearest_to_origin
+
+if TYPE_CHECKING:
+    from scipy.spatial import ConvexHull
 
 Floats = NDArray[np.float64]
 Exact = NDArray[np.object_]
@@ -113,6 +113,8 @@ def hull(points: Floats) -> Hull:
     if dim > 5 and len(y) > dim + 1 and 2 * comb(len(y) - (dim + 1) // 2, dim // 2) > MOST_FACETS:
         vertices = _vertices_by_separation(y, np.arange(len(y)))
         return Hull(where, first[vertices], None, np.zeros((0, dim)), np.zeros(0), np.nan)
+    from scipy.spatial import ConvexHull
+
     qhull = ConvexHull(y)
     volume = float(qhull.volume) * float(np.prod(where.extent))
     facet_of, facets, representatives = _merge(qhull, y)
@@ -128,7 +130,7 @@ def hull(points: Floats) -> Hull:
     return Hull(where, first[vertices], [listed[k] for k in order], normals[order], offsets[order], volume)
 
 
-def _merge(qhull: ConvexHull, y: Floats) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], NDArray[np.int64]]:
+def _merge(qhull: "ConvexHull", y: Floats) -> tuple[NDArray[np.int64], list[NDArray[np.int64]], NDArray[np.int64]]:
     """Join neighboring coplanar simplices: facet of each simplex, points of each facet, one simplex of each facet."""
     simplices, neighbors, planes = qhull.simplices, qhull.neighbors, qhull.equations
     count, dim = simplices.shape
@@ -139,6 +141,9 @@ def _merge(qhull: ConvexHull, y: Floats) -> tuple[NDArray[np.int64], list[NDArra
     # each simplex of a pair against the plane of the other (the pair appears in both orders)
     gap = np.abs(np.einsum("pkd,pd->pk", y[simplices[b]], planes[a, :-1]) + planes[a, -1:]).max(axis=1, initial=0.0)
     flat = gap <= FLAT
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     graph = coo_array((np.ones(flat.sum()), (a[flat], b[flat])), shape=(count, count)).tocsr()
     both = graph.multiply(graph.T)
     _, facet_of = connected_components(both, directed=False)
@@ -148,7 +153,7 @@ def _merge(qhull: ConvexHull, y: Floats) -> tuple[NDArray[np.int64], list[NDArra
     return facet_of.astype(np.int64), members, order[starts]
 
 
-def _corners(qhull: ConvexHull, facet_of: NDArray[np.int64], representatives: NDArray[np.int64]) -> NDArray[np.int64]:
+def _corners(qhull: "ConvexHull", facet_of: NDArray[np.int64], representatives: NDArray[np.int64]) -> NDArray[np.int64]:
     """Vertices of Qhull that are corners: the normals of the facets that meet there span the space.
 
     A point inside an edge or a facet of merged simplices touches too few planes. Only points of merged facets can.

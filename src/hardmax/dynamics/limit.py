@@ -1,11 +1,13 @@
 """The infinite-depth limit in closed form, with a certificate."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import overload
 
 import numpy as np
 
+from hardmax.attention import small
 from hardmax.attention.rules import Hardmax
 from hardmax.attention.ties import rounding_bound, tie_band, wider
 from hardmax.cloud.metric import Metric, metric
@@ -15,7 +17,7 @@ from hardmax.cloud.tokens import cloud as one_cloud
 from hardmax.dynamics.assembly import Problem, copies, equilibrium
 from hardmax.dynamics.batch import Batch, of_cloud, run_each
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
-from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
+from hardmax.dynamics.engine import RESOLUTION, Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.errors import NotCertified, NotExact
 
@@ -92,14 +94,16 @@ def _limits(
 ) -> list[Equilibrium]:
     """Small clouds all in one compiled call; those with close scores, and large ones, one by one."""
     problem = Problem(alpha, matrix, float(tie_tolerance))
-    small = [b for b, cloud in enumerate(batch) if cloud.n <= SMALL]
     found: dict[int, Equilibrium] = {}
-    if small:
-        found = _small_limits({b: batch[b] for b in small}, problem, max_layers)
+    few = {b: cloud for b, cloud in enumerate(batch) if cloud.n <= small.SMALL}
+    slowly = small.layer_by_layer([cloud.n for cloud in few.values()], batch[0].dim)
+    if few and not slowly:
+        found = _small_limits(few, problem, max_layers)
     for b, cloud in enumerate(batch):
         if b not in found:
             try:
-                found[b] = _limit_by_layers(cloud, problem, max_layers)
+                with small.counted() if slowly and b in few else nullcontext():
+                    found[b] = _limit_by_layers(cloud, problem, max_layers)
             except NotCertified as error:
                 if len(batch) == 1:
                     raise
@@ -108,14 +112,13 @@ def _limits(
 
 
 def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) -> dict[int, Equilibrium]:
-    from hardmax.attention.fused import run_fused
-
     offsets = np.concatenate([[0], np.cumsum([c.n for c in batch.values()])])
     tokens = (
         next(iter(batch.values())).tokens if len(batch) == 1 else np.concatenate([c.tokens for c in batch.values()])
     )
     flag = wider(tie_band(problem.tie_tolerance), rounding_bound(tokens.shape[1], problem.matrix))
-    fused = run_fused(tokens, offsets, problem.alpha, None, problem.matrix.normalized.A, flag, max_layers=max_layers)
+    run = small.compiled()
+    fused = run(tokens, offsets, problem.alpha, None, problem.matrix.normalized.A, flag, max_layers=max_layers)
     found = {}
     for k, (b, cloud) in enumerate(batch.items()):
         here = slice(offsets[k], offsets[k + 1])
@@ -158,8 +161,9 @@ def _from_run(run: Run, problem: Problem) -> Equilibrium:
     cloud, of = run.cloud, run.cloud.point_of
     tied = run.role == TIE
     target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])
+    limit = run.base[of] + 0.0  # no -0.0
     return equilibrium(
-        cloud.tokens, problem, run.decided_at[of], run.role[of], target[of], copies(cloud, run.groups), run.base[of],
+        cloud.tokens, problem, run.decided_at[of], run.role[of], target[of], copies(cloud, run.groups), limit,
         run.margin if run.small else min(run.margin, RESOLUTION), run.undecided,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What happened in a run: settled, undecided, still moving, periodic, or growing without bound.
+"""What happened in a run: settled, undecided, still moving, periodic, self-similar, or growing without bound.
 
 Judged from the tokens alone, with these thresholds (`scale` is the largest |z| of the first and the last layer):
 
@@ -6,7 +6,8 @@ Judged from the tokens alone, with these thresholds (`scale` is the largest |z| 
   to alpha where alpha is small, so a slow run is not taken for a finished one. A layer is a function of the cloud, so
   one such layer is enough; a rule that draws can stand still by chance, and `patience` asks for more of them.
 * undecided: the same, but the run rests on comparisons that are closer than float64 can decide. In exact arithmetic the
-  tokens may take another way, and need not come to rest. Ties that integer arithmetic has proved do not count.
+  tokens may take another way, and need not come to rest. Ties that integer arithmetic has proved do not count. The
+  sentence about a periodic or growing run says so as well.
 * periodic: over the last two periods (p >= 2 layers each) every cloud equals the one p layers before within
   1e-9 * scale, and inside the period some token leaves its place by more than 1e-6 * scale.
 * growing: over the last third, and at least 4 layers, the largest |z| rises at every layer, by 5 % or more in all, and
@@ -16,16 +17,21 @@ Judged from the tokens alone, with these thresholds (`scale` is the largest |z| 
 
 In rational arithmetic (`exact_outcome`) a state that comes back exactly comes back forever, because a layer is a
 function of the cloud alone; "settled" means that what is left of a geometric approach is below the rounding of float64.
+A cloud that comes back as a linear image with the same scores up to a factor is "self-similar", forever as well; see
+`hardmax.dynamics.exact.self_similar` for the proof.
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
+from hardmax.dynamics.exact.linear import Objects
 from hardmax.dynamics.exact.numbers import IntegerCloud
+from hardmax.dynamics.exact.self_similar import self_similar
 from hardmax.dynamics.trajectory import Outcome
 
 QUIET = 1e-12
@@ -58,25 +64,26 @@ def detect(
     quiet = QUIET * min(1.0, alpha) * scale
     loud = np.flatnonzero(steps > quiet)
     still_since = int(loud[-1]) + 1 if len(loud) else 0
+    doubt = ""
+    if undecided:
+        doubt = f", but {undecided} comparisons on the way were closer than float64 can decide; where the layers have "
+        doubt += "rational values, exact=True decides them"
 
     if layers and layers - still_since >= min(patience, layers):
-        detail = f"no token moves from layer {still_since} on"
-        if not undecided:
-            return Outcome("settled", layer=still_since, detail=detail)
-        return Outcome(
-            "undecided",
-            layer=still_since,
-            detail=f"{detail}, but {undecided} comparisons on the way were closer than float64 can decide; where the "
-            "layers have rational values, exact=True decides them",
-        )
+        kind: Any = "undecided" if undecided else "settled"
+        return Outcome(kind, layer=still_since, detail=f"no token moves from layer {still_since} on{doubt}")
     if layers == 0:
         return Outcome("moving", detail="no layer was run")
     if (found := _period(tokens, scale)) is not None:
         period, first = found
-        return Outcome("periodic", period, first, f"the cloud returns every {period} layers from layer {first} on")
+        return Outcome(
+            "periodic", period, first, f"the cloud returns every {period} layers from layer {first} on{doubt}"
+        )
     if normalization != "sphere" and (since := _growing_since(lengths)) is not None:
         return Outcome(
-            "growing", layer=since, detail=f"the largest token grew from {lengths[since]:.3g} to {lengths[-1]:.3g}"
+            "growing",
+            layer=since,
+            detail=f"the largest token grew from {lengths[since]:.3g} to {lengths[-1]:.3g}{doubt}",
         )
     return Outcome(
         "moving", layer=layers, detail=f"in the last layer a token moved by {steps[-1] / scale:.2g} of the cloud's size"
@@ -121,8 +128,14 @@ def _growing_since(lengths: Floats) -> int | None:
     return int(falls[-1]) + 1 if len(falls) else 0
 
 
-def exact_outcome(states: Sequence[IntegerCloud], alpha: Fraction) -> Outcome:
-    """Judge the states Z^0..Z^K in rational arithmetic, and the one after them."""
+def exact_outcome(
+    states: Sequence[IntegerCloud], alpha: Fraction, heads: Sequence[Objects | None] | None = None
+) -> Outcome:
+    """Judge the states Z^0..Z^K in rational arithmetic, and the one after them.
+
+    Args:
+        heads: the matrices A of the heads; None if a layer does not commute with linear maps that keep the scores.
+    """
     last, bound = len(states) - 2, ROUNDING * alpha / (1 + alpha)
     seen: dict[tuple[int, ...], int] = {}
     for k, state in enumerate(states):
@@ -140,6 +153,8 @@ def exact_outcome(states: Sequence[IntegerCloud], alpha: Fraction) -> Outcome:
         return Outcome("settled", layer=first, detail=f"from layer {first} on a layer moves no token visibly")
     if last >= GROWTH_LAYERS and (start := _growing_exactly_since(states[: last + 1])) is not None:
         return Outcome("growing", layer=start, detail=f"the largest coordinate grows at every layer from {start} on")
+    if heads is not None and (similar := self_similar(states, heads)) is not None:
+        return similar
     return Outcome("moving", detail=f"tokens still move at layer {last}")
 
 

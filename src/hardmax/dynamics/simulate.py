@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.attention import small
 from hardmax.attention.rules import Hardmax, Head, Rule, Sublayer
 from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.cloud.metric import Metric, metric
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from hardmax.attention.fused import Fused
 
 HARDMAX = Hardmax()
-SMALL = 1024  # up to this many tokens, all layers run in one compiled call
 
 
 class Options(TypedDict, total=False):
@@ -131,23 +131,18 @@ def simulate(  # types as strings: help() shows their names
 
 
 def _simulate_one(cloud: Cloud, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Trajectory:
-    if cloud.n <= SMALL:
+    if cloud.n <= small.SMALL:
+        if small.layer_by_layer([cloud.n], cloud.dim):
+            with small.counted():
+                return _simulate_layers(cloud, alpha, matrix, layers, rule)
         # All layers in one compiled call, unless some comparison is too close for it.
         flag = _flag_band(rule.tie_tolerance, cloud.dim, matrix)
-        fused = _compiled()(
+        fused = small.compiled()(
             cloud.tokens, np.array([0, cloud.n]), alpha, layers, matrix.normalized.A, flag, history=True
         )
         if not fused.flagged[0]:
             return _SmallTrajectory(cloud, alpha, matrix, rule, fused)
     return _simulate_layers(cloud, alpha, matrix, layers, rule)
-
-
-@cache
-def _compiled() -> Any:
-    """The compiled call. An import statement of its own would cost a tenth of the time of ten tokens."""
-    from hardmax.attention.fused import run_fused
-
-    return run_fused
 
 
 class _SmallTrajectory(Trajectory):
@@ -180,7 +175,8 @@ class _SmallTrajectory(Trajectory):
     def sets(self) -> SetTable:
         cloud, _, _, _, fused = self._made
         targets: Any = fused.targets
-        return SetTable.of_points(cloud, cloud.point_of[targets].astype(np.int32), [], self.layers)
+        which = cloud.point_of[targets[: fused.stopped[0] + 1]].astype(np.int32)
+        return SetTable.of_points(cloud, which, [], self.layers)
 
 
 @lru_cache(maxsize=64)
@@ -266,10 +262,11 @@ class _Trajectories(Sequence[Trajectory]):
 def _simulate_batch(batch: Clouds, alpha: float, matrix: Metric, layers: int, rule: Hardmax) -> Batch[Trajectory]:
     each = _Trajectories(batch, alpha, matrix, layers, rule)
     offsets = batch.offsets
-    if np.diff(offsets).max() > SMALL:
+    sizes = np.diff(offsets)
+    if sizes.max() > small.SMALL or small.layer_by_layer(sizes.tolist(), batch.dim):
         return Batch(Trajectory, list(each))
     flag = _flag_band(rule.tie_tolerance, batch.dim, matrix)
-    fused = _compiled()(batch.tokens, offsets, alpha, layers, matrix.normalized.A, flag)
+    fused = small.compiled()(batch.tokens, offsets, alpha, layers, matrix.normalized.A, flag)
     leads = np.flatnonzero(fused.leads)
     starts = offsets.tolist()
     ends = np.searchsorted(leads, offsets).tolist()

@@ -27,8 +27,9 @@ class Outcome:
     Attributes:
         kind: "settled" (no token moves beyond rounding any more), "undecided" (the same, but the run rests on
             comparisons that float64 cannot decide), "moving" (not settled yet), "periodic" (the cloud comes back to
-            itself), or "growing" (norms grow without bound).
-        period: the number of layers of the cycle, if periodic.
+            itself), "self-similar" (it comes back as a linear image of itself; exact runs only), or "growing" (norms
+            grow without bound).
+        period: the number of layers after which the cloud comes back, if periodic or self-similar.
         layer: the first layer at which this was seen.
         detail: one sentence that says so in words.
 
@@ -38,7 +39,7 @@ class Outcome:
         'settled'
     """
 
-    kind: Literal["settled", "undecided", "moving", "periodic", "growing"]
+    kind: Literal["settled", "undecided", "moving", "periodic", "self-similar", "growing"]
     period: int | None = None
     layer: int | None = None
     detail: str = ""
@@ -86,7 +87,7 @@ class Trajectory(Result, ByValue):
         tokens: (layers+1, n, d); float64, or Fractions (dtype object) with exact=True.
         problem: everything it was made from: alpha, heads (A and V), rule, normalization, mask, sublayer.
         leader_since: {index: first layer k with C_i(Z^k) = {i}} (Def. 1.1). Copies of one point lead together.
-        outcome: settled, undecided, moving, periodic or growing.
+        outcome: settled, undecided, moving, periodic, self-similar or growing.
         sets: the follow sets of every layer; see `follows`.
         undecided: comparisons closer than float64 rounding can decide (0 in exact arithmetic). They were taken as ties.
 

@@ -60,15 +60,18 @@ class Case:
         return json.dumps({**content, "checksum": _checksum(content)}, indent=1) + "\n"
 
 
-def load_case(path: Path, kinds: Sequence[str], fields: Sequence[str]) -> tuple[Case, bool]:
+def load_case(path: Path, fields: Mapping[str, Sequence[str]]) -> tuple[Case, bool]:
     """A case from a file of its own, and whether the file is as it was written, by its checksum.
+
+    Args:
+        fields: the fields that are read, for every kind that is expected.
 
     Raises:
         BadInput: the file is missing, damaged or of another kind, or its case cannot be used.
     """
     document = read_document(path, SCHEMA)
     try:
-        case = read_case(document, kinds, fields)
+        case = read_case(document, tuple(fields), fields.get(str(document.get("kind"))))
     except BadInput as error:
         raise BadInput(f"{path} is damaged: {error.what}", found=error.found, fix=error.fix) from error
     content = {key: value for key, value in document.items() if key != "checksum"}
@@ -136,12 +139,13 @@ def _check_sizes(read: dict[str, Any]) -> None:
     """Matrices, directions, indices and targets belong to their tokens."""
     if "tokens" in read:
         count, dim = len(read["tokens"]), len(read["tokens"][0])
-        square = {name: read[name] for name in ("A", "R", "V", "direction") if read.get(name) is not None}
+        square = {name: read[name] for name in ("A", "R", "V", "map", "direction") if read.get(name) is not None}
         for name, value in (*square.items(), *(("a head", A) for A in read.get("heads", ()))):
             if len(value) != dim:
                 raise BadInput(f"the case has tokens of dimension {dim}, but {name} of dimension {len(value)}")
-        if not all(0 <= i < count for i in read.get("moving", ())):
-            raise BadInput(f"moving is {list(read['moving'])!r} in the case; expected indices of its {count} tokens")
+        for name in ("moving", "order"):
+            if not all(0 <= i < count for i in read.get(name, ())):
+                raise BadInput(f"{name} is {list(read[name])!r} in the case; expected indices of its {count} tokens")
     if "sequences" in read and "targets" in read:
         if len(read["sequences"]) != len(read["targets"]):
             raise BadInput(f"the case has {len(read['sequences'])} sequences and {len(read['targets'])} targets")
@@ -245,11 +249,13 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "A": _square_or_none,
     "R": _square_or_none,
     "V": _square_or_none,
+    "map": _square,
     "heads": _list_of(_square, f"1 to {MOST_HEADS} square matrices", MOST_HEADS),
     "matrices": _one_of("positive definite", "positive definite symmetric part", "symmetric", "any"),
     "layers": _count,
     "period": _whole(1, MOST_PERIOD),
     "moving": _list_of(_count, "indices", least=0),
+    "order": _list_of(_count, "indices"),
     "ties": _one_of(True, False),
     "direction": _vector,
     "steps": _vector,

@@ -1,7 +1,6 @@
 """The functions of `hardmax.jit.simd` as plain loops: used where llvmlite's IR builder has changed beyond recognition.
 
-Slower, and without fused multiply-add, so that scores may differ in their last bit. Whatever is decided stays the same:
-`reached` only filters, and decisions closer than rounding are never taken from `top2`.
+Slower, with the same results: the scores of `top2` have the same bits, and those of `reached` only filter.
 """
 
 from typing import Any

@@ -12,7 +12,7 @@ the same code runs on AVX2, AVX-512 and NEON. `hardmax.jit.plain` has the same f
       s = <q, z_j>;    second = max(second, min(best, s));    index = j if s > best else index;    best = max(best, s)
 
   No horizontal reduction is needed at the end, the keys need no padding, and the index costs one blend. These scores
-  decide; `hardmax.attention.ties.rounding_bound` holds for any order of summation, with or without fused operations.
+  decide: they are sequential sums without fused operations, the same bits as in NumPy and on every machine.
 """
 
 from typing import Any
@@ -166,8 +166,6 @@ class _Search:
     def __init__(self, builder: Any, queries: Any, points: Any, d: Any, dim: int | None) -> None:
         self.builder, self.queries, self.points, self.dim = builder, queries, points, dim
         self.d = d if dim is None else _index(dim)
-        kind = ir.FunctionType(_DOUBLES, [_DOUBLES] * 3)
-        self.fmuladd = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{WIDTH}f64")
 
     def start(self) -> dict[str, list[Any]]:
         """No key seen yet."""
@@ -217,7 +215,8 @@ class _Search:
             for g, row in enumerate(rows):
                 coordinate = _splat(builder, builder.load(builder.gep(self.points, [builder.add(row, c)])), _DOUBLES)
                 for v in range(VECTORS):
-                    added.append(builder.call(self.fmuladd, [tile[v], coordinate, sums[g * VECTORS + v]]))
+                    product = builder.fmul(tile[v], coordinate)
+                    added.append(builder.fadd(sums[g * VECTORS + v], product))
             return added
 
         sums = [_constant(0.0)] * (group * VECTORS)

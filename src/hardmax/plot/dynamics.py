@@ -23,7 +23,7 @@ OTHER = "#7A7A7A"
 @house()
 def plot_follow_sets(found: Sequence["FollowSet"]) -> Figure:
     """One panel for each follow set, as [AFZ24, Fig. 1]: the line along A z_i with the projections of all tokens, the
-    half-space H_i shaded, and the followed tokens as stars.
+    half-space H_i shaded, and the followed tokens as stars. Tokens are numbered from 1, as in the paper.
 
     Args:
         found: results of `hardmax.experiments.reproduce.dynamics.follow_set`.
@@ -81,12 +81,14 @@ def _geometry(ax: Any, each: "FollowSet") -> None:
     tip = (best + 0.17 * reach) * along  # beyond all projections, where the label has room
     ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.1, "shrinkA": 0},
                 zorder=2.5)  # fmt: skip
-    _say(ax, Z[i], "$z_i$", color(0), across)
+    _say(ax, Z[i], f"$z_{{{i + 1}}}$", color(0), -across)
     for j in each.follows:
-        _say(ax, Z[j], f"$z_{{{j}}}$", color(1), across if (Z[j] - feet[j]) @ across > 0 else -across)
-    _say(ax, tip, "$Az_i$", INK, -across)
+        _say(ax, Z[j], f"$z_{{{j + 1}}}$", color(1), across if (Z[j] - feet[j]) @ across > 0 else -across)
+    for j in others:
+        _say(ax, Z[j], f"$z_{{{j + 1}}}$", OTHER, across if (Z[j] - feet[j]) @ across > 0 else -across)
+    _say(ax, tip, f"$Az_{{{i + 1}}}$", INK, -across)
     corner = np.array([0.93, 0.93]) * reach
-    ax.text(*corner, "$H_i$", ha="right", va="top", color="#8A8678", fontsize=12)
+    ax.text(*corner, f"$H_{{{i + 1}}}$", ha="right", va="top", color="#8A8678", fontsize=12)
 
 
 def _say(ax: Any, at: Any, text: str, shade: str, side: Any) -> None:

@@ -1,32 +1,28 @@
 """`HardmaxClassifier`: the sentiment model as a scikit-learn estimator."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from hardmax.errors import BadInput
+from hardmax.sentiment.columns import as_texts
 from hardmax.sentiment.explain import Explanation, explain
 from hardmax.sentiment.files import load_model
+from hardmax.sentiment.fitting import Fitting
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
 from hardmax.sentiment.recipe import Recipe, Tuning
-from hardmax.sentiment.vocabulary_view import LeaderCount, TermScore, leaders, words
+from hardmax.sentiment.vocabulary_view import LeaderCount, TermScore, abstaining, leaders, words
 from hardmax.text.vocabulary import Vocabulary
 
-if TYPE_CHECKING:  # compiled code: loaded by fit
-    from hardmax.sentiment.training import Trainer
-    from hardmax.sentiment.training_loop import Learner, Progress
-
-MANY = 1000  # with this many texts or more, a term must by default occur in three of them
+if TYPE_CHECKING:
+    from hardmax.sentiment.drift import Drift
+    from hardmax.sentiment.report import Report
 
 
-class HardmaxClassifier(ClassifierMixin, BaseEstimator):
+class HardmaxClassifier(Fitting):
     """Classify texts: word vectors, K hardmax layers, a linear score; every prediction is a sum over words.
 
     Two fitted classifiers are equal if their models are; two that are not fitted, if their parameters are.
@@ -48,10 +44,18 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         learning_rate: of the word vectors, at the beginning; None means 0.003, or 0.001 for softmax.
         dropout: part of the words of a text that is left out at each training step.
         tuning: a `hardmax.sentiment.recipe.Tuning` with the settings that rarely need a change.
+        class_weight: "balanced" (classes count the same however many texts they have), or a dict class -> weight.
+        early_stopping: hold out `validation_fraction` of the texts, stop after `n_iter_no_change` epochs without a
+            better accuracy on them, and keep the best epoch.
+        validation_fraction, n_iter_no_change: of early stopping.
+        warm_start: let `fit` continue with the fitted model and its vocabulary instead of starting again.
+        n_jobs: number of threads; None and -1 mean all cores. The result is the same for any number.
+        verbose: print the loss (and the accuracy) after every epoch.
         random_state: seed for all random choices; the default gives the same model every time, None another one.
 
     Attributes:
         classes_: the labels in order.   model_: the `SentimentModel`.   history_: loss (and accuracy) by epoch.
+        n_iter_: epochs made.   coef_, intercept_: what the words and the bias add without attention; see `coef_`.
 
     Example:
         >>> texts = ["a good film", "good fun", "a bad film", "bad, bad"] * 10
@@ -78,6 +82,13 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         learning_rate: float | None = None,
         dropout: float = Recipe.dropout,
         tuning: Tuning | None = None,
+        class_weight: str | Mapping[Any, float] | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 3,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: bool | int = False,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.dim = dim
@@ -95,170 +106,80 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.dropout = dropout
         self.tuning = tuning
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
         self.random_state = random_state
 
-    # ---------------------------------------------------------------- learning
-
-    def fit(
-        self,
-        X: Iterable[str],
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        validation: tuple[Iterable[str], ArrayLike] | None = None,
-        progress: Callable[["Progress"], object] | None = None,
-        checkpoint: str | Path | None = None,
-        resume: bool = False,
-    ) -> "HardmaxClassifier":
-        """Learn from texts and their labels.
-
-        Args:
-            sample_weight: one number of at least 0 for each text.
-            validation: texts and labels to measure the accuracy on after every epoch; nothing is chosen by it.
-            progress: called after every batch.
-            checkpoint: a file for the state of the run; with `resume`, an interrupted run continues from it, and the
-                result is bit-for-bit the same.
-        """
-        from hardmax.sentiment.training import prepare
-        from hardmax.sentiment.training_loop import Examples, Watch
-
-        texts = self._texts(X, True)
-        self.classes_, labels = _labels(y, len(texts))
-        weight = _weights(sample_weight, len(texts))
-        if not weight.all():  # a text of weight 0 leaves no trace, not even its words
-            texts = [text for text, mine in zip(texts, weight, strict=True) if mine]
-            labels, weight = labels[weight > 0], weight[weight > 0] / weight[weight > 0].mean()
-        recipe, vocabulary = self._recipe(), self._vocabulary(texts)
-        classes = tuple(self.classes_.tolist())
-        examples = Examples(vocabulary.bags(texts), labels, weight)
-        held_out = None
-        if validation is not None:
-            held_texts = as_texts(validation[0])
-            number = {c: i for i, c in enumerate(classes)}
-            held_labels = np.array([number.get(c, -1) for c in np.asarray(validation[1]).tolist()])
-            held_out = Examples(vocabulary.bags(held_texts), held_labels, np.ones(len(held_texts)))
-        learner: Learner
-        if self.method == "softmax":
-            from hardmax.sentiment.relaxation import Relaxed
-
-            learner = Relaxed(vocabulary, classes, recipe)
-        else:
-            learner = prepare(examples, vocabulary, classes, recipe)
-        learner.train(examples, Watch(held_out, progress, checkpoint, resume))
-        return self._done(learner)
-
-    def partial_fit(
-        self, X: Iterable[str], y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> "HardmaxClassifier":
-        """One pass over one part of a stream, at a constant learning rate.
-
-        The first call fixes the classes, the vocabulary (that of the part, unless `vocabulary` is given: see
-        `Vocabulary.count`, which reads a stream) and the radii. After `fit` it continues with the fitted model.
-        """
-        from hardmax.sentiment.training import prepare
-        from hardmax.sentiment.training_loop import Examples
-
-        if self.method != "hardmax":
-            raise BadInput(
-                f"partial_fit needs method='hardmax'; the method is {self.method!r}",
-                fix="use fit, or the method hardmax",
-            )
-        trainer: Trainer | None = getattr(self, "_trainer", None)
-        if trainer is None and hasattr(self, "model_"):
-            raise BadInput(
-                "partial_fit cannot continue with a model that was loaded", fix="start with a new HardmaxClassifier"
-            )
-        texts = self._texts(X, trainer is None)
-        if trainer is None:
-            self.classes_ = np.unique(np.asarray(classes if classes is not None else y))
-            if len(self.classes_) < 2:
-                raise BadInput(
-                    "partial_fit needs at least two classes",
-                    found=repr(self.classes_.tolist()),
-                    fix="name all classes in the first call with classes=[...]",
-                )
-        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise BadInput(
-                f"classes={list(np.asarray(classes))!r} differ from those of the first call", found=repr(self.classes_)
-            )
-        given = column_or_1d(np.asarray(y), warn=False)
-        if len(given) != len(texts):
-            raise BadInput(f"there are {len(texts)} texts but {len(given)} labels")
-        labels = np.minimum(np.searchsorted(self.classes_, given), len(self.classes_) - 1)
-        if not (self.classes_[labels] == given).all():
-            raise BadInput("a label is not among the classes of the first call", found=repr(self.classes_.tolist()))
-        vocabulary = self._vocabulary(texts) if trainer is None else trainer.vocabulary
-        examples = Examples(vocabulary.bags(texts), labels.astype(np.int64), _weights(sample_weight, len(texts)))
-        if trainer is None:
-            trainer = prepare(examples, vocabulary, tuple(self.classes_.tolist()), self._recipe(), stream=True)
-        trainer.pass_once(examples)
-        return self._done(trainer)
-
-    def _texts(self, X: Any, first: bool) -> list[str]:
-        """The texts in X; `first` when learning begins. A subclass may make texts from something else here."""
-        return as_texts(X)
-
-    def _recipe(self) -> Recipe:
-        seed = self.random_state
-        if seed is None:
-            seed = int(np.random.default_rng().integers(2**31))
-        elif isinstance(seed, np.random.RandomState):
-            seed = int(seed.randint(2**31 - 1))
-        if self.method not in ("hardmax", "softmax"):
-            raise BadInput(f"unknown method {self.method!r}", fix="use hardmax or softmax")
-        if self.tuning is not None and not isinstance(self.tuning, Tuning):
-            raise BadInput("tuning must be a Tuning", found=repr(self.tuning))
-        settings = {f.name: getattr(self.tuning or Tuning(), f.name) for f in fields(Tuning)}
-        names = {f.name for f in fields(Recipe)} & set(self.get_params(deep=False))
-        settings |= {name: getattr(self, name) for name in names}
-        usual = {"batch_size": Recipe.batch_size, "learning_rate": Recipe.learning_rate}
-        if self.method == "softmax":  # the paper's
-            from hardmax.sentiment.relaxation import BATCH, RATE
-
-            usual = {"batch_size": BATCH, "learning_rate": RATE}
-        return Recipe(**settings | {name: value for name, value in usual.items() if settings[name] is None}, seed=seed)
-
-    def _vocabulary(self, texts: list[str]) -> Vocabulary:
-        if self.vocabulary is not None:
-            return self.vocabulary
-        least, most = self.min_df, self.max_features
-        if least is None:
-            least = 3 if len(texts) >= MANY else 1
-        elif isinstance(least, float) and 0 <= least <= 1:
-            least = max(1, ceil(least * len(texts)))
-        if not isinstance(least, int | np.integer) or isinstance(least, bool) or least < 1:
-            raise BadInput(
-                "min_df must be an integer of at least 1, or a part from 0.0 to 1.0", found=repr(self.min_df)
-            )
-        if most is not None and (not isinstance(most, int | np.integer) or most < 1):
-            raise BadInput("max_features must be an integer of at least 1, or None", found=repr(most))
-        return Vocabulary.count(texts, self.ngram_range, int(least), most)
-
-    def _done(self, learner: "Learner") -> "HardmaxClassifier":
-        self.model_, self.history_ = learner.model(), learner.history
-        self.n_iter_ = max(1, len(learner.losses))
-        self._trainer = learner if self.method == "hardmax" else None  # partial_fit continues with it
-        return self
-
-    # ---------------------------------------------------------------- using
-
     def _fitted(self) -> SentimentModel:
-        check_is_fitted(self, "model_")
+        if not hasattr(self, "model_"):
+            self._not_fitted()
         return self.model_
 
     def decision_function(self, X: Iterable[str]) -> NDArray[np.float64]:
         """(B,) the logit of the second of two classes, or (B, C) one score for each class."""
-        logits = self._fitted().logits(self._texts(X, False))
+        logits = self._logits(X)
         return logits[:, 0] if logits.shape[1] == 1 else logits
+
+    def _logits(self, X: Iterable[str]) -> NDArray[np.float64]:
+        model, texts = self._fitted(), self._texts(X, False)
+        with self._threads():
+            return model.logits(texts)
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """(B, C) probabilities, in the order of `classes_`."""
-        return probabilities(self._fitted().logits(self._texts(X, False)))
+        return probabilities(self._logits(X))
 
-    def predict(self, X: Iterable[str]) -> NDArray[np.generic]:
-        """The most probable label of every text."""
-        chosen = winners(self._fitted().logits(self._texts(X, False)))
-        return np.asarray(self.classes_[chosen])
+    def predict_log_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
+        """(B, C) logarithms of the probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Iterable[str], *, abstain_below: float | None = None) -> NDArray[np.generic]:
+        """The most probable label of every text.
+
+        Args:
+            abstain_below: give the label None to texts whose highest probability is below this, and to texts without
+                any known word; the result is then an array of objects.
+
+        Example:
+            >>> clf = load("imdb-words")
+            >>> clf.predict(["So dull!", "qwertz"], abstain_below=0.5).tolist()
+            ['negative', None]
+        """
+        if abstain_below is None:
+            chosen = winners(self._logits(X))
+            return np.asarray(self.classes_[chosen])
+        return abstaining(self._fitted(), self._texts(X, False), abstain_below)
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """(C', V) word scores <v_c, E_w>, one row for two classes, in the order of `get_feature_names_out`.
+
+        With layers = 0 a text with n known terms has logit = intercept_ + sum of the coef_ of its terms / (n + n0),
+        exactly (n0 is `model_.neutral_words`). With attention a word counts with the vector it ends at, which depends
+        on the text: coef_ is then what the word would add standing where it starts, and `explain` gives its part.
+        """
+        model = self._attribute("coef_")
+        return np.asarray(model.scores @ np.asarray(model.embedding, np.float64).T)
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """(C',) the bias, which is the logit of a text without known words."""
+        return self._attribute("intercept_").bias.copy()
+
+    def _attribute(self, name: str) -> SentimentModel:
+        if not hasattr(self, "model_"):
+            raise AttributeError(f"{type(self).__name__} has no {name} before fit")
+        return self.model_
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """The terms of the vocabulary, in the order of `coef_`; `input_features` is ignored."""
+        return np.array(self._fitted().vocabulary.terms, object)
 
     def explain(self, text: str | bytes) -> Explanation:
         """Why a text gets its label: logit = bias + sum of the contributions of its words, exactly."""
@@ -269,6 +190,40 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
     ) -> dict[Label, list[LeaderCount]]:
         """The most frequent leaders by class; see `hardmax.sentiment.vocabulary_view.leaders`."""
         return leaders(self._fitted(), as_texts(texts), labels, most=most, confident=confident)
+
+    def report(
+        self,
+        texts: Iterable[str],
+        labels: ArrayLike,
+        *,
+        train: tuple[Iterable[str], ArrayLike] | None = None,
+        against: Iterable[str] | None = None,
+        baseline: bool = True,
+        progress: Callable[[float, float | None, str], object] | None = None,
+    ) -> "Report":
+        """A report on labeled texts; `save("report.html")` writes it as a page. See `Report` for what it holds.
+
+        Args:
+            train: training texts and labels. The models for comparison are trained on them; without, TF-IDF with
+                logistic regression is cross-validated on the texts themselves.
+            against: other texts; the report then says how they differ from `texts`.
+            baseline: compare with a model without attention and with TF-IDF + logistic regression.
+        """
+        from hardmax.sentiment.report import make_report
+
+        plain = type(self)(**self.get_params() | {"layers": 0, "warm_start": False, "verbose": False})
+        others = None if against is None else as_texts(against)
+        learn = None if train is None else (as_texts(train[0]), train[1])
+        return make_report(
+            self._fitted(), as_texts(texts), labels, train=learn, against=others, baseline=baseline, plain=plain,
+            tell=progress,
+        )  # fmt: skip
+
+    def drift(self, before: Iterable[str], after: Iterable[str]) -> "Drift":
+        """How two collections of texts differ: predicted labels, words, known words, lengths; see `Drift`."""
+        from hardmax.sentiment.drift import Drift
+
+        return Drift.between(self._fitted(), as_texts(before), as_texts(after))
 
     def words(self, most: int | None = None) -> list[TermScore]:
         """The words of the vocabulary by their own score; see `hardmax.sentiment.vocabulary_view.words`."""
@@ -308,14 +263,6 @@ class HardmaxClassifier(ClassifierMixin, BaseEstimator):
     def __hash__(self) -> int:
         return hash(type(self))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.input_tags.one_d_array = True
-        tags.no_validation = True
-        return tags
-
 
 def load(name: str | Path) -> HardmaxClassifier:
     """A shipped model by its name (`imdb`, `imdb-words`), or any model folder, ready to predict and to explain.
@@ -328,60 +275,3 @@ def load(name: str | Path) -> HardmaxClassifier:
         ['positive', 'negative']
     """
     return HardmaxClassifier.from_pretrained(name)
-
-
-def as_texts(X: Any) -> list[str]:
-    """A list of texts from any one-dimensional collection of strings or bytes.
-
-    Example:
-        >>> as_texts(["a", b"b"])
-        ['a', 'b']
-    """
-    if isinstance(X, str | bytes):
-        raise BadInput("expected a list of texts, got one text", found=repr(X[:40]), fix="pass [text]")
-    if getattr(X, "ndim", 1) == 2 and X.shape[1] == 1:
-        X = np.asarray(X)[:, 0]
-    try:
-        texts = list(X)
-    except TypeError:
-        raise BadInput("texts must be a list of strings", found=type(X).__name__) from None
-    for i, text in enumerate(texts):
-        if isinstance(text, bytes):
-            texts[i] = text.decode("utf-8", "replace")
-        elif not isinstance(text, str):
-            raise BadInput(f"text {i} is not a string", found=f"{type(text).__name__} {text!r:.60}")
-    return texts
-
-
-def _labels(y: ArrayLike, count: int) -> tuple[NDArray[np.generic], NDArray[np.int64]]:
-    if y is None:
-        raise BadInput("requires y to be passed, but the target y is None")
-    given = column_or_1d(np.asarray(y), warn=True)
-    if len(given) != count:
-        raise BadInput(f"there are {count} texts but {len(given)} labels")
-    if count == 0:
-        raise BadInput("there is no text to learn from")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise BadInput("a label is NaN or infinite")
-    try:
-        classes, numbers = np.unique(given, return_inverse=True)
-    except TypeError:
-        raise BadInput("labels of mixed types cannot be ordered", fix="use strings only, or numbers only") from None
-    if len(classes) < 2:
-        raise BadInput(
-            f"there is only one class in {count} texts", found=repr(classes.tolist()), fix="add texts of another class"
-        )
-    if given.dtype.kind == "f" and (given != np.round(given)).any():
-        raise BadInput("Unknown label type: labels are not integers", fix="use integers or strings")
-    return classes, numbers.astype(np.int64)
-
-
-def _weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:
-    if sample_weight is None:
-        return np.ones(count)
-    weight = np.asarray(sample_weight, np.float64)
-    if weight.shape != (count,):
-        raise BadInput(f"sample_weight has shape {weight.shape}, but there are {count} texts")
-    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
-        raise BadInput("every sample_weight must be finite and at least 0, and they must not all be zero")
-    return weight * (count / weight.sum())

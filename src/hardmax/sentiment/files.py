@@ -1,27 +1,33 @@
 """Model folders: numbers in safetensors, settings in JSON, terms in a text file, a model card; never a pickle.
 
 A folder appears complete or not at all. Reading trusts nothing: names must stay within the folder, digests must match,
-and a newer schema is refused with an explanation.
+and a newer schema is refused with an explanation. The numbers, the terms and the table in which terms are found are
+mapped into memory as they are: nothing is built when a model is loaded, and processes share it.
 """
 
 import json
+import mmap
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
 from hardmax.io.documents import read_document
 from hardmax.io.files import new_folder, recover_folder
 from hardmax.sentiment.model import Label, SentimentModel
 from hardmax.text.vocabulary import Vocabulary
+from hardmax.text.words import RULES
 
-SCHEMA = "hardmax.model/1"
+SCHEMA = "hardmax.model/2"
 SHIPPED = Path(__file__).parent / "pretrained"
+TYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "U64": np.uint64}  # of safetensors
 FILES = {"numbers": "model.safetensors", "terms": "vocabulary.txt"}
 UNSAFE = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".bin", ".npy", ".npz"}
+AGAIN = "save it again"
 MOST_LOADED = 4  # models that stay in memory after loading
 LIMITS = """- A text is the set of its known n-grams. Word order beyond an n-gram, irony, and what is not said are lost.
 - Names of people and films carry weight if they did in the training data.
@@ -44,18 +50,19 @@ def save_model(model: SentimentModel, folder: str | Path, *, force: bool = True)
     from safetensors.numpy import save
 
     folder = Path(folder)
-    numbers = save({"embedding": model.embedding, "scores": model.scores, "bias": model.bias})
-    contents = {FILES["numbers"]: numbers, FILES["terms"]: "\n".join(model.vocabulary.terms).encode()}
+    arrays = {"embedding": model.embedding, "scores": model.scores, "bias": model.bias, "table": model.vocabulary.table}
+    contents = {FILES["numbers"]: save(arrays), FILES["terms"]: bytes(model.vocabulary.joined)}
     config = {
         "schema": SCHEMA,
         "dim": model.dim,
         "layers": model.layers,
         "alpha": model.alpha,
+        "neutral_words": float(model.neutral_words),
         "classes": [_plain(c) for c in model.classes],
         "ngrams": model.vocabulary.ngrams,
         "terms": len(model.vocabulary),
-        "normalization": "lower case; words of letters, digits and inner apostrophes; ! and ?; no HTML, no links",
-        "pool": "mean over distinct terms",
+        "words": RULES,
+        "pool": "sum over the n distinct terms / (n + neutral_words)",
         "files": FILES,
         "sha256": {name: sha256(data).hexdigest() for name, data in contents.items()},
         "card": model.card,
@@ -108,34 +115,50 @@ def load_model(where: str | Path) -> SentimentModel:
 @lru_cache(maxsize=MOST_LOADED)
 def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentModel:
     config = read_document(folder / "config.json", SCHEMA)
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     try:
-        numbers = load(_checked(folder, config, "numbers"))
-        embedding, scores, bias = numbers["embedding"], *(numbers[k].astype(np.float64) for k in ("scores", "bias"))
-        for array in (embedding, scores, bias):
+        if config.get("words") != RULES:
+            raise BadInput(
+                f"its words are those of {config.get('words')!r}; this version reads {RULES!r}", fix="train it again"
+            )
+        numbers = _arrays(_checked(folder, config, "numbers"))
+        scores, bias = (numbers[name].astype(np.float64) for name in ("scores", "bias"))
+        for array in (scores, bias):
             array.setflags(write=False)  # the model is shared
-        known = _checked(folder, config, "terms").decode().split("\n")
-        vocabulary = Vocabulary(known if known != [""] else [], int(config["ngrams"]))
+        known = _checked(folder, config, "terms"), numbers["table"], int(config["terms"]), int(config["ngrams"])
         layers = float(config["alpha"]), int(config["layers"])
-        card = dict(config.get("card", {}))
-        return SentimentModel(vocabulary, embedding, scores, bias, *layers, tuple(config["classes"]), card)
+        rest = dict(config.get("card", {})), float(config["neutral_words"])
+        classes = tuple(config["classes"])
+        return SentimentModel(Vocabulary.stored(*known), numbers["embedding"], scores, bias, *layers, classes, *rest)
     except BadInput as error:
-        raise BadInput(f"{folder} is damaged: {error.what}", found=error.found, fix="save it again") from error
-    except (KeyError, TypeError, ValueError, SafetensorError) as error:
-        raise BadInput(f"{folder} is damaged: {type(error).__name__} {error}", fix="save it again") from error
+        raise BadInput(f"{folder} cannot be used: {error.what}", found=error.found, fix=error.fix or AGAIN) from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"{folder} is damaged: {type(error).__name__} {error}", fix=AGAIN) from error
 
 
-def _checked(folder: Path, config: dict[str, Any], what: str) -> bytes:
-    """The contents of a file of the folder, after checking its name and its digest."""
+def _arrays(data: memoryview) -> dict[str, NDArray[Any]]:
+    """The arrays of a safetensors file, as views of it: the size of a header in JSON, the header, the numbers."""
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(bytes(data[8 : 8 + size]))
+    found = {}
+    for name, about in header.items():
+        if name != "__metadata__":
+            begin, end = about["data_offsets"]
+            values = np.frombuffer(data[8 + size + begin : 8 + size + end], TYPES[about["dtype"]])
+            found[name] = values.reshape(about["shape"])
+    return found
+
+
+def _checked(folder: Path, config: dict[str, Any], what: str) -> memoryview:
+    """A file of the folder, mapped into memory after checking its name and its digest."""
     name = str(config.get("files", FILES)[what])
     path = folder / name
     if Path(name).name != name or name in ("", ".", "..") or path.resolve().parent != folder.resolve():
         raise BadInput(f"config.json names the file {name!r}, which leaves the folder")
     if not path.is_file():
         raise BadInput(f"{name} is missing")
-    data = path.read_bytes()
+    with open(path, "rb") as file:
+        empty = path.stat().st_size == 0
+        data = memoryview(b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     if sha256(data).hexdigest() != config["sha256"][name]:
         raise BadInput(f"{name} does not match its digest")
     return data

@@ -1,6 +1,7 @@
 """K exact hardmax layers on one bag of words, compiled: who leads, who follows whom, and the weight of every word.
 
-The mean of the last layer is linear in the words for a given pattern: mean_i z_i^K = sum_i c_i z_i^0. The kernel
+The mean of the last layer is linear in the words for a given pattern: sum_i z_i^K / (n + n0) = sum_i c_i z_i^0, where
+n0 words without opinion stand at 0 (n0 = 0 is the paper's mean). The kernel
 returns c, which is both the prediction (logit = b + sum_i c_i <v, z_i>) and the gradient (dlogit/dz_i = c_i v): the
 exact gradient through the selected values. Implements [AFZ24, eq. (1.1a)] with A = I, for a bag of distinct words.
 
@@ -27,10 +28,11 @@ A_TIE = -1
 
 
 @bare_njit()
-def run_bag(n: Any, rest: Any, layers: Any, c: Any, work: Any) -> Any:
+def run_bag(n: Any, each: Any, rest: Any, layers: Any, c: Any, work: Any) -> Any:
     """Run the layers on the words work.z[:n]; see the module for what c is, and `Workspace` for the rest.
 
     Args:
+        each: the weight of every word in the mean, 1 / (n + n0).
         rest: (layers + 2,) the powers (1 + alpha)^-k.
         c: (n,) out, the weights.
 
@@ -40,7 +42,7 @@ def run_bag(n: Any, rest: Any, layers: Any, c: Any, work: Any) -> Any:
     leader, since, settled, target, open_words = work.leader, work.since, work.settled, work.target, work.moving
     if layers == 0:
         for i in range(n):
-            c[i], leader[i], since[i], settled[i] = 1.0 / n, i, 0, 0
+            c[i], leader[i], since[i], settled[i] = each, i, 0, 0
         return 0, False
     any_tie, in_plane = _first_layer(n, work)
     moving = 0
@@ -70,7 +72,7 @@ def run_bag(n: Any, rest: Any, layers: Any, c: Any, work: Any) -> Any:
             if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
                 break
             leader[i] = leader[leader[i]]
-    weigh(n, rest, layers, c, work, moving)
+    weigh(n, each, rest, layers, c, work, moving)
     return moving, any_tie
 
 
@@ -281,7 +283,7 @@ def _later_layers_of_all(n: Any, rest: Any, layers: Any, work: Any, n_open: Any)
 
 
 @bare_njit()
-def weigh(n: Any, rest: Any, layers: Any, c: Any, work: Any, moving: Any) -> None:
+def weigh(n: Any, each: Any, rest: Any, layers: Any, c: Any, work: Any, moving: Any) -> None:
     """The weights c of the pattern in `work`; the first `moving` of its open words did not settle at layer 0.
 
     c[i] is the weight of z_i at layer min(k, settled[i]) while k falls from K to 0.
@@ -290,7 +292,7 @@ def weigh(n: Any, rest: Any, layers: Any, c: Any, work: Any, moving: Any) -> Non
     for i in range(n):
         c[i] = 0.0
     for i in range(n):
-        _put(i, 1.0 / n, layers, rest, c, leader, settled)
+        _put(i, each, layers, rest, c, leader, settled)
     deepest = 0
     for p in range(moving):
         deepest = max(deepest, min(settled[open_words[p]], layers))

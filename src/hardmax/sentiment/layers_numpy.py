@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.jit.ways import Job
+
 BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in search.py
 SCORES_AT_ONCE = 4_000_000
 MANY = 5_000  # with more terms than this, the compiled search is worth loading
@@ -30,10 +32,7 @@ def powers(alpha: float, layers: int) -> Floats:
     return rest
 
 
-class Compiled:
-    """Whether this process has run the compiled layers, so that using them again costs no compilation."""
-
-    ready = False
+Compiled = Job("batches.run_texts")  # the compiled layers: whether they are in memory, or worth loading
 
 
 class Parameters(NamedTuple):
@@ -41,7 +40,7 @@ class Parameters(NamedTuple):
 
     Attributes:
         vectors: (V, d) where the terms start.   rest: (layers + 2,) the powers (1 + alpha)^-k.   layers: K.
-        scores: (C', d).   bias: (C',).
+        scores: (C', d).   bias: (C',).   neutral: n0, how many words without opinion every text has besides its own.
     """
 
     vectors: Floats
@@ -49,6 +48,7 @@ class Parameters(NamedTuple):
     layers: int
     scores: Floats
     bias: Floats
+    neutral: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +56,13 @@ class Flow:
     """What the layers do to one bag of words.
 
     Attributes:
-        weights: (n,) c with mean_i z_i^K = sum_i c_i z_i^0.
+        weights: (n,) c with sum_i z_i^K / (n + n0) = sum_i c_i z_i^0.
         leader: (n,) the leader each word ends at; a leader ends at itself.
         since: (n,) the layer at which a word began to lead, -1 if it never does.
         settled: (n,) the layer from which a word follows its leader forever; layers + 1 if not within these layers.
         states: (layers + 1, n, d) the positions.
         tie: whether some word had the same score with two different points.
+        busy: (n,) whether a word is followed by one that has not settled yet; true for all words if there is a tie.
     """
 
     weights: Floats
@@ -70,20 +71,22 @@ class Flow:
     settled: Ints
     states: Floats
     tie: bool
+    busy: NDArray[np.bool_]
 
 
-def flow(z: Floats, rest: Floats, layers: int) -> Flow:
-    """Run the layers on the words z.
+def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0) -> Flow:
+    """Run the layers on the words z, beside `neutral` words that stand at 0.
 
     Example:
         >>> flow(np.array([[2.0, 0.0], [1.0, 0.0]]), powers(1.0, 1), 1).weights.tolist()
         [0.75, 0.25]
     """
     n = len(z)
+    each = 1.0 / (n + neutral) if n else 0.0
     if layers == 0 or n == 0:
         own = np.arange(n)
         nothing = np.zeros(n, np.int64)
-        return Flow(np.full(n, 1.0 / max(n, 1)), own, nothing, nothing.copy(), z[None].copy(), False)
+        return Flow(np.full(n, each), own, nothing, nothing.copy(), z[None].copy(), False, np.zeros(n, bool))
     target, least = np.full((layers + 1, n), -1), np.zeros((layers + 1, n))
     leader, since, settled = np.arange(n), np.full(n, -1), np.full(n, layers + 1)
     states = np.empty((layers + 1, n, z.shape[1]))
@@ -116,8 +119,34 @@ def flow(z: Floats, rest: Floats, layers: int) -> Flow:
             if since[leader[i]] >= 0 or leader[leader[i]] == leader[i]:
                 break
             leader[i] = leader[leader[i]]
-    weights = _weights(rest, layers, leader, settled, states, target, least)
-    return Flow(weights, leader, since, settled, states, any_tie)
+    weights = _weights(each, rest, layers, leader, settled, states, target, least)
+    followed = target[:layers][settled > np.arange(layers)[:, None]]  # by words that have not settled
+    busy = np.full(n, bool((followed < 0).any()))
+    busy[followed] = True
+    return Flow(weights, leader, since, settled, states, any_tie, busy)
+
+
+def score(z: Floats, parameters: Parameters) -> tuple[Flow, Floats]:
+    """The words z through the layers, and the scores (C',) of the text.
+
+    Example:
+        >>> one = Parameters(np.zeros((0, 1)), powers(1.0, 1), 1, np.array([[3.0]]), np.array([0.5]))
+        >>> score(np.array([[2.0], [1.0]]), one)[1].tolist()
+        [5.75]
+    """
+    f = flow(z, parameters.rest, parameters.layers, parameters.neutral)
+    # Word after word, then coordinate after coordinate, as the compiled code adds.
+    mean = [0.0] * z.shape[1]
+    for row, weight in zip(z.tolist(), f.weights.tolist(), strict=True):
+        for x, value in enumerate(row):
+            mean[x] += weight * value
+    totals = []
+    for row, b in zip(parameters.scores.tolist(), parameters.bias.tolist(), strict=True):
+        total = 0.0
+        for v, m in zip(row, mean, strict=True):
+            total += v * m
+        totals.append(b + total)
+    return f, np.array(totals)
 
 
 def _scores(z: Floats, who: Ints) -> Floats:
@@ -182,7 +211,7 @@ def _spread(z: Floats, i: int, least: float, weight: float) -> Floats:
 
 
 def _weights(
-    rest: Floats, layers: int, leader: Ints, settled: Ints, states: Floats, target: Ints, least: Floats
+    each: float, rest: Floats, layers: int, leader: Ints, settled: Ints, states: Floats, target: Ints, least: Floats
 ) -> Floats:
     n = len(leader)
     c = [0.0] * n
@@ -198,7 +227,7 @@ def _weights(
             c[leads[j]] += (1.0 - own) * weight
 
     for i in range(n):
-        put(i, 1.0 / n, layers)
+        put(i, each, layers)
     for k in range(min(max(layer_of), layers) - 1, -1, -1):
         before = list(c)
         moving = [i for i in range(n) if layer_of[i] > k]

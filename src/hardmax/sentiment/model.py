@@ -1,7 +1,8 @@
 """The sentiment model: words -> vectors -> K hardmax layers -> mean -> one linear score.
 
 Implements [AFZ24, section 6]: p = sigmoid(<v, mean_i z_i^K> + b), layers (1.1a) with A = I and one alpha. Departs: a
-text is the set of its known n-grams, each once, and there is no word for padding. With C > 2 classes there is one
+text is the set of its known n-grams, each once, and there is no word for padding; the mean may be over n0 further words
+that stand at 0, so that few words are little evidence: <v, sum_i z_i^K / (n + n0)> + b. With C > 2 classes there is one
 linear score for each.
 
 Two engines run the layers, with the same bits: plain NumPy (`layers_numpy`) and compiled code (`batches`). `run` is the
@@ -12,51 +13,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise
-from math import exp
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.layers_numpy import Compiled, Floats, Flow, Ints, Parameters, flow, powers
+from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters, powers, score
 from hardmax.text.vocabulary import Bags, Vocabulary
-from hardmax.text.words import Word, split, terms
 from hardmax.views import Result
 
 FEW_TERMS = 20_000  # up to here plain NumPy is quicker than loading the compiled code
 Label = str | int | float | bool  # of a class
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """One text on its way through the model. All arrays are over its n distinct known terms, in order of appearance.
-
-    Attributes:
-        text: the text.   words: its words with their places.
-        unknown: indices of the words that are in no known term.
-        ids: (n,) numbers of the terms in the vocabulary.   forms: the terms.
-        spans: for each term the (first, last) words of each of its occurrences.
-        states: (K + 1, n, d) the positions z^0, ..., z^K.
-        leader: (n,) index of the leader a term ends at (for a leader: itself).
-        since: (n,) the layer at which a term began to lead, -1 if it does not.
-        settled: (n,) the layer from which on it follows its leader.
-        contributions: (n, C') what each term adds to each score: <v, z_i^K> / n.
-        logits: (C',) bias + sum of the contributions.
-    """
-
-    text: str
-    words: list[Word]
-    unknown: list[int]
-    ids: Ints
-    forms: list[str]
-    spans: list[list[tuple[int, int]]]
-    states: Floats
-    leader: Ints
-    since: Ints
-    settled: Ints
-    contributions: Floats
-    logits: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +39,7 @@ class SentimentModel(Result):
         alpha, layers: of the hardmax layers.
         classes: the labels.
         card: what is known about the model: data, figures, settings.
+        neutral_words: n0 >= 0, how many words without opinion every text counts besides its own; 0 is the paper's mean.
 
     Example:
         >>> model = SentimentModel(
@@ -89,6 +58,7 @@ class SentimentModel(Result):
     layers: int
     classes: tuple[Label, ...]
     card: dict[str, Any] = field(default_factory=dict)
+    neutral_words: float = 0.0
 
     def __post_init__(self) -> None:
         rows, dim = self.embedding.shape
@@ -106,6 +76,8 @@ class SentimentModel(Result):
             raise BadInput(
                 "alpha must be positive and layers at least 0", found=f"alpha={self.alpha}, layers={self.layers}"
             )
+        if not 0 <= self.neutral_words < np.inf:
+            raise BadInput("neutral_words must be at least 0", found=repr(self.neutral_words))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SentimentModel):
@@ -136,59 +108,20 @@ class SentimentModel(Result):
     def arrays(self) -> Parameters:
         """The numbers in float64, as the layers take them."""
         rest = powers(self.alpha, self.layers)
-        return Parameters(np.array(self.embedding, np.float64), rest, self.layers, self.scores.copy(), self.bias.copy())
-
-    def read(self, text: str) -> Reading:
-        """Everything about one text."""
-        words = split(text)
-        spans: dict[int, list[tuple[int, int]]] = {}
-        known: set[int] = set()
-        for term in terms(words, self.vocabulary.ngrams):
-            number = self.vocabulary.number.get(term.form, -1)
-            if number >= 0:
-                spans.setdefault(number, []).append((term.first, term.last))
-                known.update(range(term.first, term.last + 1))
-        ids = np.array(list(spans), np.int64)
-        f, logits = self._flow(ids)
-        return Reading(
-            text,
-            words,
-            unknown=[w for w in range(len(words)) if w not in known],
-            ids=ids,
-            forms=[self.vocabulary.terms[i] for i in spans],
-            spans=list(spans.values()),
-            states=f.states,
-            leader=f.leader,
-            since=f.since,
-            settled=f.settled,
-            contributions=f.states[-1] @ self.scores.T / max(len(ids), 1),
-            logits=logits,
-        )
-
-    def _flow(self, ids: NDArray[np.integer[Any]]) -> tuple[Flow, Floats]:
-        """One bag of terms through the plain layers, and its scores."""
-        z = np.asarray(self.embedding[ids], np.float64).reshape(len(ids), self.dim)
-        f = flow(z, powers(self.alpha, self.layers), self.layers)
-        # Word after word, then coordinate after coordinate, as the compiled code adds.
-        mean = [0.0] * self.dim
-        for row, weight in zip(z.tolist(), f.weights.tolist(), strict=True):
-            for x, value in enumerate(row):
-                mean[x] += weight * value
-        totals = []
-        for row, b in zip(self.scores.tolist(), self.bias.tolist(), strict=True):
-            total = 0.0
-            for v, m in zip(row, mean, strict=True):
-                total += v * m
-            totals.append(b + total)
-        return f, np.array(totals)
+        numbers = self.scores.copy(), self.bias.copy(), float(self.neutral_words)
+        return Parameters(np.array(self.embedding, np.float64), rest, self.layers, *numbers)
 
     def run(self, bags: Bags, few: int = FEW_TERMS) -> tuple[Floats, Ints]:
         """Scores (B, C') and numbers of leaders (B,); the same bits for either engine and any number of threads.
 
-        Up to `few` terms are left to the plain engine unless the compiled one is ready.
+        Up to `few` terms are left to the plain engine until the compiled one is in memory, or worth loading.
         """
-        if bags.ids.size <= few and not Compiled.ready:
-            found = [self._flow(bags.ids[a:b]) for a, b in pairwise(bags.offsets.tolist())]
+        if bags.ids.size <= few and Compiled.plain(bags.ids.size):
+            rows = np.asarray(self.embedding[bags.ids], np.float64).reshape(-1, self.dim)
+            numbers = self.scores, self.bias, float(self.neutral_words)
+            parameters = Parameters(rows, powers(self.alpha, self.layers), self.layers, *numbers)
+            with Compiled.counted():
+                found = [score(rows[a:b], parameters) for a, b in pairwise(bags.offsets.tolist())]
             logits = np.array([logits for _, logits in found]).reshape(len(bags), len(self.bias))
             return logits, np.array([(f.since >= 0).sum() for f, _ in found], np.int64)
         from hardmax.sentiment.batches import run_bags
@@ -209,20 +142,18 @@ class SentimentModel(Result):
 
 
 def probabilities(logits: Floats) -> Floats:
-    """Sigmoid of one score, or softmax of several, one number at a time: the same bits for any batch.
+    """Sigmoid of one score, or softmax of several; each row has the same bits in any batch.
 
     Example:
         >>> probabilities(np.array([[0.0]])).tolist()
         [[0.5, 0.5]]
     """
-    rows = []
-    for row in logits.tolist():
-        values = [0.0, row[0]] if len(row) == 1 else row
-        top = max(values)
-        parts = [exp(value - top) for value in values]
-        total = sum(parts)
-        rows.append([part / total for part in parts])
-    return np.array(rows).reshape(len(logits), max(logits.shape[1], 2))
+    values = logits if logits.shape[1] > 1 else np.concatenate([np.zeros_like(logits), logits], axis=1)
+    parts = np.exp(values - values.max(axis=1, keepdims=True))
+    total = parts[:, :1].copy()
+    for k in range(1, parts.shape[1]):  # class after class, so that the sum does not depend on the number of rows
+        total += parts[:, k : k + 1]
+    return parts / total
 
 
 def winners(logits: Floats) -> Ints:

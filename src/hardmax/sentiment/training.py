@@ -53,6 +53,7 @@ class Trainer(Learner):
         self.x, self.scores, self.bias = begin.x.copy(), begin.scores.copy(), begin.bias.copy()
         self.radius, self.pace = np.ones(len(self.x)), begin.pace
         self.layers = 0  # of the phase; the second has those of the recipe
+        self.neutral = 0.0  # words without opinion in every text
         self.lengths = 0, 0  # steps of the two phases
         self._fresh()
 
@@ -98,19 +99,20 @@ class Trainer(Learner):
         """The model as it is now, for the layers of this phase; scores are zero along the directions without any."""
         scores = np.zeros((len(self.scores), self.vectors.shape[1]))
         scores[:, : self.x.shape[1]] = self.scores
-        return Parameters(self.vectors, powers(self.alpha, self.layers), self.layers, scores, self.bias)
+        return Parameters(self.vectors, powers(self.alpha, self.layers), self.layers, scores, self.bias, self.neutral)
 
     def model(self) -> SentimentModel:
         """The model as it is now."""
         now, card = self.model_parameters, {"settings": self.settings}
         numbers = now.vectors.astype(np.float32), now.scores, now.bias.copy(), self.alpha, self.recipe.layers
-        return SentimentModel(self.vocabulary, *numbers, self.classes, card)
+        return SentimentModel(self.vocabulary, *numbers, self.classes, card, self.neutral)
 
     def train(self, examples: Examples, watch: Watch) -> None:
         """All epochs of both phases."""
         per_epoch = -(-len(examples.bags) // self.recipe.batch_size)
         first, second = self.recipe.passes(len(examples.bags))
         self.lengths = per_epoch * first, per_epoch * second
+        self.last_phase = first if second else 0
         self.run(examples, first + second, watch)
 
     def learn(self, examples: Examples, texts: NDArray[np.int64]) -> float:

@@ -56,6 +56,7 @@ class Watch:
     progress: Callable[[Progress], object] | None = None
     checkpoint: str | Path | None = None
     resume: bool = False
+    patience: int | None = None  # epochs of the last phase without a better accuracy, after which training stops
     checkpoint_seconds: float = 5.0  # time between two checkpoints within an epoch
 
 
@@ -70,6 +71,7 @@ class Learner(ABC):
         self.epoch_loss = 0.0
         self.losses: list[float] = []
         self.accuracies: list[float] = []
+        self.last_phase = 0  # the epoch from which on the model is complete
 
     @abstractmethod
     def train(self, examples: Examples, watch: Watch) -> None:
@@ -114,6 +116,7 @@ class Learner(ABC):
         if checkpoint and watch.resume and Path(checkpoint).exists():
             self._restore(read_checkpoint(checkpoint, mark))
         begun = saved = time.monotonic()
+        best: tuple[float, int, dict[str, Any]] | None = None  # accuracy, epoch, state
         while self.step < steps:
             epoch, place = divmod(self.step, per_epoch)
             order = np.random.default_rng((self.recipe.seed, 2, epoch)).permutation(n)
@@ -133,6 +136,13 @@ class Learner(ABC):
                 if checkpoint and (last or time.monotonic() - saved > watch.checkpoint_seconds):
                     write_checkpoint(checkpoint, self._state(), mark)
                     saved = time.monotonic()
+            if watch.patience is not None and self.accuracies and epoch >= self.last_phase:
+                if best is None or self.accuracies[-1] > best[0]:
+                    best = self.accuracies[-1], epoch, {k: np.array(v) for k, v in self._state().items()}
+                elif epoch - best[1] >= watch.patience:
+                    break
+        if best is not None:
+            self._restore(best[2])
 
     def _state(self) -> dict[str, Any]:
         done = {"step": self.step, "epoch_loss": self.epoch_loss}

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from hardmax.errors import BadInput
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
 
 
@@ -99,4 +100,18 @@ def leaders(
             for i in order
             if counts[i]
         ]
+    return found
+
+
+def abstaining(model: SentimentModel, texts: Sequence[str], below: float) -> NDArray[np.object_]:
+    """Labels, and None for texts whose highest probability is less than `below` or that hold no known word."""
+    if not (isinstance(below, int | float | np.number) and 0 <= below <= 1):
+        raise BadInput("abstain_below must be a probability, from 0 to 1", found=repr(below))
+    bags = model.vocabulary.bags(texts)
+    logits = model.run(bags)[0]
+    sure = probabilities(logits).max(axis=1, initial=0.0) >= below
+    known = np.diff(bags.offsets) > 0
+    chosen = zip(winners(logits).tolist(), (sure & known).tolist(), strict=True)
+    found = np.empty(len(texts), object)
+    found[:] = [model.classes[k] if good else None for k, good in chosen]
     return found

@@ -5,6 +5,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,16 @@ from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
 from hardmax.jit import bare_njit, njit, over_parts
-from hardmax.text.words import lower_case
-from hardmax.text.words_compiled import by_width, chain, code_points, scan, tables_for
+from hardmax.text.clean import prepared
+from hardmax.text.hashes import EMPTY, Keys, bits_for, empty_table
+from hardmax.text.words import form_of
+from hardmax.text.words_compiled import by_width, chain, code_points, hash_terms, scan, tables_for
 
 CHUNK = 1000  # texts that are counted at a time
 _SHIFT = np.uint64(20)
 _PART = 64  # texts that one thread takes at a time
 _CHUNK = 2048  # texts joined at a time: bounds the memory
-_EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+_EMPTY = EMPTY
 
 
 def chunks(texts: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:
@@ -36,19 +39,19 @@ def chunks(texts: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:
 
 @njit()
 def _scan_all(
-    codes: Any, begins_of: Any, kind: Any, small: Any, hashes: Any, begins: Any, ends: Any, word_offsets: Any
+    codes: Any, begins_of: Any, kind: Any, small: Any, hashes: Any, places: Any, before: Any, word_offsets: Any
 ) -> Any:
     count = 0
     for t in range(begins_of.size - 1):
         a, b = begins_of[t], begins_of[t + 1]
-        count += scan(codes, a, b, kind, small, hashes[count:], begins[count:], ends[count:])
+        count += scan(codes, a, b, kind, small, hashes[count:], places[count:], before[count:])
         word_offsets[t + 1] = count
     return count
 
 
 @njit()
-def _count(hashes: Any, word_offsets: Any, first_text: Any, ngrams: Any, min_df: Any, keys: Any, counts: Any, last: Any,
-           used: Any, start: Any, kept: Any) -> Any:  # fmt: skip
+def _count(hashes: Any, before: Any, word_offsets: Any, first_text: Any, ngrams: Any, min_df: Any, keys: Any,
+           counts: Any, last: Any, used: Any, start: Any, kept: Any) -> Any:  # fmt: skip
     """Count the n-grams of texts `start`.. of a chunk; stops early (returning the text) when the table is half full.
 
     A slot is (key, number of texts, last text). When a count reaches min_df, `kept` receives (last word, length, text,
@@ -61,10 +64,8 @@ def _count(hashes: Any, word_offsets: Any, first_text: Any, ngrams: Any, min_df:
         if 2 * (used[0] + room) > keys.size or n_kept + room > kept.shape[0]:
             return t, n_kept
         for last_word in range(word_offsets[t], word_offsets[t + 1]):
-            for length in range(1, ngrams + 1):
+            for length in range(1, min(ngrams, before[last_word] + 1) + 1):
                 first = last_word - length + 1
-                if first < word_offsets[t]:
-                    break
                 key = hashes[first]
                 for w in range(first + 1, last_word + 1):
                     key = chain(key, hashes[w])
@@ -99,6 +100,21 @@ def _grow(keys: Any, counts: Any, last: Any, new_keys: Any, new_counts: Any, new
             while new_keys[slot] != 0:
                 slot = (slot + np.uint64(1)) & mask
             new_keys[slot], new_counts[slot], new_last[slot] = key, counts[s], last[s]
+
+
+def scan_texts(texts: list[str]) -> tuple[Keys, NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
+    """The words of prepared texts: their hashes, places (W, 2), words before each in its sentence; where texts begin.
+
+    Example:
+        >>> hashes, places, before, offsets = scan_texts(["not bad. fine", "bad"])
+        >>> places.tolist(), before.tolist(), offsets.tolist(), bool(hashes[1] == hashes[3])
+        ([[0, 3], [4, 7], [9, 13], [0, 3]], [0, 1, 0, 0], [0, 3, 4], True)
+    """
+    codes, begins_of = code_points(texts)
+    hashes, places, before = _words(codes.size)
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    count = _scan_all(codes, begins_of, *tables_for(codes), hashes, places, before, offsets)
+    return hashes[:count].copy(), places[:count].astype(np.int64), before[:count].copy(), offsets
 
 
 class TermCounts:
@@ -136,20 +152,17 @@ class TermCounts:
 
     def add(self, texts: list[str]) -> None:
         """Count the n-grams of these texts, each at most once per text."""
-        codes, begins_of = code_points(texts)
-        kind, small = tables_for(codes)
-        hashes, begins, ends = _words(codes.size)
-        word_offsets = np.zeros(len(texts) + 1, np.int64)
-        _scan_all(codes, begins_of, kind, small, hashes, begins, ends, word_offsets)
+        texts = list(map(prepared, texts))
+        hashes, places, before, word_offsets = scan_texts(texts)
         longest = int(np.max(np.diff(word_offsets), initial=0))
         kept = np.empty((max(1 << 16, longest * self.ngrams), 4), np.int64)
         done = 0
         while done < len(texts):
             state = (self._keys, self._counts, self._last, self._used)
-            done, n = _count(hashes, word_offsets, self.texts, self.ngrams, self.min_df, *state, done, kept)
+            done, n = _count(hashes, before, word_offsets, self.texts, self.ngrams, self.min_df, *state, done, kept)
             for last, length, t, key in kept[:n].tolist():
-                words = range(last - length + 1, last + 1)
-                self._kept.append(" ".join(lower_case(texts[t][begins[w] : ends[w]]) for w in words))
+                words = places[last - length + 1 : last + 1].tolist()
+                self._kept.append(" ".join(form_of(texts[t][start:end]) for start, end in words))
                 self._kept_keys.append(key)
             if done < len(texts):
                 room = int(word_offsets[done + 1] - word_offsets[done]) * self.ngrams
@@ -165,53 +178,54 @@ class TermCounts:
 
 
 @bare_njit()
-def _fill(
-    codes: Any, begins_of: Any, kind: Any, small: Any, hashes: Any, begins: Any, ends: Any, bits: Any, slots: Any
-) -> Any:
-    """Put term t at the slot of its hash; returns a term whose hash is taken, or -1.
-
-    A slot holds the term in its low `bits` and above them that part of the hash: one look at the memory tells both.
-    The place of the slot tells the low bits of the hash, so nothing of it is lost.
-    """
-    mask = np.uint64(slots.size - 1)
-    for t in range(begins_of.size - 1):
-        n = scan(codes, begins_of[t], begins_of[t + 1], kind, small, hashes, begins, ends)
-        if n == 0:
-            continue
-        key = hashes[0]
-        for w in range(1, n):
-            key = chain(key, hashes[w])
+def _fill(table: Any, bits: Any, hashes: Any) -> Any:
+    """`hardmax.text.hashes.fill`, compiled."""
+    mask = np.uint64(table.size - 1)
+    for t in range(hashes.size):
+        key = hashes[t]
         place = key & mask
-        while slots[place] != _EMPTY:
-            if slots[place] >> bits == key >> bits:
+        while table[place] != _EMPTY:
+            if table[place] >> bits == key >> bits:
                 return t
             place = (place + np.uint64(1)) & mask
-        slots[place] = (key >> bits << bits) | np.uint64(t)
+        table[place] = (key >> bits << bits) | np.uint64(t)
     return -1
+
+
+def table_of(terms: Sequence[str]) -> Keys:
+    """The table of the terms; see `hardmax.text.hashes`."""
+    codes, begins_of = code_points(list(terms))
+    table, hashes = empty_table(len(terms)), np.empty(len(terms), np.uint64)
+    hash_terms(codes, begins_of, hashes)
+    taken = _fill(table, np.uint64(bits_for(len(terms))), hashes)
+    if taken >= 0:
+        raise BadInput(f"the term {terms[taken]!r} has the same hash as another term", fix="remove one of them")
+    return table
 
 
 @bare_njit()
 def _bags(start: Any, stop: Any, codes: Any, begins_of: Any, kind: Any, small: Any, ngrams: Any, bits: Any, slots: Any,
-          seen: Any, hashes: Any, begins: Any, ends: Any, ids: Any, sizes: Any) -> None:  # fmt: skip
+          seen: Any, hashes: Any, places: Any, before: Any, ids: Any, sizes: Any) -> None:  # fmt: skip
     """Distinct known terms of texts start..stop-1; text t writes to ids[ngrams * begins_of[t]:] and sizes[t].
 
-    `seen` has one byte per term, the number (1 to 255) of the text that had it last, and one more for unknown terms.
-    Whether a term is known and new is as good as random, so no branch depends on it, only what is added.
+    `seen` has one byte per term, the number (1 to 255) of the text that had it last, one more for unknown terms, and
+    one for the number of the last text. Whether a term is known and new is as good as random, so no branch depends on
+    it, only what is added.
     """
     mask, low = np.uint64(slots.size - 1), (np.uint64(1) << bits) - np.uint64(1)
-    unknown = np.uint64(seen.size - 1)
-    mark = 0
+    unknown = np.uint64(seen.size - 2)
+    mark: Any = np.int64(seen[seen.size - 1])
     for t in range(start, stop):
         mark += 1
-        if mark == 256:
+        if mark > 255:
             seen[:] = 0
             mark = 1
         seen[unknown] = mark
-        n = scan(codes, begins_of[t], begins_of[t + 1], kind, small, hashes, begins, ends)
+        n = scan(codes, begins_of[t], begins_of[t + 1], kind, small, hashes, places, before)
         base = ngrams * begins_of[t]
         count = 0
         for last in range(n):
-            for length in range(1, min(ngrams, last + 1) + 1):
+            for length in range(1, min(ngrams, before[last] + 1) + 1):
                 key = hashes[last - length + 1]
                 for w in range(last - length + 2, last + 1):
                     key = chain(key, hashes[w])
@@ -225,6 +239,7 @@ def _bags(start: Any, stop: Any, codes: Any, begins_of: Any, kind: Any, small: A
                 count += seen[term] != mark
                 seen[term] = mark
         sizes[t] = count
+    seen[seen.size - 1] = mark
 
 
 @bare_njit()
@@ -237,17 +252,12 @@ def _pack(ids: Any, begins_of: Any, ngrams: Any, which: Any, sizes: Any, offsets
 
 
 class Lookup:
-    """A hash table of the terms of a vocabulary."""
+    """Texts as bags of terms, by the table of a vocabulary of `count` terms."""
 
-    def __init__(self, known: Sequence[str], ngrams: int) -> None:
-        self.ngrams, self.count = ngrams, len(known)
-        self.bits = np.uint64(max(1, len(known).bit_length()))
-        self.slots = np.full(1 << max(4, (3 * len(known) // 2).bit_length()), _EMPTY)  # at most two thirds full
-        codes, begins_of = code_points(list(known))
-        room = int(np.max(np.diff(begins_of), initial=0)) + 1
-        taken = _fill(codes, begins_of, *tables_for(codes), *_words(room), self.bits, self.slots)
-        if taken >= 0:
-            raise BadInput(f"the term {known[taken]!r} has the same hash as another term", fix="remove one of them")
+    def __init__(self, table: Keys, count: int, ngrams: int) -> None:
+        self.slots, self.count, self.ngrams = table, count, ngrams
+        self.bits = np.uint64(bits_for(count))
+        self._own = local()  # every thread has its marks of what it has seen
 
     def bags(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The distinct known terms of every text in order of appearance, and how many each text has."""
@@ -256,6 +266,7 @@ class Lookup:
         return np.concatenate(ids), np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
 
     def _chunk(self, texts: list[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        texts = list(map(prepared, texts))
         groups = [self._group(texts, which) for which in by_width(texts)]
         sizes = np.zeros(len(texts), np.int64)
         for which, _, _, found in groups:
@@ -276,14 +287,15 @@ class Lookup:
         sizes = np.zeros(which.size, np.int64)
 
         def work(start: int, stop: int) -> None:
-            seen = np.zeros(self.count + 1, np.uint8)
+            if not hasattr(self._own, "seen"):
+                self._own.seen = np.zeros(self.count + 2, np.uint8)
             table = kind, small, self.ngrams, self.bits, self.slots
-            _bags(start, stop, codes, begins_of, *table, seen, *_words(longest), ids, sizes)
+            _bags(start, stop, codes, begins_of, *table, self._own.seen, *_words(longest), ids, sizes)
 
         over_parts(work, which.size, work=20 * codes.size, multiple=_PART)
         return which, ids, begins_of, sizes
 
 
-def _words(room: int) -> tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.int32]]:
-    """Room for words: their hashes, begins and ends."""
-    return np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.int32)
+def _words(room: int) -> tuple[Keys, NDArray[np.int32], NDArray[np.uint8]]:
+    """Room for words: their hashes, their places, and how many words are before each in its sentence."""
+    return np.empty(room, np.uint64), np.empty((room, 2), np.int32), np.empty(room, np.uint8)

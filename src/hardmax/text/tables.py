@@ -5,8 +5,10 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from hardmax.errors import BadInput, need
@@ -95,6 +97,21 @@ def _rows(
         yield _row(line, record, names, labeled)
 
 
+def likely(columns: list[str], given: str | None, usual: tuple[str, ...]) -> str:
+    """The column that was probably meant: nearest to the given name, or to a usual one; the first if none is near.
+
+    Example:
+        >>> likely(["id", "Review_Text", "stars"], None, TEXT_NAMES), likely(["id", "stars"], "star", LABEL_NAMES)
+        ('Review_Text', 'stars')
+    """
+    lower = {column.lower(): column for column in columns}
+    for name in usual if given is None else (given.lower(), *usual):
+        near = get_close_matches(name, lower, 1, 0.75) or [c for c in lower if name in c]
+        if near:
+            return lower[near[0]]
+    return next(iter(columns), "NAME")
+
+
 Columns = tuple[str, str | None, str | None]  # of text, label and id
 
 
@@ -104,11 +121,10 @@ def _choose(name: str, columns: list[str], text: str | None, label: str | None, 
             return given
         found = next((known for known in usual if known in columns), None) if given is None else None
         if found is None and (required or given is not None):
-            guess = next((c for c in columns if c.lower() in usual), next(iter(columns), "NAME"))
             raise BadInput(
                 f"{name} has no column {(given or usual[0])!r}",
-                found=", ".join(columns) or "no columns",
-                fix=f"--{option} {guess}",
+                found=", ".join(repr(c) for c in columns) or "no columns",
+                fix=f"--{option} {quote(likely(columns, given, usual))}",
             )
         return found
 

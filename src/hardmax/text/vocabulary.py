@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
-from hardmax.text.words import split, terms
+from hardmax.jit.ways import Job
+from hardmax.text.hashes import Keys, bits_for, chain, empty_table, fill, find, term_hashes, word_hash
+from hardmax.text.words import Word, split
 
 if TYPE_CHECKING:
     from hardmax.text.ngrams import Lookup
 
 LONGEST = 3  # words in an n-gram
-FEW = 20_000  # characters; fewer are split in plain Python, which is quicker than loading the compiled code
+FEW = 100_000  # characters; fewer are split in plain Python, which is quicker than loading the compiled code
+SCANNER = Job("ngrams._bags")  # the compiled splitter: whether it is in memory, or worth loading
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,30 +54,58 @@ class Bags:
         return Bags.of(self.ids[np.arange(sizes.sum()) + np.repeat(self.offsets[:-1][which] - starts, sizes)], sizes)
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Vocabulary:
     """The known terms (n-grams of 1 to `ngrams` words), numbered from 0.
+
+    Terms are found by their hashes in one table, without a string for each of them in memory.
 
     Example:
         >>> vocabulary = Vocabulary(["good", "not good", "film"], ngrams=2)
         >>> vocabulary.bag("Not good. Not a good film")
         [0, 1, 2]
+        >>> vocabulary.find("not good"), vocabulary.find("bad")
+        (1, -1)
     """
 
-    terms: tuple[str, ...]
     ngrams: int
+    joined: bytes | memoryview
 
     def __init__(self, known: Sequence[str], ngrams: int) -> None:
         if not isinstance(ngrams, int | np.integer) or not 1 <= ngrams <= LONGEST:
             raise BadInput(f"n-grams must have 1 to {LONGEST} words", found=repr(ngrams))
-        object.__setattr__(self, "terms", tuple(known))
-        object.__setattr__(self, "ngrams", int(ngrams))
-        if len(self.number) != len(self.terms):
-            twice = next(t for i, t in enumerate(self.terms) if self.number[t] != i)
+        terms = tuple(known)
+        for term in terms:
+            if not term or "\n" in term:
+                raise BadInput("a term must not be empty or hold a line break", found=repr(term))
+        if len(set(terms)) != len(terms):
+            twice = next(term for i, term in enumerate(terms) if term in terms[:i])
             raise BadInput(f"the vocabulary holds the term {twice!r} twice")
+        object.__setattr__(self, "ngrams", int(ngrams))
+        object.__setattr__(self, "joined", "\n".join(terms).encode("utf-8", "surrogatepass"))
+        self.__dict__["terms"] = terms
+
+    @classmethod
+    def stored(cls, joined: bytes | memoryview, table: Keys, count: int, ngrams: int) -> "Vocabulary":
+        """A vocabulary from its parts: the terms in UTF-8, one in a line, and their `table`; nothing is read yet."""
+        vocabulary = cls((), ngrams)
+        object.__setattr__(vocabulary, "joined", joined)
+        del vocabulary.__dict__["terms"]
+        vocabulary.__dict__.update(table=table, size=count)
+        if not (table.dtype == np.uint64 and table.shape == empty_table(count).shape):
+            raise BadInput(f"the table of {count} terms has the shape {table.shape} and the type {table.dtype}")
+        return vocabulary
 
     def __reduce__(self) -> tuple[type["Vocabulary"], tuple[tuple[str, ...], int]]:
-        return Vocabulary, (self.terms, self.ngrams)  # the tables are made again when needed
+        return Vocabulary, (self.terms, self.ngrams)  # the table is made again when needed
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self.ngrams == other.ngrams and self.joined == other.joined
+
+    def __hash__(self) -> int:
+        return hash((self.ngrams, len(self)))
 
     @classmethod
     def count(
@@ -108,29 +139,93 @@ class Vocabulary:
         return cls(counts.terms(ngram_range[0], max_features), ngram_range[1])
 
     def __len__(self) -> int:
+        return self.size
+
+    @cached_property
+    def size(self) -> int:
+        """The number of terms."""
         return len(self.terms)
 
     @cached_property
-    def number(self) -> dict[str, int]:
-        """Term -> its number."""
-        return {term: i for i, term in enumerate(self.terms)}
+    def terms(self) -> tuple[str, ...]:
+        """All terms, in their order."""
+        known = str(self.joined, "utf-8", "surrogatepass")
+        return tuple(known.split("\n")) if known else ()
+
+    @cached_property
+    def table(self) -> Keys:
+        """The table in which terms are found by their hashes: see `hardmax.text.hashes`."""
+        if len(self.joined) > FEW or not SCANNER.plain(len(self.joined)):
+            from hardmax.text.ngrams import table_of
+
+            return table_of(self.terms)
+        table = empty_table(len(self))
+        taken = fill(table, term_hashes(self.terms))
+        if taken >= 0:
+            raise BadInput(
+                f"the term {self.terms[taken]!r} has the same hash as another term", fix="remove one of them"
+            )
+        return table
 
     @cached_property
     def lookup(self) -> "Lookup":
-        """The compiled form: a table of hashes."""
+        """The compiled form."""
         from hardmax.text.ngrams import Lookup
 
-        return Lookup(self.terms, self.ngrams)
+        return Lookup(self.table, len(self), self.ngrams)
+
+    def find(self, term: str) -> int:
+        """The number of a term, -1 if it is unknown."""
+        return int(find(self.table, bits_for(len(self)), term_hashes([term]))[0])
+
+    def words(self, text: str) -> list[Word]:
+        """The words of a text."""
+        return split(text)
+
+    def occurrences(self, words: Sequence[Word]) -> NDArray[np.int64]:
+        """(k, 3) for every known term among the words: its first and last word, and its number.
+
+        In the order of `hardmax.text.words.terms`.
+
+        Example:
+            >>> vocabulary = Vocabulary(["good", "not good"], ngrams=2)
+            >>> vocabulary.occurrences(vocabulary.words("not a good film, not good")).tolist()
+            [[2, 2, 0], [5, 5, 0], [4, 5, 1]]
+        """
+        n = len(words)
+        if not n:
+            return np.empty((0, 3), np.int64)
+        single = np.array([word_hash(word.form) for word in words], np.uint64)
+        sentence = np.array([word.sentence for word in words])
+        keys, last, length = [single], [np.arange(n)], [np.zeros(n, np.int64)]
+        for k in range(1, self.ngrams):
+            inside = np.flatnonzero(sentence[k:] == sentence[:-k]) + k if k < n else np.empty(0, np.int64)
+            key = single[inside - k]
+            for step in range(k - 1, -1, -1):
+                key = chain(key, single[inside - step])
+            keys.append(key)
+            last.append(inside)
+            length.append(np.full(inside.size, k))
+        numbers = find(self.table, bits_for(len(self)), np.concatenate(keys))
+        every, long = np.concatenate(last), np.concatenate(length)
+        known = np.flatnonzero(numbers >= 0)
+        known = known[np.lexsort((long[known], every[known]))]
+        return np.stack([every[known] - long[known], every[known], numbers[known]], axis=1)
 
     def bag(self, text: str) -> list[int]:
-        """Numbers of the distinct known terms of one text, in order of appearance, in plain Python."""
-        number = self.number
-        found = (number.get(t.form, -1) for t in terms(split(text), self.ngrams))
-        return [i for i in dict.fromkeys(found) if i >= 0]
+        """Numbers of the distinct known terms of one text, in order of appearance, without compiled code."""
+        return list(dict.fromkeys(self.occurrences(self.words(text))[:, 2].tolist()))
 
-    def bags(self, texts: Sequence[str]) -> Bags:
-        """The same for many texts: in plain Python for FEW characters, otherwise compiled and in threads."""
-        if len(texts) + sum(map(len, texts)) <= FEW:
-            found = [self.bag(text) for text in texts]
+    def bags(self, texts: Sequence[str], few: int = FEW) -> Bags:
+        """The same for many texts, compiled and in threads.
+
+        Up to `few` characters are read in plain Python until the compiled code is in memory, or worth loading.
+        """
+        size = len(texts) + sum(map(len, texts))
+        if size <= few and SCANNER.plain(size):
+            with SCANNER.counted():
+                found = [self.bag(text) for text in texts]
             return Bags.of([i for bag in found for i in bag], [len(bag) for bag in found])
-        return Bags.of(*self.lookup.bags(texts))
+        bags = Bags.of(*self.lookup.bags(texts))
+        SCANNER.ready = True
+        return bags

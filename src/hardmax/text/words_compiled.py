@@ -1,49 +1,43 @@
-"""The splitter of `hardmax.text.words`, compiled: code points in, one 64-bit hash for every word out.
+"""The splitter of `hardmax.text.words`, compiled: code points in, one 64-bit hash for every word out."""
 
-A word is identified by a hash of its characters, an n-gram by a hash of the hashes of its words. Two different words
-among a million share a 64-bit hash with probability about 3e-8; the vocabulary checks that its own terms do not.
-"""
-
-import sys
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.jit import bare_njit
-from hardmax.text.words import APOSTROPHES, ENTITY_LENGTH, TAG_LENGTH, lower
+from hardmax.text import hashes as plain
+from hardmax.text import words
 
-NOTHING, SPACE, APOSTROPHE, LETTER, MARK, OPENING, DOUBTFUL = range(7)
-# OPENING: `<` and `&`, which may open something that is left out; DOUBTFUL: h and w, letters that may begin a link.
-LATIN = 256  # texts within Latin-1 need tables of this size only, which are made at once
-LAST_LETTER = 0x33500  # no letter or digit of Unicode lies beyond; the tables for the rest are zero
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX = np.uint64(0xD6E8FEB86659FD93)
-_WORD = np.uint64(0xCBF29CE484222325)
-_APOSTROPHE = np.uint64(39)
-_32, _29 = np.uint64(32), np.uint64(29)
+# The kinds of `hardmax.text.words` as numbers: those that can begin a word are the last ones.
+_KINDS = [words.NOTHING, words.IGNORED, words.JOINER, words.APOSTROPHE, words.STOP, words.BREAK, words.MARK]
+_KINDS += [words.STACKER, words.LETTER, words.CHARACTER, words.BEFORE, words.EMOJI, words.FLAG, words.POINT]
+_NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
+IGNORED, JOINER, APOSTROPHE, STOP, BREAK, MARK, STACKER, LETTER, CHARACTER, BEFORE, EMOJI, FLAG, POINT = range(1, 14)
+_CODES = 0x110000
+_PAGE = 256
+_GOLDEN, _MIX, _WORD = np.uint64(plain.GOLDEN), np.uint64(plain.MIX), np.uint64(plain.WORD)
+_ONE, _29, _32 = np.uint64(1), np.uint64(29), np.uint64(32)
+_kind, _small = np.zeros(_CODES, np.uint8), np.zeros(_CODES, np.uint32)
+_done = np.zeros(_CODES // _PAGE, bool)
 
-
-@lru_cache(maxsize=2)
-def tables(size: int) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    """Kind and lower-case form (0: neither letter nor digit) of every code point below `size` (256, or all)."""
-    kind, small = np.zeros(size, np.uint8), np.zeros(size, np.uint32)
-    for code in range(min(size, LAST_LETTER)):
-        char = chr(code)
-        if char.isalnum():
-            kind[code] = DOUBTFUL if char in "hHwW" else LETTER
-            small[code] = ord(lower.__wrapped__(char))
-        elif char.isspace():
-            kind[code] = SPACE
-    for chars, value in (("!?", MARK), (APOSTROPHES, APOSTROPHE), ("<&", OPENING)):
-        for char in chars:
-            if ord(char) < size:
-                kind[ord(char)] = value
-    return kind, small
+Codes = NDArray[np.uint8] | NDArray[np.uint32]
 
 
-def code_points(texts: list[str]) -> tuple[NDArray[np.uint8] | NDArray[np.uint32], NDArray[np.int64]]:
+def tables_for(codes: Codes) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """Kind of every code point, and its form if it can continue a word (otherwise 0); complete for these characters."""
+    pages = np.zeros(1, np.int64) if codes.dtype == np.uint8 else np.flatnonzero(np.bincount(codes >> 8))
+    for page in pages[~_done[pages]].tolist():
+        for code in range(page * _PAGE, (page + 1) * _PAGE):
+            number = _NUMBER[words.kind_of(code)]
+            _kind[code] = number
+            if number in (LETTER, MARK, STACKER):
+                _small[code] = ord(words.lower(code))
+        _done[page] = True
+    return _kind, _small
+
+
+def code_points(texts: list[str]) -> tuple[Codes, NDArray[np.int64]]:
     """All characters of the texts one after the other, and where each text begins; bytes if Latin-1 is enough."""
     begins = np.zeros(len(texts) + 1, np.int64)
     np.cumsum([len(t) for t in texts], out=begins[1:])
@@ -73,119 +67,131 @@ def _is_latin(text: str) -> bool:
     return True
 
 
-def tables_for(codes: NDArray[np.uint8] | NDArray[np.uint32]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    """The tables that cover these characters."""
-    return tables(LATIN if codes.dtype == np.uint8 else sys.maxunicode + 1)
-
-
 @bare_njit()
-def _stir(h: np.uint64, value: np.uint64) -> np.uint64:
-    h = (h ^ value) * _MIX
+def chain(before: np.uint64, word: np.uint64) -> np.uint64:
+    """Hash of an n-gram from the hash of all its words but the last, and the hash of the last."""
+    h = ((before * _GOLDEN + _ONE) ^ word) * _MIX
     return h ^ (h >> _32)
 
 
 @bare_njit()
-def chain(before: np.uint64, word: np.uint64) -> np.uint64:
-    """Hash of an n-gram from the hash of all its words but the last, and the hash of the last."""
-    return _stir(before * _GOLDEN + np.uint64(1), word)
+def _add(h: np.uint64, code: Any) -> np.uint64:
+    return (h ^ np.uint64(code)) * _MIX
 
 
 @bare_njit()
-def _is_ascii_letter(c: int) -> bool:
-    return (97 <= c <= 122) or (65 <= c <= 90)
+def _last(h: np.uint64) -> np.uint64:
+    h = (h ^ (h >> _32)) * _GOLDEN
+    return h ^ (h >> _29)
 
 
 @bare_njit()
-def _left_out(codes: Any, at: Any, stop: Any, kind: Any) -> Any:
-    """End of the tag, link or entity that begins at `at`; `at` itself if none does."""
-    c = codes[at]
-    if c == 60:  # <
-        if at + 1 < stop and (_is_ascii_letter(codes[at + 1]) or codes[at + 1] == 47 or codes[at + 1] == 33):
-            for k in range(at + 2, min(stop, at + 3 + TAG_LENGTH)):
-                if codes[k] == 62:
-                    return k + 1
-                if codes[k] == 60:
-                    return at
-        return at
-    if c == 38:  # &
-        k = at + 1
-        if k < stop and codes[k] == 35:
-            k += 1
-            first = k
-            while k < stop and k - first < ENTITY_LENGTH and 48 <= codes[k] <= 57:
-                k += 1
-            enough = k > first
-        else:
-            first = k
-            while k < stop and k - first < ENTITY_LENGTH and _is_ascii_letter(codes[k]):
-                k += 1
-            enough = k > first + 1
-        return k + 1 if enough and k < stop and codes[k] == 59 else at
-    if c == 104 or c == 72:  # h
-        k = at
-        for expected in (104, 116, 116, 112):
-            if k >= stop or codes[k] >= 128 or (codes[k] | 32) != expected:
-                return at
-            k += 1
-        if k < stop and (codes[k] == 115 or codes[k] == 83):
-            k += 1
-        for expected in (58, 47, 47):
-            if k >= stop or codes[k] != expected:
-                return at
-            k += 1
-    elif c == 119 or c == 87:  # w
-        k = at
-        for _ in range(3):
-            if k >= stop or (codes[k] != 119 and codes[k] != 87):
-                return at
-            k += 1
-        if k >= stop or codes[k] != 46:
-            return at
-        k += 1
-    else:
-        return at
-    begin = k
-    while k < stop and kind[codes[k]] != SPACE:
-        k += 1
-    return k if k > begin else at
+def hash_terms(codes: Any, begins_of: Any, hashes: Any) -> None:
+    """Hashes of terms whose words are separated by single spaces."""
+    for t in range(begins_of.size - 1):
+        key, h, words_before = np.uint64(0), _WORD, 0
+        for at in range(begins_of[t], begins_of[t + 1] + 1):
+            if at == begins_of[t + 1] or codes[at] == 32:
+                key = chain(key, _last(h)) if words_before else _last(h)
+                h, words_before = _WORD, 1
+            else:
+                h = _add(h, codes[at])
+        hashes[t] = key
 
 
 @bare_njit()
-def scan(codes: Any, start: Any, stop: Any, kind: Any, small: Any, hashes: Any, begins: Any, ends: Any) -> Any:
+def scan(codes: Any, start: Any, stop: Any, kind: Any, small: Any, hashes: Any, places: Any, before: Any) -> Any:
     """Hashes and places of the words of codes[start:stop]; returns how many there are.
 
-    The arrays `hashes`, `begins`, `ends` must have room for stop - start words; places count from `start`.
+    Args:
+        hashes, places, before: room for stop - start words; places[w] are its start and end, counted from `start`;
+            before[w] is the number of words before it in its sentence, at most 255.
     """
-    count = 0
+    count, run, over, lead = 0, 0, False, -1
     at = start
     while at < stop:
         what = kind[codes[at]]
         if what < LETTER:
+            if what == IGNORED:
+                lead = at if lead < 0 else lead
+            else:
+                lead = -1
+                if what == BREAK or (what == STOP and (at + 1 == stop or kind[codes[at + 1]] != LETTER)):
+                    over = True
             at += 1
             continue
-        if what >= OPENING:
-            after = _left_out(codes, at, stop, kind)
-            if after > at or what == OPENING:
-                at = max(after, at + 1)
-                continue
-        first = at
+        first = at if lead < 0 else lead
+        lead = -1
         h = _WORD
-        if what == MARK:
-            h ^= np.uint64(codes[at])
-            at += 1
-        else:
+        if what == LETTER:
             while True:
                 # One multiplication a letter: it is the chain of these that takes the time.
                 while at < stop and small[codes[at]] != 0:
-                    h = (h ^ np.uint64(small[codes[at]])) * _MIX
+                    h = _add(h, small[codes[at]])
                     at += 1
-                if at + 1 >= stop or kind[codes[at]] != APOSTROPHE or small[codes[at + 1]] == 0:
+                k = _after_ignored(codes, at, stop, kind)
+                if k < stop and small[codes[k]] != 0:
+                    at = k
+                elif k + 1 < stop and kind[codes[k]] == APOSTROPHE and kind[codes[k + 1]] == LETTER:
+                    h = _add(h, 39)
+                    at = k + 1
+                else:
                     break
-                h = (h ^ _APOSTROPHE) * _MIX
-                at += 1
-        h = (h ^ (h >> _32)) * _GOLDEN
-        hashes[count] = h ^ (h >> _29)
-        begins[count] = first - start
-        ends[count] = at - start
+        elif what == POINT:
+            code = codes[at]
+            h = _add(h, 33 if code == 33 or code == 0xFF01 else 63)
+            at += 1
+        else:
+            h, at = _other(codes, at, stop, kind, small, what)
+        if over and what != POINT:
+            run = 0
+        over = what == POINT
+        hashes[count] = _last(h)
+        places[count, 0], places[count, 1] = first - start, at - start
+        before[count] = run
+        run = min(run + 1, 255)
         count += 1
     return count
+
+
+@bare_njit()
+def _after_ignored(codes: Any, at: Any, stop: Any, kind: Any) -> Any:
+    while at < stop and (kind[codes[at]] == IGNORED or kind[codes[at]] == JOINER):
+        at += 1
+    return at
+
+
+@bare_njit()
+def _other(codes: Any, at: Any, stop: Any, kind: Any, small: Any, what: Any) -> Any:
+    """Hash and end of a word of a script without spaces, an emoji or a flag."""
+    h = _add(_WORD, codes[at])
+    at += 1
+    if what == FLAG:
+        if at < stop and kind[codes[at]] == FLAG:
+            h = _add(h, codes[at])
+            at += 1
+        return h, at
+    if what == BEFORE and at < stop and kind[codes[at]] == CHARACTER:
+        h, what = _add(h, codes[at]), CHARACTER
+        at += 1
+    while at < stop:
+        k = kind[codes[at]]
+        if k == MARK:
+            h = _add(h, small[codes[at]])
+        elif what == EMOJI and k == JOINER and at + 1 < stop and kind[codes[at + 1]] == EMOJI:
+            h = _add(_add(h, codes[at]), codes[at + 1])
+            at += 1
+        elif what == CHARACTER and k == STACKER:
+            h = _add(h, small[codes[at]])
+            if at + 1 < stop and kind[codes[at + 1]] == CHARACTER:
+                h = _add(h, codes[at + 1])
+                at += 1
+        elif what == CHARACTER and k in (IGNORED, JOINER):
+            k = _after_ignored(codes, at, stop, kind)
+            if k == stop or kind[codes[k]] != MARK:
+                break
+            at = k - 1
+        elif what != EMOJI or k != IGNORED:
+            break
+        at += 1
+    return h, at

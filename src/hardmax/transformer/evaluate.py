@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hardmax.cloud.distinct import distinct_rows
 from hardmax.cloud.ragged import Sequences
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput
@@ -18,8 +19,6 @@ from hardmax.transformer.blocks import WIDE, AttentionLayer, Block, FeedForwardL
 
 # Chains from this length on are run on distinct rows.
 LONG = 8
-# Up to this many rows a dictionary finds the distinct ones within a fraction of the time that numba takes to load.
-FEW = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,17 +145,6 @@ def _one_by_one(chain: Sequence[Block], rows: Floats) -> Floats:
     for block in chain:
         rows = block.ff.apply(rows, fast=True)
     return rows
-
-
-def distinct_rows(rows: Floats) -> tuple[Ints, Ints]:
-    """`hardmax.cloud.distinct.distinct_rows`, but a few rows without compiled code, which takes longer to load."""
-    if len(rows) > FEW:
-        from hardmax.cloud.distinct import distinct_rows
-
-        return distinct_rows(np.ascontiguousarray(rows))
-    seen: dict[bytes, int] = {}
-    point_of = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows], dtype=np.int64)
-    return np.unique(point_of, return_index=True)[1], point_of
 
 
 def _on_distinct_rows(chain: Sequence[Block], rows: Floats) -> Floats:

@@ -39,7 +39,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
-PRINTED = "use the address that hardmax playground printed"
+PRINTED = "use the address and the token that the server printed when it started"
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,14 @@ class Access:
         port: the port that must follow the name; None: any, for tests without a network.
         token: the secret that a request must present; None: no secret is required.
         frames: origins ("https://course.example") of other pages that may show the playground in a frame.
+        public: paths that anybody may ask for without the token, such as a health check.
     """
 
     names: tuple[str, ...] | None = LOOPBACK
     port: int | None = None
     token: str | None = None
     frames: tuple[str, ...] = ()
+    public: tuple[str, ...] = ()
 
     @property
     def cookie(self) -> str:
@@ -86,8 +88,14 @@ class Access:
 class Guard:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, access: Access, body_seconds: float = limits.BODY_SECONDS) -> None:
-        self.app, self.access, self.body_seconds = app, access, body_seconds
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        body_seconds: float = limits.BODY_SECONDS,
+        body_bytes: int = limits.BODY_BYTES,
+    ) -> None:
+        self.app, self.access, self.body_seconds, self.body_bytes = app, access, body_seconds, body_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or read its body and pass it on."""
@@ -137,7 +145,8 @@ class Guard:
         own = origin is None or origin.lower().partition("://")[2] == host.lower()
         if not own and not (origin == "null" and request.method == "GET"):
             return _refuse(403, error_document("requests from other pages are not answered", found=str(origin)[:80]))
-        if not self.access.accepts(_shown_token(request, self.access.cookie)):
+        public = request.scope["path"] in self.access.public
+        if not public and not self.access.accepts(_shown_token(request, self.access.cookie)):
             return _refuse(401, error_document("a token is required", fix=PRINTED))
         return None
 
@@ -157,15 +166,15 @@ class Guard:
         announced = request.headers.get("content-length", "0")
         if not announced.isdigit():
             return _refuse(400, error_document("Content-Length is not a number", found=announced[:40]))
-        too_long = error_document(f"the body is longer than {limits.BODY_BYTES:,} bytes", fix="send less")
-        if int(announced) > limits.BODY_BYTES:
+        too_long = error_document(f"the body is longer than {self.body_bytes:,} bytes", fix="send less")
+        if int(announced) > self.body_bytes:
             return _refuse(413, too_long)
         body = bytearray()
         try:
             async with asyncio.timeout(self.body_seconds):
                 async for part in request.stream():
                     body += part
-                    if len(body) > limits.BODY_BYTES:
+                    if len(body) > self.body_bytes:
                         return _refuse(413, too_long)
         except TimeoutError:
             what = f"the body did not arrive within {self.body_seconds:g} seconds"

@@ -7,7 +7,8 @@ READ_SECONDS = 120.0  # for a client to read an answer that does not fit into it
 CONNECTIONS = 512  # open at one time
 
 WORK_SECONDS = 15.0  # one computation; the process that takes longer is ended and replaced
-START_SECONDS = 180.0  # a worker's start: the first one after an update compiles its kernels
+START_SECONDS = 60.0  # a worker's start: imports and the model
+COMPILE_SECONDS = 1800.0  # compiling everything in the background, once per installation
 CORPUS_SECONDS = 300.0  # reading and predicting the sample of reviews, once, in the background
 WORKERS = 3  # computations at one time
 WAITING = 256  # computations that may wait for their turn
@@ -27,3 +28,9 @@ SIZE = 1e9  # of a coordinate
 SAMPLE = 1_000  # reviews of the corpus screen
 PAGE = 25  # reviews of one page of it
 EXCERPT = 240  # characters
+
+SERVED_BYTES = 16_000_000  # a request to hardmax serve
+SERVED_TEXTS = 10_000  # to label in one request
+SERVED_EXPLAINED = 200  # to explain in one request
+SERVED_TEXT = 1_000_000  # characters
+STOP_SECONDS = 30  # for answers on their way when hardmax serve is told to end

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from hardmax.sentiment.explain import Leader, Word
+from hardmax.sentiment.explain_parts import Leader, Term, Word
 from hardmax.web import limits
 
 Coordinate = Annotated[float, Field(ge=-limits.SIZE, le=limits.SIZE, allow_inf_nan=False)]
@@ -50,7 +50,7 @@ class SimulateRequest(Cloud):
     eps: float = Field(0.1, ge=0, le=1e9, allow_inf_nan=False, description="width of localmax")
 
 
-def _whole_characters(text: Any) -> Any:
+def whole_characters(text: Any) -> Any:
     """Lone surrogates, which UTF-8 cannot hold, become the replacement character: offsets stay the same."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if isinstance(text, str) else text
 
@@ -58,7 +58,7 @@ def _whole_characters(text: Any) -> Any:
 class ExplainRequest(Request):
     """One text."""
 
-    text: Annotated[str, BeforeValidator(_whole_characters)] = Field(max_length=limits.TEXT)
+    text: Annotated[str, BeforeValidator(whole_characters)] = Field(max_length=limits.TEXT)
     model: str | None = Field(None, max_length=200, description="a name from /api/models; null: the first")
 
 
@@ -105,6 +105,7 @@ class Health(Document):
     """The server is running."""
 
     version: str
+    compiling: bool = Field(description="code is being compiled in the background, once per installation")
 
 
 class Preset(BaseModel):
@@ -199,10 +200,11 @@ class Limit(Document):
 
 
 class Decoder(BaseModel):
-    """The score is <v, mean z> + b."""
+    """The score is <v, sum z / (n + neutral_words)> + b."""
 
     v: list[float]
     b: float
+    neutral_words: float
 
 
 class Trace(BaseModel):
@@ -217,20 +219,28 @@ class Trace(BaseModel):
     shadow: bool = Field(description="a long text in many dimensions: two coordinates, the first along the score")
 
 
-class Explanation(Document):
+class ExplanationParts(Document):
     """Why a text got its label: bias + contributions = logit."""
 
-    model: str
     label: Label
     probability: float
     logit: float
     bias: float
     toward: Label
     scores: dict[str, float]
-    leaders: list[Leader]
+    coverage: float
+    caution: str
     words: list[Word]
+    terms: list[Term]
+    leaders: list[Leader]
     ignored: list[str]
     text: str
+
+
+class Explanation(ExplanationParts):
+    """An explanation, with what the page needs to draw it."""
+
+    model: str
     decoder: Decoder
     alpha: float
     layers: int

@@ -1,4 +1,4 @@
-"""Run the server: a free port, one address, a clean end."""
+"""Run a server: a free port, one address, a clean end."""
 
 import asyncio
 import secrets
@@ -6,7 +6,6 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 
 import h11
@@ -15,7 +14,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hardmax.errors import BadInput
 from hardmax.web import limits
-from hardmax.web.app import create_app
 from hardmax.web.guard import LOOPBACK, Access
 
 ANYWHERE = ("0.0.0.0", "::", "")
@@ -68,11 +66,11 @@ class PatientProtocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """A server that ends its computations at Ctrl-C, so that whoever waits for them gets an answer at once."""
+    """A server that tells its application at Ctrl-C, before it waits for the answers that are on their way."""
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """Ctrl-C, or a request to terminate."""
-        self.config.app.state.pool.stop()  # type: ignore[union-attr]
+        self.config.app.state.stop()  # type: ignore[union-attr]
         super().handle_exit(sig, frame)
 
 
@@ -122,42 +120,47 @@ def address(host: str, access: Access) -> str:
 
 
 def serve(
-    model: str | None = "imdb",
+    create: Callable[[Access], Any],
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    data: str | Path | None = None,
     token: str | None = None,
     frames: Sequence[str] = (),
+    public: Sequence[str] = (),
     ready: Callable[[str], None] = print,
+    stop_seconds: int = 2,
 ) -> None:
-    """Serve the playground until Ctrl-C.
+    """Serve an application until Ctrl-C.
 
     Args:
-        model: a shipped model or a model folder.
+        create: makes the application for those who may send requests.
         host, port: where to listen; port 0 takes a free port.
-        data: labeled texts for the corpus screen.
         token: a secret that requests must present; generated if other machines can reach the host.
-        frames: origins of pages that may show the playground in a frame.
+        frames: origins of pages that may show the page in a frame.
+        public: paths that need no token.
         ready: called with the URL once the server accepts connections.
+        stop_seconds: how long answers on their way may take when the server is told to end.
 
     Raises:
         BadInput: the address cannot be used.
     """
     listening = listen(host, port)
-    access = replace(access_for(host, listening.getsockname()[1], token), frames=tuple(frames))
-    app = create_app(model, data=None if data is None else str(data), access=access)
     try:
-        ready(address(host, access))  # connections wait in the socket's queue until uvicorn runs
-        Server(settings(app)).run([listening])
-    except KeyboardInterrupt:  # uvicorn has already shut down, and passes the signal on
-        pass
+        known = access_for(host, listening.getsockname()[1], token)
+        access = replace(known, frames=tuple(frames), public=tuple(public))
+        app = create(access)
+        try:
+            ready(address(host, access))  # connections wait in the socket's queue until uvicorn runs
+            Server(settings(app, stop_seconds=stop_seconds)).run([listening])
+        except KeyboardInterrupt:  # uvicorn has already shut down, and passes the signal on
+            pass
+        finally:
+            app.state.close()
     finally:
-        app.state.pool.close()
         listening.close()
 
 
-def settings(app: Any, lifespan: Any = "on") -> uvicorn.Config:
+def settings(app: Any, lifespan: Any = "on", stop_seconds: int = 2) -> uvicorn.Config:
     """The settings of uvicorn: limits on connections and time, no logs, no WebSockets, no proxies."""
     return uvicorn.Config(
         app,
@@ -172,5 +175,5 @@ def settings(app: Any, lifespan: Any = "on") -> uvicorn.Config:
         proxy_headers=False,
         limit_concurrency=limits.CONNECTIONS,
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=stop_seconds,
     )

@@ -127,6 +127,7 @@ MUTATIONS = {
         wrapped(observations, "run", a_leader_moves),
     ],
     "experiment-growth": [wrapped(observations, "run", last_state(scaled(2)))],
+    "one-leader": [wrapped(observations, "run", lambda done: replace(done, leader_since=dict.fromkeys((0, 1), 0)))],
     "lemma-4.1-extremes": [
         (lemmas, "package_attention", lambda tokens, score: tokens),
         (blocks, "attention", lambda x, *given: x),

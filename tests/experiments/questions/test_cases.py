@@ -10,7 +10,7 @@ import hardmax as hx
 from hardmax.errors import BadInput
 from hardmax.experiments.claims.definition import follow_sets
 from hardmax.experiments.questions.cases import check, is_positive_definite, layer, load, stored
-from hardmax.experiments.questions.cycles import at_alpha
+from hardmax.experiments.questions.cycles import at_alpha, wide_cycle
 
 CYCLES = [name for name in stored() if load(name)[0].kind == "cycle"]
 
@@ -75,6 +75,19 @@ def test_two_definite_heads_cycle_for_every_alpha(alpha):
     assert check(case) == []
     for A in case["heads"]:
         assert np.linalg.eigvalsh(np.array(A, dtype=float)).min() > 0
+
+
+@pytest.mark.parametrize("alpha", [Fraction(1, 50), Fraction(1, 2), Fraction(2), Fraction(1000)], ids=str)
+def test_the_wide_cycle_exists_for_every_alpha_and_stays_wide(alpha):
+    case = wide_cycle(alpha)
+    assert check(case) == []
+    tokens, places = case["tokens"], []
+    for _ in range(case["period"]):
+        places.append(tokens[4])
+        tokens, _ = layer(tokens, alpha, case["heads"])
+    # the bound of the proof: opposite corners (X, Y) and (-X, -Y) with X^2 + Y^2 >= 1/5
+    widest = max(sum((x - y) ** 2 for x, y in zip(places[0], other, strict=True)) for other in places)
+    assert widest >= Fraction(2, 5)
 
 
 @pytest.mark.parametrize("alpha", [Fraction(1, 100), Fraction(5, 3), Fraction(40)], ids=str)
@@ -183,7 +196,48 @@ def test_a_collapse_that_is_none_is_noticed():
     )
     assert check(lopsided)
     identity = ((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1)))
-    assert any("do not shrink" in text for text in check(case.changed(heads=(identity,))))
+    assert any("is not the image" in text for text in check(case.changed(heads=(identity,))))
+    assert any("do not shrink" in text for text in check(case.changed(map=identity)))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"moving": (7,)}, "the tokens that move are [8], not [7]"),
+        ({"order": (0, 1, 2, 3, 4, 5, 6, 7, 8)}, "is not the image"),
+        ({"order": (0, 0, 2, 3, 4, 5, 6, 7, 8)}, "does not rename"),
+        ({"direction": (Fraction(1), Fraction(0), Fraction(1))}, "the direction is not fixed"),
+        ({"alpha": Fraction(2)}, "is not the image"),
+        ({"period": 1}, "is not the image"),
+    ],
+    ids=str,
+)
+def test_a_changed_alternation_is_noticed(change, says):
+    case, _ = load("one-head-no-ties-never-converges")
+    assert any(says in text for text in check(case.changed(**change)))
+
+
+def test_without_ties_one_head_need_not_converge():
+    case, _ = load("one-head-no-ties-never-converges")
+    tokens, heights = case["tokens"], []
+    for _ in range(200):
+        tokens, sets = layer(tokens, case["alpha"], case["heads"])
+        assert all(len(C) == 1 for C in sets[0])
+        heights.append(tokens[8][2])
+    assert heights == [Fraction(1, 3), Fraction(-1, 3)] * 100
+    floats = [np.array(part, dtype=float) for part in (case["tokens"], case["heads"][0])]
+    run = hx.simulate(floats[0], 1.0, floats[1], layers=200, definite=False)
+    assert run.outcome.kind == "undecided"
+    assert "exact=True" in run.outcome.detail
+
+
+def test_a_cloud_that_is_not_decided_is_noticed():
+    case, _ = load("leaders-are-followed")
+    tokens = (*case["tokens"][:2], (Fraction(1, 2), Fraction(1, 2)))  # follows both leaders
+    assert check(case.changed(tokens=tokens, ties=True)) == ["token 2 does not follow one leader"]
+    assert any("there are ties" in text for text in check(case.changed(tokens=tokens)))
+    chain = ((Fraction(4), Fraction(0)), (Fraction(3), Fraction(1)), (Fraction(1, 10), Fraction(1, 2)))
+    assert any("does not follow one leader" in text for text in check(case.changed(tokens=chain)))
 
 
 def test_one_layer_is_the_definition_by_hand():

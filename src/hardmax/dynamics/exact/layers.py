@@ -73,12 +73,13 @@ def simulate_exact(
     for k, state in enumerate(states[:-1]):
         history[k] = state.fractions()
 
+    linear = layer.feed_forward is None and all(head.V is None for head in layer.heads)
     sublayer = None if layer.feed_forward is None else FeedForward(*layer.feed_forward)
     return Trajectory(
         tokens=history,
         problem=Problem(step, layer.heads, Hardmax(), normalization, causal, sublayer, exact=True),
         leader_since=leader_since,
-        outcome=exact_outcome(states, step),
+        outcome=exact_outcome(states, step, layer.matrices if linear else None),
         sets=sets,
     )
 

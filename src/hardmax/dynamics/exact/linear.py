@@ -5,6 +5,7 @@ All answers come from the reduced row echelon form, which is unique. `python-fli
 """
 
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,15 @@ from numpy.typing import NDArray
 
 Objects = NDArray[Any]  # dtype object: Python ints or Fractions
 
-try:
-    import flint
-except ImportError:  # an accelerator, not a requirement
-    flint = None  # type: ignore[assignment]
+
+@cache
+def accelerator() -> Any:
+    """The module `flint`, or None where it is not installed; imported when first needed."""
+    try:
+        import flint
+    except ImportError:
+        return None
+    return flint
 
 
 def identity(dim: int) -> Objects:
@@ -34,11 +40,11 @@ def reduced(rows: Objects) -> tuple[Objects, list[int]]:
         >>> form.tolist(), pivots
         ([[Fraction(1, 1), Fraction(2, 1)]], [0])
     """
-    form = _by_flint(rows) if flint is not None and rows.size else _by_elimination(rows)
+    form = _by_flint(rows, accelerator()) if rows.size and accelerator() else _by_elimination(rows)
     return form, [int(np.argmax(row != 0)) for row in form]
 
 
-def _by_flint(rows: Objects) -> Objects:
+def _by_flint(rows: Objects, flint: Any) -> Objects:
     entries = [flint.fmpq(int(x.numerator), int(x.denominator)) for x in rows.flat]
     form, rank = flint.fmpq_mat(rows.shape[0], rows.shape[1], entries).rref()
     result = np.empty((rank, rows.shape[1]), dtype=object)

@@ -1,15 +1,19 @@
-"""What the first experiment of [AFZ24] shows: convergence, leaders at the vertices, growth without normalization."""
+"""What the first experiment of [AFZ24] shows: convergence, leaders at the vertices, growth without normalization.
+
+And what remains of leaders when A is nowhere positive: at most one.
+"""
 
 from fractions import Fraction
 from functools import partial
 from math import ceil, log1p
+from random import Random
 from typing import Any
 
 from hardmax.errors import NotCertified
 from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided
-from hardmax.experiments.claims.clouds import cloud_case, cloud_claim, limit_claim
+from hardmax.experiments.claims.clouds import EXACT_KINDS, cloud_case, cloud_claim, limit_claim
 from hardmax.experiments.claims.definition import Cloud, cloud_of, norm2
 from hardmax.experiments.claims.hull import in_hull
 from hardmax.experiments.claims.runs import TOLERANCE, limit_of, run
@@ -113,3 +117,35 @@ def tokens_grow_without_normalization(case: Case) -> str | None:
             if norm2(tuple(big), done.A) < (low if case.exact else low * (1 - 100 * TOLERANCE * (k + 1))):
                 return f"token {i} has not grown by (1+alpha)^{k} at layer {k}"
     return None
+
+
+NOWHERE_POSITIVE = ("antisymmetric-exact", "negative-exact")
+
+
+def nowhere_positive(rng: Random, kind: str) -> Case:
+    """A cloud with an antisymmetric A, or with A = K - N N^T for an antisymmetric K."""
+    case = cloud_case(rng, rng.choice(EXACT_KINDS))
+    dim = len(case["tokens"][0])
+    N = [[Fraction(rng.randint(-2, 2)) for _ in range(dim)] for _ in range(dim)]
+    K = [[Fraction(rng.randint(-3, 3)) for _ in range(dim)] for _ in range(dim)]
+    A = [[K[i][j] - K[j][i] for j in range(dim)] for i in range(dim)]
+    if kind == "negative-exact":
+        A = [[A[i][j] - sum(x * y for x, y in zip(N[i], N[j], strict=True)) for j in range(dim)] for i in range(dim)]
+    return Case(kind, {**case.data, "A": tuple(map(tuple, A))})
+
+
+@cloud_claim(
+    "one-leader",
+    "our Lemma 4 on leaders as in [AFZ24, Def. 1.1]",
+    trials=100,
+    cases=nowhere_positive,
+    kinds=NOWHERE_POSITIVE,
+)
+def one_leader_at_most(case: Case) -> str | None:
+    """If <A x, x> <= 0 for all x (A antisymmetric, or negative semidefinite), at most one point leads.
+
+    Two leaders l, m give <A l, l - m> > 0 and <A m, m - l> > 0, in sum <A (l - m), l - m> > 0. Every layer of the run.
+    """
+    done = run(case, definite=False)
+    points = {done.states[since][i] for i, since in done.leader_since.items()}
+    return None if len(points) <= 1 else f"{len(points)} points lead: {', '.join(map(shown, sorted(points)))}"

@@ -1,27 +1,41 @@
-"""Exact cases: the cycles and collapses that come with the package, and their checker.
+"""Exact cases: the runs that come with the package as proofs and counterexamples, and their checker.
 
-A layer is a function of the cloud alone. So a cloud that comes back exactly comes back forever: a cycle is proved by
-computing one period. A cloud that comes back turned and scaled, Z^1 = Z^0 M^T with M^T A M = c A, does so forever as
-well, because all scores are multiplied by c > 0 and all follow sets stay: a collapse is proved by one layer.
+A layer is a function of the cloud alone, so a finite computation can prove something forever. There are four kinds:
+
+* **cycle**: layer p is layer 0. The cloud comes back exactly, and so forever.
+* **collapse** and **alternation**: layer p is a linear image of layer 0 with the tokens renamed, z_i^p = T z_o(i)^0,
+  where T^T A T = c A with c > 0. A cloud and its image have the same follow sets (<A T x, T y> = c <A x, y>) and T
+  commutes with means, so z_i^{p+s} = T z_o(i)^s for all s, and by induction z_i^{mp+s} = T^m z_{o^m(i)}^s. In a
+  collapse T^m -> 0, and all tokens go to 0. In an alternation a direction f has T^T f = f, so <f, z_i^{mp+s}>
+  = <f, z_{o^m(i)}^s> takes finitely many values, each again and again; a token for which two of them differ never
+  converges.
+* **decided**: every token leads, or follows one leader and nothing else; it does so forever [fact 6], and converges.
 
 The checker is independent on purpose: it uses the definition of the claims (`claims.definition`) and linear algebra of
 its own in Fractions. The package's exact engine is asked as well, at the end; the two share no code.
 
 The fields of a case: `name` and `statement` are for people; `tokens`, `alpha` and `heads` (matrices, whose follow means
-are averaged) start the run; `matrices` says what every matrix is; `period` counts the layers of a cycle (1 for a
-collapse); `moving` lists the tokens that are not at rest; `ties` says whether some token ties in some layer.
+are averaged) start the run; `matrices` says what every matrix is; `period` is p (1 if decided); `moving` lists the
+tokens that are not at rest (in an alternation those that never converge); `ties` says whether some token
+ties in the first p layers, and so ever. `map` is T, `order` lists o(i), `direction` is f.
 """
 
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from hardmax.errors import BadInput
 from hardmax.experiments.case import Case, Rows, load_case
 from hardmax.experiments.claims.definition import Sets, cloud_of, dot, follow_sets, mean, times
 
-KINDS = ("cycle", "collapse")
-FIELDS = ("name", "statement", "alpha", "tokens", "heads", "matrices", "period", "moving", "ties")
+RUN = ("name", "statement", "alpha", "tokens", "heads", "matrices", "period", "moving", "ties")
+FIELDS = {
+    "cycle": RUN,
+    "collapse": (*RUN, "map", "order"),
+    "alternation": (*RUN, "map", "order", "direction"),
+    "decided": RUN,
+}
 MOST_TOKENS, MOST_DIMENSIONS = 64, 16
 STORED = Path(__file__).with_name("cases")
 
@@ -48,7 +62,7 @@ def load(name: str | Path) -> tuple[Case, list[str]]:
         if path.suffix.lower() != ".json":
             fix = "use one of them or a .json file"
             raise BadInput(f"there is no stored case {str(name)!r}", found=", ".join(stored()), fix=fix)
-    case, intact = load_case(path, KINDS, FIELDS)
+    case, intact = load_case(path, FIELDS)
     n, d = len(case["tokens"]), len(case["tokens"][0])
     if n > MOST_TOKENS or d > MOST_DIMENSIONS:
         bounds = f"at most {MOST_TOKENS} tokens in dimension {MOST_DIMENSIONS} are replayed"
@@ -61,8 +75,19 @@ def check(case: Case) -> list[str]:
     wrong = [f"head {h}: {text}" for h, A in enumerate(case["heads"]) for text in _matrix_is(A, case["matrices"])]
     if len(set(case["tokens"])) < len(case["tokens"]):
         wrong.append("two tokens are equal")
-    wrong += _cycle(case) if case.kind == "cycle" else _collapse(case)
-    return [*wrong, *_second_opinion(case)]
+    states, sets = [case["tokens"]], []
+    for _ in range(case["period"]):
+        after, by_head = layer(states[-1], case["alpha"], case["heads"])
+        states.append(after)
+        sets += by_head
+    if any(len(C) > 1 for by_token in sets for C in by_token) != case["ties"]:
+        wrong.append("there are no ties" if case["ties"] else "there are ties")
+    moving, more = {"cycle": _cycle, "decided": _decided}.get(case.kind, _image)(case, states)
+    if moving != set(case["moving"]):
+        wrong.append(f"the tokens that move are {sorted(moving)}, not {sorted(case['moving'])}")
+    if not moving:
+        wrong.append("nothing moves")
+    return [*wrong, *more, *_second_opinion(case)]
 
 
 def layer(tokens: Rows, alpha: Fraction, heads: Rows) -> tuple[Rows, list[Sets]]:
@@ -107,54 +132,69 @@ def _matrix_is(A: Rows, what: str) -> Iterator[str]:
         yield "the symmetric part of the matrix is not positive definite"
 
 
-def _cycle(case: Case) -> Iterator[str]:
-    tokens, period = case["tokens"], case["period"]
-    run, tied = [tokens], False
-    for _ in range(period):
-        after, sets = layer(run[-1], case["alpha"], case["heads"])
-        tied |= any(len(C) > 1 for by_token in sets for C in by_token)
-        run.append(after)
-    if run[-1] != tokens:
-        yield f"layer {period} is not layer 0"
-    early = next((k for k in range(1, period) if run[k] == tokens), None)
+def _cycle(case: Case, states: list[Rows]) -> tuple[set[int], list[str]]:
+    """The tokens that move, and what is wrong with the cycle."""
+    tokens, period, wrong = case["tokens"], case["period"], []
+    if states[-1] != tokens:
+        wrong.append(f"layer {period} is not layer 0")
+    early = next((k for k in range(1, period) if states[k] == tokens), None)
     if early is not None:
-        yield f"layer {early} is layer 0 already: the period is not {period}"
-    moving = {i for i in range(len(tokens)) if any(Z[i] != tokens[i] for Z in run)}
-    if moving != set(case["moving"]):
-        yield f"the tokens that move are {sorted(moving)}, not {sorted(case['moving'])}"
-    if not moving:
-        yield "nothing moves"
-    if tied != case["ties"]:
-        yield "there are ties" if tied else "there are no ties"
+        wrong.append(f"layer {early} is layer 0 already: the period is not {period}")
+    return {i for i in range(len(tokens)) if any(Z[i] != tokens[i] for Z in states)}, wrong
 
 
-def _collapse(case: Case) -> Iterator[str]:
-    tokens, (A, *more), d = case["tokens"], case["heads"], len(case["tokens"][0])
-    if more or len(tokens) < d:
-        yield "a collapse is checked for one head and tokens that span the space"
-        return
-    after, (sets,) = layer(tokens, case["alpha"], case["heads"])
-    M = _linear_map(tokens, after)
-    if M is None or any(times(M, z) != w for z, w in zip(tokens, after, strict=True)):
-        yield "layer 1 is not a linear image of layer 0"
-        return
-    turned = _product(_product(_transposed(M), A), M)
-    i, j = next((i, j) for i in range(d) for j in range(d) if A[i][j])
-    c = turned[i][j] / A[i][j]
-    if c <= 0 or turned != tuple(tuple(c * x for x in row) for row in A):
-        yield "the scores of layer 1 are not those of layer 0 times a positive number"
-    # |M^k|_F < 1 for one k is enough for M^k -> 0.
-    power = M
-    for _ in range(64):
-        power = _product(power, M)
+def _image(case: Case, states: list[Rows]) -> tuple[set[int], list[str]]:
+    """The tokens that move (or never converge), and what is wrong with the linear image."""
+    tokens, T, order, wrong = case["tokens"], case["map"], case["order"], []
+    if sorted(order) != list(range(len(tokens))):
+        return set(), [f"the order {list(order)} does not rename the {len(tokens)} tokens"]
+    if states[-1] != tuple(times(T, tokens[j]) for j in order):
+        wrong.append(f"layer {case['period']} is not the image of layer 0")
+    for A in case["heads"]:
+        turned = _product(_product(_transposed(T), A), T)
+        c = next((x / y for row, old in zip(turned, A, strict=True) for x, y in zip(row, old, strict=True) if y), 1)
+        if c <= 0 or turned != tuple(tuple(c * x for x in row) for row in A):
+            wrong.append("the scores of the image are not those of layer 0 times a positive number")
+    if case.kind == "collapse":
+        if not _vanishes(T):
+            wrong.append("the tokens do not shrink")
+        return {i for i, z in enumerate(tokens) if states[-1][i] != z}, wrong
+    f = case["direction"]
+    if times(_transposed(T), f) != f:
+        wrong.append("the direction is not fixed")
+    never = set()
+    for i in range(len(tokens)):
+        names, j = [i], order[i]
+        while j != i:
+            names.append(j)
+            j = order[j]
+        if len({dot(f, Z[j]) for Z in states[:-1] for j in names}) > 1:
+            never.add(i)
+    return never, wrong
+
+
+def _vanishes(T: Rows) -> bool:
+    """Whether T^k -> 0: |T^k|_F < 1 for one k is enough."""
+    power = T
+    for _ in range(8):
+        power = _product(power, power)
         if sum(x * x for row in power for x in row) < 1:
-            break
-    else:
-        yield "the tokens do not shrink"
-    if any(len(C) > 1 for C in sets) != case["ties"]:
-        yield "there are ties" if not case["ties"] else "there are no ties"
-    if set(case["moving"]) != {i for i, (z, w) in enumerate(zip(tokens, after, strict=True)) if z != w}:
-        yield "the tokens that move are others"
+            return True
+    return False
+
+
+def _decided(case: Case, states: list[Rows]) -> tuple[set[int], list[str]]:
+    """The followers, and what is not decided at layer 0."""
+    if len(case["heads"]) > 1:
+        return set(), ["several heads are not decided by one layer"]
+    sets = follow_sets(case["tokens"], case["heads"][0])
+    leaders = {i for i, C in enumerate(sets) if (i,) == C}
+    followers = set(range(len(sets))) - leaders
+    return followers, [f"token {i} does not follow one leader" for i in followers if not _one(sets[i], leaders)]
+
+
+def _one(C: tuple[int, ...], leaders: set[int]) -> bool:
+    return len(C) == 1 and C[0] in leaders
 
 
 def _second_opinion(case: Case) -> Iterator[str]:
@@ -163,29 +203,24 @@ def _second_opinion(case: Case) -> Iterator[str]:
 
     tokens, alpha, period = case["tokens"], case["alpha"], case["period"]
     heads = [[list(row) for row in A] for A in case["heads"]]
-    traj = simulate_exact([list(z) for z in tokens], alpha, None, period, heads=heads, definite=False)
+    rounds = 1 if case.kind in ("cycle", "decided") else 2 * _rounds(case["order"])  # until all have their own names
+    traj: Any = simulate_exact([list(z) for z in tokens], alpha, None, period * rounds, heads=heads, definite=False)
     outcome = traj.outcome
-    if case.kind == "cycle" and (outcome.kind, outcome.period) != ("periodic", period):
+    expected = {"cycle": "periodic", "decided": outcome.kind}.get(case.kind, "self-similar")
+    if outcome.kind != expected or (case.kind == "cycle" and outcome.period != period):
         yield f"hardmax.simulate(exact=True) says: {outcome.kind}, {outcome.detail}"
+    if case.kind == "decided" and set(traj.leader_since) != set(range(len(tokens))) - set(case["moving"]):
+        yield "hardmax.simulate(exact=True) finds other leaders"
     if cloud_of(traj.tokens[1]) != layer(tokens, alpha, case["heads"])[0]:
         yield "hardmax.simulate(exact=True) gives another layer 1"
 
 
-def _linear_map(before: Rows, after: Rows) -> Rows | None:
-    """M with M z_i = w_i for d independent tokens, found by elimination; None if they do not span the space."""
-    d = len(before[0])
-    rows = [list(z) + list(w) for z, w in zip(before, after, strict=True)]
-    for k in range(d):
-        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
-        if pivot is None:
-            return None
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [x / rows[k][k] for x in rows[k]]
-        for i in range(len(rows)):
-            if i != k and rows[i][k]:
-                factor = rows[i][k]
-                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
-    return _transposed(tuple(tuple(row[d:]) for row in rows[:d]))
+def _rounds(order: Any) -> int:
+    """How often the renaming is repeated until every token has its own name."""
+    count, now = 1, list(order)
+    while now != sorted(now) and count < MOST_TOKENS**2:
+        count, now = count + 1, [order[j] for j in now]
+    return count
 
 
 def _transposed(A: Rows) -> Rows:

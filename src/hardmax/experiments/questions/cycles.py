@@ -28,7 +28,7 @@ from hardmax.experiments.table import Share, Table
 
 WORDS = {"any": "any matrix", "positive": "positive definite symmetric part", "definite": "symmetric positive definite"}
 SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "cycles", "margin", "follows", "exact")
-FOUND = "two-definite-heads-period-2"
+FOUND, WIDE = "two-definite-heads-period-2", "two-definite-heads-wide-cycle"
 FAMILIES = ("wishart", "stretched", "diagonal", "simplex")
 AT_ONCE = 500
 
@@ -256,6 +256,25 @@ def at_alpha(alpha: Fraction) -> Case:
     case, _ = load(FOUND)
     token = tuple(x / (4 + 2 * alpha) for x in (Fraction(1), 2 + alpha, 1 + alpha))
     return case.changed(alpha=alpha, tokens=(*case["tokens"][:3], token))
+
+
+def wide_cycle(alpha: Fraction) -> Case:
+    """The cycle of two definite heads whose size stays above a bound for every alpha > 0.
+
+    With M the least number such that E = (1+alpha)^-M < 1/3, the period is 4 M and the token starts at X = (1-E)^2 / h,
+    Y = -(1-E^2) / h, h = 2 (1+E^2), where X = z_1 - z_3, Y = z_2 - z_4 (proof in docs/open-questions.md, Theorem 6).
+
+    Example:
+        >>> [wide_cycle(Fraction(alpha))["period"] for alpha in (3, 1, "1/10")]
+        [4, 8, 48]
+    """
+    case, _ = load(WIDE)
+    layers, E = 1, 1 / (1 + alpha)
+    while Fraction(1, 3) <= E:
+        layers, E = layers + 1, E / (1 + alpha)
+    X, Y = (1 - E) ** 2 / (2 * (1 + E * E)), -(1 - E * E) / (2 * (1 + E * E))
+    token = tuple(Fraction(1, 4) + x / 2 for x in (X, Y, -X, -Y))
+    return case.changed(alpha=alpha, tokens=(*case["tokens"][:4], token), period=4 * layers)
 
 
 def _count_cycles(seed: int, family: str, heads: int, n: int, d: int, trials: int, layers: int) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """Whom a token follows [AFZ24, Fig. 1], and four clouds at layers 0, 1, 2, 5 and 30 [AFZ24, Fig. 2].
 
 Token i follows the tokens whose orthogonal projection on the direction A z_i is largest, [AFZ24, eq. (1.1b)]; they lie
-in the half-space H_i = {z : <A z_i, z - z_i> >= 0}. The tokens of the first figure are our own.
+in the closed half-space H_i = {z : <A z_i, z - z_i> >= 0}. The first figure has the paper's matrices and its follow
+sets, C_1 = {2, 3} (a tie) for A = I and C_1 = {4} for A = (2 1; 1 1); the coordinates of its four tokens are our own.
 """
 
 from dataclasses import dataclass
@@ -17,9 +18,9 @@ from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, reproduction
 from hardmax.experiments.table import Table
 
-TOKENS = ((0.9, 0.5), (1.9, 0.35), (1.15, 1.35), (0.2, 1.6), (-0.9, 0.8), (-0.6, -0.7), (0.7, -0.9), (1.6, -0.55))
+TOKENS = ((1.0, 0.0), (2.0, 1.0), (2.0, -1.0), (1.5, 2.5))
 TOKEN = 0
-MATRICES = (((1.0, 0.0), (0.0, 1.0)), ((0.6, -0.3), (-0.3, 2.4)))
+MATRICES = (((1.0, 0.0), (0.0, 1.0)), ((2.0, 1.0), (1.0, 1.0)))
 ALPHA = 0.5
 LAYERS = (0, 1, 2, 5, 30)
 CLOUDS = {
@@ -71,24 +72,24 @@ def follow_sets(context: Context) -> Outcome:
     found = [follow_set(TOKENS, TOKEN, A) for A in MATRICES]
     columns = ["matrix", "token", "x", "y", "score", "in_half_space", "followed"]
     rows = [
-        [m, j, *each.tokens[j].tolist(), each.scores[j], j in each.allowed, j in each.follows]
+        [m, j + 1, *each.tokens[j].tolist(), each.scores[j], j in each.allowed, j in each.follows]
         for m, each in enumerate(found)
         for j in range(len(TOKENS))
     ]
     context.table(Table("follow-set", "", columns, rows), show=False)
-    scores = [[j, *(f"{each.scores[j]:.3f}" for each in found)] for j in range(len(TOKENS))]
-    caption = "Scores <A z_i, z_j> (largest: followed)"
-    context.table(Table("scores", caption, ["token j", "A = I", "second A"], scores), csv=False)
-    text = "Two panels: the direction A z_i, the half-space H_i and the followed token."
+    scores = [[j + 1, *(f"{each.scores[j]:g}" for each in found)] for j in range(len(TOKENS))]
+    caption = "Scores <A z_1, z_j> (largest: followed); tokens are numbered from 1, as in the paper"
+    context.table(Table("scores", caption, ["token j", "A = I", "A = (2 1; 1 1)"], scores), csv=False)
+    text = "Two panels: the direction A z_1, the shaded half-space H_1 and the followed tokens."
     context.figure("follow-set", "dynamics:plot_follow_sets", found, text=text)
     inside = all(set(each.follows) <= set(each.allowed) for each in found)
-    who = [f"token{'s' * (len(each.follows) > 1)} " + ", ".join(map(str, each.follows)) for each in found]
+    sets = ["{" + ", ".join(str(j + 1) for j in each.follows) + "}" for each in found]
     return Outcome(
-        f"The same geometry, computed: token {TOKEN} follows {who[0]} for A = I and {who[1]} for the second A; "
-        + ("every followed token lies in H_i." if inside else "a followed token lies OUTSIDE H_i."),
-        "A sketch for two matrices: i follows the tokens with the largest projection on A z_i, all in H_i.",
-        "The tokens and the second matrix are our own; the paper gives a sketch without coordinates.",
-        {"follows": [list(each.follows) for each in found], "inside_half_space": inside},
+        f"C_1 = {sets[0]} for A = I and C_1 = {sets[1]} for A = (2 1; 1 1); "
+        + ("every followed token lies in H_1." if inside else "a followed token lies OUTSIDE H_1."),
+        "Four tokens: C_1 = {2, 3} for A = I and C_1 = {4} for A = (2 1; 1 1); the shaded half-space is H_1.",
+        "Matrices and follow sets are the paper's, the coordinates are our own: the paper gives none.",
+        {"follows": [[j + 1 for j in each.follows] for each in found], "inside_half_space": inside},
     )
 
 

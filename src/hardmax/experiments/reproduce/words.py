@@ -80,11 +80,13 @@ def paper_cloud(model: PaperRun, reviews: Reviews, t: int) -> WordCloud:
 
 def our_cloud(model: Any, reviews: Reviews, t: int) -> WordCloud:
     """A review in our model."""
-    reading = model.read(reviews.texts[t])
-    label = CLASSES[reviews.labels[t]]
+    from hardmax.sentiment.explain import explain
+
+    ex = explain(model, reviews.texts[t])
+    terms, label = ex.term_names, CLASSES[reviews.labels[t]]
     return WordCloud(
-        label, float(reading.logits[0]), tuple(reading.forms), np.ones(len(reading.ids)), reading.states,
-        reading.leader, reading.since, model.scores[0].copy(), float(model.bias[0]),
+        label, ex.logit, tuple(terms), np.ones(len(terms)), ex.flow.states, ex.flow.leader, ex.flow.since,
+        model.scores[0].copy(), float(model.bias[0]),
     )  # fmt: skip
 
 
@@ -197,7 +199,7 @@ def our_leaders(model: Any, reviews: Reviews) -> Found:
     traced = trace(model, [reviews.texts[i] for i in reviews.aside])
     sure = _sure(traced.logits[:, 0], reviews.labels[reviews.aside])
     sizes = np.diff(traced.bags.offsets)
-    score = traced.contributions[:, 0] * np.repeat(sizes, sizes) + model.bias[0]
+    score = traced.contributions[:, 0] * np.repeat(sizes + model.neutral_words, sizes) + model.bias[0]
     heads = np.repeat(sure, sizes) & (traced.since >= 0) & (np.abs(score) > models.OPINION)
     return most_frequent(model.vocabulary.terms, traced.bags.ids[heads], score[heads]), int(sure.sum())
 

@@ -4,10 +4,6 @@
 // it is in units. A text is cut into atoms (words and what stands between them); every n-gram gets a lane below the
 // words, so that overlapping n-grams never share a line.
 
-// A word is a run of letters and digits with apostrophes inside it; ! and ? are words; tags, entities and links are not.
-const WORD =
-  /<[A-Za-z/!][^<>]{0,300}>|(?:https?:\/\/|www\.)\S+|&(?:[A-Za-z]{2,8}|#[0-9]{1,8});|([\p{L}\p{N}]+(?:['’][\p{L}\p{N}]+)*|[!?])/giu;
-
 // Underlines that differ without color, the quietest first.
 export const PATTERNS = [
   "solid", "dot", "dash", "dash-dot", "long", "dash-dot-dot", "double", "thick", "thick-dash", "thick-dot", "double-dash", "thick-long",
@@ -27,23 +23,13 @@ export function unitOffsets(text) {
   return offsets;
 }
 
-/** The words of a text with their places in units. */
-export function splitWords(text) {
-  const found = [];
-  for (const match of text.matchAll(WORD)) {
-    if (match[1] !== undefined) {
-      found.push({ form: match[1].toLowerCase().replaceAll("’", "'"), start: match.index, end: match.index + match[1].length });
-    }
-  }
-  return found;
-}
-
-/** An answer of /api/explain with places in units, terms numbered, and every term knowing the rank of its leader. */
+/** An answer of /api/explain with places in units, terms numbered, and every term knowing the rank of its leader.
+ *  `split` are all words of the text, [form, start, end]: the server finds them, for it knows the rules of the model. */
 export function readExplanation(answer) {
   const offsets = unitOffsets(answer.text);
   const rank = new Map(answer.leaders.map((leader, i) => [leader.word, i]));
   const number = new Map(answer.trace.terms.map((term, i) => [term, i]));
-  const terms = answer.words.map((word) => ({
+  const terms = answer.terms.map((word) => ({
     term: word.term,
     leader: word.leader,
     rank: rank.get(word.leader) ?? -1,
@@ -52,7 +38,18 @@ export function readExplanation(answer) {
     index: number.get(word.term) ?? -1,
     places: word.places.map(([start, end]) => [offsets[start], offsets[end]]),
   }));
-  return { ...answer, terms, lines: linesOf(answer.leaders), sides: sidesOf(answer.leaders) };
+  const split = answer.split.map(([form, start, end]) => ({ form, start: offsets[start], end: offsets[end] }));
+  return { ...answer, answer, split, terms, lines: linesOf(answer.leaders), sides: sidesOf(answer.leaders) };
+}
+
+/** The words with the largest effects, those for the label and then those against it; and what is left: [name, words]. */
+export function ranking(words, most) {
+  const named = words.filter(({ neutral, effect }) => !neutral && effect);
+  const every = [...named.filter(({ effect }) => effect > 0), ...named.filter(({ effect }) => effect < 0).reverse()];
+  const order = every.map((_, i) => i).sort((a, b) => Math.abs(every[b].effect) - Math.abs(every[a].effect) || a - b);
+  const chosen = new Set(order.slice(0, most));
+  const rest = [["more words", every.filter((_, i) => !chosen.has(i))], ["neutral words", words.filter(({ neutral }) => neutral)]];
+  return { shown: every.filter((_, i) => chosen.has(i)), rest: rest.filter(([, some]) => some.length) };
 }
 
 /** "positive", "negative", or "neutral" for a cluster that says next to nothing beside the loudest one. */
@@ -72,7 +69,7 @@ export function linesOf(leaders) {
 /** The text as atoms: {text, start, word, known, weight, spans: [{lane, term, first, last}]}. */
 export function atoms(reading) {
   const text = reading.text;
-  const words = splitWords(text);
+  const words = reading.split;
   const cuts = new Set([0, text.length]);
   for (const { start, end } of words) cuts.add(start).add(end);
   for (const { places } of reading.terms) for (const [start, end] of places) cuts.add(start).add(end);
@@ -112,7 +109,7 @@ export function laneOf(length, order) {
   return (size * (size - 1)) / 2 + (order % size);
 }
 
-/** logit_k = b + mean of <v, z_i^k>: what the decoder would say after each layer. */
+/** logit_k = b + sum of <v, z_i^k> / (n + n0): what the decoder would say after each layer. */
 export function logitsByLayer(reading) {
   return reading.trace.positions.map((layer) => reading.decoder.b + sum(partsOf(reading, layer)));
 }
@@ -129,8 +126,8 @@ export function leaderParts(reading, layer) {
 }
 
 function partsOf(reading, layer) {
-  const v = reading.decoder.v;
-  return layer.map((z) => sum(z.map((x, c) => x * v[c])) / layer.length);
+  const { v, neutral_words: neutral } = reading.decoder;
+  return layer.map((z) => sum(z.map((x, c) => x * v[c])) / (layer.length + neutral));
 }
 
 export function sum(numbers) {
@@ -138,21 +135,25 @@ export function sum(numbers) {
 }
 
 /** Where a word stands in the text, all its occurrences, in units. */
-export function occurrences(text, form) {
-  return splitWords(text).filter((word) => word.form === form).map(({ start, end }) => [start, end]);
+export function occurrences(reading, form) {
+  return reading.split.filter((word) => word.form === form).map(({ start, end }) => [start, end]);
 }
 
-/** The text with `by` in place of the given places; with "" no neighbors grow together and no double space is left. */
+/** The text with `by` in the given places. With "" the words that are left keep their sentences (a full stop takes the
+ *  place of ! and ?) and do not grow together, and no double space is left. `edited` in Python does the same. */
 export function replacePlaces(text, places, by) {
   let result = "";
   let done = 0;
   for (const [start, end] of places) {
-    result += text.slice(done, start) + by;
+    let [kept, before] = [text.slice(done, start), start > 0 ? text.slice(start - 1, start) : ""];
+    const after = text.slice(end, end + 1);
+    if (!by && /[.．]$/u.test(kept) && start > 1 && !isSpace(text.slice(start - 2, start - 1))) [kept, before] = [`${kept.slice(0, -1)} `, " "];
+    result += kept + by;
     done = end;
     if (by) continue;
-    const [before, after] = [text.slice(start - 1, start), text.slice(end, end + 1)];
-    if (start > 0 && isSpace(before) && isSpace(after)) done += 1;
-    else if (start > 0 && before && after && !isSpace(before) && !isSpace(after)) result += " ";
+    if (/^[!?！？؟]$/u.test(text.slice(start, end))) result += after && !isSpace(after) ? ". " : ".";
+    else if (isSpace(before) && after === " ") done += 1;
+    else if (before && after && !isSpace(before) && !isSpace(after)) result += " ";
   }
   return result + text.slice(done);
 }

@@ -1,0 +1,167 @@
+"""Under load and beyond one machine, in one run.
+
+    python benchmarks/scale.py               everything
+    python benchmarks/scale.py --seconds 5   a short look; its bars mean little
+
+`serve`: a real server under full load from 32 connections that never pause, then killed and started again under load.
+The exit status is 1 if a bar is missed.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+CONNECTIONS = 32
+PARTS = ["serve"]
+GROWTH = 1.05  # memory at the end against memory after the first third
+
+
+class Bars:
+    """The requirements, printed as they are met or missed."""
+
+    def __init__(self) -> None:
+        self.failed = 0
+
+    def check(self, ok: bool, text: str) -> None:
+        self.failed += not ok
+        print(f"    {'PASS' if ok else 'FAIL'}  {text}", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long the server is under load")
+    parser.add_argument("--only", choices=PARTS, action="append", help="run only this part (can be repeated)")
+    options = parser.parse_args()
+    print(f"{os.cpu_count()} processors, Python {sys.version.split()[0]}")
+    bars = Bars()
+    for part in options.only or PARTS:
+        globals()[part](bars, options)
+    return 1 if bars.failed else 0
+
+
+@dataclass
+class Load:
+    """What 32 clients saw: (asked, answered, ok) for every request."""
+
+    port: int
+    body: bytes
+    seen: list[tuple[float, float, bool]] = field(default_factory=list)
+    stopped: bool = False
+
+    async def client(self) -> None:
+        """One connection that asks again as soon as it is answered, and connects again after an error."""
+        first = f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nContent-Type: application/json\r\n"
+        request = f"{first}Content-Length: {len(self.body)}\r\n\r\n".encode() + self.body
+        while not self.stopped:
+            writer = None
+            asked = time.monotonic()
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                while not self.stopped:
+                    asked = time.monotonic()
+                    writer.write(request)
+                    answer = await reader.readuntil(b"\r\n\r\n")
+                    length = int(answer.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+                    await reader.readexactly(length)
+                    self.seen.append((asked, time.monotonic(), answer.startswith(b"HTTP/1.1 200")))
+            except (OSError, EOFError):
+                self.seen.append((asked, time.monotonic(), False))
+                await asyncio.sleep(0.02)
+            finally:
+                if writer is not None:
+                    writer.close()
+
+
+def start(port: int = 0) -> tuple[subprocess.Popen[str], int]:
+    """A server for the model imdb, and its port."""
+    words = [sys.executable, "-m", "hardmax", "serve", "imdb", "--json", "--port", str(port)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return process, urlsplit(json.loads(process.stdout.readline())["url"]).port or 0
+
+
+def memory(pid: int) -> float:
+    """Resident megabytes of a process."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+async def warm(port: int) -> None:
+    """Wait until the server's compiled code is loaded."""
+    while True:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n" % port)
+        answer = await reader.read()
+        writer.close()
+        if b'"warm":true' in answer:
+            return
+        await asyncio.sleep(0.5)
+
+
+def serve(bars: Bars, options: argparse.Namespace) -> None:
+    """Full load, memory, a kill and a restart."""
+    text = "A wonderful film with a dull middle, great acting and a plot that is not bad at all. " * 12
+    body = json.dumps({"texts": [text]}).encode()
+    process, port = start()
+    sizes: list[float] = []
+
+    async def under_load() -> Load:
+        await warm(port)
+        load = Load(port, body)
+        clients = [asyncio.create_task(load.client()) for _ in range(CONNECTIONS)]
+        for _ in range(30):
+            await asyncio.sleep(options.seconds / 30)
+            sizes.append(memory(process.pid))
+        load.stopped = True
+        await asyncio.gather(*clients)
+        return load
+
+    load = asyncio.run(under_load())
+    times = sorted(done - asked for asked, done, _ in load.seen)
+    errors = sum(not ok for _, _, ok in load.seen)
+    p50, p99 = statistics.median(times), times[int(0.99 * len(times))]
+    rate = len(times) / options.seconds
+    print(f"serve: {len(times):,} requests in {options.seconds:g} s from {CONNECTIONS} connections")
+    print(f"    {rate:,.0f} per second, p50 {p50 * 1e3:.1f} ms, p99 {p99 * 1e3:.1f} ms")
+    bars.check(errors == 0, f"{errors} errors")
+    bars.check(p99 < 10 * p50, f"p99 is {p99 / p50:.1f} times p50 (at most 10)")
+    grown = sizes[-1] / sizes[len(sizes) // 3]
+    bars.check(grown < GROWTH, f"memory {sizes[0]:.0f}, {sizes[len(sizes) // 3]:.0f}, {sizes[-1]:.0f} MB: "
+               f"{grown:.3f} times from a third of the run to its end")  # fmt: skip
+    _killed(bars, process, port, body)
+
+
+def _killed(bars: Bars, process: "subprocess.Popen[str]", port: int, body: bytes) -> None:
+    async def killed() -> tuple[Load, float, float, subprocess.Popen[str]]:
+        load = Load(port, body)
+        clients = [asyncio.create_task(load.client()) for _ in range(CONNECTIONS)]
+        await asyncio.sleep(2)
+        down = time.monotonic()
+        process.kill()
+        process.wait()
+        again, _ = await asyncio.to_thread(start, port)
+        up = time.monotonic()
+        await asyncio.sleep(5)
+        load.stopped = True
+        await asyncio.gather(*clients)
+        return load, down, up, again
+
+    load, down, up, again = asyncio.run(killed())
+    outside = [ok for asked, done, ok in load.seen if done < down or asked > up]
+    during = sum(not ok for asked, done, ok in load.seen if not (done < down or asked > up))
+    print(f"killed and started again: {up - down:.1f} s down, {during:,} failed requests in that time")
+    bars.check(all(outside), f"{outside.count(False)} errors in {len(outside):,} requests while it was up")
+    again.terminate()
+    again.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

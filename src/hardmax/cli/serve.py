@@ -1,0 +1,61 @@
+"""`hardmax serve`: a model as a web service."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from hardmax.cli import inputs
+from hardmax.cli.output import note, show
+from hardmax.cli.playground import check_token
+from hardmax.errors import need
+
+
+def command(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="The name of a shipped model, or a model folder.")
+    ] = "imdb",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. If other machines can reach it, a token is required.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port.")] = 8000,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="HARDMAX_TOKEN", help="Secret token that every request must carry (letters, digits, - and _)."
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Requests computed at a time (default: one per processor).")
+    ] = None,
+    json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
+) -> None:
+    """Serve a model until Ctrl-C: POST /predict and /explain, GET /health, /metrics and a page about them at /.
+
+    Requests that are being answered when the server is told to end are finished first. /health needs no token.
+
+    Example: hardmax serve imdb --port 8000
+    """
+    check_token(token)
+    need("fastapi", "web", "hardmax serve")
+    need("uvicorn", "web", "hardmax serve")
+    need("prometheus_client", "web", "hardmax serve")
+    from hardmax.web.limits import STOP_SECONDS
+    from hardmax.web.model_app import create_model_app
+    from hardmax.web.serve import serve
+
+    def ready(url: str) -> None:
+        show(json, {"schema": "hardmax.serve/1", "url": url}, url)
+        sys.stdout.flush()
+        note("Press Ctrl-C to stop.", quiet or json)
+
+    serve(
+        lambda access: create_model_app(model, access, threads=threads),
+        host=host,
+        port=port,
+        token=token,
+        public=("/health",),
+        ready=ready,
+        stop_seconds=STOP_SECONDS,
+    )

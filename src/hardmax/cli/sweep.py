@@ -1,0 +1,95 @@
+"""`hardmax sweep`: parameter studies, and pictures of them."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hardmax.cli import inputs, texts
+from hardmax.cli.output import note, show
+from hardmax.errors import BadInput, need
+
+
+def command(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CONFIG | plot DIR",
+            help="A TOML file, or a shipped study: leaders, decision, sphere, accuracy; with plot, its results.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder for the rows (parquet). With plot: a .png, .svg or .pdf file."),
+    ] = None,
+    engine: Annotated[str, typer.Option(help="Where to run: local, or ray for a cluster.")] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="Address of a running Ray cluster. Default: start one on this machine.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes at a time on this machine. Default: one per processor.")
+    ] = None,
+    run: Annotated[int | None, typer.Option(help="Run only the run with this number and print its row.")] = None,
+    x: Annotated[str | None, typer.Option(help="With plot: the column along the x axis.")] = None,
+    y: Annotated[str | None, typer.Option(help="With plot: the column along the y axis.")] = None,
+    by: Annotated[str | None, typer.Option(help="With plot: one curve for each value of this column.")] = None,
+    color: Annotated[
+        str | None, typer.Option(help="With plot: draw a phase diagram with this column as color.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted sweep in its folder.")] = False,
+    force: inputs.Force = False,
+    json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
+) -> None:
+    """Run a parameter study: every run becomes one row of a table; or draw one that has run.
+
+    An interrupted sweep continues with --resume; a failed run's row holds the command that repeats it alone.
+    Examples: hardmax sweep leaders -o rows      hardmax sweep plot rows -o leaders.png
+    """
+    if arguments[0] == "plot":
+        if len(arguments) != 2 or output is None:
+            raise typer.BadParameter("expected: hardmax sweep plot DIR -o FILE", param_hint="plot")
+        plan = {name: value for name, value in (("x", x), ("y", y), ("by", by), ("color", color)) if value}
+        return _plot(Path(arguments[1]), output, plan, force, json)
+    if len(arguments) != 1:
+        raise typer.BadParameter("expected one CONFIG", param_hint="CONFIG")
+    from hardmax.scale.config import read_sweep
+    from hardmax.scale.run import one_run, run_sweep
+
+    sweep = read_sweep(arguments[0])
+    if run is not None:
+        row = one_run(sweep, run)
+        return show(json, {"schema": "hardmax.sweep/1", "row": row}, *(f"{name}\t{row[name]}" for name in row))
+    if output is None:
+        raise BadInput("a folder for the rows is missing", fix=f"hardmax sweep {arguments[0]} -o DIR")
+    silent = quiet or json
+    note(f"{sweep.name}: {len(sweep):,} runs, {sweep.rows:,} rows", silent)
+    with texts.telling(silent, "running") as tell:
+        done, failed = run_sweep(
+            sweep, output, engine=engine, address=address, workers=workers, resume=resume,
+            progress=lambda rows, of: tell(rows, of, "rows"), command=arguments[0],
+        )  # fmt: skip
+    document = {"schema": "hardmax.sweep/1", "rows": done, "failed": failed, "folder": str(output)}
+    lines = [f"wrote {output}: {done:,} rows, {failed:,} failed"]
+    show(json, document, *lines)
+    if failed:
+        note(f"warning: {failed:,} runs failed; their rows have the error and the command that repeats them", silent)
+        raise typer.Exit(7)
+
+
+def _plot(folder: Path, output: Path, plan: dict[str, Any], force: bool, json: bool) -> None:
+    need("matplotlib", "plot", "a plot")
+    from hardmax.io.files import write_file
+    from hardmax.plot.style import save_figure
+    from hardmax.plot.sweep import plot_rows
+    from hardmax.scale.run import read_plan, read_rows
+
+    inputs.check_output(output, force)
+    stored = read_plan(folder)
+    if plan:  # what the command line says replaces what the study says
+        plan = {**plan, "kind": "phase" if "color" in plan else "curves"}
+    else:
+        plan = stored
+    figure = plot_rows(read_rows(folder).to_pydict(), plan)
+    write_file(output, lambda to: save_figure(figure, to), force=force)
+    show(json, {"schema": "hardmax.sweep/1", "file": str(output)}, f"wrote {output}")

@@ -1,0 +1,178 @@
+"""Question: how many tokens of a random cloud lead, and when is everything decided?
+
+Leaders at layer 0 are counted and compared with the exact laws of `hardmax.theory` (proofs in docs/leaders.md). Time is
+layers x ln(1+alpha): in one unit of it a follower covers the part 1 - 1/e of its way, whatever alpha is. Late leaders
+are tokens that lead at some layer but not at layer 0.
+"""
+
+from collections.abc import Callable
+from math import log1p
+from typing import Any
+
+import numpy as np
+
+from hardmax import theory
+from hardmax.cloud.tokens import Floats
+from hardmax.dynamics.limit import limit
+from hardmax.experiments.context import Context
+from hardmax.experiments.item import Outcome, question
+from hardmax.experiments.table import Interval, Table, interval
+
+AT_ONCE = 1 << 22  # scores that are held at the same time
+OTHERS: tuple[tuple[str, int, int, dict[str, Any]], ...] = (
+    ("normal, A = diag(4, 1)", 100, 2, {"A": ((4.0, 0.0), (0.0, 1.0))}),
+    ("normal, covariance diag(4, 1)", 100, 2, {"covariance": ((4.0, 0.0), (0.0, 1.0))}),
+    ("normal, covariance diag(4, 1), A its inverse", 100, 2,
+     {"A": ((0.25, 0.0), (0.0, 1.0)), "covariance": ((4.0, 0.0), (0.0, 1.0))}),
+    ("normal, A = (1 1 0; -1 1 0; 0 0 2)", 100, 3, {"A": ((1.0, 1.0, 0.0), (-1.0, 1.0, 0.0), (0.0, 0.0, 2.0))}),
+    ("normal, A = diag(1, -1)", 100, 2, {"A": ((1.0, 0.0), (0.0, -1.0))}),
+    ("ball", 100, 2, {"cloud": "ball"}),
+    ("ball", 400, 3, {"cloud": "ball"}),
+    ("sphere", 100, 3, {"cloud": "sphere"}),
+)  # fmt: skip
+FAR = 3.0  # standard errors
+
+
+def count_leaders(Z: Floats, A: Any = None) -> Floats:
+    """How many tokens of each cloud lead at layer 0; Z is (clouds, n, d), without ties.
+
+    Example:
+        >>> count_leaders(np.array([[[1.0], [-2.0], [0.5]]])).tolist()
+        [2.0]
+    """
+    queries = Z if A is None else Z @ np.asarray(A, dtype=np.float64).T
+    scores = queries @ Z.transpose(0, 2, 1)
+    return np.asarray((scores.argmax(axis=2) == np.arange(Z.shape[1])).sum(axis=1), dtype=np.float64)
+
+
+def draw(count: int, n: int, d: int, rng: np.random.Generator, cloud: str = "normal", covariance: Any = None) -> Floats:
+    """(count, n, d) independent tokens: normal, in the unit ball, or on the unit sphere."""
+    Z = rng.standard_normal((count, n, d))
+    if cloud != "normal":
+        Z /= np.linalg.norm(Z, axis=2, keepdims=True)
+        return np.asarray(Z * rng.random((count, n, 1)) ** (1 / d)) if cloud == "ball" else Z
+    return Z if covariance is None else np.asarray(Z @ np.linalg.cholesky(np.asarray(covariance)).T)
+
+
+@question(
+    "laws",
+    "How many tokens of a random cloud lead, and after how many layers is everything decided?",
+    quick={"trials": 60, "sizes": (20, 100), "dims": (2, 3), "alphas": (0.1, 1.0), "late": ((30, 2),), "clouds": 60},
+)
+def laws(
+    context: Context,
+    *,
+    trials: int = 1000,
+    sizes: tuple[int, ...] = (10, 20, 50, 100, 200, 500, 1000),
+    dims: tuple[int, ...] = (2, 3, 4, 5, 8),
+    alphas: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 4.0),
+    late: tuple[tuple[int, int], ...] = (
+        (10, 2),
+        (30, 2),
+        (100, 2),
+        (300, 2),
+        (1000, 2),
+        (100, 3),
+        (300, 3),
+        (1000, 3),
+    ),
+    clouds: int = 1500,
+) -> Outcome:
+    """Compare counts of leaders with the laws; measure decision times and late leaders.
+
+    Args:
+        trials: clouds for every count of leaders.   sizes, dims: n and d of the cells.
+        alphas: step sizes of the decision times (n = 100, d = 2).
+        late: (n, d) for which late leaders are counted, alpha = 1/2.   clouds: for each decision time and late count.
+    """
+
+    def counts(n: int, d: int, about: dict[str, Any], seed: int) -> list[float]:
+        rng, found = np.random.default_rng((context.seed, n, d, seed)), list[float]()
+        shape = {name: about[name] for name in ("cloud", "covariance") if name in about}
+        step = max(1, AT_ONCE // n**2)
+        for begin in range(0, trials, step):
+            found += count_leaders(draw(min(step, trials - begin), n, d, rng, **shape), about.get("A")).tolist()
+        return found
+
+    def row(n: int, d: int, about: dict[str, Any], seed: int) -> tuple[Any, ...]:
+        found = context.memo(
+            {"leaders": [n, d, about], "trials": trials, "seed": context.seed}, counts, n, d, about, seed
+        )
+        law, measured = theory.expected_leaders(n, d, **about), np.array(found)
+        error = float(measured.std(ddof=1)) / len(found) ** 0.5
+        residual = (float(measured.mean()) - law) / error if error else 0.0
+        return interval(found), law, residual, float(measured.var(ddof=1))
+
+    cells = [(n, d) for d in dims for n in sizes]
+    rows = []
+    for number, (n, d) in enumerate(cells):
+        context.tell(number, len(cells), f"leaders, n = {n}, d = {d}")
+        rows.append((n, d, *row(n, d, {}, 0), theory.leader_variance(n, d), theory.leader_asymptotics(n, d)))
+    heads: tuple[str, ...] = ("n", "d", "leaders", "law", "residual", "variance", "its law", "leading term")
+    caption = f"Leaders at layer 0 of {trials} standard normal clouds; the residual is in standard errors"
+    table = context.table(Table("leaders", caption, heads, rows))
+    more = [(name, n, d, *row(n, d, about, 1 + k)[:3]) for k, (name, n, d, about) in enumerate(OTHERS)]
+    caption = "Other clouds and matrices (expected number by the law)"
+    others = context.table(Table("others", caption, ("cloud", "n", "d", "leaders", "law", "residual"), more))
+    times = {alpha: _decided(context, alpha, clouds) for alpha in alphas}
+    caption = f"Time until everything is decided, layers x ln(1+alpha): {clouds} clouds, n = 100, d = 2"
+    heads = ("alpha", "time", "median", "95 %", "P(time > 2)", "P(time > 3)", "distance to the row above")
+    decided = context.table(Table("times", caption, heads, _time_rows(times)))
+    after = [(n, d, *_late(context, n, d, clouds)) for n, d in late]
+    caption = f"Leaders that are not yet leaders at layer 0, alpha = 1/2, {clouds} clouds"
+    lates = context.table(Table("late", caption, ("n", "d", "late leaders", "clouds with one", "latest layer"), after))
+    text = "Residuals of the number of leaders in standard errors, for every n and d."
+    context.figure("residuals", "laws:plot_residuals", table.records(), text=text)
+    text = "The part of the clouds that is not decided yet, against layers x ln(1+alpha), for several alpha."
+    context.figure("times", "laws:plot_times", times, text=text)
+    residuals = [*table.column("residual"), *others.column("residual")]
+    within = sum(abs(x) <= FAR for x in residuals)
+    (first, second), late_means = decided.rows[:2], [value.mean for value in lates.column("late leaders")]
+    return Outcome(
+        f"The law of the number of leaders holds within {FAR:g} standard errors in {within} of {len(residuals)} cells. "
+        f"Everything is decided at the mean time {first[1]} for alpha = {first[0]:g}; the distributions for this alpha "
+        f"and for {second[0]:g} are {second[-1]:.3f} apart (Kolmogorov-Smirnov). The mean number of late leaders lies "
+        f"between {min(late_means):.2g} and {max(late_means):.2g} for all n and d.",
+        numbers={"cells": len(residuals), "within": within},
+    )
+
+
+def _measured(context: Context, key: dict[str, Any], count: int, measure: Callable[[Any], list[Any]]) -> list[Any]:
+    """A measurement of the limits of random clouds, in batches; kept when it is finished."""
+
+    def run() -> list[Any]:
+        rng = np.random.default_rng((context.seed, key["n"], key["d"], 77))
+        found: list[Any] = []
+        step = max(1, 100_000 // key["n"])
+        for begin in range(0, count, step):
+            batch: Any = limit(list(rng.standard_normal((min(step, count - begin), key["n"], key["d"]))), key["alpha"])
+            found += [measure(eq) for eq in batch]
+        return found
+
+    return list(context.memo({"limits": key, "clouds": count, "seed": context.seed}, run))
+
+
+def _decided(context: Context, alpha: float, count: int) -> list[float]:
+    """Layers x ln(1+alpha) until every token is decided, sorted."""
+    key = {"n": 100, "d": 2, "alpha": alpha, "of": "layers"}
+    return sorted(log1p(alpha) * layers for layers in _measured(context, key, count, lambda eq: eq.layers))
+
+
+def _time_rows(times: dict[float, list[float]]) -> list[tuple[Any, ...]]:
+    from scipy.stats import ks_2samp
+
+    rows, last = [], None
+    for alpha, found in times.items():
+        away = "" if last is None else float(ks_2samp(last, found).statistic)
+        quantiles = [float(x) for x in np.quantile(found, (0.5, 0.95))]
+        tails = [sum(t > far for t in found) / len(found) for far in (2, 3)]
+        rows.append((alpha, interval(found), *quantiles, *tails, away))
+        last = found
+    return rows
+
+
+def _late(context: Context, n: int, d: int, count: int) -> tuple[Interval, int, int]:
+    """The mean number of late leaders, how many clouds have one, and the latest layer at which one appeared."""
+    key = {"n": n, "d": d, "alpha": 0.5, "of": "late leaders"}
+    found = _measured(context, key, count, lambda eq: [int(k) for k in eq.leader_since.values() if k > 0])
+    return interval(map(len, found)), sum(map(bool, found)), max((k for layers in found for k in layers), default=0)

@@ -1,0 +1,80 @@
+"""Two ways to do a job, plain NumPy and compiled code, with the same bits: which of them is taken.
+
+Compiled code is faster once it is in memory, but Numba takes about a second of every process before it runs anything,
+and several seconds to compile, once per installation. So a small job goes the plain way until the compiled code is in
+memory anyway, or until plain work has cost the process as much as loading the compiled code would have.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import thread_time
+
+PLAIN, COMPILED = "plain", "compiled"
+SMALL = 1 << 29  # products of coordinates: about 0.3 s in NumPy, less than it takes to import and load compiled code
+PATIENCE = 2.0  # processor seconds of plain work after which compiled code is loaded from disk
+PATIENCE_TO_COMPILE = 20.0  # the same where nothing is stored, so that it has to be compiled first
+
+
+announce: Callable[[], None] | None = None  # called once, before the first compilation of this process
+
+
+class Job:
+    """A kind of work that can be done both ways.
+
+    Attributes:
+        ready: whether its compiled code is in memory.
+        spent: processor seconds that this process has spent on it the plain way.
+
+    Example:
+        >>> job = Job("fused.run_clouds")
+        >>> job.plain(work=1000), job.plain(work=SMALL + 1)
+        (True, False)
+    """
+
+    forced: str | None = None  # PLAIN or COMPILED: all jobs go this way, however large; for comparisons of the two
+
+    def __init__(self, kernel: str) -> None:
+        self.kernel = kernel  # "module.function" of the compiled code: the beginning of the names of its stored files
+        self.ready, self.spent = False, 0.0
+
+    def plain(self, work: float) -> bool:
+        """Whether to do it in NumPy; `work` is the number of products of coordinates that this takes."""
+        if Job.forced is not None:
+            return Job.forced == PLAIN
+        if self.ready or work > SMALL:
+            return False
+        return self.spent < PATIENCE or (self.spent < PATIENCE_TO_COMPILE and not self.stored)
+
+    @property
+    def stored(self) -> bool:
+        """Whether the compiled code is on disk, as far as can be told without Numba."""
+        given = os.environ.get("NUMBA_CACHE_DIR")
+        folder = Path(given) if given else Path(__file__).parents[1]
+        return next(folder.rglob(f"{self.kernel}-*.nbi"), None) is not None
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count the processor time of what is done inside as plain work."""
+        start = thread_time()
+        try:
+            yield
+        finally:
+            self.spent += thread_time() - start
+
+
+@contextmanager
+def forced(way: str) -> Iterator[None]:
+    """Do all jobs the given way, `PLAIN` or `COMPILED`.
+
+    Example:
+        >>> with forced(COMPILED):
+        ...     Job("fused.run_clouds").plain(work=1)
+        False
+    """
+    before, Job.forced = Job.forced, way
+    try:
+        yield
+    finally:
+        Job.forced = before

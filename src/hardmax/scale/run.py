@@ -1,0 +1,212 @@
+"""Run a sweep: tasks in any order on any engine, every finished one a parquet file; what is there is not done again."""
+
+import json
+import math
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hardmax.errors import BadInput, need
+from hardmax.io.files import remove_partial_files, write_file
+from hardmax.scale.config import KINDS, Sweep, read_sweep
+from hardmax.scale.engines import Finished, in_processes, on_ray
+from hardmax.scale.tasks import Task, compute, tasks
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+MANIFEST = "sweep.json"
+SCHEMA = "hardmax.sweep/1"
+Progress = Callable[[int, int], object]  # rows done, rows in all
+
+
+def write_part(columns: Mapping[str, list[Any]], kind: str, path: Path) -> None:
+    """The rows of a task as a parquet file, which appears complete or not at all."""
+    import pyarrow.parquet
+
+    write_file(path, lambda to: pyarrow.parquet.write_table(_table(columns, kind), to))
+
+
+def _table(columns: Mapping[str, list[Any]], kind: str) -> "pyarrow.Table":
+    """One schema for all parts of a kind: a column without a value yet must have its type too."""
+    import pyarrow as pa
+
+    types = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}
+    known = {name: types[parameter.kind] for name, parameter in KINDS[kind].items()}
+    known |= dict.fromkeys(("run", "seed"), pa.int64()) | dict.fromkeys(("outcome", "error", "command"), pa.string())
+    if kind == "dynamics":
+        known |= dict.fromkeys(("leaders", "late_leaders", "decided_layer", "clusters", "undecided"), pa.int64())
+    elif kind == "training":
+        known["parameters"] = pa.int64()
+    return pa.table({name: pa.array(values, known.get(name, pa.float64())) for name, values in columns.items()})
+
+
+def read_rows(folder: str | Path) -> "pyarrow.Table":
+    """All rows that are there, by number of run.
+
+    Raises:
+        BadInput: the folder holds no sweep, or no row yet.
+    """
+    need("pyarrow", "sweep", "a sweep")
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    folder = Path(folder)
+    _manifest(folder)
+    parts = sorted(folder.glob("part-*.parquet"))
+    if not parts:
+        raise BadInput(f"{folder} has no finished runs yet")
+    return pa.concat_tables([pyarrow.parquet.read_table(part) for part in parts])
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        stored = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if stored["schema"] != SCHEMA:
+            raise BadInput(f"{folder} was written by another version", found=str(stored["schema"]))
+        return dict(stored)
+    except (OSError, ValueError, KeyError, TypeError):
+        raise BadInput(f"{folder} does not hold a sweep", fix="give the folder that hardmax sweep -o wrote") from None
+
+
+def read_plan(folder: str | Path) -> dict[str, Any]:
+    """How the study says it should be drawn."""
+    return dict(_manifest(Path(folder))["plot"])
+
+
+def _prepare(sweep: Sweep, folder: Path, resume: bool) -> None:
+    """Make the folder, or see that it holds this sweep."""
+    if (folder / MANIFEST).exists():
+        if _manifest(folder)["digest"] != sweep.digest:
+            raise BadInput(f"{folder} holds another sweep", fix="give another folder")
+        if not resume:
+            raise BadInput(f"{folder} already holds this sweep", fix="use --resume to continue it, or another folder")
+        return
+    if folder.exists() and any(folder.iterdir()):
+        raise BadInput(f"{folder} exists and is not a sweep", fix="give a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    known = {"schema": SCHEMA, "digest": sweep.digest, "name": sweep.name, "runs": len(sweep), "plot": sweep.plot}
+    write_file(folder / MANIFEST, json.dumps(known, indent=1))
+
+
+def run_sweep(
+    sweep: Sweep,
+    folder: Path,
+    *,
+    engine: str = "local",
+    address: str | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    command: str = "",
+) -> tuple[int, int]:
+    """Run what is not done yet; returns the number of rows that are there, and how many of them failed.
+
+    Args:
+        folder: for the parts, one parquet file per task.
+        engine: "local", or "ray" for a cluster at `address`.
+        workers: processes at a time on this machine; None means one per processor.
+        command: how the sweep was asked for; a failed run's row tells how to repeat it alone.
+    """
+    need("pyarrow", "sweep", "a sweep")
+    _prepare(sweep, folder, resume)
+    remove_partial_files(folder / "part")
+    open_tasks = [task for task in tasks(sweep) if not (folder / task.file).exists()]
+    depths = max(1, len(sweep.layers))
+    done = sweep.rows - sum(task.count for task in open_tasks) * depths
+    for task, columns in _engine(engine, address, workers, sweep)(open_tasks):
+        columns["command"] = [
+            f"hardmax sweep {shlex.quote(command)} --run {run}" if error else None
+            for run, error in zip(columns["run"], columns["error"], strict=True)
+        ]
+        write_part(columns, sweep.kind, folder / task.file)
+        done += task.count * depths
+        if progress is not None:
+            progress(done, sweep.rows)
+    failed = sum(value is not None for value in read_rows(folder)["error"].to_pylist())
+    return done, failed
+
+
+def _engine(
+    engine: str, address: str | None, workers: int | None, sweep: Sweep
+) -> Callable[[Iterable[Task]], Finished]:
+    if engine == "ray":
+        return lambda work: on_ray(work, address)
+    if engine != "local":
+        raise BadInput(f"there is no engine {engine!r}", fix="use local or ray")
+    # Batched dynamics use all processors already, and training with one thread each is no faster on two.
+    batched = sweep.kind == "dynamics" and not sweep.layers and all(_is_batched(p) for p in sweep.points)
+    if batched or workers == 1:
+        return lambda work: ((task, compute(task)) for task in work)
+    return lambda work: in_processes(work, workers)
+
+
+def _is_batched(settings: Mapping[str, Any]) -> bool:
+    usual = {"rule": "hardmax", "normalization": "rescale", "heads": 1, "causal": False, "matrix": "identity"}
+    return all(settings[name] == value for name, value in usual.items())
+
+
+def sweep(
+    config: str | Path | Mapping[str, Any],
+    output: str | Path | None = None,
+    *,
+    engine: str = "local",
+    address: str | None = None,
+    workers: int | None = None,
+    resume: bool = True,
+    progress: Progress | None = None,
+) -> "pandas.DataFrame":
+    """Run a parameter study and return its rows, one per run.
+
+    Args:
+        config: a TOML file, the name of a shipped study (leaders, decision, sphere, accuracy), or the same as a dict:
+            {"sweep": {"kind", "seeds"}, "fixed": {...}, "grid": {...}, "random": {...}}.
+        output: a folder where every finished part is kept, so that an interrupted study continues; None keeps nothing.
+        engine: "local", or "ray" for a cluster at `address`.
+        workers: processes at a time on this machine; None means one per processor.
+        resume: continue what `output` holds already.
+        progress: called with the number of rows done, and of all rows.
+
+    Returns:
+        A pandas DataFrame: number of the run, seed, settings, measurements, seconds, error.
+
+    Raises:
+        BadInput: a setting is unknown or out of bounds, or `output` holds something else.
+        MissingExtra: pyarrow or pandas is not installed.
+
+    Example:
+        >>> import hardmax as hx
+        >>> rows = hx.sweep({"sweep": {"seeds": 100}, "grid": {"n": [10, 100]}})
+        >>> rows.groupby("n").leaders.mean().round(1).tolist()
+        [3.9, 6.5]
+    """
+    from tempfile import TemporaryDirectory
+
+    need("pandas", "sweep", "a sweep as a DataFrame")
+    settings = read_sweep(config)
+    command = "CONFIG.toml" if isinstance(config, Mapping) else str(config)
+    with TemporaryDirectory() as kept:
+        folder = Path(kept) / "rows" if output is None else Path(output)
+        run_sweep(
+            settings, folder, engine=engine, address=address, workers=workers, resume=resume, progress=progress,
+            command=command,
+        )  # fmt: skip
+        return read_rows(folder).to_pandas()
+
+
+def one_run(sweep: Sweep, number: int) -> dict[str, Any]:
+    """The first row of a single run, computed alone: the same numbers as among the others.
+
+    Raises:
+        BadInput: there is no run of this number.
+    """
+    if not 0 <= number < len(sweep):
+        raise BadInput(f"there is no run {number}", found=f"0 to {len(sweep) - 1}")
+    columns = compute(Task(sweep, number, 1))
+    return {name: None if _is_nan(values[0]) else values[0] for name, values in columns.items()}
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)

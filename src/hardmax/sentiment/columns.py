@@ -1,0 +1,245 @@
+"""What may be passed as texts, labels and weights: columns of any kind, checked once, with one clear error each."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hardmax.errors import BadInput
+
+MOST_SCORES = 300_000_000  # numbers in (terms, classes): 2.4 GB
+
+
+def as_texts(X: Any) -> list[str]:
+    """A list of texts from any one column of strings or bytes: a list, a generator, an array, a Series, a table.
+
+    Tables of pandas, polars and Arrow are columns if they have exactly one. A missing text is an error.
+
+    Example:
+        >>> as_texts(["a", b"b"])
+        ['a', 'b']
+    """
+    if isinstance(X, str | bytes):
+        raise BadInput("expected a list of texts, got one text", found=repr(X[:40]), fix="pass [text]")
+    if isinstance(X, Mapping):
+        raise BadInput("expected a list of texts, got a dict", fix="pass the values of one of its keys")
+    shape = getattr(X, "shape", None)
+    if hasattr(X, "tocsr"):
+        raise BadInput(
+            f"expected raw texts, got a sparse matrix of shape {shape}",
+            fix="leave out the vectorizer: HardmaxClassifier has a vocabulary of its own",
+        )
+    if isinstance(shape, tuple) and len(shape) == 2:
+        X = _one_column(X, shape[1])
+    if hasattr(X, "to_pylist"):  # Arrow: its scalars are not strings
+        X = X.to_pylist()
+    try:
+        texts = list(X)
+    except TypeError:
+        raise BadInput("texts must be a list of strings", found=type(X).__name__) from None
+    for i, text in enumerate(texts):
+        if isinstance(text, bytes):
+            texts[i] = text.decode("utf-8", "replace")
+        elif not isinstance(text, str):
+            found = f"{type(text).__name__} {text!r:.60}"
+            numbers = isinstance(text, int | float | np.number)
+            fix = "pass raw texts, not features" if numbers else None
+            fix = "fill missing texts with '' or leave them out" if _missing(text) else fix
+            raise BadInput(f"text {i} is not a string", found=found, fix=fix)
+    return texts
+
+
+def _one_column(X: Any, count: int) -> Any:
+    names = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", ()))]
+    if count != 1:
+        raise BadInput(
+            f"expected one column of texts, got a table with {count} columns",
+            found=", ".join(names[:12]) or None,
+            fix=f"pass the column with the texts, such as X[{_likely_text(names)!r}]" if names else "pass one column",
+        )
+    if hasattr(X, "iloc"):
+        return X.iloc[:, 0]
+    if hasattr(X, "to_series"):  # polars
+        return X.to_series(0)
+    return X.column(0) if hasattr(X, "column_names") else np.asarray(X)[:, 0]
+
+
+def _likely_text(names: list[str]) -> str:
+    usual = ("text", "review", "sentence", "content", "comment", "message", "body", "title")
+    near = (m for name in usual for m in get_close_matches(name, names, 1, 0.75))
+    return next(near, names[0])
+
+
+def _missing(value: Any) -> bool:
+    """None, NaN, NaT or NA: what is not equal to itself, or cannot say."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA
+        return True
+
+
+def as_labels(y: Any, count: int) -> NDArray[Any]:
+    """(n,) labels for `count` texts: integers, booleans or strings without gaps.
+
+    Floats that are whole numbers are accepted, as scikit-learn does; those that are not are refused.
+
+    Example:
+        >>> as_labels(["b", "a"], 2).tolist()
+        ['b', 'a']
+    """
+    if y is None:
+        raise BadInput("requires y to be passed, but the target y is None", fix="pass one label for each text")
+    y = y.to_pylist() if hasattr(y, "to_pylist") else list(y) if isinstance(y, Iterator) else y
+    try:
+        given = np.asarray(y)
+    except ValueError:  # lists of different lengths
+        given = np.empty(len(y), object)
+        given[:] = y
+    if given.ndim == 2 and given.shape[1] == 1:
+        from warnings import warn
+
+        from sklearn.exceptions import DataConversionWarning
+
+        warn("A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=3)
+        given = given[:, 0]
+    if given.ndim != 1:
+        raise BadInput(f"y should be a 1d array, got an array of shape {given.shape} instead")
+    if len(given) != count:
+        raise BadInput(f"there are {count} texts but {len(given)} labels", fix="pass one label for each text")
+    if given.dtype.kind in "OU":
+        given = _plain(list(y) if isinstance(y, list | tuple) else given.tolist(), given)
+    if given.dtype.kind in "fcmM":
+        gaps = np.flatnonzero(~np.isfinite(given) if given.dtype.kind in "fc" else np.isnat(given))
+        if gaps.size:
+            raise _gap(int(gaps[0]), given[gaps[0]], len(gaps))
+        if given.dtype.kind != "f" or (given != np.round(given)).any():
+            raise BadInput(
+                "Unknown label type: continuous. Labels are classes, not quantities",
+                found=f"{given[:4].tolist()!r}",
+                fix="use integers or strings, for example y >= 0.5",
+            )
+    return given
+
+
+def _plain(values: list[Any], given: NDArray[Any]) -> NDArray[Any]:
+    """Labels from Python objects: one type, no gaps. NumPy alone would turn 1 into '1' beside a string."""
+    gaps = [i for i, value in enumerate(values) if _missing(value)]
+    if gaps:
+        raise _gap(gaps[0], values[gaps[0]], len(gaps))
+    numeric = int | float | np.number | np.bool_
+    kinds = Counter(
+        "number" if isinstance(v, numeric) else "string" if isinstance(v, str) else type(v).__name__ for v in values
+    )
+    if len(kinds) > 1:
+        shown = ", ".join(f"{n:,} {kind}{'s' * (n > 1)}" for kind, n in kinds.most_common(4))
+        raise BadInput("labels of mixed types cannot be ordered", found=shown, fix="use strings only, or numbers only")
+    kind = next(iter(kinds), "string")
+    if kind in ("list", "tuple", "set", "dict"):
+        raise BadInput(
+            f"label 0 is a {kind}; every text has one label", found=f"{values[0]!r:.60}",
+            fix="for several labels per text, pass an indicator matrix (texts, classes)",
+        )  # fmt: skip
+    return np.array(values) if kind in ("string", "number") else given
+
+
+def _gap(first: int, value: Any, count: int) -> BadInput:
+    more = f" (and {count - 1} more)" if count > 1 else ""
+    missing = isinstance(value, float | np.floating) and np.isinf(value)
+    return BadInput(
+        f"label {first} is {'infinite' if missing else 'missing'}{more}: a label is NaN, None or infinite",
+        found=repr(value),
+        fix="leave out the texts without a label",
+    )
+
+
+def as_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The classes in order, and for each label the number of its class; there must be two or more.
+
+    Example:
+        >>> classes, numbers = as_classes(np.array(["b", "a", "b"]))
+        >>> classes.tolist(), numbers.tolist()
+        (['a', 'b'], [1, 0, 1])
+    """
+    if not len(labels):
+        raise BadInput("there is no text to learn from")
+    try:
+        classes, numbers = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise BadInput("labels of mixed types cannot be ordered", fix="use strings only, or numbers only") from None
+    if len(classes) < 2:
+        raise BadInput(
+            f"there is only one class in {len(labels)} text{'s' * (len(labels) > 1)}",
+            found=repr(classes.tolist()), fix="add texts of another class",
+        )  # fmt: skip
+    return classes, numbers.astype(np.int64)
+
+
+def check_size(terms: int, classes: int) -> None:
+    """Refuse a model whose counts alone would not fit into memory.
+
+    Example:
+        >>> check_size(1_000_000, 1_000_000)
+        Traceback (most recent call last):
+        hardmax.errors.BadInput: 1,000,000 terms and 1,000,000 classes are too many: training needs 8,000.0 GB
+          fix:   check that y is the label column and not an id, or use a larger min_df
+    """
+    if terms * classes > MOST_SCORES:
+        raise BadInput(
+            f"{terms:,} terms and {classes:,} classes are too many: training needs {terms * classes * 8e-9:,.1f} GB",
+            fix="check that y is the label column and not an id, or use a larger min_df",
+        )
+
+
+def as_weights(sample_weight: ArrayLike | None, count: int) -> NDArray[np.float64]:
+    """(n,) weights with mean 1; None gives all the same.
+
+    Example:
+        >>> as_weights([1, 3], 2).tolist()
+        [0.5, 1.5]
+    """
+    if sample_weight is None:
+        return np.ones(count)
+    weight = np.asarray(sample_weight, np.float64)
+    if weight.shape != (count,):
+        raise BadInput(f"sample_weight has shape {weight.shape}, but there are {count} texts")
+    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.sum() > 0):
+        raise BadInput("every sample_weight must be finite and at least 0, and they must not all be zero")
+    return weight * (count / weight.sum())
+
+
+def class_weights(
+    wanted: str | Mapping[Any, float] | None, classes: NDArray[Any], numbers: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """(n,) the weight of each text's class, as scikit-learn's `class_weight`.
+
+    "balanced" gives class c the weight n / (C n_c), so that all classes weigh the same; in a dict, classes that are not
+    named weigh 1.
+
+    Example:
+        >>> class_weights("balanced", np.array(["a", "b"]), np.array([0, 0, 0, 1])).round(3).tolist()
+        [0.667, 0.667, 0.667, 2.0]
+    """
+    if wanted is None:
+        return np.ones(len(numbers))
+    if isinstance(wanted, str) and wanted == "balanced":
+        counts = np.bincount(numbers, minlength=len(classes))
+        return (len(numbers) / (len(classes) * np.maximum(counts, 1.0)))[numbers]
+    if not isinstance(wanted, Mapping):
+        raise BadInput("class_weight must be 'balanced', a dict or None", found=repr(wanted))
+    known = classes.tolist()
+    strange = [name for name in wanted if name not in known]
+    if strange:
+        near = get_close_matches(str(strange[0]), [str(c) for c in known], 1)
+        raise BadInput(
+            f"class_weight names {strange[0]!r}, which is not a class", found=f"the classes are {known[:12]!r}",
+            fix=f"did you mean {near[0]!r}?" if near else None,
+        )  # fmt: skip
+    each = np.array([float(wanted.get(c, 1.0)) for c in known])
+    if not (np.isfinite(each).all() and (each >= 0).all()):
+        raise BadInput("every class_weight must be finite and at least 0", found=repr(dict(wanted)))
+    return each[numbers]

@@ -1,0 +1,94 @@
+"""A text before its words are looked for: tags, links and entities are replaced, and characters are composed.
+
+`clean` keeps the length of the text, so that what is left stands where it stood. `compose` tells where everything was.
+"""
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from unicodedata import category, is_normalized, normalize
+
+_ENTITY = re.compile(r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
+_NAMES = (
+    "a abbr address article aside audio b big blockquote body br button canvas caption center cite code col dd del "
+    "details dfn dir div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 "
+    "head header hr html i iframe img input ins kbd label legend li link main map mark meta nav noscript object ol "
+    "option p param picture pre q s samp script section select small source span strike strong style sub summary sup "
+    "svg table tbody td textarea tfoot th thead time title tr tt u ul var video wbr"
+)
+# A real tag: a name of HTML and attributes with values, so that `a<b and c>d` remains what it is. Or a comment.
+TAG = re.compile(
+    rf"</?(?:{'|'.join(_NAMES.split())})(?:\s+[\w:-]+(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=]+)))*[\s\xad]*/?\xad*>"
+    r"|<!--[^<>]*-->|<!doctype[^<>]*>",
+    re.IGNORECASE,
+)
+LINK = re.compile(r"(?:[Hh][Tt][Tt][Pp][Ss]?://|(?<![A-Za-z0-9])[Ww]ww\.)[!-~]*[A-Za-z0-9/]")
+LINES = ("<br", "<p>", "<p ", "</p", "<li", "<div", "</div", "<hr", "<tr", "<h")  # these begin a new line
+
+
+def clean(text: str) -> str:
+    """The text without tags, links and entities, at its old length: what is left stands where it stood.
+
+    An entity becomes its character, behind soft hyphens that no word shows; a link becomes `http` and spaces.
+
+    Example:
+        >>> clean("<b>good</b>, at http://a.b/c")
+        '   good    , at http        '
+    """
+    if "&" in text:
+        text = _ENTITY.sub(_character, text)
+    if "<" in text:
+        text = text.replace("<br />", "\n     ")  # by far the most frequent one
+        text = text if "<" not in text else TAG.sub(_blank, text)
+    if (":" in text and "://" in text) or "ww." in text:
+        text = LINK.sub(lambda link: "http".ljust(len(link[0])), text)
+    return text
+
+
+def _character(entity: "re.Match[str]") -> str:
+    from html import unescape
+
+    char = unescape(entity[0])
+    return char.rjust(len(entity[0]), "\u00ad") if len(char) == 1 else entity[0]
+
+
+def _blank(tag: "re.Match[str]") -> str:
+    return ("\n" if tag[0].lower().startswith(LINES) else " ").ljust(len(tag[0]))
+
+
+def compose(text: str) -> tuple[str, list[tuple[int, int]] | None]:
+    """The text in normal form C, and for each of its characters where it was before; None if nothing moved.
+
+    Example:
+        >>> compose("e\u0301te")
+        ('éte', [(0, 2), (2, 3), (3, 4)])
+    """
+    if text.isascii() or is_normalized("NFC", text):
+        return text, None
+    edges = [i for i, char in enumerate(text) if not _attaches(char)]
+    edges = [*([] if edges[:1] == [0] else [0]), *edges, len(text)]
+    parts, places = [], []
+    for start, end in pairwise(edges):
+        part = normalize("NFC", text[start:end])
+        parts.append(part)
+        # One to one where nothing was composed, otherwise all of it for each character.
+        same = len(part) == end - start
+        places += [(start + k, start + k + 1) if same else (start, end) for k in range(len(part))]
+    return "".join(parts), places
+
+
+@lru_cache(maxsize=4096)
+def _attaches(char: str) -> bool:
+    """Whether a character may merge with the one before it: combining marks, and vowels and finals of Hangul."""
+    return category(char)[0] == "M" or 0x1161 <= ord(char) <= 0x11C2
+
+
+def prepared(text: str) -> str:
+    """The text in which words are looked for: cleaned and composed.
+
+    Example:
+        >>> prepared("<i>ete\u0301</i>")
+        '   eté    '
+    """
+    text = clean(text)
+    return text if text.isascii() or is_normalized("NFC", text) else normalize("NFC", text)

@@ -1,0 +1,100 @@
+"""Terms by their hash: 64 bits for every word and every n-gram, and a table that finds a term by them.
+
+A word is identified by a hash of its characters, an n-gram by a hash of the hashes of its words. Two different terms
+among a million share a 64-bit hash with probability about 3e-8; the table checks that its own terms do not. The table
+is one array, which can be stored and mapped into memory as it is: nothing has to be built when a model is loaded.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[np.uint64]
+GOLDEN, MIX, WORD = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xCBF29CE484222325
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ALL = 0xFFFFFFFFFFFFFFFF
+
+
+@lru_cache(maxsize=1 << 16)
+def word_hash(form: str) -> int:
+    """The hash of a word.
+
+    Example:
+        >>> hex(word_hash("good"))
+        '0x6d129caf675c3e7a'
+    """
+    h = WORD
+    for code in map(ord, form):
+        h = ((h ^ code) * MIX) & _ALL
+    h = ((h ^ (h >> 32)) * GOLDEN) & _ALL
+    return h ^ (h >> 29)
+
+
+def chain(before: Keys, word: Keys) -> Keys:
+    """Hashes of n-grams, from the hashes of all their words but the last, and those of the last."""
+    h = (before * np.uint64(GOLDEN) + np.uint64(1) ^ word) * np.uint64(MIX)
+    return h ^ (h >> np.uint64(32))
+
+
+def term_hashes(terms: Iterable[str]) -> Keys:
+    """Hashes of terms whose words are separated by single spaces, in plain Python."""
+    found = []
+    for term in terms:
+        first, *rest = map(word_hash, term.split(" "))
+        for word in rest:
+            h = ((first * GOLDEN + 1 ^ word) * MIX) & _ALL
+            first = h ^ (h >> 32)
+        found.append(first)
+    return np.array(found, np.uint64)
+
+
+def empty_table(count: int) -> Keys:
+    """A table for so many terms, at most two thirds full."""
+    return np.full(1 << max(4, (3 * count // 2).bit_length()), EMPTY)
+
+
+def bits_for(count: int) -> int:
+    """How many low bits of a slot hold the number of a term.
+
+    A slot holds the number in its low bits and above them that part of the hash: one look at the memory tells both.
+    The place of the slot tells the low bits of the hash, so nothing of it is lost.
+    """
+    return max(1, count.bit_length())
+
+
+def fill(table: Keys, hashes: Keys) -> int:
+    """Put term t at the slot of its hash; returns a term whose hash is taken, or -1. In plain Python."""
+    bits, mask, slots = bits_for(len(hashes)), table.size - 1, table.tolist()
+    empty = int(EMPTY)
+    for t, key in enumerate(hashes.tolist()):
+        place = key & mask
+        while slots[place] != empty:
+            if slots[place] >> bits == key >> bits:
+                return t
+            place = (place + 1) & mask
+        slots[place] = key >> bits << bits | t
+    table[:] = slots
+    return -1
+
+
+def find(table: Keys, bits: int, keys: Keys) -> NDArray[np.int64]:
+    """The numbers of the terms with these hashes, -1 for an unknown one.
+
+    Example:
+        >>> hashes = term_hashes(["good", "film", "good film"])
+        >>> table = empty_table(3)
+        >>> fill(table, hashes), find(table, bits_for(3), hashes).tolist()
+        (-1, [0, 1, 2])
+    """
+    shift, mask = np.uint64(bits), np.uint64(table.size - 1)
+    found = np.full(keys.size, -1, np.int64)
+    open_, place, tag = np.arange(keys.size), keys & mask, keys >> shift
+    while open_.size:
+        slots = table[place]
+        same = (slots >> shift == tag) & (slots != EMPTY)
+        found[open_[same]] = slots[same] & ((np.uint64(1) << shift) - np.uint64(1))
+        on = ~same & (slots != EMPTY)
+        open_, place, tag = open_[on], (place[on] + np.uint64(1)) & mask, tag[on]
+    return found
