@@ -96,7 +96,7 @@ def test_explain_survives_hostile_text(cli, model, name):
         (["predict", "MODEL", "TABLE", "--abstain-below", "60"], 3, "--abstain-below"),
         (["evaluate", "MODEL", "TABLE", "--report", "r.pdf"], 3, ".html or .json"),
         (["evaluate", "MODEL", "TABLE", "--train", "TABLE"], 3, "--report"),
-        (["predict", "MODEL", "TABLE", "--engine", "ray"], 3, "--engine must be local, not 'ray'"),
+        (["predict", "MODEL", "TABLE", "--engine", "spark"], 3, "--engine must be local or ray, not 'spark'"),
         (["train", "TABLE", "-o", "nowhere/m"], 3, "does not exist"),
         (["train", "TABLE", "-o", "m", "--method", "magic"], 3, "magic"),
         (["train", "TABLE", "-o", "m", "--validation", "1"], 3, "--validation"),
