@@ -83,18 +83,17 @@ def ray(bars: Bars, options: argparse.Namespace) -> None:
     picks = np.minimum(rng.zipf(1.3, (options.texts, 200)) - 1, len(terms) - 1)
     rows = [Row(" ".join(terms[k] for k in row), None, None, i + 1) for i, row in enumerate(picks.tolist())]
     cluster.init(num_cpus=2, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
-    seconds = {}
+    seconds, records = {}, {}
     for engine in ("local", "ray"):
         for _ in labeled(batches(rows[:4096], 2048), Wanted("imdb"), engine):
             pass  # the code is loaded everywhere
         began = time.perf_counter()
-        found = [part for part in labeled(batches(rows, 2048), Wanted("imdb"), engine)]
+        records[engine] = list(labeled(batches(rows, 2048), Wanted("imdb"), engine))
         seconds[engine] = time.perf_counter() - began
-        same = found if engine == "local" else found == same
     cluster.shutdown()
     rate = {engine: options.texts / t for engine, t in seconds.items()}
     print(f"ray: {options.texts:,} texts of 200 words; local {rate['local']:,.0f} per second, ray {rate['ray']:,.0f}")
-    bars.check(same is True, "the records are equal")
+    bars.check(records["ray"] == records["local"], "the records are equal")
     part = rate["ray"] / rate["local"]
     bars.check(part >= 0.6, f"Ray with 2 workers has {part:.2f} of the local throughput (at least 0.6)")
 
