@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
+from hardmax.text.encoding import decoded
 
 MOST_SCORES = 300_000_000  # numbers in (terms, classes): 2.4 GB
 
@@ -42,7 +43,7 @@ def as_texts(X: Any) -> list[str]:
         raise BadInput("texts must be a list of strings", found=type(X).__name__) from None
     for i, text in enumerate(texts):
         if isinstance(text, bytes):
-            texts[i] = text.decode("utf-8", "replace")
+            texts[i] = decoded(text, f"text {i}")
         elif not isinstance(text, str):
             found = f"{type(text).__name__} {text!r:.60}"
             numbers = isinstance(text, int | float | np.number)

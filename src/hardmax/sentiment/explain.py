@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.sentiment.leave_one_out import leader_effects
 from hardmax.sentiment.model import Label, Reading, SentimentModel, probabilities, winners
+from hardmax.text.encoding import decoded
 from hardmax.text.words import split
 from hardmax.views import PAGE, Result, view
 
@@ -225,7 +226,7 @@ def explain(model: SentimentModel, text: str | bytes) -> Explanation:
         'positive'
     """
     if isinstance(text, bytes):
-        text = text.decode("utf-8", "replace")
+        text = decoded(text, "the text")
     if not isinstance(text, str):
         raise BadInput("a text must be a string", found=type(text).__name__)
     reading = model.read(text)
