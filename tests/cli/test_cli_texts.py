@@ -305,7 +305,7 @@ def test_evaluate_measures_what_python_measures(cli, trained, table):
     assert 0 < leaders["initial_fraction"] <= 1
     assert document["texts_per_second"] > 0
     assert document["faithfulness"]["n"] == 5
-    assert len(document["faithfulness"]["rows"]) == 8
+    assert len(document["faithfulness"]["rows"]) == 5
 
 
 @pytest.mark.parametrize(("dull", "great"), [("0", "1"), ("neg", "pos"), ("negative", "positive"), ("NEG", "Pos")])

@@ -51,6 +51,9 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(table):
     assert caught.value.found == "'review', 'sentiment'"
     assert caught.value.fix == "--label sentiment"
     with pytest.raises(BadInput) as caught:
+        read(table, label="sentimnet", text="review")
+    assert caught.value.fix == "--label sentiment"
+    with pytest.raises(BadInput) as caught:
         read(table, text="Reviews")
     assert caught.value.fix == "--text-column review"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from hardmax.errors import BadInput, need
@@ -119,6 +120,21 @@ def _rows(
         yield _row(line, record, names, labeled)
 
 
+def likely(columns: list[str], given: str | None, usual: tuple[str, ...]) -> str:
+    """The column that was probably meant: nearest to the given name, or to a usual one; the first if none is near.
+
+    Example:
+        >>> likely(["id", "Review_Text", "stars"], None, TEXT_NAMES), likely(["id", "stars"], "star", LABEL_NAMES)
+        ('Review_Text', 'stars')
+    """
+    lower = {column.lower(): column for column in columns}
+    for name in usual if given is None else (given.lower(), *usual):
+        near = get_close_matches(name, lower, 1, 0.75) or [c for c in lower if name in c]
+        if near:
+            return lower[near[0]]
+    return next(iter(columns), "NAME")
+
+
 Columns = tuple[str, str | None, str | None]  # of text, label and id
 
 
@@ -128,12 +144,10 @@ def _choose(name: str, columns: list[str], text: str | None, label: str | None, 
             return given
         found = next((known for known in usual if known in columns), None) if given is None else None
         if found is None and (required or given is not None):
-            small = {c.lower(): c for c in reversed(columns)}
-            near = get_close_matches((given or usual[0]).lower(), small, 1) or [c for c in small if c in usual]
             raise BadInput(
                 f"{name} has no column {(given or usual[0])!r}",
-                found=", ".join(map(repr, columns)) or "no columns",
-                fix=f"--{option} {_quoted(small[near[0]] if near else next(iter(columns), 'NAME'))}",
+                found=", ".join(repr(c) for c in columns) or "no columns",
+                fix=f"--{option} {quote(likely(columns, given, usual))}",
             )
         return found
 
@@ -149,10 +163,6 @@ def _row(line: int, record: dict[str, Any], names: Columns, labeled: bool) -> Ro
     if labeled and (label is None or label == "" or label != label or isinstance(label, list | dict)):
         return BadRow(line, f"{names[1]} is missing or not a label", repr(label)[:200])
     return Row(text, label, known_as, line)
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"' if not name.isidentifier() else name
 
 
 def _separator(header: str, wanted: list[str], usual: str) -> str:
