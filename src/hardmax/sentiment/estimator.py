@@ -47,7 +47,7 @@ class HardmaxClassifier(Fitting):
         batch_size: number of texts per training step; None means 256, or 64 for softmax.
         learning_rate: of the word vectors, at the beginning; None means 0.003, or 0.001 for softmax.
         dropout: part of the words of a text that is left out at each training step.
-        tuning: a `hardmax.sentiment.recipe.Tuning` with the settings that rarely need a change.
+        tuning: a `hardmax.Tuning`: how many words lead and how far, and settings that rarely need a change.
         class_weight: "balanced" (classes count the same however many texts they have), or a dict class -> weight.
         early_stopping: hold out `validation_fraction` of the texts, stop after `n_iter_no_change` epochs without a
             better accuracy on them, and keep the best epoch.
@@ -94,7 +94,7 @@ class HardmaxClassifier(Fitting):
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: bool | int = False,
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: "int | np.random.RandomState | None" = 0,
     ) -> None:
         self.dim = dim
         self.layers = layers
@@ -270,6 +270,9 @@ class HardmaxClassifier(Fitting):
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+    def _repr_html_(self) -> str | None:
+        return self.model_._repr_html_() if hasattr(self, "model_") else None
 
 
 def load(name: str | Path) -> HardmaxClassifier:

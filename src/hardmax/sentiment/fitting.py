@@ -42,7 +42,7 @@ class Fitting(Classifier):
     warm_start: bool
     n_jobs: int | None
     verbose: bool | int
-    random_state: int | np.random.RandomState | None
+    random_state: "int | np.random.RandomState | None"
 
     def fit(
         self,
