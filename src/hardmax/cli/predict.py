@@ -169,7 +169,7 @@ def _source(file: str, column: str | None) -> Iterator["Row | BadRow"]:
         if not path.is_file():
             raise BadInput(f"there is no file {path}")
         with open(path, "rb") as lines:
-            yield from tables.lines(lines, objects=False)
+            yield from tables.lines(lines, objects=False, name=str(path))
     else:
         from hardmax.text.datasets import read
 
