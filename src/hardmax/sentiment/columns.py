@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
+from hardmax.text.encoding import decoded
 
 MOST_SCORES = 100_000_000  # numbers in one array (terms, classes)
 ARRAYS = 8  # of this size, about, are held in training
@@ -42,7 +43,7 @@ def as_texts(X: Any) -> list[str]:
         raise BadInput("texts must be a list of strings", found=type(X).__name__) from None
     for i, text in enumerate(texts):
         if isinstance(text, bytes):
-            texts[i] = text.decode("utf-8", "replace")
+            texts[i] = decoded(text, f"text {i}")
         elif not isinstance(text, str):
             found = f"{type(text).__name__} {text!r:.60}"
             numbers = isinstance(text, int | float | np.number)
