@@ -35,6 +35,9 @@ def command(
     min_texts: Annotated[
         int | None, typer.Option(help="Ignore terms that occur in fewer than this many texts.")
     ] = None,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Let all classes count the same, however many texts they have.")
+    ] = False,
     seed: inputs.AnySeed = 0,
     validation: Annotated[
         float, typer.Option(help="Fraction of the texts to hold out for measuring accuracy; 0 trains on all.")
@@ -66,7 +69,7 @@ def command(
     given = {"alpha": alpha, "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     settings |= {"dim": dim, "layers": layers, "ngram_range": (1, ngrams), "method": method, "min_df": min_texts}
-    settings |= {"train_alpha": train_alpha, "random_state": seed}
+    settings |= {"train_alpha": train_alpha, "random_state": seed, "class_weight": "balanced" if balanced else None}
 
     from hardmax.sentiment.estimator import HardmaxClassifier
     from hardmax.sentiment.training_loop import remove_checkpoint
