@@ -95,6 +95,8 @@ def command(
 
 def _read(file: str) -> str:
     """One text: a whole file, or all of standard input."""
+    from hardmax.text.encoding import decoded
+
     if file == "-":
         data = sys.stdin.buffer.read()
     else:
@@ -107,4 +109,4 @@ def _read(file: str) -> str:
             raise BadInput(
                 f"{path} cannot be read: {error.strerror or error}", fix='pass a text with --text "..."'
             ) from error
-    return data.decode("utf-8", "replace")
+    return decoded(data, "standard input" if file == "-" else file)

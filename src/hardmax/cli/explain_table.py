@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hardmax.cli import texts
 from hardmax.cli.output import note
-from hardmax.cli.predict import good_rows, source
+from hardmax.cli.predict import good_rows
 from hardmax.errors import BadInput, need
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def explain_table(
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise BadInput(f"{output}: many explanations cannot be written like this", fix="use " + ", ".join(SUFFIXES))
     bad = texts.BadRows(file, errors, silent)
-    good = good_rows(source(file, column), bad)
+    good = good_rows([file], column, bad)
     done = 0
     if output is None:
         for batch in _explained(model, good, most):

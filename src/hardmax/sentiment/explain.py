@@ -28,6 +28,7 @@ from hardmax.sentiment.layers_numpy import Flow, score
 from hardmax.sentiment.layout import Names, TermNames, known_words, places, shared, terms_of
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
 from hardmax.sentiment.word_effects import Study, effects, study_texts
+from hardmax.text.encoding import decoded
 from hardmax.views import PAGE, Result, view
 
 SCHEMA = "hardmax.explain/2"
@@ -373,7 +374,7 @@ def explain(model: SentimentModel, text: str | bytes) -> Explanation:
         'positive'
     """
     if isinstance(text, bytes):
-        text = text.decode("utf-8", "replace")
+        text = decoded(text, "the text")
     if not isinstance(text, str):
         raise BadInput("a text must be a string", found=type(text).__name__)
     study, names = study_texts(model, [text])

@@ -87,7 +87,7 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
         ['not', 'dull', 'a', 'film']
     """
     size = sum(map(len, texts))
-    if size <= FEW and SCANNER.plain(size):
+    if vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size)):
         with SCANNER.counted():
             (begins, ends, sentence, hashes, offsets, where, written), look_up = (
                 _plain_words(vocabulary, texts),
