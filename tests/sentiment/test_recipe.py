@@ -5,7 +5,8 @@ import pytest
 
 from hardmax.errors import BadInput
 from hardmax.sentiment.layers_numpy import flow, powers
-from hardmax.sentiment.recipe import POLES, Recipe, positions, radii
+from hardmax.sentiment.placing import POLES, positions, radii
+from hardmax.sentiment.recipe import Recipe
 
 RNG = np.random.default_rng(0)
 X = np.clip(RNG.normal(0, 0.25, (400, 1)), -0.95, 0.95)

@@ -28,8 +28,10 @@ class HardmaxClassifier(Fitting):
     Two fitted classifiers are equal if their models are; two that are not fitted, if their parameters are.
 
     Args:
-        dim: number of dimensions of the word vectors; 2 can be drawn. Use at least C for C > 2 unordered classes.
-        layers: number of hardmax layers K; 0 is the mean of the word vectors, without attention.
+        dim: number of dimensions of the word vectors; "auto" means 2 for two classes, which can be drawn, and as many
+            as there are classes for more.
+        layers: number of hardmax layers K; 0 is the mean of the word vectors, without attention. "auto" means 8 if
+            attention labels as many held-out texts correctly as without, and 0 otherwise; `choices_` says so.
         ngram_range: smallest and largest number of words in a term, at most 3.
         min_df: ignore terms that occur in fewer texts than this: a number, or as a float a part of the texts. None
             means 3 from 1000 texts on, otherwise 1.
@@ -66,8 +68,8 @@ class HardmaxClassifier(Fitting):
 
     def __init__(
         self,
-        dim: int = 2,
-        layers: int = 8,
+        dim: int | str = "auto",
+        layers: int | str = "auto",
         ngram_range: tuple[int, int] = (1, 2),
         *,
         min_df: int | float | None = None,
