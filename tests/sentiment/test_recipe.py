@@ -22,7 +22,7 @@ def test_about_as_many_strong_words_as_asked_for_are_in_a_text():
 
 def test_poles_are_the_most_frequent_words_without_opinion():
     radius, poles = radii(X, PART, Recipe(leaders=5.0))
-    neutral = np.abs(X[:, 0]) < 0.15
+    neutral = np.abs(X[:, 0]) < 0.25 * np.abs(X[radius == 1.0, 0]).min()
     assert len(poles) == POLES
     assert neutral[poles].all()
     assert PART[poles].min() >= np.delete(np.where(neutral, PART, 0), poles).max()

@@ -12,9 +12,9 @@ import pytest
 from corpus import reviews
 from hardmax.errors import BadInput
 from hardmax.sentiment import training
+from hardmax.sentiment.choices import prepare
 from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.sentiment.layers_numpy import flow, powers
-from hardmax.sentiment.choices import prepare
 from hardmax.sentiment.placing import positions
 from hardmax.sentiment.recipe import Recipe
 from hardmax.sentiment.training_loop import Examples, Watch

@@ -19,6 +19,7 @@ from hardmax.text.vocabulary import Bags
 
 BEGINNINGS = (6, 12, 24, 48, 96)  # terms
 PART = 0.25  # weight of a beginning; a whole text has 1
+STAY = 1e-4  # log-loss for n0 times e: texts of one length say nothing about n0, only about s / (n + n0)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,10 @@ def calibrate(examples: Examples, sums: Floats, neutral: float, bias: Floats) ->
         mean = sums / np.maximum(sizes + rest, 1e-9)[:, None]
         loss, error = plain.grade(scale * mean + bias)
         pull = (error * mean).sum(axis=1)
-        return loss, scale * np.array([pull.sum(), -rest * (pull / np.maximum(sizes + rest, 1e-9)).sum()])
+        away = theta[1] - begin[1]
+        slope = scale * np.array([pull.sum(), -rest * (pull / np.maximum(sizes + rest, 1e-9)).sum()])
+        return loss + STAY * away**2, slope + np.array([0.0, 2 * STAY * away])
 
-    theta, losses = minimize(value, np.array([0.0, np.log(max(neutral, 1e-3))]), 200, tolerance=1e-9)
+    begin = np.array([0.0, np.log(max(neutral, 1e-3))])
+    theta, losses = minimize(value, begin, 200, tolerance=1e-9)
     return Calibration(float(np.exp(theta[0])), float(np.exp(theta[1])), losses[-1] if losses else value(theta)[0])

@@ -23,7 +23,7 @@ from hardmax.sentiment.training_loop import Watch
 from hardmax.sentiment.word_scores import Examples, Floats, Problem, Solution, problem, solve
 from hardmax.text.vocabulary import Bags, Vocabulary
 
-PENALTIES = (1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+PENALTIES = (1e-3, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 USUAL = 1e-5  # penalty where nothing can be held out
 NEUTRAL = 0.3  # neutral words while learning, as a part of the mean number of terms
 FOLDS, BLOCKS = 5, 20

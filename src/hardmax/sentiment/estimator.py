@@ -34,16 +34,16 @@ class HardmaxClassifier(Fitting):
             attention labels as many held-out texts correctly as without, and 0 otherwise; `choices_` says so.
         ngram_range: smallest and largest number of words in a term, at most 3.
         min_df: ignore terms that occur in fewer texts than this: a number, or as a float a part of the texts. None
-            means 3 from 1000 texts on, otherwise 1.
+            means 1 for short texts, 2 for texts of 100 words or more, and one more from two million words on.
         max_features: keep at most this many terms, those that occur in the most texts.
         vocabulary: a `Vocabulary` made elsewhere (for example from a stream), instead of one from the training texts.
         method: "hardmax" (exact, compiled) or "softmax" (the relaxation of [AFZ24, section 6]; needs the extra torch).
         alpha: step size of the layers, z_i <- (z_i + alpha z_leader) / (1 + alpha).
         train_alpha: learn alpha too, starting from the given one.
-        warm_epochs, epochs: passes over the texts without attention, and then with it. None means 4 and 3, or more for
-            small data.
+        warm_epochs: at most this many passes of the first phase, which solves a convex problem; None means 100.
+        epochs: passes of the second phase, with attention; None means 3, or more for small data.
         batch_size: number of texts per training step; None means 256, or 64 for softmax.
-        learning_rate: of the word vectors, at the beginning; None means 0.003, or 0.001 for softmax.
+        learning_rate: of the word vectors, at the beginning; None means 0.001.
         dropout: part of the words of a text that is left out at each training step.
         tuning: a `hardmax.sentiment.recipe.Tuning` with the settings that rarely need a change.
         class_weight: "balanced" (classes count the same however many texts they have), or a dict class -> weight.
@@ -57,7 +57,8 @@ class HardmaxClassifier(Fitting):
 
     Attributes:
         classes_: the labels in order.   model_: the `SentimentModel`.   history_: loss (and accuracy) by epoch.
-        n_iter_: epochs made.   coef_, intercept_: what the words and the bias add without attention; see `coef_`.
+        choices_: what was chosen by held-out texts, and why.   n_iter_: epochs made.
+        coef_, intercept_: what the words and the bias add without attention; see `coef_`.
 
     Example:
         >>> texts = ["a good film", "good fun", "a bad film", "bad, bad"] * 10

@@ -25,8 +25,8 @@ from hardmax.sentiment.recipe import MOST_LEADERS, Recipe
 from hardmax.sentiment.word_scores import Floats, Problem, Solution, times
 
 POLES = 8
-POLE_STEP = 1e-3  # the more frequent of two poles has the larger radius, by this
-NEUTRAL = 0.15  # a pole has |x| below this
+POLE_STEP = 0.02  # the more frequent of two poles has the larger radius, by this part of what it exceeds 1
+NEUTRAL = 0.25  # a pole has |x| below this part of the weakest leader's
 ROOM = 0.999  # |x_w| stays below this part of the radius
 
 
@@ -86,9 +86,10 @@ def radii(x: Floats, part: Floats, recipe: Recipe) -> tuple[Floats, NDArray[np.i
     reach = recipe.pole_reach * min(float(strength[leading[-1]]), ROOM)
     free = np.ones(len(x), bool)
     free[leading] = False
-    neutral = np.flatnonzero((strength < NEUTRAL) & free)
+    neutral = np.flatnonzero((strength < NEUTRAL * strength[leading[-1]]) & free)
     poles = neutral[np.argsort(-part[neutral], kind="stable")[:POLES]]
-    radius[poles] = 1.0 / np.sqrt(1.0 - reach**2) + POLE_STEP * np.arange(len(poles), 0, -1)
+    above = 1.0 / np.sqrt(1.0 - reach**2) - 1.0
+    radius[poles] = 1.0 + above * (1.0 + POLE_STEP * np.arange(len(poles), 0, -1))
     return radius, poles
 
 

@@ -11,7 +11,7 @@ from hardmax.text.vocabulary import Bags
 LEAST_STEPS = 200
 MOST_NUMBERS = 8_000_000  # in all word vectors; with more classes than fit, classes share dimensions
 LAYERS = 8  # with attention, if nothing else is asked for
-MOST_LEADERS = 11.0
+MOST_LEADERS = 30.0
 TERMS_PER_LEADER = 8.0  # in short texts
 
 
@@ -21,12 +21,12 @@ class Tuning:
 
     Attributes:
         leaders: about how many words of a text lead, not counting the pole; None means one for every 8 terms, at most
-            11.
+            30.
         pole_reach: how far a pole reaches, as a part of the weakest leader's score; 0 to 1.
         follower_radius: the radius of words that can only follow; 0 to 1, where 1 lets more words lead.
         sideways_noise: size of the random directions orthogonal to the scores (for dim > 2); more noise, more leaders.
         penalty: of the first phase, on the squares of the words' scores; None chooses it by held-out texts.
-        score_rate, bias_rate, alpha_rate: learning rates of the score vectors (relative), bias and alpha.
+        score_rate, bias_rate, alpha_rate: learning rates of the score vectors (relative), bias (in streams), alpha.
 
     Example:
         >>> Tuning(pole_reach=2.0)
@@ -80,7 +80,7 @@ class Recipe(Tuning):
     train_alpha: bool = False
     dropout: float = 0.4
     batch_size: int = 256
-    learning_rate: float = 0.003
+    learning_rate: float = 0.001
     warm_epochs: int | None = None
     epochs: int | None = None
     seed: int = 0
@@ -116,7 +116,7 @@ class Recipe(Tuning):
         Example:
             >>> long, short = (Bags(np.zeros(n, np.int32), np.array([0, n])) for n in (300, 40))
             >>> [Recipe().settled(bags, 9, 50_000).leaders for bags in (long, short)]
-            [11.0, 5.0]
+            [30.0, 5.0]
             >>> [Recipe().settled(long, scores, 50_000).dim for scores in (1, 9, 1000)]
             [2, 9, 161]
         """

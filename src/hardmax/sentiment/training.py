@@ -189,7 +189,8 @@ class Trainer(Learner):
         n, k = self.scores.size, self.bias.size
         rate = fade * r.score_rate * np.sqrt((self.begin.scores**2).sum(axis=1).mean())
         self.scores = self.scores - rate * move[:n].reshape(self.scores.shape)
-        self.bias = self.bias - fade * r.bias_rate * move[n : n + k]
+        if not self.steps:  # in a stream; otherwise the bias stays what the classes alone say
+            self.bias = self.bias - fade * r.bias_rate * move[n : n + k]
         if r.train_alpha and self.layers:
             self.alpha = max(LEAST_ALPHA, float(self.alpha - fade * r.alpha_rate * move[-1]))
 
