@@ -1,6 +1,8 @@
 # make demo   set everything up, run the main job, print the path of its report
 # make test   set everything up, run all tests (while you work: make test TESTS="-m 'not slow'")
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
+# make numba  the tests of compiled code with another Numba: make numba VERSIONS="numba==0.60.0 numpy==2.0.2"
+# make paper  the research note as HTML, and as PDF where Chromium is installed
 # make wheel  build the wheel and check that it installs and runs            make clean
 PYTHON ?= python3
 VENV   ?= .venv
@@ -10,7 +12,9 @@ BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 LINTED := src tests benchmarks scripts
 
-.PHONY: demo test check lint coverage bench docs wheel clean
+NUMBA  := .venv-numba/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+
+.PHONY: demo test check lint coverage bench numba docs paper wheel clean
 
 demo: $(VENV)/.ready
 	$(BIN)/hardmax demo -o demo-report --force
@@ -31,13 +35,25 @@ coverage: $(VENV)/.ready
 	$(BIN)/python -m coverage report --skip-covered --skip-empty --sort=-cover | tail -20
 
 bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/construct.py
 	$(BIN)/python benchmarks/sentiment.py
+	$(BIN)/python benchmarks/classifier.py --only explanations,speed
+
+numba:
+	$(PYTHON) -m venv .venv-numba
+	$(NUMBA)/python -m pip install --quiet --disable-pip-version-check -e . pytest hypothesis jaxtyping beartype python-flint
+	$(NUMBA)/python -m pip install --quiet --disable-pip-version-check --upgrade $(or $(VERSIONS),numba)
+	$(NUMBA)/python -m pytest -q tests/jit tests/cloud tests/attention tests/dynamics/test_two_ways.py \
+	  tests/sentiment/test_layers_compiled.py tests/sentiment/test_search.py tests/text/test_ngrams.py
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet
 	@echo site/index.html
+
+paper: $(VENV)/.docs
+	$(BIN)/python scripts/paper.py
 
 wheel: $(VENV)/.ready
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
@@ -57,4 +73,4 @@ $(VENV)/.docs: $(VENV)/.ready
 	touch $@
 
 clean:
-	rm -rf $(VENV) demo-report site dist build .coverage* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-numba demo-report paper.html paper.pdf site dist build .coverage* .pytest_cache .mypy_cache .ruff_cache

@@ -214,8 +214,8 @@ def shipped(bars: Bars, test: list[str], wanted: Any) -> None:
             rows = {row["ranking"]: row["comprehensiveness"] for row in measured.rows}
             for ranking, value in rows.items():
                 print(f"    comprehensiveness of {ranking}: {value:.3f}")
-            lead, score = rows["top 5 leaders"], rows["top 5 score"]
-            bars.check(lead >= score, f"{name}: top five leaders {lead:.3f}, top five words by v.E {score:.3f}")
+            ours, score = rows["effect"], rows["score"]
+            bars.check(ours >= score, f"{name}: top five words by effect {ours:.3f}, by v.E {score:.3f}")
 
 
 def prediction(bars: Bars, model: Any, texts: list[str], labels: Any, test: list[str], wanted: Any) -> None:
@@ -290,12 +290,13 @@ def explanations(bars: Bars, model: Any, test: list[str], count: int) -> None:
     each = (time.process_time() - start) / len(some)
     ends = np.add.reduceat(traced.contributions[:, 0], traced.bags.offsets[:-1]) + model.bias[0]
     assert np.abs(ends - model.run(traced.bags)[0][:, 0]).max() < 1e-9
+    explain(model, some[0]).words  # noqa: B018
     start = time.process_time()
     for text in some[:200]:
-        explain(model, text)
+        explain(model, text).words  # noqa: B018 (computes the effect of every word)
     single = (time.process_time() - start) / 200
     print(f"  hardmax, compiled, many texts: {1 / each:,.0f} per second (leaders and all contributions, sums checked)")
-    print(f"  hardmax, plain NumPy, text by text, as objects: {1 / single:,.0f} per second")
+    print(f"  hardmax, text by text, as objects with the effects of all words: {1 / single:,.0f} per second")
     chosen = sorted(test, key=len)[len(test) // 4 : 3 * len(test) // 4]  # of ordinary length
     chosen = chosen[:: max(1, len(chosen) // count)][:count]
     for name, run in (("LIME", _lime), ("SHAP", _shap)):
@@ -305,7 +306,7 @@ def explanations(bars: Bars, model: Any, test: list[str], count: int) -> None:
             continue
         print(f"  {name}: {1 / theirs:.2f} per second ({len(chosen)} texts)")
         bars.check(
-            theirs / each >= 1000, f"{theirs / each:,.0f}x {name} (1,000x needed; text by text {theirs / single:,.0f}x)"
+            theirs / single >= 500, f"{theirs / single:,.0f}x {name} (500x needed; parts alone {theirs / each:,.0f}x)"
         )
 
 

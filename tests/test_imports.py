@@ -38,14 +38,13 @@ def test_loading_a_model_and_explaining_a_text_load_neither_scikit_learn_nor_num
     assert not _loaded_by(code) & set(HEAVY)
 
 
-def test_commands_on_small_clouds_load_neither_a_compiler_nor_scipy(tmp_path):
+@pytest.mark.parametrize("words", ["limit TOKENS", "simulate TOKENS --json", "limit --preset square-ties"])
+def test_commands_on_small_clouds_load_neither_a_compiler_nor_scipy(words, tmp_path):
     tokens = tmp_path / "tokens.npy"
     np.save(tokens, np.random.default_rng(0).standard_normal((1000, 3)))
-    commands = [[name, str(tokens)] for name in ("limit", "simulate")]
-    commands += [["limit", "--preset", "square-ties"], ["simulate", "--preset", "emerging", "--json"]]
+    words = words.replace("TOKENS", str(tokens)).split()
     code = (
-        f"from hardmax.cli.main import run\nfor words in {commands!r}:\n"
-        "    try:\n        run(words)\n    except SystemExit as stop:\n        assert not stop.code"
+        f"from hardmax.cli.main import run\ntry:\n    run({words})\nexcept SystemExit as end:\n    assert not end.code"
     )
     assert not _loaded_by(code) & set(HEAVY)
 

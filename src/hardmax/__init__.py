@@ -25,6 +25,9 @@ _MODULES = {
     "sentiment.estimator": "HardmaxClassifier load",
     "sentiment.model": "SentimentModel",
     "sentiment.explain": "Explanation",
+    "sentiment.report": "Report",
+    "sentiment.drift": "Drift",
+    "sentiment.recipe": "Tuning",
     "construction.build": "construct",
     "construction.network": "Network",
     "scale.run": "sweep",
@@ -67,10 +70,13 @@ if TYPE_CHECKING:
     from hardmax.errors import NotExact as NotExact
     from hardmax.errors import NotFetched as NotFetched
     from hardmax.scale.run import sweep as sweep
+    from hardmax.sentiment.drift import Drift as Drift
     from hardmax.sentiment.estimator import HardmaxClassifier as HardmaxClassifier
     from hardmax.sentiment.estimator import load as load
     from hardmax.sentiment.explain import Explanation as Explanation
     from hardmax.sentiment.model import SentimentModel as SentimentModel
+    from hardmax.sentiment.recipe import Tuning as Tuning
+    from hardmax.sentiment.report import Report as Report
     from hardmax.web.widget import widget as widget
 
 

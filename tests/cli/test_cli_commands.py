@@ -1,8 +1,10 @@
 """The command line as a person uses it: results, JSON, files, exit codes, one clear error."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -268,6 +270,35 @@ def test_doctor_passes_its_self_test(cli):
     assert all(test["passed"] for test in report["self_test"])
     assert len(report["self_test"]) == 3
     assert "self-test" in cli("doctor")[1]
+
+
+def test_doctor_shows_where_compiled_code_is_and_how_much(tmp_path):
+    """In processes of their own: where code is stored is decided when it is imported."""
+    command = [sys.executable, "-m", "hardmax", "doctor"]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([*command, "--json"], env=environment, capture_output=True, text=True, check=True)
+    compiled = json.loads(done.stdout)["compiled"]
+    assert compiled["folders"]
+    assert all(folder.startswith(str(tmp_path)) for folder in compiled["folders"])
+    assert (compiled["files"], compiled["bytes"]) == (0, 0)
+    (Path(compiled["folders"][0]) / "kernel-1.py311.nbi").write_bytes(b"x" * 3_000_000)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert f"compiled code: 1 files, 3.0 MB in {tmp_path} and below" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_first_compilation_is_announced_once_per_installation(tmp_path):
+    tokens = tmp_path / "tokens.npy"
+    np.save(tokens, np.random.default_rng(0).standard_normal((30_000, 1)))
+    command = [sys.executable, "-m", "hardmax", "simulate", str(tokens), "--layers", "0"]
+
+    def said(*more, cache):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache)}
+        return subprocess.run([*command, *more], env=environment, capture_output=True, text=True, check=True).stderr
+
+    assert said(cache="one") == "compiling, once per installation ...\n"
+    assert said(cache="one") == ""
+    assert said("--quiet", cache="two") == ""
 
 
 def test_version_and_help(cli):

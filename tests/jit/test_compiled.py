@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hardmax.attention import fused, fused_search
-from hardmax.jit import bare_njit, compiled, njit
+from hardmax.jit import bare_njit, compiled, njit, ways
 
 KERNEL = """
 from hardmax.jit.compiled import njit
@@ -38,13 +38,42 @@ def test_a_change_in_one_compiled_file_changes_the_digest(tmp_path):
     assert compiled.digest(tmp_path) != before
 
 
-def test_stored_code_is_not_used_after_a_change_elsewhere(tmp_path):
-    package = tmp_path / "hardmax" / "jit"
-    package.mkdir(parents=True)
-    for folder in (package, package.parent):
-        (folder / "__init__.py").touch()
-    shutil.copy(compiled.__file__, package)
-    (package / "kernel.py").write_text(KERNEL)
+@pytest.fixture
+def package(tmp_path):
+    """A package with one kernel, in which nothing is compiled yet."""
+    folder = tmp_path / "hardmax" / "jit"
+    folder.mkdir(parents=True)
+    for place in (folder, folder.parent):
+        (place / "__init__.py").touch()
+    shutil.copy(compiled.__file__, folder)
+    shutil.copy(ways.__file__, folder)
+    (folder / "kernel.py").write_text(KERNEL)
+    return folder
+
+
+def test_two_processes_may_compile_at_the_same_time(package, tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    both = [subprocess.Popen([sys.executable, "-c", CALL], env=environment, stdout=subprocess.PIPE) for _ in range(2)]
+    assert [process.communicate()[0] for process in both] == [b"30\n", b"30\n"]
+    done = subprocess.run([sys.executable, "-c", CALL], env=environment, capture_output=True, check=True)
+    assert done.stdout == b"30\n"
+
+
+def test_a_read_only_installation_without_a_home_compiles_for_itself(package, tmp_path):
+    (package / "__pycache__").touch()  # no folder can be made there, not even by root
+    nowhere = str(tmp_path / "hardmax" / "__init__.py" / "nowhere")
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"PYTHONPATH": str(tmp_path), "HOME": nowhere, "XDG_CACHE_HOME": nowhere}
+    call = CALL + "; from hardmax.jit.compiled import stored; print(stored())"
+    done = subprocess.run([sys.executable, "-c", call], env=environment, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout == "30\n{'folders': [], 'files': 0, 'bytes': 0}\n"
+    environment["XDG_CACHE_HOME"] = str(tmp_path / "user")  # where a person has a place of their own
+    subprocess.run([sys.executable, "-c", CALL], env=environment, check=True)
+    assert list((tmp_path / "user").rglob("kernel.twice-*.nbi"))
+
+
+def test_stored_code_is_not_used_after_a_change_elsewhere(package, tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 
     def stored():

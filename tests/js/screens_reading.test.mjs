@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  atoms, compareLeaders, laneOf, leaderParts, linesOf, logitsByLayer, occurrences, PATTERNS, readExplanation, replacePlaces, sidesOf, signed,
+  atoms, compareLeaders, laneOf, leaderParts, linesOf, logitsByLayer, occurrences, PATTERNS, ranking, readExplanation, replacePlaces, sidesOf, signed,
   unitOffsets, visible,
 } from "../../src/hardmax/web/static/js/reading.js";
 
@@ -17,6 +17,10 @@ const ANSWER = {
     { word: "dull film", contribution: -0.5, followers: [], since: 1, share: 1 / 3 },
   ],
   words: [
+    { word: "dull", effect: 1.5, contribution: -2.25, neutral: false, terms: ["dull", "dull film"], leader: "dull", places: [[3, 7], [9, 13]] },
+    { word: "film", effect: -0.01, contribution: 0.25, neutral: true, terms: ["film", "dull film"], leader: "dull", places: [[14, 18]] },
+  ],
+  terms: [
     { term: "dull", leader: "dull", contribution: -2, places: [[3, 7], [9, 13]] },
     { term: "dull film", leader: "dull film", contribution: -0.5, places: [[9, 18]] },
     { term: "film", leader: "dull", contribution: 0.5, places: [[14, 18]] },
@@ -82,6 +86,14 @@ test("bias and parts of the leaders give the logit of every layer", () => {
     assert.ok(Math.abs(total - logits[layer]) < 1e-12);
   }
   assert.deepEqual(leaderParts(reading, 1).map(({ part }) => part), [-1.5, -0.5]);
+});
+
+test("words are ranked for the label, then against it, and the rest is counted", () => {
+  const word = (name, effect, neutral = false) => ({ word: name, effect, neutral });
+  const words = [word("a", 3), word("b", 2), word("c", 0.1, true), word("d", -1), word("e", -4), word("f", null, true)];
+  const { shown, rest } = ranking(words, 3);
+  assert.deepEqual(shown.map((one) => one.word), ["a", "b", "e"]);
+  assert.deepEqual(rest.map(([what, some]) => [what, some.map((one) => one.word)]), [["more words", ["d"]], ["neutral words", ["c", "f"]]]);
 });
 
 test("leaders of two readings stand side by side, the largest change first", () => {

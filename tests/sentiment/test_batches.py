@@ -6,6 +6,7 @@ import pytest
 from corpus import reviews
 from hardmax.sentiment.batches import trace
 from hardmax.sentiment.explain import explain
+from hardmax.sentiment.layers_numpy import score
 from tiny_models import random_model, two_classes
 
 
@@ -19,12 +20,15 @@ def test_traces_are_the_explanations(dim, layers, classes, neutral):
     traced = trace(model, texts)
     assert len(traced) == len(texts)
     for t, text in enumerate(texts):
-        reading, place = explain(model, text).reading, traced.place(t)
-        assert traced.bags.ids[place].tolist() == reading.ids.tolist()
-        assert traced.leader[place].tolist() == reading.leader.tolist()
-        assert traced.since[place].tolist() == reading.since.tolist()
-        np.testing.assert_allclose(traced.contributions[place], reading.contributions, rtol=0, atol=1e-13)
-        np.testing.assert_allclose(traced.logits[t], reading.logits, rtol=0, atol=1e-12)
+        ex, place = explain(model, text), traced.place(t)
+        plain, logits = score(ex.study.parameters.vectors[: len(ex.terms)], ex.study.parameters)
+        assert traced.bags.ids[place].tolist() == ex.study.words.ids.tolist()
+        assert traced.leader[place].tolist() == plain.leader.tolist()
+        assert traced.since[place].tolist() == plain.since.tolist()
+        assert traced.busy[place].tolist() == plain.busy.tolist()
+        parts = plain.states[-1] @ model.scores.T / max(len(ex.terms) + neutral, 1.0)
+        np.testing.assert_allclose(traced.contributions[place], parts, rtol=0, atol=1e-13)
+        assert traced.logits[t].tolist() == logits.tolist()
 
 
 def test_clusters_hold_everything():

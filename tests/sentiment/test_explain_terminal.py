@@ -48,14 +48,14 @@ def test_without_color_signs_say_the_same():
 
 @pytest.mark.parametrize("width", [100, 80, 60, 40])
 @pytest.mark.parametrize("color", [False, True])
-def test_every_leader_has_its_part_and_share_on_one_line(width, color):
-    ex = explain(random_model(terms=200), " ".join(f"w{i}" for i in range(200)))
-    lines = PAINT.sub("", ex.to_text(color, width)).split("\n")
-    assert max(len(leader.followers) for leader in ex.leaders) > 20
-    for leader in ex.largest(15):
-        line = next(line for line in lines if line.split()[:2] == [leader.word, f"{leader.contribution:+.3f}"])
-        assert f" {leader.share:.0%}  " in line
-        assert ("none" if not leader.followers else leader.followers[0][:1]) in line[20:]
+def test_every_named_word_has_its_effect_and_part_on_one_line(width, color):
+    ex = explain(random_model(terms=200, layers=0), " ".join(f"w{i}" for i in range(200)))
+    lines = [line.split() for line in PAINT.sub("", ex.to_text(color, width)).split("\n")]
+    named = ex.largest(15)
+    assert len(named) == 15
+    for word in named:
+        line = next(line for line in lines if line[:2] == [word.word, f"{word.effect:+.3f}"])
+        assert f"{word.contribution:+.3f}" in line
 
 
 @pytest.mark.parametrize("name", ["NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS"])
@@ -66,12 +66,24 @@ def test_the_environment_does_not_decide(name, monkeypatch):
     assert [ex.to_text(color, 70) for color in (False, True)] == before
 
 
-def test_the_sum_and_all_leaders_are_shown_or_counted():
+def test_the_parts_that_are_shown_add_up_to_the_logit():
     ex = explain(random_model(layers=0), " ".join(f"w{i}" for i in range(30)))
     shown = ex.to_text()
-    assert f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f} and 30 leaders" in shown
-    assert "and 15 smaller leaders" in shown
+    assert f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f} + parts of 30 words" in shown
+    table = shown.split("\n\n")[1].split("\n")[1:-1]
+    parts = [re.findall(r"[+-]\d+\.\d{3}(?=\s)", line + " ")[-1] for line in table]
+    assert len(table) == 17
+    assert ex.bias + sum(map(float, parts)) == pytest.approx(ex.logit, abs=0.01)
+    assert [line.split()[:2] for line in table[-2:]] == [["more", "words"], ["neutral", "words"]]
     assert str(ex) == shown
+
+
+def test_neutral_words_are_one_line_and_never_first():
+    shown = explain(two_classes(layers=0), "the film plot great").to_text()
+    lines = shown.split("\n")
+    first = next(i for i, line in enumerate(lines) if line.startswith("word ")) + 1
+    assert lines[first].startswith("great")
+    assert sum(line.startswith("neutral words") for line in lines) <= 1
 
 
 def test_a_word_of_the_text_is_never_lost():

@@ -19,8 +19,8 @@ def test_occurrences_share_equally():
     ex = explain(two_classes(), "dull zxq dull")
     first, unknown, second = marks(ex)
     assert first.weight == second.weight == pytest.approx((ex.logit - ex.bias) / 2)
-    assert (unknown.weight, unknown.known, unknown.leaders) == (0.0, False, ())
-    assert first.leaders == ("dull",)
+    assert (unknown.weight, unknown.known, unknown.word) == (0.0, False, "zxq")
+    assert first.word == "dull"
 
 
 def test_visible_keeps_text_and_replaces_commands():

@@ -115,7 +115,9 @@ def test_nothing_is_measured_or_reported_whatever_the_environment_says(monkeypat
 
 
 def test_health_and_presets_are_what_python_has(client):
-    assert client.get("/api/health").json() == {"version": __version__, "schema": "hardmax.api/1"}
+    assert client.get("/api/health").json() == {
+        "version": __version__, "schema": "hardmax.api/1", "compiling": False
+    }  # fmt: skip
     found = client.get("/api/presets").json()
     assert [one["name"] for one in found] == list(PRESETS)
     for one in found:

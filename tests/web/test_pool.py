@@ -145,3 +145,32 @@ def test_workers_end_when_the_server_is_killed():
     while worker.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not worker.exists()
+
+
+def test_answers_come_while_another_process_compiles_in_the_background(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))  # nothing is compiled yet
+    pool = Pool(workers=1)
+    try:
+        assert not pool.compiling
+        pool.compile()
+        assert pool.compiling
+        answer = pool.submit("limit", {"tokens": [[1.0, 0.0], [0.5, 0.1]], "alpha": 0.5}).result(60)
+        assert answer.json()["verified"]
+        assert pool.compiling
+        assert not list(tmp_path.rglob("fused.run_clouds-*.nbi"))  # the answer did not wait for it
+    finally:
+        pool.close()
+    for _ in range(100):
+        if not pool.compiling:
+            break
+        time.sleep(0.1)
+    assert not pool.compiling  # its process has ended with the pool
+
+
+def test_what_is_compiled_is_not_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    (tmp_path / "fused.run_clouds-1.py311.nbi").touch()
+    pool = Pool(workers=1)
+    pool.compile()
+    assert not pool.compiling
+    pool.close()

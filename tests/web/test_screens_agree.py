@@ -10,6 +10,7 @@ from hardmax.sentiment.highlight import marks
 from hardmax.text.words import split
 from page_modules import run_node
 
+MODEL = tiny_models.two_classes()  # explanations do not keep it
 TEXTS = {
     **{name: text for name, text in tiny_models.HOSTILE.items() if name != "surrogate"},
     "overlap": "Not dull, not dull: the not dull film! The plot (dull) is dull; GREAT film, great plot.",
@@ -41,14 +42,14 @@ process.stdout.write(JSON.stringify(answers));
 @pytest.fixture(scope="module")
 def readings():
     """Name -> (explanation by Python, what the page makes of it)."""
-    model = tiny_models.two_classes()
+    model = MODEL
     found = {name: explain(model, text) for name, text in TEXTS.items()}
     answers = [
         ex.as_dict()
         | {
             "decoder": {"v": model.scores[0].tolist(), "b": float(model.bias[0]), "neutral_words": model.neutral_words},
-            "split": [(w.form, w.start, w.end) for w in ex.reading.words],
-            "trace": {"terms": ex.reading.forms, "positions": ex.reading.states.tolist()},
+            "split": [(m.word, m.start, m.end) for m in marks(ex)],
+            "trace": {"terms": ex.term_names, "positions": ex.flow.states.tolist()},
         }
         for ex in found.values()
     ]

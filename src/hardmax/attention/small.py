@@ -25,6 +25,11 @@ def layer_by_layer(sizes: Iterable[int], dim: int) -> bool:
     return _JOB.plain(sum(n * n * dim + _OVERHEAD for n in sizes))
 
 
+def is_stored() -> bool:
+    """Whether the compiled call is on disk."""
+    return _JOB.stored
+
+
 def counted() -> AbstractContextManager[None]:
     """Count the processor time of what is done inside as spent on small clouds in the engine."""
     return _JOB.counted()

@@ -4,13 +4,14 @@ import os
 import platform
 import shutil
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from hardmax import __version__
 from hardmax.cli import inputs
-from hardmax.cli.output import show
+from hardmax.cli.output import note, show
+from hardmax.jit import ways
 
 CORE = ("numpy", "scipy", "numba", "scikit-learn", "safetensors", "typer", "rich")
 EXTRAS = {
@@ -25,11 +26,22 @@ EXTRAS = {
 }
 
 
-def command(json: inputs.Json = False) -> None:
-    """Show versions, extras and built-in clouds, and run a self-test.
+def command(
+    warm_up: Annotated[
+        bool, typer.Option("--warm-up", help="Compile everything now, so that nothing has to be compiled later.")
+    ] = False,
+    json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
+) -> None:
+    """Show versions, extras, stored code and built-in clouds, and run a self-test.
 
     The exit code is 6 if the self-test fails.
     """
+    if warm_up:
+        from hardmax.demo.warm_up import warm_up as compile_all
+
+        ways.announce = None  # it says more itself
+        compile_all(say=lambda what: note(f"compiling: {what}", quiet or json))
     report = examine()
     show(json, report, *_lines(report))
     if not all(test["passed"] for test in report["self_test"]):
@@ -55,14 +67,26 @@ def examine() -> dict[str, Any]:
             }
             for extra, packages in EXTRAS.items()
         },
+        "compiled": compiled(),
         "ffmpeg": shutil.which("ffmpeg") is not None,
         "presets": {name: text for name, (text, *_) in (PRESETS | GENERATED).items()},
         "self_test": self_test(),
     }
 
 
+def compiled() -> dict[str, Any]:
+    """Where Numba stores the compiled code of the package, in how many files, and their size in bytes."""
+    # All modules that hold compiled code, with those that they import.
+    from hardmax.attention import fused, search_plane, search_shells  # noqa: F401
+    from hardmax.jit.compiled import stored
+    from hardmax.sentiment import batches, training  # noqa: F401
+    from hardmax.text import ngrams  # noqa: F401
+
+    return stored()
+
+
 def self_test() -> list[dict[str, Any]]:
-    """Run small systems with known answers through the compiled kernels and through rational arithmetic."""
+    """Run small systems with known answers in float64 and in rational arithmetic."""
     from hardmax.dynamics.limit import limit
     from hardmax.dynamics.simulate import simulate
 
@@ -96,6 +120,12 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     yield "packages: " + ", ".join(f"{name} {v or 'MISSING'}" for name, v in report["packages"].items())
     for extra, state in report["extras"].items():
         yield f"extra {extra}: " + ("installed" if state["installed"] else f"not installed; {state['pip']}")
+    held = report["compiled"]
+    if held["folders"]:
+        place = f"{os.path.commonpath(held['folders'])}" + (" and below" if len(held["folders"]) > 1 else "")
+        yield f"compiled code: {held['files']} files, {held['bytes'] / 1e6:.1f} MB in {place}"
+    else:
+        yield "compiled code: cannot be stored; set NUMBA_CACHE_DIR to a folder that can be written"
     yield "ffmpeg (for .mp4): " + ("found" if report["ffmpeg"] else "not found")
     yield "presets:"
     yield from (f"  {name:12s} {text}" for name, text in report["presets"].items())

@@ -184,8 +184,8 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     faithful = document.get("faithfulness")
     if faithful:
         yield f"faithfulness on {faithful['n']} texts (change of the probability of the predicted class):"
-        yield f"  {'terms named by':28s} {'terms':>6s} {'left out':>9s} {'only they':>9s} {'flips':>6s}"
+        yield f"  {'words named by':16s} {'words':>6s} {'deleted':>9s} {'only they':>9s} {'flips':>6s}"
         for row in faithful["rows"]:
             change = f"{row['comprehensiveness']:9.3f} {row['sufficiency']:9.3f} {row['flips']:6.1%}"
-            yield f"  {row['ranking']:28s} {row['terms']:6.1f} {change}"
-        yield "  left out (comprehensiveness): higher is better; only they (sufficiency): lower is better"
+            yield f"  {row['ranking']:16s} {row['words']:6.1f} {change}"
+        yield "  deleted (comprehensiveness): higher is better; only they (sufficiency): lower is better"

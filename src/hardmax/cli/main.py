@@ -18,6 +18,7 @@ from hardmax.cli import (
     evaluate,
     experiments,
     explain,
+    export,
     playground,
     predict,
     serve,
@@ -26,6 +27,7 @@ from hardmax.cli import (
     verify,
 )
 from hardmax.errors import HardmaxError
+from hardmax.jit import ways
 
 app = typer.Typer(
     name="hardmax",
@@ -43,6 +45,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "evaluate": evaluate.command,
     "predict": predict.command,
     "explain": explain.command,
+    "export": export.command,
     "construct": construct.construct_command,
     "check": construct.check_command,
     "serve": serve.command,
@@ -82,6 +85,8 @@ def run(arguments: list[str] | None = None) -> None:
     debug = "--debug" in arguments
     # --debug may appear anywhere: it concerns the whole run, not one command.
     arguments = (["--debug"] if debug else []) + [a for a in arguments if a != "--debug"]
+    if not {"--quiet", "-q", "--json"} & set(arguments):
+        ways.announce = lambda: print("compiling, once per installation ...", file=sys.stderr, flush=True)
     try:
         code = app(arguments, prog_name="hardmax", standalone_mode=False)
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`hardmax verify`: the claims of the papers, checked on random cases."""
+"""`hardmax verify`: claims of the papers, tested on random cases."""
 
 import shlex
 import sys
@@ -32,17 +32,30 @@ def command(
     seed: inputs.AnySeed = 0,
     listing: Annotated[bool, typer.Option("--list", help="Print the claims and exit.")] = False,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for violating cases; created only if one is found.")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Folder for violating cases, created only if one is found; with --resume also for counts.",
+        ),
     ] = DEFAULT_FOLDER,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Keep finished trials in the output folder and continue from those already there."
+        ),
+    ] = False,
     replay: Annotated[
         Path | None, typer.Option(help="Check only the case in this file, saved by an earlier run.")
     ] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Check the claims of the papers on random cases; exact cases are decided in rational arithmetic.
+    """Test claims of the papers on random cases; exact cases are decided in rational arithmetic.
 
-    If a claim is violated, the case is saved and the exit code is 6. Example: hardmax verify theorem-1.1 --trials 1000
+    No violation is evidence and not a proof. If a claim is violated, the case is saved and the exit code is 6.
+    Example: hardmax verify theorem-1.1 --trials 100000 --workers 2 --resume
     """
     silent = quiet or json
     if replay is not None and claims:
@@ -68,13 +81,17 @@ def command(
         report = verify.replay(replay)
     else:
         with texts.telling(silent, "checking claims") as tell:
-            report = verify.verify(claims or [], trials=trials, seed=seed, folder=output, progress=tell)
+            report = verify.verify(
+                claims or [], trials=trials, seed=seed, folder=output, workers=workers, resume=resume, progress=tell
+            )
     show(json, report.document(), *_lines(report))
     if replay is None:
         for path in report.files:
             note(f"saved {path}; check it again: {shlex.join(['hardmax', 'verify', '--replay', str(path)])}", silent)
     if report.interrupted:
-        again = ["hardmax", "verify", *report.waiting, "--seed", str(seed)]
+        again = ["hardmax", "verify", *(claims or [] if resume else report.waiting), "--seed", str(seed)]
+        again += ["--workers", str(workers)] if workers > 1 else []
+        again += ["--resume"] if resume else []
         again += ["--trials", str(trials)] if trials else []
         again += ["-o", str(output)] if output != DEFAULT_FOLDER else []
         print(f"\ninterrupted; the counts so far are above\n  resume: {shlex.join(again)}", file=sys.stderr)
@@ -85,15 +102,14 @@ def command(
 
 def _lines(report: "Report") -> Iterator[str]:
     wide = max(len(row["name"]) for row in report.claims)
-    yield f"{'claim':{wide}s} {'trials':>9s} {'violations':>10s} {'seconds':>9s}"
-    for row in report.claims:
-        yield f"{row['name']:{wide}s} {row['trials']:9,d} {row['violations']:10,d} {row['seconds']:9.1f}"
+    yield f"{'claim':{wide}s} {'trials':>9s} {'exact':>9s} {'violations':>10s} {'seconds':>9s}"
+    for row in [*report.claims, report.total]:
+        counts = f"{row['trials']:9,d} {row['exact']:9,d} {row['violations']:10,d} {row['seconds']:9.1f}"
+        yield f"{row['name']:{wide}s} {counts}"
         if row["first"] is not None:
             yield f"  violated: {row['first']}"
         if row["undecided"]:
             yield f"  undecided: {row['undecided']:,} of the trials"
-    trials, seconds = (sum(row[name] for row in report.claims) for name in ("trials", "seconds"))
-    yield f"{'all':{wide}s} {trials:9,d} {report.violations:10,d} {seconds:9.1f}"
     about = report.provenance
     drawn = "" if about["seed"] is None else f"seed {about['seed']}, "
     yield f"{drawn}hardmax {about['version']}, Python {about['python']}, {about['machine']}"

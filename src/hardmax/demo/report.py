@@ -236,8 +236,7 @@ def _explained(model: Any, text: str, label: Any, folder: Path) -> dict[str, Any
     ex = explain(model, text)
     for suffix in (".html", ".png", ".gif"):
         ex.save(folder / f"explanation-{label}{suffix}")
-    single = [word for word in ex.as_dict()["words"] if " " not in word["term"]]
-    word = max(single, key=lambda word: abs(word["contribution"]))["term"] if single else None
+    word = ex.words[0].word if ex.words else None
     return {
         "label": label,
         "ex": ex,

@@ -35,7 +35,23 @@ def equilibrium(
     undecided: int,
 ) -> Equilibrium:
     """Find the clusters, and put everything in its place; arguments as the attributes of Certificate."""
-    cluster, centers, kind = _centers(role, target, limit)
+    clusters = find_centers(role, target, limit)
+    return assemble(tokens, problem, decided_at, role, target, groups, clusters, margin, undecided)
+
+
+def assemble(
+    tokens: Floats,
+    problem: Problem,
+    decided_at: Ints,
+    role: NDArray[np.int8],
+    target: Ints,
+    groups: tuple[tuple[int, ...], ...],
+    clusters: tuple[Ints, Floats, tuple[str, ...]],
+    margin: float,
+    undecided: int,
+) -> Equilibrium:
+    """The same for clusters that are known: the one of each token, the centers and their kinds."""
+    cluster, centers, kind = clusters
     A = problem.matrix.A
     certificate = Certificate(
         alpha=problem.alpha,
@@ -57,7 +73,7 @@ def equilibrium(
     return Equilibrium(tokens, certificate.limit, cluster, centers, kind, since, certificate)
 
 
-def _centers(role: NDArray[np.int8], target: Ints, limit: Floats) -> tuple[Ints, Floats, tuple[str, ...]]:
+def find_centers(role: NDArray[np.int8], target: Ints, limit: Floats) -> tuple[Ints, Floats, tuple[str, ...]]:
     """The distinct limit points, vertices first, and the one of each token."""
     vertices = np.flatnonzero((role == LEADER) & (target == np.arange(len(target))))
     number = np.full(len(role), -1, np.int64)

@@ -67,10 +67,13 @@ class Run:
         self.offset = np.zeros((m, dim))  # at the layer of the decision
         self.active: Ints = np.arange(m)
         self.small = m <= SMALL
+        self.reach = 0.0  # the largest gap looked at in this layer, in units of |z_i|_A max|z|_A
         self.tie: Band = tie_band(self.tie_tolerance)
         self.flag: Band = wider(self.tie, rounding_bound(dim, self.metric))
         self.exactly_tied: set[int] = set()  # points whose ties at layer 0 hold for the given floats exactly
         self._pattern: bytes = b""
+        # After this many layers without a change, followers have merged with their leaders in float64.
+        self.patience = int(40 / np.log1p(self.alpha)) + 8
         self.unchanged_for = 0  # layers for which the follow sets of the active points have been the same
 
     # -- looking ---------------------------------------------------------------------------------------------------
@@ -90,6 +93,8 @@ class Run:
         tie, flag = (self._width(band, own_norms, largest, power) for band in (self.tie, self.flag))
         scale = own_norms * largest
         resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            self.reach = float((resolution / scale).max())
         found = find(
             q, own_norms, self.points, norms, resolution, active,
             condition=self.metric.condition,

@@ -21,6 +21,7 @@ from hardmax.dynamics.engine import RESOLUTION, Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.errors import NotCertified, NotExact
 
+LARGE = 8192  # tokens from which on setting the ordinary ones aside pays
 RATIONAL_POINTS = 300  # up to this many points, what float64 leaves open is settled in rational arithmetic
 
 
@@ -132,10 +133,15 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
 
 
 def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilibrium:
+    if cloud.n >= LARGE:
+        from hardmax.dynamics.large import limit_large
+
+        found = limit_large(cloud.tokens, problem, max_layers)
+        if found is not None:
+            return found
     run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance)
-    # After this many layers without a change, followers have merged with their leaders in float64. Waiting for that is
-    # pointless where comparisons are undecided already and rational arithmetic can take over.
-    patience = int(40 / np.log1p(problem.alpha)) + 8
+    # Waiting until followers merge with their leaders in float64 is pointless where comparisons are undecided already
+    # and rational arithmetic can take over.
     rational = len(cloud.points) <= RATIONAL_POINTS and problem.tie_tolerance == 0
     while True:
         look = run.look()
@@ -145,7 +151,7 @@ def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilib
                 return found
         if not len(run.active):
             return _from_run(run, problem)
-        if run.layer >= max_layers or run.unchanged_for >= patience:
+        if run.layer >= max_layers or run.unchanged_for >= run.patience:
             raise _not_certified(run, max_layers)
         run.move(look)
 

@@ -43,11 +43,12 @@ AFZ24 = (
 AFZ25 = "the same authors, Exact sequence interpolation with transformers, arXiv 2502.02270"
 GROUPS = {
     "claims": Group(
-        "claim", "claims of the papers", "verify", "The claims of the papers, checked",
+        "claim", "claims of the papers", "verify", "Claims of the papers, tested on random cases",
         ("theorems", "facts", "observations", "lemmas", "constructions", "counterexamples"),
     ),
     "reproduce": Group(
-        "figure or table", "figures and tables of two papers", "reproduce", "The papers, reproduced",
+        "figure or table", "figures and tables of two papers", "reproduce",
+        "Figures and tables of the papers, made again",
         ("dynamics", "recipes", "words", "construction", "tikhonov"), (("[AFZ24]", AFZ24), ("[AFZ25]", AFZ25)),
     ),
     "questions": Group(

@@ -1,4 +1,4 @@
-"""An explanation as HTML: the marked text, bars of the leaders, the words in the plane. There is no script.
+"""An explanation as HTML: the marked text, bars of the words, the words in the plane. There is no script.
 
 The colors are those of the palette, which readers with the common color deficiencies can tell apart; solid and dashed
 lines say the same without them.
@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 from hardmax.html.page import notebook, page, render
 from hardmax.html.sketch import Shape, svg
-from hardmax.sentiment.explain import flat_states, label_order
 from hardmax.sentiment.highlight import marks, visible
+from hardmax.sentiment.plane import flat_states, label_order
 
 if TYPE_CHECKING:
     from hardmax.sentiment.explain import Explanation
 
 MOST_CHARACTERS = 60_000
+MOST_WORDS = 25
 MOST_LEADERS = 40
-MOST_WORDS = 300
+MOST_TERMS = 300
 WIDTH, HEIGHT, EDGE = 760, 420, 24  # of the plane, in pixels
 LABELS = 14
 MOST_POINTS = 1500
@@ -45,15 +46,17 @@ def explanation_part(ex: "Explanation") -> str:
 
 def explanation_section(ex: "Explanation", level: int = 2) -> Markup:
     """An explanation as a part of a page; `level` is that of its heading."""
-    words = sorted(ex.as_dict()["words"], key=lambda word: -abs(word["contribution"]))
+    terms = sorted(ex.terms, key=lambda term: -abs(term.contribution))
     return render(
         "explanation.html",
         ex=ex,
         level=level,
         pieces=_pieces(ex),
-        leaders=ex.largest(MOST_LEADERS),
-        words=words[:MOST_WORDS],
-        ignored=ex.ignored[:MOST_WORDS],
+        words=ex.largest(MOST_WORDS),
+        rest=ex.rest(MOST_WORDS),
+        leaders=ex.leaders[:MOST_LEADERS],
+        terms=terms[:MOST_TERMS],
+        ignored=ex.ignored[:MOST_TERMS],
         plane=plane_svg(ex) if ex.words else "",
         most_characters=MOST_CHARACTERS,
     )
@@ -63,6 +66,7 @@ def _pieces(ex: "Explanation") -> Iterator[tuple[str, str, float, str]]:
     """(text, kind, tint in percent, title) for the words of the text and, with an empty kind, for what is between."""
     every = marks(ex, MOST_CHARACTERS)
     most = max((abs(m.weight) for m in every), default=0.0) or 1.0
+    effects = {word.word: word.effect for word in ex.words}
     done = 0
     for m in every:
         yield ex.text[done : m.start], "", 0.0, ""
@@ -73,7 +77,9 @@ def _pieces(ex: "Explanation") -> Iterator[tuple[str, str, float, str]]:
             continue
         strength = abs(m.weight) / most
         side = "for" if m.weight > 0 else "against"
-        title = f"{m.weight:+.4f}; led by {', '.join(m.leaders[:6])}"
+        title = f"part {m.weight:+.4f}"
+        if effects.get(m.word) is not None:
+            title = f"effect {effects[m.word]:+.4f}; {title}"
         if strength >= 0.1:
             yield word, side, 8 + 42 * strength, title
         else:
@@ -98,10 +104,10 @@ def plane_svg(ex: "Explanation") -> Markup:
 
     def disc(i: int, z: NDArray[np.float64], kind: str, radius: float) -> Shape:
         x, y = place(z[i])
-        title = Markup("<title>{} {:+.4f}</title>").format(visible(ex.reading.forms[i], ""), own[i])
+        title = Markup("<title>{} {:+.4f}</title>").format(visible(names[i], ""), own[i])
         return "circle", {"class": kind, "cx": x, "cy": y, "r": radius}, title
 
-    own = ex.reading.contributions[:, ex.row]
+    own, names = ex.contributions, ex.term_names
     side = ["for" if part > 0 else "against" for part in own]
     leaders = label_order(ex)
     # Many points would only cover each other: leaders always, the others by the size of their contribution.
@@ -115,7 +121,7 @@ def plane_svg(ex: "Explanation") -> Markup:
         *(disc(i, start, "start", 2.5) for i in followers),
         *(disc(i, end, side[i], 3) for i in followers),
         *(disc(i, end, f"{side[i]} lead", 6) for i in leaders[:MOST_POINTS]),
-        *_labels([(place(end[i]), ex.reading.forms[i]) for i in leaders]),
+        *_labels([(place(end[i]), names[i]) for i in leaders]),
     ]
     return svg(WIDTH, HEIGHT, f"{len(own)} terms in the plane, {len(leaders)} leaders", shapes)
 

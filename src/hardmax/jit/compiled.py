@@ -5,7 +5,8 @@ whether the stored code is still valid. After an update that changes `a.py` alon
 `a.py` would keep running the old code of `a.py`. Here the stamp that Numba compares covers all compiled files.
 
 Two private parts of Numba are used, and both have a fallback: without the stamp nothing is stored on disk, and without
-the `_nrt` option references are counted. The results are the same, only slower.
+the `_nrt` option references are counted. The results are the same, only slower. Where Numba tells no one that it
+compiles, no one is told.
 """
 
 import os
@@ -16,6 +17,10 @@ from typing import Any
 
 import numba
 from numba.core.registry import cpu_target
+
+from hardmax.jit import ways
+
+KERNELS: list[Any] = []  # every compiled function of the package that has been imported
 
 # False selects the plain kernels of `hardmax.jit.plain` in place of the vector instructions of `hardmax.jit.simd`.
 VECTOR_CODE = os.environ.get("HARDMAX_VECTOR_CODE", "1") != "0"
@@ -57,7 +62,8 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             kernel = None
         # Numba has no public way to add to the stamp. Where it is not found, no cache is better than a stale one.
         if kernel is None or not _stamp(kernel):
-            return numba.njit(nogil=True, **options)(function)
+            kernel = numba.njit(nogil=True, **options)(function)
+        KERNELS.append(kernel)
         return kernel
 
     return compile_later
@@ -91,3 +97,37 @@ def bare_njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         7
     """
     return njit(**_UNCOUNTED, **options)
+
+
+def stored() -> dict[str, Any]:
+    """Where the compiled functions that have been imported are stored, in how many files, and their size.
+
+    Example:
+        >>> sorted(stored())
+        ['bytes', 'files', 'folders']
+    """
+    folders = sorted({kernel.stats.cache_path for kernel in KERNELS} - {None})
+    files = [path for folder in folders for path in Path(folder).glob("*.nb[ic]")]
+    return {"folders": folders, "files": len(files), "bytes": sum(path.stat().st_size for path in files)}
+
+
+def _announce_compilation() -> None:
+    """Call `ways.announce` before Numba compiles something, as opposed to loading it."""
+    try:
+        from numba.core import event
+    except ImportError:
+        return
+
+    class First(event.Listener):
+        def on_start(self, _: Any) -> None:
+            say, ways.announce = ways.announce, None
+            if say is not None:
+                say()
+
+        def on_end(self, _: Any) -> None:
+            pass
+
+    event.register("numba:compile", First())
+
+
+_announce_compilation()

@@ -6,16 +6,18 @@ memory anyway, or until plain work has cost the process as much as loading the c
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path
 from time import thread_time
 
 PLAIN, COMPILED = "plain", "compiled"
 SMALL = 1 << 29  # products of coordinates: about 0.3 s in NumPy, less than it takes to import and load compiled code
-PATIENCE = 1.0  # processor seconds of plain work after which compiled code is loaded from disk
+PATIENCE = 2.0  # processor seconds of plain work after which compiled code is loaded from disk
 PATIENCE_TO_COMPILE = 20.0  # the same where nothing is stored, so that it has to be compiled first
+
+
+announce: Callable[[], None] | None = None  # called once, before the first compilation of this process
 
 
 class Job:
@@ -45,7 +47,7 @@ class Job:
             return False
         return self.spent < PATIENCE or (self.spent < PATIENCE_TO_COMPILE and not self.stored)
 
-    @cached_property
+    @property
     def stored(self) -> bool:
         """Whether the compiled code is on disk, as far as can be told without Numba."""
         given = os.environ.get("NUMBA_CACHE_DIR")

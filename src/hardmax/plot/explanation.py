@@ -1,7 +1,6 @@
-"""An explanation as a picture (bars of the leaders, words in the plane), and movies of words over the layers."""
+"""An explanation as a picture (bars of the words, terms in the plane), and movies of words over the layers."""
 
 from collections.abc import Callable, Iterable, Iterator
-from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 
 from hardmax.plot.movie import Frame, frames, write_gif
 from hardmax.plot.style import AGAINST, FAINT, FOR, INK, house, save_figure
-from hardmax.sentiment.explain import Explanation, flat_states, label_order
+from hardmax.sentiment.explain import Explanation
 from hardmax.sentiment.highlight import visible
+from hardmax.sentiment.plane import flat_states, label_order
 
 BARS = 14
 LABELS = 10
@@ -22,13 +22,13 @@ PAUSE = 150  # milliseconds between two frames
 
 @house()
 def plot_explanation(ex: Explanation) -> Figure:
-    """Bars of the leaders on the left, the words in the plane on the right."""
+    """Bars of the words on the left, the terms in the plane on the right."""
     figure = Figure(figsize=(10.5, 4.6), dpi=100, layout="constrained")
     bars, plane = figure.subplots(1, 2, width_ratios=(1, 1.35))
     figure.suptitle(_headline(ex), parse_math=False, fontsize=12)
     _bars(bars, ex)
-    _plane(plane, ex, flat_states(ex), float(ex.model.layers))
-    plane.set_title(f"{len(ex.words)} terms after {ex.model.layers} layers", parse_math=False)
+    _plane(plane, ex, flat_states(ex), float(ex.layers))
+    plane.set_title(f"{len(ex.terms)} terms after {ex.layers} layers", parse_math=False)
     return figure
 
 
@@ -63,18 +63,16 @@ def at_layer(states: NDArray[np.float64], layer: float) -> NDArray[np.float64]:
 
 
 def _headline(ex: Explanation) -> str:
-    return f"{shown(ex.label)}, probability {ex.probability:.4f}, logit {ex.logit:+.3f} = bias {ex.bias:+.3f} + leaders"
+    return f"{shown(ex.label)}, probability {ex.probability:.4f}, logit {ex.logit:+.3f} = bias {ex.bias:+.3f} + words"
 
 
 def _bars(ax: Any, ex: Explanation) -> None:
     largest = ex.largest(BARS)
-    names = [shown(leader.word) for leader in largest]
-    parts = [leader.contribution for leader in largest]
-    if len(ex.leaders) > len(largest):
-        names.append(f"{len(ex.leaders) - len(largest)} more")
-        parts.append(fsum(leader.contribution for leader in ex.leaders) - fsum(parts))
+    names = [shown(word.word) for word in largest]
+    parts = [word.effect or 0.0 for word in largest]
+    same = ex.label == ex.toward  # the colors are those of the classes, as in the plane
     places = -np.arange(len(parts))
-    ax.barh(places, parts, color=[FOR if p > 0 else AGAINST for p in parts], height=0.7)
+    ax.barh(places, parts, color=[FOR if (p > 0) == same else AGAINST for p in parts], height=0.7)
     ax.axvline(0.0, color=INK, linewidth=0.8)
     ax.set_yticks(places, labels=[""] * len(parts))
     most = max([abs(p) for p in parts], default=1.0) or 1.0
@@ -83,18 +81,19 @@ def _bars(ax: Any, ex: Explanation) -> None:
         side = "right" if part > 0 else "left"
         ax.text(-0.03 * most if part > 0 else 0.03 * most, y, name, ha=side, va="center", parse_math=False)
     ax.set_xlim(-1.15 * most, 1.15 * most)
-    ax.set_title(f"leaders: parts of the logit\nfor {shown(ex.toward)} to the right", parse_math=False)
+    ax.set_title(f"effect of deleting a word: what\n{shown(ex.label)} loses in log-odds", parse_math=False)
     ax.tick_params(left=False)
     ax.spines[["left", "right", "top"]].set_visible(False)
+    below = [f"{len(some)} {what}" for what, some in ex.rest(BARS)] or ["no known word"] * (not parts)
+    ax.set_xlabel(", ".join(below), parse_math=False)
     if not parts:
-        ax.text(0.05, 0.0, "no known word", ha="left", parse_math=False)
         ax.set_ylim(-1, 1)
 
 
 def _plane(ax: Any, ex: Explanation, flat: NDArray[np.float64], layer: float) -> None:
     """The words at a layer, or on the straight line between two layers; their starts and paths stay visible."""
     now = at_layer(flat, layer)
-    own = ex.reading.contributions[:, ex.row]
+    own, names = ex.contributions, ex.term_names
     leaders = label_order(ex)
     followers = np.setdiff1d(np.arange(len(own)), leaders)
     paint = np.where(own > 0, FOR, AGAINST)
@@ -109,10 +108,10 @@ def _plane(ax: Any, ex: Explanation, flat: NDArray[np.float64], layer: float) ->
         ax.set(xlim=(low[0] - margin[0], high[0] + 1.8 * margin[0]), ylim=(low[1] - margin[1], high[1] + margin[1]))
         places = flat[-1] if len(flat) == 1 else now
         room = np.maximum(high - low, 1e-9) * np.array([0.2, 0.055])
-        name_points(ax, ((places[i], shown(ex.reading.forms[i])) for i in leaders), room, LABELS)
+        name_points(ax, ((places[i], shown(names[i])) for i in leaders), room, LABELS)
     ax.axvline(0.0, color=FAINT, linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
     ax.set_xlabel("along the score" if flat.shape[1] else "")
-    ax.set_ylabel("across" if ex.model.dim <= 2 else "across (principal direction)")
+    ax.set_ylabel("across" if ex.study.parameters.vectors.shape[1] <= 2 else "across (principal direction)")
     ax.set_xticks([])
     ax.set_yticks([])
 

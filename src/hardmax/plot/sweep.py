@@ -81,8 +81,8 @@ def plot_phase(columns: Columns, x: str, y: str, value: str) -> Figure:
     return figure
 
 
-def plot_rows(columns: Columns, plan: Mapping[str, Any], law: Law | None = None) -> Figure:
-    """The picture that the [plot] section of a sweep describes."""
+def plot_rows(columns: Columns, plan: Mapping[str, Any]) -> Figure:
+    """The picture that the [plot] section of a sweep describes; law = "expected_leaders" adds that law."""
     unknown = set(plan) - {"kind", "x", "y", "by", "color", "x_scale", "y_scale", "law"}
     kind = plan.get("kind", "curves")
     if unknown or kind not in ("curves", "phase") or not {"x", "y"} <= set(plan):
@@ -91,4 +91,9 @@ def plot_rows(columns: Columns, plan: Mapping[str, Any], law: Law | None = None)
     if kind == "phase":
         return plot_phase(columns, plan["x"], plan["y"], plan.get("color", "clusters"))
     scales = plan.get("x_scale", "linear"), plan.get("y_scale", "linear")
+    law = None
+    if plan.get("law") == "expected_leaders" and (plan["x"], plan.get("by")) == ("n", "d"):
+        from hardmax.theory import expected_leaders
+
+        law = lambda n, d: expected_leaders(round(n), d)  # noqa: E731
     return plot_curves(columns, plan["x"], plan["y"], plan.get("by"), scales, law)

@@ -158,7 +158,8 @@ class Traces:
         leader: (T,) the leader a term ends at, as an index among the terms of its text.
         since: (T,) the layer from which a term leads, -1 if it does not.
         contributions: (T, C') <v, z_i^K> / (n + n0).
-        logits: (B, C') bias + the sum of a text's contributions.
+        logits: (B, C') bias + the sum of a text's contributions, with the bits of `run_bags`.
+        busy: (T,) whether a term is followed by one that has not settled yet; true for the whole text if it has a tie.
     """
 
     bags: Bags
@@ -166,6 +167,7 @@ class Traces:
     since: Ints
     contributions: Floats
     logits: Floats
+    busy: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -183,18 +185,22 @@ class Traces:
 
 def trace(model: "SentimentModel", texts: Sequence[str]) -> Traces:
     """Explain many texts: leaders and contributions as arrays."""
-    bags, parameters = model.vocabulary.bags(texts), model.arrays
-    total, classes = bags.ids.size, len(model.bias)
-    leader, since = np.empty(total, np.int64), np.empty(total, np.int64)
-    traces = Traces(bags, leader, since, np.empty((total, classes)), np.empty((len(bags), classes)))
-    arrays = bags.ids, bags.offsets, parameters, leader, since, traces.contributions, traces.logits
+    return trace_bags(model.vocabulary.bags(texts), model.arrays)
+
+
+def trace_bags(bags: Bags, parameters: Parameters) -> Traces:
+    """The same for texts as bags of terms."""
+    total, classes = bags.ids.size, len(parameters.bias)
+    leader, since, busy = np.empty(total, np.int64), np.empty(total, np.int64), np.zeros(total, np.bool_)
+    traces = Traces(bags, leader, since, np.empty((total, classes)), np.empty((len(bags), classes)), busy)
+    arrays = bags.ids, bags.offsets, parameters, leader, since, traces.contributions, traces.logits, busy
     over_parts(lambda start, stop: _trace(start, stop, *arrays), len(bags), 100.0 * total, _PART)
     return traces
 
 
 @njit()
 def _trace(start: Any, stop: Any, ids: Any, offsets: Any, parameters: Any, leader_of: Any, since_of: Any, parts: Any,
-           logits: Any) -> None:  # fmt: skip
+           logits: Any, busy: Any) -> None:  # fmt: skip
     E, V, rest, layers = parameters.vectors, parameters.scores, parameters.rest, parameters.layers
     d, classes = E.shape[1], V.shape[0]
     longest = 1
@@ -202,7 +208,7 @@ def _trace(start: Any, stop: Any, ids: Any, offsets: Any, parameters: Any, leade
         longest = max(longest, offsets[t + 1] - offsets[t])
     work = workspace_for(longest, d, layers)
     z, leader, since, settled, history = work.z, work.leader, work.since, work.settled, work.history
-    weight, end = np.empty(longest), np.empty(d)
+    weight, end, mean = np.empty(longest), np.empty(d), np.empty(d)
     for t in range(start, stop):
         first, n = offsets[t], offsets[t + 1] - offsets[t]
         for k in range(classes):
@@ -213,7 +219,17 @@ def _trace(start: Any, stop: Any, ids: Any, offsets: Any, parameters: Any, leade
             for x in range(d):
                 z[i, x] = E[ids[first + i], x]
         words = n + parameters.neutral
-        run_bag(n, 1.0 / words, rest, layers, weight, work)
+        moving, tie = run_bag(n, 1.0 / words, rest, layers, weight, work)
+        for p in range(moving):
+            i = work.moving[p]
+            for k in range(min(settled[i], layers)):
+                if work.target[k, i] < 0:
+                    tie = True
+                else:
+                    busy[first + work.target[k, i]] = True
+        if tie:
+            busy[first : first + n] = True
+        mean[:] = 0.0
         for i in range(n):
             # A settled word is on the straight way to its leader, which stands where it was when it began to lead.
             s, j = settled[i], leader[i]
@@ -224,10 +240,15 @@ def _trace(start: Any, stop: Any, ids: Any, offsets: Any, parameters: Any, leade
                     own = z[i, x] if s == 0 else history[s, i, x]
                     at = z[j, x] if since[j] == 0 else history[since[j], j, x]
                     end[x] = own if j == i else rest[layers - s] * own + (1.0 - rest[layers - s]) * at
+                mean[x] += weight[i] * z[i, x]
             leader_of[first + i], since_of[first + i] = j, since[i]
             for k in range(classes):
                 total = 0.0
                 for x in range(d):
                     total += V[k, x] * end[x]
                 parts[first + i, k] = total / words
-                logits[t, k] += total / words
+        for k in range(classes):
+            total = 0.0
+            for x in range(d):
+                total += V[k, x] * mean[x]
+            logits[t, k] = parameters.bias[k] + total

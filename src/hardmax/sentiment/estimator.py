@@ -15,6 +15,7 @@ from hardmax.sentiment.fitting import Fitting
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
 from hardmax.sentiment.recipe import Recipe, Tuning
 from hardmax.sentiment.vocabulary_view import LeaderCount, TermScore, abstaining, leaders, words
+from hardmax.text.tokenizer import Given
 from hardmax.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ class HardmaxClassifier(Fitting):
         min_df: ignore terms that occur in fewer texts than this: a number, or as a float a part of the texts. None
             means 1 for short texts, 2 for texts of 100 words or more, and one more from two million words on.
         max_features: keep at most this many terms, those that occur in the most texts.
+        tokenizer: a function from a text to its words (strings, or pairs (start, end) of places), or a Hugging Face
+            `tokenizer.json` (extra `tokenizers`), instead of the rules of `hardmax.text.words`. A model with a function
+            cannot be saved.
         vocabulary: a `Vocabulary` made elsewhere (for example from a stream), instead of one from the training texts.
         method: "hardmax" (exact, compiled) or "softmax" (the relaxation of [AFZ24, section 6]; needs the extra torch).
         alpha: step size of the layers, z_i <- (z_i + alpha z_leader) / (1 + alpha).
@@ -45,7 +49,7 @@ class HardmaxClassifier(Fitting):
         batch_size: number of texts per training step; None means 256, or 64 for softmax.
         learning_rate: of the word vectors, at the beginning; None means 0.001.
         dropout: part of the words of a text that is left out at each training step.
-        tuning: a `hardmax.sentiment.recipe.Tuning` with the settings that rarely need a change.
+        tuning: a `hardmax.Tuning`: how many words lead and how far, and settings that rarely need a change.
         class_weight: "balanced" (classes count the same however many texts they have), or a dict class -> weight.
         early_stopping: hold out `validation_fraction` of the texts, stop after `n_iter_no_change` epochs without a
             better accuracy on them, and keep the best epoch.
@@ -75,6 +79,7 @@ class HardmaxClassifier(Fitting):
         *,
         min_df: int | float | None = None,
         max_features: int | None = None,
+        tokenizer: Given | None = None,
         vocabulary: Vocabulary | None = None,
         method: str = "hardmax",
         alpha: float = Recipe.alpha,
@@ -92,13 +97,14 @@ class HardmaxClassifier(Fitting):
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: bool | int = False,
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: "int | np.random.RandomState | None" = 0,
     ) -> None:
         self.dim = dim
         self.layers = layers
         self.ngram_range = ngram_range
         self.min_df = min_df
         self.max_features = max_features
+        self.tokenizer = tokenizer
         self.vocabulary = vocabulary
         self.method = method
         self.alpha = alpha
@@ -251,7 +257,9 @@ class HardmaxClassifier(Fitting):
         settings = model.card.get("settings", {})
         known = {name: settings[name] for name in cls._get_param_names() if name in settings}
         tuning = Tuning(**{f.name: settings[f.name] for f in fields(Tuning) if f.name in settings})
-        fixed = {"dim": model.dim, "layers": model.layers, "ngram_range": (1, model.vocabulary.ngrams)}
+        fixed: dict[str, Any] = {"dim": model.dim, "layers": model.layers, "ngram_range": (1, model.vocabulary.ngrams)}
+        if model.vocabulary.tokenizer is not None:
+            fixed["tokenizer"] = model.vocabulary.tokenizer.given
         clf = cls(**known | fixed, tuning=tuning, random_state=settings.get("seed", 0))
         clf.model_, clf.classes_ = model, np.array(model.classes)
         clf.history_, clf.n_iter_ = {"loss": [], "accuracy": []}, 1
@@ -265,6 +273,9 @@ class HardmaxClassifier(Fitting):
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+    def _repr_html_(self) -> str | None:
+        return self.model_._repr_html_() if hasattr(self, "model_") else None
 
 
 def load(name: str | Path) -> HardmaxClassifier:

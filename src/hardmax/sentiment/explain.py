@@ -1,113 +1,69 @@
-"""Why a text got its label: every term's part of the logit, and the leaders those parts gather at.
+"""Why a text got its label: what each word does for it, and the exact sum of parts beneath.
 
-The logit is a mean of linear scores over the n distinct known terms of the text (and over n0 words that stand at 0, the
-model's `neutral_words`), so it is a sum over the terms:
+A person sees words, ranked by their effect: what the prediction loses when all occurrences of the word are deleted from
+the text, n-grams included (see `hardmax.sentiment.word_effects`; nothing is estimated). Beneath it the logit is a sum,
+over the n distinct known terms of the text,
 
-    logit = b + sum_i <v, z_i^K> / (n + n0),
+    logit = b + sum_i <v, z_i^K> / (n + n0),    n0 the model's neutral words,
 
-and the terms form clusters around leaders. Nothing is estimated: the sum is checked whenever an explanation is made.
-Leaders are ranked by what the prediction loses without them (see `hardmax.sentiment.leave_one_out`).
+which is grouped by leaders, by terms, and by words: a term's part is shared equally by its occurrences, and that of an
+occurrence by its words. Each of the three sums is exact; it is checked when an explanation is made.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import fsum
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, HardmaxError
-from hardmax.sentiment.leave_one_out import leader_effects
-from hardmax.sentiment.model import Label, Reading, SentimentModel, probabilities, winners
-from hardmax.text.words import split
+from hardmax.sentiment.editing import edited, occurrences
+from hardmax.sentiment.explain_parts import Leader, Term, Word
+from hardmax.sentiment.layers_numpy import Flow, score
+from hardmax.sentiment.layout import known_words, places, shared, term_names, terms_of_forms
+from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
+from hardmax.sentiment.word_effects import Study, log_odds, study_texts, without_each
+from hardmax.text.encoding import decoded
 from hardmax.views import PAGE, Result, view
 
-SCHEMA = "hardmax.explain/1"
+SCHEMA = "hardmax.explain/2"
 CLOSE = 1e-9
+NEUTRAL = 0.1  # a word that says less than this part of what the strongest word says has no opinion
 
 
 class Inconsistent(HardmaxError):
     """The parts of an explanation do not add up: a bug in hardmax, never a fault of the input."""
 
 
-@dataclass(frozen=True)
-class Leader:
-    """A word that other words follow.
-
-    Attributes:
-        word: the term.
-        contribution: of its whole cluster, the leader and its followers, to the logit.
-        effect: decrease of the log-odds of the label when the leader is left out of the text; negative if it speaks
-            against the label; None beyond the 8 to 64 largest leaders of a very long text.
-        followers: the terms that end at it.
-        since: the layer from which it leads; None if only an exact tie makes it one.
-        share: its cluster's part of all terms.
-    """
-
-    word: str
-    contribution: float
-    effect: float | None
-    followers: tuple[str, ...]
-    since: int | None
-    share: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """The leader as plain data."""
-        return vars(self) | {"followers": list(self.followers)}
-
-
-@dataclass(frozen=True)
-class Word:
-    """A distinct known term of the text.
-
-    Attributes:
-        text: how it is written where it stands first, which is text[start:end].
-        term: its normal form.
-        leader: the leader it ends at, itself if it leads.
-        contribution: its part of the logit.
-        places: (start, end) of all its occurrences.
-    """
-
-    text: str
-    start: int
-    end: int
-    term: str
-    leader: str
-    contribution: float
-    places: tuple[tuple[int, int], ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The word as plain data."""
-        return vars(self) | {"places": [list(place) for place in self.places]}
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Explanation(Result):
     """One prediction and its reasons. `HardmaxClassifier.explain` makes it.
 
-    An explanation refers to its model, for what-if questions and pictures. Models that were loaded are shared, so this
-    costs no memory. Two explanations are equal if they say the same.
+    What is not asked for is not computed. An explanation holds the numbers of its own text, not the model. Two
+    explanations are equal if they say the same.
 
     Attributes:
         text: the text.
         label, probability: the predicted class and its probability.
         logit: the score that is explained. For two classes it is positive for `toward`, the second of them; for more
             classes it is the score of the label.
-        bias: the part of the logit that belongs to no word: bias + contributions = logit, for the leaders and for the
-            words.
+        bias: the part of the logit that belongs to no word: bias + contributions = logit, for the words, for the terms
+            and for the leaders.
         toward: the class that positive contributions speak for.
-        leaders: every `Leader`, the largest effect first.
-        words: every `Word`, in the order of the text.
-        ignored: words of the text that are in no known term, as written, each once.
         scores: class -> score, for all classes that have one.
+        study: the text as arrays.   names: the normal form of each of its words.
 
     Example:
         >>> import hardmax as hx
-        >>> ex = hx.load("imdb-words").explain("A great film, never dull.")
-        >>> ex.label, [(leader.word, leader.followers) for leader in ex.leaders]
-        ('negative', [('dull', ()), ('a', ('film', 'never')), ('great', ())])
+        >>> model = hx.load("imdb-words")
+        >>> ex = model.explain("A great film, never dull.")
+        >>> ex.label, ex.reasons[0].word, ex.against[0].word
+        ('negative', 'dull', 'great')
         >>> abs(ex.bias + sum(word.contribution for word in ex.words) - ex.logit) < 1e-9
         True
         >>> ex.without("dull").label
@@ -120,35 +76,198 @@ class Explanation(Result):
     logit: float
     bias: float
     toward: Label
-    leaders: tuple[Leader, ...]
-    words: tuple[Word, ...]
-    ignored: tuple[str, ...]
     scores: dict[Label, float]
-    model: SentimentModel = field(repr=False, compare=False)
-    reading: Reading = field(repr=False, compare=False)
+    study: Study = field(repr=False)
+    names: tuple[str, ...] = field(repr=False)
+    _model: "ref[SentimentModel] | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        for name, parts in (("leaders", self.leaders), ("words", self.words)):
-            contributions = [part.contribution for part in parts]
-            total = fsum([self.bias, *contributions])
-            if not abs(total - self.logit) <= CLOSE * max(1.0, abs(self.logit), *map(abs, contributions)):
-                raise Inconsistent(
-                    f"bias + contributions of the {name} is {total!r}, but the logit is {self.logit!r}",
-                    fix="please report this: it is a bug in hardmax",
-                )
+        self._check("terms", self.contributions.tolist())
+
+    def _check(self, what: str, parts: list[float]) -> None:
+        total = fsum([self.bias, *parts])
+        if not abs(total - self.logit) <= CLOSE * max(1.0, abs(self.logit), *map(abs, parts)):
+            raise Inconsistent(
+                f"bias + contributions of the {what} is {total!r}, but the logit is {self.logit!r}",
+                fix="please report this: it is a bug in hardmax",
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return self.as_dict() == other.as_dict() if isinstance(other, Explanation) else NotImplemented
 
     def __hash__(self) -> int:
         return hash((self.text, self.label, self.logit))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_model": None}
 
     @property
     def row(self) -> int:
         """Which of the model's scores is explained."""
         return 0 if len(self.scores) == 1 else list(self.scores).index(self.label)
 
-    def largest(self, most: int) -> list[Leader]:
-        """At most this many leaders, those with the largest contributions, in their order: for showing."""
-        sizes = sorted((-abs(leader.contribution), i) for i, leader in enumerate(self.leaders))
-        return [self.leaders[i] for i in sorted(i for _, i in sizes[:most])]
+    @property
+    def layers(self) -> int:
+        """The number of layers of the model."""
+        return self.study.parameters.layers
+
+    @property
+    def contributions(self) -> NDArray[np.float64]:
+        """(n,) the parts of the terms, in order of appearance."""
+        return self.study.contributions[:, self.row]
+
+    @cached_property
+    def flow(self) -> Flow:
+        """The way of the terms through the layers."""
+        parameters = self.study.parameters
+        return score(parameters.vectors[: len(self.study.leader)], parameters)[0]
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """For each word of the text, in order, whether it is in a known term."""
+        return known_words(self.study.words)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """The part of the logit of each word in its place; they add up to logit - bias."""
+        return shared(self.study.words, self.contributions)
+
+    @cached_property
+    def term_names(self) -> list[str]:
+        """The terms, in order of appearance."""
+        return term_names(self.study.words, self.names)
+
+    @cached_property
+    def _places(self) -> list[list[tuple[int, int]]]:
+        return places(self.study.words)
+
+    @property
+    def coverage(self) -> float:
+        """The part of the words of the text that are known; 0 for a text without words."""
+        return float(self.known.mean()) if len(self.known) else 0.0
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """Every `Term`, in the order of the text."""
+        words, leader, own = self.study.words, self.study.leader.tolist(), self.contributions.tolist()
+        last, length = np.nonzero(words.spans >= 0)
+        begins, ends = words.begins[last - length].tolist(), words.ends[last].tolist()
+        places: list[list[tuple[int, int]]] = [[] for _ in own]
+        for i, start, end in zip(words.spans[last, length].tolist(), begins, ends, strict=True):
+            places[i].append((start, end))
+        names = self.term_names
+        found = [Term(names[i], names[leader[i]], own[i], tuple(where)) for i, where in enumerate(places)]
+        return tuple(sorted(found, key=lambda term: term.places[0]))
+
+    @cached_property
+    def leaders(self) -> tuple[Leader, ...]:
+        """Every `Leader`, the largest contribution first."""
+        clusters: dict[int, list[int]] = {}
+        for i, j in enumerate(self.study.leader.tolist()):
+            clusters.setdefault(j, []).append(i)
+        own, since, names = self.contributions.tolist(), self.study.since.tolist(), self.term_names
+        found = [
+            Leader(
+                word=names[j],
+                contribution=fsum(own[i] for i in members),
+                followers=tuple(names[i] for i in members if i != j),
+                since=since[j] if since[j] >= 0 else None,
+                share=len(members) / len(own),
+            )
+            for j, members in clusters.items()
+        ]
+        self._check("leaders", [leader.contribution for leader in found])
+        return tuple(sorted(found, key=lambda leader: -abs(leader.contribution)))
+
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """Every known `Word`, the largest effect first."""
+        words = self.study.words
+        parts = np.bincount(words.form, self.weights, len(self.names))
+        known = np.bincount(words.form, self.known, len(self.names)) > 0
+        effect, neutral = self._effects(self.label)
+        # For equal or unknown effects the part decides, then the order of the text.
+        sign = 1.0 if self.toward == self.label else -1.0
+        order = np.lexsort((-sign * parts, np.where(np.isnan(effect), np.inf, -effect)))
+        order = order[known[order]]
+        names, leader, inside = self.term_names, self.study.leader.tolist(), terms_of_forms(words, self.contributions)
+        places = self._places
+        found = tuple(
+            Word(
+                self.names[f], None if np.isnan(effect[f]) else float(effect[f]), float(parts[f]), bool(neutral[f]),
+                tuple(names[i] for i in inside[f]), names[leader[inside[f][0]]], tuple(places[f]),
+            )
+            for f in order.tolist()
+        )  # fmt: skip
+        self._check("words", [word.contribution for word in found])
+        return found
+
+    def _effects(self, label: Label) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """(F,) what a label loses without each form (NaN: not computed), and whether the form is neutral."""
+        study, bias = self.study, self.study.parameters.bias
+        logits, left = self._without
+        two = len(self.scores) == 1
+        number = int(label == self.toward) if two else list(self.scores).index(label)
+        every = np.full(len(logits), number)
+        full = log_odds(study.logits, every[:1])[0] if len(logits) else 0.0
+        effect = full - log_odds(logits, every)
+        # What the words say: the same at an unchanged number of terms. Deleting any word makes the mean shorter.
+        n0 = study.parameters.neutral
+        says = full - log_odds(
+            bias + (logits - bias) * ((left + n0) / max(len(study.leader) + n0, 1e-300))[:, None], every
+        )
+        most = np.abs(says[~np.isnan(says)]).max(initial=0.0)
+        return effect, ~((np.abs(says) >= NEUTRAL * most) & (says * effect > 0))
+
+    @cached_property
+    def _without(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        return without_each(self.study)
+
+    @property
+    def reasons(self) -> list[Word]:
+        """The words that speak for the label, the strongest first."""
+        return [word for word in self.words if not word.neutral and (word.effect or 0.0) > 0]
+
+    @property
+    def against(self) -> list[Word]:
+        """The words that speak against the label, the strongest first."""
+        return [word for word in reversed(self.words) if not word.neutral and (word.effect or 0.0) < 0]
+
+    @property
+    def neutral(self) -> list[Word]:
+        """The known words without an opinion."""
+        return [word for word in self.words if word.neutral]
+
+    @cached_property
+    def ignored(self) -> tuple[str, ...]:
+        """Words of the text that are in no known term, as written, each once."""
+        words = self.study.words
+        which = np.flatnonzero(~self.known)
+        places = zip(words.begins[which].tolist(), words.ends[which].tolist(), strict=True)
+        return tuple(dict.fromkeys(self.text[start:end] for start, end in places))
+
+    @property
+    def caution(self) -> str:
+        """A sentence about a text of which little is known, or nothing."""
+        count, total = int(self.known.sum()), len(self.known)
+        if not count:
+            return "No word of the text is known: this is the probability of the bias alone."
+        if count * 2 >= total and self.reasons:
+            return ""
+        said = f"Only {count} of {total} words {'is' if count == 1 else 'are'} known." if count * 2 < total else ""
+        return f"{said} No word speaks clearly for this label.".strip() if not self.reasons else said
+
+    def largest(self, most: int) -> list[Word]:
+        """At most this many words with an opinion, those with the largest effects: for the label, then against it."""
+        every = [*self.reasons, *self.against]
+        order = sorted(range(len(every)), key=lambda i: -abs(every[i].effect or 0.0))
+        return [every[i] for i in sorted(order[:most])]
+
+    def rest(self, most: int) -> list[tuple[str, list[Word]]]:
+        """What `largest` leaves out: ("more words", ...) and ("neutral words", ...), those that there are."""
+        named = {word.word for word in self.largest(most)}
+        others = [word for word in self.words if not word.neutral and word.word not in named]
+        return [(what, some) for what, some in (("more words", others), ("neutral words", self.neutral)) if some]
 
     def without(self, word: str) -> "Explanation":
         """The explanation of the text without a word or n-gram, all its occurrences cut out."""
@@ -158,22 +277,51 @@ class Explanation(Result):
         """The explanation of the text with every occurrence of a word or n-gram replaced.
 
         Raises:
-            BadInput: the word does not occur in the text.
+            BadInput: the word does not occur in the text, or the model is not in memory any more.
         """
-        places = _occurrences(self.text, word)
+        model, words = self._living(), self.study.words
+        number = {name: f for f, name in enumerate(self.names)}
+        sought = [number.get(w.form, -1) for w in model.vocabulary.words(word)]
+        places = [
+            (int(words.begins[first]), int(words.ends[last]))
+            for first, last in occurrences(words.form.tolist(), sought)
+        ]
         if not places:
-            raise BadInput(f"{word!r} does not occur in the text", found=_some([w.term for w in self.words]))
-        parts, done = [], 0
-        for start, end in places:
-            parts += [self.text[done:start], by]
-            done = end
-            if not by:  # neighbors must not grow together, and no double space is left
-                before, after = self.text[start - 1 : start], self.text[end : end + 1]
-                if before.isspace() and after.isspace():
-                    done += 1
-                elif before and after and not before.isspace() and not after.isspace():
-                    parts.append(" ")
-        return explain(self.model, "".join([*parts, self.text[done:]]))
+            raise BadInput(f"{word!r} does not occur in the text", found=_some([w.word for w in self.words]))
+        return explain(model, edited(self.text, places, by))
+
+    def _living(self) -> SentimentModel:
+        model = self._model() if self._model is not None else None
+        if model is None:
+            raise BadInput(
+                "the model of this explanation is not in memory any more",
+                fix="keep the model in a variable, and explain the text again",
+            )
+        return model
+
+    def deleting(self, most: int = 5) -> tuple[list[str], "Explanation"]:
+        """The words to delete one after the other, each the one that costs the label most, and what is left then.
+
+        A word that only repeats what others say has no effect on its own; here it gets its turn once they are deleted.
+
+        Example:
+            >>> import hardmax as hx
+            >>> model = hx.load("imdb-words")
+            >>> words, left = model.explain("A superb film, superb acting, a great story.").deleting(2)
+            >>> len(words), left.probability < 0.99
+            (2, True)
+        """
+        model, left = self._living(), self
+        words: list[str] = []
+        while len(words) < most:
+            known = np.bincount(left.study.words.form, left.known, len(left.names)) > 0
+            effect = np.where(known, np.nan_to_num(left._effects(self.label)[0], nan=-np.inf), -np.inf)
+            best = int(effect.argmax()) if len(effect) else -1
+            if best < 0 or effect[best] <= 0:
+                break
+            words.append(left.names[best])
+            left = explain(model, edited(left.text, left._places[best]))
+        return words, left
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as plain data: what `to_json` writes."""
@@ -185,8 +333,11 @@ class Explanation(Result):
             "bias": self.bias,
             "toward": self.toward,
             "scores": {str(label): score for label, score in self.scores.items()},
-            "leaders": [leader.as_dict() for leader in self.leaders],
+            "coverage": self.coverage,
+            "caution": self.caution,
             "words": [word.as_dict() for word in self.words],
+            "terms": [term.as_dict() for term in self.terms],
+            "leaders": [leader.as_dict() for leader in self.leaders],
             "ignored": list(self.ignored),
             "text": self.text,
         }
@@ -225,110 +376,25 @@ def explain(model: SentimentModel, text: str | bytes) -> Explanation:
         'positive'
     """
     if isinstance(text, bytes):
-        text = text.decode("utf-8", "replace")
+        text = decoded(text, "the text")
     if not isinstance(text, str):
         raise BadInput("a text must be a string", found=type(text).__name__)
-    reading = model.read(text)
-    logits = reading.logits[None, :]
-    winner = int(winners(logits)[0])
+    study, names = study_texts(model, [text])
+    winner = int(winners(study.logits)[0])
     two = len(model.bias) == 1
     row, toward = (0, model.classes[1]) if two else (winner, model.classes[winner])
     return Explanation(
         text=text,
         label=model.classes[winner],
-        probability=float(probabilities(logits)[0, winner]),
-        logit=float(reading.logits[row]),
+        probability=float(probabilities(study.logits)[0, winner]),
+        logit=float(study.logits[0, row]),
         bias=float(model.bias[row]),
         toward=toward,
-        leaders=tuple(_leaders(model, reading, row)),
-        words=tuple(_words(reading, row)),
-        ignored=tuple(dict.fromkeys(text[reading.words[w].start : reading.words[w].end] for w in reading.unknown)),
-        scores=dict(zip([toward] if two else model.classes, reading.logits.tolist(), strict=True)),
-        model=model,
-        reading=reading,
+        scores=dict(zip([toward] if two else model.classes, study.logits[0].tolist(), strict=True)),
+        study=study,
+        names=tuple(names),
+        _model=ref(model),
     )
-
-
-def flat_states(ex: Explanation) -> NDArray[np.float64]:
-    """(layers + 1, n, 2): first coordinate along the score that was explained, second across it.
-
-    In two dimensions this is a rotation. In more, the second axis is the principal direction of the rest; the picture
-    is then a projection, and distances in it are only lower bounds.
-    """
-    states = ex.reading.states
-    v = ex.model.scores[ex.row]
-    size = float(np.sqrt((v**2).sum()))
-    first = v / size if size > 0 else np.eye(len(v))[0]
-    across = states - (states @ first)[..., None] * first
-    flat = np.zeros((*states.shape[:2], 2))
-    flat[..., 0] = states @ first
-    if len(v) == 2:
-        flat[..., 1] = states @ np.array([-first[1], first[0]])
-    elif len(v) > 2 and states.shape[1]:
-        start = across[0]
-        _, directions = np.linalg.eigh(start.T @ start)
-        second = directions[:, -1]
-        second = second * (1.0 if second[np.abs(second).argmax()] > 0 else -1.0)  # the sign is free: fix it
-        flat[..., 1] = across @ second
-    if flat[0, :, 1].sum() < 0:
-        flat[..., 1] *= -1.0
-    return flat
-
-
-def label_order(ex: Explanation) -> list[int]:
-    """Indices of the leaders among the terms, the largest contribution of a cluster first."""
-    number = {form: i for i, form in enumerate(ex.reading.forms)}
-    return [number[leader.word] for leader in sorted(ex.leaders, key=lambda one: -abs(one.contribution))]
-
-
-def _words(reading: Reading, row: int) -> list[Word]:
-    found = []
-    own = reading.contributions[:, row].tolist()
-    for i, (form, spans) in enumerate(zip(reading.forms, reading.spans, strict=True)):
-        places = tuple((reading.words[first].start, reading.words[last].end) for first, last in spans)
-        start, end = places[0]
-        leader = reading.forms[reading.leader[i]]
-        found.append(Word(reading.text[start:end], start, end, form, leader, own[i], places))
-    return sorted(found, key=lambda word: (word.start, word.end))
-
-
-def _leaders(model: SentimentModel, reading: Reading, row: int) -> list[Leader]:
-    clusters: dict[int, list[int]] = {}
-    for i, j in enumerate(reading.leader.tolist()):
-        clusters.setdefault(j, []).append(i)
-    own, since = reading.contributions[:, row].tolist(), reading.since.tolist()
-    effect = leader_effects(model, reading.ids, reading.leader, reading.contributions, reading.logits)
-    found = [
-        Leader(
-            word=reading.forms[j],
-            contribution=fsum(own[i] for i in members),
-            effect=effect.get(j),
-            followers=tuple(reading.forms[i] for i in members if i != j),
-            since=since[j] if since[j] >= 0 else None,
-            share=len(members) / len(own),
-        )
-        for j, members in clusters.items()
-    ]
-    return sorted(found, key=_rank)  # stable: equal ones as in the text
-
-
-def _rank(leader: Leader) -> tuple[bool, float]:
-    return (True, -abs(leader.contribution)) if leader.effect is None else (False, -leader.effect)
-
-
-def _occurrences(text: str, word: str) -> list[tuple[int, int]]:
-    """Where a word, or several words in a row, occur in the text, without overlaps."""
-    sought = [w.form for w in split(word)]
-    words = split(text)
-    found: list[tuple[int, int]] = []
-    k = 0
-    while sought and k + len(sought) <= len(words):
-        if all(words[k + m].form == form for m, form in enumerate(sought)):
-            found.append((words[k].start, words[k + len(sought) - 1].end))
-            k += len(sought)
-        else:
-            k += 1
-    return found
 
 
 def _some(values: Sequence[str], most: int = 12) -> str:

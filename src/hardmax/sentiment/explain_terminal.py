@@ -17,29 +17,28 @@ from hardmax.sentiment.highlight import marks, visible
 if TYPE_CHECKING:
     from hardmax.sentiment.explain import Explanation
 
-MOST_LEADERS = 15
+MOST_WORDS = 15
 MOST_CHARACTERS = 4000
 STRONG = 0.2  # a word is marked from this part of the largest weight on
 FOR, AGAINST = (Style(color=Color.from_ansi(palette("terminal")[name] - 30)) for name in ("positive", "negative"))
 
 
 def terminal_text(ex: "Explanation", color: bool, width: int = 80) -> str:
-    """Label and sum, a bar for every leader, the marked text, and what was ignored."""
+    """Label and sum, a bar for every word with an opinion, the marked text, and what was ignored."""
     width = max(width, 40)
-    count = f" and {len(ex.leaders)} leader{'s' * (len(ex.leaders) != 1)}" if ex.leaders else ""
-    toward = f"; + speaks for {_line(ex.toward, 30)}"
+    count = f"{len(ex.words)} word{'s' * (len(ex.words) != 1)}"
     parts: list[RenderableType] = [
         Text.assemble((_line(ex.label, width - 22), "bold"), f"  probability {ex.probability:.4f}"),
-        Text(f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f}{count}{toward}"),
+        Text(f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f} + parts of {count}; + speaks for {_line(ex.toward, 30)}"),
+        *([Text(ex.caution)] if ex.caution else []),
         "",
     ]
     if ex.words:
-        parts += [*_leaders(ex, width), "", _marked(ex, color)]
+        said = f"effect: what {_line(ex.label, 30)} loses (in log-odds) when the word is deleted"
+        parts += [_words(ex, width), Text(said), "", _marked(ex, color)]
         if len(ex.text) > MOST_CHARACTERS:
             every = "to_json() and save(), or --json and -o, give everything"
             parts.append(Text(f"... ({len(ex.text):,} characters in all; {every})"))
-    else:
-        parts.append(Text("No word of the text is known: this is the probability of the bias alone."))
     if ex.ignored:
         shown = ", ".join(_line(word, 40) for word in ex.ignored[:40])
         more = f", ... ({len(ex.ignored)} in all)" if len(ex.ignored) > 40 else ""
@@ -62,27 +61,28 @@ def _line(value: object, most: int) -> str:
     return text.plain
 
 
-def _leaders(ex: "Explanation", width: int) -> list[RenderableType]:
-    """A table of the largest leaders, and what the others add."""
-    shown = ex.largest(MOST_LEADERS)
+def _words(ex: "Explanation", width: int) -> Table:
+    """A table of the words with the largest effects; the parts of all rows add up to logit - bias."""
+    shown = ex.largest(MOST_WORDS)
     longest, full = (20, 16) if width >= 60 else (12, 6)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="", expand=True)
-    table.add_column("leader", no_wrap=True, overflow="ellipsis", min_width=6, max_width=longest)
-    table.add_column("part", justify="right", no_wrap=True)
+    table.add_column("word", no_wrap=True, overflow="ellipsis", min_width=6, max_width=longest)
+    table.add_column("effect", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True, width=full)
-    table.add_column("share", justify="right", no_wrap=True)
-    table.add_column("followers", no_wrap=True, overflow="ellipsis", ratio=1)  # takes the rest of the line
-    most = max(abs(leader.contribution) for leader in shown) or 1.0
-    for leader in shown:
-        part = leader.contribution
-        bar = ("+" if part >= 0 else "-") * round(full * abs(part) / most)
-        followers = ", ".join(visible(f, "") for f in leader.followers[:30]) or "none"
-        numbers = Text(f"{part:+.3f}"), Text(bar, FOR if part >= 0 else AGAINST), Text(f"{leader.share:.0%}")
-        table.add_row(Text(visible(leader.word, "")), *numbers, Text(followers))
-    if len(shown) == len(ex.leaders):
-        return [table]
-    total = fsum(x.contribution for x in ex.leaders) - fsum(x.contribution for x in shown)
-    return [table, Text(f"and {len(ex.leaders) - len(shown)} smaller leaders: {total:+.3f} together")]
+    table.add_column("part", justify="right", no_wrap=True)
+    table.add_column("in the terms", no_wrap=True, overflow="ellipsis", ratio=1)  # takes the rest of the line
+    most = max((abs(word.effect or 0.0) for word in shown), default=0.0) or 1.0
+    for word in shown:
+        effect = word.effect or 0.0
+        bar = ("+" if effect > 0 else "-") * round(full * abs(effect) / most)
+        style = FOR if (effect > 0) == (ex.label == ex.toward) else AGAINST
+        numbers = Text(f"{effect:+.3f}"), Text(bar, style), Text(f"{word.contribution:+.3f}")
+        terms = ", ".join(visible(term, "") for term in word.terms[:30])
+        table.add_row(Text(visible(word.word, "")), *numbers, Text(terms))
+    for what, some in ex.rest(MOST_WORDS):
+        part, names = fsum(w.contribution for w in some), ", ".join(visible(w.word, "") for w in some[:30])
+        table.add_row(Text(what), Text(""), Text(""), Text(f"{part:+.3f}"), Text(f"{len(some)}: {names}"))
+    return table
 
 
 def _marked(ex: "Explanation", color: bool) -> Text:

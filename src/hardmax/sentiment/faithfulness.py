@@ -1,17 +1,18 @@
 """How far explanations can be trusted, measured: what happens to a prediction without the words they name.
 
-Comprehensiveness: how much the probability of the predicted class falls when the k named terms are left out (more is
-better). Sufficiency: how much it falls when only they are kept (less is better). [DeYoung et al., ERASER, 2020.]
-The leaders are ranked as in an explanation: by their effect, the exact decrease of the log-odds of the label when a
-leader is left out (`leave_one_out`). Leaders that speak against the label are not reasons for it and are not named.
-They are compared with other ways to name terms of the same text:
+Comprehensiveness: how much the probability of the predicted class falls when the k named words are deleted from the
+text (more is better). Sufficiency: how much it falls when all other words are deleted (less is better). [DeYoung et
+al., ERASER, 2020.] Words are deleted as a person would do it: all their occurrences, and neighbors become n-grams.
 
-- `score`: terms ranked by <v, E_w>, which needs no attention;
-- `leave-one-out`: all terms ranked by their effect, the strongest rival;
-- `random`: terms chosen at random.
+The words of an explanation, ranked by their effect, are compared with other rankings of the words of the same text:
 
-Every ranking is in favor of the predicted class, with the best argument first. Terms are taken out of the bag, and the
-layers run again on what is left.
+- `one by one`: each word is the one that costs the label most after those before it are deleted;
+- `part`: by their part of the logit, the exact sum;
+- `score`: by <v, E_w>, which looks at no other word;
+- `random`: at random.
+
+Every ranking is in favor of the predicted class, with the best argument first; words that speak against it are not
+reasons and are not named.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,18 +20,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.batches import Traces, trace
-from hardmax.sentiment.leave_one_out import effects, measured_leaders
+from hardmax.sentiment.editing import edited
+from hardmax.sentiment.explain import Explanation, explain
 from hardmax.sentiment.model import probabilities, winners
-from hardmax.text.vocabulary import Bags
 
 if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
 
-Floats = NDArray[np.float64]
 TOP = 5
 
 
@@ -39,9 +37,9 @@ class Faithfulness:
     """What was measured.
 
     Attributes:
-        texts: number of texts.   top: k for the rows named "top".
-        rows: {ranking, terms, comprehensiveness, sufficiency, flips} for each; `terms` is the mean number of terms
-            named, `flips` the part of the texts whose label changes when they are left out.
+        texts: number of texts.   top: the largest number of words that are named.
+        rows: {ranking, words, comprehensiveness, sufficiency, flips} for each; `words` is the mean number of words
+            named, `flips` the part of the texts whose label changes when they are deleted.
     """
 
     texts: int
@@ -61,88 +59,72 @@ def faithfulness(
     seed: int = 0,
     progress: Callable[[int, int, str], object] | None = None,
 ) -> Faithfulness:
-    """Measure comprehensiveness and sufficiency of the leaders, and of the other rankings, on the same texts.
-
-    Rows: the `top` leaders that speak for the label (fewer where a text has fewer) against `top` terms of each other
-    ranking; and all leaders that speak for the label against as many terms of each other ranking.
+    """Measure comprehensiveness and sufficiency of the words that explanations name, and of other rankings.
 
     Raises:
         BadInput: there is no text.
+
+    Example:
+        >>> from hardmax.sentiment.files import load_model
+        >>> measured = faithfulness(load_model("imdb-words"), ["A dull film with a great ending.", "Great fun!"], top=1)
+        >>> [row["ranking"] for row in measured.rows], measured.row("effect")["words"]
+        (['effect', 'one by one', 'part', 'score', 'random'], 1.0)
     """
     if not len(texts):
         raise BadInput("faithfulness needs at least one text")
-    traced = trace(model, texts)
-    tell = progress or (lambda done, total, what: None)
-    tell(0, 3, "leave one out")
-    leading, every_effect = _effects(model, traced)
-    goodness = {
-        "leaders": leading,
-        "score": _toward(traced, (np.asarray(model.embedding, np.float64) @ model.scores.T)[traced.bags.ids]),
-        "leave-one-out": every_effect,
-        "random": np.random.default_rng(seed).random(traced.bags.ids.size),
-    }
-    supporting = _count(traced, goodness["leaders"] > 0)
-    every = np.full(len(traced), top)
-    rows = []
-    for step, kind in enumerate(("top", "supporting"), 1):
-        tell(step, 3, f"{kind} terms")
-        for ranking, value in goodness.items():
-            wanted = supporting if kind == "supporting" else np.minimum(every, supporting)
-            chosen = _choose(traced.bags, value, every if kind == "top" and ranking != "leaders" else wanted)
-            name = f"{kind} {top} {ranking}" if kind == "top" else f"supporting {ranking}"
-            rows.append({"ranking": name, **_measure(model, traced, chosen)})
-    tell(3, 3, "done")
-    return Faithfulness(len(texts), top, tuple(rows))
+    random = np.random.default_rng(seed)
+    named: dict[str, list[list[str]]] = {"effect": [], "one by one": [], "part": [], "score": [], "random": []}
+    for t, text in enumerate(texts):
+        if progress is not None:
+            progress(t, len(texts), "explaining")
+        ex = explain(model, text)
+        found = [word.word for word in ex.words]
+        named["effect"].append([word.word for word in ex.words if (word.effect or 0.0) > 0][:top])
+        named["one by one"].append(ex.deleting(top)[0])
+        sign = 1.0 if ex.label == ex.toward else -1.0
+        named["part"].append(_best({word.word: sign * word.contribution for word in ex.words}, top))
+        named["score"].append(_best(_scores(ex), top))
+        named["random"].append([found[i] for i in random.permutation(len(found))[:top]])
+    rows = tuple({"ranking": ranking, **deletion(model, texts, words)} for ranking, words in named.items())
+    return Faithfulness(len(texts), top, rows)
 
 
-def _toward(traced: Traces, values: Floats) -> Floats:
-    """(T,) of values (T, C'): their part in favor of each text's predicted class against the mean of the others."""
-    chosen = winners(traced.logits)[traced.bags.owners]
-    if values.shape[1] == 1:
-        return np.where(chosen == 1, values[:, 0], -values[:, 0])
-    own = values[np.arange(len(values)), chosen]
-    return np.asarray(own - (values.sum(axis=1) - own) / (values.shape[1] - 1))
+def deletion(model: "SentimentModel", texts: Sequence[str], named: Sequence[Sequence[str]]) -> dict[str, float]:
+    """What becomes of the predictions when named word forms are deleted from each text, and when only they are kept.
 
-
-def _effects(model: "SentimentModel", traced: Traces) -> tuple[Floats, Floats]:
-    """(T,) the effects of the leaders, -inf for terms that do not lead; and (T,) the effects of all terms."""
-    leading, every = np.full(traced.bags.ids.size, -np.inf), np.empty(traced.bags.ids.size)
-    for t in range(len(traced)):
-        place = traced.place(t)
-        ids = traced.bags.ids[place]
-        every[place] = effects(model, ids, range(len(ids)), traced.logits[t])
-        which = place.start + measured_leaders(traced.leader[place], traced.contributions[place])
-        leading[which] = every[which]
-    return leading, every
-
-
-def _count(traced: Traces, which: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(B,) how many terms of each text are in `which`."""
-    return np.bincount(traced.bags.owners[which], minlength=len(traced)).astype(np.int64)
-
-
-def _choose(bags: Bags, value: Floats, wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(T,) the `wanted[t]` terms of largest value of every text; the earlier term at equal values."""
-    chosen = np.zeros(bags.ids.size, bool)
-    for t in range(len(bags)):
-        a, b = int(bags.offsets[t]), int(bags.offsets[t + 1])
-        chosen[a + np.argsort(-value[a:b], kind="stable")[: wanted[t]]] = True
-    return chosen
-
-
-def _measure(model: "SentimentModel", traced: Traces, chosen: NDArray[np.bool_]) -> dict[str, float]:
-    labels = winners(traced.logits)
-    every = np.arange(len(traced))
-    before = probabilities(traced.logits)[every, labels]
-    without = model.run(_keep(traced, ~chosen))[0]
-    only = model.run(_keep(traced, chosen))[0]
+    Example:
+        >>> from hardmax.sentiment.files import load_model
+        >>> deletion(load_model("imdb-words"), ["A great film."], [["great"]])["flips"]
+        0.0
+    """
+    without, only = [], []
+    for text, some in zip(texts, named, strict=True):
+        chosen, words = set(some), model.vocabulary.words(text)
+        without.append(edited(text, [(w.start, w.end) for w in words if w.form in chosen]))
+        only.append(edited(text, [(w.start, w.end) for w in words if w.form not in chosen]))
+    logits, without_logits, only_logits = (model.logits(some) for some in (texts, without, only))
+    every, labels = np.arange(len(texts)), winners(logits)
+    before, after, alone = (probabilities(some)[every, labels] for some in (logits, without_logits, only_logits))
     return {
-        "terms": float(chosen.sum() / len(traced)),
-        "comprehensiveness": float((before - probabilities(without)[every, labels]).mean()),
-        "sufficiency": float((before - probabilities(only)[every, labels]).mean()),
-        "flips": float((winners(without) != labels).mean()),
+        "words": float(np.mean([len(some) for some in named])),
+        "comprehensiveness": float((before - after).mean()),
+        "sufficiency": float((before - alone).mean()),
+        "flips": float((winners(without_logits) != labels).mean()),
     }
 
 
-def _keep(traced: Traces, which: NDArray[np.bool_]) -> Bags:
-    return Bags.of(traced.bags.ids[which], _count(traced, which))
+def _best(values: dict[str, float], top: int) -> list[str]:
+    """The words of the largest positive values; the earlier one at equal values."""
+    return [word for word in sorted(values, key=lambda word: -values[word])[:top] if values[word] > 0]
+
+
+def _scores(ex: Explanation) -> dict[str, float]:
+    """The own score of the words that are terms, in favor of the label against the mean of the other classes."""
+    parameters, row = ex.study.parameters, ex.row
+    scores = parameters.vectors[: len(ex.contributions)] @ parameters.scores.T
+    if scores.shape[1] == 1:
+        own = scores[:, 0] if ex.label == ex.toward else -scores[:, 0]
+    else:
+        own = scores[:, row] - (scores.sum(axis=1) - scores[:, row]) / (scores.shape[1] - 1)
+    known = {word.word for word in ex.words}
+    return {name: value for name, value in zip(ex.term_names, own.tolist(), strict=True) if name in known}

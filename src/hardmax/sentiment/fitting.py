@@ -15,6 +15,7 @@ from hardmax.sentiment.columns import as_classes, as_labels, as_texts, as_weight
 from hardmax.sentiment.contract import Classifier
 from hardmax.sentiment.model import SentimentModel
 from hardmax.sentiment.recipe import Recipe, Tuning
+from hardmax.text.tokenizer import Given, Tokenizer
 from hardmax.text.vocabulary import Vocabulary
 from hardmax.text.words import split
 
@@ -33,6 +34,7 @@ class Fitting(Classifier):
     ngram_range: tuple[int, int]
     min_df: int | float | None
     max_features: int | None
+    tokenizer: Given | None
     vocabulary: Vocabulary | None
     tuning: Tuning | None
     class_weight: str | Mapping[Any, float] | None
@@ -42,7 +44,7 @@ class Fitting(Classifier):
     warm_start: bool
     n_jobs: int | None
     verbose: bool | int
-    random_state: int | np.random.RandomState | None
+    random_state: "int | np.random.RandomState | None"
 
     def fit(
         self,
@@ -254,7 +256,8 @@ class Fitting(Classifier):
             )
         if most is not None and (not isinstance(most, int | np.integer) or most < 1):
             raise BadInput("max_features must be an integer of at least 1, or None", found=repr(most))
-        return Vocabulary.count(texts, self.ngram_range, int(least), most)
+        tokenizer = None if self.tokenizer is None else Tokenizer(self.tokenizer)
+        return Vocabulary.count(texts, self.ngram_range, int(least), most, tokenizer)
 
     def _done(self, learner: "Learner", stream: "Trainer | None") -> Self:
         self.model_, self.history_ = learner.model(), learner.history

@@ -4,9 +4,10 @@ A term's contribution is shared equally by its occurrences, and an occurrence's 
 words add up to logit - bias, so colors in the text leave nothing out and count nothing twice.
 """
 
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from hardmax.sentiment.explain import Explanation
@@ -14,12 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One word in its place: text[start:end], its part of the logit, the leaders of its terms, whether it is known."""
+    """One word in its place: text[start:end], its form, its part of the logit, whether it is known."""
 
     start: int
     end: int
+    word: str
     weight: float
-    leaders: tuple[str, ...]
     known: bool
 
 
@@ -28,25 +29,11 @@ def marks(ex: "Explanation", most: int | None = None) -> list[Mark]:
 
     Example: in "dull, dull film" with contributions dull -1, film 0.25, the marks weigh -0.5, -0.5, 0.25.
     """
-    reading = ex.reading
-    count = len(reading.words)
-    if most is not None:
-        count = bisect_right(reading.words, most, key=lambda word: word.end)
-    weight = [0.0] * count
-    leaders: list[dict[str, None]] = [{} for _ in range(count)]
-    own = reading.contributions[:, ex.row].tolist()
-    for i, spans in enumerate(reading.spans):
-        leader = reading.forms[reading.leader[i]]
-        for first, last in spans:
-            part = own[i] / len(spans) / (last - first + 1)
-            for w in range(first, min(last + 1, count)):
-                weight[w] += part
-                leaders[w][leader] = None
-    unknown = set(reading.unknown)
-    return [
-        Mark(word.start, word.end, weight[w], tuple(leaders[w]), w not in unknown)
-        for w, word in enumerate(reading.words[:count])
-    ]
+    words = ex.study.words
+    count = len(words.ends) if most is None else int(np.searchsorted(words.ends, most, side="right"))
+    columns = words.begins, words.ends, words.form, ex.weights, ex.known
+    rows = zip(*(column[:count].tolist() for column in columns), strict=True)
+    return [Mark(start, end, ex.names[form], weight, known) for start, end, form, weight, known in rows]
 
 
 def visible(text: str, keep: str = "\n\t") -> str:

@@ -62,6 +62,7 @@ class Flow:
         settled: (n,) the layer from which a word follows its leader forever; layers + 1 if not within these layers.
         states: (layers + 1, n, d) the positions.
         tie: whether some word had the same score with two different points.
+        busy: (n,) whether a word is followed by one that has not settled yet; true for all words if there is a tie.
     """
 
     weights: Floats
@@ -70,6 +71,7 @@ class Flow:
     settled: Ints
     states: Floats
     tie: bool
+    busy: NDArray[np.bool_]
 
 
 def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0) -> Flow:
@@ -84,7 +86,7 @@ def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0) -> Flow:
     if layers == 0 or n == 0:
         own = np.arange(n)
         nothing = np.zeros(n, np.int64)
-        return Flow(np.full(n, each), own, nothing, nothing.copy(), z[None].copy(), False)
+        return Flow(np.full(n, each), own, nothing, nothing.copy(), z[None].copy(), False, np.zeros(n, bool))
     target, least = np.full((layers + 1, n), -1), np.zeros((layers + 1, n))
     leader, since, settled = np.arange(n), np.full(n, -1), np.full(n, layers + 1)
     states = np.empty((layers + 1, n, z.shape[1]))
@@ -118,7 +120,33 @@ def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0) -> Flow:
                 break
             leader[i] = leader[leader[i]]
     weights = _weights(each, rest, layers, leader, settled, states, target, least)
-    return Flow(weights, leader, since, settled, states, any_tie)
+    followed = target[:layers][settled > np.arange(layers)[:, None]]  # by words that have not settled
+    busy = np.full(n, bool((followed < 0).any()))
+    busy[followed] = True
+    return Flow(weights, leader, since, settled, states, any_tie, busy)
+
+
+def score(z: Floats, parameters: Parameters) -> tuple[Flow, Floats]:
+    """The words z through the layers, and the scores (C',) of the text.
+
+    Example:
+        >>> one = Parameters(np.zeros((0, 1)), powers(1.0, 1), 1, np.array([[3.0]]), np.array([0.5]))
+        >>> score(np.array([[2.0], [1.0]]), one)[1].tolist()
+        [5.75]
+    """
+    f = flow(z, parameters.rest, parameters.layers, parameters.neutral)
+    # Word after word, then coordinate after coordinate, as the compiled code adds.
+    mean = [0.0] * z.shape[1]
+    for row, weight in zip(z.tolist(), f.weights.tolist(), strict=True):
+        for x, value in enumerate(row):
+            mean[x] += weight * value
+    totals = []
+    for row, b in zip(parameters.scores.tolist(), parameters.bias.tolist(), strict=True):
+        total = 0.0
+        for v, m in zip(row, mean, strict=True):
+            total += v * m
+        totals.append(b + total)
+    return f, np.array(totals)
 
 
 def _scores(z: Floats, who: Ints) -> Floats:

@@ -19,44 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.layers_numpy import Compiled, Floats, Flow, Ints, Parameters, flow, powers
+from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters, powers, score
 from hardmax.text.vocabulary import Bags, Vocabulary
-from hardmax.text.words import Word
 from hardmax.views import Result
 
 FEW_TERMS = 20_000  # up to here plain NumPy is quicker than loading the compiled code
 Label = str | int | float | bool  # of a class
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """One text on its way through the model. All arrays are over its n distinct known terms, in order of appearance.
-
-    Attributes:
-        text: the text.   words: its words with their places.
-        unknown: indices of the words that are in no known term.
-        ids: (n,) numbers of the terms in the vocabulary.   forms: the terms.
-        spans: for each term the (first, last) words of each of its occurrences.
-        states: (K + 1, n, d) the positions z^0, ..., z^K.
-        leader: (n,) index of the leader a term ends at (for a leader: itself).
-        since: (n,) the layer at which a term began to lead, -1 if it does not.
-        settled: (n,) the layer from which on it follows its leader.
-        contributions: (n, C') what each term adds to each score: <v, z_i^K> / (n + n0).
-        logits: (C',) bias + sum of the contributions.
-    """
-
-    text: str
-    words: list[Word]
-    unknown: list[int]
-    ids: Ints
-    forms: list[str]
-    spans: list[list[tuple[int, int]]]
-    states: Floats
-    leader: Ints
-    since: Ints
-    settled: Ints
-    contributions: Floats
-    logits: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,56 +111,17 @@ class SentimentModel(Result):
         numbers = self.scores.copy(), self.bias.copy(), float(self.neutral_words)
         return Parameters(np.array(self.embedding, np.float64), rest, self.layers, *numbers)
 
-    def read(self, text: str) -> Reading:
-        """Everything about one text."""
-        words = self.vocabulary.words(text)
-        spans: dict[int, list[tuple[int, int]]] = {}
-        known: set[int] = set()
-        for first, last, number in self.vocabulary.occurrences(words).tolist():
-            spans.setdefault(number, []).append((first, last))
-            known.update(range(first, last + 1))
-        ids = np.array(list(spans), np.int64)
-        f, logits = self._flow(ids)
-        return Reading(
-            text,
-            words,
-            unknown=[w for w in range(len(words)) if w not in known],
-            ids=ids,
-            forms=[" ".join(w.form for w in words[a : b + 1]) for (a, b), *_ in spans.values()],
-            spans=list(spans.values()),
-            states=f.states,
-            leader=f.leader,
-            since=f.since,
-            settled=f.settled,
-            contributions=f.states[-1] @ self.scores.T / max(len(ids) + self.neutral_words, 1.0),
-            logits=logits,
-        )
-
-    def _flow(self, ids: NDArray[np.integer[Any]]) -> tuple[Flow, Floats]:
-        """One bag of terms through the plain layers, and its scores."""
-        z = np.asarray(self.embedding[ids], np.float64).reshape(len(ids), self.dim)
-        f = flow(z, powers(self.alpha, self.layers), self.layers, self.neutral_words)
-        # Word after word, then coordinate after coordinate, as the compiled code adds.
-        mean = [0.0] * self.dim
-        for row, weight in zip(z.tolist(), f.weights.tolist(), strict=True):
-            for x, value in enumerate(row):
-                mean[x] += weight * value
-        totals = []
-        for row, b in zip(self.scores.tolist(), self.bias.tolist(), strict=True):
-            total = 0.0
-            for v, m in zip(row, mean, strict=True):
-                total += v * m
-            totals.append(b + total)
-        return f, np.array(totals)
-
     def run(self, bags: Bags, few: int = FEW_TERMS) -> tuple[Floats, Ints]:
         """Scores (B, C') and numbers of leaders (B,); the same bits for either engine and any number of threads.
 
         Up to `few` terms are left to the plain engine until the compiled one is in memory, or worth loading.
         """
         if bags.ids.size <= few and Compiled.plain(bags.ids.size):
+            rows = np.asarray(self.embedding[bags.ids], np.float64).reshape(-1, self.dim)
+            numbers = self.scores, self.bias, float(self.neutral_words)
+            parameters = Parameters(rows, powers(self.alpha, self.layers), self.layers, *numbers)
             with Compiled.counted():
-                found = [self._flow(bags.ids[a:b]) for a, b in pairwise(bags.offsets.tolist())]
+                found = [score(rows[a:b], parameters) for a, b in pairwise(bags.offsets.tolist())]
             logits = np.array([logits for _, logits in found]).reshape(len(bags), len(self.bias))
             return logits, np.array([(f.since >= 0).sum() for f, _ in found], np.int64)
         from hardmax.sentiment.batches import run_bags

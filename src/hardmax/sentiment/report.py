@@ -170,5 +170,5 @@ def _by_class(model: SentimentModel, confusion: NDArray[np.int64]) -> list[dict[
 
 def _error(model: SentimentModel, text: str, label: Any, probability: float) -> dict[str, Any]:
     ex = explain(model, text)
-    named = [(leader.word, leader.effect) for leader in ex.leaders[:NAMED] if leader.effect is not None]
+    named = [(word.word, word.effect) for word in ex.largest(NAMED)]
     return {"text": text, "label": str(label), "predicted": str(ex.label), "probability": probability, "words": named}

@@ -17,13 +17,13 @@ _NAMES = (
     "svg table tbody td textarea tfoot th thead time title tr tt u ul var video wbr"
 )
 # A real tag: a name of HTML and attributes with values, so that `a<b and c>d` remains what it is. Or a comment.
-_TAG = re.compile(
+TAG = re.compile(
     rf"</?(?:{'|'.join(_NAMES.split())})(?:\s+[\w:-]+(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=]+)))*[\s\xad]*/?\xad*>"
     r"|<!--[^<>]*-->|<!doctype[^<>]*>",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"(?:[Hh][Tt][Tt][Pp][Ss]?://|(?<![A-Za-z0-9])[Ww]ww\.)[!-~]*[A-Za-z0-9/]")
-_LINES = ("<br", "<p>", "<p ", "</p", "<li", "<div", "</div", "<hr", "<tr", "<h")  # these begin a new line
+LINK = re.compile(r"(?:[Hh][Tt][Tt][Pp][Ss]?://|(?<![A-Za-z0-9])[Ww]ww\.)[!-~]*[A-Za-z0-9/]")
+LINES = ("<br", "<p>", "<p ", "</p", "<li", "<div", "</div", "<hr", "<tr", "<h")  # these begin a new line
 
 
 def clean(text: str) -> str:
@@ -39,9 +39,9 @@ def clean(text: str) -> str:
         text = _ENTITY.sub(_character, text)
     if "<" in text:
         text = text.replace("<br />", "\n     ")  # by far the most frequent one
-        text = text if "<" not in text else _TAG.sub(_blank, text)
+        text = text if "<" not in text else TAG.sub(_blank, text)
     if (":" in text and "://" in text) or "ww." in text:
-        text = _LINK.sub(lambda link: "http".ljust(len(link[0])), text)
+        text = LINK.sub(lambda link: "http".ljust(len(link[0])), text)
     return text
 
 
@@ -53,7 +53,7 @@ def _character(entity: "re.Match[str]") -> str:
 
 
 def _blank(tag: "re.Match[str]") -> str:
-    return ("\n" if tag[0].lower().startswith(_LINES) else " ").ljust(len(tag[0]))
+    return ("\n" if tag[0].lower().startswith(LINES) else " ").ljust(len(tag[0]))
 
 
 def compose(text: str) -> tuple[str, list[tuple[int, int]] | None]:

@@ -102,6 +102,21 @@ def _grow(keys: Any, counts: Any, last: Any, new_keys: Any, new_counts: Any, new
             new_keys[slot], new_counts[slot], new_last[slot] = key, counts[s], last[s]
 
 
+def scan_texts(texts: list[str]) -> tuple[Keys, NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
+    """The words of prepared texts: their hashes, places (W, 2), words before each in its sentence; where texts begin.
+
+    Example:
+        >>> hashes, places, before, offsets = scan_texts(["not bad. fine", "bad"])
+        >>> places.tolist(), before.tolist(), offsets.tolist(), bool(hashes[1] == hashes[3])
+        ([[0, 3], [4, 7], [9, 13], [0, 3]], [0, 1, 0, 0], [0, 3, 4], True)
+    """
+    codes, begins_of = code_points(texts)
+    hashes, places, before = _words(codes.size)
+    offsets = np.zeros(len(texts) + 1, np.int64)
+    count = _scan_all(codes, begins_of, *tables_for(codes), hashes, places, before, offsets)
+    return hashes[:count].copy(), places[:count].astype(np.int64), before[:count].copy(), offsets
+
+
 class TermCounts:
     """In how many texts each n-gram occurs; feed it chunk after chunk with `add`.
 
@@ -138,10 +153,7 @@ class TermCounts:
     def add(self, texts: list[str]) -> None:
         """Count the n-grams of these texts, each at most once per text."""
         texts = list(map(prepared, texts))
-        codes, begins_of = code_points(texts)
-        hashes, places, before = _words(codes.size)
-        word_offsets = np.zeros(len(texts) + 1, np.int64)
-        _scan_all(codes, begins_of, *tables_for(codes), hashes, places, before, word_offsets)
+        hashes, places, before, word_offsets = scan_texts(texts)
         longest = int(np.max(np.diff(word_offsets), initial=0))
         kept = np.empty((max(1 << 16, longest * self.ngrams), 4), np.int64)
         done = 0

@@ -26,7 +26,7 @@ _ENDS = "\n\r\v\f\x85\u2028\u2029\u2026\u3002\uff61\u0964\u0965\u06d4\u0589\u136
 _KINDS_OF = {"'\u2019": APOSTROPHE, "!?\uff01\uff1f\u061f": POINT, ".\uff0e": STOP, _ENDS: BREAK, "\u200d": JOINER}
 _KINDS_OF |= {"\u17d2\u1039": STACKER, "\u200b": NOTHING, "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3": MARK}
 _SPECIAL = {ord(char): kind for chars, kind in _KINDS_OF.items() for char in chars}
-_FOLDED = str.maketrans("\u2019\uff01\uff1f\u061f", "'!??")
+FOLDED = str.maketrans("\u2019\uff01\uff1f\u061f", "'!??")
 # Ranges of code points: (first, last, kind), where letters are meant only those that are letters.
 _SINGLE = [
     *((0x0E40, 0x0E44, BEFORE), (0x0EC0, 0x0EC4, BEFORE)),
@@ -89,12 +89,12 @@ class _Kinds(dict[int, str]):
 class _Forms(dict[int, str]):
     def __missing__(self, code: int) -> str:
         kind = _KINDS[code]
-        form = "" if kind == IGNORED else chr(code).translate(_FOLDED) if kind in "'!" else lower(code)
+        form = "" if kind == IGNORED else chr(code).translate(FOLDED) if kind in "'!" else lower(code)
         return self.setdefault(code, form)
 
 
 _KINDS, _FORMS = _Kinds(), _Forms()
-_WORD = re.compile(
+WORD = re.compile(
     r"((?:(?<!i)i+)?(?:a(?:[ams]+|[iz]+(?=[ams]|'a)|'(?=a))*|p?c(?:m|[iz]+(?=m)|sc?)*|pm*|e[mi]*(?:ze[mi]*)*|rr?|!))"
     r"|\$|\.(?!a)"
 )
@@ -139,7 +139,7 @@ def split(text: str) -> list[Word]:
     cleaned, places = compose(clean(text))
     found = []
     sentence, over = 0, False
-    for match in _WORD.finditer(cleaned.translate(_KINDS)):
+    for match in WORD.finditer(cleaned.translate(_KINDS)):
         start, end = match.span(1)
         if start < 0:
             over = True

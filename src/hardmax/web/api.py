@@ -104,8 +104,8 @@ def routes(pool: Pool) -> APIRouter:
 
     @router.get("/health", response_model=schemas.Health)
     async def health() -> Any:
-        """Whether the server is running, and its version."""
-        return {"version": __version__, "schema": SCHEMA}
+        """Whether the server is running, its version, and whether it is compiling in the background."""
+        return {"version": __version__, "schema": SCHEMA, "compiling": pool.compiling}
 
     @router.get("/presets", response_model=list[schemas.Preset])
     async def get_presets() -> Any:

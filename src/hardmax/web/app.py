@@ -45,12 +45,16 @@ def create_app(
     setup = {"model": model, "data": data, "data_name": "imdb" if data is None else Path(data).name}
     workers = pool or Pool(setup)
 
+    def start() -> None:
+        workers.prepare("limit", "explain")
+        workers.compile()
+
     app = application(
         "hardmax playground",
         access or Access(token=token),
         description=ACCEPTED,
         openapi_url="/api/openapi.json",
-        start=lambda: workers.prepare("explain", "limit"),
+        start=start,
         stop=workers.stop,
         close=workers.close,
     )

@@ -82,25 +82,27 @@ def answer(job: str, body: Body) -> Answer:
 
 
 def warm(body: Body) -> Document:
-    """Run a job on small examples, so that no request spends its time on a compiler or on reading a model."""
+    """Run a job on small examples, so that no request spends its time on imports or on reading a model."""
     for example in EXAMPLES.get(body["job"], list)():
         with suppress(BadInput):  # if there is no model, the request itself will say so
             JOBS[body["job"]](example)
     return {"ready": body["job"]}
 
 
+def compile_all(body: Body) -> Document:
+    """Compile everything, with low priority: the other processes answer meanwhile."""
+    from hardmax.demo.warm_up import warm_up
+
+    if hasattr(os, "nice"):
+        os.nice(10)
+    warm_up(say=lambda what: None)
+    return {"ready": "compiled"}
+
+
 def _clouds() -> list[Body]:
-    """Few and many tokens, with and without ties, with and without a matrix: each has kernels of its own."""
     from hardmax.cloud.presets import preset
 
-    clouds = [preset("square"), preset("square-ties"), preset("random", n=1100), preset("cube")]
-    matrices = [None, [[2.0, 0.5], [0.5, 1.0]], [[2.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]]
-    return [
-        {"tokens": Z.tolist(), "alpha": 0.5, "layers": 2, "matrix": A}
-        for Z in clouds
-        for A in matrices
-        if A is None or len(A) == Z.shape[1]
-    ]
+    return [{"tokens": preset("square-ties").tolist(), "alpha": 0.5, "layers": 2}]
 
 
 def _sequences() -> list[Body]:
@@ -219,6 +221,7 @@ EXAMPLES: dict[str, Callable[[], list[Body]]] = {
 }
 JOBS: dict[str, Callable[[Body], Document]] = {
     "warm": warm,
+    "compile": compile_all,
     "simulate": simulate,
     "limit": limit,
     "construct": construct,

@@ -7,7 +7,8 @@ READ_SECONDS = 120.0  # for a client to read an answer that does not fit into it
 CONNECTIONS = 512  # open at one time
 
 WORK_SECONDS = 15.0  # one computation; the process that takes longer is ended and replaced
-START_SECONDS = 180.0  # a worker's start: the first one after an update compiles its kernels
+START_SECONDS = 60.0  # a worker's start: imports and the model
+COMPILE_SECONDS = 1800.0  # compiling everything in the background, once per installation
 CORPUS_SECONDS = 300.0  # reading and predicting the sample of reviews, once, in the background
 WORKERS = 3  # computations at one time
 WAITING = 256  # computations that may wait for their turn

@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from hardmax.attention.small import is_stored as small_clouds_are_compiled
 from hardmax.errors import HardmaxError
 from hardmax.web import jobs, limits
 
@@ -122,6 +123,7 @@ class Pool:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="hardmax-worker")
         self._room = threading.Semaphore(waiting)
         self._closed = False
+        self._compiler: Worker | None = None
 
     def submit(self, job: str, body: dict[str, Any], seconds: float = limits.WORK_SECONDS) -> Future[jobs.Answer]:
         """Ask for a computation; the future gives its answer, or raises TooSlow, Busy or Broken.
@@ -163,10 +165,32 @@ class Pool:
 
         self._threads.submit(ready)
 
+    @property
+    def compiling(self) -> bool:
+        """Whether a process is compiling in the background."""
+        return self._compiler is not None
+
+    def compile(self) -> None:
+        """Let a further process compile everything in the background, unless that has been done before.
+
+        The workers need no compiled code to answer; later processes find it on disk.
+        """
+        if small_clouds_are_compiled():
+            return
+        self._compiler = compiler = Worker(self.setup)
+
+        def run() -> None:
+            with suppress(HardmaxError):
+                compiler.ask("compile", {}, limits.COMPILE_SECONDS)
+            compiler.end()
+            self._compiler = None
+
+        threading.Thread(target=run, name="hardmax-compiler", daemon=True).start()
+
     def stop(self) -> None:
         """End all computations, running or waiting: their futures raise Broken. May be called by a signal handler."""
         self._closed = True
-        for worker in self.workers:
+        for worker in [*self.workers, *([self._compiler] if self._compiler else [])]:
             worker.closed = True
             worker.kill()
 

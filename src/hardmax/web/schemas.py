@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from hardmax.sentiment.explain import Leader, Word
+from hardmax.sentiment.explain_parts import Leader, Term, Word
 from hardmax.web import limits
 
 Coordinate = Annotated[float, Field(ge=-limits.SIZE, le=limits.SIZE, allow_inf_nan=False)]
@@ -105,6 +105,7 @@ class Health(Document):
     """The server is running."""
 
     version: str
+    compiling: bool = Field(description="code is being compiled in the background, once per installation")
 
 
 class Preset(BaseModel):
@@ -227,8 +228,11 @@ class ExplanationParts(Document):
     bias: float
     toward: Label
     scores: dict[str, float]
-    leaders: list[Leader]
+    coverage: float
+    caution: str
     words: list[Word]
+    terms: list[Term]
+    leaders: list[Leader]
     ignored: list[str]
     text: str
 

@@ -91,26 +91,25 @@ def _described(one: "SentimentModel") -> str:
 def explain(body: dict[str, Any]) -> dict[str, Any]:
     """Why a text gets its label, and the path of its terms through the layers."""
     from hardmax.sentiment.explain import explain as run
-    from hardmax.sentiment.explain import flat_states
+    from hardmax.sentiment.highlight import marks
+    from hardmax.sentiment.plane import flat_states
 
     name, one = model(body.get("model"))
     ex = run(one, body["text"])
-    reading = ex.reading
-    row = ex.row
-    v, positions = one.scores[row].tolist(), reading.states
+    v, positions = one.scores[ex.row].tolist(), ex.flow.states
     shadow = positions.size > limits.TRACE
     if shadow:  # a long text in many dimensions: only the two that matter
-        positions, v = flat_states(ex), [float((one.scores[row] ** 2).sum() ** 0.5), 0.0]
+        positions, v = flat_states(ex), [float((one.scores[ex.row] ** 2).sum() ** 0.5), 0.0]
     return ex.as_dict() | {
         "model": name,
-        "decoder": {"v": v, "b": float(one.bias[row]), "neutral_words": float(one.neutral_words)},
+        "decoder": {"v": v, "b": ex.bias, "neutral_words": float(one.neutral_words)},
         **_card(one),
-        "split": [(word.form, word.start, word.end) for word in reading.words],
+        "split": [(mark.word, mark.start, mark.end) for mark in marks(ex)],
         "trace": {
-            "terms": reading.forms,
+            "terms": ex.term_names,
             "positions": positions,
-            **{name: getattr(reading, name) for name in ("leader", "since", "settled")},
-            "contributions": reading.contributions[:, row],
+            **{name: getattr(ex.flow, name) for name in ("leader", "since", "settled")},
+            "contributions": ex.contributions,
             "shadow": shadow,
         },
     }

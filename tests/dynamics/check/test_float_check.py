@@ -147,3 +147,46 @@ def test_the_margin_of_a_single_token_is_infinite_and_nothing_else():
     assert c.margin == np.inf
     for margin in (-1.0, 0.0, 1.0, 1e300):
         assert not replace(c, margin=margin).verify([[1.0, 2.0]])
+
+
+LARGE = {
+    "gaussian": np.random.default_rng(2).normal(size=(9000, 2)),
+    "cube": np.random.default_rng(3).uniform(-1, 1, (9000, 2)),
+    "three dimensions": np.random.default_rng(4).normal(size=(9000, 3)),
+    "ties": np.concatenate((SQUARE, SQUARE, np.random.default_rng(5).uniform(-0.9, 0.9, (9000, 2)), [[0.5, 0.0]])),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_in_a_large_cloud_every_corrupted_field_is_refused(name):
+    Z = LARGE[name]
+    certificate = hx.limit(Z).certificate
+    assert certificate.check(Z) == []
+    seen = set()
+    for field, what, bad in corruptions(certificate):
+        assert not bad.verify(Z), f"{field}: {what}"
+        seen.add(field)
+    assert seen == {f.name for f in fields(certificate)}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_in_a_large_cloud_followers_that_are_set_aside_are_checked(name, monkeypatch):
+    """One claim about one of them is changed at a time."""
+    from hardmax.dynamics.check.large import SetAside
+
+    Z, aside = LARGE[name], []
+    original = SetAside.__init__
+    monkeypatch.setattr(SetAside, "__init__", lambda self, *a: (original(self, *a), aside.append(self.aside))[0])
+    eq = hx.limit(Z)
+    c = eq.certificate
+    assert c.verify(Z)
+    some = np.flatnonzero(aside[0])
+    assert len(some) > len(Z) / 2
+    rng = np.random.default_rng(0)
+    for i in rng.choice(some, 3):
+        other = int(rng.choice(np.setdiff1d(c.target[eq.leaders], c.target[i])))
+        place = changed(c.limit, i, Z[other])
+        assert not replace(c, target=changed(c.target, i, other), limit=place).verify(Z)
+        assert not replace(c, decided_at=changed(c.decided_at, i, 1)).verify(Z)
+        assert not replace(c, limit=changed(c.limit, (i, 0), c.limit[i, 0] + 1e-9)).verify(Z)
+        assert not replace(c, role=changed(c.role, i, LEADER)).verify(Z)

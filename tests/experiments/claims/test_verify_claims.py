@@ -41,7 +41,7 @@ def test_names_are_found_by_their_beginning():
     assert [c.name for c in claims(["theorem-1.1"])] == ["theorem-1.1-i", "theorem-1.1-ii", "theorem-1.1-iii"]
     assert [c.name for c in claims(["fact-1"])] == ["fact-1"]
     assert len(claims(["fact"])) == 10
-    assert len(claims()) == 23
+    assert len(claims()) == 24
     with pytest.raises(BadInput, match="fact-11") as error:
         claims(["fact-11"])
     assert "counterexample-hull" in error.value.found
@@ -194,3 +194,24 @@ def test_files_that_are_something_else_are_refused(change, sentence, tmp_path):
     path.write_text(json.dumps(document | change))
     with pytest.raises(BadInput, match=sentence):
         runner.replay(path)
+
+
+def test_two_processes_and_a_second_start_give_the_counts_of_one(tmp_path, monkeypatch):
+    alone = runner.verify(["lemma-4.3", "one-leader"], trials=120, seed=3)
+    together = runner.verify(["lemma-4.3", "one-leader"], trials=120, seed=3, workers=2, folder=tmp_path, resume=True)
+    rows = [[{**row, "seconds": 0} for row in report.claims] for report in (alone, together)]
+    assert rows[0] == rows[1]
+    assert together.total["exact"] == sum(row["exact"] for row in together.claims) > 0
+    # what is finished is not run again: a check that would fail now is not asked for the first trials
+    (one,) = claims(["one-leader"])
+    asked = []
+    monkeypatch.setattr(type(one), "judge", lambda self, case: asked.append(case) or "wrong")
+    again = runner.verify(["one-leader"], trials=120, seed=3, folder=tmp_path, resume=True)
+    assert (again.violations, asked) == (0, [])
+    more = runner.verify(["one-leader"], trials=150, seed=3, folder=tmp_path, resume=True)
+    assert more.violations == 50  # trials 100 to 149: the unfinished last range is run again
+
+
+def test_resuming_needs_a_folder():
+    with pytest.raises(BadInput, match="needs a folder"):
+        runner.verify(["lemma-4.3"], trials=1, resume=True)

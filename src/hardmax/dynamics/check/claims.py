@@ -26,7 +26,10 @@ def fingerprint(tokens: NDArray[Any], alpha: Any, A: NDArray[Any] | None, tie_to
             digest.update(b"identity")
         else:
             digest.update(str(part.shape).encode())
-            digest.update(part.tobytes() if part.dtype != object else " ".join(map(_text, part.ravel())).encode())
+            if part.dtype == object:
+                digest.update(" ".join(map(_text, part.ravel())).encode())
+            else:
+                digest.update(np.ascontiguousarray(part).data.cast("B"))
     digest.update(f"{alpha!r} {tie_tolerance!r}".encode())
     return digest.hexdigest()
 

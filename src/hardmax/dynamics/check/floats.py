@@ -5,24 +5,26 @@ are replayed with plain NumPy up to the last decision; at the layer where a toke
 conditions that make the decision final are tested against *all* tokens.
 """
 
-from fractions import Fraction
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hardmax.attention.ties import EPS, pair_scores, rounding_bound, tie_band, weighted_mean, wider
+from hardmax.attention.ties import EPS, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
 from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import step_size
 from hardmax.cloud.tokens import Floats, Ints, cloud
 from hardmax.dynamics.check.claims import FOLLOWER, LEADER, TIE, malformed
+from hardmax.dynamics.check.exact_ties import ExactClaims
+from hardmax.dynamics.check.strongest import SMALL, by_direction, strongest
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
 
-Exact = NDArray[np.object_]
+LARGE = 8192  # tokens from which on checking followers all at once pays
+CHUNK = 1 << 15
 
 
 def problems(certificate: "Certificate", Z: Any) -> list[str]:
@@ -48,30 +50,86 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
     if wrong:
         return wrong
     # Decisions follow one another: nothing decides itself after standing still for so long.
-    gaps = np.diff(np.unique(np.append(c.decided_at, 0)), prepend=0)
+    gaps = np.diff(np.unique(np.append(c.decided_at[c.decided_at > 0], 0)), prepend=0)
     if gaps.max() > 10_000 + 100 / np.log1p(alpha):
         return [f"decided_at claims that nothing is decided for {int(gaps.max())} layers and something after that"]
+    if len(tokens) >= LARGE:
+        try:
+            return _without_those_set_aside(c, tokens, alpha, matrix)
+        except _TooClose:  # a token looks from so near the origin that everyone is near its best score
+            pass
     return _Replay(c, tokens, alpha, matrix).run()
+
+
+class _TooClose(Exception):
+    """A score of a token that was set aside might be seen after all."""
+
+
+def _without_those_set_aside(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> list[str]:
+    from hardmax.dynamics.check.large import SetAside
+
+    if len(np.unique(tokens[: 4 * SMALL], axis=0)) <= SMALL:
+        raise _TooClose  # perhaps so few distinct tokens that all gaps are reported
+    A, size = _scaled(matrix)
+    shortest = float(np.sqrt(size / matrix.condition))
+    queries = _times_matrix(A, tokens)
+    norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, tokens), 0.0))
+    reach = max(2.0**-19, 4 * _flag(c, tokens.shape[1], matrix).own)
+    found = SetAside(c, tokens, queries, norms, shortest, reach, alpha)
+    aside, left = found.aside, np.flatnonzero(~found.aside)
+    if 2 * len(left) > len(tokens):
+        raise _TooClose
+    near = 32 * EPS * np.abs(tokens[left]).max()
+    for start in range(0, len(tokens), CHUNK):
+        part = slice(start, start + CHUNK)
+        for ends, at in zip(c.limit[part].T, tokens.T, strict=True):
+            if (np.abs(ends - at[c.target[part]])[aside[part]] > near).any():
+                return ["limit is not the leader's place"]
+    place = np.searchsorted(left, np.maximum(c.target[left], 0))
+    place = np.minimum(place, len(left) - 1)
+    if ((c.target[left] >= 0) & (left[place] != c.target[left])).any():
+        return ["target names a token that follows another"]
+    part_of_c = replace(
+        c, decided_at=c.decided_at[left], role=c.role[left], limit=c.limit[left],
+        target=np.where(c.target[left] >= 0, place, c.target[left]),
+        groups=tuple(tuple(np.searchsorted(left, group).tolist()) for group in c.groups),
+    )  # fmt: skip
+    return _Replay(part_of_c, tokens[left], alpha, matrix, names=left, reach=reach, bar=found.bar).run()
 
 
 class _Replay:
     """The distinct tokens, replayed layer by layer."""
 
-    def __init__(self, c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> None:
-        self.c, self.alpha = c, alpha
-        # A positive factor of A changes nothing; a power of four changes no digit of the norms either.
-        shift = 0 if matrix.A is None else -2 * (int(np.frexp(np.abs(matrix.A).max())[1]) // 2)
-        self.A = None if matrix.A is None else np.ldexp(matrix.A, shift)
-        self.size = float(np.ldexp(matrix.size, shift))
-        self.start, first, inverse = np.unique(tokens, axis=0, return_index=True, return_inverse=True)
-        self.first, self.inverse = first, inverse.reshape(-1)
+    def __init__(
+        self,
+        c: "Certificate",
+        tokens: Floats,
+        alpha: float,
+        matrix: Any,
+        names: Ints | None = None,
+        reach: float = np.inf,
+        bar: float = 0.0,
+    ) -> None:
+        self.c, self.alpha, self.reach, self.bar = c, alpha, reach, bar
+        self.A, self.size = _scaled(matrix)
+        self.shortest = float(np.sqrt(self.size / matrix.condition))  # |z|_A <= |A z| / shortest
+        order = np.argsort(tokens[:, 0])
+        if (np.diff(tokens[order, 0]) == 0).any():
+            order = np.lexsort(tokens.T)  # stable: the first copy comes first
+        new = np.concatenate(([True], (tokens[order[1:]] != tokens[order[:-1]]).any(axis=1)))
+        self.first = first = order[new]
+        self.inverse = np.empty(len(tokens), np.int64)
+        self.inverse[order] = np.cumsum(new) - 1
+        self.start = tokens[first]
         self.weight = np.bincount(self.inverse).astype(np.float64)
         self.tie = tie_band(c.tie_tolerance)
-        self.flag = wider(self.tie, rounding_bound(tokens.shape[1], matrix))
+        self.flag = _flag(c, tokens.shape[1], matrix)
         self.wrong: list[str] = []
         self.margin, self.undecided = np.inf, 0
         self._reached: dict[tuple[int, bytes], float] = {}
-        self.small = len(self.start) <= 1024  # in larger clouds the margin is a lower bound, at most 2^-20
+        # In larger clouds the margin is a lower bound, at most 2^-20.
+        self.small = names is None and len(self.start) <= SMALL
+        self.name = first if names is None else names[first]
         # The claims by distinct token; `target` and `groups` by position among them.
         self.decided, self.role, self.limit = c.decided_at[first], c.role[first], c.limit[first]
         self.target = np.where(c.target[first] >= 0, self.inverse[np.maximum(c.target[first], 0)], c.target[first])
@@ -89,38 +147,75 @@ class _Replay:
         named = c.target[c.target >= 0]
         if (first[inverse[named]] != named).any():
             return ["target names a copy that is not the first"]
-        x = self.start
-        base, offset = self.limit, np.zeros_like(self.limit)
-        self.offset_at_decision = offset
-        for layer in range(int(self.decided.max()) + 1):
+        x, last = self.start, int(self.decided.max())
+        self.offset_at_decision = np.zeros_like(self.limit)
+        for layer in range(last + 1):
             looking = np.flatnonzero(self.decided >= layer)
             new = looking[self.decided[looking] == layer]
-            offset[new] = x[new] - base[new]
+            self.offset_at_decision[new] = x[new] - self.limit[new]
             mean = self._look(layer, x, looking)
             if self.wrong:
                 return self.wrong
             still = self.decided[looking] > layer
+            moving = looking[still]
+            kept = self._still_seen(x, layer, last)
+            ahead = (x[moving] + self.alpha * mean[still]) / (1 + self.alpha)
+            if kept is not None:
+                self._keep(kept)
+                moving = np.searchsorted(kept, moving)
             shrink = (1 + self.alpha) ** np.minimum(self.decided - layer - 1.0, 0.0)
-            moved = base + np.where(self.decided <= layer, shrink, 0.0)[:, None] * offset
-            moved[looking[still]] = (x[looking[still]] + self.alpha * mean[still]) / (1 + self.alpha)
-            x = moved
+            x = self.limit + np.where(self.decided <= layer, shrink, 0.0)[:, None] * self.offset_at_decision
+            x[moving] = ahead
         self._check_figures()
         return self.wrong
+
+    def _still_seen(self, x: Floats, layer: int, last: int) -> Ints | None:
+        """In the plane the tokens that matter after this layer; None if those are most of them.
+
+        A follower w of a leader l, deep inside a polygon of leaders, scores less than some of these by depth |q|, and
+        later it is on the way to l: it never comes near a best score again (see `check.large`).
+        """
+        leaders = np.flatnonzero((self.role == LEADER) & (self.decided <= layer))
+        rows = np.flatnonzero((self.role == FOLLOWER) & (self.decided <= layer))
+        if x.shape[1] != 2 or not np.isfinite(self.reach) or len(leaders) < 3 or 2 * len(rows) < len(x):
+            return None
+        from hardmax.dynamics.check.large import corners, deep_inside
+
+        depth = 2 * self.reach * np.linalg.norm(x[leaders], axis=1).max() * np.sqrt(self.size) / self.shortest
+        depth *= (1 + self.alpha) ** float(last - layer)
+        kept = np.ones(len(x), bool)
+        kept[rows[deep_inside(x, rows, corners(x[leaders]), depth)]] = False
+        for group in self.groups:
+            kept[group] = True
+        return np.flatnonzero(kept)
+
+    def _keep(self, kept: Ints) -> None:
+        """Forget all other tokens."""
+        place = np.full(len(self.role), -1)
+        place[kept] = np.arange(len(kept))
+        for name in ("decided", "role", "limit", "target", "weight", "name", "offset_at_decision"):
+            setattr(self, name, getattr(self, name)[kept])
+        self.target = np.where(self.target >= 0, place[self.target], self.target)
+        self.groups = [place[group] for group in self.groups]
 
     def _look(self, layer: int, x: Floats, looking: Ints) -> Floats:
         """Follow sets of the tokens not decided before `layer`; tests the claims made at it; returns the means."""
         # Only the direction of a query matters: each token looks from a distance of about 1, so that no product of its
         # coordinates underflows. Its scores, bands and gaps are then in units of 2^-exponent.
-        exponent = np.frexp(np.abs(x).max(axis=1))[1]
+        exponent = np.frexp(reduce(np.maximum, np.abs(x).T))[1]  # columns: NumPy is slow along a short axis
         exponent = np.maximum(exponent, -1000)
         near = np.ldexp(x, -exponent[:, None])
-        q = self._times_matrix(near)
-        own = np.sqrt(np.maximum((q * near).sum(1), 0.0))
+        q = _times_matrix(self.A, near)
+        own = np.sqrt(np.maximum(np.einsum("ij,ij->i", q, near), 0.0))
         norm = np.ldexp(own, exponent)
         largest = norm.max()
         own, power = own[looking], exponent[looking]
         flag, tie = (self._band(band, layer, own, largest, power) for band in (self.flag, self.tie))
-        best, top, gap = strongest(q[looking], own, x, norm, flag)
+        best, top, gap = self._strongest(q[looking], own, x, norm, flag)
+        if np.isfinite(self.reach):  # would a token that was set aside be seen?
+            reach = self.reach * own * largest
+            if not ((own > 0) & (3 * flag <= reach) & (best - reach >= self.bar * own)).all():
+                raise _TooClose
         mean = x[top].copy()
         single = np.where(gap > flag, top, -1)
         sets: dict[int, Ints] = {}
@@ -155,11 +250,16 @@ class _Replay:
         self._claims(layer, x, np.ldexp(q, exponent[:, None]), largest, looking, single, sets)
         return mean
 
-    def _times_matrix(self, x: Floats) -> Floats:
-        """A x_i for every row, in one fixed order of summation."""
-        if self.A is None:
-            return x
-        return np.stack([sum(row[k] * x[:, k] for k in range(len(row))) for row in self.A], axis=1)
+    def _strongest(self, q: Floats, own: Floats, x: Floats, norm: Floats, flag: Floats) -> tuple[Floats, Ints, Floats]:
+        if x.shape[1] != 2 or not np.isfinite(self.reach) or len(x) < LARGE:
+            return strongest(q, own, x, norm, flag)
+        from hardmax.dynamics.check.large import corners, deep_inside
+
+        # No token deep inside a polygon of tokens comes near a best score.
+        wide = 2 * self.reach * float(norm.max()) / self.shortest
+        keys = np.flatnonzero(~deep_inside(x, np.arange(len(x)), corners(x), wide))
+        best, top, gap = by_direction(q, x[keys], wide)
+        return best, keys[top], gap
 
     @np.errstate(over="ignore")
     def _band(self, band: Any, layer: int, own: Floats, largest: float, exponent: Ints) -> Floats:
@@ -198,7 +298,7 @@ class _Replay:
     ) -> None:
         at, role, target = self.decided[looking], self.role[looking], self.target[looking]
         leads = single == looking
-        token = self.first[looking]
+        token = self.name[looking]
         follows_leader = (single >= 0) & ~leads
         follows_leader &= (self.role[single] == LEADER) & (self.decided[single] <= layer)
         now = at == layer
@@ -214,10 +314,9 @@ class _Replay:
         ):
             if bad.any():
                 self.wrong.append(f"token {token[np.flatnonzero(bad)[0]]} {what}")
-        points = np.where(
-            (now & (role != TIE))[:, None], self.limit[looking] - x[np.where(single >= 0, single, 0)], 0.0
-        )
-        if np.abs(points).max() > 32 * (layer + 1) * EPS * np.abs(x).max():
+        sure = np.flatnonzero(now & (role != TIE) & (single >= 0))
+        away = np.abs(self.limit[looking[sure]] - x[single[sure]]).max(initial=0.0)
+        if away > 32 * (layer + 1) * EPS * np.abs(x).max():
             self.wrong.append("limit is not the leader's place")
         longest = self.size * float(np.linalg.norm(x, axis=1).max())
         for r in np.flatnonzero((role == TIE) & (single < 0)):
@@ -253,7 +352,7 @@ class _Replay:
             "its face does not support the cloud": i in group or self._reach(layer, x, query) <= query @ t + band,
             "it does not stand still": i not in group or np.abs(t - x[i]).max() * largest <= band,
         }
-        name = f"token {self.first[i]}"
+        name = f"token {self.name[i]}"
         if now:
             if layer == 0 and not self._tie_holds_exactly(i):
                 self.undecided += 1
@@ -273,7 +372,7 @@ class _Replay:
         return self.exact.tie_holds(i, self.groups[-1 - self.target[i]], int(-1 - self.target[i]))
 
     @cached_property
-    def exact(self) -> "ExactClaims":
+    def exact(self) -> ExactClaims:
         return ExactClaims(self.start, self.c.A, self.weight, self.role, self.target, self.groups)
 
     def _check_figures(self) -> None:
@@ -286,104 +385,24 @@ class _Replay:
             self.wrong.append(f"undecided is {self.c.undecided}, but {self.undecided} comparisons are")
 
 
-def strongest(q: Floats, q_norm: Floats, x: Floats, norm: Floats, band: Floats) -> tuple[Floats, Ints, Floats]:
-    """For every query the largest <q, x_j>, its j, and the gap to the second largest.
+def _scaled(matrix: Any) -> tuple[Floats | None, float]:
+    """A and its norm in the middle of the range of float64.
 
-    Keys in order of falling norm, in growing blocks; a query leaves once |q| |x| cannot come near its best any more
-    (Cauchy-Schwarz), so that the gap is exact where it is small and a lower bound elsewhere.
+    A positive factor of A changes nothing; a power of four changes no digit of the norms either.
     """
-    order = np.argsort(-norm, kind="stable")
-    best, second = np.full(len(q), -np.inf), np.full(len(q), -np.inf)
-    top = np.zeros(len(q), np.int64)
-    slack = np.maximum(band, 2.0**-19 * q_norm * norm.max()) if len(x) > 1024 else np.full(len(q), np.inf)
-    start, size = 0, 64
-    alive = np.arange(len(q))
-    while start < len(x) and len(alive):
-        keys = order[start : start + size]
-        for chunk in np.array_split(alive, 1 + len(alive) * len(keys) // 4_000_000):
-            s = q[chunk] @ x[keys].T
-            rows = np.arange(len(chunk))
-            j = s.argmax(1)
-            value = s[rows, j]
-            s[rows, j] = -np.inf
-            runner = s.max(1)
-            better = value > best[chunk]
-            second[chunk] = np.maximum(
-                runner, np.where(better, np.maximum(best[chunk], second[chunk]), np.maximum(value, second[chunk]))
-            )
-            best[chunk] = np.where(better, value, best[chunk])
-            top[chunk] = np.where(better, keys[j], top[chunk])
-        start, size = start + size, min(4 * size, 4096)
-        if start < len(x):
-            alive = alive[q_norm[alive] * norm[order[start]] >= best[alive] - slack[alive]]
-    return best, top, best - second
+    if matrix.A is None:
+        return None, float(matrix.size)
+    shift = -2 * (int(np.frexp(np.abs(matrix.A).max())[1]) // 2)
+    return np.ldexp(matrix.A, shift), float(np.ldexp(matrix.size, shift))
 
 
-class ExactClaims:
-    """Claims about ties at layer 0: `role`, `target` and `groups` by distinct token, as the certificate has them."""
-
-    def __init__(
-        self, tokens: Floats, A: Floats | None, weight: Floats, role: NDArray[Any], target: Ints, groups: list[Ints]
-    ) -> None:
-        self.whole = _whole(tokens)
-        self.A = None if A is None else _whole(A)
-        self.weight = weight.astype(np.int64).astype(object)
-        self.role, self.target, self.groups = role, target, groups
-        self._bases: dict[tuple[int, int], Exact] = {}
-        self._faces: dict[tuple[int, int], tuple[bool, list[Exact]]] = {}
-
-    def query(self, z: Exact) -> Exact:
-        """A z."""
-        return z if self.A is None else self.A.dot(z)
-
-    def tie_holds(self, i: int, group: Ints, number: int) -> bool:
-        """Whether token i follows the whole group forever: (1)-(4) of `tie_locks`, without any tolerance."""
-        others = group[group != i]
-        key = (number, i if len(others) < len(group) else -1)
-        if key not in self._faces:
-            self._faces[key] = self._face(others, self._base(i), own=key[1] >= 0)
-        holds, bases = self._faces[key]
-        seen = self.query(self.whole[i])
-        scores = self.whole[others].dot(seen)
-        return holds and bool((scores == scores[0]).all()) and all(seen.dot(b) == scores[0] for b in bases)
-
-    def _face(self, others: Ints, t: Exact, own: bool) -> tuple[bool, list[Exact]]:
-        base = np.array([self._base(int(w)) for w in others], dtype=object)
-        weight = self.weight[others][:, None]
-        total = weight.sum()
-        query = self.query(t)
-        level = query.dot(t)
-        holds = (
-            bool(((base * weight).sum(axis=0) == t * total).all())
-            and bool(((self.whole[others] * weight).sum(axis=0) == t * total).all())
-            and bool((base.dot(query) == level).all())
-            and bool((self.whole[others].dot(query) == level).all())
-            and (own or bool((self.whole.dot(query) <= level).all()))
-        )
-        return holds, list({tuple(b): b for b in base}.values())
-
-    def _base(self, w: int) -> Exact:
-        """Where a token that is decided at layer 0 ends, exactly."""
-        if self.role[w] != TIE:
-            return self.whole[self.target[w]]
-        number = int(-1 - self.target[w])
-        group = self.groups[number]
-        if w in group:
-            return self.whole[w]
-        key = (number, -1)
-        if key not in self._bases:
-            base = np.array([self._base(int(v)) for v in group], dtype=object)
-            weight = self.weight[group][:, None]
-            mean = (base * weight).sum(axis=0) / Fraction(int(weight.sum()))
-            # Whole numbers as int: the sums over large groups are ten times faster than with Fractions.
-            self._bases[key] = np.array([x.numerator if x.denominator == 1 else x for x in mean], dtype=object)
-        return self._bases[key]
+def _flag(c: "Certificate", dim: int, matrix: Any) -> Band:
+    """The band within which scores are looked at closely."""
+    return wider(tie_band(c.tie_tolerance), rounding_bound(dim, matrix))
 
 
-def _whole(values: Floats) -> Exact:
-    """All values times one power of two that makes them integers; no condition depends on the power."""
-    parts: list[tuple[int, int]] = [float(x).as_integer_ratio() for x in values.ravel().tolist()]
-    denominator = max(q for _, q in parts)  # powers of two: the largest is a multiple of all
-    result: Any = np.empty(len(parts), dtype=object)
-    result[:] = [p * (denominator // q) for p, q in parts]
-    return result.reshape(values.shape)
+def _times_matrix(A: Floats | None, x: Floats) -> Floats:
+    """A x_i for every row, in one fixed order of summation."""
+    if A is None:
+        return x
+    return np.stack([sum(row[k] * x[:, k] for k in range(len(row))) for row in A], axis=1)

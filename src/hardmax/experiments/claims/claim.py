@@ -1,14 +1,18 @@
 """What a claim is: a statement of the papers with a generator of cases and a check."""
 
-from collections.abc import Callable, Mapping, Sequence
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.experiments.case import Case, read_case
-from hardmax.experiments.context import Context, make_folder
+from hardmax.experiments.context import Context, Journal, make_folder
 from hardmax.experiments.item import Item, Outcome, items, register, select
 from hardmax.experiments.provenance import provenance
 from hardmax.io.documents import read_document, write_json
@@ -17,6 +21,7 @@ from hardmax.io.files import write_file
 SCHEMA = "hardmax.violation/1"
 MOST_SAVED = 20  # files per claim; further violations are only counted
 MOST_TRIES = 200  # checks that the search for the smallest case may cost
+CHUNK = 50  # trials that a process runs at once, and that are kept together
 
 Check = Callable[[Case], str | None]
 
@@ -72,35 +77,71 @@ class Claim(Item):
             return f"the check stopped with {type(error).__name__}: {error}"
 
     def defaults(self) -> dict[str, Any]:
-        """The number of trials."""
-        return {"trials": self.trials}
+        """The number of trials and of processes, and whether finished trials are kept for a later run."""
+        return {"trials": self.trials, "workers": 1, "resume": False}
+
+    def exact_trials(self, trials: int) -> int:
+        """How many of the first trials are decided in rational arithmetic."""
+        return sum(not self.kinds[t % len(self.kinds)].endswith("float") for t in range(trials))
+
+    def some_trials(self, seed: int, begin: int, end: int) -> dict[str, Any]:
+        """The undecided trials of a range, and the violations as pairs of trial and sentence."""
+        undecided, violations = 0, []
+        for trial in range(begin, end):
+            try:
+                sentence = self.judge(self.case(seed, trial))
+            except Undecided:
+                sentence, undecided = None, undecided + 1
+            if sentence is not None:
+                violations.append([trial, sentence])
+        return {"undecided": undecided, "violations": violations}
 
     def start(self, context: Context, settings: Mapping[str, Any]) -> Outcome:
         """Run all trials, or fewer if the run is interrupted; violations are counted, and saved in the root folder."""
-        trials, done, undecided, sentences = settings["trials"], 0, 0, list[str]()
+        trials, workers, done, undecided, sentences = settings["trials"], settings["workers"], 0, 0, list[str]()
+        size = CHUNK if workers > 1 or settings["resume"] else 1
+        spans = [(begin, min(begin + size, trials)) for begin in range(0, trials, size)]
+        journal = context.journal if settings["resume"] else None
         try:
-            for trial in range(trials):
-                context.tell(trial, trials, "")
-                case = self.case(context.seed, trial)
-                try:
-                    sentence = self.judge(case)
-                except Undecided:
-                    sentence, undecided = None, undecided + 1
-                if sentence is not None:
+            context.tell(0, trials, "")
+            for (_, end), found in self._in_order(context.seed, spans, workers, journal):
+                for trial, sentence in found["violations"]:
                     if context.root is not None and len(sentences) < MOST_SAVED:
+                        case = self.case(context.seed, trial)
                         # Reducing a case costs up to some hundred checks, so only the first one of a claim is reduced.
                         smaller = None if sentences else self.smallest(case, sentence)
                         path = self.save(context.root, case, sentence, context.seed, trial, smaller)
                         context.files.append(path.name)
                     sentences.append(sentence)
-                done += 1
+                done, undecided = end, undecided + found["undecided"]
+                if done < trials:
+                    context.tell(done, trials, "")
         except KeyboardInterrupt:
             pass  # what was counted so far is the result
         numbers = {
-            "trials": done, "violations": len(sentences), "undecided": undecided,
+            "trials": done, "exact": self.exact_trials(done), "violations": len(sentences), "undecided": undecided,
             "first": sentences[0] if sentences else None,
         }  # fmt: skip
         return Outcome(f"{len(sentences)} violations in {done} trials.", numbers=numbers, complete=done == trials)
+
+    def _in_order(
+        self, seed: int, spans: Sequence[tuple[int, int]], workers: int, journal: Journal | None
+    ) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
+        """The results of all ranges of trials, from the first to the last; finished ones come from the journal."""
+        keys = {span: {"claim": self.name, "seed": seed, "from": span[0], "to": span[1]} for span in spans}
+        known = {span: journal.get(keys[span]) if journal else None for span in spans}
+        left = [span for span in spans if known[span] is None]
+        if workers > 1:
+            fresh = pool(workers).map(_trials_of, [(self.name, seed, *span) for span in left])
+        else:
+            fresh = (self.some_trials(seed, *span) for span in left)
+        for span in spans:
+            found = known[span]
+            if found is None:
+                found = next(fresh)
+                if journal:
+                    journal.put(keys[span], found)
+            yield span, found
 
     def smallest(self, case: Case, sentence: str) -> Case:
         """The case with as few tokens as still violate the claim: tokens are dropped one by one while they can be."""
@@ -134,6 +175,19 @@ class Claim(Item):
             document["smallest"] = smaller.document()
         path = make_folder(folder) / f"{self.name}-seed-{seed}-trial-{trial}.json"
         return write_file(path, lambda to: write_json(document, to))
+
+
+@cache
+def pool(workers: int) -> ProcessPoolExecutor:
+    """Processes that run trials; Ctrl-C reaches the main process only."""
+    return ProcessPoolExecutor(workers, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
+
+
+def _trials_of(part: tuple[str, int, int, int]) -> dict[str, Any]:
+    """The trials of a range, in a process of its own."""
+    name, seed, begin, end = part
+    (found,) = (one for one in claims([name]) if one.name == name)
+    return found.some_trials(seed, begin, end)
 
 
 def claim(name: str, citation: str, *, cases: Callable[[Random, str], Case], **about: Any) -> Callable[[Check], Check]:

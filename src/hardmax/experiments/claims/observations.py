@@ -135,7 +135,11 @@ def nowhere_positive(rng: Random, kind: str) -> Case:
 
 
 @cloud_claim(
-    "one-leader", "docs/open-questions.md, Lemma 4", trials=100, cases=nowhere_positive, kinds=NOWHERE_POSITIVE
+    "one-leader",
+    "our Lemma 4 on leaders as in [AFZ24, Def. 1.1]",
+    trials=100,
+    cases=nowhere_positive,
+    kinds=NOWHERE_POSITIVE,
 )
 def one_leader_at_most(case: Case) -> str | None:
     """If <A x, x> <= 0 for all x (A antisymmetric, or negative semidefinite), at most one point leads.

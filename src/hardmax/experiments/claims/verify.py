@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hardmax.errors import BadInput
-from hardmax.experiments.claims.claim import Claim, Undecided, claims, load_violation
+from hardmax.experiments.claims.claim import Claim, Undecided, claims, load_violation, pool
 from hardmax.experiments.context import Progress, silent
 from hardmax.experiments.item import Outcome
 from hardmax.experiments.provenance import provenance
@@ -36,8 +36,9 @@ class Report:
     def claims(self) -> list[dict[str, Any]]:
         """One row for each claim that was started.
 
-        Its `trials` are those that were run, its `violations` those in which the claim did not hold, and `undecided`
-        those in which it could be neither confirmed nor refuted; `first` is the sentence of the first violation.
+        Its `trials` are those that were run, `exact` those of them in rational arithmetic, `violations` those in which
+        the claim did not hold, and `undecided` those in which it could be neither confirmed nor refuted; `first` is the
+        sentence of the first violation.
         """
         rows = []
         for result in self.results:
@@ -48,6 +49,12 @@ class Report:
             seed = self.provenance["seed"]
             rows.append({**about, "seed": seed, **outcome.numbers, "seconds": result.seconds})
         return rows
+
+    @property
+    def total(self) -> dict[str, Any]:
+        """The sums over all claims, in the form of a row of `claims`."""
+        names = ("trials", "exact", "violations", "undecided", "seconds")
+        return {"name": "all", "first": None, **{name: sum(row[name] for row in self.claims) for name in names}}
 
     @property
     def violations(self) -> int:
@@ -84,6 +91,8 @@ def verify(
     trials: int | None = None,
     seed: int = 0,
     folder: str | Path | None = None,
+    workers: int = 1,
+    resume: bool = False,
     progress: Progress = silent,
 ) -> Report:
     """Check claims of the papers on random cases.
@@ -93,6 +102,9 @@ def verify(
         trials: the number of trials of every claim; None means each claim's own number, half a minute in all.
         seed: with the same seed trial t of a claim is the same case, whatever else is run.
         folder: where violating cases are saved as JSON; None saves none.
+        workers: the number of processes.
+        resume: keep finished trials in the folder, and continue from those that are there. The counts are the same as
+            without an interruption, and more trials can be added later.
         progress: called with (trials done, trials in all, claim).
 
     Returns:
@@ -105,7 +117,10 @@ def verify(
         >>> verify(["fact-3"], trials=4).violations
         0
     """
-    chosen, root, options = claims(names), None if folder is None else Path(folder), {"trials": trials}
+    chosen, root = claims(names), None if folder is None else Path(folder)
+    options = {"trials": trials, "workers": workers, "resume": resume}
+    if resume and root is None:
+        raise BadInput("resume=True needs a folder to keep finished trials in", fix="give folder=...")
     total = sum(one.settings(options=options)["trials"] for one in chosen)
     results: list[Result] = []
     counted = finished = 0
@@ -113,12 +128,17 @@ def verify(
     def tell(done: float, _: float | None, what: str) -> None:
         progress(counted + done, total, what)
 
-    for result in run_items(chosen, root, seed=seed, options=options, progress=tell):
-        if result.outcome is None:
-            raise result.error or AssertionError("a claim without an outcome has an error")
-        results.append(result)
-        counted += result.outcome.numbers["trials"]
-        finished += result.outcome.complete
+    try:
+        for result in run_items(chosen, root, seed=seed, options=options, progress=tell):
+            if result.outcome is None:
+                raise result.error or AssertionError("a claim without an outcome has an error")
+            results.append(result)
+            counted += result.outcome.numbers["trials"]
+            finished += result.outcome.complete
+    finally:
+        if workers > 1:
+            pool(workers).shutdown(cancel_futures=True)
+            pool.cache_clear()
     files = [Path(folder or "", name) for result in results for name in result.files]
     waiting = tuple(one.name for one in chosen[finished:])
     return Report(tuple(results), waiting, tuple(files), provenance(seed))
@@ -136,7 +156,13 @@ def replay(path: str | Path) -> Report:
         sentence = one.judge(case)
     except Undecided:
         undecided = 1
-    numbers = {"trials": 1, "violations": int(sentence is not None), "undecided": undecided, "first": sentence}
+    numbers = {
+        "trials": 1,
+        "exact": int(case.exact),
+        "violations": int(sentence is not None),
+        "undecided": undecided,
+        "first": sentence,
+    }
     outcome = Outcome(sentence or "No violation.", numbers=numbers)
     result = Result(replace(one, kinds=(case.kind,)), "made", outcome, seconds=time.monotonic() - start)
     return Report((result,), (), (Path(path),), provenance())

@@ -7,7 +7,7 @@ and for those whose symmetric part is positive definite, and random leaders with
 
 One symmetric positive definite head always converges [AFZ24, Theorem 1.1]. Random clouds of two always converged. They
 need not: the linear programs of `search` find a cycle of 4 tokens in dimension 3, period 2, without ties, and it exists
-for every alpha > 0 (proof in docs/open-questions.md). Fewer leaders, a lower dimension or a shorter period are
+for every alpha > 0 (proof in docs/paper.md). Fewer leaders, a lower dimension or a shorter period are
 impossible.
 """
 
@@ -262,7 +262,7 @@ def wide_cycle(alpha: Fraction) -> Case:
     """The cycle of two definite heads whose size stays above a bound for every alpha > 0.
 
     With M the least number such that E = (1+alpha)^-M < 1/3, the period is 4 M and the token starts at X = (1-E)^2 / h,
-    Y = -(1-E^2) / h, h = 2 (1+E^2), where X = z_1 - z_3, Y = z_2 - z_4 (proof in docs/open-questions.md, Theorem 6).
+    Y = -(1-E^2) / h, h = 2 (1+E^2), where X = z_1 - z_3, Y = z_2 - z_4 (proof in docs/paper.md, Theorem 11).
 
     Example:
         >>> [wide_cycle(Fraction(alpha))["period"] for alpha in (3, 1, "1/10")]

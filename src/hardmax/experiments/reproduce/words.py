@@ -80,11 +80,13 @@ def paper_cloud(model: PaperRun, reviews: Reviews, t: int) -> WordCloud:
 
 def our_cloud(model: Any, reviews: Reviews, t: int) -> WordCloud:
     """A review in our model."""
-    reading = model.read(reviews.texts[t])
-    label = CLASSES[reviews.labels[t]]
+    from hardmax.sentiment.explain import explain
+
+    ex = explain(model, reviews.texts[t])
+    terms, label = ex.term_names, CLASSES[reviews.labels[t]]
     return WordCloud(
-        label, float(reading.logits[0]), tuple(reading.forms), np.ones(len(reading.ids)), reading.states,
-        reading.leader, reading.since, model.scores[0].copy(), float(model.bias[0]),
+        label, ex.logit, tuple(terms), np.ones(len(terms)), ex.flow.states, ex.flow.leader, ex.flow.since,
+        model.scores[0].copy(), float(model.bias[0]),
     )  # fmt: skip
 
 

@@ -41,6 +41,10 @@ export class App {
         "The server is not responding. The cloud screens still work; restart the server with: hardmax playground",
       ),
       onBack: () => this.clearBanner("server"),
+      onCompiling: (now) => {
+        if (now) this.banner("compiling", "info", "Compiling, once per installation. Everything works meanwhile.");
+        else this.clearBanner("compiling");
+      },
     });
     this.player = new Player(this);
     this.shell = new Shell(root, this);

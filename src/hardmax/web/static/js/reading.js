@@ -29,7 +29,7 @@ export function readExplanation(answer) {
   const offsets = unitOffsets(answer.text);
   const rank = new Map(answer.leaders.map((leader, i) => [leader.word, i]));
   const number = new Map(answer.trace.terms.map((term, i) => [term, i]));
-  const terms = answer.words.map((word) => ({
+  const terms = answer.terms.map((word) => ({
     term: word.term,
     leader: word.leader,
     rank: rank.get(word.leader) ?? -1,
@@ -39,7 +39,17 @@ export function readExplanation(answer) {
     places: word.places.map(([start, end]) => [offsets[start], offsets[end]]),
   }));
   const split = answer.split.map(([form, start, end]) => ({ form, start: offsets[start], end: offsets[end] }));
-  return { ...answer, split, terms, lines: linesOf(answer.leaders), sides: sidesOf(answer.leaders) };
+  return { ...answer, answer, split, terms, lines: linesOf(answer.leaders), sides: sidesOf(answer.leaders) };
+}
+
+/** The words with the largest effects, those for the label and then those against it; and what is left: [name, words]. */
+export function ranking(words, most) {
+  const named = words.filter(({ neutral, effect }) => !neutral && effect);
+  const every = [...named.filter(({ effect }) => effect > 0), ...named.filter(({ effect }) => effect < 0).reverse()];
+  const order = every.map((_, i) => i).sort((a, b) => Math.abs(every[b].effect) - Math.abs(every[a].effect) || a - b);
+  const chosen = new Set(order.slice(0, most));
+  const rest = [["more words", every.filter((_, i) => !chosen.has(i))], ["neutral words", words.filter(({ neutral }) => neutral)]];
+  return { shown: every.filter((_, i) => chosen.has(i)), rest: rest.filter(([, some]) => some.length) };
 }
 
 /** "positive", "negative", or "neutral" for a cluster that says next to nothing beside the loudest one. */
@@ -129,17 +139,21 @@ export function occurrences(reading, form) {
   return reading.split.filter((word) => word.form === form).map(({ start, end }) => [start, end]);
 }
 
-/** The text with `by` in place of the given places; with "" no neighbors grow together and no double space is left. */
+/** The text with `by` in the given places. With "" the words that are left keep their sentences (a full stop takes the
+ *  place of ! and ?) and do not grow together, and no double space is left. `edited` in Python does the same. */
 export function replacePlaces(text, places, by) {
   let result = "";
   let done = 0;
   for (const [start, end] of places) {
-    result += text.slice(done, start) + by;
+    let [kept, before] = [text.slice(done, start), start > 0 ? text.slice(start - 1, start) : ""];
+    const after = text.slice(end, end + 1);
+    if (!by && /[.．]$/u.test(kept) && start > 1 && !isSpace(text.slice(start - 2, start - 1))) [kept, before] = [`${kept.slice(0, -1)} `, " "];
+    result += kept + by;
     done = end;
     if (by) continue;
-    const [before, after] = [text.slice(start - 1, start), text.slice(end, end + 1)];
-    if (start > 0 && isSpace(before) && isSpace(after)) done += 1;
-    else if (start > 0 && before && after && !isSpace(before) && !isSpace(after)) result += " ";
+    if (/^[!?！？؟]$/u.test(text.slice(start, end))) result += after && !isSpace(after) ? ". " : ".";
+    else if (isSpace(before) && after === " ") done += 1;
+    else if (before && after && !isSpace(before) && !isSpace(after)) result += " ";
   }
   return result + text.slice(done);
 }

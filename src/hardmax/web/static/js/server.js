@@ -24,8 +24,8 @@ export class ServerLost extends ApiError {
 
 /** get and post, and a notice when the server goes away or comes back. */
 export class Api {
-  constructor({ base = "", offline = false, onLost = () => {}, onBack = () => {} } = {}) {
-    Object.assign(this, { base, offline, onLost, onBack, lost: false });
+  constructor({ base = "", offline = false, onLost = () => {}, onBack = () => {}, onCompiling = () => {} } = {}) {
+    Object.assign(this, { base, offline, onLost, onBack, onCompiling, lost: false, compiling: false });
   }
 
   get(path, options = {}) {
@@ -37,10 +37,13 @@ export class Api {
     return this.#ask(path, { ...options, method: "POST", headers, body: JSON.stringify(body) });
   }
 
-  /** Whether the server answers now. */
+  /** Whether the server answers now. While it compiles in the background it is asked again. */
   async alive() {
     try {
-      await this.get("/api/health");
+      const { compiling = false } = await this.get("/api/health");
+      if (compiling || this.compiling) this.onCompiling(compiling);
+      this.compiling = compiling;
+      if (compiling) setTimeout(() => this.alive(), ASK_AGAIN);
       return true;
     } catch (error) {
       return !(error instanceof ServerLost);

@@ -4,9 +4,39 @@
 import { el, freshId } from "../js/dom.js";
 import { flatten, legend, Plane } from "../js/plane.js";
 import {
-  brief, leaderParts, logitsByLayer, occurrences, replacePlaces, signed, sum, visible,
+  brief, leaderParts, logitsByLayer, occurrences, ranking, replacePlaces, signed, sum, unitOffsets, visible,
 } from "../js/reading.js";
 import { markedText } from "./marked_text.js";
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What the prediction rests on: words by their effect, and their parts of the logit.
+
+const MOST_RANKED = 12; // words with a row of their own
+
+/** A table of the words; onChoose(word) for the question what if. The parts add up to the logit. */
+export function wordList(reading, name, { onChoose }) {
+  const { shown, rest } = ranking(reading.words, MOST_RANKED);
+  const most = Math.max(...shown.map(({ effect }) => Math.abs(effect)), 1e-12);
+  const forward = String(reading.label) === String(reading.toward);
+  return el("table", { class: "leaders ranked" },
+    el("caption", {}, `Words by their effect: what ${name} loses, in log-odds, when the word is deleted.`),
+    el("thead", {}, el("tr", {}, ["word", "in the terms", "effect", "part of the logit"].map((text) => el("th", { scope: "col", text })))),
+    el("tbody", {}, shown.map((one) => {
+      const bar = el("span", { class: `bar-fill is-${one.effect > 0 === forward ? "positive" : "negative"}` });
+      bar.style.setProperty("--size", `${(100 * Math.abs(one.effect)) / most}%`);
+      return el("tr", {},
+        el("th", { scope: "row" }, el("button", { type: "button", class: "leader-name", onclick: () => onChoose(one) }, el("bdi", { text: brief(one.word) }))),
+        el("td", { class: "followers" }, names(one.terms)),
+        el("td", { class: "part" },
+          el("span", { class: "bar-box", "aria-hidden": "true" }, bar),
+          el("span", { class: "sign", "aria-hidden": "true", text: one.effect < 0 ? "▼" : "▲" }),
+          el("span", { class: "num", text: signed(one.effect) })),
+        el("td", { class: "num", text: signed(one.contribution) }));
+    }), rest.map(([what, some]) => el("tr", {},
+      el("th", { scope: "row", class: "soft", text: `${some.length} ${some.length > 1 ? what : what.slice(0, -1)}` }),
+      el("td", { class: "followers" }, names(some.map(({ word }) => word))), el("td"),
+      el("td", { class: "num", text: signed(sum(some.map(({ contribution }) => contribution))) })))));
+}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Who leads, whom, and how much that says: bias + parts = logit, as a table with bars.
@@ -139,9 +169,10 @@ export class ReadingPanel {
     this.key = el("div", { class: "plane-key" });
     this.caption = el("figcaption", {}, el("span", { text: "The words in the plane of the model" }));
     this.figure = el("figure", { class: "words-figure", "aria-label": `${title}: the words in the plane` }, this.caption, this.plane.svg, this.key);
+    this.ranked = el("div", { class: "ranked-place" });
     this.leaders = el("div", { class: "leaders-place" });
     this.unknown = el("p", { class: "unknown" });
-    this.body = el("div", { class: "reading-body", hidden: true }, this.verdict, el("div", { class: "marked-group" }, this.words, this.reader), this.form, this.unknown, this.figure, this.leaders);
+    this.body = el("div", { class: "reading-body", hidden: true }, this.verdict, el("div", { class: "marked-group" }, this.words, this.reader), this.form, this.unknown, this.ranked, this.figure, this.leaders);
     this.node = el("article", { class: "reading panel" }, this.heading, this.note, this.body);
     app.tableToggle(this.figure, () => this.table());
   }
@@ -184,7 +215,9 @@ export class ReadingPanel {
     const pairs = reading.terms.some(({ term }) => term.includes(" ")) ? " Lower lines belong to terms of several words." : "";
     this.reader.textContent = reading.terms.length ? `Boxed: leaders. Each word is underlined in the style of its leader, as in the list.${pairs} Click a word to ask: what if?` : "";
     this.#unknownWords();
-    this.message(reading.terms.length ? "" : "The model does not know any word of this text: the prediction below is its bias alone.", reading.terms.length ? "note" : "warn");
+    this.message(reading.caution, reading.terms.length ? "note" : "warn");
+    this.ranked.hidden = reading.terms.length === 0;
+    this.ranked.replaceChildren(wordList(reading, this.label(reading.label), { onChoose: ({ places }) => this.#choose(places[0]) }));
     this.body.hidden = false;
     this.figure.hidden = reading.terms.length === 0;
     this.renderLayer(layer, false);
@@ -275,6 +308,12 @@ export class ReadingPanel {
     const more = ignored.length > MOST_UNKNOWN ? ` and ${ignored.length - MOST_UNKNOWN} more` : "";
     const list = ignored.slice(0, MOST_UNKNOWN).map((word) => brief(word));
     this.unknown.replaceChildren(el("strong", { text: "Not known, ignored: " }), el("bdi", { text: `${list.join(", ")}${more}` }));
+  }
+
+  /** Ask what if for the word at a place (in code points). */
+  #choose([start]) {
+    const unit = unitOffsets(this.reading.text)[start];
+    this.#openForm(this.#marked.atoms.find((atom) => atom.word && atom.start === unit));
   }
 
   #openForm(atom) {

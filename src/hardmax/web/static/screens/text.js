@@ -2,7 +2,7 @@
 
 import { el, freshId } from "../js/dom.js";
 import { EXAMPLES } from "../js/examples.js";
-import { brief, compareLeaders, readExplanation, signed } from "../js/reading.js";
+import { brief, compareLeaders, ranking, readExplanation, signed } from "../js/reading.js";
 import { MOST_CHARACTERS } from "../js/state.js";
 import { Models, pythonString, sentence, shellWord } from "./models.js";
 import { percent, ReadingPanel } from "./reading_panel.js";
@@ -256,8 +256,8 @@ class TextScreen {
     const { reading } = this.a;
     if (!reading) return "";
     const name = this.models.label(this.app.state.model, reading.label);
-    const leaders = reading.leaders.slice(0, 3).map(({ word }) => brief(word)).join(", ");
-    return `Layer ${this.scrubber.value} of ${this.scrubber.last}. ${name}, probability ${percent(reading.probability)}${leaders ? `, led by ${leaders}` : ""}.`;
+    const reasons = ranking(reading.words, 3).shown.filter(({ effect }) => effect > 0).map(({ word }) => brief(word)).join(", ");
+    return `Layer ${this.scrubber.value} of ${this.scrubber.last}. ${name}, probability ${percent(reading.probability)}${reasons ? `, because of ${reasons}` : ""}.`;
   }
 
   exports() {
@@ -268,7 +268,7 @@ class TextScreen {
     return {
       svg: () => (reading.terms.length ? this.a.panel.plane.svg : null),
       table: () => this.a.panel.table(),
-      json: () => (this.b.reading ? { first: plain(reading), second: plain(this.b.reading) } : plain(reading)),
+      json: () => (this.b.reading ? { first: reading.answer, second: this.b.reading.answer } : reading.answer),
       python: () => [`import hardmax as hx`, ``, `model = hx.load(${pythonString(model)})`, ...texts.map((text) => `print(model.explain(${pythonString(text)}))`), ``].join("\n"),
       command: () => texts.map((text) => `hardmax explain ${shellWord(model)} --text=${shellWord(text)}`).join("\n"),
     };
@@ -278,9 +278,4 @@ class TextScreen {
     for (const slot of [this.a, this.b]) slot.panel.dispose();
     this.scrubber.pause();
   }
-}
-
-/** The answer of the server without what this page added to it. */
-function plain({ terms: _, lines: _lines, sides: _sides, ...answer }) {
-  return answer;
 }

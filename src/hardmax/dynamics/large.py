@@ -1,0 +1,111 @@
+"""The limit of a large cloud: ordinary tokens go to their leaders at once, the engine runs on the others."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.attention.ties import rounding_bound, tie_band, wider
+from hardmax.cloud.tokens import Cloud, Floats, Ints
+from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
+from hardmax.dynamics.certificate import FOLLOWER, TIE
+from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
+from hardmax.dynamics.equilibrium import Equilibrium
+from hardmax.dynamics.plane import Plane
+
+CHUNK = 1 << 15  # tokens looked at together: they stay in the cache
+SAMPLE = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """The limit of the tokens that are not ordinary, by their place among them; see `Certificate`."""
+
+    index: Ints  # of each in the whole cloud, ascending
+    decided_at: Ints
+    role: NDArray[np.int8]
+    target: Ints
+    groups: tuple[tuple[int, ...], ...]
+    cluster: Ints
+    centers: Floats
+    kind: tuple[str, ...]
+    margin: float
+    undecided: int
+
+    def whole_target(self) -> Ints:
+        """Targets as indices of the whole cloud."""
+        return np.where(self.target >= 0, self.index[np.maximum(self.target, 0)], self.target)
+
+    def whole_groups(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(self.index[list(group)].tolist()) for group in self.groups)
+
+
+def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibrium | None:
+    """The limit, bit for bit as the engine computes it on the whole cloud; None if only that can."""
+    n, dim = tokens.shape
+    if dim != 2 or few_distinct(tokens[: 4 * SMALL]):
+        return None
+    plane = Plane(problem.matrix, problem.alpha, reach(problem), tokens[:: max(32, n // SAMPLE)])
+    for start in range(0, n, CHUNK):
+        plane.add(tokens[start : start + CHUNK], start)
+    plane.seal()
+    if plane.failed:
+        return None
+    slot = np.empty(n, np.int32)
+    for start in range(0, n, CHUNK):
+        slot[start : start + CHUNK] = plane.settled(tokens[start : start + CHUNK])
+    index = np.flatnonzero(slot < 0)
+    rest = limit_of_rest(tokens[index], index, problem, max_layers, plane) if 2 * len(index) < n else None
+    if rest is None:
+        return None
+    role, decided_at = np.full(n, FOLLOWER, np.int8), np.zeros(n, np.int64)
+    target, cluster = np.empty(n, np.int64), np.empty(n, np.int64)
+    to = rest.cluster[np.searchsorted(index, plane.leaders)]
+    for start in range(0, n, CHUNK):
+        part = slot[start : start + CHUNK]
+        target[start : start + CHUNK], cluster[start : start + CHUNK] = plane.leaders[part], to[part]
+    del slot
+    role[index], decided_at[index], cluster[index] = rest.role, rest.decided_at, rest.cluster
+    target[index] = rest.whole_target()
+    return assemble(
+        tokens, problem, decided_at, role, target, rest.whole_groups(), (cluster, rest.centers, rest.kind),
+        rest.margin, rest.undecided,
+    )  # fmt: skip
+
+
+def reach(problem: Problem) -> float:
+    """The largest gap that the engine looks at, in units of |z_i|_A max|z|_A, with room for a number of layers."""
+    flag = wider(tie_band(problem.tie_tolerance), rounding_bound(2, problem.matrix))
+    return max(RESOLUTION, 2 * flag.own)
+
+
+def few_distinct(tokens: Floats) -> bool:
+    """Whether there may be so few distinct tokens that all of their gaps are reported."""
+    return len(set(map(tuple, tokens.tolist()))) <= SMALL
+
+
+def limit_of_rest(tokens: Floats, index: Ints, problem: Problem, max_layers: int, plane: Plane) -> Rest | None:
+    """Run the engine on the tokens that are not ordinary; None if it would have to look at the ordinary ones."""
+    if not tokens.any(axis=1).all():  # a token at 0 follows everyone
+        return None
+    cloud = Cloud(tokens)
+    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance)
+    run.small = False
+    while True:
+        look = run.look()
+        if not run.reach <= plane.reach or run.layer > plane.layers:
+            return None
+        if not len(run.active):
+            break
+        if run.layer >= max_layers or run.unchanged_for >= run.patience:
+            return None
+        run.move(look)
+    of = cloud.point_of
+    tied = run.role == TIE
+    target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])[of]
+    role = run.role[of]
+    cluster, centers, kind = find_centers(role, target, run.base[of])
+    return Rest(
+        index, run.decided_at[of], role, target, copies(cloud, run.groups), cluster, centers, kind,
+        min(run.margin, RESOLUTION), run.undecided,
+    )  # fmt: skip

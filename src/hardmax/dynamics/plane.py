@@ -1,0 +1,302 @@
+"""Layer 0 of a large cloud in the plane: the tokens that are settled at once and matter to nobody ever after.
+
+Let l lead at layer 0, so that it stands still forever, and let w follow l alone: w^k = l + rho^k (w - l). A token w is
+*ordinary* if it follows its leader with a clear gap and lies deeper than `depth` inside one of two polygons:
+
+* the convex hull of leaders of layer 0. Then w^k stays inside it, deeper than rho^k depth;
+* a polygon of tokens that follow the same leader. They move by the same affine map, so w^k stays inside their hull,
+  again deeper than rho^k depth.
+
+Either way, for every query q at every layer k, some vertex of the polygon scores more than w^k by rho^k depth |q| at
+least: nobody ever follows w, no tie includes it, and as long as rho^k depth exceeds `wide` it is not even among the
+gaps that the engine looks at (those up to reach |z_i|_A max|z|_A <= wide |q_i| / 2). So the limit of the other tokens
+is computed as if the ordinary ones did not exist, and these go to their leaders. Usually all but a few thousand tokens
+are ordinary, however many there are.
+
+Tokens are seen in chunks, twice, and only those near the boundary are kept: `add` every chunk, `seal`, then ask
+`settled` about every chunk. Nothing is compiled.
+
+Which tokens can be followed at layer 0? Those outside, or less than `wide` inside, the convex hull of all tokens. The
+first pass keeps a polygon of tokens seen so far, and drops what lies clearly inside. Whom does a query follow? The
+directions in which a vertex v wins by more than `wide` over every other candidate u are the intersection of the arcs
+around v - u: one arc. Only the direction of A z counts, so the arcs of the leaders, in a table, answer for all tokens.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.cloud.metric import Metric
+from hardmax.cloud.tokens import Floats, Ints
+
+Bools = NDArray[np.bool_]
+
+SHELL = 2.0**-10  # of the way from the boundary to the center: how deep the first pass keeps tokens
+MOST = 1 << 22  # tokens kept by the first pass
+MOST_VERTICES = 20_000
+LAYERS = 2.0**6  # shrinking of the offsets that the depth allows for, besides two layers
+FEW = 64  # followers in the sample from which on their polygon is of use
+BINS = 8192  # of directions
+FAINT = 1e-250  # queries shorter than this go to the engine
+
+
+def turn(x: Floats, y: Floats) -> Floats:
+    """A number in [-2, 2] that rises with the angle of (x, y) as arctan2 does, at a fraction of its cost.
+
+    Example:
+        >>> turn(np.array([1.0, 0.0, -1.0]), np.array([0.0, 1.0, -1e-9]))
+        array([ 0.,  1., -2.])
+    """
+    return np.copysign(1.0 - x / (np.abs(x) + np.abs(y)), y)
+
+
+def hull(points: Floats) -> Ints:
+    """Indices of the convex hull in counterclockwise order: Andrew's monotone chain, in float64.
+
+    Example:
+        >>> hull(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.5], [2.0, 2.0]])).tolist()
+        [0, 1, 3]
+    """
+    order = np.lexsort((points[:, 1], points[:, 0])).tolist()
+    rows = points.tolist()
+    chain: list[int] = []
+    for part in (order, order[::-1]):
+        base = len(chain)
+        for j in part:
+            x, y = rows[j]
+            while len(chain) >= base + 2:
+                (ax, ay), (bx, by) = rows[chain[-2]], rows[chain[-1]]
+                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0:
+                    break
+                chain.pop()
+            chain.append(j)
+        chain.pop()  # the last point begins the other part
+    return np.array(chain, np.int64)
+
+
+class Polygon:
+    """A convex polygon with a center, and how far points are on the way from the center to the boundary."""
+
+    def __init__(self, vertices: Floats) -> None:
+        self.center = vertices.mean(axis=0)
+        away = vertices - self.center
+        angle = turn(away[:, 0], away[:, 1])
+        first = int(angle.argmin())
+        self.vertices, away, self.angle = (np.roll(a, -first, axis=0) for a in (vertices, away, angle))
+        edge = np.roll(away, -1, axis=0) - away
+        normal = np.column_stack((edge[:, 1], -edge[:, 0]))
+        height = np.einsum("ij,ij->i", normal, away)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            self.gauge = normal / height[:, None]  # <gauge_k, p - center> is 1 on edge k
+            distance = height / np.hypot(edge[:, 0], edge[:, 1])
+        self.radius = float(distance.min()) if len(vertices) >= 3 and np.isfinite(self.gauge).all() else 0.0
+
+    @property
+    def longest(self) -> float:
+        return float(np.hypot(self.vertices[:, 0], self.vertices[:, 1]).max())
+
+    def outside(self, points: Floats, share: float) -> Ints:
+        """Indices of the points whose gauge is at least 1 - share; all others are deeper than share * radius inside.
+
+        Proof: p = c + (1 - s)(y - c) with y in the polygon and s > share; the ball of this radius around the center c
+        lies in the polygon, hence so does the ball around p of radius s times that.
+        """
+        if self.radius <= 0:
+            return np.arange(len(points))
+        u, v = points[:, 0] - self.center[0], points[:, 1] - self.center[1]
+        far = np.flatnonzero(~(u * u + v * v < ((1.0 - share) * self.radius) ** 2))
+        u, v = u[far], v[far]
+        with np.errstate(invalid="ignore"):
+            wedge = np.searchsorted(self.angle, turn(u, v), side="right") - 1  # -1: the last one, across the cut
+        gauge = self.gauge[wedge]
+        return far[~(gauge[:, 0] * u + gauge[:, 1] * v < 1.0 - share)]
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Tokens kept by the first pass, and their indices."""
+
+    tokens: Floats
+    index: Ints
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def take(self, rows: Ints) -> "Pool":
+        return Pool(self.tokens[rows], self.index[rows])
+
+
+class Plane:
+    """The ordinary tokens of a cloud of dimension 2. `failed` says why there are none, or is empty."""
+
+    def __init__(self, metric: Metric, alpha: float, reach: float, sample: Floats) -> None:
+        self.metric, self.alpha, self.reach, self.sample = metric.normalized, alpha, reach, sample
+        self.failed = ""
+        self.polygon = Polygon(sample[hull(sample)])
+        self._parts: list[Pool] = []
+        self._kept, self._refined_at = 0, 1 << 14
+        self._shallowest = np.inf  # the least depth of a token that was dropped
+
+    # -- first pass ------------------------------------------------------------------------------------------------
+
+    def add(self, tokens: Floats, start: int) -> None:
+        """Show tokens start..start+len(tokens)-1 to the first pass."""
+        if self.failed:
+            return
+        here = self.polygon.outside(tokens, SHELL)
+        self._shallowest = min(self._shallowest, SHELL * self.polygon.radius)
+        self._parts.append(Pool(tokens[here], start + here))
+        self._kept += len(here)
+        if self._kept > self._refined_at:
+            self._refine()
+            self._refined_at = max(1 << 14, 2 * self._kept)
+            if self._kept > MOST:
+                self.failed = f"more than {MOST} tokens lie near the boundary of their convex hull"
+
+    def _refine(self) -> Pool:
+        """Let the polygon be the hull of all tokens seen so far, and drop what is now inside."""
+        pool = Pool(
+            np.concatenate([p.tokens for p in self._parts]) if self._parts else np.empty((0, 2)),
+            np.concatenate([p.index for p in self._parts]) if self._parts else np.empty(0, np.int64),
+        )
+        beyond = pool.tokens[self.polygon.outside(pool.tokens, 0.0)]
+        corners = np.concatenate((self.polygon.vertices, beyond))
+        self.polygon = Polygon(corners[hull(corners)])
+        pool = pool.take(self.polygon.outside(pool.tokens, SHELL))
+        self._shallowest = min(self._shallowest, SHELL * self.polygon.radius)
+        self._parts, self._kept = [pool], len(pool)
+        return pool
+
+    # -- between the passes ----------------------------------------------------------------------------------------
+
+    def seal(self) -> None:
+        """Find the leaders of layer 0 among the tokens kept."""
+        if self.failed:
+            return
+        pool = self._refine()
+        least = self.metric.size / self.metric.condition  # the smallest eigenvalue of A
+        norms = self.metric.norms(pool.tokens)
+        # Twice the largest gap that the engine looks at, as a length: |z_i|_A <= |q_i| / sqrt(least).
+        self.wide = 2 * self.reach * float(norms.max(initial=0.0)) / np.sqrt(least)
+        self._find_leaders(pool)
+        self._parts = []
+
+    def _find_leaders(self, pool: Pool) -> None:
+        radius = self.polygon.radius
+        if not 2 * self.wide < min(self._shallowest, radius):
+            self.failed = "the tokens are too close to a line, or of too different sizes"
+            return
+        pool = pool.take(self.polygon.outside(pool.tokens, 2 * self.wide / radius))
+        candidates, first = np.unique(pool.tokens, axis=0, return_index=True)
+        vertices = self.polygon.vertices
+        if len(vertices) > MOST_VERTICES or len(candidates) * len(vertices) > 200_000_000:
+            self.failed = f"the convex hull has {len(vertices)} vertices"
+            return
+        low, high = self._arcs(vertices, candidates)
+        queries = self.metric.queries(vertices)
+        own = np.arctan2(queries[:, 1], queries[:, 0])
+        # Angles are compared modulo a full turn, counted from the lower end of each arc.
+        leads = (high > low) & (np.mod(own - low, 2 * np.pi) < high - low)
+        if not leads.any():
+            self.failed = "no token clearly leads at layer 0"
+            return
+        place = {tuple(z): int(t) for z, t in zip(candidates.tolist(), pool.index[first].tolist(), strict=True)}
+        self.leaders = np.array([place[tuple(z)] for z in vertices[leads].tolist()], np.int64)  # first copies
+        self._tabulate(low[leads], high[leads])
+        self._find_regions(vertices[leads])
+
+    def _find_regions(self, leaders: Floats) -> None:
+        """The polygons inside which tokens are ordinary, and how far inside they have to be."""
+        least, most = 2 * (1.0 + self.alpha) * self.wide, LAYERS * (1.0 + self.alpha) ** 2 * self.wide
+        shallowest = np.inf
+
+        def region(vertices: Floats) -> tuple[Polygon, float] | None:
+            nonlocal shallowest
+            polygon = Polygon(vertices)
+            if polygon.radius <= 2 * least:
+                return None
+            depth = min(max(polygon.radius / 32, least), most)
+            shallowest = min(shallowest, depth)
+            return polygon, depth / polygon.radius
+
+        self.inner = region(leaders) if len(leaders) >= 3 else None
+        slot = self._follows(self.sample)
+        order = np.argsort(slot, kind="stable")
+        ends = np.searchsorted(slot[order], np.arange(len(self.leaders) + 1))
+        self.regions: list[tuple[Polygon, float] | None] = []
+        for start, end in pairwise(ends.tolist()):
+            members = self.sample[order[start:end]]
+            self.regions.append(region(members[hull(members)]) if len(members) >= FEW else None)
+        if not np.isfinite(shallowest):
+            self.failed = "the tokens are too close to lines through the origin"
+            return
+        self.layers = int(np.log(shallowest / self.wide) / np.log1p(self.alpha))  # up to here the proof holds
+
+    def _arcs(self, vertices: Floats, candidates: Floats) -> tuple[Floats, Floats]:
+        """For each vertex v the angles (from, to) in which it beats every other candidate by more than `wide`."""
+        low, high = np.full(len(vertices), -np.inf), np.full(len(vertices), np.inf)
+        out = vertices - self.polygon.center
+        middle = np.arctan2(out[:, 1], out[:, 0])
+        step = max(1, 1_000_000 // len(candidates))
+        for start in range(0, len(vertices), step):
+            v = slice(start, start + step)
+            away = vertices[v, None, :] - candidates[None, :, :]
+            length = np.hypot(away[..., 0], away[..., 1])
+            # <q, v - u> > wide |q| within arccos(wide / |v - u|) of the direction v - u.
+            reach = np.arccos(np.minimum(self.wide / np.maximum(length, self.wide), 1.0))
+            angle = np.arctan2(away[..., 1], away[..., 0]) - middle[v, None]
+            angle -= 2 * np.pi * np.rint(angle / (2 * np.pi))
+            same = length == 0
+            low[v] = np.where(same, -np.inf, angle - reach).max(axis=1)
+            high[v] = np.where(same, np.inf, angle + reach).min(axis=1)
+        return low + middle, high + middle
+
+    def _tabulate(self, low: Floats, high: Floats) -> None:
+        """The arcs of the leaders as a step function of `turn`, and a table of it."""
+        begin, end = turn(np.cos(low), np.sin(low)), turn(np.cos(high), np.sin(high))
+        slot = np.arange(len(low))
+        across = begin > end  # the arc contains the cut at -2 = 2
+        begin = np.concatenate((begin, np.full(int(across.sum()), -2.0)))
+        end = np.concatenate((np.where(across, np.inf, end), end[across]))
+        slot = np.concatenate((slot, slot[across]))
+        order = np.argsort(begin, kind="stable")
+        self.steps = np.column_stack((begin[order], end[order])).ravel()  # arcs are disjoint: their ends alternate
+        self.owner = np.full(len(self.steps) + 1, -1, np.int32)
+        self.owner[1::2] = slot[order]
+        edges = np.linspace(-2.0, 2.0, BINS + 1)
+        left = np.searchsorted(self.steps, edges[:-1] - 1e-9, side="right")
+        right = np.searchsorted(self.steps, edges[1:] + 1e-9, side="right")
+        self.table = np.where(left == right, self.owner[left], -2).astype(np.int32)
+
+    # -- second pass -----------------------------------------------------------------------------------------------
+
+    def settled(self, tokens: Floats) -> NDArray[np.int32]:
+        """For each token the position in `leaders` of the one that it follows if it is ordinary, else -1."""
+        slot = self._follows(tokens)
+        far = np.arange(len(tokens)) if self.inner is None else self.inner[0].outside(tokens, self.inner[1])
+        of = slot[far]
+        slot[far] = -1
+        for s in np.unique(of[of >= 0]).tolist():
+            found = self.regions[s]
+            if found is not None:
+                polygon, share = found
+                here = far[of == s]
+                slot[here] = s
+                slot[here[polygon.outside(tokens[here], share)]] = -1
+        return slot
+
+    def _follows(self, tokens: Floats) -> NDArray[np.int32]:
+        """The position in `leaders` of the one that each token follows with a clear gap; -1 if there is none."""
+        queries = self.metric.queries(tokens)
+        x, y = queries[:, 0], queries[:, 1]
+        size = np.abs(x) + np.abs(y)
+        faint = np.flatnonzero(size < FAINT)
+        size[faint] = np.inf  # any direction will do
+        place = np.copysign(1.0 - x / size, y)  # `turn`
+        slot = self.table[np.minimum((place + 2.0) * (BINS / 4), BINS - 1).astype(np.int32)]
+        mixed = np.flatnonzero(slot == -2)
+        slot[mixed] = self.owner[np.searchsorted(self.steps, place[mixed], side="right")]
+        slot[faint] = -1
+        return slot

@@ -1,0 +1,77 @@
+"""The parts of an explanation: words, terms and leaders."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Word:
+    """A known word of the text: all occurrences of one form.
+
+    Attributes:
+        word: its normal form.
+        effect: decrease of the log-odds of the label when all occurrences are deleted from the text; negative if the
+            word speaks against the label; None for the weakest words of a very long text.
+        contribution: its part of the logit.
+        neutral: whether it has no opinion: what it says, at an unchanged number of terms, is less than a tenth of what
+            the strongest word says, or the effect comes from the change of that number alone.
+        terms: the known terms that hold it, the largest part first.
+        leader: the leader of the first of these.
+        places: (start, end) of all occurrences.
+    """
+
+    word: str
+    effect: float | None
+    contribution: float
+    neutral: bool
+    terms: tuple[str, ...]
+    leader: str
+    places: tuple[tuple[int, int], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The word as plain data."""
+        return vars(self) | {"terms": list(self.terms), "places": [list(place) for place in self.places]}
+
+
+@dataclass(frozen=True)
+class Term:
+    """A distinct known term (a word or an n-gram) of the text.
+
+    Attributes:
+        term: its normal form.
+        leader: the leader it ends at, itself if it leads.
+        contribution: its part of the logit.
+        places: (start, end) of all its occurrences.
+    """
+
+    term: str
+    leader: str
+    contribution: float
+    places: tuple[tuple[int, int], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The term as plain data."""
+        return vars(self) | {"places": [list(place) for place in self.places]}
+
+
+@dataclass(frozen=True)
+class Leader:
+    """A term that other terms follow.
+
+    Attributes:
+        word: the term.
+        contribution: of its whole cluster, the leader and its followers, to the logit.
+        followers: the terms that end at it.
+        since: the layer from which it leads; None if only an exact tie makes it one.
+        share: its cluster's part of all terms.
+    """
+
+    word: str
+    contribution: float
+    followers: tuple[str, ...]
+    since: int | None
+    share: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The leader as plain data."""
+        return vars(self) | {"followers": list(self.followers)}

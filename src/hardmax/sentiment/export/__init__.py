@@ -1,0 +1,1 @@
+"""Models in other languages and formats, with the same numbers."""

@@ -1,0 +1,296 @@
+// A hardmax text classifier in JavaScript: predicts and explains in a browser or in Node, without a server.
+//
+//   import { load } from "./hardmax.js";
+//   const model = await load();                       // reads config.json, weights.bin and terms.txt beside this file
+//   model.predict("A great film.")                    // { label, probability, probabilities, logits, coverage }
+//   model.explain("A great film.")                    // the same, and words and leaders with their parts of the logit
+//
+// The numbers are those of the Python package hardmax up to rounding (1e-9). Places in a text are UTF-16 offsets here,
+// so that text.slice(start, end) is the word as it was written.
+
+/** Read a model from a folder (a URL that ends in /); by default the folder of this file. */
+export async function load(folder = new URL("./", import.meta.url)) {
+  const read = async (name) => {
+    const url = new URL(name, folder);
+    if (url.protocol === "file:" && typeof process !== "undefined") {
+      const { readFile } = await import("node:fs/promises");
+      return new Uint8Array(await readFile(url));
+    }
+    const answer = await fetch(url);
+    if (!answer.ok) throw new Error(`${url} cannot be read: ${answer.status}`);
+    return new Uint8Array(await answer.arrayBuffer());
+  };
+  const [config, weights, terms] = await Promise.all(["config.json", "weights.bin", "terms.txt"].map(read));
+  const text = new TextDecoder();
+  return new Model(JSON.parse(text.decode(config)), weights, text.decode(terms));
+}
+
+/** A model from its three files: the parsed config.json, the bytes of weights.bin, the text of terms.txt. */
+export class Model {
+  constructor(config, weights, terms) {
+    if (config.schema !== "hardmax.js/1") throw new Error(`config.json has the schema ${config.schema}`);
+    Object.assign(this, config);
+    const numbers = this.type === "float32" ? Float32Array : Float64Array;
+    const bytes = weights.buffer.slice(weights.byteOffset, weights.byteOffset + weights.byteLength);
+    this.vectors = new numbers(bytes);
+    this.numberOf = new Map();
+    if (terms) terms.split("\n").forEach((term, k) => this.numberOf.set(term, k));
+    this.rest = [1];
+    for (let k = 1; k <= this.layers + 1; k++) this.rest.push(this.rest[k - 1] / (1 + this.alpha));
+    this.splitter = new Splitter(config.characters);
+  }
+
+  /** The label of a text, its probability, those of all classes, and the part of its words that the model knows. */
+  predict(text) {
+    const read = this.read(text);
+    return this.answer(read, this.flow(read.ids));
+  }
+
+  /** The words of a text and the numbers of its distinct known terms, in order of appearance. */
+  read(text) {
+    const words = this.splitter.split(text);
+    const places = this.termsOf(words);
+    const known = new Set();
+    for (const spans of places.values()) for (const [first, last] of spans) for (let w = first; w <= last; w++) known.add(w);
+    return { words, places, ids: [...places.keys()], known };
+  }
+
+  /** The known terms among words: number -> the (first, last) words of every occurrence. */
+  termsOf(words) {
+    const places = new Map();
+    words.forEach((word, last) => {
+      let form = word.form;
+      for (let first = last; first > last - this.ngrams && first >= 0; first--) {
+        if (words[first].sentence !== word.sentence) break;
+        if (first < last) form = `${words[first].form} ${form}`;
+        const number = this.numberOf.get(form);
+        if (number === undefined) continue;
+        if (!places.has(number)) places.set(number, []);
+        places.get(number).push([first, last]);
+      }
+    });
+    return places;
+  }
+
+  answer(read, flow) {
+    const probabilities = probabilitiesOf(flow.logits, this.multilabel);
+    const best = this.classes.length === 2 && flow.logits.length === 1
+      ? Number(flow.logits[0] > 0) : argmax(flow.logits);
+    return {
+      label: this.classes[best], probability: probabilities[best], probabilities, logits: flow.logits,
+      coverage: read.words.length ? read.known.size / read.words.length : 0,
+    };
+  }
+
+  /** Why a text gets its label: bias + the parts of the words = logit, and the same for the leaders. */
+  explain(text) {
+    const read = this.read(text);
+    const flow = this.flow(read.ids);
+    const answer = this.answer(read, flow);
+    const row = flow.logits.length === 1 ? 0 : this.classes.indexOf(answer.label);
+    const n = read.ids.length, v = this.scores[row];
+    const parts = flow.last.map((z) => dot(v, z) / (n + this.neutral_words));
+    const names = read.ids.map((id) => this.termText(read, id));
+    const share = read.words.map(() => 0);
+    read.ids.forEach((id, i) => {
+      const spans = read.places.get(id);
+      for (const [first, last] of spans)
+        for (let w = first; w <= last; w++) share[w] += parts[i] / spans.length / (last - first + 1);
+    });
+    const leaders = read.ids.map((_, i) => i).filter((i) => flow.since[i] >= 0).map((i) => {
+      const mine = read.ids.map((_, j) => j).filter((j) => flow.leader[j] === i);
+      return {
+        word: names[i], contribution: mine.reduce((sum, j) => sum + parts[j], 0), since: flow.since[i],
+        followers: mine.filter((j) => j !== i).map((j) => names[j]),
+      };
+    });
+    const words = new Map();
+    read.words.forEach((word, w) => {
+      if (!read.known.has(w)) return;
+      if (!words.has(word.form)) words.set(word.form, { word: word.form, contribution: 0, effect: 0, places: [] });
+      words.get(word.form).contribution += share[w];
+      words.get(word.form).places.push([word.start, word.end]);
+    });
+    const odds = logOdds(flow.logits, this.classes.indexOf(answer.label));
+    for (const entry of words.values()) entry.effect = odds - this.oddsWithout(read, entry.word, answer.label);
+    const ranked = [...words.values()].sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
+    const ignored = [...new Set(read.words.filter((_, w) => !read.known.has(w)).map((w) => text.slice(w.start, w.end)))];
+    return { ...answer, logit: flow.logits[row], bias: this.bias[row], words: ranked, leaders, ignored };
+  }
+
+  termText(read, id) {
+    const [first, last] = read.places.get(id)[0];
+    return read.words.slice(first, last + 1).map((word) => word.form).join(" ");
+  }
+
+  /** The log-odds of a label for the text without a word: as if a person had deleted all its occurrences. */
+  oddsWithout(read, form, label) {
+    const left = [...this.termsOf(read.words.filter((word) => word.form !== form)).keys()];
+    return logOdds(this.flow(left).logits, this.classes.indexOf(label));
+  }
+
+  /** The layers: z_i <- (z_i + alpha mean_{j in C_i} z_j) / (1 + alpha), C_i = argmax_j <z_i, z_j>. */
+  flow(ids) {
+    const d = this.dim, n = ids.length;
+    let z = ids.map((id) => Array.from(this.vectors.subarray(id * d, (id + 1) * d)));
+    const leader = ids.map((_, i) => i), since = ids.map(() => -1), settled = ids.map(() => this.layers + 1);
+    if (this.layers === 0) since.fill(0);
+    const move = 1 - this.rest[1];
+    for (let k = 0; k <= this.layers && this.layers > 0 && n > 0; k++) {
+      const follows = follow(z, (i) => settled[i] > this.layers);
+      follows.forEach((set, i) => {
+        if (!set) return;
+        leader[i] = set.first;
+        if (set.members.length === 1 && set.first === i && since[i] < 0) since[i] = k;
+      });
+      follows.forEach((set, i) => {
+        if (set && set.members.length === 1 && since[set.first] >= 0) settled[i] = k;
+      });
+      if (k === this.layers) break;
+      z = z.map((own, i) => {
+        const members = settled[i] > k ? follows[i].members : [leader[i]];
+        if (members.length === 1 && members[0] === i) return own;
+        return own.map((x, c) => this.rest[1] * x + move * members.reduce((sum, j) => sum + z[j][c], 0) / members.length);
+      });
+    }
+    for (let i = 0; i < n; i++)
+      for (let step = 0; step < n && since[leader[i]] < 0 && leader[leader[i]] !== leader[i]; step++)
+        leader[i] = leader[leader[i]];
+    const logits = this.bias.map((b, c) =>
+      n === 0 ? b : b + z.reduce((sum, one) => sum + dot(this.scores[c], one), 0) / (n + this.neutral_words));
+    return { last: z, leader, since, logits };
+  }
+}
+
+const BAND = 1e-12, TINY = 1e-3;  // scores this close are a tie, as in Python
+
+/** For every term that has not settled, the terms that it follows; `first` names its leader. */
+function follow(z, isOpen) {
+  const norm = z.map((one) => Math.sqrt(dot(one, one)));
+  const top = largest(norm) * (1 + 2 * BAND);
+  return z.map((own, i) => {
+    if (!isOpen(i)) return null;
+    const band = BAND * Math.max(norm[i], TINY * top) * top;
+    const scores = z.map((other) => dot(own, other));
+    const best = largest(scores);
+    const members = [];
+    scores.forEach((score, j) => { if (score >= best - band) members.push(j); });
+    const chosen = members.includes(i) ? i : members[0];
+    // Terms at one place are one: only different places make a tie.
+    const apart = members.some((j) => z[j].some((x, c) => Math.abs(x - z[chosen][c]) > BAND * top));
+    return { first: chosen, members: apart ? members : [chosen] };
+  });
+}
+
+const dot = (a, b) => { let sum = 0; for (let k = 0; k < a.length; k++) sum += a[k] * b[k]; return sum; };
+const largest = (values) => values.reduce((a, b) => (a > b ? a : b), -Infinity);
+const argmax = (values) => values.indexOf(Math.max(...values));
+
+function probabilitiesOf(logits, multilabel) {
+  if (multilabel) return logits.map((x) => 1 / (1 + Math.exp(-x)));
+  const values = logits.length === 1 ? [0, logits[0]] : logits;
+  const top = Math.max(...values), parts = values.map((x) => Math.exp(x - top));
+  const total = parts.reduce((a, b) => a + b, 0);
+  return parts.map((x) => x / total);
+}
+
+function logOdds(logits, label) {
+  if (logits.length === 1) return label === 1 ? logits[0] : -logits[0];
+  const others = logits.filter((_, c) => c !== label), top = Math.max(...others);
+  return logits[label] - top - Math.log(others.reduce((sum, x) => sum + Math.exp(x - top), 0));
+}
+
+/** Where the words of a text are; the rules are those of hardmax.text.words. */
+export class Splitter {
+  constructor({ kinds, entities, word, tag, link, lines, folded }) {
+    this.entities = entities;
+    this.folded = folded;
+    this.lines = lines;
+    this.pattern = new RegExp(word, "g");
+    this.tag = new RegExp(tag, "giu");
+    this.link = new RegExp(link, "gu");
+    this.starts = kinds.map(([first]) => first);
+    this.kinds = kinds.map(([, kind]) => kind);
+  }
+
+  kindOf(code) {
+    let low = 0, high = this.starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.starts[middle] <= code) low = middle; else high = middle - 1;
+    }
+    return this.kinds[low];
+  }
+
+  /** The text without tags, links and entities, at its old length. */
+  clean(text) {
+    if (text.includes("&"))
+      text = text.replace(/&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});/g, (entity) => {
+        const char = this.entity(entity.slice(1, -1));
+        return char === null ? entity : char.padStart(entity.length, "\u00ad");
+      });
+    if (text.includes("<"))
+      text = text.replace(this.tag, (tag) =>
+        (this.lines.some((line) => tag.toLowerCase().startsWith(line)) ? "\n" : " ").padEnd(tag.length));
+    if (["://", "ww."].some((part) => text.includes(part)))
+      text = text.replace(this.link, (link) => "http".padEnd(link.length));
+    return text;
+  }
+
+  entity(name) {
+    if (!name.startsWith("#")) return Object.hasOwn(this.entities, name) ? this.entities[name] : null;
+    const hex = "xX".includes(name[1]);
+    const code = hex ? parseInt(name.slice(2), 16) : parseInt(name.slice(1), 10);
+    if (Object.hasOwn(this.entities, `#${code}`)) return this.entities[`#${code}`] || null;
+    return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? "\ufffd" : String.fromCodePoint(code);
+  }
+
+  /** Characters in normal form C, each with its first and last place in the text. */
+  characters(text) {
+    const found = [];
+    let place = 0;
+    let group = [];
+    const flush = () => {
+      if (!group.length) return;
+      const joined = group.map(([char]) => char).join(""), normal = Array.from(joined.normalize("NFC"));
+      const same = normal.length === group.length, start = group[0][1], end = group.at(-1)[2];
+      normal.forEach((char, k) => found.push(same ? [char, group[k][1], group[k][2]] : [char, start, end]));
+      group = [];
+    };
+    for (const char of text) {
+      const code = char.codePointAt(0);
+      if (!(/\p{M}/u.test(char) || (code >= 0x1161 && code <= 0x11c2))) flush();
+      group.push([char, place, place += char.length]);
+    }
+    flush();
+    return found;
+  }
+
+  /** The words of a text in order: { form, start, end, sentence }. */
+  split(text) {
+    const characters = this.characters(this.clean(text.toWellFormed ? text.toWellFormed() : text));
+    const kinds = characters.map(([char]) => this.kindOf(char.codePointAt(0))).join("");
+    const words = [];
+    let sentence = 0, over = false;
+    for (const match of kinds.matchAll(this.pattern)) {
+      if (match[1] === undefined) { over = true; continue; }
+      const start = match.index, end = start + match[1].length;
+      const form = this.form(characters.slice(start, end).map(([char]) => char), match[1]);
+      const point = form === "!" || form === "?";
+      if (over && !point) sentence += 1;
+      over = point;
+      words.push({ form, start: characters[start][1], end: characters[end - 1][2], sentence });
+    }
+    return words;
+  }
+
+  form(written, kinds) {
+    const joined = written.map((char, k) => {
+      if (kinds[k] === "i") return "";
+      if ("'!".includes(kinds[k])) return this.folded[char] ?? char;
+      const small = char.toLowerCase();
+      return Array.from(small).length === 1 ? small : char;
+    }).join("");
+    return kinds.includes("e") ? joined : joined.replaceAll("\u200d", "");
+  }
+}

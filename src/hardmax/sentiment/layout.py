@@ -1,0 +1,287 @@
+"""Texts as arrays: where their words are, which terms they form, and what deleting a word does to the terms.
+
+Deleting a word form f from a text takes out all its occurrences, as a person would who edits the text. It removes the
+terms that then occur nowhere any more, and it makes neighbors of words that were apart, which may form new terms:
+
+    "not a dull film", without "a":   removes "a", "not a", "a dull";   adds "not dull" (if it is known).
+
+Everything is computed for all forms of many texts at once, with NumPy.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.jit.ways import Job
+from hardmax.text.clean import clean, compose
+from hardmax.text.hashes import Keys, bits_for, chain, word_hash
+from hardmax.text.hashes import find as look_up
+from hardmax.text.vocabulary import FEW, Bags, Vocabulary
+from hardmax.text.words import form_of
+
+SCANNER = Job("ngrams._scan_all")  # the compiled splitter: whether it is in memory, or worth loading
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The words of B texts one after the other. Numbers of forms and terms count on from text to text.
+
+    Attributes:
+        words, forms, terms: (B + 1,) where those of each text begin.
+        begins, ends: (W,) places of the words in their text, in characters.
+        sentence: (W,) the sentence of each word.   points: (W,) whether it is ! or ?.
+        form: (W,) the form of each word, numbered by first appearance.
+        spans: (W, L) the known term of length l + 1 that ends at this word, or -1.
+        ids: (T,) numbers of the terms in the vocabulary, by first appearance.
+    """
+
+    words: Ints
+    forms: Ints
+    terms: Ints
+    begins: Ints
+    ends: Ints
+    sentence: Ints
+    points: NDArray[np.bool_]
+    form: Ints
+    spans: Ints
+    ids: Ints
+
+    def __len__(self) -> int:
+        return len(self.words) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Deletions:
+    """What deleting each form does, as pairs (form, term) in the order of the forms.
+
+    Attributes:
+        gone_form, gone_term: (P,) terms that are removed.
+        new_form, new_term: (Q,) terms that are added, as indices into `new`.
+        new: the added terms of each text, as numbers in the vocabulary.
+    """
+
+    gone_form: Ints
+    gone_term: Ints
+    new_form: Ints
+    new_term: Ints
+    new: Bags
+
+
+Find = Callable[[Ints], Ints]  # words that would stand side by side (Q, length) -> vocabulary numbers (Q,), or -1
+
+
+def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, list[str], Find]:
+    """The layout of texts, the forms of their words, and how to find more terms.
+
+    Example:
+        >>> found, names, _ = lay_out(Vocabulary(["dull", "not dull"], 2), ["Not dull, not a dull film"])
+        >>> found.form.tolist(), found.spans.tolist()
+        ([0, 1, 0, 2, 1, 3], [[-1, -1], [0, 1], [-1, -1], [-1, -1], [0, -1], [-1, -1]])
+        >>> names
+        ['not', 'dull', 'a', 'film']
+    """
+    size = sum(map(len, texts))
+    if vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size)):
+        with SCANNER.counted():
+            begins, ends, sentence, hashes, offsets, name = _plain_words(vocabulary, texts)
+    else:
+        begins, ends, sentence, hashes, offsets, name = _compiled_words(texts)
+        SCANNER.ready = True
+    text = np.repeat(np.arange(len(texts)), np.diff(offsets))
+    form, first = _numbered(np.lexsort((hashes, text)), lambda a, b: (hashes[a] != hashes[b]) | (text[a] != text[b]))
+    names = [name(w) for w in first.tolist()]
+
+    def find(windows: Ints) -> Ints:
+        key = hashes[windows[:, 0]]
+        for column in windows.T[1:]:
+            key = chain(key, hashes[column])
+        return look_up(vocabulary.table, bits_for(len(vocabulary)), key)
+
+    spans = np.full((len(form), vocabulary.ngrams), -1)
+    for length in range(min(vocabulary.ngrams, len(form))):
+        last = np.flatnonzero(sentence[length:] == sentence[: len(form) - length]) + length
+        spans[last, length] = find(last[:, None] + np.arange(-length, 1))
+    where = np.flatnonzero(spans.ravel() >= 0)
+    owner, ids = text[where // vocabulary.ngrams], spans.ravel()[where]
+    term, first_term = _numbered(np.lexsort((ids, owner)), lambda a, b: (ids[a] != ids[b]) | (owner[a] != owner[b]))
+    spans.ravel()[where] = term
+    forms_at, terms_at = (np.searchsorted(of, np.arange(len(texts) + 1)) for of in (text[first], owner[first_term]))
+    points = (hashes == np.uint64(word_hash("!"))) | (hashes == np.uint64(word_hash("?")))
+    places = begins, ends, sentence, points
+    return Layout(offsets, forms_at, terms_at, *places, form, spans, ids[first_term]), names, find
+
+
+def _numbered(order: Ints, differ: Callable[[Ints, Ints], NDArray[np.bool_]]) -> tuple[Ints, Ints]:
+    """Numbers of things by first appearance, and where each appears first; `order` brings equal ones together."""
+    new = np.ones(len(order), bool)
+    new[1:] = differ(order[1:], order[:-1])
+    first = order[new]  # the order is stable: the first of a group is the earliest
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    number = np.empty(len(order), np.int64)
+    number[order] = rank[np.cumsum(new) - 1]
+    return number, np.sort(first)
+
+
+Words = tuple[Ints, Ints, Ints, Keys, Ints, Callable[[int], str]]  # begins, ends, sentence, hashes, offsets, name
+
+
+def _plain_words(vocabulary: Vocabulary, texts: Sequence[str]) -> Words:
+    found = [vocabulary.words(text) for text in texts]
+    every = [word for words in found for word in words]
+    begins, ends, inner = (
+        np.array([getattr(word, name) for word in every], np.int64) for name in ("start", "end", "sentence")
+    )
+    hashes = np.array([word_hash(word.form) for word in every], np.uint64)
+    offsets = np.cumsum([0, *map(len, found)])
+    breaks = np.ones(len(every), bool)
+    breaks[1:] = inner[1:] != inner[:-1]
+    breaks[offsets[:-1][offsets[:-1] < len(every)]] = True
+    return begins, ends, np.cumsum(breaks), hashes, offsets, lambda w: every[w].form
+
+
+def _compiled_words(texts: Sequence[str]) -> Words:
+    from hardmax.text.ngrams import scan_texts
+
+    cleaned, moved = zip(*(compose(clean(text)) for text in texts), strict=True) if texts else ((), ())
+    hashes, places, before, offsets = scan_texts(list(cleaned))
+    text = np.repeat(np.arange(len(texts)), np.diff(offsets))
+    was = places.copy()
+    for t in (t for t, map_ in enumerate(moved) if map_ is not None):
+        mine, table = slice(int(offsets[t]), int(offsets[t + 1])), np.array(moved[t], np.int64)
+        was[mine] = np.stack([table[places[mine, 0], 0], table[places[mine, 1] - 1, 1]], axis=1)
+
+    def name(w: int) -> str:
+        start, end = places[w].tolist()
+        return form_of(cleaned[text[w]][start:end])
+
+    return was[:, 0].copy(), was[:, 1].copy(), np.cumsum(before == 0), hashes, offsets, name
+
+
+def deletions(words: Layout, find: Find, terms_known: int) -> Deletions:
+    """What deleting each form does; `terms_known` is the size of the vocabulary."""
+    gone_form, gone_term = _gone(words)
+    form, text, ids = _neighbors(words, find)
+    # A new n-gram that stands elsewhere in the text adds nothing. (It does not contain the deleted word, so it stays.)
+    owner = np.repeat(np.arange(len(words)), np.diff(words.terms))
+    there = np.isin(text * terms_known + ids, owner * terms_known + words.ids)
+    keys, which = np.unique((text * terms_known + ids)[~there], return_inverse=True)
+    pairs, _ = np.unique(form[~there] * max(len(keys), 1) + which, return_index=True)  # alone, np.unique loads np.ma
+    new_form, new_term = np.divmod(pairs, max(len(keys), 1))
+    new = Bags.of(keys % terms_known, np.bincount(keys // terms_known, minlength=len(words)))
+    return Deletions(gone_form, gone_term, new_form, new_term, new)
+
+
+def _gone(words: Layout) -> tuple[Ints, Ints]:
+    """A term is gone if every place where it stands holds the form."""
+    total = max(len(words.ids), 1)
+    keys = [np.empty(0, np.int64)]
+    for length in range(1, words.spans.shape[1] + 1):
+        last = np.flatnonzero(words.spans[:, length - 1] >= 0)
+        term = words.spans[last, length - 1]
+        inside = [words.form[last - k] for k in range(length)]
+        for k, form in enumerate(inside):
+            once = np.ones(len(last), bool)  # a form that stands twice in one place counts once
+            for other in inside[:k]:
+                once &= form != other
+            keys.append((form * total + term)[once])
+    pairs, count = np.unique(np.concatenate(keys), return_counts=True)
+    form, term = np.divmod(pairs, total)
+    gone = count == np.bincount(words.spans[words.spans >= 0], minlength=total)[term]
+    return form[gone], term[gone]
+
+
+def _neighbors(words: Layout, find: Find) -> tuple[Ints, Ints, Ints]:
+    """(form, text, vocabulary number) of the known n-grams that close the gaps which a form leaves."""
+    form, count = words.form, len(words.form)
+    if not count or words.spans.shape[1] == 1:
+        nothing = np.empty(0, np.int64)
+        return nothing, nothing, nothing
+    text = np.repeat(np.arange(len(words)), np.diff(words.words))
+    breaks = form[1:] != form[:-1]  # no form is in two texts
+    first = np.concatenate([[0], np.flatnonzero(breaks) + 1])  # of runs of one form
+    last = np.concatenate([first[1:] - 1, [count - 1]])
+    run = np.cumsum(np.concatenate([[0], breaks]))
+
+    def step(at: Ints, by: int) -> Ints:
+        """The next word of the text in one direction, past the deleted form; -1 at the end."""
+        to = np.where(at >= 0, at + by, -1)
+        inside = (to >= 0) & (to < count)
+        to = np.where(inside, to, 0)
+        to = np.where(form[to] == deleted, (first if by < 0 else last)[run[to]] + by, to)
+        inside &= (to >= 0) & (to < count)
+        return np.where(inside & (text[np.where(inside, to, 0)] == text[np.maximum(at, 0)]), to, -1)
+
+    deleted = form[first]
+    left, right = step(first, -1), step(last, 1)
+    windows = [np.stack([left, right], axis=1)]
+    if words.spans.shape[1] > 2:
+        windows += [np.stack([step(left, -1), left, right], axis=1), np.stack([left, right, step(right, 1)], axis=1)]
+    found = []
+    for window in windows:
+        # Words that become neighbors are in one sentence if they were; ! and ? always end the sentence before them.
+        joined = (words.sentence[window[:, 1:]] == words.sentence[window[:, :-1]]) | words.points[window[:, 1:]]
+        which = np.flatnonzero((window >= 0).all(axis=1) & joined.all(axis=1))
+        ids = find(window[which])
+        found.append(np.stack([deleted[which], first[which], ids])[:, ids >= 0])
+    forms, at, ids = np.concatenate(found, axis=1)
+    return forms, text[at], ids
+
+
+def known_words(words: Layout) -> NDArray[np.bool_]:
+    """(W,) whether each word is in a known term."""
+    found = np.zeros(len(words.spans), bool)
+    for length in range(words.spans.shape[1]):
+        last = np.flatnonzero(words.spans[:, length] >= 0)
+        for k in range(length + 1):
+            found[last - k] = True
+    return found
+
+
+def shared(words: Layout, parts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(W,) parts of the terms (T,), shared equally by their occurrences, and there by their words."""
+    spans = words.spans
+    count = np.bincount(spans[spans >= 0], minlength=len(parts))
+    found = np.zeros(len(spans))
+    for length in range(spans.shape[1]):
+        last = np.flatnonzero(spans[:, length] >= 0)
+        term = spans[last, length]
+        for k in range(length + 1):  # no two places of one length end at the same word, so nothing is added twice
+            found[last - k] += parts[term] / (count[term] * (length + 1))
+    return found
+
+
+def term_names(words: Layout, names: Sequence[str]) -> list[str]:
+    """The terms, from the names of the forms."""
+    spans, form = words.spans, words.form.tolist()
+    terms, first = np.unique(spans.ravel(), return_index=True)
+    found = [""] * len(words.ids)
+    for i, at in zip(terms.tolist(), first.tolist(), strict=True):
+        if i >= 0:
+            last, more = divmod(at, spans.shape[1])
+            found[i] = " ".join(names[f] for f in form[last - more : last + 1])
+    return found
+
+
+def places(words: Layout) -> list[list[tuple[int, int]]]:
+    """(start, end) of the occurrences of each form."""
+    found: list[list[tuple[int, int]]] = [[] for _ in range(int(words.forms[-1]))]
+    for f, start, end in zip(words.form.tolist(), words.begins.tolist(), words.ends.tolist(), strict=True):
+        found[f].append((start, end))
+    return found
+
+
+def terms_of_forms(words: Layout, parts: NDArray[np.float64]) -> list[list[int]]:
+    """The terms that hold each form, the largest part first."""
+    pairs = [np.empty((0, 2), np.int64)]
+    for length in range(words.spans.shape[1]):
+        last = np.flatnonzero(words.spans[:, length] >= 0)
+        pairs += [np.stack([words.form[last - k], words.spans[last, length]], axis=1) for k in range(length + 1)]
+    every, _ = np.unique(np.concatenate(pairs), axis=0, return_index=True)  # as above
+    found: list[list[int]] = [[] for _ in range(int(words.forms[-1]))]
+    for f, i in every[np.lexsort((-np.abs(parts[every[:, 1]]), every[:, 0]))].tolist():
+        found[f].append(i)
+    return found

@@ -1,0 +1,268 @@
+"""What a prediction loses without a word: exactly the model's answer for the edited text, without reading it again.
+
+The effect of a word is the decrease of the log-odds of the predicted label when all its occurrences are deleted,
+
+    effect_f = odds(text) - odds(text without f),   odds = log p / (1 - p), p the probability of the label,
+
+positive if the word speaks for the label. `hardmax.sentiment.layout` says which terms a deletion removes and adds. Most
+deletions leave the other terms where they are, by two facts about the layers. In both, no two scores are tied.
+
+1. A term that no other term follows in any layer can be removed: the largest score of every other term is still there.
+2. A term a can be added if all terms have settled at layer 0, no term i has <z_i, z_a> >= <z_i, z_leader(i)>, and a
+   itself follows a leader or nobody: the leaders still lead, so every term follows its leader forever (see
+   `layers_compiled`), and z_a^K = r z_a + (1 - r) z_leader with r = (1 + alpha)^-K. If some terms have not settled at
+   layer 0, it is enough that a lies inside the hull of the leaders and follows one of them: then it stays there, and
+   no point of the space has a larger score with a than with every leader.
+
+Then the sum of the scores changes by the terms removed and added alone. The layers run again for the other deletions,
+those of a word that others follow.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.jit.ways import Job
+from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters, powers, score
+from hardmax.sentiment.layout import Deletions, Layout, deletions, lay_out
+from hardmax.text.vocabulary import Bags
+
+if TYPE_CHECKING:
+    from hardmax.sentiment.model import SentimentModel
+
+TRACER = Job("batches._trace")  # the compiled layers with all that they find out
+FEW = 20_000  # terms; up to here plain NumPy is quicker than loading the compiled code
+CLOSE = 1e-9  # scores within this part of the largest count as undecided: the layers run again
+MOST_TERMS = 30_000_000  # in all bags that are run again for one call
+PAIRS = 64  # of the terms that one deletion adds, up to which all pairs are looked at
+AT_ONCE = 4_000_000  # terms or scores that are held at once
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Texts with what the layers do to their terms, and what deleting words would do; made by `study`.
+
+    Attributes:
+        words: the layout of the texts.   deletions: what deleting each form does to the terms.
+        parameters: those of the model, with vectors of the terms at hand alone: first (T,) those of the texts, one
+            text after the other, then those that a deletion adds.
+        leader: (T,) the leader of each term, as an index among all terms.   since: (T,) as in `Traces`.
+        contributions: (T, C') parts of the scores.   logits: (B, C') the scores.
+        busy: (T,) as in `Traces`.
+    """
+
+    words: Layout
+    deletions: Deletions
+    parameters: Parameters
+    leader: Ints
+    since: Ints
+    contributions: Floats
+    logits: Floats
+    busy: NDArray[np.bool_]
+
+
+def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
+    """Run the layers on texts. `parameters` hold the vectors of the terms of the texts and of the added ones only."""
+    bags = Bags(np.arange(len(words.ids), dtype=np.int32), words.terms)
+    if bags.ids.size > FEW or not TRACER.plain(bags.ids.size):
+        from hardmax.sentiment.batches import trace_bags
+
+        traced = trace_bags(bags, parameters)
+        TRACER.ready = True
+        leader, parts = traced.leader + np.repeat(words.terms[:-1], np.diff(words.terms)), traced.contributions
+        return Study(words, found, parameters, leader, traced.since, parts, traced.logits, traced.busy)
+    total, classes = len(bags.ids), len(parameters.bias)
+    leader, since, busy = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, bool)
+    parts, logits = np.empty((total, classes)), np.empty((len(words), classes))
+    with TRACER.counted():
+        for t, (a, b) in enumerate(pairwise(words.terms.tolist())):
+            f, logits[t] = score(parameters.vectors[a:b], parameters)
+            leader[a:b], since[a:b], busy[a:b] = f.leader + a, f.since, f.busy
+            parts[a:b] = f.states[-1] @ parameters.scores.T / max(b - a + parameters.neutral, 1e-300)
+    return Study(words, found, parameters, leader, since, parts, logits, busy)
+
+
+def without_each(of: Study, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
+    """(F, C') the scores of the texts without each of their word forms, and (F,) the number of terms then.
+
+    NaN for the forms of very long texts whose layers were not run again, because more than `most` terms would have had
+    to be: those with the smallest parts.
+    """
+    words, found, parameters = of.words, of.deletions, of.parameters
+    forms = int(words.forms[-1])
+    text = np.repeat(np.arange(len(words)), np.diff(words.forms))
+    size = np.diff(words.terms)[text]
+    weight = (size + parameters.neutral)[:, None]
+    owner = np.repeat(np.arange(len(words)), np.diff(words.terms))
+    ends = of.contributions * (np.diff(words.terms) + parameters.neutral)[owner][:, None]
+    new_ends, again = _added(of, forms)
+    again |= _followed(of, forms)
+    total = (of.logits - parameters.bias)[text] * weight
+    total += _sums(found.new_form, new_ends[found.new_term], forms) - _sums(
+        found.gone_form, ends[found.gone_term], forms
+    )
+    left = size - np.bincount(found.gone_form, minlength=forms) + np.bincount(found.new_form, minlength=forms)
+    logits = parameters.bias + total / np.maximum(left + parameters.neutral, 1e-300)[:, None]
+    logits[left == 0] = parameters.bias
+    which = np.flatnonzero(again)
+    if size[which].sum() > most:
+        strong = np.abs(logits[which] - of.logits[text[which]]).max(axis=1)
+        which = which[np.argsort(-strong, kind="stable")]
+        logits[which] = np.nan
+        which = np.sort(which[np.cumsum(size[which]) <= max(most, 8 * int(size.max()))])
+    for some in np.array_split(which, max(1, int(size[which].sum() // AT_ONCE))):
+        logits[some] = run(_edited(of, some, text[some]), parameters)
+    return logits, left
+
+
+def run(bags: Bags, parameters: Parameters) -> Floats:
+    """(B, C') scores of bags: plain, or compiled where that is ready or worth its while."""
+    if bags.ids.size > FEW or not Compiled.plain(bags.ids.size):
+        from hardmax.sentiment.batches import run_bags
+
+        return run_bags(bags, parameters)[0]
+    with Compiled.counted():
+        found = [score(parameters.vectors[bags.ids[a:b]], parameters)[1] for a, b in pairwise(bags.offsets.tolist())]
+    return np.array(found).reshape(len(bags), len(parameters.bias))
+
+
+def log_odds(logits: Floats, label: NDArray[np.integer]) -> Floats:
+    """(B,) log p / (1 - p) of one class per row, from scores (B, C').
+
+    Example:
+        >>> log_odds(np.array([[2.0], [-1.0]]), np.array([0, 0])).tolist()
+        [-2.0, 1.0]
+        >>> log_odds(np.array([[1.0, 1.0, 1.0]]), np.array([2])).round(4).tolist()
+        [-0.6931]
+    """
+    if logits.shape[1] == 1:
+        return np.where(label == 1, logits[:, 0], -logits[:, 0])
+    every = np.arange(len(logits))
+    others = logits.copy()
+    others[every, label] = -np.inf
+    top = others.max(axis=1, initial=-np.inf)
+    return np.asarray(logits[every, label] - top - np.log(np.exp(others - top[:, None]).sum(axis=1)))
+
+
+def member(values: Ints, among: Ints) -> NDArray[np.bool_]:
+    """Whether each value is in a sorted array.
+
+    Example:
+        >>> member(np.array([1, 5]), np.array([2, 5, 7])).tolist()
+        [False, True]
+    """
+    if not len(among):
+        return np.zeros(len(values), bool)
+    return np.asarray(among[np.minimum(np.searchsorted(among, values), len(among) - 1)] == values)
+
+
+def _sums(of: Ints, values: Floats, count: int) -> Floats:
+    """(count, C') sums of the rows of `values` by `of`."""
+    columns = [np.bincount(of, weights=column, minlength=count) for column in values.T]
+    return np.stack(columns, axis=1)
+
+
+def _followed(of: Study, forms: int) -> NDArray[np.bool_]:
+    """(F,) whether a term that is removed with a form is followed by one that stays."""
+    found, leader, terms = of.deletions, of.leader, max(len(of.leader), 1)
+    own = leader == np.arange(len(leader))
+    followers = np.bincount(leader, minlength=terms) - np.bincount(np.flatnonzero(own), minlength=terms)
+    form, term = found.gone_form, found.gone_term
+    both = ~own[term] & member(form * terms + leader[term], form * terms + term)  # leader and follower are removed
+    outside = np.bincount(form, followers[term] - both, forms) > 0
+    return outside | (np.bincount(form, of.busy[term], forms) > 0)
+
+
+def _added(of: Study, forms: int) -> tuple[Floats, NDArray[np.bool_]]:
+    """(X, C') final scores of the terms that deletions add, and (F,) whether one of a form changes other terms."""
+    found, parameters, terms = of.deletions, of.parameters, len(of.words.ids)
+    new = parameters.vectors[terms:]
+    ends = new @ parameters.scores.T
+    if parameters.layers == 0 or not len(new):
+        return ends, np.zeros(forms, bool)
+    rest, calm = parameters.rest[parameters.layers], np.zeros(len(new), bool)
+    target, best = np.full(len(new), -1), np.zeros(len(new))
+    for t in np.flatnonzero(np.diff(found.new.offsets)).tolist():
+        a, b = of.words.terms[t], of.words.terms[t + 1]
+        mine = slice(int(found.new.offsets[t]), int(found.new.offsets[t + 1]))
+        heads = a + np.flatnonzero(of.since[a:b] == 0)
+        busy = bool(of.busy[a:b].any())
+        if a == b or (busy and (of.busy[a:b].all() or new.shape[1] != 2 or len(heads) > PAIRS)):
+            continue
+        z = parameters.vectors[a:b]
+        reached = (z * parameters.vectors[of.leader[a:b]]).sum(axis=1)
+        for some in np.array_split(np.arange(mine.start, mine.stop), 1 + (mine.stop - mine.start) * (b - a) // AT_ONCE):
+            x = parameters.vectors[terms + some]
+            scores, own = x @ z.T, (x * x).sum(axis=1)
+            band = CLOSE * max(float(reached.max(initial=0.0)), float(own.max(initial=0.0)))
+            arg = scores.argmax(axis=1)
+            top = scores[np.arange(len(some)), arg]
+            clear = ((scores >= (np.maximum(top, own) - band)[:, None]).sum(axis=1) + (own >= top - band)) == 1
+            leads = own > top
+            if busy:
+                calm[some] = clear & ~leads & (of.since[a + arg] == 0) & _inside(x, parameters.vectors[heads], band)
+            else:
+                calm[some] = clear & (leads | (of.leader[a + arg] == a + arg)) & (scores < reached - band).all(axis=1)
+            target[some], best[some] = np.where(leads, -1, a + arg), np.maximum(top, own)
+    follows = calm & (target >= 0)
+    ends[follows] = rest * ends[follows] + (1.0 - rest) * (parameters.vectors[target[follows]] @ parameters.scores.T)
+    form, term = found.new_form, found.new_term
+    to = target[term]
+    gone = (to >= 0) & member(form * terms + to, found.gone_form * terms + found.gone_term)
+    changes = ~calm[term] | gone
+    # Of several terms that come together, none may follow another.
+    count = np.bincount(form, minlength=forms)[form]
+    many = (count > 1) & ~changes
+    length = np.sqrt((new[term] ** 2).sum(axis=1))
+    longest = np.zeros(forms)
+    np.maximum.at(longest, form[many], length[many])
+    many &= length * longest[form] >= best[term] * (1.0 - CLOSE)  # <a, a'> <= |a| |a'|
+    changes |= many & (count > PAIRS)
+    which = np.flatnonzero(many & (count <= PAIRS))
+    first = np.searchsorted(form, form[which])
+    pair = np.repeat(which, count[which])
+    other = np.arange(len(pair)) + np.repeat(first - np.cumsum(count[which]) + count[which], count[which])
+    close = (new[term[pair]] * new[term[other]]).sum(axis=1) >= best[term[pair]] * (1.0 - CLOSE)
+    changes[pair[close & (pair != other)]] = True
+    return ends, np.bincount(form, changes, forms) > 0
+
+
+def _inside(points: Floats, corners: Floats, band: float) -> NDArray[np.bool_]:
+    """Whether points of the plane are inside the hull of the corners: below its support in all normals of its edges."""
+    i, j = np.nonzero((corners[:, None] != corners[None]).any(axis=2))
+    normals = (corners[i] - corners[j])[:, ::-1] * np.array([1.0, -1.0])
+    support = (normals @ corners.T).max(axis=1, initial=-np.inf)
+    edges = (normals * corners[i]).sum(axis=1) >= support - band
+    return ((points @ normals[edges].T) < support[edges] - band).all(axis=1) & (len(corners) > 2)
+
+
+def _edited(of: Study, forms: Ints, text: Ints) -> Bags:
+    """The bags of the texts without each of some forms."""
+    found, begin = of.deletions, of.words.terms[text]
+    size = of.words.terms[text + 1] - begin
+    row_of = np.full(int(of.words.forms[-1]), -1)
+    row_of[forms] = np.arange(len(forms))
+    gone, new = (np.flatnonzero(row_of[form] >= 0) for form in (found.gone_form, found.new_form))
+    start = np.cumsum(size) - size
+    ids = np.arange(size.sum()) + np.repeat(begin - start, size)
+    keep = np.ones(len(ids), bool)
+    rows = row_of[found.gone_form[gone]]
+    keep[start[rows] + found.gone_term[gone] - begin[rows]] = False
+    owner = np.concatenate([np.repeat(np.arange(len(forms)), size)[keep], row_of[found.new_form[new]]])
+    ids = np.concatenate([ids[keep], len(of.words.ids) + found.new_term[new]])
+    order = np.argsort(owner, kind="stable")
+    return Bags.of(ids[order], np.bincount(owner, minlength=len(forms)))
+
+
+def study_texts(model: "SentimentModel", texts: Sequence[str]) -> tuple[Study, list[str]]:
+    """Texts and what deleting their words would do, for a model; and the word forms of the texts."""
+    words, names, find = lay_out(model.vocabulary, texts)
+    found = deletions(words, find, len(model.vocabulary))
+    rows = np.concatenate([words.ids, found.new.ids.astype(np.int64)])
+    vectors = np.asarray(model.embedding[rows], np.float64).reshape(len(rows), model.dim)
+    numbers = model.layers, model.scores, model.bias, float(model.neutral_words)
+    return study(words, found, Parameters(vectors, powers(model.alpha, model.layers), *numbers)), names

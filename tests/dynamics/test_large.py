@@ -1,0 +1,106 @@
+"""Ordinary tokens are set aside without a trace: the limit is bit for bit that of the engine on the whole cloud."""
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+from hardmax.dynamics import large, plane
+from hardmax.dynamics import limit as limit_module
+
+N = 9000
+SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
+
+
+def clouds():
+    rng = np.random.default_rng(7)
+    gaussian, cube = rng.normal(size=(N, 2)), rng.uniform(-1, 1, (N, 2))
+    angle = rng.uniform(0, 2 * np.pi, N)
+    circle = np.column_stack((np.cos(angle), np.sin(angle)))
+    steps = np.linspace(-1, 1, 96)
+    hexagon = np.arange(6) * np.pi / 3
+    return {
+        "gaussian": gaussian,
+        "disc": circle * np.sqrt(rng.random(N))[:, None],
+        "cube": cube,
+        "grid": np.stack(np.meshgrid(steps, steps), -1).reshape(-1, 2),
+        "grid off the origin": np.stack(np.meshgrid(steps, steps), -1).reshape(-1, 2) + 1.5,
+        "clusters": 3 * rng.normal(size=(9, 2))[rng.integers(0, 9, N)] + 0.05 * gaussian,
+        "copies": gaussian[rng.integers(0, N // 3, N)],
+        "two digits": np.round(gaussian, 2) + 0.001,
+        "flat": gaussian * [1, 0.01],
+        "heavy tails": rng.standard_cauchy((N, 2)),
+        "mixed scales": gaussian * np.exp(rng.uniform(-600, 0, (N, 1))),
+        "one side": gaussian + np.array([10.0, 0.0]),
+        "square with ties": np.concatenate((SQUARE, SQUARE, 0.9 * cube, 0.9 * cube[:20] * [1, 0])),
+        "nearly tied": np.concatenate(([[1, 1], [-1, 1 + 1e-9], [1, -1], [-1, -1]], 0.9 * cube)),
+        "hexagon": np.concatenate(
+            (np.column_stack((np.cos(hexagon), np.sin(hexagon))), 0.8 * cube, 0.5 * cube[:99] * [1, 0])
+        ),
+    }
+
+
+SET_ASIDE = {"gaussian", "disc", "cube", "grid", "copies", "one side", "square with ties"}
+
+
+@pytest.mark.parametrize("name", clouds())
+@pytest.mark.parametrize(("alpha", "A"), [(0.5, None), (0.1, [[2.0, -1.0], [-1.0, 3.0]]), (10.0, None)])
+def test_the_limit_is_that_of_the_engine_on_the_whole_cloud(name, alpha, A, monkeypatch):
+    Z = clouds()[name]
+    used = []
+    original = large.limit_large
+    monkeypatch.setattr(large, "limit_large", lambda *a: used.append(original(*a)) or used[-1])
+    found = hx.limit(Z, alpha, A)
+    assert len(used) == 1
+    if name in SET_ASIDE and alpha == 0.5:
+        assert used[0] is not None, "the engine had to do it all"
+    monkeypatch.setattr(limit_module, "LARGE", 10**9)
+    whole = hx.limit(Z, alpha, A)
+    assert found == whole
+    assert found.certificate == whole.certificate
+
+
+def test_a_token_at_the_origin_follows_everyone_and_is_left_to_the_engine():
+    Z = np.concatenate((np.random.default_rng(0).normal(size=(N, 2)), [[0.0, 0.0]]))
+    eq = hx.limit(Z)
+    assert eq.certificate.verify(Z)
+    assert N in np.flatnonzero(eq.certificate.decided_at > 0)
+
+
+def test_few_distinct_tokens_keep_their_exact_margin():
+    few = np.random.default_rng(0).normal(size=(50, 2))
+    many = few[np.random.default_rng(1).integers(0, 50, N)]
+    margin = hx.limit(many).margin
+    assert margin == pytest.approx(hx.limit(few).margin, rel=1e-9)
+    assert margin > 2.0**-20
+
+
+def test_the_turn_rises_with_the_angle():
+    angle = np.sort(np.random.default_rng(0).uniform(-np.pi, np.pi, 1000))
+    assert (np.diff(plane.turn(np.cos(angle), np.sin(angle))) > 0).all()
+
+
+def test_the_hull_is_that_of_scipy():
+    from scipy.spatial import ConvexHull
+
+    points = np.random.default_rng(0).normal(size=(500, 2))
+    ours = plane.hull(points).tolist()
+    theirs = ConvexHull(points).vertices.tolist()
+    at = theirs.index(ours[0])
+    assert ours == theirs[at:] + theirs[:at]
+
+
+def test_points_inside_a_polygon_are_as_deep_as_said():
+    rng = np.random.default_rng(0)
+    corners = rng.normal(size=(40, 2))
+    corners = corners[plane.hull(corners)]
+    polygon = plane.Polygon(corners)
+    points = rng.normal(size=(2000, 2))
+    edge = np.roll(corners, -1, axis=0) - corners
+    normal = np.column_stack((-edge[:, 1], edge[:, 0])) / np.hypot(*edge.T)[:, None]
+    depth = ((points[:, None] - corners) * normal).sum(-1).min(axis=1)
+    for share in (0.0, 0.1, 0.5):
+        outside = np.zeros(len(points), bool)
+        outside[polygon.outside(points, share)] = True
+        assert (depth[~outside] >= share * polygon.radius * (1 - 1e-9)).all()
+        assert outside[depth < 0].all()
+        assert 0 < outside.sum() < len(points)

@@ -1,0 +1,114 @@
+"""Effects of words are those of the model on the edited text, whatever the way they are computed."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hardmax.jit.ways import COMPILED, PLAIN, forced
+from hardmax.sentiment import word_effects
+from hardmax.sentiment.editing import edited
+from hardmax.sentiment.explain import explain
+from hardmax.sentiment.model import SentimentModel, probabilities
+from hardmax.sentiment.word_effects import log_odds, study_texts, without_each
+from hardmax.text.vocabulary import Vocabulary
+from hardmax.text.words import split
+from tiny_models import random_model, two_classes
+
+LETTERS = "abcdefgh"
+
+
+def ngram_model(seed=0, dim=2, layers=3, classes=2, longest=3, grid=False, neutral=1.5):
+    """Terms of one to three letters, half of all there are: deleting a letter makes new ones."""
+    rng = np.random.default_rng(seed)
+    every = [*LETTERS, "!", "a !", "! ?"]
+    every += [f"{a} {b}" for a in LETTERS for b in LETTERS if rng.random() < 0.5]
+    every += [f"{a} {b} {c}" for a in LETTERS for b in LETTERS for c in LETTERS if rng.random() < 0.3]
+    known = [term for term in every if term.count(" ") < longest and (" " in term or rng.random() < 0.9)]
+    places = rng.normal(size=(len(known), dim))
+    rows = 1 if classes == 2 else classes
+    return SentimentModel(
+        Vocabulary(known, longest), np.round(places) if grid else places, rng.normal(size=(rows, dim)) * 3,
+        rng.normal(size=rows), 0.7, layers, tuple(range(classes)), {}, neutral,
+    )  # fmt: skip
+
+
+def edited_logits(model, text):
+    """The model on the text without each of its words, edited as a person would do it."""
+    words = split(text)
+    forms = dict.fromkeys(word.form for word in words)
+    return model.logits([edited(text, [(w.start, w.end) for w in words if w.form == form]) for form in forms])
+
+
+# x is not known; some words are joined by stops, some end a sentence.
+BETWEEN = [*" " * 5, ". ", ".", ", ", "! ", "?!", "-", "\n"]
+WORDS = st.tuples(st.sampled_from(LETTERS + "x!"), st.sampled_from(BETWEEN))
+TEXTS = st.lists(WORDS, max_size=30).map(lambda words: "".join(a + b for a, b in words))
+
+
+@pytest.mark.parametrize("way", [PLAIN, COMPILED])
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(TEXTS, st.integers(0, 5), st.sampled_from([1, 2, 3]), st.sampled_from([0, 1, 4]), st.sampled_from([2, 3]),
+       st.sampled_from([1, 2, 3]), st.booleans())  # fmt: skip
+def test_every_effect_is_that_of_the_edited_text(way, text, seed, dim, layers, classes, longest, grid):
+    model = ngram_model(seed, dim, layers, classes, longest, grid)
+    with forced(way):
+        found, left = without_each(study_texts(model, [text])[0])
+    assert found == pytest.approx(edited_logits(model, text), abs=1e-11)
+    assert len(left) == len(found)
+
+
+def test_many_texts_at_once_are_as_one_by_one():
+    model = ngram_model()
+    rng = np.random.default_rng(3)
+    texts = [" ".join(rng.choice(list(LETTERS + "x"), rng.integers(0, 25))) for _ in range(20)]
+    study = study_texts(model, texts)[0]
+    found, _ = without_each(study)
+    for text, (a, b) in zip(texts, pairwise(study.words.forms.tolist()), strict=True):
+        assert found[a:b] == pytest.approx(edited_logits(model, text), abs=1e-11)
+
+
+def test_most_deletions_need_no_new_run(monkeypatch):
+    model = random_model(terms=300, layers=4)
+    text = " ".join(f"w{i}" for i in range(300))
+    study = study_texts(model, [text])[0]
+    ran = []
+    again = word_effects.run
+    monkeypatch.setattr(word_effects, "run", lambda bags, numbers: ran.append(len(bags)) or again(bags, numbers))
+    found, _ = without_each(study)
+    assert sum(ran) <= 60
+    assert found == pytest.approx(edited_logits(model, text), abs=1e-11)
+
+
+def test_of_a_very_long_text_the_strongest_words_are_run_again():
+    model = random_model(terms=200, dim=6)  # many leaders
+    study = study_texts(model, [" ".join(f"w{i}" for i in range(200))])[0]
+    every, _ = without_each(study)
+    some, _ = without_each(study, most=0)
+    missing = np.isnan(some[:, 0])
+    assert 0 < missing.sum() < 200
+    assert (some[~missing] == every[~missing]).all()
+
+
+def test_a_word_whose_effect_is_not_known_comes_last(monkeypatch):
+    monkeypatch.setattr(word_effects.without_each, "__defaults__", (0,))
+    ex = explain(random_model(terms=200, dim=6), " ".join(f"w{i}" for i in range(200)))
+    known = [word.effect is not None for word in ex.words]
+    assert known == sorted(known, reverse=True)
+    assert not known[-1]
+    assert all(word.neutral for word in ex.words if word.effect is None)
+
+
+@settings(derandomize=True, deadline=None, max_examples=30)
+@given(st.lists(st.floats(-5, 5), min_size=3, max_size=5), st.integers(0, 2))
+def test_log_odds_are_those_of_the_probability(scores, label):
+    p = probabilities(np.array([scores]))[0, label]
+    assert log_odds(np.array([scores]), np.array([label]))[0] == pytest.approx(np.log(p / (1 - p)), abs=1e-9)
+
+
+def test_a_text_of_one_word_loses_everything_but_the_bias():
+    model = two_classes()
+    ex = explain(model, "great")
+    assert ex.words[0].effect == pytest.approx(ex.logit - ex.bias)
