@@ -100,7 +100,7 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
         SCANNER.ready = True
     text = np.repeat(np.arange(len(texts)), np.diff(offsets))
     form, first = _numbered(np.lexsort((hashes, text)), lambda a, b: (hashes[a] != hashes[b]) | (text[a] != text[b]))
-    names = Names(written, text[first].tolist(), *where[first].T.tolist())
+    names = Names(written, plain, text[first].tolist(), *where[first].T.tolist())
 
     def find(*windows: Ints) -> Ints:
         keys = []
@@ -144,9 +144,10 @@ def _numbered(order: Ints, differ: Callable[[Ints, Ints], NDArray[np.bool_]]) ->
 
 @dataclass(frozen=True, eq=False)
 class Names(Sequence[str]):
-    """The normal forms of words, made when they are asked for, from texts as they are after cleaning."""
+    """The normal forms of words, made when they are asked for: parts of `texts`, or their normal forms if not `plain`."""
 
     texts: Sequence[str]
+    plain: bool
     text: Sequence[int]
     begins: Sequence[int]
     ends: Sequence[int]
@@ -156,7 +157,8 @@ class Names(Sequence[str]):
     def __getitem__(self, f: Any) -> Any:
         name = self.made.get(f)
         if name is None:
-            name = self.made[f] = form_of(self.texts[self.text[f]][self.begins[f] : self.ends[f]])
+            name = self.texts[self.text[f]][self.begins[f] : self.ends[f]]
+            name = self.made[f] = name if self.plain else form_of(name)
         return name
 
     def __len__(self) -> int:
@@ -178,7 +180,7 @@ def _plain_words(vocabulary: Vocabulary, texts: Sequence[str]) -> Words:
     breaks = np.ones(len(every), bool)
     breaks[1:] = inner[1:] != inner[:-1]
     breaks[offsets[:-1][offsets[:-1] < len(every)]] = True
-    forms = ["".join(word.form for word in words) for words in found]  # a form is its own normal form
+    forms = ["".join(word.form for word in words) for words in found]
     sizes = np.array([len(word.form) for word in every], np.int64)
     last = np.cumsum(sizes)
     last -= np.repeat(np.concatenate([[0], last])[offsets[:-1]], np.diff(offsets))
@@ -205,7 +207,7 @@ def deletions(words: Layout, find: Find, terms_known: int) -> Deletions:
     owner = np.repeat(np.arange(len(words)), np.diff(words.terms))
     there = np.isin(text * terms_known + ids, owner * terms_known + words.ids)
     keys, which = np.unique((text * terms_known + ids)[~there], return_inverse=True)
-    pairs = np.unique(form[~there] * max(len(keys), 1) + which)
+    pairs, _ = np.unique(form[~there] * max(len(keys), 1) + which, return_index=True)  # alone, np.unique loads np.ma
     new_form, new_term = np.divmod(pairs, max(len(keys), 1))
     new = Bags.of(keys % terms_known, np.bincount(keys // terms_known, minlength=len(words)))
     return Deletions(gone_form, gone_term, new_form, new_term, new)
