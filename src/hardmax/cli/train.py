@@ -117,10 +117,12 @@ def command(
         "epochs": len(clf.history_["loss"]),
         "loss": clf.history_["loss"],
         "classes": list(clf.model_.classes),
+        "choices": clf.choices_,
     }
     measured = f"{accuracy:.4f} on {n_held_out:,} held-out texts" if held_out else "not measured"
     sizes = f"{document['n']:,} texts, {document['terms']:,} terms, {document['parameters']:,} parameters"
-    show(json, document, f"accuracy: {measured}", f"{sizes}, {seconds:.1f} s", f"model: {output}")
+    chosen = [f"{name}: {why}" for name, why in clf.choices_.items()]
+    show(json, document, f"accuracy: {measured}", f"{sizes}, {seconds:.1f} s", *chosen, f"model: {output}")
     bad.finish()
 
 
