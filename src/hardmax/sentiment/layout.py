@@ -87,7 +87,8 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
         ['not', 'dull', 'a', 'film']
     """
     size = sum(map(len, texts))
-    if vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size)):
+    plain = vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size))
+    if plain:
         with SCANNER.counted():
             (begins, ends, sentence, hashes, offsets, where, written), look_up = (
                 _plain_words(vocabulary, texts),
@@ -144,7 +145,7 @@ def _numbered(order: Ints, differ: Callable[[Ints, Ints], NDArray[np.bool_]]) ->
 
 @dataclass(frozen=True, eq=False)
 class Names(Sequence[str]):
-    """The normal forms of words, made when they are asked for: parts of `texts`, or their normal forms if not `plain`."""
+    """The forms of words, made when they are asked for: parts of `texts`, in normal form already if `plain`."""
 
     texts: Sequence[str]
     plain: bool
