@@ -39,6 +39,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/construct.py
 	$(BIN)/python benchmarks/sentiment.py
+	$(BIN)/python benchmarks/classifier.py --only explanations,speed
 
 numba:
 	$(PYTHON) -m venv .venv-numba

@@ -28,6 +28,7 @@ from hardmax.sentiment.layers_numpy import Flow, score
 from hardmax.sentiment.layout import known_words, places, shared, term_names, terms_of_forms
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
 from hardmax.sentiment.word_effects import Study, log_odds, study_texts, without_each
+from hardmax.text.encoding import decoded
 from hardmax.views import PAGE, Result, view
 
 SCHEMA = "hardmax.explain/2"
@@ -375,7 +376,7 @@ def explain(model: SentimentModel, text: str | bytes) -> Explanation:
         'positive'
     """
     if isinstance(text, bytes):
-        text = text.decode("utf-8", "replace")
+        text = decoded(text, "the text")
     if not isinstance(text, str):
         raise BadInput("a text must be a string", found=type(text).__name__)
     study, names = study_texts(model, [text])
