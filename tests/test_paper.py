@@ -51,8 +51,8 @@ def test_the_numbers_in_the_text_are_those_of_the_package():
     outcome = hx.simulate(Z, 1.0, A, layers=200, definite=False).outcome
     assert f"at layer {outcome.layer}, after thousands of comparisons" in TEXT
     M2 = 1 / spiral.dot(spiral.BACK, spiral.BACK)
-    assert M2 == Fraction(39, 49)
-    assert spiral.RHO == Fraction(5, 7)
+    assert Fraction(39, 49) == M2
+    assert Fraction(5, 7) == spiral.RHO
     assert f"ln(|M|^2/rho) = {-log(M2) / log(M2 / spiral.RHO):.1f} times" in TEXT
     times = {row["alpha"]: row["time"]["mean"] for row in rows("times")}
     page = (ROOT / "docs" / "certificates.md").read_text(encoding="utf-8")
