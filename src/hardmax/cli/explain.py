@@ -1,7 +1,5 @@
 """`hardmax explain`: why a text gets its label."""
 
-import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hardmax.cli import inputs, texts
-from hardmax.cli.output import note
+from hardmax.cli.output import note, show_explanation
 from hardmax.errors import BadInput
 
 
@@ -63,13 +61,7 @@ def command(
     if output is not None:
         ex.save(output, force=force)
         note(f"wrote {output}", quiet or json)
-    if json:
-        sys.stdout.write(ex.to_json())
-    else:
-        terminal = sys.stdout.isatty()
-        colored = color if color is not None else terminal and "NO_COLOR" not in os.environ
-        width = min(max(shutil.get_terminal_size().columns, 40), 100) if terminal else 80
-        sys.stdout.write(ex.to_text(colored, width))
+    show_explanation(ex, color, json)
 
 
 def _read(file: str) -> str:

@@ -29,11 +29,13 @@ class HardmaxClassifier(Fitting):
     Two fitted classifiers are equal if their models are; two that are not fitted, if their parameters are.
 
     Args:
-        dim: number of dimensions of the word vectors; 2 can be drawn. Use at least C for C > 2 unordered classes.
-        layers: number of hardmax layers K; 0 is the mean of the word vectors, without attention.
+        dim: number of dimensions of the word vectors; "auto" means 2 for two classes, which can be drawn, and as many
+            as there are classes for more.
+        layers: number of hardmax layers K; 0 is the mean of the word vectors, without attention. "auto" means 8 if
+            attention labels as many held-out texts correctly as without, and 0 otherwise; `choices_` says so.
         ngram_range: smallest and largest number of words in a term, at most 3.
         min_df: ignore terms that occur in fewer texts than this: a number, or as a float a part of the texts. None
-            means 3 from 1000 texts on, otherwise 1.
+            means 1 for short texts, 2 for texts of 100 words or more, and one more from two million words on.
         max_features: keep at most this many terms, those that occur in the most texts.
         tokenizer: a function from a text to its words (strings, or pairs (start, end) of places), or a Hugging Face
             `tokenizer.json` (extra `tokenizers`), instead of the rules of `hardmax.text.words`. A model with a function
@@ -42,10 +44,10 @@ class HardmaxClassifier(Fitting):
         method: "hardmax" (exact, compiled) or "softmax" (the relaxation of [AFZ24, section 6]; needs the extra torch).
         alpha: step size of the layers, z_i <- (z_i + alpha z_leader) / (1 + alpha).
         train_alpha: learn alpha too, starting from the given one.
-        warm_epochs, epochs: passes over the texts without attention, and then with it. None means 4 and 3, or more for
-            small data.
+        warm_epochs: at most this many passes of the first phase, which solves a convex problem; None means 100.
+        epochs: passes of the second phase, with attention; None means 3, or more for small data.
         batch_size: number of texts per training step; None means 256, or 64 for softmax.
-        learning_rate: of the word vectors, at the beginning; None means 0.003, or 0.001 for softmax.
+        learning_rate: of the word vectors, at the beginning; None means 0.001.
         dropout: part of the words of a text that is left out at each training step.
         tuning: a `hardmax.Tuning`: how many words lead and how far, and settings that rarely need a change.
         class_weight: "balanced" (classes count the same however many texts they have), or a dict class -> weight.
@@ -59,7 +61,8 @@ class HardmaxClassifier(Fitting):
 
     Attributes:
         classes_: the labels in order.   model_: the `SentimentModel`.   history_: loss (and accuracy) by epoch.
-        n_iter_: epochs made.   coef_, intercept_: what the words and the bias add without attention; see `coef_`.
+        choices_: what was chosen by held-out texts, and why.   n_iter_: epochs made.
+        coef_, intercept_: what the words and the bias add without attention; see `coef_`.
 
     Example:
         >>> texts = ["a good film", "good fun", "a bad film", "bad, bad"] * 10
@@ -70,8 +73,8 @@ class HardmaxClassifier(Fitting):
 
     def __init__(
         self,
-        dim: int = 2,
-        layers: int = 8,
+        dim: int | str = "auto",
+        layers: int | str = "auto",
         ngram_range: tuple[int, int] = (1, 2),
         *,
         min_df: int | float | None = None,

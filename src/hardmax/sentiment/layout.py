@@ -169,7 +169,7 @@ def deletions(words: Layout, find: Find, terms_known: int) -> Deletions:
     owner = np.repeat(np.arange(len(words)), np.diff(words.terms))
     there = np.isin(text * terms_known + ids, owner * terms_known + words.ids)
     keys, which = np.unique((text * terms_known + ids)[~there], return_inverse=True)
-    pairs = np.unique(form[~there] * max(len(keys), 1) + which)
+    pairs, _ = np.unique(form[~there] * max(len(keys), 1) + which, return_index=True)  # alone, np.unique loads np.ma
     new_form, new_term = np.divmod(pairs, max(len(keys), 1))
     new = Bags.of(keys % terms_known, np.bincount(keys // terms_known, minlength=len(words)))
     return Deletions(gone_form, gone_term, new_form, new_term, new)
@@ -280,7 +280,7 @@ def terms_of_forms(words: Layout, parts: NDArray[np.float64]) -> list[list[int]]
     for length in range(words.spans.shape[1]):
         last = np.flatnonzero(words.spans[:, length] >= 0)
         pairs += [np.stack([words.form[last - k], words.spans[last, length]], axis=1) for k in range(length + 1)]
-    every = np.unique(np.concatenate(pairs), axis=0)
+    every, _ = np.unique(np.concatenate(pairs), axis=0, return_index=True)  # as above
     found: list[list[int]] = [[] for _ in range(int(words.forms[-1]))]
     for f, i in every[np.lexsort((-np.abs(parts[every[:, 1]]), every[:, 0]))].tolist():
         found[f].append(i)
