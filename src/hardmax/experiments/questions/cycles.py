@@ -83,7 +83,8 @@ def one_head(
     return Outcome(
         f"{'Yes' if 'one-head-period-2' in holds else 'Not shown here'}: with ties. The smallest cycle has 5 tokens in "
         "dimension 3 and period 2; each of the three numbers is proved to be minimal. Without ties one head never "
-        f"cycles (proved). {len(holds)} of {len(cases.rows)} stored cases hold in rational arithmetic."
+        f"cycles (proved), but it need not converge. {len(holds)} of {len(cases.rows)} stored cases hold in rational "
+        "arithmetic."
     )
 
 
