@@ -3,11 +3,13 @@
 import json
 import sys
 from fractions import Fraction
+from math import log
 from pathlib import Path
 
 import pytest
 
 import hardmax as hx
+from hardmax.experiments.questions import spiral
 from hardmax.experiments.questions.cases import check, load
 from hardmax.experiments.questions.cycles import wide_cycle
 
@@ -48,6 +50,10 @@ def test_the_numbers_in_the_text_are_those_of_the_package():
     Z, A = ([[float(x) for x in row] for row in part] for part in (case["tokens"], case["heads"][0]))
     outcome = hx.simulate(Z, 1.0, A, layers=200, definite=False).outcome
     assert f"at layer {outcome.layer}, after thousands of comparisons" in TEXT
+    M2 = 1 / spiral.dot(spiral.BACK, spiral.BACK)
+    assert Fraction(39, 49) == M2
+    assert Fraction(5, 7) == spiral.RHO
+    assert f"ln(|M|^2/rho) = {-log(M2) / log(M2 / spiral.RHO):.1f} times" in TEXT
     times = {row["alpha"]: row["time"]["mean"] for row in rows("times")}
     page = (ROOT / "docs" / "certificates.md").read_text(encoding="utf-8")
     for alpha, words in (

@@ -108,7 +108,7 @@ def leader_variance(n: int, d: int) -> float:
 
     Example:
         >>> round(leader_variance(50, 2), 2)
-        1.34
+        1.29
     """
     _check(n, d, "normal", False)
     if d < 2 or n < 2:
