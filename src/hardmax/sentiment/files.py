@@ -151,9 +151,10 @@ def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentMod
         sizes = int(config["terms"]), int(config["ngrams"])
         vocabulary = Vocabulary.stored(_checked(folder, config, "terms"), numbers["table"], *sizes, tokenizer)
         layers = float(config["alpha"]), int(config["layers"])
-        rest = dict(config.get("card", {})), float(config["neutral_words"]), bool(config.get("multi_label", False))
+        card, several = dict(config.get("card", {})), bool(config.get("multi_label", False))
+        neutral = float(config["neutral_words"])
         classes = tuple(config["classes"])
-        return SentimentModel(vocabulary, numbers["embedding"], scores, bias, *layers, classes, *rest)
+        return SentimentModel(vocabulary, numbers["embedding"], scores, bias, *layers, classes, card, neutral, several)
     except BadInput as error:
         raise BadInput(f"{folder} cannot be used: {error.what}", found=error.found, fix=error.fix or AGAIN) from error
     except (KeyError, TypeError, ValueError) as error:
