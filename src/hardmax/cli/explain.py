@@ -15,7 +15,9 @@ def command(
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[MODEL] [FILE]", help="Model folder or model name (default: imdb), and a file with one text, or -."
+            metavar="[MODEL] [FILE]",
+            help="Model folder or model name (default: imdb), and a .txt file with one text, - for one text from "
+            "standard input, or a table of texts: .csv, .tsv, .jsonl, .parquet.",
         ),
     ] = None,
     text: Annotated[str | None, typer.Option(help="Text to explain, instead of FILE.")] = None,
@@ -27,8 +29,17 @@ def command(
         typer.Option(metavar="OLD=NEW", help="Explain the text with OLD replaced by NEW. May be repeated."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the explanation to a .html, .png, .gif or .json file.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write the explanation to a .html, .png, .gif or .json file, or those of a table to a .csv, .jsonl, "
+            ".parquet or .html file.",
+        ),
     ] = None,
+    most: Annotated[int, typer.Option(help="Number of words named for each text of a table.")] = 10,
+    text_column: texts.TextColumn = None,
+    errors: texts.Errors = None,
     color: Annotated[
         bool | None, typer.Option("--color/--no-color", help="Use colors (default: only when writing to a terminal).")
     ] = None,
@@ -36,17 +47,27 @@ def command(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Explain the label of a text: its leader words, and the contribution of every word; their sum is exact.
+    """Explain the label of a text, or of every text of a table: what each word does for it, and their exact sum.
 
     Example: hardmax explain --text "A great film, never dull." -o why.html
     """
     inputs.check_output(output, force)
     name, file = texts.model_and(arguments, "FILE", needed=text is None)
-    if text is None:
-        text = _read(str(file))
 
     from hardmax.sentiment.explain import explain
     from hardmax.sentiment.files import load_model
+    from hardmax.text.tables import SUFFIXES
+
+    if text is None and Path(str(file)).suffix.lower() in SUFFIXES:
+        if without or replace:
+            raise BadInput("--without and --replace change one text, not a table", fix='use --text "..."')
+        if most < 1:
+            raise BadInput(f"--most is {most}", fix="use at least 1")
+        from hardmax.cli.explain_table import explain_table
+
+        return explain_table(load_model(name), str(file), text_column, output, most, errors, force, json, quiet)
+    if text is None:
+        text = _read(str(file))
 
     ex = explain(load_model(name), text)
     for word in without or []:
@@ -74,8 +95,6 @@ def _read(file: str) -> str:
         path = Path(file)
         if path.is_dir():
             raise BadInput(f"{path} is a folder; expected a file with one text")
-        if path.suffix.lower() == ".parquet":
-            raise BadInput(f"{path} holds many texts; explain takes one", fix='use --text "..." or a .txt file')
         try:
             data = path.read_bytes()
         except OSError as error:

@@ -85,7 +85,7 @@ def command(
     wanted = Wanted(name, every_class, with_text, explain, abstain_below)
     shown = ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
     bad = texts.BadRows(shown, errors, silent)
-    rows = _good(files, text_column, bad)
+    rows = good_rows(files, text_column, bad)
     done = 0
     if output is None:
         for batch in batches(rows, BATCH):
@@ -144,7 +144,7 @@ def _model_and_files(arguments: list[str]) -> tuple[str, list[str]]:
     return name, files
 
 
-def _good(files: list[str], column: str | None, bad: texts.BadRows) -> Iterator["Row"]:
+def good_rows(files: list[str], column: str | None, bad: texts.BadRows) -> Iterator["Row"]:
     """The rows that can be used; among several files a row without an id is named by its file and line."""
     from hardmax.text.tables import BadRow
 

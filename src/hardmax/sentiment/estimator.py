@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardmax.sentiment.columns import as_texts
 from hardmax.sentiment.explain import Explanation, explain
+from hardmax.sentiment.explain_many import explain_many
 from hardmax.sentiment.files import load_model
 from hardmax.sentiment.fitting import Fitting
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
@@ -193,6 +194,10 @@ class HardmaxClassifier(Fitting):
     def explain(self, text: str | bytes) -> Explanation:
         """Why a text gets its label: logit = bias + sum of the contributions of its words, exactly."""
         return explain(self._fitted(), text)
+
+    def explain_many(self, texts: Iterable[str], *, most: int = 10, as_: str | None = None) -> Any:
+        """The words that matter in many texts, as one table; see `hardmax.sentiment.explain_many.explain_many`."""
+        return explain_many(self._fitted(), as_texts(texts), most=most, as_=as_)
 
     def leaders(
         self, texts: Iterable[str], labels: ArrayLike | None = None, *, most: int = 30, confident: float = 0.0
