@@ -2,6 +2,7 @@
 # make test   set everything up, run all tests (while you work: make test TESTS="-m 'not slow'")
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
 # make numba  the tests of compiled code with another Numba: make numba VERSIONS="numba==0.60.0 numpy==2.0.2"
+# make paper  the research note as HTML, and as PDF where Chromium is installed
 # make wheel  build the wheel and check that it installs and runs            make clean
 PYTHON ?= python3
 VENV   ?= .venv
@@ -13,7 +14,7 @@ LINTED := src tests benchmarks scripts
 
 NUMBA  := .venv-numba/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
-.PHONY: demo test check lint coverage bench numba docs wheel clean
+.PHONY: demo test check lint coverage bench numba docs paper wheel clean
 
 demo: $(VENV)/.ready
 	$(BIN)/hardmax demo -o demo-report --force
@@ -38,6 +39,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/construct.py
 	$(BIN)/python benchmarks/sentiment.py
+	$(BIN)/python benchmarks/classifier.py --only explanations,speed
 
 numba:
 	$(PYTHON) -m venv .venv-numba
@@ -49,6 +51,9 @@ numba:
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet
 	@echo site/index.html
+
+paper: $(VENV)/.docs
+	$(BIN)/python scripts/paper.py
 
 wheel: $(VENV)/.ready
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
@@ -68,4 +73,4 @@ $(VENV)/.docs: $(VENV)/.ready
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-numba demo-report site dist build .coverage* .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-numba demo-report paper.html paper.pdf site dist build .coverage* .pytest_cache .mypy_cache .ruff_cache

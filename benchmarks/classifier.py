@@ -156,7 +156,7 @@ def folder_size(clf: Any) -> int:
 def explanations(clf: Any, linear: Any, texts: list[str]) -> None:
     """What the predicted label loses when the named words are deleted from the text: mean, and labels that flip."""
     ways: dict[str, tuple[Any, Callable[[str], list[str]]]] = {
-        "hardmax": (clf, lambda text: [one.word for one in clf.explain(text).leaders if (one.effect or 0) > 0]),
+        "hardmax": (clf, lambda text: [word.word for word in clf.explain(text).reasons]),
         "leave one word out": (clf, lambda text: leave_one_out(clf, text)),
         "LR coefficients, of LR": (linear, lambda text: coefficients(linear, text)),
     }

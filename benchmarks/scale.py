@@ -3,6 +3,8 @@
     python benchmarks/scale.py               everything
     python benchmarks/scale.py --seconds 5   a short look; its bars mean little
 
+`sweep`: 100,000 simulations of 100 x 2 against one batched `hx.simulate` of the same clouds, processor time.
+`ray`: 200,000 texts labeled by a Ray cluster of 2 workers on this machine, against the local engine with 2 threads.
 `serve`: a real server under full load from 32 connections that never pause, then killed and started again under load.
 The exit status is 1 if a bar is missed.
 """
@@ -20,7 +22,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 CONNECTIONS = 32
-PARTS = ["serve"]
+PARTS = ["sweep", "ray", "serve"]
 GROWTH = 1.05  # memory at the end against memory after the first third
 
 
@@ -38,6 +40,7 @@ class Bars:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="how long the server is under load")
+    parser.add_argument("--texts", type=int, default=200_000, help="how many texts are labeled")
     parser.add_argument("--only", choices=PARTS, action="append", help="run only this part (can be repeated)")
     options = parser.parse_args()
     print(f"{os.cpu_count()} processors, Python {sys.version.split()[0]}")
@@ -45,6 +48,54 @@ def main() -> int:
     for part in options.only or PARTS:
         globals()[part](bars, options)
     return 1 if bars.failed else 0
+
+
+def sweep(bars: Bars, options: argparse.Namespace) -> None:
+    """A sweep against the one call that it could not do without."""
+    import hardmax as hx
+    from hardmax.scale.clouds import clouds
+
+    study = {"sweep": {"seeds": 100_000}, "fixed": {"n": 100, "d": 2, "layers": 8}}
+    Z = clouds("normal", 100, 2, 0, 100_000)
+    hx.simulate(Z[:1000], layers=8)
+    ratios = []
+    for _ in range(3):
+        began = time.process_time()
+        hx.simulate(Z, layers=8)
+        middle = time.process_time()
+        rows = hx.sweep(study)
+        ratios.append((time.process_time() - middle) / (middle - began))
+    print(f"sweep: {len(rows):,} simulations of 100 x 2")
+    bars.check(min(ratios) <= 1.5, f"{min(ratios):.2f} times one batched simulate (at most 1.5)")
+
+
+def ray(bars: Bars, options: argparse.Namespace) -> None:
+    """The same texts on a cluster of two workers and on two threads."""
+    import numpy as np
+    import ray as cluster
+
+    from hardmax.scale.labels import Wanted, batches, labeled
+    from hardmax.sentiment.files import load_model
+    from hardmax.text.tables import Row
+
+    terms = [term for term in load_model("imdb").vocabulary.terms if " " not in term]
+    rng = np.random.default_rng(0)
+    picks = np.minimum(rng.zipf(1.3, (options.texts, 200)) - 1, len(terms) - 1)
+    rows = [Row(" ".join(terms[k] for k in row), None, None, i + 1) for i, row in enumerate(picks.tolist())]
+    cluster.init(num_cpus=2, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+    seconds, records = {}, {}
+    for engine in ("local", "ray"):
+        for _ in labeled(batches(rows[:4096], 2048), Wanted("imdb"), engine):
+            pass  # the code is loaded everywhere
+        began = time.perf_counter()
+        records[engine] = list(labeled(batches(rows, 2048), Wanted("imdb"), engine))
+        seconds[engine] = time.perf_counter() - began
+    cluster.shutdown()
+    rate = {engine: options.texts / t for engine, t in seconds.items()}
+    print(f"ray: {options.texts:,} texts of 200 words; local {rate['local']:,.0f} per second, ray {rate['ray']:,.0f}")
+    bars.check(records["ray"] == records["local"], "the records are equal")
+    part = rate["ray"] / rate["local"]
+    bars.check(part >= 0.6, f"Ray with 2 workers has {part:.2f} of the local throughput (at least 0.6)")
 
 
 @dataclass

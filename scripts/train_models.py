@@ -20,14 +20,13 @@ from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.sentiment.faithfulness import faithfulness
 from hardmax.sentiment.files import SHIPPED
 from hardmax.sentiment.model import SentimentModel, probabilities, winners
-from hardmax.sentiment.recipe import Tuning
 from hardmax.sentiment.vocabulary_view import leaders
 from hardmax.text.datasets import Dataset, by_blocks, match_labels, read
 
 # name -> settings that differ from the defaults of HardmaxClassifier
 MODELS: dict[str, dict[str, Any]] = {
-    "imdb": {"ngram_range": (1, 2)},
-    "imdb-words": {"ngram_range": (1, 1), "dropout": 0.3, "tuning": Tuning(leaders=16.0)},
+    "imdb": {"ngram_range": (1, 2), "layers": 8},
+    "imdb-words": {"ngram_range": (1, 1), "layers": 8},
 }
 DATA = (
     "25,000 English film reviews (Maas et al., 2011), the official training half, 12,500 negative and 12,500 positive, "

@@ -28,6 +28,7 @@ _MODULES = {
     "sentiment.explain": "Explanation",
     "sentiment.report": "Report",
     "sentiment.drift": "Drift",
+    "sentiment.recipe": "Tuning",
     "construction.build": "construct",
     "construction.network": "Network",
     "scale.run": "sweep",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from hardmax.sentiment.estimator import load as load
     from hardmax.sentiment.explain import Explanation as Explanation
     from hardmax.sentiment.model import SentimentModel as SentimentModel
+    from hardmax.sentiment.recipe import Tuning as Tuning
     from hardmax.sentiment.report import Report as Report
     from hardmax.web.widget import widget as widget
 

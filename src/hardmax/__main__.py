@@ -1,5 +1,5 @@
 """`python -m hardmax` is the command `hardmax`."""
 
-from hardmax.cli.main import run
+from hardmax.cli.start import run
 
 run()

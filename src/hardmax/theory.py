@@ -13,7 +13,7 @@ n E[F(z)^{n-1}], F(z) = P(<A z, y> < <A z, z>) for one further token y. For norm
 * **Law 3.** Uniform in a ball: n E[F(R)^{n-1}] with R^d uniform and F the distribution of one coordinate, of order
   n^{(d-1)/(d+1)}. On a sphere every token leads.
 
-Proofs are in docs/leaders.md.
+Proofs are in docs/paper.md, section 3.
 
 Example:
     >>> import hardmax as hx
@@ -108,7 +108,7 @@ def leader_variance(n: int, d: int) -> float:
 
     Example:
         >>> round(leader_variance(50, 2), 2)
-        1.34
+        1.29
     """
     _check(n, d, "normal", False)
     if d < 2 or n < 2:

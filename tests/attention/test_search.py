@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hardmax.attention.search import collect, find
 from hardmax.jit import threads as search_threads
+from hardmax.jit.ways import PLAIN, forced
 from search_oracle import EPS, KINDS, agree, cloud, norms, scores
 
 
@@ -18,6 +19,19 @@ from search_oracle import EPS, KINDS, agree, cloud, norms, scores
 def test_search_agrees_with_all_scores(kind, d, n):
     rng = np.random.default_rng([KINDS.index(kind), d, n])
     agree(cloud(kind, n, d, rng))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [1, 2, 3, 17])
+def test_the_plain_search_agrees_with_all_scores(kind, d):
+    rng = np.random.default_rng([KINDS.index(kind), d])
+    with forced(PLAIN):
+        for n, units in ((90, 1e6), (1500, 2.0**-20), (1500, 0.1)):
+            agree(cloud(kind, n, d, rng), units=units)
+            agree(np.ldexp(cloud(kind, n, d, rng), -480), units=units)
+        A = np.eye(d) + 0.5
+        agree(cloud(kind, 700, d, rng), A=A, condition=np.linalg.cond(A))
+        agree(cloud(kind, 700, d, rng), A=rng.standard_normal((d, d)), definite=False, condition=np.inf)
 
 
 @settings(derandomize=True, deadline=None, max_examples=150)

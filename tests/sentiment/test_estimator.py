@@ -30,7 +30,7 @@ MORE, MORE_LABELS = reviews(120, seed=1)
 
 
 def small(**settings):
-    return HardmaxClassifier(**{"warm_epochs": 5, "epochs": 10, "batch_size": 32, **settings})
+    return HardmaxClassifier(**{"layers": 8, "warm_epochs": 5, "epochs": 10, "batch_size": 32, **settings})
 
 
 class OnNumbers(HardmaxClassifier):
@@ -221,7 +221,8 @@ def test_partial_fit_continues_a_loaded_model(layers, tmp_path):
     changed = np.flatnonzero((clf.model_.embedding != before.embedding).any(axis=1))
     assert {before.vocabulary.terms[i] for i in changed} >= {"dull"}
     assert len(changed) < 20  # words that did not occur stay where they are
-    assert clf.decision_function(["good"])[0] < fitted.decision_function(["good"])[0]
+    good = before.vocabulary.terms.index("good")
+    assert clf.coef_[0, good] < fitted.coef_[0, good]
     with pytest.raises(BadInput, match="'other' is not among the classes"):
         clf.partial_fit(["a"], ["other"])
 
@@ -264,8 +265,8 @@ def test_warm_start_continues_and_a_new_fit_starts_again():
 def test_early_stopping_keeps_the_best_epoch():
     clf = small(layers=1, warm_epochs=2, epochs=60, early_stopping=True, n_iter_no_change=2).fit(TEXTS, LABELS)
     accuracies = clf.history_["accuracy"]
-    assert clf.n_iter_ == len(accuracies) < 62
-    assert accuracies[-1] == max(accuracies[2:])
+    assert 1 <= len(accuracies) < 60
+    assert accuracies[-1] == max(accuracies)
     assert clf.score(MORE, MORE_LABELS) > 0.85
     for bad in ({"validation_fraction": 0.0}, {"n_iter_no_change": 0}, {"validation_fraction": 1e-9}):
         with pytest.raises(BadInput):
@@ -289,8 +290,8 @@ def test_class_weights_are_sample_weights():
 def test_verbose_prints_a_line_for_every_epoch(capsys):
     small(verbose=True).fit(TEXTS, LABELS, validation=(MORE, MORE_LABELS))
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 15
-    assert lines[0].startswith("epoch 1 of 15: loss 0.")
+    assert len(lines) == 10
+    assert lines[0].startswith("epoch 1 of 10: loss 0.")
     assert "accuracy" in lines[-1]
 
 

@@ -246,7 +246,9 @@ def test_an_explanation_cannot_be_changed():
 
 
 def test_bytes_are_read_and_other_things_refused():
-    assert explain(MODEL, b"great \xff film").label == "positive"
+    assert explain(MODEL, "great café".encode()).label == "positive"
+    with pytest.raises(BadInput, match="the text is not UTF-8"):
+        explain(MODEL, b"great \xff film")
     with pytest.raises(BadInput, match="must be a string"):
         explain(MODEL, 7)
 

@@ -5,7 +5,8 @@ import pytest
 
 from hardmax.errors import BadInput
 from hardmax.sentiment.layers_numpy import flow, powers
-from hardmax.sentiment.recipe import POLES, Recipe, positions, radii
+from hardmax.sentiment.placing import POLES, positions, radii
+from hardmax.sentiment.recipe import Recipe
 
 RNG = np.random.default_rng(0)
 X = np.clip(RNG.normal(0, 0.25, (400, 1)), -0.95, 0.95)
@@ -21,7 +22,7 @@ def test_about_as_many_strong_words_as_asked_for_are_in_a_text():
 
 def test_poles_are_the_most_frequent_words_without_opinion():
     radius, poles = radii(X, PART, Recipe(leaders=5.0))
-    neutral = np.abs(X[:, 0]) < 0.15
+    neutral = np.abs(X[:, 0]) < 0.25 * np.abs(X[radius == 1.0, 0]).min()
     assert len(poles) == POLES
     assert neutral[poles].all()
     assert PART[poles].min() >= np.delete(np.where(neutral, PART, 0), poles).max()

@@ -12,10 +12,11 @@ import pytest
 from corpus import reviews
 from hardmax.errors import BadInput
 from hardmax.sentiment import training
+from hardmax.sentiment.choices import prepare
 from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.sentiment.layers_numpy import flow, powers
-from hardmax.sentiment.recipe import Recipe, positions
-from hardmax.sentiment.training import prepare
+from hardmax.sentiment.placing import positions
+from hardmax.sentiment.recipe import Recipe
 from hardmax.sentiment.training_loop import Examples, Watch
 from hardmax.text.vocabulary import Vocabulary
 
@@ -29,7 +30,7 @@ def examples():
 
 
 def trainer(**settings):
-    recipe = Recipe(**{"warm_epochs": 2, "epochs": 1, "batch_size": 32, **settings})
+    recipe = Recipe(**{"layers": 8, "epochs": 1, "batch_size": 32, **settings})
     return prepare(examples(), VOCABULARY, ("neg", "pos"), recipe)
 
 
@@ -42,7 +43,7 @@ def loss_of(t, x, alpha=None, scores=None):
     for k, label in enumerate(data.labels):
         z = vectors[data.bags.ids[data.bags.offsets[k] : data.bags.offsets[k + 1]]]
         K = t.layers
-        f = flow(z, powers(alpha or t.alpha, K), K)
+        f = flow(z, powers(alpha or t.alpha, K), K, t.neutral)
         logit = float(f.weights @ z[:, : x.shape[1]] @ scores[0] + t.bias[0])
         total += np.log1p(np.exp(-logit if label else logit))
     return total / len(data.labels)
@@ -50,7 +51,7 @@ def loss_of(t, x, alpha=None, scores=None):
 
 @pytest.mark.parametrize("layers", [0, 1, 8])
 def test_the_gradient_is_that_of_the_loss(layers, monkeypatch):
-    t = trainer(layers=layers, dropout=0.0, train_alpha=True, score_scale=5.0)
+    t = trainer(layers=layers, dropout=0.0, train_alpha=True)
     t.place()
     seen = {}
 
@@ -79,11 +80,11 @@ def test_the_gradient_is_that_of_the_loss(layers, monkeypatch):
 
 
 def test_training_lowers_the_loss_and_words_keep_their_radius():
-    t = trainer(warm_epochs=2, epochs=20)
+    t = trainer(epochs=20)
     t.train(examples(), Watch(examples()))
     assert t.losses[1] < t.losses[0]
     assert t.accuracies[-1] > 0.95
-    assert len(t.accuracies) == 22
+    assert len(t.accuracies) == 20
     np.testing.assert_allclose(np.sqrt((t.vectors**2).sum(axis=1)), t.radius, rtol=1e-12)
     assert t.radius.min() < 0.9
 
@@ -110,9 +111,9 @@ def test_the_number_of_threads_changes_no_bit(threads, monkeypatch):
     assert here.losses == there.losses
 
 
-@pytest.mark.parametrize("stop_at", [3, 7, 14, 15, 18])  # seven batches an epoch, two epochs before the radii
+@pytest.mark.parametrize("stop_at", [1, 3, 7, 10])  # seven batches an epoch
 def test_a_run_that_is_stopped_continues_to_the_same_bits(tmp_path, stop_at):
-    whole = trainer()
+    whole = trainer(epochs=2)
     whole.train(examples(), Watch())
     path = tmp_path / "state.npz"
 
@@ -124,8 +125,8 @@ def test_a_run_that_is_stopped_continues_to_the_same_bits(tmp_path, stop_at):
             raise Stop
 
     with pytest.raises(Stop):
-        trainer().train(examples(), Watch(None, stop, path, checkpoint_seconds=0.0))
-    rest = trainer()
+        trainer(epochs=2).train(examples(), Watch(None, stop, path, checkpoint_seconds=0.0))
+    rest = trainer(epochs=2)
     rest.train(examples(), Watch(checkpoint=path, resume=True))
     assert (rest.vectors == whole.vectors).all()
     assert rest.losses == whole.losses
@@ -135,8 +136,8 @@ def test_a_kill_at_any_moment_leaves_a_good_checkpoint(tmp_path):
     path = tmp_path / "state.npz"
     script = (
         "from corpus import reviews\nfrom hardmax.sentiment.estimator import HardmaxClassifier\n"
-        "texts, labels = reviews(200, seed=4)\n"
-        "clf = HardmaxClassifier(warm_epochs=100000, batch_size=32)\n"
+        "texts, labels = reviews(19, seed=4)\n"  # so few that nothing is held out before the second phase
+        "clf = HardmaxClassifier(layers=8, epochs=100000, batch_size=3)\n"
         f"clf.fit(texts, labels, progress=lambda p: print(p.step, flush=True), checkpoint={str(path)!r})\n"
     )
     folders = [str(Path(__file__).parents[1]), *sys.path]
@@ -166,7 +167,7 @@ def test_a_checkpoint_of_other_data_or_a_damaged_one_is_refused(tmp_path):
 
 def test_progress_tells_every_step_once():
     steps = []
-    HardmaxClassifier(warm_epochs=1, epochs=1, batch_size=64).fit(
+    HardmaxClassifier(layers=8, warm_epochs=1, epochs=2, batch_size=64).fit(
         TEXTS, LABELS, progress=steps.append, validation=(TEXTS, LABELS)
     )
     assert [p.step for p in steps] == list(range(1, 9))

@@ -15,7 +15,7 @@ import pytest
 from hardmax.errors import BadInput, MissingExtra, NotFetched
 from hardmax.text import datasets
 from hardmax.text.datasets import at_random, by_blocks, fetch, match_labels, read, tidy_labels
-from hardmax.text.tables import BadRow, Row, rows
+from hardmax.text.tables import BadRow, Row, lines, rows
 
 ROWS = [("A good film", "positive"), ('He said "no"\nand left', "negative"), ("fine", "positive")]
 
@@ -80,9 +80,65 @@ def test_bad_rows_are_counted_and_the_good_ones_kept(tmp_path):
     assert data.texts == ["a", "c"]
     assert [bad.line for bad in data.bad] == [2, 3, 4, 5, 6]
     csv_path = tmp_path / "x.csv"
-    csv_path.write_bytes(b"text,label\nok,1\ntoo,many,fields\n\xff\xfe bytes,0\n,\nnul\x00,1\n")
+    csv_path.write_bytes(b"text,label\nf\xc3\xbcr,1\ntoo,many,fields\n\xff\xfe bytes,0\n,\nnul\x00,1\n")
     found = list(rows(csv_path))
-    assert [type(r) for r in found] == [Row, BadRow, Row, BadRow, Row]
+    assert [type(r) for r in found] == [Row, BadRow, BadRow, BadRow, Row]
+    assert found[2].why == "not UTF-8"
+
+
+CAFE = "text,label\ncaf\u00e9 cr\u00e8me,1\nplain,0\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_unicode_files_are_read_with_or_without_a_mark(tmp_path, encoding, suffix):
+    path = tmp_path / f"x{suffix}"
+    content = (
+        CAFE if suffix == ".csv" else '{"text": "caf\u00e9 cr\u00e8me", "label": 1}\n{"text": "plain", "label": 0}\n'
+    )
+    path.write_text(content, encoding=encoding)
+    assert read(path).texts == ["caf\u00e9 cr\u00e8me", "plain"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16-le"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
+def test_a_file_in_another_encoding_is_refused(tmp_path, encoding, suffix):
+    path = tmp_path / f"x{suffix}"
+    content = CAFE if suffix != ".jsonl" else '{"text": "caf\u00e9", "label": 1}\n'
+    path.write_text(content, encoding=encoding)
+    with pytest.raises(BadInput, match=r"UTF-(8|16)(.|\n)*iconv -f (WINDOWS-1252|UTF-16LE) -t UTF-8"):
+        read(path)
+
+
+def test_lines_in_another_encoding_are_refused_and_broken_ones_reported():
+    with pytest.raises(BadInput, match="not UTF-8"):
+        list(lines([b"plain\n", b"caf\xe9\n"]))
+    found = list(lines(["caf\u00e9\n".encode(), b"caf\xe9\n", b"plain\n"]))
+    assert [type(row) for row in found] == [Row, BadRow, Row]
+    with pytest.raises(BadInput, match="UTF-16"):
+        list(lines(["a\n".encode("utf-16")]))
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|", ","])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv"])
+def test_the_header_tells_what_separates_the_columns(tmp_path, mark, suffix):
+    path = tmp_path / f"x{suffix}"
+    path.write_text(f'id{mark}text{mark}label\n7{mark}"good, so; it|is"{mark}pos\n8{mark}dull{mark}neg\n')
+    found = read(path)
+    assert found.texts == ["good, so; it|is", "dull"]
+    assert found.labels.tolist() == ["pos", "neg"]
+
+
+def test_a_column_of_a_semicolon_file_may_have_commas_in_its_name(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("number;opinion, in full;stars\n1;fine, really;5\n2;dull;1\n")
+    assert read(path, text="opinion, in full", label="stars").texts == ["fine, really", "dull"]
+
+
+def test_a_long_text_empty_texts_and_zeros_are_read(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(f'text,label\n"{"good film " * 1_000_000}",1\n"",0\nnul\x00,1\n')
+    assert [len(text) for text in read(path).texts] == [10_000_000, 0, 4]
 
 
 def test_rows_come_one_at_a_time(tmp_path):

@@ -84,7 +84,7 @@ def test_explain_gives_the_explanation_of_python_and_the_way_of_every_term(clien
     assert answer["model"] == "imdb"
     trace, decoder = answer["trace"], answer["decoder"]
     assert trace["positions"] == ex.flow.states.tolist()
-    assert trace["terms"] == ex.term_names
+    assert trace["terms"] == list(ex.term_names)
     assert trace["shadow"] is False
     last = np.array(trace["positions"][-1])
     mean = (last @ decoder["v"]).sum() / (len(last) + decoder["neutral_words"])

@@ -49,7 +49,7 @@ def readings():
         | {
             "decoder": {"v": model.scores[0].tolist(), "b": float(model.bias[0]), "neutral_words": model.neutral_words},
             "split": [(m.word, m.start, m.end) for m in marks(ex)],
-            "trace": {"terms": ex.term_names, "positions": ex.flow.states.tolist()},
+            "trace": {"terms": list(ex.term_names), "positions": ex.flow.states.tolist()},
         }
         for ex in found.values()
     ]

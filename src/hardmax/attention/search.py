@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hardmax.attention.search_dense import collect_dense, faint_rows, find_dense
+from hardmax.attention.search_dense import TINY, collect_dense, faint_rows, find_dense, find_longest, norm_reach
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit.ways import Job
 from hardmax.shapes import Array, Float, Int, checked
@@ -82,8 +82,12 @@ def find(
     if len(points) <= DENSE_POINTS or len(rows) <= DENSE_QUERIES:
         find_dense(queries, points, rows, target, best, second)
     elif job.plain(len(rows) * points.size):
+        reach = norm_reach(query_norms, points.shape[1], condition) if definite else None
         with job.counted():
-            find_dense(queries, points, rows, target, best, second)
+            if reach is None or resolution.min() == np.inf:
+                find_dense(queries, points, rows, target, best, second)
+            else:
+                find_longest(queries, reach, points, point_norms, rows, resolution, target, best, second)
     elif points.shape[1] == 1:
         from hardmax.attention.search_tree import Tree
 
@@ -129,7 +133,7 @@ def collect(
     if m <= DENSE_POINTS or a == 0 or job.plain(a * points.size):
         with job.counted():
             return collect_dense(queries, floor, points)
-    from hardmax.attention.search_shells import TINY, Shells, norm_bounds
+    from hardmax.attention.search_shells import Shells, norm_bounds
 
     zero = faint_rows(queries, np.arange(a), 0.0)
     if len(zero):

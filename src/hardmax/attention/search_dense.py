@@ -11,6 +11,8 @@ import numpy as np
 from hardmax.cloud.tokens import Floats, Ints
 
 BLOCK = 1 << 16  # scores held at once: they stay in the cache
+LONGEST = 256  # points that every query is compared with before others are left out
+TINY = 1e-150  # below it squared norms underflow and bound nothing
 
 
 def largest_coordinate(x: Floats) -> float:
@@ -37,6 +39,36 @@ def find_dense(queries: Floats, points: Floats, rows: Ints, target: Ints, best: 
         target[some], best[some] = top, scores[each, top]
         scores[each, top] = -np.inf
         second[some] = scores.max(axis=1)
+
+
+def norm_reach(query_norms: Floats, dim: int, condition: float) -> Floats | None:
+    """Numbers r_i with <q_i, z_j> <= r_i (|z_j|_A + TINY) for the float64 scores; None if rounding is too coarse.
+
+    This is Cauchy-Schwarz in the norm of a definite A. Rounding of A z, norms and scores: see `hardmax.attention.ties`.
+    """
+    blur = 8 * (dim + 2) * np.sqrt(dim) * 2.0**-52 * condition
+    return np.where(query_norms < TINY, 1 / TINY / TINY, query_norms * (1 + blur)) if blur < 1e-3 else None
+
+
+def find_longest(
+    queries: Floats, reach: Floats, points: Floats, norms: Floats, rows: Ints, resolution: Floats,
+    target: Ints, best: Floats, second: Floats,
+) -> None:  # fmt: skip
+    """`find_dense` without the points that are too short to come within the resolution of a query's best score.
+
+    A query is asked again, against four times as many of the longest points, until all others are too short for it.
+    """
+    order = np.argsort(-norms, kind="stable")
+    count = LONGEST
+    while len(rows):
+        some = np.sort(order[:count])  # ascending, so that the smallest index wins among equal scores
+        find_dense(queries, points[some], rows, target, best, second)
+        target[rows] = some[target[rows]]
+        if count >= len(points):
+            return
+        longest = norms[order[count]] + TINY  # of the points left out
+        rows = rows[reach[rows] * longest >= best[rows] - resolution[rows]]
+        count *= 4
 
 
 def collect_dense(queries: Floats, floor: Floats, points: Floats) -> tuple[Ints, Ints]:

@@ -13,7 +13,7 @@ holds no point that matters; every other block is looked at again and its points
 import numpy as np
 
 from hardmax.attention.search_corners import outer_points
-from hardmax.attention.search_dense import largest_coordinate
+from hardmax.attention.search_dense import TINY, largest_coordinate, norm_reach
 from hardmax.attention.search_tree import score
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
@@ -23,7 +23,6 @@ FIRST_SHELLS = (2, 10, 42)  # blocks after the first shells; each later one is f
 RECORDS = 32  # blocks remembered for each query before they are looked at
 UNIT32 = 2.0**-24
 CORNERS_UP_TO, CORNERS_FROM = 4, 50_000  # dimensions and points where a cloud with corners is worth a closer look
-TINY = 1e-150  # below it squared norms underflow and bound nothing
 
 
 @njit(error_model="numpy")
@@ -215,10 +214,9 @@ def norm_bounds(
 ) -> tuple[Floats, Floats]:
     """(reach, norms) with <q_i, z_j> <= reach_i * (norms_j + TINY) for the float64 numbers, rounding included."""
     m, d = points.shape
-    # Rounding of A z, of the norms and of the score, all relative to |z_i|_A |z_j|_A: see hardmax.attention.ties.
-    blur = 8 * (d + 2) * np.sqrt(d) * 2.0**-52 * condition
-    if definite and blur < 1e-3:
-        return np.where(query_norms < TINY, 1 / TINY / TINY, query_norms * (1 + blur)), point_norms
+    reach = norm_reach(query_norms, d, condition) if definite else None
+    if reach is not None:
+        return reach, point_norms
     scale, unit = _powers(points, queries)
     norms = scaled_lengths(points, np.full(m, scale)) / scale
     return scaled_lengths(queries, unit) / unit * (1 + 8 * (d + 2) * 2.0**-52), norms

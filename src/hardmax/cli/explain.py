@@ -1,7 +1,5 @@
 """`hardmax explain`: why a text gets its label."""
 
-import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hardmax.cli import inputs, texts
-from hardmax.cli.output import note
+from hardmax.cli.output import note, show_explanation
 from hardmax.errors import BadInput
 
 
@@ -17,7 +15,9 @@ def command(
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[MODEL] [FILE]", help="Model folder or model name (default: imdb), and a file with one text, or -."
+            metavar="[MODEL] [FILE]",
+            help="Model folder or model name (default: imdb), and a .txt file with one text, - for one text from "
+            "standard input, or a table of texts: .csv, .tsv, .jsonl, .parquet.",
         ),
     ] = None,
     text: Annotated[str | None, typer.Option(help="Text to explain, instead of FILE.")] = None,
@@ -29,8 +29,17 @@ def command(
         typer.Option(metavar="OLD=NEW", help="Explain the text with OLD replaced by NEW. May be repeated."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the explanation to a .html, .png, .gif or .json file.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write the explanation to a .html, .png, .gif or .json file, or those of a table to a .csv, .jsonl, "
+            ".parquet or .html file.",
+        ),
     ] = None,
+    most: Annotated[int, typer.Option(help="Number of words named for each text of a table.")] = 10,
+    text_column: texts.TextColumn = None,
+    errors: texts.Errors = None,
     color: Annotated[
         bool | None, typer.Option("--color/--no-color", help="Use colors (default: only when writing to a terminal).")
     ] = None,
@@ -38,17 +47,27 @@ def command(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Explain the label of a text: its leader words, and the contribution of every word; their sum is exact.
+    """Explain the label of a text, or of every text of a table: what each word does for it, and their exact sum.
 
     Example: hardmax explain --text "A great film, never dull." -o why.html
     """
     inputs.check_output(output, force)
     name, file = texts.model_and(arguments, "FILE", needed=text is None)
-    if text is None:
-        text = _read(str(file))
 
     from hardmax.sentiment.explain import explain
     from hardmax.sentiment.files import load_model
+    from hardmax.text.tables import SUFFIXES
+
+    if text is None and Path(str(file)).suffix.lower() in SUFFIXES:
+        if without or replace:
+            raise BadInput("--without and --replace change one text, not a table", fix='use --text "..."')
+        if most < 1:
+            raise BadInput(f"--most is {most}", fix="use at least 1")
+        from hardmax.cli.explain_table import explain_table
+
+        return explain_table(load_model(name), str(file), text_column, output, most, errors, force, json, quiet)
+    if text is None:
+        text = _read(str(file))
 
     ex = explain(load_model(name), text)
     for word in without or []:
@@ -63,29 +82,23 @@ def command(
     if output is not None:
         ex.save(output, force=force)
         note(f"wrote {output}", quiet or json)
-    if json:
-        sys.stdout.write(ex.to_json())
-    else:
-        terminal = sys.stdout.isatty()
-        colored = color if color is not None else terminal and "NO_COLOR" not in os.environ
-        width = min(max(shutil.get_terminal_size().columns, 40), 100) if terminal else 80
-        sys.stdout.write(ex.to_text(colored, width))
+    show_explanation(ex, color, json)
 
 
 def _read(file: str) -> str:
     """One text: a whole file, or all of standard input."""
+    from hardmax.text.encoding import decoded
+
     if file == "-":
         data = sys.stdin.buffer.read()
     else:
         path = Path(file)
         if path.is_dir():
             raise BadInput(f"{path} is a folder; expected a file with one text")
-        if path.suffix.lower() == ".parquet":
-            raise BadInput(f"{path} holds many texts; explain takes one", fix='use --text "..." or a .txt file')
         try:
             data = path.read_bytes()
         except OSError as error:
             raise BadInput(
                 f"{path} cannot be read: {error.strerror or error}", fix='pass a text with --text "..."'
             ) from error
-    return data.decode("utf-8", "replace")
+    return decoded(data, "standard input" if file == "-" else file)

@@ -1,7 +1,13 @@
 """What commands print and write: results on stdout, notes on stderr, files."""
 
+import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hardmax.sentiment.explain import Explanation
+
+DEFAULT_MODEL = "imdb"
 
 
 def print_json(document: dict[str, Any]) -> None:
@@ -17,6 +23,19 @@ def show(json: bool, document: dict[str, Any], *lines: str) -> None:
         print_json(document)
     else:
         print(*lines, sep="\n")
+
+
+def show_explanation(ex: "Explanation", color: bool | None, json: bool) -> None:
+    """Write an explanation to standard output: as JSON, or for a terminal, in color unless that is not wanted."""
+    import shutil
+
+    if json:
+        sys.stdout.write(ex.to_json())
+        return
+    terminal = sys.stdout.isatty()
+    colored = color if color is not None else terminal and "NO_COLOR" not in os.environ
+    width = min(max(shutil.get_terminal_size().columns, 40), 100) if terminal else 80
+    sys.stdout.write(ex.to_text(colored, width))
 
 
 def note(text: str, quiet: bool) -> None:

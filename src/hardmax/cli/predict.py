@@ -1,11 +1,11 @@
 """`hardmax predict`: label many texts, as they come in."""
 
-import csv
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from collections.abc import Iterator
+from dataclasses import replace
+from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,34 +14,46 @@ from hardmax.cli.output import note
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
-    from hardmax.sentiment.model import SentimentModel
+    from hardmax.scale.labels import Record
     from hardmax.text.tables import BadRow, Row
 
 BATCH = 1024
-SUFFIXES = (".jsonl", ".csv", ".parquet")
 
 
 def command(
     arguments: Annotated[
         list[str],
         typer.Argument(
-            metavar="[MODEL] FILE",
+            metavar="[MODEL] FILE...",
             help="Model folder or model name (default: imdb), and texts: .csv, .tsv, .jsonl, .parquet, .txt (one text "
-            "per line), or - to read lines of text or JSON objects from standard input.",
+            "per line), folders of these, patterns such as 'day-*.parquet', or - for lines on standard input.",
         ),
     ],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the labels to a .jsonl, .csv or .parquet file.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Write the labels to a .jsonl, .csv or .parquet file; any other name is a folder of parquet parts, "
+            "which --resume continues.",
+        ),
     ] = None,
     every_class: Annotated[bool, typer.Option("--probabilities", help="Add the probability of every class.")] = False,
     with_text: Annotated[bool, typer.Option("--with-text", help="Add the texts.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Add the leaders and what each contributes.")] = False,
     abstain_below: Annotated[
         float | None,
         typer.Option(help="Leave the label empty where its probability is lower, and where no word is known."),
     ] = None,
-    engine: Annotated[str, typer.Option(help="Where to run; local uses the threads of this computer.")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="Where to run: local uses the threads of this computer, ray a cluster.")
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="Address of a running Ray cluster. Default: start one on this machine.")
+    ] = None,
     text_column: texts.TextColumn = None,
     errors: texts.Errors = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run in its folder.")] = False,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
@@ -50,59 +62,98 @@ def command(
 
     Example: hardmax predict reviews.csv -o labels.parquet --probabilities --with-text
     """
+    from hardmax.scale.label_files import SUFFIXES, columns_of, json_line, write_labels, write_parts
+    from hardmax.scale.labels import ENGINES, Wanted, batches, labeled
+
     silent = quiet or json
-    name, file = texts.model_and(arguments, "FILE")
-    if engine != "local":
-        raise BadInput(f"--engine must be local, not {engine!r}")
-    inputs.check_output(output, force)
-    if output is not None and output.suffix.lower() not in SUFFIXES:
-        raise BadInput(
-            f"{output}: labels cannot be written as {output.suffix or 'a file without an extension'}",
-            fix="use " + ", ".join(SUFFIXES[:-1]) + f" or {SUFFIXES[-1]}",
-        )
+    name, files = _model_and_files(arguments)
+    if engine not in ENGINES:
+        raise BadInput(f"--engine must be local or ray, not {engine!r}")
+    if abstain_below is not None and not 0 <= abstain_below <= 1:
+        raise BadInput(f"--abstain-below is {abstain_below}", fix="use a probability, from 0 to 1")
+    parts = output is not None and not output.suffix
+    if output is not None and not parts:
+        inputs.check_output(output, force)
+        if output.suffix.lower() not in SUFFIXES:
+            raise BadInput(f"{output}: labels cannot be written as {output.suffix}",
+                           fix="use " + ", ".join(SUFFIXES[:-1]) + f" or {SUFFIXES[-1]}, or a folder")  # fmt: skip
 
     from hardmax.io.files import write_file
     from hardmax.sentiment.files import load_model
 
-    if abstain_below is not None and not 0 <= abstain_below <= 1:
-        raise BadInput(f"--abstain-below is {abstain_below}", fix="use a probability, from 0 to 1")
-    model = load_model(name)
-    bad = texts.BadRows(str(file), errors, silent)
-    good = _good(_source(str(file), text_column), bad)
-    batches = _records(model, good, every_class, with_text, abstain_below)
+    columns_for = load_model(name).classes
+    wanted = Wanted(name, every_class, with_text, explain, abstain_below)
+    shown = ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
+    bad = texts.BadRows(shown, errors, silent)
+    rows = good_rows(files, text_column, bad)
     done = 0
     if output is None:
-        form = _json if json else _line
-        for batch in batches:
-            sys.stdout.writelines(form(record, text) + "\n" for record, text in batch)
+        for batch in batches(rows, BATCH):
+            (found,) = labeled([batch], wanted, engine, address)
+            for record, row in zip(found or (), batch, strict=True):
+                sys.stdout.write((json_line(record) if json else _line(record, row.text)) + "\n")
             sys.stdout.flush()
             done += len(batch)
     else:
-        put = {".csv": _csv, ".parquet": _parquet, ".jsonl": _jsonl}[output.suffix.lower()]
+        columns = columns_of(columns_for, wanted)
 
-        def count(tell: texts.Tell) -> Iterator[list[Record]]:
+        def counted(tell: texts.Tell) -> Iterator[list["Record"]]:
             nonlocal done
-            for batch in batches:
-                yield [record for record, _ in batch]
-                done += len(batch)
+            for found in labeled(batches(rows, BATCH), wanted, engine, address):
+                yield found or []
+                done += len(found or ())
                 tell(done, None, "predicting")
 
         with texts.telling(silent, "predicting") as tell:
-            write_file(output, lambda to: put(to, count(tell), _columns(model, every_class, with_text)), force=force)
+            if parts:
+                source = "\n".join([*files, text_column or ""])
+                for done in write_parts(output, rows, wanted, columns, source, engine, address, resume):
+                    tell(done, None, "predicting")
+            else:
+                write_file(output, lambda to: write_labels(to, counted(tell), columns), force=force)
         note(f"wrote {output}: {done:,} texts", silent)
     if not done:
-        note(f"warning: {file} {'has no usable row' if bad.count else 'holds no texts'}", silent)
+        note(f"warning: {shown} {'has no usable row' if bad.count else 'holds no texts'}", silent)
     bad.finish()
 
 
-def _good(source: Iterable["Row | BadRow"], bad: texts.BadRows) -> Iterator["Row"]:
+def _model_and_files(arguments: list[str]) -> tuple[str, list[str]]:
+    """The model, and the files that the other arguments name: folders and patterns in the order of their names."""
+    from hardmax.sentiment.files import shipped
+    from hardmax.text.tables import SUFFIXES
+
+    first = arguments[0]
+    is_model = (Path(first) / "config.json").is_file() or (first in shipped() and not Path(first).exists())
+    name, given = (first, arguments[1:]) if is_model else (texts.DEFAULT_MODEL, arguments)
+    if not is_model and len(arguments) == 2 and not Path(first).suffix and not Path(first).exists():
+        name, given = first, arguments[1:]  # a wrong name of a model is reported as such
+    if not given:
+        raise BadInput(f"{first} is a model; FILE is missing", fix=f"use: hardmax predict {first} FILE")
+    files: list[str] = []
+    for one in given:
+        path = Path(one)
+        if path.is_dir() and any(p.suffix.lower() in SUFFIXES for p in path.iterdir()):
+            files += sorted(str(p) for p in path.iterdir() if p.suffix.lower() in SUFFIXES)
+        elif any(c in one for c in "*?[") and not path.exists():
+            matched = sorted(glob(one, recursive=True))
+            if not matched:
+                raise BadInput(f"no file matches {one!r}")
+            files += matched
+        else:
+            files.append(one)
+    return name, files
+
+
+def good_rows(files: list[str], column: str | None, bad: texts.BadRows) -> Iterator["Row"]:
+    """The rows that can be used; among several files a row without an id is named by its file and line."""
     from hardmax.text.tables import BadRow
 
-    for row in source:
-        if isinstance(row, BadRow):
-            bad.add([row])
-        else:
-            yield row
+    for file in files:
+        for row in _source(file, column):
+            if isinstance(row, BadRow):
+                bad.add([row if len(files) == 1 else replace(row, why=f"{file}: {row.why}")])
+            else:
+                yield row if len(files) == 1 or row.id is not None else replace(row, id=f"{file}:{row.line}")
 
 
 def _source(file: str, column: str | None) -> Iterator["Row | BadRow"]:
@@ -118,7 +169,7 @@ def _source(file: str, column: str | None) -> Iterator["Row | BadRow"]:
         if not path.is_file():
             raise BadInput(f"there is no file {path}")
         with open(path, "rb") as lines:
-            yield from tables.lines(lines, objects=False)
+            yield from tables.lines(lines, objects=False, name=str(path))
     else:
         from hardmax.text.datasets import read
 
@@ -127,44 +178,7 @@ def _source(file: str, column: str | None) -> Iterator["Row | BadRow"]:
             yield tables.Row(text, None, found.ids[i] if found.ids else None, i + 1)
 
 
-Record = dict[str, Any]
-
-
-def _records(
-    model: "SentimentModel", good: Iterator["Row"], every_class: bool, with_text: bool, below: float | None
-) -> Iterator[list[tuple[Record, str]]]:
-    """What is written about each text, and the text, a batch at a time."""
-    import numpy as np
-
-    from hardmax.sentiment.model import probabilities, winners
-    from hardmax.sentiment.vocabulary_view import abstaining
-
-    names = [str(c) for c in model.classes]
-    while batch := list(islice(good, BATCH)):
-        found = [row.text for row in batch]
-        logits = model.logits(found)
-        chosen, p = winners(logits), probabilities(logits)
-        labels = [model.classes[k] for k in chosen] if below is None else abstaining(model, found, below)
-        sure = p[np.arange(len(batch)), chosen].tolist()
-        records = []
-        for i, row in enumerate(batch):
-            record: Record = {"line": row.line} if row.id is None else {"id": row.id}
-            record |= {"label": labels[i], "probability": sure[i]}
-            if every_class:
-                record["probabilities"] = dict(zip(names, p[i].tolist(), strict=True))
-            if with_text:
-                record["text"] = row.text
-            records.append((record, row.text))
-        yield records
-
-
-def _json(record: Record, text: str) -> str:
-    from json import dumps
-
-    return dumps(record, default=str)
-
-
-def _line(record: Record, text: str) -> str:
+def _line(record: "Record", text: str) -> str:
     from hardmax.sentiment.highlight import visible
 
     shown = text if "text" in record else text[:200]
@@ -174,53 +188,3 @@ def _line(record: Record, text: str) -> str:
     every = "".join(f"\t{name}={p:.4f}" for name, p in record.get("probabilities", {}).items())
     label = "-" if record["label"] is None else record["label"]
     return f"{label}\t{record['probability']:.4f}{every}\t{shown}"
-
-
-def _columns(model: "SentimentModel", every_class: bool, with_text: bool) -> list[str]:
-    """Columns of a table: the probabilities of all classes have one each."""
-    classes = [f"probability_{c}" for c in model.classes] if every_class else []
-    return ["id", "label", "probability", *classes, *(["text"] if with_text else [])]
-
-
-def _row(record: Record) -> list[Any]:
-    key = record["line"] if "line" in record else record["id"]
-    rest = [*record.get("probabilities", {}).values(), *([record["text"]] if "text" in record else [])]
-    return [key, record["label"], record["probability"], *rest]
-
-
-def _jsonl(path: Path, batches: Iterable[list[Record]], columns: list[str]) -> None:
-    with open(path, "w", encoding="utf-8") as to:
-        for batch in batches:
-            to.writelines(_json(record, "") + "\n" for record in batch)
-
-
-def _csv(path: Path, batches: Iterable[list[Record]], columns: list[str]) -> None:
-    with open(path, "w", encoding="utf-8", errors="replace", newline="") as to:
-        table = csv.writer(to)
-        table.writerow(columns)
-        for batch in batches:
-            table.writerows([repr(x) if isinstance(x, float) else x for x in _row(record)] for record in batch)
-
-
-def _parquet(path: Path, batches: Iterable[list[Record]], columns: list[str]) -> None:
-    """Ids and texts are strings; labels that are numbers stay numbers."""
-    from hardmax.errors import need
-
-    arrow = need("pyarrow", "parquet", "writing a parquet file")
-    parquet = need("pyarrow.parquet", "parquet", "writing a parquet file")
-    text = {"id": arrow.string(), "text": arrow.string()}
-    writer = None
-    for batch in chain(batches, [[]]):
-        cells = [list(column) for column in zip(*map(_row, batch), strict=True)] or [[] for _ in columns]
-        for k in (0, *([len(columns) - 1] if columns[-1] == "text" else [])):
-            cells[k] = [str(cell).encode("utf-8", "replace").decode() for cell in cells[k]]
-        if writer is None:
-            labels = arrow.array(cells[1]).type if any(c is not None for c in cells[1]) else arrow.string()
-            kinds = [text.get(name, labels if name == "label" else arrow.float64()) for name in columns]
-            schema = arrow.schema(list(zip(columns, kinds, strict=True)))
-            writer = parquet.ParquetWriter(path, schema)
-        if batch:
-            columns_of = [arrow.array(c, t) for c, t in zip(cells, schema.types, strict=True)]
-            writer.write_table(arrow.table(columns_of, schema=schema))
-    if writer is not None:
-        writer.close()

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from hardmax.cli.inputs import check_parent
-from hardmax.cli.output import note
+from hardmax.cli.output import DEFAULT_MODEL, note
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
     from hardmax.text.datasets import Dataset
     from hardmax.text.tables import BadRow
 
-DEFAULT_MODEL = "imdb"
 EVERY = 3.0  # seconds between lines of progress if stderr is not a terminal
 
 Tell = Callable[[float, float | None, str], None]

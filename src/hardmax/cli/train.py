@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 def command(
     data: texts.Data,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write the model to.")],
-    dim: Annotated[int, typer.Option(help="Number of dimensions of the word vectors.")] = 2,
-    layers: Annotated[int, typer.Option(help="Number of hardmax layers; 0 means no attention.")] = 8,
+    dim: Annotated[
+        int | None, typer.Option(help="Number of dimensions of the word vectors (default: that of HardmaxClassifier).")
+    ] = None,
+    layers: Annotated[
+        int | None, typer.Option(help="Number of hardmax layers, 0 for none (default: that of HardmaxClassifier).")
+    ] = None,
     ngrams: Annotated[int, typer.Option(help="Largest number of words in a term, 1 to 3.")] = 2,
     method: Annotated[
         str, typer.Option(help="hardmax, or softmax for the paper's relaxation (needs the extra torch).")
@@ -35,6 +39,9 @@ def command(
     min_texts: Annotated[
         int | None, typer.Option(help="Ignore terms that occur in fewer than this many texts.")
     ] = None,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Let all classes count the same, however many texts they have.")
+    ] = False,
     seed: inputs.AnySeed = 0,
     validation: Annotated[
         float, typer.Option(help="Fraction of the texts to hold out for measuring accuracy; 0 trains on all.")
@@ -63,10 +70,11 @@ def command(
         raise BadInput(f"--validation is {validation}", fix="use a number of at least 0 and less than 1")
     if holdout not in ("blocks", "random"):
         raise BadInput(f"--holdout is {holdout!r}", fix="use blocks or random")
-    given = {"alpha": alpha, "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate}
+    given = {"dim": dim, "layers": layers, "alpha": alpha, "epochs": epochs, "batch_size": batch_size}
+    given |= {"learning_rate": learning_rate, "min_df": min_texts}
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    settings |= {"dim": dim, "layers": layers, "ngram_range": (1, ngrams), "method": method, "min_df": min_texts}
-    settings |= {"train_alpha": train_alpha, "random_state": seed}
+    settings |= {"ngram_range": (1, ngrams), "method": method}
+    settings |= {"train_alpha": train_alpha, "random_state": seed, "class_weight": "balanced" if balanced else None}
 
     from hardmax.sentiment.estimator import HardmaxClassifier
     from hardmax.sentiment.training_loop import remove_checkpoint
@@ -109,10 +117,12 @@ def command(
         "epochs": len(clf.history_["loss"]),
         "loss": clf.history_["loss"],
         "classes": list(clf.model_.classes),
+        "choices": clf.choices_,
     }
     measured = f"{accuracy:.4f} on {n_held_out:,} held-out texts" if held_out else "not measured"
     sizes = f"{document['n']:,} texts, {document['terms']:,} terms, {document['parameters']:,} parameters"
-    show(json, document, f"accuracy: {measured}", f"{sizes}, {seconds:.1f} s", f"model: {output}")
+    chosen = [f"{name}: {why}" for name, why in clf.choices_.items()]
+    show(json, document, f"accuracy: {measured}", f"{sizes}, {seconds:.1f} s", *chosen, f"model: {output}")
     bad.finish()
 
 

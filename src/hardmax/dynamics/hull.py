@@ -1,8 +1,8 @@
 """Vertices and facets of convex hulls, in float64 (`hull`) and in rational arithmetic (`exact_hull`).
 
-In float64: Qhull inside the affine hull, coplanar simplices merged. Tolerances, all relative to the size of the cloud:
-points within FLAT of an affine subspace lie in it; neighboring simplices are one facet if each lies within FLAT of the
-other's plane and their normals differ by less than ANGLE.
+In float64: Qhull inside the affine hull, coplanar simplices merged; in the plane `polygon`, which needs no Qhull.
+Tolerances, all relative to the size of the cloud: points within FLAT of an affine subspace lie in it; neighboring
+simplices are one facet if each lies within FLAT of the other's plane and their normals differ by less than ANGLE.
 
 In rational arithmetic float64 only proposes: it drops points that lie far inside, and it guesses the facets. Every
 answer is an exact test.
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hardmax.dynamics.exact.follow import distinct
 from hardmax.dynamics.exact.linear import reduced
 from hardmax.dynamics.nearest import nearest_to_origin
+from hardmax.dynamics.polygon import polygon
 
 if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
@@ -110,6 +111,8 @@ def hull(points: Floats) -> Hull:
         length = float(y[ends[1], 0] - y[ends[0], 0]) * float(where.extent[0])
         sides, offsets = np.array([[-1.0], [1.0]]), np.array([-y[ends[0], 0], y[ends[1], 0]])
         return Hull(where, first[ends], [np.array([0]), np.array([1])], sides, offsets, length)
+    if dim == 2:
+        return _plane(where, first, y)
     if dim > 5 and len(y) > dim + 1 and 2 * comb(len(y) - (dim + 1) // 2, dim // 2) > MOST_FACETS:
         vertices = _vertices_by_separation(y, np.arange(len(y)))
         return Hull(where, first[vertices], None, np.zeros((0, dim)), np.zeros(0), np.nan)
@@ -119,8 +122,6 @@ def hull(points: Floats) -> Hull:
     volume = float(qhull.volume) * float(np.prod(where.extent))
     facet_of, facets, representatives = _merge(qhull, y)
     vertices = _corners(qhull, facet_of, representatives)
-    if dim == 2:
-        vertices = _counterclockwise(qhull.vertices[np.isin(qhull.vertices, vertices)], where)
     position = {int(v): k for k, v in enumerate(vertices)}
     listed = [np.array([position[int(v)] for v in members if int(v) in position]) for members in facets]
     normals, offsets = qhull.equations[representatives, :-1], -qhull.equations[representatives, -1]
@@ -178,11 +179,19 @@ def _corners(qhull: "ConvexHull", facet_of: NDArray[np.int64], representatives: 
     return np.setdiff1d(qhull.vertices, inside).astype(np.int64)
 
 
-def _counterclockwise(corners: NDArray[np.int32], where: Frame) -> NDArray[np.int64]:
-    """Qhull's polygon is counterclockwise in frame coordinates, which may mirror the plane. Lowest index first."""
-    if where.axes.shape == (2, 2) and np.linalg.det(where.axes) < 0:
-        corners = corners[::-1]
-    return np.roll(corners, -int(np.argmin(corners))).astype(np.int64)
+def _plane(where: Frame, first: NDArray[np.int64], y: Floats) -> Hull:
+    """A polygon: its corners counterclockwise, the lowest index first."""
+    found = polygon(y, FLAT, ANGLE)
+    corners, h = found.corners, len(found.corners)
+    place = np.arange(h)
+    if where.axes.shape == (2, 2) and np.linalg.det(where.axes) < 0:  # the frame mirrors the plane
+        place = -place % h
+    sides = sorted((tuple(sorted((int(place[k]), int(place[(k + 1) % h])))), k) for k in range(h))
+    rows = [k for _, k in sides]
+    return Hull(
+        where, first[corners[place]], [np.array(ends) for ends, _ in sides], found.normals[rows], found.offsets[rows],
+        found.area * float(np.prod(where.extent)),
+    )  # fmt: skip
 
 
 def _around(facet: NDArray[np.int64], vertices: Floats, normal: Floats) -> NDArray[np.int64]:

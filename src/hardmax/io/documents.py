@@ -6,7 +6,6 @@ lines of text beside a rounded float64 copy, so that any reader of .npz files se
 
 import json
 import re
-import zipfile
 from fractions import Fraction
 from pathlib import Path
 from typing import IO, Any
@@ -130,9 +129,15 @@ def read_document(path: Path, schema: str) -> Document:
         document = read(path)
     except FileNotFoundError as error:
         raise BadInput(f"{path} does not exist") from error
-    except (OSError, ValueError, KeyError, EOFError, RecursionError, MemoryError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, KeyError, EOFError, RecursionError, MemoryError, _zip_error()) as error:
         raise BadInput(f"{path} is damaged or not a {path.suffix} file: {error}") from error
     return check_schema(document, schema, path)
+
+
+def _zip_error() -> type[Exception]:
+    from zipfile import BadZipFile  # slow to import, and needed only after an error
+
+    return BadZipFile
 
 
 def check_schema(document: Any, schema: str, path: Path) -> Document:
@@ -195,6 +200,8 @@ def unpack_fractions(text: NDArray[np.uint8], shape: tuple[int, ...]) -> NDArray
 
 def open_npz(file: Path | IO[bytes]) -> np.lib.npyio.NpzFile:
     """Open an .npz file without pickle, after checking the size to which it would unpack."""
+    import zipfile
+
     with zipfile.ZipFile(file) as archive:
         total = sum(entry.file_size for entry in archive.infolist())
     if total > MOST_BYTES:

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 from hardmax.errors import BadInput
@@ -67,6 +66,8 @@ def new_folder(folder: str | Path, *, force: bool = True) -> Iterator[Path]:
     Raises:
         BadInput: the folder exists and `force` is False, it is something else, or it cannot be written.
     """
+    from tempfile import mkdtemp
+
     folder = Path(folder)
     recover_folder(folder)
     if folder.exists() and not force:

@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
+from hardmax.text.encoding import decoded
 
-MOST_SCORES = 300_000_000  # numbers in (terms, classes): 2.4 GB
+MOST_SCORES = 100_000_000  # numbers in one array (terms, classes)
+ARRAYS = 8  # of this size, about, are held in training
 
 
 def as_texts(X: Any) -> list[str]:
@@ -42,7 +43,7 @@ def as_texts(X: Any) -> list[str]:
         raise BadInput("texts must be a list of strings", found=type(X).__name__) from None
     for i, text in enumerate(texts):
         if isinstance(text, bytes):
-            texts[i] = text.decode("utf-8", "replace")
+            texts[i] = decoded(text, f"text {i}")
         elif not isinstance(text, str):
             found = f"{type(text).__name__} {text!r:.60}"
             numbers = isinstance(text, int | float | np.number)
@@ -68,6 +69,8 @@ def _one_column(X: Any, count: int) -> Any:
 
 
 def _likely_text(names: list[str]) -> str:
+    from difflib import get_close_matches
+
     usual = ("text", "review", "sentence", "content", "comment", "message", "body", "title")
     near = (m for name in usual for m in get_close_matches(name, names, 1, 0.75))
     return next(near, names[0])
@@ -185,12 +188,13 @@ def check_size(terms: int, classes: int) -> None:
     Example:
         >>> check_size(1_000_000, 1_000_000)
         Traceback (most recent call last):
-        hardmax.errors.BadInput: 1,000,000 terms and 1,000,000 classes are too many: training needs 8,000.0 GB
+        hardmax.errors.BadInput: 1,000,000 terms and 1,000,000 classes are too many: training needs about 64,000 GB
           fix:   check that y is the label column and not an id, or use a larger min_df
     """
     if terms * classes > MOST_SCORES:
+        size = terms * classes * ARRAYS * 8e-9
         raise BadInput(
-            f"{terms:,} terms and {classes:,} classes are too many: training needs {terms * classes * 8e-9:,.1f} GB",
+            f"{terms:,} terms and {classes:,} classes are too many: training needs about {size:,.0f} GB",
             fix="check that y is the label column and not an id, or use a larger min_df",
         )
 
@@ -234,6 +238,8 @@ def class_weights(
     known = classes.tolist()
     strange = [name for name in wanted if name not in known]
     if strange:
+        from difflib import get_close_matches
+
         near = get_close_matches(str(strange[0]), [str(c) for c in known], 1)
         raise BadInput(
             f"class_weight names {strange[0]!r}, which is not a class", found=f"the classes are {known[:12]!r}",

@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardmax.sentiment.model import SentimentModel
-from hardmax.sentiment.recipe import Floats, Recipe, Start, positions
+from hardmax.sentiment.placing import Start, positions
+from hardmax.sentiment.recipe import Recipe
 from hardmax.sentiment.training import Trainer
 from hardmax.sentiment.training_loop import Examples, Watch
+from hardmax.sentiment.word_scores import Floats
 
 
 class Continued(Trainer):
@@ -46,13 +47,7 @@ class Continued(Trainer):
 
     def train(self, examples: Examples, watch: Watch) -> None:
         """The epochs of the last phase."""
-        first, second = self.recipe.passes(len(examples.bags))
-        self.lengths = 0, -(-len(examples.bags) // self.recipe.batch_size) * (second or first)
-        self.run(examples, second or first, watch)
-
-    def learn(self, examples: Examples, texts: NDArray[np.int64]) -> float:
-        """One step, with learning rates that fall linearly to 0."""
-        return self.batch(examples, texts, 1.0 - self.phase_step / self.lengths[1])
+        self.go_through(examples, self.recipe.passes(len(examples.bags)), watch)
 
 
 def like(recipe: Recipe, model: SentimentModel) -> Recipe:

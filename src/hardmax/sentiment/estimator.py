@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardmax.sentiment.columns import as_texts
 from hardmax.sentiment.explain import Explanation, explain
+from hardmax.sentiment.explain_many import explain_many
 from hardmax.sentiment.files import load_model
 from hardmax.sentiment.fitting import Fitting
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
 from hardmax.sentiment.recipe import Recipe, Tuning
 from hardmax.sentiment.vocabulary_view import LeaderCount, TermScore, abstaining, leaders, words
+from hardmax.text.tokenizer import Given
 from hardmax.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -28,22 +30,27 @@ class HardmaxClassifier(Fitting):
     Two fitted classifiers are equal if their models are; two that are not fitted, if their parameters are.
 
     Args:
-        dim: number of dimensions of the word vectors; 2 can be drawn. Use at least C for C > 2 unordered classes.
-        layers: number of hardmax layers K; 0 is the mean of the word vectors, without attention.
+        dim: number of dimensions of the word vectors; "auto" means 2 for two classes, which can be drawn, and as many
+            as there are classes for more.
+        layers: number of hardmax layers K; 0 is the mean of the word vectors, without attention. "auto" means 8 if
+            attention labels as many held-out texts correctly as without, and 0 otherwise; `choices_` says so.
         ngram_range: smallest and largest number of words in a term, at most 3.
         min_df: ignore terms that occur in fewer texts than this: a number, or as a float a part of the texts. None
-            means 3 from 1000 texts on, otherwise 1.
+            means 1 for short texts, 2 for texts of 100 words or more, and one more from two million words on.
         max_features: keep at most this many terms, those that occur in the most texts.
+        tokenizer: a function from a text to its words (strings, or pairs (start, end) of places), or a Hugging Face
+            `tokenizer.json` (extra `tokenizers`), instead of the rules of `hardmax.text.words`. A model with a function
+            cannot be saved.
         vocabulary: a `Vocabulary` made elsewhere (for example from a stream), instead of one from the training texts.
         method: "hardmax" (exact, compiled) or "softmax" (the relaxation of [AFZ24, section 6]; needs the extra torch).
         alpha: step size of the layers, z_i <- (z_i + alpha z_leader) / (1 + alpha).
         train_alpha: learn alpha too, starting from the given one.
-        warm_epochs, epochs: passes over the texts without attention, and then with it. None means 4 and 3, or more for
-            small data.
+        warm_epochs: at most this many passes of the first phase, which solves a convex problem; None means 100.
+        epochs: passes of the second phase, with attention; None means 3, or more for small data.
         batch_size: number of texts per training step; None means 256, or 64 for softmax.
-        learning_rate: of the word vectors, at the beginning; None means 0.003, or 0.001 for softmax.
+        learning_rate: of the word vectors, at the beginning; None means 0.001.
         dropout: part of the words of a text that is left out at each training step.
-        tuning: a `hardmax.sentiment.recipe.Tuning` with the settings that rarely need a change.
+        tuning: a `hardmax.Tuning`: how many words lead and how far, and settings that rarely need a change.
         class_weight: "balanced" (classes count the same however many texts they have), or a dict class -> weight.
         early_stopping: hold out `validation_fraction` of the texts, stop after `n_iter_no_change` epochs without a
             better accuracy on them, and keep the best epoch.
@@ -55,7 +62,8 @@ class HardmaxClassifier(Fitting):
 
     Attributes:
         classes_: the labels in order.   model_: the `SentimentModel`.   history_: loss (and accuracy) by epoch.
-        n_iter_: epochs made.   coef_, intercept_: what the words and the bias add without attention; see `coef_`.
+        choices_: what was chosen by held-out texts, and why.   n_iter_: epochs made.
+        coef_, intercept_: what the words and the bias add without attention; see `coef_`.
 
     Example:
         >>> texts = ["a good film", "good fun", "a bad film", "bad, bad"] * 10
@@ -66,12 +74,13 @@ class HardmaxClassifier(Fitting):
 
     def __init__(
         self,
-        dim: int = 2,
-        layers: int = 8,
+        dim: int | str = "auto",
+        layers: int | str = "auto",
         ngram_range: tuple[int, int] = (1, 2),
         *,
         min_df: int | float | None = None,
         max_features: int | None = None,
+        tokenizer: Given | None = None,
         vocabulary: Vocabulary | None = None,
         method: str = "hardmax",
         alpha: float = Recipe.alpha,
@@ -89,13 +98,14 @@ class HardmaxClassifier(Fitting):
         warm_start: bool = False,
         n_jobs: int | None = None,
         verbose: bool | int = False,
-        random_state: int | np.random.RandomState | None = 0,
+        random_state: "int | np.random.RandomState | None" = 0,
     ) -> None:
         self.dim = dim
         self.layers = layers
         self.ngram_range = ngram_range
         self.min_df = min_df
         self.max_features = max_features
+        self.tokenizer = tokenizer
         self.vocabulary = vocabulary
         self.method = method
         self.alpha = alpha
@@ -185,6 +195,10 @@ class HardmaxClassifier(Fitting):
         """Why a text gets its label: logit = bias + sum of the contributions of its words, exactly."""
         return explain(self._fitted(), text)
 
+    def explain_many(self, texts: Iterable[str], *, most: int = 10, as_: str | None = None) -> Any:
+        """The words that matter in many texts, as one table; see `hardmax.sentiment.explain_many.explain_many`."""
+        return explain_many(self._fitted(), as_texts(texts), most=most, as_=as_)
+
     def leaders(
         self, texts: Iterable[str], labels: ArrayLike | None = None, *, most: int = 30, confident: float = 0.0
     ) -> dict[Label, list[LeaderCount]]:
@@ -248,7 +262,9 @@ class HardmaxClassifier(Fitting):
         settings = model.card.get("settings", {})
         known = {name: settings[name] for name in cls._get_param_names() if name in settings}
         tuning = Tuning(**{f.name: settings[f.name] for f in fields(Tuning) if f.name in settings})
-        fixed = {"dim": model.dim, "layers": model.layers, "ngram_range": (1, model.vocabulary.ngrams)}
+        fixed: dict[str, Any] = {"dim": model.dim, "layers": model.layers, "ngram_range": (1, model.vocabulary.ngrams)}
+        if model.vocabulary.tokenizer is not None:
+            fixed["tokenizer"] = model.vocabulary.tokenizer.given
         clf = cls(**known | fixed, tuning=tuning, random_state=settings.get("seed", 0))
         clf.model_, clf.classes_ = model, np.array(model.classes)
         clf.history_, clf.n_iter_ = {"loss": [], "accuracy": []}, 1
@@ -262,6 +278,9 @@ class HardmaxClassifier(Fitting):
 
     def __hash__(self) -> int:
         return hash(type(self))
+
+    def _repr_html_(self) -> str | None:
+        return self.model_._repr_html_() if hasattr(self, "model_") else None
 
 
 def load(name: str | Path) -> HardmaxClassifier:

@@ -25,14 +25,14 @@ from hardmax.errors import BadInput, HardmaxError
 from hardmax.sentiment.editing import edited, occurrences
 from hardmax.sentiment.explain_parts import Leader, Term, Word
 from hardmax.sentiment.layers_numpy import Flow, score
-from hardmax.sentiment.layout import known_words, places, shared, term_names, terms_of_forms
+from hardmax.sentiment.layout import Names, TermNames, known_words, places, shared, terms_of
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
-from hardmax.sentiment.word_effects import Study, log_odds, study_texts, without_each
+from hardmax.sentiment.word_effects import Study, effects, study_texts
+from hardmax.text.encoding import decoded
 from hardmax.views import PAGE, Result, view
 
 SCHEMA = "hardmax.explain/2"
 CLOSE = 1e-9
-NEUTRAL = 0.1  # a word that says less than this part of what the strongest word says has no opinion
 
 
 class Inconsistent(HardmaxError):
@@ -77,7 +77,7 @@ class Explanation(Result):
     toward: Label
     scores: dict[Label, float]
     study: Study = field(repr=False)
-    names: tuple[str, ...] = field(repr=False)
+    names: Names = field(repr=False)
     _model: "ref[SentimentModel] | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -132,13 +132,9 @@ class Explanation(Result):
         return shared(self.study.words, self.contributions)
 
     @cached_property
-    def term_names(self) -> list[str]:
+    def term_names(self) -> TermNames:
         """The terms, in order of appearance."""
-        return term_names(self.study.words, self.names)
-
-    @cached_property
-    def _places(self) -> list[list[tuple[int, int]]]:
-        return places(self.study.words)
+        return TermNames(self.study.words, self.names)
 
     @property
     def coverage(self) -> float:
@@ -151,11 +147,11 @@ class Explanation(Result):
         words, leader, own = self.study.words, self.study.leader.tolist(), self.contributions.tolist()
         last, length = np.nonzero(words.spans >= 0)
         begins, ends = words.begins[last - length].tolist(), words.ends[last].tolist()
-        places: list[list[tuple[int, int]]] = [[] for _ in own]
+        found_at: list[list[tuple[int, int]]] = [[] for _ in own]
         for i, start, end in zip(words.spans[last, length].tolist(), begins, ends, strict=True):
-            places[i].append((start, end))
-        names = self.term_names
-        found = [Term(names[i], names[leader[i]], own[i], tuple(where)) for i, where in enumerate(places)]
+            found_at[i].append((start, end))
+        names = list(self.term_names)
+        found = [Term(names[i], names[leader[i]], own[i], tuple(where)) for i, where in enumerate(found_at)]
         return tuple(sorted(found, key=lambda term: term.places[0]))
 
     @cached_property
@@ -164,7 +160,7 @@ class Explanation(Result):
         clusters: dict[int, list[int]] = {}
         for i, j in enumerate(self.study.leader.tolist()):
             clusters.setdefault(j, []).append(i)
-        own, since, names = self.contributions.tolist(), self.study.since.tolist(), self.term_names
+        own, since, names = self.contributions.tolist(), self.study.since.tolist(), list(self.term_names)
         found = [
             Leader(
                 word=names[j],
@@ -179,71 +175,71 @@ class Explanation(Result):
         return tuple(sorted(found, key=lambda leader: -abs(leader.contribution)))
 
     @cached_property
-    def words(self) -> tuple[Word, ...]:
-        """Every known `Word`, the largest effect first."""
+    def _ranked(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+        """The known forms, the largest effect first; and (F,) effects, whether forms are neutral, their parts."""
         words = self.study.words
-        parts = np.bincount(words.form, self.weights, len(self.names))
+        parts = np.bincount(words.form, self.weights, len(self.names)).astype(np.float64)
         known = np.bincount(words.form, self.known, len(self.names)) > 0
         effect, neutral = self._effects(self.label)
+        self._check("words", parts.tolist())
         # For equal or unknown effects the part decides, then the order of the text.
         sign = 1.0 if self.toward == self.label else -1.0
-        order = np.lexsort((-sign * parts, np.where(np.isnan(effect), np.inf, -effect)))
-        order = order[known[order]]
-        names, leader, inside = self.term_names, self.study.leader.tolist(), terms_of_forms(words, self.contributions)
-        places = self._places
-        found = tuple(
-            Word(
-                self.names[f], None if np.isnan(effect[f]) else float(effect[f]), float(parts[f]), bool(neutral[f]),
-                tuple(names[i] for i in inside[f]), names[leader[inside[f][0]]], tuple(places[f]),
-            )
-            for f in order.tolist()
-        )  # fmt: skip
-        self._check("words", [word.contribution for word in found])
-        return found
+        order: NDArray[np.int64] = np.lexsort((-sign * parts, np.where(np.isnan(effect), np.inf, -effect)))
+        return order[known[order]], effect, neutral, parts
+
+    def _word(self, f: int) -> Word:
+        _, effect, neutral, parts = self._ranked
+        words = self.study.words
+        at = np.flatnonzero(words.form == f)
+        inside = terms_of(words, self.contributions, at)
+        names = self.term_names
+        lost = None if np.isnan(effect[f]) else float(effect[f])
+        rest = tuple(names[i] for i in inside), names[self.study.leader[inside[0]]], tuple(places(words, at))
+        return Word(self.names[f], lost, float(parts[f]), bool(neutral[f]), *rest)
+
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """Every known `Word`, the largest effect first."""
+        return tuple(self._word(f) for f in self._ranked[0].tolist())
 
     def _effects(self, label: Label) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """(F,) what a label loses without each form (NaN: not computed), and whether the form is neutral."""
-        study, bias = self.study, self.study.parameters.bias
-        logits, left = self._without
-        two = len(self.scores) == 1
-        number = int(label == self.toward) if two else list(self.scores).index(label)
-        every = np.full(len(logits), number)
-        full = log_odds(study.logits, every[:1])[0] if len(logits) else 0.0
-        effect = full - log_odds(logits, every)
-        # What the words say: the same at an unchanged number of terms. Deleting any word makes the mean shorter.
-        n0 = study.parameters.neutral
-        says = full - log_odds(
-            bias + (logits - bias) * ((left + n0) / max(len(study.leader) + n0, 1e-300))[:, None], every
-        )
-        most = np.abs(says[~np.isnan(says)]).max(initial=0.0)
-        return effect, ~((np.abs(says) >= NEUTRAL * most) & (says * effect > 0))
+        number = int(label == self.toward) if len(self.scores) == 1 else list(self.scores).index(label)
+        return effects(self.study, np.array([number]))
 
-    @cached_property
-    def _without(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        return without_each(self.study)
+    @property
+    def _for(self) -> NDArray[np.int64]:
+        order, effect, neutral, _ = self._ranked
+        return order[~neutral[order] & (effect[order] > 0)]
+
+    @property
+    def _against(self) -> NDArray[np.int64]:
+        order, effect, neutral, _ = self._ranked
+        return order[~neutral[order] & (effect[order] < 0)][::-1]
 
     @property
     def reasons(self) -> list[Word]:
         """The words that speak for the label, the strongest first."""
-        return [word for word in self.words if not word.neutral and (word.effect or 0.0) > 0]
+        return [self._word(f) for f in self._for.tolist()]
 
     @property
     def against(self) -> list[Word]:
         """The words that speak against the label, the strongest first."""
-        return [word for word in reversed(self.words) if not word.neutral and (word.effect or 0.0) < 0]
+        return [self._word(f) for f in self._against.tolist()]
 
     @property
     def neutral(self) -> list[Word]:
         """The known words without an opinion."""
-        return [word for word in self.words if word.neutral]
+        order, _, neutral, _ = self._ranked
+        return [self._word(f) for f in order[neutral[order]].tolist()]
 
     @cached_property
     def ignored(self) -> tuple[str, ...]:
         """Words of the text that are in no known term, as written, each once."""
         words = self.study.words
         which = np.flatnonzero(~self.known)
-        places = zip(words.begins[which].tolist(), words.ends[which].tolist(), strict=True)
-        return tuple(dict.fromkeys(self.text[start:end] for start, end in places))
+        where = zip(words.begins[which].tolist(), words.ends[which].tolist(), strict=True)
+        return tuple(dict.fromkeys(self.text[start:end] for start, end in where))
 
     @property
     def caution(self) -> str:
@@ -251,16 +247,17 @@ class Explanation(Result):
         count, total = int(self.known.sum()), len(self.known)
         if not count:
             return "No word of the text is known: this is the probability of the bias alone."
-        if count * 2 >= total and self.reasons:
+        reasons = len(self._for) > 0
+        if count * 2 >= total and reasons:
             return ""
         said = f"Only {count} of {total} words {'is' if count == 1 else 'are'} known." if count * 2 < total else ""
-        return f"{said} No word speaks clearly for this label.".strip() if not self.reasons else said
+        return f"{said} No word speaks clearly for this label.".strip() if not reasons else said
 
     def largest(self, most: int) -> list[Word]:
         """At most this many words with an opinion, those with the largest effects: for the label, then against it."""
-        every = [*self.reasons, *self.against]
-        order = sorted(range(len(every)), key=lambda i: -abs(every[i].effect or 0.0))
-        return [every[i] for i in sorted(order[:most])]
+        every, effect = np.concatenate([self._for, self._against]), self._ranked[1]
+        chosen = np.sort(np.argsort(-np.abs(effect[every]), kind="stable")[:most])
+        return [self._word(f) for f in every[chosen].tolist()]
 
     def rest(self, most: int) -> list[tuple[str, list[Word]]]:
         """What `largest` leaves out: ("more words", ...) and ("neutral words", ...), those that there are."""
@@ -281,13 +278,13 @@ class Explanation(Result):
         model, words = self._living(), self.study.words
         number = {name: f for f, name in enumerate(self.names)}
         sought = [number.get(w.form, -1) for w in model.vocabulary.words(word)]
-        places = [
+        where = [
             (int(words.begins[first]), int(words.ends[last]))
             for first, last in occurrences(words.form.tolist(), sought)
         ]
-        if not places:
+        if not where:
             raise BadInput(f"{word!r} does not occur in the text", found=_some([w.word for w in self.words]))
-        return explain(model, edited(self.text, places, by))
+        return explain(model, edited(self.text, where, by))
 
     def _living(self) -> SentimentModel:
         model = self._model() if self._model is not None else None
@@ -319,7 +316,9 @@ class Explanation(Result):
             if best < 0 or effect[best] <= 0:
                 break
             words.append(left.names[best])
-            left = explain(model, edited(left.text, left._places[best]))
+            left = explain(
+                model, edited(left.text, places(left.study.words, np.flatnonzero(left.study.words.form == best)))
+            )
         return words, left
 
     def as_dict(self) -> dict[str, Any]:
@@ -375,7 +374,7 @@ def explain(model: SentimentModel, text: str | bytes) -> Explanation:
         'positive'
     """
     if isinstance(text, bytes):
-        text = text.decode("utf-8", "replace")
+        text = decoded(text, "the text")
     if not isinstance(text, str):
         raise BadInput("a text must be a string", found=type(text).__name__)
     study, names = study_texts(model, [text])
@@ -391,7 +390,7 @@ def explain(model: SentimentModel, text: str | bytes) -> Explanation:
         toward=toward,
         scores=dict(zip([toward] if two else model.classes, study.logits[0].tolist(), strict=True)),
         study=study,
-        names=tuple(names),
+        names=names,
         _model=ref(model),
     )
 

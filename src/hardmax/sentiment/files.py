@@ -19,6 +19,7 @@ from hardmax.errors import BadInput
 from hardmax.io.documents import read_document
 from hardmax.io.files import new_folder, recover_folder
 from hardmax.sentiment.model import Label, SentimentModel
+from hardmax.text.tokenizer import Tokenizer
 from hardmax.text.vocabulary import Vocabulary
 from hardmax.text.words import RULES
 
@@ -26,6 +27,7 @@ SCHEMA = "hardmax.model/2"
 SHIPPED = Path(__file__).parent / "pretrained"
 TYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "U64": np.uint64}  # of safetensors
 FILES = {"numbers": "model.safetensors", "terms": "vocabulary.txt"}
+TOKENIZER = "tokenizer.json"
 UNSAFE = {".pkl", ".pickle", ".joblib", ".pt", ".pth", ".bin", ".npy", ".npz"}
 AGAIN = "save it again"
 MOST_LOADED = 4  # models that stay in memory after loading
@@ -52,6 +54,9 @@ def save_model(model: SentimentModel, folder: str | Path, *, force: bool = True)
     folder = Path(folder)
     arrays = {"embedding": model.embedding, "scores": model.scores, "bias": model.bias, "table": model.vocabulary.table}
     contents = {FILES["numbers"]: save(arrays), FILES["terms"]: bytes(model.vocabulary.joined)}
+    tokenizer = model.vocabulary.tokenizer
+    if tokenizer is not None:
+        contents[TOKENIZER] = tokenizer.stores().encode()
     config = {
         "schema": SCHEMA,
         "dim": model.dim,
@@ -61,9 +66,9 @@ def save_model(model: SentimentModel, folder: str | Path, *, force: bool = True)
         "classes": [_plain(c) for c in model.classes],
         "ngrams": model.vocabulary.ngrams,
         "terms": len(model.vocabulary),
-        "words": RULES,
+        "words": RULES if tokenizer is None else TOKENIZER,
         "pool": "sum over the n distinct terms / (n + neutral_words)",
-        "files": FILES,
+        "files": FILES if tokenizer is None else FILES | {"tokenizer": TOKENIZER},
         "sha256": {name: sha256(data).hexdigest() for name, data in contents.items()},
         "card": model.card,
     }
@@ -116,7 +121,10 @@ def load_model(where: str | Path) -> SentimentModel:
 def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentModel:
     config = read_document(folder / "config.json", SCHEMA)
     try:
-        if config.get("words") != RULES:
+        tokenizer = None
+        if config.get("words") == TOKENIZER:
+            tokenizer = Tokenizer.stored(str(_checked(folder, config, "tokenizer"), "utf-8"))
+        elif config.get("words") != RULES:
             raise BadInput(
                 f"its words are those of {config.get('words')!r}; this version reads {RULES!r}", fix="train it again"
             )
@@ -124,11 +132,12 @@ def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentMod
         scores, bias = (numbers[name].astype(np.float64) for name in ("scores", "bias"))
         for array in (scores, bias):
             array.setflags(write=False)  # the model is shared
-        known = _checked(folder, config, "terms"), numbers["table"], int(config["terms"]), int(config["ngrams"])
+        sizes = int(config["terms"]), int(config["ngrams"])
+        vocabulary = Vocabulary.stored(_checked(folder, config, "terms"), numbers["table"], *sizes, tokenizer)
         layers = float(config["alpha"]), int(config["layers"])
         rest = dict(config.get("card", {})), float(config["neutral_words"])
         classes = tuple(config["classes"])
-        return SentimentModel(Vocabulary.stored(*known), numbers["embedding"], scores, bias, *layers, classes, *rest)
+        return SentimentModel(vocabulary, numbers["embedding"], scores, bias, *layers, classes, *rest)
     except BadInput as error:
         raise BadInput(f"{folder} cannot be used: {error.what}", found=error.found, fix=error.fix or AGAIN) from error
     except (KeyError, TypeError, ValueError) as error:

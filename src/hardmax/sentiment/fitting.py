@@ -15,13 +15,16 @@ from hardmax.sentiment.columns import as_classes, as_labels, as_texts, as_weight
 from hardmax.sentiment.contract import Classifier
 from hardmax.sentiment.model import SentimentModel
 from hardmax.sentiment.recipe import Recipe, Tuning
+from hardmax.text.tokenizer import Given, Tokenizer
 from hardmax.text.vocabulary import Vocabulary
+from hardmax.text.words import split
 
 if TYPE_CHECKING:  # compiled code: loaded by fit
     from hardmax.sentiment.training import Trainer
     from hardmax.sentiment.training_loop import Examples, Learner, Progress
 
-MANY = 1000  # with this many texts or more, a term must by default occur in three of them
+SAMPLE = 500  # texts whose length decides about min_df
+LONG = 100  # words; in longer texts most terms that occur once say nothing
 
 
 class Fitting(Classifier):
@@ -31,6 +34,7 @@ class Fitting(Classifier):
     ngram_range: tuple[int, int]
     min_df: int | float | None
     max_features: int | None
+    tokenizer: Given | None
     vocabulary: Vocabulary | None
     tuning: Tuning | None
     class_weight: str | Mapping[Any, float] | None
@@ -40,7 +44,7 @@ class Fitting(Classifier):
     warm_start: bool
     n_jobs: int | None
     verbose: bool | int
-    random_state: int | np.random.RandomState | None
+    random_state: "int | np.random.RandomState | None"
 
     def fit(
         self,
@@ -140,7 +144,7 @@ class Fitting(Classifier):
             from hardmax.sentiment.relaxation import Relaxed
 
             return Relaxed(vocabulary, classes, recipe)
-        from hardmax.sentiment.training import prepare
+        from hardmax.sentiment.choices import prepare
 
         return prepare(examples, vocabulary, classes, recipe)
 
@@ -153,7 +157,7 @@ class Fitting(Classifier):
         its words stay, its scores learn. Otherwise the first call fixes the classes, the vocabulary (that of the part,
         unless `vocabulary` is given: see `Vocabulary.count`, which reads a stream) and the radii.
         """
-        from hardmax.sentiment.training import prepare
+        from hardmax.sentiment.choices import prepare
         from hardmax.sentiment.training_loop import Examples
 
         if self.method != "hardmax":
@@ -243,7 +247,7 @@ class Fitting(Classifier):
             return self.vocabulary
         least, most = self.min_df, self.max_features
         if least is None:
-            least = 3 if len(texts) >= MANY else 1
+            least = usual_min_df(texts)
         elif isinstance(least, float) and 0 <= least <= 1:
             least = max(1, ceil(least * len(texts)))
         if not isinstance(least, int | np.integer) or isinstance(least, bool) or least < 1:
@@ -252,13 +256,27 @@ class Fitting(Classifier):
             )
         if most is not None and (not isinstance(most, int | np.integer) or most < 1):
             raise BadInput("max_features must be an integer of at least 1, or None", found=repr(most))
-        return Vocabulary.count(texts, self.ngram_range, int(least), most)
+        tokenizer = None if self.tokenizer is None else Tokenizer(self.tokenizer)
+        return Vocabulary.count(texts, self.ngram_range, int(least), most, tokenizer)
 
     def _done(self, learner: "Learner", stream: "Trainer | None") -> Self:
         self.model_, self.history_ = learner.model(), learner.history
         self.n_iter_ = max(1, len(learner.losses))
+        self.choices_ = learner.choices
         self._trainer = stream  # the next part of a stream continues with its moments
         return self
+
+
+def usual_min_df(texts: list[str]) -> int:
+    """The least document frequency of terms: 1 for short texts, 2 for long ones, and more for very many words.
+
+    Example:
+        >>> usual_min_df(["A short message."] * 5000), usual_min_df(["word " * 300] * 5000)
+        (1, 2)
+    """
+    some = texts[:: -(-len(texts) // SAMPLE)]
+    words = sum(len(split(text)) for text in some) / max(len(some), 1)
+    return 1 + (words >= LONG) + (words * len(texts) > 2e6) + (words * len(texts) > 2e7)
 
 
 def _printing(also: Callable[["Progress"], object] | None) -> Callable[["Progress"], None]:

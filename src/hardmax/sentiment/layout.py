@@ -9,7 +9,8 @@ Everything is computed for all forms of many texts at once, with NumPy.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from hardmax.jit.ways import Job
 from hardmax.text.clean import clean, compose
 from hardmax.text.hashes import Keys, bits_for, chain, word_hash
-from hardmax.text.hashes import find as look_up
+from hardmax.text.hashes import find as find_plain
 from hardmax.text.vocabulary import FEW, Bags, Vocabulary
 from hardmax.text.words import form_of
 
@@ -36,6 +37,7 @@ class Layout:
         form: (W,) the form of each word, numbered by first appearance.
         spans: (W, L) the known term of length l + 1 that ends at this word, or -1.
         ids: (T,) numbers of the terms in the vocabulary, by first appearance.
+        first: (T,) where each term appears first, as an index into all spans.
     """
 
     words: Ints
@@ -48,6 +50,7 @@ class Layout:
     form: Ints
     spans: Ints
     ids: Ints
+    first: Ints
 
     def __len__(self) -> int:
         return len(self.words) - 1
@@ -70,48 +73,62 @@ class Deletions:
     new: Bags
 
 
-Find = Callable[[Ints], Ints]  # words that would stand side by side (Q, length) -> vocabulary numbers (Q,), or -1
+Find = Callable[..., Ints]  # words that would stand side by side, (Q, length) each -> vocabulary numbers, or -1
 
 
-def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, list[str], Find]:
+def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Names", Find]:
     """The layout of texts, the forms of their words, and how to find more terms.
 
     Example:
         >>> found, names, _ = lay_out(Vocabulary(["dull", "not dull"], 2), ["Not dull, not a dull film"])
         >>> found.form.tolist(), found.spans.tolist()
         ([0, 1, 0, 2, 1, 3], [[-1, -1], [0, 1], [-1, -1], [-1, -1], [0, -1], [-1, -1]])
-        >>> names
+        >>> list(names)
         ['not', 'dull', 'a', 'film']
     """
     size = sum(map(len, texts))
-    if size <= FEW and SCANNER.plain(size):
+    plain = vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size))
+    if plain:
         with SCANNER.counted():
-            begins, ends, sentence, hashes, offsets, name = _plain_words(vocabulary, texts)
+            (begins, ends, sentence, hashes, offsets, where, written), look_up = (
+                _plain_words(vocabulary, texts),
+                find_plain,
+            )
     else:
-        begins, ends, sentence, hashes, offsets, name = _compiled_words(texts)
+        from hardmax.text.ngrams import find_compiled as look_up
+
+        begins, ends, sentence, hashes, offsets, where, written = _compiled_words(texts)
         SCANNER.ready = True
     text = np.repeat(np.arange(len(texts)), np.diff(offsets))
     form, first = _numbered(np.lexsort((hashes, text)), lambda a, b: (hashes[a] != hashes[b]) | (text[a] != text[b]))
-    names = [name(w) for w in first.tolist()]
+    names = Names(written, plain, text[first].tolist(), *where[first].T.tolist())
 
-    def find(windows: Ints) -> Ints:
-        key = hashes[windows[:, 0]]
-        for column in windows.T[1:]:
-            key = chain(key, hashes[column])
-        return look_up(vocabulary.table, bits_for(len(vocabulary)), key)
+    def find(*windows: Ints) -> Ints:
+        keys = []
+        for window in windows:
+            key = hashes[window[:, 0]]
+            for column in window.T[1:]:
+                key = chain(key, hashes[column])
+            keys.append(key)
+        return look_up(vocabulary.table, bits_for(len(vocabulary)), np.concatenate(keys))
 
     spans = np.full((len(form), vocabulary.ngrams), -1)
-    for length in range(min(vocabulary.ngrams, len(form))):
-        last = np.flatnonzero(sentence[length:] == sentence[: len(form) - length]) + length
-        spans[last, length] = find(last[:, None] + np.arange(-length, 1))
-    where = np.flatnonzero(spans.ravel() >= 0)
-    owner, ids = text[where // vocabulary.ngrams], spans.ravel()[where]
+    lasts = [
+        np.flatnonzero(sentence[length:] == sentence[: len(form) - length]) + length
+        for length in range(min(vocabulary.ngrams, len(form)))
+    ]
+    if lasts:
+        found = find(*(last[:, None] + np.arange(-length, 1) for length, last in enumerate(lasts)))
+        for length, (last, a) in enumerate(zip(lasts, np.cumsum([0, *map(len, lasts)]), strict=False)):
+            spans[last, length] = found[a : a + len(last)]
+    at = np.flatnonzero(spans.ravel() >= 0)
+    owner, ids = text[at // vocabulary.ngrams], spans.ravel()[at]
     term, first_term = _numbered(np.lexsort((ids, owner)), lambda a, b: (ids[a] != ids[b]) | (owner[a] != owner[b]))
-    spans.ravel()[where] = term
+    spans.ravel()[at] = term
     forms_at, terms_at = (np.searchsorted(of, np.arange(len(texts) + 1)) for of in (text[first], owner[first_term]))
     points = (hashes == np.uint64(word_hash("!"))) | (hashes == np.uint64(word_hash("?")))
     places = begins, ends, sentence, points
-    return Layout(offsets, forms_at, terms_at, *places, form, spans, ids[first_term]), names, find
+    return Layout(offsets, forms_at, terms_at, *places, form, spans, ids[first_term], at[first_term]), names, find
 
 
 def _numbered(order: Ints, differ: Callable[[Ints, Ints], NDArray[np.bool_]]) -> tuple[Ints, Ints]:
@@ -126,7 +143,31 @@ def _numbered(order: Ints, differ: Callable[[Ints, Ints], NDArray[np.bool_]]) ->
     return number, np.sort(first)
 
 
-Words = tuple[Ints, Ints, Ints, Keys, Ints, Callable[[int], str]]  # begins, ends, sentence, hashes, offsets, name
+@dataclass(frozen=True, eq=False)
+class Names(Sequence[str]):
+    """The forms of words, made when they are asked for: parts of `texts`, in normal form already if `plain`."""
+
+    texts: Sequence[str]
+    plain: bool
+    text: Sequence[int]
+    begins: Sequence[int]
+    ends: Sequence[int]
+
+    made: dict[int, str] = field(default_factory=dict)
+
+    def __getitem__(self, f: Any) -> Any:
+        name = self.made.get(f)
+        if name is None:
+            name = self.texts[self.text[f]][self.begins[f] : self.ends[f]]
+            name = self.made[f] = name if self.plain else form_of(name)
+        return name
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+
+# begins, ends, sentence, hashes, where texts begin; and for the names: places (W, 2) in the texts of the last item
+Words = tuple[Ints, Ints, Ints, Keys, Ints, Ints, Sequence[str]]
 
 
 def _plain_words(vocabulary: Vocabulary, texts: Sequence[str]) -> Words:
@@ -140,7 +181,11 @@ def _plain_words(vocabulary: Vocabulary, texts: Sequence[str]) -> Words:
     breaks = np.ones(len(every), bool)
     breaks[1:] = inner[1:] != inner[:-1]
     breaks[offsets[:-1][offsets[:-1] < len(every)]] = True
-    return begins, ends, np.cumsum(breaks), hashes, offsets, lambda w: every[w].form
+    forms = ["".join(word.form for word in words) for words in found]
+    sizes = np.array([len(word.form) for word in every], np.int64)
+    last = np.cumsum(sizes)
+    last -= np.repeat(np.concatenate([[0], last])[offsets[:-1]], np.diff(offsets))
+    return begins, ends, np.cumsum(breaks), hashes, offsets, np.stack([last - sizes, last], axis=1), forms
 
 
 def _compiled_words(texts: Sequence[str]) -> Words:
@@ -148,17 +193,11 @@ def _compiled_words(texts: Sequence[str]) -> Words:
 
     cleaned, moved = zip(*(compose(clean(text)) for text in texts), strict=True) if texts else ((), ())
     hashes, places, before, offsets = scan_texts(list(cleaned))
-    text = np.repeat(np.arange(len(texts)), np.diff(offsets))
     was = places.copy()
     for t in (t for t, map_ in enumerate(moved) if map_ is not None):
         mine, table = slice(int(offsets[t]), int(offsets[t + 1])), np.array(moved[t], np.int64)
         was[mine] = np.stack([table[places[mine, 0], 0], table[places[mine, 1] - 1, 1]], axis=1)
-
-    def name(w: int) -> str:
-        start, end = places[w].tolist()
-        return form_of(cleaned[text[w]][start:end])
-
-    return was[:, 0].copy(), was[:, 1].copy(), np.cumsum(before == 0), hashes, offsets, name
+    return was[:, 0].copy(), was[:, 1].copy(), np.cumsum(before == 0), hashes, offsets, places, cleaned
 
 
 def deletions(words: Layout, find: Find, terms_known: int) -> Deletions:
@@ -169,7 +208,7 @@ def deletions(words: Layout, find: Find, terms_known: int) -> Deletions:
     owner = np.repeat(np.arange(len(words)), np.diff(words.terms))
     there = np.isin(text * terms_known + ids, owner * terms_known + words.ids)
     keys, which = np.unique((text * terms_known + ids)[~there], return_inverse=True)
-    pairs = np.unique(form[~there] * max(len(keys), 1) + which)
+    pairs, _ = np.unique(form[~there] * max(len(keys), 1) + which, return_index=True)  # alone, np.unique loads np.ma
     new_form, new_term = np.divmod(pairs, max(len(keys), 1))
     new = Bags.of(keys % terms_known, np.bincount(keys // terms_known, minlength=len(words)))
     return Deletions(gone_form, gone_term, new_form, new_term, new)
@@ -220,15 +259,16 @@ def _neighbors(words: Layout, find: Find) -> tuple[Ints, Ints, Ints]:
     windows = [np.stack([left, right], axis=1)]
     if words.spans.shape[1] > 2:
         windows += [np.stack([step(left, -1), left, right], axis=1), np.stack([left, right, step(right, 1)], axis=1)]
-    found = []
+    kept, owners = [], []
     for window in windows:
         # Words that become neighbors are in one sentence if they were; ! and ? always end the sentence before them.
         joined = (words.sentence[window[:, 1:]] == words.sentence[window[:, :-1]]) | words.points[window[:, 1:]]
         which = np.flatnonzero((window >= 0).all(axis=1) & joined.all(axis=1))
-        ids = find(window[which])
-        found.append(np.stack([deleted[which], first[which], ids])[:, ids >= 0])
-    forms, at, ids = np.concatenate(found, axis=1)
-    return forms, text[at], ids
+        kept.append(window[which])
+        owners.append(first[which])
+    ids, at = find(*kept), np.concatenate(owners)
+    known = np.flatnonzero(ids >= 0)
+    return form[at[known]], text[at[known]], ids[known]
 
 
 def known_words(words: Layout) -> NDArray[np.bool_]:
@@ -254,34 +294,32 @@ def shared(words: Layout, parts: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-def term_names(words: Layout, names: Sequence[str]) -> list[str]:
-    """The terms, from the names of the forms."""
-    spans, form = words.spans, words.form.tolist()
-    terms, first = np.unique(spans.ravel(), return_index=True)
-    found = [""] * len(words.ids)
-    for i, at in zip(terms.tolist(), first.tolist(), strict=True):
-        if i >= 0:
-            last, more = divmod(at, spans.shape[1])
-            found[i] = " ".join(names[f] for f in form[last - more : last + 1])
-    return found
+class TermNames(Sequence[str]):
+    """The names of the terms, made when they are asked for, from those of the forms."""
+
+    def __init__(self, words: Layout, names: Sequence[str]) -> None:
+        self.words, self.names = words, names
+
+    def __getitem__(self, i: Any) -> Any:
+        last, more = divmod(int(self.words.first[i]), self.words.spans.shape[1])
+        return " ".join(self.names[f] for f in self.words.form[last - more : last + 1].tolist())
+
+    def __len__(self) -> int:
+        return len(self.words.ids)
 
 
-def places(words: Layout) -> list[list[tuple[int, int]]]:
-    """(start, end) of the occurrences of each form."""
-    found: list[list[tuple[int, int]]] = [[] for _ in range(int(words.forms[-1]))]
-    for f, start, end in zip(words.form.tolist(), words.begins.tolist(), words.ends.tolist(), strict=True):
-        found[f].append((start, end))
-    return found
+def places(words: Layout, at: Ints) -> list[tuple[int, int]]:
+    """(start, end) of some words."""
+    return list(zip(words.begins[at].tolist(), words.ends[at].tolist(), strict=True))
 
 
-def terms_of_forms(words: Layout, parts: NDArray[np.float64]) -> list[list[int]]:
-    """The terms that hold each form, the largest part first."""
-    pairs = [np.empty((0, 2), np.int64)]
-    for length in range(words.spans.shape[1]):
-        last = np.flatnonzero(words.spans[:, length] >= 0)
-        pairs += [np.stack([words.form[last - k], words.spans[last, length]], axis=1) for k in range(length + 1)]
-    every = np.unique(np.concatenate(pairs), axis=0)
-    found: list[list[int]] = [[] for _ in range(int(words.forms[-1]))]
-    for f, i in every[np.lexsort((-np.abs(parts[every[:, 1]]), every[:, 0]))].tolist():
-        found[f].append(i)
-    return found
+def terms_of(words: Layout, parts: NDArray[np.float64], at: Ints) -> list[int]:
+    """The terms that hold any of some words, the largest part first."""
+    count, longest = words.spans.shape
+    found: set[int] = set()
+    for length in range(longest):
+        for k in range(length + 1):  # a term of this length holds the word if it ends at most `length` words later
+            last = at + k
+            found.update(words.spans[last[last < count], length].tolist())
+    terms = np.array(sorted(found - {-1}), np.int64)
+    return terms[np.argsort(-np.abs(parts[terms]), kind="stable")].tolist()

@@ -148,7 +148,11 @@ def probabilities(logits: Floats) -> Floats:
         >>> probabilities(np.array([[0.0]])).tolist()
         [[0.5, 0.5]]
     """
-    values = logits if logits.shape[1] > 1 else np.concatenate([np.zeros_like(logits), logits], axis=1)
+    if logits.shape[1] == 1:
+        values = np.zeros((len(logits), 2))
+        values[:, 1:] = logits
+    else:
+        values = logits
     parts = np.exp(values - values.max(axis=1, keepdims=True))
     total = parts[:, :1].copy()
     for k in range(1, parts.shape[1]):  # class after class, so that the sum does not depend on the number of rows

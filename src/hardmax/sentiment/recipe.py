@@ -1,38 +1,18 @@
-"""How a model begins: the settings of training, and where the words stand before the first step.
-
-Two facts decide the design. The gradient of the logit with respect to any word is a multiple of v (see
-`layers_compiled`), so only the coordinates along v learn; and a word can lead only if no word of larger norm lies close
-in direction. So a word is E_w = (x_w, sqrt(r_w^2 - |x_w|^2) u_w): x_w is learned, the radius r_w decides who leads, and
-the direction u_w orthogonal to all score vectors is fixed.
-
-Training has two phases. First the scores of the words are learned without attention (all radii 1). Then every word
-gets one of three radii, and training continues through the hardmax layers:
-
-- The strongest words have radius 1 and lead: <z_i, z_j> < 1 = <z_i, z_i> for any two of them. They are those of
-  largest |x_w|, as many as put about `leaders` of them into a text; let s be the least |x_w| among them.
-- A few of the most frequent words without opinion are poles, at x = 0 with radius R = 1 / sqrt(1 - (pole_reach s)^2) >
-  1. Nearly every text has one of them, and it leads the words that say little: for a word on the unit circle, <z, pole>
-  = R sqrt(1 - |x|^2) > 1 exactly if |x| < pole_reach s. So these words end at score 0 and not at that of a strong word.
-- All others have radius `follower_radius` < 1 and follow the pole or the strong word in whose direction they are.
-"""
+"""The settings of a training run."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
 from hardmax.text.vocabulary import Bags
 
-Floats = NDArray[np.float64]
 LEAST_STEPS = 200
-MOST_LEADERS = 11.0
+MOST_NUMBERS = 8_000_000  # in all word vectors; with more classes than fit, classes share dimensions
+LAYERS = 8  # with attention, if nothing else is asked for
+MOST_LEADERS = 30.0
 TERMS_PER_LEADER = 8.0  # in short texts
-POLES = 8
-POLE_STEP = 1e-3  # the more frequent of two poles has the larger radius, by this
-NEUTRAL = 0.15  # a pole has |x| below this
-ROOM = 0.999  # |x_w| stays below this part of the radius
 
 
 @dataclass(frozen=True)
@@ -41,15 +21,12 @@ class Tuning:
 
     Attributes:
         leaders: about how many words of a text lead, not counting the pole; None means one for every 8 terms, at most
-            11.
+            30.
         pole_reach: how far a pole reaches, as a part of the weakest leader's score; 0 to 1.
         follower_radius: the radius of words that can only follow; 0 to 1, where 1 lets more words lead.
         sideways_noise: size of the random directions orthogonal to the scores (for dim > 2); more noise, more leaders.
-        smoothing: added to the counts in the log-odds that words start from; None chooses it by the size of the data.
-        slope: x_w starts at slope * log-odds * pace, the pace growing with |log-odds| sqrt(number of texts).
-        score_scale: length of the score vectors at the beginning.
-        warm_rate: learning rate of x_w in the first phase.
-        score_rate, bias_rate, alpha_rate: learning rates of the score vectors, of the bias and of alpha.
+        penalty: of the first phase, on the squares of the words' scores; None chooses it by held-out texts.
+        score_rate, bias_rate, alpha_rate: learning rates of the score vectors (relative), bias (in streams), alpha.
 
     Example:
         >>> Tuning(pole_reach=2.0)
@@ -62,17 +39,14 @@ class Tuning:
     pole_reach: float = 0.75
     follower_radius: float = 0.8
     sideways_noise: float = 0.0
-    smoothing: float | None = None
-    slope: float = 0.4
-    score_scale: float = 100.0
-    warm_rate: float = 0.005
-    score_rate: float = 0.3
+    penalty: float | None = None
+    score_rate: float = 0.003
     bias_rate: float = 0.01
     alpha_rate: float = 0.01
 
     def __post_init__(self) -> None:
         self._between(pole_reach=(0.0, 1.0), follower_radius=(0.0, 1.0))
-        self._positive("leaders", "score_scale", "warm_rate", "slope", "smoothing")
+        self._positive("leaders", "penalty")
 
     def _between(self, **limits: tuple[float, float]) -> None:
         for name, (lowest, most) in limits.items():
@@ -92,21 +66,21 @@ class Recipe(Tuning):
     """All settings of a training run: those of `Tuning`, and these.
 
     Attributes:
-        dim, layers, alpha, train_alpha: of the model.
+        dim, layers, alpha, train_alpha: of the model; "auto" is explained in `settled` and in `choices`.
         dropout: part of a text's words left out at each step.
         batch_size: texts per step.   seed: for all random choices.
-        learning_rate: of x_w in the second phase. In each phase all learning rates fall linearly to 0.
-        warm_epochs, epochs: passes of the two phases; with layers = 0 there is only the first. None means 4 and 3, or
-            as many as make 200 steps for small data.
+        learning_rate: of x_w in the second phase. All learning rates fall linearly to 0.
+        warm_epochs: at most this many passes in the first phase; None means 100.
+        epochs: passes of the second phase, if there are layers; None means 3, or as many as make 200 steps.
     """
 
-    dim: int = 2
-    layers: int = 8
+    dim: int | str = "auto"
+    layers: int | str = "auto"
     alpha: float = 0.15
     train_alpha: bool = False
     dropout: float = 0.4
     batch_size: int = 256
-    learning_rate: float = 0.003
+    learning_rate: float = 0.001
     warm_epochs: int | None = None
     epochs: int | None = None
     seed: int = 0
@@ -116,167 +90,43 @@ class Recipe(Tuning):
         least = {"dim": 1, "layers": 0, "batch_size": 1, "warm_epochs": 1, "epochs": 1, "seed": 0}
         for name, lowest in least.items():
             value = getattr(self, name)
-            if value is None and name.endswith("epochs"):
+            if (value is None and name.endswith("epochs")) or (value == "auto" and name in ("dim", "layers")):
                 continue
             if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < lowest:
                 raise BadInput(f"{name} must be an integer of at least {lowest}", found=repr(value))
         self._between(dropout=(0.0, 0.99))
         self._positive("alpha", "learning_rate")
 
-    def passes(self, count: int) -> tuple[int, int]:
-        """How many epochs the two phases have for this many texts.
+    def passes(self, count: int) -> int:
+        """How many epochs the second phase has for this many texts.
 
         Example:
-            >>> Recipe().passes(25_000), Recipe().passes(256), Recipe(layers=0, warm_epochs=2).passes(256)
-            ((4, 3), (200, 200), (2, 0))
+            >>> Recipe().passes(25_000), Recipe().passes(256), Recipe(epochs=2).passes(256)
+            (3, 200, 2)
         """
         least = -(-LEAST_STEPS // -(-count // self.batch_size))
-        second = self.epochs if self.epochs is not None else max(3, least)
-        first = self.warm_epochs if self.warm_epochs is not None else max(4, least)
-        return first, second if self.layers else 0
+        return self.epochs if self.epochs is not None else max(3, least)
 
-    def settled(self, bags: Bags) -> "Recipe":
-        """The recipe with a number of leaders that suits the texts, if it was left open.
+    def settled(self, bags: Bags, scores: int, size: int) -> "Recipe":
+        """The recipe with a dimension and a number of leaders that suit the texts, if they were left open.
+
+        A dimension for every score, and one without any where words stand that say nothing: 2 for two classes, C for
+        more (their scores add up to 0). Where `size` terms in so many dimensions would be too many numbers, it is less.
 
         Example:
             >>> long, short = (Bags(np.zeros(n, np.int32), np.array([0, n])) for n in (300, 40))
-            >>> Recipe().settled(long).leaders, Recipe().settled(short).leaders
-            (11.0, 5.0)
+            >>> [Recipe().settled(bags, 9, 50_000).leaders for bags in (long, short)]
+            [30.0, 5.0]
+            >>> [Recipe().settled(long, scores, 50_000).dim for scores in (1, 9, 1000)]
+            [2, 9, 161]
         """
-        if self.leaders is not None:
-            return self
+        dim = self.dim
+        if dim == "auto":
+            dim = 2 if scores == 1 else min(scores, 1 + max(2, MOST_NUMBERS // max(size, 1)))
         terms = bags.ids.size / max(len(bags), 1)
-        return replace(self, leaders=float(min(MOST_LEADERS, max(1.0, terms / TERMS_PER_LEADER))))
+        usual = float(min(MOST_LEADERS, max(1.0, terms / TERMS_PER_LEADER)))
+        return replace(self, dim=dim, leaders=usual if self.leaders is None else self.leaders)
 
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain data."""
         return {k: v.item() if isinstance(v, np.generic) else v for k, v in asdict(self).items()}
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """Where training begins.
-
-    Attributes:
-        x: (V, m) positions along the scores.   pace: (V,) how fast words learn.
-        part: (V,) the part of the texts that holds a word.
-        sideways: (V, d - m) directions of unit length.   scores: (C', m).   bias: (C',).
-    """
-
-    x: Floats
-    pace: Floats
-    part: Floats
-    sideways: Floats
-    scores: Floats
-    bias: Floats
-
-
-def start(
-    bags: Bags, labels: NDArray[np.int64], classes: int, size: int, weight: Floats, recipe: Recipe, ngrams: int
-) -> Start:
-    """Positions and scores from the counts of the training data."""
-    a = recipe.smoothing
-    if a is None:  # 50 for words and 25 for n-grams on 25,000 texts
-        a = max(0.5, len(bags) / (500.0 if ngrams == 1 else 1000.0))
-    counts, mass = _class_counts(bags, labels, classes, size, weight)
-    odds = _log_odds(counts, mass, a)  # (V, classes): in favor of each class against the others
-    if classes == 2:
-        odds = odds[:, 1:]
-    texts = counts.sum(axis=1)
-    pace = 0.1 + 0.9 * ranks(np.sqrt((odds**2).mean(axis=1) * texts)) ** 3
-    directions = _directions(classes, recipe.dim)  # (C', m)
-    wish = recipe.slope * pace[:, None] * odds @ directions / np.sqrt(max(1, len(directions) - 1))
-    length = np.sqrt((wish**2).sum(axis=1, keepdims=True))
-    x = wish / np.maximum(1.0, length / 0.98)
-    rng = np.random.default_rng((recipe.seed, 1))
-    sideways = np.zeros((size, recipe.dim - directions.shape[1]))
-    if sideways.shape[1]:
-        sideways[:, 0] = 1.0
-        if sideways.shape[1] > 1 and recipe.sideways_noise > 0:
-            sideways += recipe.sideways_noise * rng.standard_normal(sideways.shape)
-            sideways /= np.sqrt((sideways**2).sum(axis=1, keepdims=True))
-    prior = np.log((mass + 1.0) / (mass.sum() + classes))
-    bias = np.array([prior[1] - prior[0]]) if classes == 2 else prior - prior.mean()
-    return Start(x, pace, texts / mass.sum(), sideways, recipe.score_scale * directions, bias)
-
-
-def radii(x: Floats, part: Floats, recipe: Recipe) -> tuple[Floats, NDArray[np.int64]]:
-    """(V,) radii, and the numbers of the poles; see the module.
-
-    Example:
-        >>> x, part = np.array([[0.9], [0.01], [-0.6], [0.2]]), np.array([0.1, 0.9, 0.1, 0.2])
-        >>> radius, poles = radii(x, part, Recipe(leaders=0.2))
-        >>> radius.round(3).tolist(), poles.tolist()
-        ([1.0, 1.121, 1.0, 0.8], [1])
-    """
-    strength = np.sqrt((x**2).sum(axis=1))
-    order = np.argsort(-strength, kind="stable")
-    wanted = MOST_LEADERS if recipe.leaders is None else recipe.leaders
-    leading = order[: max(1, int(np.searchsorted(np.cumsum(part[order]), wanted * (1 + 1e-9), side="right")))]
-    radius = np.full(len(x), max(recipe.follower_radius, 1e-3))
-    radius[leading] = 1.0
-    reach = recipe.pole_reach * min(float(strength[leading[-1]]), ROOM)
-    free = np.ones(len(x), bool)
-    free[leading] = False
-    neutral = np.flatnonzero((strength < NEUTRAL) & free)
-    poles = neutral[np.argsort(-part[neutral], kind="stable")[:POLES]]
-    radius[poles] = 1.0 / np.sqrt(1.0 - reach**2) + POLE_STEP * np.arange(len(poles), 0, -1)
-    return radius, poles
-
-
-def ranks(values: Floats) -> Floats:
-    """Ranks from 0 to 1; equal values in their order.
-
-    Example:
-        >>> ranks(np.array([5.0, 1.0, 3.0])).tolist()
-        [1.0, 0.0, 0.5]
-    """
-    rank = np.empty(len(values))
-    rank[np.argsort(values, kind="stable")] = np.linspace(0.0, 1.0, len(values)) if len(values) > 1 else 1.0
-    return rank
-
-
-def positions(x: Floats, radius: Floats, sideways: Floats) -> Floats:
-    """The vectors E_w = (x_w, sqrt(r_w^2 - |x_w|^2) u_w), (V, d)."""
-    if sideways.shape[1] == 0:
-        return x.copy()
-    height = np.sqrt(np.maximum(radius**2 - (x**2).sum(axis=1), 0.0))
-    return np.concatenate([x, height[:, None] * sideways], axis=1)
-
-
-def _class_counts(
-    bags: Bags, labels: NDArray[np.int64], classes: int, size: int, weight: Floats
-) -> tuple[Floats, Floats]:
-    """(V, classes) weighted numbers of texts of each class that hold each term, and (classes,) of all texts."""
-    lengths = np.diff(bags.offsets)
-    of_word, of_text = np.repeat(labels, lengths), np.repeat(weight, lengths)
-    counts = np.bincount(bags.ids.astype(np.int64) * classes + of_word, weights=of_text, minlength=size * classes)
-    mass = np.bincount(labels, weights=weight, minlength=classes)
-    return counts.reshape(size, classes).astype(np.float64), mass.astype(np.float64)
-
-
-def _log_odds(counts: Floats, mass: Floats, a: float) -> Floats:
-    others = counts.sum(axis=1, keepdims=True) - counts
-    inside = np.log(counts + a) - np.log(mass + 2 * a)
-    outside = np.log(others + a) - np.log(mass.sum() - mass + 2 * a)
-    return np.asarray(inside - outside)
-
-
-def _directions(classes: int, dim: int) -> Floats:
-    """Unit score vectors (C', m) in m = min(dim - 1, classes - 1) dimensions, at least one: a simplex if it fits.
-
-    One dimension is kept free of scores, so that a word without opinion has somewhere to stand.
-    """
-    if classes == 2:
-        return np.ones((1, 1))
-    m = max(1, min(dim - 1, classes - 1))
-    if m == classes - 1:
-        simplex = np.eye(classes) - 1.0 / classes
-        basis = np.linalg.svd(simplex)[2][:m]
-        vectors = simplex @ basis.T
-        return np.asarray(vectors / np.sqrt((vectors**2).sum(axis=1, keepdims=True)))
-    if m == 1:
-        return np.linspace(-1.0, 1.0, classes)[:, None]
-    angle = 2 * np.pi * np.arange(classes) / classes
-    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return np.concatenate([circle, np.zeros((classes, m - 2))], axis=1)

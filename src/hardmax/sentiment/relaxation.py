@@ -5,6 +5,7 @@ gradients clipped at 5, alpha trained. Departs: places without a word are masked
 positive; nothing is chosen on the test set. The same bits need the same number of threads of torch.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from hardmax.errors import need
 from hardmax.sentiment.model import Label, SentimentModel, winners
-from hardmax.sentiment.recipe import Recipe
+from hardmax.sentiment.recipe import LAYERS, Recipe
 from hardmax.sentiment.training import LEAST_ALPHA
 from hardmax.sentiment.training_loop import Examples, Learner, Watch
 from hardmax.text.vocabulary import Bags, Vocabulary
@@ -28,6 +29,8 @@ class Relaxed(Learner):
     """The relaxed model and its optimizer."""
 
     def __init__(self, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe) -> None:
+        dim = max(2, len(classes)) if recipe.dim == "auto" else recipe.dim
+        recipe = replace(recipe, dim=dim, layers=LAYERS if recipe.layers == "auto" else recipe.layers)
         super().__init__(vocabulary, classes, recipe)
         self.torch = torch = need("torch", "torch", 'method="softmax"')
         self.outputs = 1 if len(classes) == 2 else len(classes)
@@ -48,8 +51,7 @@ class Relaxed(Learner):
 
     def train(self, examples: Examples, watch: Watch) -> None:
         """All epochs; there is one phase only."""
-        first, second = self.recipe.passes(len(examples.bags))
-        self.run(examples, second or first, watch)
+        self.run(examples, self.recipe.passes(len(examples.bags)), watch)
 
     def learn(self, examples: Examples, texts: NDArray[np.int64]) -> float:
         """One step on some of the texts; returns the summed loss."""
@@ -57,7 +59,7 @@ class Relaxed(Learner):
         self.step += 1
         ids, mask = _padded(examples.bags.take(texts))
         mean = relaxed_mean(
-            torch, self.vectors(torch.from_numpy(ids)), torch.from_numpy(mask), self.alpha, self.recipe.layers
+            torch, self.vectors(torch.from_numpy(ids)), torch.from_numpy(mask), self.alpha, int(self.recipe.layers)
         )
         logits, labels = self.decoder(mean), torch.from_numpy(examples.labels[texts])
         losses = self.loss_of(logits[:, 0], labels.float()) if self.outputs == 1 else self.loss_of(logits, labels)
@@ -95,7 +97,7 @@ class Relaxed(Learner):
         """The hardmax model with these numbers."""
         vectors, scores, bias = (number.detach().numpy() for number in self.numbers[:3])
         numbers = vectors.astype(np.float32), scores.astype(np.float64), bias.astype(np.float64)
-        layers = float(self.alpha.detach()), self.recipe.layers
+        layers = float(self.alpha.detach()), int(self.recipe.layers)
         return SentimentModel(self.vocabulary, *numbers, *layers, self.classes, {"settings": self.settings})
 
 

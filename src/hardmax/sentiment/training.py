@@ -4,7 +4,6 @@ The texts of a batch run in parallel, each writing to places of its own; the gra
 order of the texts by one thread. So the result has the same bits for any number of threads.
 """
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +11,13 @@ from numpy.typing import NDArray
 
 from hardmax.jit import njit
 from hardmax.sentiment.batches import Batch, run_bags, run_batch
+from hardmax.sentiment.calibration import Calibration
 from hardmax.sentiment.layers_numpy import Parameters, powers
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
-from hardmax.sentiment.recipe import ROOM, Floats, Recipe, Start, positions, radii, start
+from hardmax.sentiment.placing import ROOM, Start, positions, radii
+from hardmax.sentiment.recipe import Recipe
 from hardmax.sentiment.training_loop import Examples, Learner, Watch
+from hardmax.sentiment.word_scores import Floats, times
 from hardmax.text.vocabulary import Vocabulary
 
 FIRST, SECOND, SMALL = 0.9, 0.999, 1e-8  # of Adam
@@ -47,14 +49,17 @@ class Words(NamedTuple):
 class Trainer(Learner):
     """The numbers of a model while they learn, with their moments."""
 
-    def __init__(self, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe, begin: Start) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe, begin: Start, neutral: float = 0.0
+    ) -> None:
         super().__init__(vocabulary, classes, recipe)
         self.begin, self.alpha = begin, recipe.alpha
         self.x, self.scores, self.bias = begin.x.copy(), begin.scores.copy(), begin.bias.copy()
         self.radius, self.pace = np.ones(len(self.x)), begin.pace
         self.layers = 0  # of the phase; the second has those of the recipe
-        self.neutral = 0.0  # words without opinion in every text
-        self.lengths = 0, 0  # steps of the two phases
+        self.neutral = neutral
+        self.calibration: Calibration | None = None  # for the end
+        self.steps = 0
         self._fresh()
 
     def _fresh(self) -> None:
@@ -75,7 +80,7 @@ class Trainer(Learner):
             self.x[poles], self.pace[poles] = 0.0, 0.0
             length = np.sqrt((self.x**2).sum(axis=1))
             self.x *= np.minimum(1.0, ROOM * self.radius / np.maximum(length, 1e-300))[:, None]
-        self.layers = self.recipe.layers
+        self.layers = int(self.recipe.layers)
         self._fresh()
 
     # What a checkpoint holds.
@@ -104,41 +109,44 @@ class Trainer(Learner):
     def model(self) -> SentimentModel:
         """The model as it is now."""
         now, card = self.model_parameters, {"settings": self.settings}
-        numbers = now.vectors.astype(np.float32), now.scores, now.bias.copy(), self.alpha, self.recipe.layers
+        numbers = now.vectors.astype(np.float32), now.scores, now.bias.copy(), self.alpha, int(self.recipe.layers)
         return SentimentModel(self.vocabulary, *numbers, self.classes, card, self.neutral)
 
     def train(self, examples: Examples, watch: Watch) -> None:
-        """All epochs of both phases."""
-        per_epoch = -(-len(examples.bags) // self.recipe.batch_size)
-        first, second = self.recipe.passes(len(examples.bags))
-        self.lengths = per_epoch * first, per_epoch * second
-        self.last_phase = first if second else 0
-        self.run(examples, first + second, watch)
+        """All epochs of the second phase, and the calibration."""
+        if self.recipe.layers:
+            self.place()
+            self.go_through(examples, self.recipe.passes(len(examples.bags)), watch)
+        elif watch.validation is not None:
+            self.accuracies.append(self.accuracy(watch.validation))
+        if self.calibration is not None:
+            self.scores, self.neutral = self.scores * self.calibration.scale, self.calibration.neutral
+
+    def go_through(self, examples: Examples, epochs: int, watch: Watch) -> None:
+        """Some epochs."""
+        self.steps = -(-len(examples.bags) // self.recipe.batch_size) * epochs
+        self.run(examples, epochs, watch)
 
     def learn(self, examples: Examples, texts: NDArray[np.int64]) -> float:
-        """One step, with learning rates that fall linearly to 0 in each phase."""
-        warm, rest = self.lengths
-        if self.step == warm and not self.layers:
-            self.place()
-        return self.batch(examples, texts, 1.0 - self.phase_step / (warm if self.step < warm else rest))
+        """One step, with learning rates that fall linearly to 0."""
+        return self.batch(examples, texts, 1.0 - self.phase_step / self.steps)
 
     def pass_once(self, examples: Examples) -> None:
-        """One pass over some texts in their order, at the full learning rate (for streams).
-
-        The first one is made twice: without attention, to find the radii, and then with it.
-        """
+        """One pass over some texts in their order, at the full learning rate (for streams)."""
         n, size = len(examples.bags), self.recipe.batch_size
         every = np.arange(n)
         if self.recipe.layers and not self.layers:
-            for k in range(0, n, size):
-                self.batch(examples, every[k : k + size], 1.0)
             self.place()
         total = sum(self.batch(examples, every[k : k + size], 1.0) for k in range(0, n, size))
         self.losses.append(total / max(n, 1))
 
     def accuracy(self, examples: Examples) -> float:
         """The part of the texts that are labeled correctly."""
-        return float((winners(run_bags(examples.bags, self.model_parameters)[0]) == examples.labels).mean())
+        return float(self.right(run_bags(examples.bags, self.model_parameters)[0], examples.labels).mean())
+
+    def right(self, logits: Floats, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """(N,) whether texts are labeled correctly, in all labels if they may have several."""
+        return winners(logits) == labels if labels.ndim == 1 else ((logits > 0) == labels).all(axis=1)
 
     def batch(self, examples: Examples, texts: NDArray[np.int64], fade: float) -> float:
         """One step on some of the texts with learning rates times `fade`; returns the summed loss."""
@@ -156,11 +164,10 @@ class Trainer(Learner):
         error[every, labels] -= 1.0
         error = (error if len(self.bias) > 1 else error[:, 1:]) * (weight / len(texts))[:, None]  # dloss/dlogit
         slope = (error * out.slopes).sum() / (2 * _NEARBY * self.alpha) if nearby.size else 0.0
-        few = [_times(error.T, self._means(batch, out.weights)).ravel(), error.sum(axis=0), [slope]]
+        few = [times(error.T, self._means(batch, out.weights)).ravel(), error.sum(axis=0), [slope]]
         words = Words(self.x, self.first, self.second, self.radius, self.pace, self.begin.sideways, self.vectors,
                       *self._scratch)  # fmt: skip
-        rate = fade * (r.learning_rate if K else r.warm_rate)
-        step_words(batch, out.weights, _times(error, self.scores), words, self.phase_step, rate)
+        step_words(batch, out.weights, times(error, self.scores), words, self.phase_step, fade * r.learning_rate)
         self._few(np.concatenate(few), fade)
         return loss
 
@@ -180,28 +187,12 @@ class Trainer(Learner):
         one, two = 1 - FIRST**self.phase_step, 1 - SECOND**self.phase_step
         move = (self.few_first / one) / (np.sqrt(self.few_second / two) + SMALL)
         n, k = self.scores.size, self.bias.size
-        self.scores = self.scores - fade * r.score_rate * move[:n].reshape(self.scores.shape)
-        self.bias = self.bias - fade * r.bias_rate * move[n : n + k]
+        rate = fade * r.score_rate * np.sqrt((self.begin.scores**2).sum(axis=1).mean())
+        self.scores = self.scores - rate * move[:n].reshape(self.scores.shape)
+        if not self.steps:  # in a stream; otherwise the bias stays what the classes alone say
+            self.bias = self.bias - fade * r.bias_rate * move[n : n + k]
         if r.train_alpha and self.layers:
             self.alpha = max(LEAST_ALPHA, float(self.alpha - fade * r.alpha_rate * move[-1]))
-
-
-def prepare(
-    examples: Examples, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe, stream: bool = False
-) -> Trainer:
-    """A trainer at the beginning; in a stream all words learn alike, as the counts of its first part say little."""
-    recipe, size = recipe.settled(examples.bags), len(vocabulary)
-    data = examples.bags, examples.labels, len(classes), size, examples.weight
-    begin = start(*data, recipe, vocabulary.ngrams)
-    return Trainer(vocabulary, classes, recipe, replace(begin, pace=np.ones(size)) if stream else begin)
-
-
-def _times(a: Floats, b: Floats) -> Floats:
-    """a @ b added up in a fixed order: a library's matrix product may depend on its number of threads."""
-    total = np.zeros((a.shape[0], b.shape[1]))
-    for k in range(a.shape[1]):
-        total += a[:, k, None] * b[k]
-    return total
 
 
 @njit()

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from hardmax.errors import BadInput
 from hardmax.io.files import remove_partial_files, write_file
 from hardmax.sentiment.model import Label, SentimentModel
-from hardmax.sentiment.recipe import Floats, Recipe
-from hardmax.text.vocabulary import Bags, Vocabulary
+from hardmax.sentiment.recipe import Recipe
+from hardmax.sentiment.word_scores import Examples
+from hardmax.text.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,6 @@ class Progress:
     loss: float
     seconds: float
     validation: float | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Examples:
-    """Texts to learn from: bags, class numbers, weights."""
-
-    bags: Bags
-    labels: NDArray[np.int64]
-    weight: Floats
 
 
 @dataclass(frozen=True)
@@ -71,7 +63,7 @@ class Learner(ABC):
         self.epoch_loss = 0.0
         self.losses: list[float] = []
         self.accuracies: list[float] = []
-        self.last_phase = 0  # the epoch from which on the model is complete
+        self.choices: dict[str, str] = {}  # what was chosen by held-out texts, and why
 
     @abstractmethod
     def train(self, examples: Examples, watch: Watch) -> None:
@@ -136,7 +128,7 @@ class Learner(ABC):
                 if checkpoint and (last or time.monotonic() - saved > watch.checkpoint_seconds):
                     write_checkpoint(checkpoint, self._state(), mark)
                     saved = time.monotonic()
-            if watch.patience is not None and self.accuracies and epoch >= self.last_phase:
+            if watch.patience is not None and self.accuracies:
                 if best is None or self.accuracies[-1] > best[0]:
                     best = self.accuracies[-1], epoch, {k: np.array(v) for k, v in self._state().items()}
                 elif epoch - best[1] >= watch.patience:

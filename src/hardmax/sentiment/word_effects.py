@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from hardmax.jit.ways import Job
 from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters, powers, score
-from hardmax.sentiment.layout import Deletions, Layout, deletions, lay_out
+from hardmax.sentiment.layout import Deletions, Layout, Names, deletions, lay_out
 from hardmax.text.vocabulary import Bags
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ FEW = 20_000  # terms; up to here plain NumPy is quicker than loading the compil
 CLOSE = 1e-9  # scores within this part of the largest count as undecided: the layers run again
 MOST_TERMS = 30_000_000  # in all bags that are run again for one call
 PAIRS = 64  # of the terms that one deletion adds, up to which all pairs are looked at
+NEUTRAL = 0.1  # a word that says less than this part of what the strongest word says has no opinion
 AT_ONCE = 4_000_000  # terms or scores that are held at once
 
 
@@ -117,6 +118,25 @@ def without_each(of: Study, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
     for some in np.array_split(which, max(1, int(size[which].sum() // AT_ONCE))):
         logits[some] = run(_edited(of, some, text[some]), parameters)
     return logits, left
+
+
+def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+    """(F,) the effect of each form on one class per text (NaN: not computed), and whether the form is neutral.
+
+    A form is neutral if what it says, its effect at an unchanged number of terms, is less than a part NEUTRAL of what
+    the strongest form of its text says; or if its effect has the other sign, since it comes from that number alone:
+    deleting any word makes the mean shorter.
+    """
+    logits, left = without_each(of)
+    n0, bias, texts = of.parameters.neutral, of.parameters.bias, len(of.words)
+    text = np.repeat(np.arange(texts), np.diff(of.words.forms))
+    label, full = labels[text], log_odds(of.logits, labels)[text]
+    effect = full - log_odds(logits, label)
+    scale = (left + n0) / np.maximum(np.diff(of.words.terms)[text] + n0, 1e-300)
+    says = full - log_odds(bias + (logits - bias) * scale[:, None], label)
+    most = np.zeros(texts)
+    np.maximum.at(most, text, np.nan_to_num(np.abs(says)))
+    return effect, ~((np.abs(says) >= NEUTRAL * most[text]) & (says * effect > 0))
 
 
 def run(bags: Bags, parameters: Parameters) -> Floats:
@@ -258,7 +278,7 @@ def _edited(of: Study, forms: Ints, text: Ints) -> Bags:
     return Bags.of(ids[order], np.bincount(owner, minlength=len(forms)))
 
 
-def study_texts(model: "SentimentModel", texts: Sequence[str]) -> tuple[Study, list[str]]:
+def study_texts(model: "SentimentModel", texts: Sequence[str]) -> tuple[Study, Names]:
     """Texts and what deleting their words would do, for a model; and the word forms of the texts."""
     words, names, find = lay_out(model.vocabulary, texts)
     found = deletions(words, find, len(model.vocabulary))

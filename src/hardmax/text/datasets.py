@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput, MissingExtra, NotFetched, need
+from hardmax.text.encoding import decoded
 from hardmax.text.tables import SUFFIXES, BadRow, Row, rows
 
 # name -> (address, file name, MD5 as published with the data)
@@ -269,7 +270,7 @@ def _acl(path: Path, split: str | None) -> Dataset:
     for name, data in _members(path):
         match = _ACL.search(name)
         if match and split in (None, match[1]):
-            found.append((match[1] == "test", match[2] == "pos", int(match[3]), data.decode("utf-8", "replace")))
+            found.append((match[1] == "test", match[2] == "pos", int(match[3]), decoded(data, name)))
     if not found:
         raise BadInput(
             f"{path} has no reviews", fix="use a folder or .tar.gz archive with train/neg/0_3.txt, ... (aclImdb)"

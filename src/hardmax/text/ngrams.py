@@ -192,6 +192,29 @@ def _fill(table: Any, bits: Any, hashes: Any) -> Any:
     return -1
 
 
+@bare_njit()
+def _find(table: Any, bits: Any, keys: Any, found: Any) -> None:
+    mask, low = np.uint64(table.size - 1), (np.uint64(1) << bits) - np.uint64(1)
+    for k in range(keys.size):
+        place, tag = keys[k] & mask, keys[k] >> bits
+        while table[place] != _EMPTY and table[place] >> bits != tag:
+            place = (place + np.uint64(1)) & mask
+        found[k] = -1 if table[place] == _EMPTY else np.int64(table[place] & low)
+
+
+def find_compiled(table: Keys, bits: int, keys: Keys) -> NDArray[np.int64]:
+    """`hardmax.text.hashes.find`, compiled.
+
+    Example:
+        >>> from hardmax.text.hashes import term_hashes
+        >>> find_compiled(table_of(["good", "film"]), bits_for(2), term_hashes(["film", "dull"])).tolist()
+        [1, -1]
+    """
+    found = np.empty(keys.size, np.int64)
+    _find(table, np.uint64(bits), keys, found)
+    return found
+
+
 def table_of(terms: Sequence[str]) -> Keys:
     """The table of the terms; see `hardmax.text.hashes`."""
     codes, begins_of = code_points(list(terms))
@@ -261,6 +284,8 @@ class Lookup:
 
     def bags(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The distinct known terms of every text in order of appearance, and how many each text has."""
+        if 0 < len(texts) <= _CHUNK:
+            return self._chunk(list(texts))
         parts = [self._chunk(list(texts[begin : begin + _CHUNK])) for begin in range(0, len(texts), _CHUNK)]
         ids = [np.empty(0, np.int32), *(part[0] for part in parts)]
         return np.concatenate(ids), np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
@@ -271,8 +296,8 @@ class Lookup:
         sizes = np.zeros(len(texts), np.int64)
         for which, _, _, found in groups:
             sizes[which] = found
-        offsets = np.cumsum(sizes) - sizes
-        packed = np.empty(int(sizes.sum()), np.int32)
+        ends = sizes.cumsum()
+        offsets, packed = ends - sizes, np.empty(int(ends[-1]), np.int32)
         for which, ids, begins_of, found in groups:
             _pack(ids, begins_of, self.ngrams, which, found, offsets, packed)
         return packed, sizes
@@ -282,7 +307,7 @@ class Lookup:
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
         codes, begins_of = code_points(texts if which.size == len(texts) else [texts[t] for t in which.tolist()])
         kind, small = tables_for(codes)
-        longest = int(np.max(np.diff(begins_of), initial=0)) + 1
+        longest = max(map(len, texts)) + 1
         ids = np.empty(self.ngrams * codes.size + 1, np.int32)  # untouched pages of it cost nothing
         sizes = np.zeros(which.size, np.int64)
 

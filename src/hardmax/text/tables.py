@@ -1,4 +1,8 @@
-"""Rows of text and label from csv, tsv, jsonl and parquet files, one at a time; a bad row is reported, not fatal."""
+"""Rows of text and label from csv, tsv, jsonl and parquet files, one at a time; a bad row is reported, not fatal.
+
+Files are UTF-8, or UTF-16 with a byte order mark; a file in another encoding is refused, never read with replaced
+characters. A table may be separated by commas, semicolons, tabs or bars: the header tells.
+"""
 
 import csv
 import json
@@ -12,10 +16,13 @@ from shlex import quote
 from typing import Any
 
 from hardmax.errors import BadInput, need
+from hardmax.text.encoding import Checked, encoding_of, file_encoding
 
 TEXT_NAMES = ("text", "review", "sentence", "content", "comment")
 LABEL_NAMES = ("label", "sentiment", "class", "target", "polarity")
 ID_NAMES = ("id", "key", "name")
+NOT_UTF8 = "not UTF-8"
+SEPARATORS = ",;\t|"
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
 
@@ -59,18 +66,25 @@ def rows(
             f"{path}: cannot read a table of texts from {kind or 'a file without an extension'}",
             fix="use one of " + " ".join(SUFFIXES),
         )
-    source = {".csv": _csv, ".tsv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[kind](path)
+    if kind in (".csv", ".tsv"):
+        source = _csv(path, [name for name in (text, label) if name is not None])
+    else:
+        source = _jsonl(path) if kind == ".jsonl" else _parquet(path)
     return _rows(path.name, source, text, label, labeled)
 
 
-def lines(file: Iterable[bytes], text: str | None = None, objects: bool | None = None) -> Iterator[Row | BadRow]:
+def lines(
+    file: Iterable[bytes], text: str | None = None, objects: bool | None = None, name: str = "standard input"
+) -> Iterator[Row | BadRow]:
     """Texts without labels from a stream: one text per line, or one JSON object per line.
 
     Args:
         text: name of the text in the objects.
         objects: whether the lines are objects; None decides by the first line that is not blank.
+        name: where the lines come from, for messages.
     """
-    decoded = (line.decode("utf-8", "replace").rstrip("\r\n") for line in file)
+    checked = Checked(name)
+    decoded = (_line(line, number, name) for number, line in enumerate(file, 1))
     first: list[str] = []
     while objects is None and (line := next(decoded, None)) is not None:
         first.append(line)
@@ -78,9 +92,18 @@ def lines(file: Iterable[bytes], text: str | None = None, objects: bool | None =
             objects = isinstance(_parsed(line), dict)
     every = chain(first, decoded)
     if objects:
-        yield from _rows("standard input", _objects(every), text, None, False)
-    else:
-        yield from (Row(line, None, None, number) for number, line in enumerate(every, 1))
+        yield from _rows(name, _objects(every, checked), text, None, False)
+        return
+    for number, line in enumerate(every, 1):
+        good = checked.good(line, number)
+        yield Row(line, None, None, number) if good else BadRow(number, NOT_UTF8, line[:200])
+
+
+def _line(line: bytes, number: int, name: str) -> str:
+    encoding = encoding_of(line, name) if number == 1 else "utf-8"
+    if not encoding.startswith("utf-8"):
+        raise BadInput(f"{name} is {encoding.upper()}; lines of text must be UTF-8", fix="convert it with iconv")
+    return line.decode(encoding, "surrogateescape").rstrip("\r\n")
 
 
 def _rows(
@@ -142,11 +165,26 @@ def _row(line: int, record: dict[str, Any], names: Columns, labeled: bool) -> Ro
     return Row(text, label, known_as, line)
 
 
-def _csv(path: Path) -> Iterator[Any]:
+def _separator(header: str, wanted: list[str], usual: str) -> str:
+    """What separates the columns of a header: with it there is a column that is wanted, or at least more than one."""
+    names = {name.lower() for name in wanted} or {*TEXT_NAMES, *LABEL_NAMES}
+    order = usual + SEPARATORS.replace(usual, "")
+    columns = {mark: next(csv.reader([header], delimiter=mark), []) for mark in order}
+    several = [mark for mark in order if len(columns[mark]) > 1]
+    found = (mark for mark in several if names & {column.strip().lower() for column in columns[mark]})
+    return next(found, next(iter(several), usual))
+
+
+def _csv(path: Path, wanted: list[str]) -> Iterator[Any]:
     csv.field_size_limit(sys.maxsize)
-    with open(path, encoding="utf-8-sig", errors="replace", newline="") as file:
-        reader = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
+    checked = Checked(str(path))
+    with open(path, encoding=file_encoding(path), errors="surrogateescape", newline="") as file:
+        mark = _separator(file.readline(), wanted, "\t" if path.suffix.lower() == ".tsv" else ",")
+        file.seek(0)
+        reader = csv.reader(file, delimiter=mark)
         header = next(reader, [])
+        for column in header:
+            checked.good(column, 1)
         yield header
         while True:
             try:
@@ -160,20 +198,25 @@ def _csv(path: Path) -> Iterator[Any]:
                 continue
             if len(record) != len(header):
                 why = f"{len(record)} fields where the header has {len(header)}"
-                yield reader.line_num, BadRow(reader.line_num, why, ",".join(record)[:200])
+                yield reader.line_num, BadRow(reader.line_num, why, mark.join(record)[:200])
+            elif not all(checked.good(cell, reader.line_num) for cell in record):
+                yield reader.line_num, BadRow(reader.line_num, NOT_UTF8, mark.join(record)[:200])
             else:
                 yield reader.line_num, dict(zip(header, record, strict=True))
 
 
 def _jsonl(path: Path) -> Iterator[Any]:
-    with open(path, encoding="utf-8-sig", errors="replace") as file:
-        yield from _objects(file)
+    checked = Checked(str(path))
+    with open(path, encoding=file_encoding(path), errors="surrogateescape") as file:
+        yield from _objects(file, checked)
 
 
-def _objects(lines: Iterable[str]) -> Iterator[Any]:
+def _objects(lines: Iterable[str], checked: Checked) -> Iterator[Any]:
     yield None  # the columns are those of the first object
     for number, line in enumerate(lines, 1):
-        if line.strip():
+        if not checked.good(line, number):
+            yield number, BadRow(number, NOT_UTF8, line[:200])
+        elif line.strip():
             record = _parsed(line)
             good = isinstance(record, dict)
             why = f"not JSON: {record}" if isinstance(record, Exception) else "not a JSON object"

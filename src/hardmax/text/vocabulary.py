@@ -1,6 +1,8 @@
 """A vocabulary: the n-grams a model knows, and texts as lists of their numbers."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from hardmax.errors import BadInput
 from hardmax.jit.ways import Job
 from hardmax.text.hashes import Keys, bits_for, chain, empty_table, fill, find, term_hashes, word_hash
-from hardmax.text.words import Word, split
+from hardmax.text.tokenizer import Tokenizer
+from hardmax.text.words import Word, split, terms
 
 if TYPE_CHECKING:
     from hardmax.text.ngrams import Lookup
@@ -36,7 +39,9 @@ class Bags:
     @classmethod
     def of(cls, ids: ArrayLike, sizes: ArrayLike) -> "Bags":
         """Bags from all term numbers one after the other and the size of each bag."""
-        offsets = np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))]).astype(np.int64)
+        counts = np.asarray(sizes, np.int64)
+        offsets = np.zeros(counts.size + 1, np.int64)
+        counts.cumsum(out=offsets[1:])
         return cls(np.ascontiguousarray(ids, np.int32), offsets)
 
     def __len__(self) -> int:
@@ -70,25 +75,29 @@ class Vocabulary:
 
     ngrams: int
     joined: bytes | memoryview
+    tokenizer: Tokenizer | None
 
-    def __init__(self, known: Sequence[str], ngrams: int) -> None:
+    def __init__(self, known: Sequence[str], ngrams: int, tokenizer: Tokenizer | None = None) -> None:
         if not isinstance(ngrams, int | np.integer) or not 1 <= ngrams <= LONGEST:
             raise BadInput(f"n-grams must have 1 to {LONGEST} words", found=repr(ngrams))
-        terms = tuple(known)
-        for term in terms:
+        every = tuple(known)
+        for term in every:
             if not term or "\n" in term:
                 raise BadInput("a term must not be empty or hold a line break", found=repr(term))
-        if len(set(terms)) != len(terms):
-            twice = next(term for i, term in enumerate(terms) if term in terms[:i])
+        if len(set(every)) != len(every):
+            twice = next(term for i, term in enumerate(every) if term in every[:i])
             raise BadInput(f"the vocabulary holds the term {twice!r} twice")
         object.__setattr__(self, "ngrams", int(ngrams))
-        object.__setattr__(self, "joined", "\n".join(terms).encode("utf-8", "surrogatepass"))
-        self.__dict__["terms"] = terms
+        object.__setattr__(self, "tokenizer", tokenizer)
+        object.__setattr__(self, "joined", "\n".join(every).encode("utf-8", "surrogatepass"))
+        self.__dict__["terms"] = every
 
     @classmethod
-    def stored(cls, joined: bytes | memoryview, table: Keys, count: int, ngrams: int) -> "Vocabulary":
+    def stored(
+        cls, joined: bytes | memoryview, table: Keys, count: int, ngrams: int, tokenizer: Tokenizer | None = None
+    ) -> "Vocabulary":
         """A vocabulary from its parts: the terms in UTF-8, one in a line, and their `table`; nothing is read yet."""
-        vocabulary = cls((), ngrams)
+        vocabulary = cls((), ngrams, tokenizer)
         object.__setattr__(vocabulary, "joined", joined)
         del vocabulary.__dict__["terms"]
         vocabulary.__dict__.update(table=table, size=count)
@@ -96,13 +105,14 @@ class Vocabulary:
             raise BadInput(f"the table of {count} terms has the shape {table.shape} and the type {table.dtype}")
         return vocabulary
 
-    def __reduce__(self) -> tuple[type["Vocabulary"], tuple[tuple[str, ...], int]]:
-        return Vocabulary, (self.terms, self.ngrams)  # the table is made again when needed
+    def __reduce__(self) -> tuple[type["Vocabulary"], tuple[Any, ...]]:
+        return Vocabulary, (self.terms, self.ngrams, self.tokenizer)  # the table is made again when needed
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Vocabulary):
             return NotImplemented
-        return self.ngrams == other.ngrams and self.joined == other.joined
+        same = self.ngrams == other.ngrams and self.joined == other.joined
+        return bool(same and self.tokenizer == other.tokenizer)
 
     def __hash__(self) -> int:
         return hash((self.ngrams, len(self)))
@@ -114,6 +124,7 @@ class Vocabulary:
         ngram_range: tuple[int, int] = (1, 1),
         min_df: int = 1,
         max_features: int | None = None,
+        tokenizer: Tokenizer | None = None,
     ) -> "Vocabulary":
         """The terms of a collection, which is read once, a thousand texts at a time.
 
@@ -121,18 +132,21 @@ class Vocabulary:
             ngram_range: the smallest and the largest number of words in a term.
             min_df: ignore terms that occur in fewer texts.
             max_features: keep at most this many terms, those that occur in the most texts.
+            tokenizer: a tokenizer of one's own.
 
         Example:
             >>> Vocabulary.count(["a good film", "a bad film"], min_df=2).terms
             ('a', 'film')
         """
-        from hardmax.text.ngrams import TermCounts, chunks
-
         if not (np.shape(ngram_range) == (2,) and 1 <= ngram_range[0] <= ngram_range[1] <= LONGEST):
             raise BadInput(
                 f"ngram_range must be (smallest, largest) with 1 <= smallest <= largest <= {LONGEST}",
                 found=repr(ngram_range),
             )
+        if tokenizer is not None:
+            return cls(_counted(texts, ngram_range, min_df, max_features, tokenizer), ngram_range[1], tokenizer)
+        from hardmax.text.ngrams import TermCounts, chunks
+
         counts = TermCounts(ngram_range[1], min_df)
         for part in chunks(texts):
             counts.add(part)
@@ -180,7 +194,7 @@ class Vocabulary:
 
     def words(self, text: str) -> list[Word]:
         """The words of a text."""
-        return split(text)
+        return split(text) if self.tokenizer is None else self.tokenizer.words(text)
 
     def occurrences(self, words: Sequence[Word]) -> NDArray[np.int64]:
         """(k, 3) for every known term among the words: its first and last word, and its number.
@@ -222,10 +236,25 @@ class Vocabulary:
         Up to `few` characters are read in plain Python until the compiled code is in memory, or worth loading.
         """
         size = len(texts) + sum(map(len, texts))
-        if size <= few and SCANNER.plain(size):
-            with SCANNER.counted():
+        if self.tokenizer is not None or (size <= few and SCANNER.plain(size)):
+            with SCANNER.counted() if self.tokenizer is None else nullcontext():
                 found = [self.bag(text) for text in texts]
             return Bags.of([i for bag in found for i in bag], [len(bag) for bag in found])
         bags = Bags.of(*self.lookup.bags(texts))
         SCANNER.ready = True
         return bags
+
+
+def _counted(
+    texts: Iterable[str], ngram_range: tuple[int, int], min_df: int, max_features: int | None, tokenizer: Tokenizer
+) -> list[str]:
+    """The terms of a collection by a tokenizer, in plain Python, in the order in which they appear."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        found = terms(tokenizer.words(text), ngram_range[1])
+        counts.update(list(dict.fromkeys(t.form for t in found if t.last - t.first >= ngram_range[0] - 1)))
+    kept = [term for term, count in counts.items() if count >= min_df]
+    if max_features is not None and len(kept) > max_features:
+        most = set(sorted(kept, key=lambda term: -counts[term])[:max_features])
+        kept = [term for term in kept if term in most]
+    return kept

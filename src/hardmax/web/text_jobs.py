@@ -106,7 +106,7 @@ def explain(body: dict[str, Any]) -> dict[str, Any]:
         **_card(one),
         "split": [(mark.word, mark.start, mark.end) for mark in marks(ex)],
         "trace": {
-            "terms": ex.term_names,
+            "terms": list(ex.term_names),
             "positions": positions,
             **{name: getattr(ex.flow, name) for name in ("leader", "since", "settled")},
             "contributions": ex.contributions,

@@ -7,7 +7,7 @@ and for those whose symmetric part is positive definite, and random leaders with
 
 One symmetric positive definite head always converges [AFZ24, Theorem 1.1]. Random clouds of two always converged. They
 need not: the linear programs of `search` find a cycle of 4 tokens in dimension 3, period 2, without ties, and it exists
-for every alpha > 0 (proof in docs/open-questions.md). Fewer leaders, a lower dimension or a shorter period are
+for every alpha > 0 (proof in docs/paper.md). Fewer leaders, a lower dimension or a shorter period are
 impossible.
 """
 
@@ -27,7 +27,7 @@ from hardmax.experiments.questions.search import Size, confirmed, draw_leaders, 
 from hardmax.experiments.table import Share, Table
 
 WORDS = {"any": "any matrix", "positive": "positive definite symmetric part", "definite": "symmetric positive definite"}
-SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "cycles", "margin", "follows", "exact")
+SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "refuted", "cycles", "margin", "follows", "exact")
 FOUND, WIDE = "two-definite-heads-period-2", "two-definite-heads-wide-cycle"
 FAMILIES = ("wishart", "stretched", "diagonal", "simplex")
 AT_ONCE = 500
@@ -70,7 +70,8 @@ def one_head(
     for number, (dim, leaders, period, among) in enumerate(drawn):
         context.tell(len(sizes) + number, steps, f"random leaders, d = {dim}, {WORDS[among]}")
         at_random.append(_drawn(context, Size(leaders, period, 1, among, ties=True), dim, alphas, trials))
-    caption = "All patterns of a size: how many can be cycles (pattern and alpha), the widest one, and whether an "
+    caption = "All patterns of a size: how many are refuted in rational numbers, how many can be cycles (pattern and "
+    caption += "alpha), the widest one, and whether an "
     context.table(Table("patterns", caption + "exact case was made from it", SEARCHED, complete))
     caption = "Random leaders with whole coordinates from -3 to 3 that can all lead, pairs that tie"
     columns = ("d", "leaders", "period", "matrices", "clouds", "cycles of programs", "exact")
@@ -83,7 +84,8 @@ def one_head(
     return Outcome(
         f"{'Yes' if 'one-head-period-2' in holds else 'Not shown here'}: with ties. The smallest cycle has 5 tokens in "
         "dimension 3 and period 2; each of the three numbers is proved to be minimal. Without ties one head never "
-        f"cycles (proved). {len(holds)} of {len(cases.rows)} stored cases hold in rational arithmetic."
+        f"cycles (proved), but it need not converge. {len(holds)} of {len(cases.rows)} stored cases hold in rational "
+        "arithmetic."
     )
 
 
@@ -91,8 +93,8 @@ def _searched(context: Context, size: Size, alphas: tuple[str, ...]) -> tuple[An
     """A row of the table of complete searches; the exact case of its widest cycle is kept."""
 
     def search() -> dict[str, Any]:
-        patterns, hits, best = sweep(size, [Fraction(a) for a in alphas])
-        counts = [patterns, patterns * len(alphas), hits]
+        patterns, hits, refuted, best = sweep(size, [Fraction(a) for a in alphas])
+        counts = [patterns, patterns * len(alphas), refuted, hits]
         if best is None:
             return {"row": [*counts, "", "", ""], "case": None}
         case = confirmed(best, size.among, f"found-{size.heads}-{size.among}-{size.leaders}-{size.period}")
@@ -262,7 +264,7 @@ def wide_cycle(alpha: Fraction) -> Case:
     """The cycle of two definite heads whose size stays above a bound for every alpha > 0.
 
     With M the least number such that E = (1+alpha)^-M < 1/3, the period is 4 M and the token starts at X = (1-E)^2 / h,
-    Y = -(1-E^2) / h, h = 2 (1+E^2), where X = z_1 - z_3, Y = z_2 - z_4 (proof in docs/open-questions.md, Theorem 6).
+    Y = -(1-E^2) / h, h = 2 (1+E^2), where X = z_1 - z_3, Y = z_2 - z_4 (proof in docs/paper.md, Theorem 11).
 
     Example:
         >>> [wide_cycle(Fraction(alpha))["period"] for alpha in (3, 1, "1/10")]

@@ -197,8 +197,7 @@ class _Sample:
         (learn, aside), terms = self._texts(features)
         epochs = self.sizes["epochs"]
         clf = HardmaxClassifier(
-            layers=layers, ngram_range=(1, 1), vocabulary=Vocabulary(terms, 1), random_state=self.seed, epochs=epochs,
-            warm_epochs=epochs,
+            layers=layers, ngram_range=(1, 1), vocabulary=Vocabulary(terms, 1), random_state=self.seed, epochs=epochs
         )  # fmt: skip
         clf.fit(learn, self.labels[0])
         accuracy = float(clf.score(aside, self.labels[1]))

@@ -1,6 +1,6 @@
 """Question: how many tokens of a random cloud lead, and when is everything decided?
 
-Leaders at layer 0 are counted and compared with the exact laws of `hardmax.theory` (proofs in docs/leaders.md). Time is
+Leaders at layer 0 are counted and compared with the exact laws of `hardmax.theory` (proofs in docs/paper.md). Time is
 layers x ln(1+alpha): in one unit of it a follower covers the part 1 - 1/e of its way, whatever alpha is. Late leaders
 are tokens that lead at some layer but not at layer 0.
 """
@@ -120,19 +120,21 @@ def laws(
     decided = context.table(Table("times", caption, heads, _time_rows(times)))
     after = [(n, d, *_late(context, n, d, clouds)) for n, d in late]
     caption = f"Leaders that are not yet leaders at layer 0, alpha = 1/2, {clouds} clouds"
-    lates = context.table(Table("late", caption, ("n", "d", "late leaders", "clouds with one", "latest layer"), after))
+    lates = context.table(
+        Table("late", caption, ("n", "d", "late leaders", "for each leader", "clouds with one", "latest layer"), after)
+    )
     text = "Residuals of the number of leaders in standard errors, for every n and d."
     context.figure("residuals", "laws:plot_residuals", table.records(), text=text)
     text = "The part of the clouds that is not decided yet, against layers x ln(1+alpha), for several alpha."
     context.figure("times", "laws:plot_times", times, text=text)
     residuals = [*table.column("residual"), *others.column("residual")]
     within = sum(abs(x) <= FAR for x in residuals)
-    (first, second), late_means = decided.rows[:2], [value.mean for value in lates.column("late leaders")]
+    (first, second), parts = decided.rows[:2], lates.column("for each leader")
     return Outcome(
         f"The law of the number of leaders holds within {FAR:g} standard errors in {within} of {len(residuals)} cells. "
         f"Everything is decided at the mean time {first[1]} for alpha = {first[0]:g}; the distributions for this alpha "
-        f"and for {second[0]:g} are {second[-1]:.3f} apart (Kolmogorov-Smirnov). The mean number of late leaders lies "
-        f"between {min(late_means):.2g} and {max(late_means):.2g} for all n and d.",
+        f"and for {second[0]:g} are {second[-1]:.3f} apart (Kolmogorov-Smirnov). For each leader of layer 0 there "
+        f"are {min(parts):.2g} to {max(parts):.2g} late leaders.",
         numbers={"cells": len(residuals), "within": within},
     )
 
@@ -171,8 +173,9 @@ def _time_rows(times: dict[float, list[float]]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _late(context: Context, n: int, d: int, count: int) -> tuple[Interval, int, int]:
-    """The mean number of late leaders, how many clouds have one, and the latest layer at which one appeared."""
+def _late(context: Context, n: int, d: int, count: int) -> tuple[Interval, float, int, int]:
+    """The mean number of late leaders, for each leader of layer 0, how many clouds have one, and the latest layer."""
     key = {"n": n, "d": d, "alpha": 0.5, "of": "late leaders"}
     found = _measured(context, key, count, lambda eq: [int(k) for k in eq.leader_since.values() if k > 0])
-    return interval(map(len, found)), sum(map(bool, found)), max((k for layers in found for k in layers), default=0)
+    late, latest = interval(map(len, found)), max((k for layers in found for k in layers), default=0)
+    return late, late.mean / theory.expected_leaders(n, d), sum(map(bool, found)), latest

@@ -1,0 +1,93 @@
+"""Make the research note: `python scripts/paper.py` writes paper.html, and paper.pdf where a Chromium is installed.
+
+The tables of docs/paper.md are those of a stored run of `hardmax explore laws`, docs/studies/laws.json. They stand
+between comments; `--fill` writes them, and a test compares. To store a new run:
+
+    hardmax explore laws -o evidence && python scripts/paper.py --store evidence/laws --fill
+"""
+
+import argparse
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from hardmax.experiments.table import read_table
+
+ROOT = Path(__file__).parent.parent
+NOTE, STORED = ROOT / "docs" / "paper.md", ROOT / "docs" / "studies" / "laws.json"
+BLOCK = re.compile(r"<!-- laws: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
+TAG = re.compile(r"<(?=[A-Za-z])(?!(?:a|img|br|sub|sup|details|summary|div|p|span|table)[ >/])")
+STYLE = """@page { size: A4; margin: 22mm 20mm } body { font: 11pt/1.42 Georgia, serif; max-width: 46em; margin: auto }
+table { border-collapse: collapse; font-size: 8.5pt; margin: 1em 0 }
+td, th { border-bottom: 1px solid #ccc; padding: 1px 6px }
+pre { font-size: 9pt } img { max-width: 100% } h1 { font-size: 19pt } h2 { font-size: 14pt; margin-top: 1.6em }"""
+
+
+def filled(text: str) -> str:
+    """The note with the tables and the answer of the stored run."""
+    record = json.loads(STORED.read_text(encoding="utf-8"))
+    tables = {table["name"]: read_table(table) for table in record["tables"]}
+
+    def block(found: re.Match[str]) -> str:
+        name = found[1]
+        body = record["answer"] if name == "answer" else f"{tables[name].caption}:\n\n{tables[name].markdown()}"
+        return f"<!-- laws: {name} -->\n{body}\n<!-- end -->"
+
+    return BLOCK.sub(block, text)
+
+
+def store(folder: Path) -> None:
+    """Keep the tables, the answer and the origin of a run."""
+    record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    kept = {name: record[name] for name in ("answer", "numbers", "settings", "provenance", "tables")}
+    STORED.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    for name in ("residuals", "times"):
+        shutil.copy(folder / f"{name}.png", ROOT / "docs" / "images" / f"laws-{name}.png")
+
+
+def on_page_markdown(text: str, **_: object) -> str:
+    """The Markdown of a page with inner products <A x, y> escaped, which would be taken for tags; a hook of mkdocs."""
+    lines, fenced = [], False
+    for line in text.split("\n"):
+        fenced ^= line.startswith("```")
+        plain = fenced or line.startswith(("    ", "```"))
+        parts = [line] if plain else re.split(r"(`[^`]*`)", line)
+        lines.append("".join(part if plain or part.startswith("`") else TAG.sub("&lt;", part) for part in parts))
+    return "\n".join(lines)
+
+
+def html(text: str) -> str:
+    """The note as one page; pictures are found beside the Markdown file."""
+    import markdown
+
+    body = markdown.markdown(on_page_markdown(text), extensions=["tables"])
+    return f'<!doctype html><meta charset="utf-8"><title>Hardmax attention</title><style>{STYLE}</style>{body}\n'
+
+
+def main() -> None:
+    """Store a run, fill the tables, or make the pages."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--store", type=Path, help="folder of a run: evidence/laws")
+    parser.add_argument("--fill", action="store_true", help="write the tables into docs/paper.md")
+    parser.add_argument("-o", "--output", type=Path, default=ROOT / "paper.html")
+    given = parser.parse_args()
+    if given.store:
+        store(given.store)
+    if given.store or given.fill:
+        NOTE.write_text(filled(NOTE.read_text(encoding="utf-8")), encoding="utf-8")
+        return
+    page = html(NOTE.read_text(encoding="utf-8")).replace('src="images/', f'src="{(NOTE.parent / "images").as_uri()}/')
+    given.output.write_text(page, encoding="utf-8")
+    print(given.output)
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser:
+        pdf = given.output.with_suffix(".pdf")
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer", f"--print-to-pdf={pdf}"]
+        subprocess.run([browser, *options, given.output.as_uri()], check=True, capture_output=True, timeout=120)
+        print(pdf)
+
+
+if __name__ == "__main__":
+    main()

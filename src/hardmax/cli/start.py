@@ -1,0 +1,76 @@
+"""The entry of the command `hardmax`: `hardmax explain --text ...` at once, everything else by `hardmax.cli.main`.
+
+Building the command line takes longer than explaining a text. So the shortest form of this command is recognized here;
+options that it does not know, and errors, are left to the complete command line, which says the same.
+"""
+
+import os
+import sys
+from typing import Any, NamedTuple
+
+from hardmax.cli.output import DEFAULT_MODEL, show_explanation
+
+FLAGS = {"--color": ("color", True), "--no-color": ("color", False), "--json": ("json", True)}
+
+
+class Asked(NamedTuple):
+    """A text to explain, and how."""
+
+    text: str
+    model: str = DEFAULT_MODEL
+    color: bool | None = None
+    json: bool = False
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    asked = explanation_asked(arguments)
+    if asked is not None:
+        from hardmax.errors import HardmaxError
+        from hardmax.sentiment.explain import explain
+        from hardmax.sentiment.files import load_model
+
+        try:
+            ex = explain(load_model(asked.model), asked.text)
+        except HardmaxError:
+            asked = None  # the complete command line meets the same error, and explains it
+        else:
+            try:
+                show_explanation(ex, asked.color, asked.json)
+                sys.stdout.flush()
+            except BrokenPipeError:  # the reader has seen enough: write nothing at exit either
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if asked is None:
+        from hardmax.cli.main import run as complete
+
+        complete(arguments)
+
+
+def explanation_asked(arguments: list[str]) -> Asked | None:
+    """What `explain [MODEL] --text TEXT [--color | --no-color] [--json]` asks for; None for any other command line.
+
+    Example:
+        >>> explanation_asked(["explain", "--text", "A film", "--json"])
+        Asked(text='A film', model='imdb', color=None, json=True)
+        >>> explanation_asked(["explain", "film.txt"]) is None
+        True
+    """
+    if arguments[:1] != ["explain"]:
+        return None
+    given: dict[str, Any] = {}
+    rest = iter(arguments[1:])
+    name: str
+    value: Any
+    for word in rest:
+        name, value = FLAGS.get(word, ("", None))
+        if word == "--text":
+            name, value = "text", next(rest, None)
+        elif word.startswith("--text="):
+            name, value = "text", word.removeprefix("--text=")
+        elif not word.startswith("-"):
+            name, value = "model", word
+        if not name or value is None or name in given:
+            return None
+        given[name] = value
+    return Asked(**given) if "text" in given else None

@@ -1,0 +1,128 @@
+"""Label many texts: batches in the order of their rows, on this machine or on a Ray cluster.
+
+The rows are read in one place, so that order, ids and bad rows are the same for every engine; what is sent to a worker
+is a batch of texts, what comes back is a batch of records.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from hardmax.errors import BadInput, need
+
+if TYPE_CHECKING:
+    from hardmax.text.tables import Row
+
+ENGINES = ("local", "ray")
+AHEAD = 3  # batches that wait for each worker of a cluster
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is written about each text.
+
+    Attributes:
+        model: a model folder, or the name of a shipped model; workers of a cluster must reach it under this name.
+        probabilities: that of every class.   text: the text itself.
+        explain: the leaders and what each of them contributes.
+        abstain_below: the label is None where its probability is lower, and where no word is known.
+    """
+
+    model: str
+    probabilities: bool = False
+    text: bool = False
+    explain: bool = False
+    abstain_below: float | None = None
+
+
+def label(rows: list["Row"], wanted: Wanted) -> list[Record]:
+    """The records of some rows: line or id, label, probability, and what else is wanted."""
+    import numpy as np
+
+    from hardmax.sentiment.explain import explain
+    from hardmax.sentiment.files import load_model
+    from hardmax.sentiment.model import probabilities, winners
+    from hardmax.sentiment.vocabulary_view import abstaining
+
+    model = load_model(wanted.model)
+    texts = [row.text for row in rows]
+    logits = model.logits(texts)
+    chosen, p = winners(logits), probabilities(logits)
+    labels = [model.classes[k] for k in chosen]
+    if wanted.abstain_below is not None:
+        labels = list(abstaining(model, texts, wanted.abstain_below))
+    names = [str(c) for c in model.classes]
+    sure = p[np.arange(len(rows)), chosen].tolist()
+    records = []
+    for i, row in enumerate(rows):
+        record: Record = {"line": row.line} if row.id is None else {"id": row.id}
+        record |= {"label": labels[i], "probability": sure[i]}
+        if wanted.probabilities:
+            record["probabilities"] = dict(zip(names, p[i].tolist(), strict=True))
+        if wanted.explain:
+            ex = explain(model, row.text)
+            record |= {"logit": ex.logit, "bias": ex.bias}
+            record["leaders"] = [
+                {"word": one.word, "contribution": one.contribution, "followers": list(one.followers)}
+                for one in ex.leaders
+            ]
+        if wanted.text:
+            record["text"] = row.text
+        records.append(record)
+    return records
+
+
+def batches(rows: Iterable["Row"], size: int) -> Iterator[list["Row"]]:
+    """The rows in lists of at most `size`.
+
+    Example:
+        >>> list(batches("abcde", 2))
+        [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    source = iter(rows)
+    while batch := list(islice(source, size)):
+        yield batch
+
+
+def labeled(
+    work: Iterable[list["Row"] | None], wanted: Wanted, engine: str = "local", address: str | None = None
+) -> Iterator[list[Record] | None]:
+    """The records of every batch, in order; None for a batch that is None (it is done already).
+
+    Args:
+        engine: "local" (compiled code with the threads of this machine), or "ray".
+        address: of a running cluster ("auto", "ray://host:10001"); None starts one on this machine.
+    """
+    if engine == "local":
+        return (None if batch is None else label(batch, wanted) for batch in work)
+    if engine != "ray":
+        raise BadInput(f"there is no engine {engine!r}", fix="use " + " or ".join(ENGINES))
+    return _on_ray(work, wanted, address)
+
+
+def _on_ray(work: Iterable[list["Row"] | None], wanted: Wanted, address: str | None) -> Iterator[list[Record] | None]:
+    """A window of batches on the cluster; Ray runs a batch again if its worker dies."""
+    ray = need("ray", "ray", "engine ray")
+    started = not ray.is_initialized()
+    if started:
+        ray.init(address=address, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+    try:
+        remote = ray.remote(num_cpus=1, max_retries=10)(label)
+        room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        asked: deque[Any] = deque()
+        for batch in work:
+            asked.append(None if batch is None else remote.remote(batch, wanted))
+            if len(asked) >= room:
+                yield _got(ray, asked.popleft())
+        while asked:
+            yield _got(ray, asked.popleft())
+    finally:
+        if started:
+            ray.shutdown()
+
+
+def _got(ray: Any, reference: Any) -> Any:
+    return None if reference is None else ray.get(reference)

@@ -1,0 +1,71 @@
+"""Probabilities that mean what they say, for texts of every length.
+
+Few words are little evidence. From texts that a model has not learned, and from their beginnings, two numbers are
+fitted such that the mean log-loss is least,
+
+    logits = b + s sum_i <v, z_i^K> / (n + n0):
+
+a common scale s of the scores and the number n0 of neutral words. b stays what the classes alone say: a text without
+a known word has their frequencies as its probabilities. Both become part of the model, so that a logit is still the
+bias plus one part per word.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hardmax.sentiment.word_scores import Examples, Floats, Problem, minimize
+from hardmax.text.vocabulary import Bags
+
+BEGINNINGS = (6, 12, 24, 48, 96)  # terms
+PART = 0.25  # weight of a beginning; a whole text has 1
+STAY = 1e-4  # log-loss for n0 times e: texts of one length say nothing about n0, only about s / (n + n0)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The fitted scale s and neutral words n0, and the log-loss they lead to."""
+
+    scale: float
+    neutral: float
+    loss: float
+
+
+def beginnings(examples: Examples) -> Examples:
+    """The texts, and the first terms of those that are longer, with smaller weights."""
+    sizes, offsets, parts = examples.sizes, examples.bags.offsets, [examples]
+    for length in BEGINNINGS:
+        which = np.flatnonzero(sizes > length)
+        ids = examples.bags.ids[(offsets[which][:, None] + np.arange(length)).ravel()]
+        bags = Bags.of(ids, np.full(len(which), length))
+        parts.append(Examples(bags, examples.labels[which], PART * examples.weight[which]))
+    return together(parts)
+
+
+def together(parts: list[Examples]) -> Examples:
+    """Several parts, one after the other."""
+    bags = Bags.of(np.concatenate([p.bags.ids for p in parts]), np.concatenate([p.sizes for p in parts]))
+    return Examples(bags, np.concatenate([p.labels for p in parts]), np.concatenate([p.weight for p in parts]))
+
+
+def calibrate(examples: Examples, sums: Floats, neutral: float, bias: Floats) -> Calibration:
+    """Fit s and n0 to held-out texts; see the module.
+
+    Args:
+        sums: (N, C') sum_i <v, z_i^K> of every text.   neutral: n0 to begin with.   bias: (C',) b.
+    """
+    sizes = examples.sizes
+    plain = Problem(examples, np.eye(len(bias)), np.ones(len(sizes)), np.empty((0, len(bias))), bias)
+
+    def value(theta: Floats) -> tuple[float, Floats]:
+        scale, rest = np.exp(theta)
+        mean = sums / np.maximum(sizes + rest, 1e-9)[:, None]
+        loss, error = plain.grade(scale * mean + bias)
+        pull = (error * mean).sum(axis=1)
+        away = theta[1] - begin[1]
+        slope = scale * np.array([pull.sum(), -rest * (pull / np.maximum(sizes + rest, 1e-9)).sum()])
+        return loss + STAY * away**2, slope + np.array([0.0, 2 * STAY * away])
+
+    begin = np.array([0.0, np.log(max(neutral, 1e-3))])
+    theta, losses = minimize(value, begin, 200, tolerance=1e-9)
+    return Calibration(float(np.exp(theta[0])), float(np.exp(theta[1])), losses[-1] if losses else value(theta)[0])

@@ -1,0 +1,154 @@
+"""What is chosen for each data set by texts that are held out: the penalty, the depth, and the calibration.
+
+The held-out texts are blocks of neighbors of every class, a fifth of all texts; of small data every fifth is held out
+in turn. Everything is then learned again from all texts. Chosen are
+
+- the penalty of `word_scores` with the least log-loss after calibration;
+- with layers = "auto": 8 layers if attention labels at least as many held-out texts correctly as the model without
+  it, otherwise none;
+- the scale and the neutral words of `calibration`.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hardmax.sentiment.batches import run_bags
+from hardmax.sentiment.calibration import Calibration, beginnings, calibrate, together
+from hardmax.sentiment.model import Label
+from hardmax.sentiment.placing import directions, start
+from hardmax.sentiment.recipe import LAYERS, Recipe
+from hardmax.sentiment.training import Trainer
+from hardmax.sentiment.training_loop import Watch
+from hardmax.sentiment.word_scores import Examples, Floats, Problem, Solution, problem, solve
+from hardmax.text.vocabulary import Bags, Vocabulary
+
+PENALTIES = (1e-3, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+USUAL = 1e-5  # penalty where nothing can be held out
+NEUTRAL = 0.3  # neutral words while learning, as a part of the mean number of terms
+FOLDS, BLOCKS = 5, 20
+ENOUGH = 1000  # held-out texts
+LEAST = 20  # texts; with fewer nothing is held out
+PASSES = 100
+
+
+def prepare(
+    examples: Examples, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe, stream: bool = False
+) -> Trainer:
+    """A trainer at the end of the first phase, with everything chosen; in a stream nothing is held out."""
+    several = examples.labels.ndim == 2
+    scores = len(classes) if several or len(classes) > 2 else 1
+    recipe = recipe.settled(examples.bags, scores + (several and scores > 1), len(vocabulary))
+    towards = directions(scores, int(recipe.dim), several, recipe.seed)
+    task = Task(vocabulary, classes, recipe, towards, NEUTRAL * float(examples.sizes.mean()), stream)
+    whole = task.problem(examples)
+    if stream or len(examples.bags) < LEAST:
+        return task.trainer(whole, task.solve(whole, recipe.penalty or USUAL))
+    return _choose(task, whole)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be learned, from all texts or from a part of them."""
+
+    vocabulary: Vocabulary
+    classes: tuple[Label, ...]
+    recipe: Recipe
+    directions: Floats
+    neutral: float
+    alike: bool = False  # all words learn at the same rate
+
+    def problem(self, examples: Examples) -> Problem:
+        """The first phase."""
+        return problem(examples, len(self.vocabulary), self.directions, self.neutral)
+
+    def solve(self, given: Problem, penalty: float, begin: Solution | None = None) -> Solution:
+        """The optimum of the first phase."""
+        return solve(given, penalty, begin, self.recipe.warm_epochs or PASSES)
+
+    def trainer(self, given: Problem, found: Solution, layers: int | None = None) -> Trainer:
+        """The beginning of the second phase."""
+        if layers is None:
+            layers = 0 if self.recipe.layers == "auto" else int(self.recipe.layers)
+        begin = start(found, given, self.recipe)
+        if self.alike:
+            begin = replace(begin, pace=np.ones_like(begin.pace))
+        trainer = Trainer(self.vocabulary, self.classes, replace(self.recipe, layers=layers), begin, self.neutral)
+        trainer.losses = list(found.losses)
+        return trainer
+
+
+def _choose(task: Task, whole: Problem) -> Trainer:
+    folds = split(whole.examples)
+    problems = [task.problem(learn) for learn, _ in folds]
+    tried: list[tuple[float, list[Solution], Measured]] = []
+    for penalty in PENALTIES if task.recipe.penalty is None else [task.recipe.penalty]:
+        before = tried[-1][1] if tried else [None] * len(folds)
+        found = [task.solve(p, penalty, s) for p, s in zip(problems, before, strict=True)]
+        trainers = [task.trainer(p, s, 0) for p, s in zip(problems, found, strict=True)]
+        tried.append((penalty, found, measure(trainers, folds, whole.prior)))
+        if len(tried) > 1 and tried[-1][2].calibration.loss > tried[-2][2].calibration.loss:
+            break
+    penalty, solutions, plain = min(tried, key=lambda one: one[2].calibration.loss)
+    reasons = {"penalty": f"{penalty:g}: the least log-loss on {plain.texts:,} held-out texts"}
+    layers, measured = 0, plain
+    if task.recipe.layers != 0:
+        layers = LAYERS if task.recipe.layers == "auto" else int(task.recipe.layers)
+        trainers = [task.trainer(p, s, layers) for p, s in zip(problems, solutions, strict=True)]
+        for trainer, (learn, _) in zip(trainers, folds, strict=True):
+            trainer.train(learn, Watch())
+        measured = measure(trainers, folds, whole.prior)
+        figures = f"accuracy on {plain.texts:,} held-out texts: {measured.accuracy:.4f} with {layers} layers, "
+        reasons["layers"] = f"{layers}; {figures}{plain.accuracy:.4f} without attention"
+        if task.recipe.layers == "auto" and measured.accuracy < plain.accuracy:
+            reasons["layers"] = f"0, attention does not help here; {figures}{plain.accuracy:.4f} without"
+            layers, measured = 0, plain
+    trainer = task.trainer(whole, task.solve(whole, penalty), layers)
+    trainer.calibration, trainer.choices = measured.calibration, reasons
+    return trainer
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How models do on the texts that were held out from them."""
+
+    texts: int
+    accuracy: float
+    calibration: Calibration
+
+
+def measure(trainers: list[Trainer], folds: list[tuple[Examples, Examples]], bias: Floats) -> Measured:
+    """Calibrate models on held-out texts and their beginnings; the accuracy is that of whole texts."""
+    parts, sums, right = [], [], []
+    for trainer, (learn, held) in zip(trainers, folds, strict=True):
+        part = beginnings(_known(held, learn))
+        logits = run_bags(part.bags, trainer.model_parameters)[0]
+        right.append(trainer.right(logits[: len(held.bags)], held.labels))
+        parts.append(part)
+        sums.append((logits - trainer.bias) * (part.sizes + trainer.neutral)[:, None])
+    every = np.concatenate(right)
+    found = calibrate(together(parts), np.concatenate(sums), trainers[0].neutral, bias)
+    return Measured(len(every), float(every.mean()), found)
+
+
+def split(examples: Examples) -> list[tuple[Examples, Examples]]:
+    """Parts to learn from and parts to measure on: as many folds as hold out enough texts."""
+    labels = examples.labels if examples.labels.ndim == 1 else np.zeros(len(examples.labels), np.int64)
+    order = np.argsort(labels, kind="stable")
+    counts = np.bincount(labels)
+    rank = np.empty(len(labels), np.int64)
+    rank[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+    fold = rank * np.minimum(BLOCKS, counts)[labels] // counts[labels] % FOLDS
+    wanted = min(FOLDS, -(-ENOUGH * FOLDS // len(labels)))
+    parts = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(wanted)]
+    return [(examples.take(learn), examples.take(held)) for learn, held in parts]
+
+
+def _known(held: Examples, learn: Examples) -> Examples:
+    """Held-out texts without the terms that do not occur in the part to learn from, as if these were unknown."""
+    starts, _ = learn.by_word
+    seen = np.zeros(max(len(starts), int(held.bags.ids.max(initial=0)) + 1), bool)
+    seen[: len(starts) - 1] = np.diff(starts) > 0
+    keep = seen[held.bags.ids]
+    sizes = np.bincount(held.bags.owners[keep], minlength=len(held.bags))
+    return Examples(Bags.of(held.bags.ids[keep], sizes), held.labels, held.weight)

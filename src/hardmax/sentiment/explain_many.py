@@ -1,0 +1,111 @@
+"""Explanations of many texts as one table: the words that matter in each of them.
+
+The same numbers as `hardmax.sentiment.explain`, computed for many texts at once.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardmax.errors import BadInput, need
+from hardmax.sentiment.layout import TermNames, known_words, shared, terms_of
+from hardmax.sentiment.model import probabilities, winners
+from hardmax.sentiment.word_effects import effects, study_texts
+
+if TYPE_CHECKING:
+    from hardmax.sentiment.model import SentimentModel
+
+MOST = 10  # words of each text
+AT_ONCE = 512  # texts that are explained at a time
+CHARACTERS = 2_000_000  # in all of them
+COLUMNS = ("text", "label", "probability", "rank", "word", "effect", "contribution", "leader")
+FORMS = ("pandas", "polars", "arrow", "dict")
+
+
+def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = MOST, as_: str | None = None) -> Any:
+    """The words that speak for and against the label of each text, one row per word.
+
+    The columns are `text` (the number of the text), `label`, `probability`, `rank`, and `word`, `effect`,
+    `contribution` and `leader` as in `Explanation.words`. Words without an opinion have no row. The order is that of an
+    explanation: the words for the label, then those against it, the strongest first.
+
+    Args:
+        most: the largest number of words for each text, those with the largest effects.
+        as_: "pandas", "polars", "arrow" or "dict" (lists by column). None means pandas if it is installed, else Arrow.
+
+    Raises:
+        BadInput: `as_` is none of these.
+        MissingExtra: the package is not installed.
+
+    Example:
+        >>> from hardmax.sentiment.files import load_model
+        >>> table = explain_many(load_model("imdb-words"), ["A great film.", "So dull!"], most=1, as_="dict")
+        >>> table["text"], table["word"], table["rank"]
+        ([0, 1], ['great', 'dull'], [1, 1])
+    """
+    if as_ not in (None, *FORMS):
+        raise BadInput(f"as_ is {as_!r}", fix="use " + ", ".join(FORMS))
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for start, part in _portions(texts):
+        for t, found in enumerate(rows(model, part, most), start):
+            for rank, word in enumerate(found["words"], 1):
+                values = t, found["label"], found["probability"], rank, *word.values()
+                for name, value in zip(COLUMNS, values, strict=True):
+                    columns[name].append(value)
+    if as_ == "dict":
+        return columns
+    if as_ is None:
+        from importlib.util import find_spec
+
+        as_ = "pandas" if find_spec("pandas") else "arrow"
+    if as_ == "arrow":
+        return need("pyarrow", "parquet", "a table of explanations").table(columns)
+    return need(as_, "sweep" if as_ == "pandas" else as_, "a table of explanations").DataFrame(columns)
+
+
+def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Iterator[dict[str, Any]]:
+    """For each text {label, probability, coverage, words}; a word is {word, effect, contribution, leader}."""
+    study, names = study_texts(model, texts)
+    words, chosen = study.words, winners(study.logits)
+    sure = probabilities(study.logits)[np.arange(len(texts)), chosen].tolist()
+    effect, neutral = effects(study, chosen)
+    row = 0 if len(model.bias) == 1 else chosen[np.repeat(np.arange(len(texts)), np.diff(words.terms))]
+    own = study.contributions[np.arange(len(study.leader)), row]
+    known = known_words(words)
+    parts = np.bincount(words.form, shared(words, own), len(names)).tolist()
+    strength = np.where(neutral | (np.bincount(words.form, known, len(names)) == 0), 0.0, np.nan_to_num(effect))
+    terms, order = TermNames(words, names), np.argsort(words.form, kind="stable")
+    begin = np.searchsorted(words.form[order], np.arange(len(names) + 1)).tolist()
+    for t, ((a, b), (first, last)) in enumerate(
+        zip(pairwise(words.forms.tolist()), pairwise(words.words.tolist()), strict=True)
+    ):
+        mine = strength[a:b]
+        best = np.argsort(-np.abs(mine), kind="stable")[:most]
+        best = best[mine[best] != 0]
+        best = best[np.lexsort((-np.abs(mine[best]), mine[best] < 0))]
+        yield {
+            "label": model.classes[chosen[t]],
+            "probability": sure[t],
+            "coverage": float(known[first:last].mean()) if last > first else 0.0,
+            "words": [
+                {"word": names[f], "effect": float(effect[f]), "contribution": parts[f],
+                 "leader": terms[study.leader[terms_of(words, own, order[begin[f] : begin[f + 1]])[0]]]}
+                for f in (a + best).tolist()
+            ],
+        }  # fmt: skip
+
+
+def _portions(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """The texts in portions that fit into memory, with the number of the first of each."""
+    some: list[str] = []
+    size = 0
+    for t, text in enumerate(texts):
+        if some and (len(some) == AT_ONCE or size + len(text) > CHARACTERS):
+            yield t - len(some), some
+            some, size = [], 0
+        some.append(text)
+        size += len(text)
+    if some:
+        yield len(texts) - len(some), some

@@ -1,0 +1,332 @@
+"""Scores of the words without attention: a convex problem, solved to its optimum.
+
+Without layers the scores of a text are b + sum_i x_i D^T / (n + n0) over its n terms, where row c of D (C', m) is the
+direction of class c: the identity, or fewer dimensions than classes if there are very many. The vectors x minimize
+
+    mean_t weight_t loss_t + penalty / 2 |u|^2,    x = g u,
+
+with the logistic loss, and g the size of the naive-Bayes log-odds of every word along every direction: words that
+already differ between the classes are free to differ, others pay [Wang & Manning, ACL 2012]. g is scaled such that a
+text has features of length 1 on average, so the same penalties suit texts of any length and number.
+
+The optimum is found by L-BFGS. Sums over texts and over words run in threads, each in an order of its own, and no sum
+is left to a library that might split it by the number of threads: the bits are the same for any number.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardmax.jit import njit, over_parts
+from hardmax.sentiment.recipe import MOST_NUMBERS
+from hardmax.text.vocabulary import Bags
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+SMOOTHING = 1.0  # added to the counts of the log-odds
+FLOOR = 0.1  # the least strength: a word that says nothing by itself may still learn
+MEMORY = 6  # steps that L-BFGS remembers
+TOLERANCE = 1e-4  # it stops when a step lowers the loss by less than this part
+_PART = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Texts to learn from: bags, class numbers, weights.
+
+    Attributes:
+        labels: (N,) class numbers, or (N, L) of 0 and 1 if a text may have several of L labels.
+    """
+
+    bags: Bags
+    labels: Ints
+    weight: Floats
+
+    def take(self, which: NDArray[np.integer[Any]]) -> "Examples":
+        """Some of the texts."""
+        return Examples(self.bags.take(which), self.labels[which], self.weight[which])
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """(N,) numbers of terms."""
+        return np.diff(self.bags.offsets)
+
+    @cached_property
+    def by_word(self) -> tuple[Ints, NDArray[np.int32]]:
+        """Word w is in the texts texts[starts[w]:starts[w + 1]]."""
+        ids = self.bags.ids
+        starts = np.concatenate([[0], np.cumsum(np.bincount(ids))]).astype(np.int64)
+        texts = np.empty(ids.size, np.int32)
+        _transpose(ids, self.bags.offsets, starts[:-1].copy(), texts)
+        return starts, texts
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is minimized.
+
+    Attributes:
+        examples: the texts.   directions: (C', m).   share: (N,) 1 / (n + n0).
+        strength: (V, m) g.   prior: (C',) the bias to begin with.
+    """
+
+    examples: Examples
+    directions: Floats
+    share: Floats
+    strength: Floats
+    prior: Floats
+
+    def loss(self, x: Floats, every: Floats) -> tuple[float, Floats, Floats]:
+        """The mean loss of the vectors x, and of `every` (m,) that each word adds besides; its gradients by both."""
+        bags = self.examples.bags
+        means = np.empty((len(bags), x.shape[1]))
+        work = 4.0 * bags.ids.size * x.shape[1]
+        over_parts(lambda a, b: _means(a, b, bags.ids, bags.offsets, self.share, x, means), len(bags), work, _PART)
+        loss, error = self.grade(times(means + self.known[:, None] * every, self.directions.T) + self.prior)
+        pull = times(error, self.directions)
+        by_every = (pull * self.known[:, None]).sum(axis=0)
+        pull *= self.share[:, None]
+        gradient = np.zeros_like(x)
+        starts, texts = self.examples.by_word
+        over_parts(lambda a, b: _gather(a, b, starts, texts, pull, gradient), len(starts) - 1, work, _PART)
+        return loss, gradient, by_every
+
+    @cached_property
+    def known(self) -> Floats:
+        """(N,) n / (n + n0)."""
+        return self.examples.sizes * self.share
+
+    def grade(self, scores: Floats) -> tuple[float, Floats]:
+        """The mean loss of scores (N, C'), and its gradient by them."""
+        labels, weight = self.examples.labels, self.examples.weight / self.examples.weight.sum()
+        losses, error = np.empty(len(scores)), scores.copy()
+        kernel = _grade_one if labels.ndim == 1 else _grade_each
+        over_parts(lambda a, b: kernel(a, b, labels, weight, error, losses), len(scores), 50.0 * scores.size, _PART)
+        return float(losses.sum()), error
+
+
+def problem(examples: Examples, size: int, directions: Floats, neutral: float) -> Problem:
+    """The problem of some texts over a vocabulary of `size` terms, with the log-odds of these."""
+    several = examples.labels.ndim == 2
+    classes = examples.labels.shape[1] if several else max(2, len(directions))
+    share = 1.0 / np.maximum(examples.sizes + neutral, 1e-9)
+    if several:
+        mass = (examples.labels * examples.weight[:, None]).sum(axis=0)
+    else:
+        mass = np.bincount(examples.labels, weights=examples.weight, minlength=classes)
+    total = examples.weight.sum()
+    strength = np.full((size, directions.shape[1]), FLOOR)
+    starts, _ = examples.by_word
+    step = max(1, MOST_NUMBERS // classes)
+    for a in range(0, len(starts) - 1, step):
+        counts, every = _counts(examples, a, min(a + step, len(starts) - 1), classes)
+        inside = np.log(counts + SMOOTHING) - np.log(mass + 2 * SMOOTHING)
+        outside = np.log(every - counts + SMOOTHING) - np.log(total - mass + 2 * SMOOTHING)
+        odds = (inside - outside)[:, -len(directions) :]  # with two classes in favor of the second
+        strength[a : a + len(odds)] = np.sqrt(times(odds, directions) ** 2 + FLOOR**2)
+    feature = np.bincount(
+        examples.bags.owners, weights=(strength**2).mean(axis=1)[examples.bags.ids], minlength=len(share)
+    )
+    strength /= np.sqrt(max((feature * share**2 * examples.weight).sum() / total, 1e-300))
+    part = (mass + 1.0) / (total + 2.0 if several else total + classes)
+    prior = np.log(part) - np.log1p(-part)
+    if not several:
+        prior = np.log(part[1:] / part[0]) if len(directions) == 1 else np.log(part) - np.log(part).mean()
+    return Problem(examples, directions, share, strength, prior)
+
+
+def _counts(examples: Examples, a: int, b: int, classes: int) -> tuple[Floats, Floats]:
+    """(b - a, classes) weighted numbers of texts of each class that hold the words a to b, and (b - a, 1) of all."""
+    starts, texts = examples.by_word
+    some = texts[starts[a] : starts[b]]
+    word, weight, labels = (
+        np.repeat(np.arange(b - a), np.diff(starts[a : b + 1])),
+        examples.weight[some],
+        examples.labels,
+    )
+    if labels.ndim == 1:
+        key = word * classes + labels[some]
+        counts = np.bincount(key, weights=weight, minlength=(b - a) * classes).reshape(b - a, classes)
+    else:
+        columns = [np.bincount(word, weights=weight * labels[some, k], minlength=b - a) for k in range(classes)]
+        counts = np.stack(columns, axis=1)
+    every = np.bincount(word, weights=weight, minlength=b - a)[:, None]
+    return counts.astype(np.float64), every.astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The optimum: u (V, m) and `every` (m,), the word vectors x = g u + every, and the loss after every step."""
+
+    u: Floats
+    every: Floats
+    x: Floats
+    losses: list[float]
+
+
+def solve(
+    given: Problem,
+    penalty: float,
+    start: Solution | None = None,
+    most: int = 100,
+    tell: Callable[[int, float], object] | None = None,
+) -> Solution:
+    """Minimize, from the optimum for another penalty if there is one; at most `most` steps."""
+    g, split = given.strength, given.strength.size
+
+    def value(theta: Floats) -> tuple[float, Floats]:
+        u = theta[:split].reshape(g.shape)
+        loss, by_x, by_every = given.loss(g * u, theta[split:])
+        return loss + 0.5 * penalty * dot(u, u), np.concatenate([(g * by_x + penalty * u).ravel(), by_every])
+
+    begin = np.zeros(split) if start is None else start.u.ravel()
+    start_every = np.zeros(g.shape[1]) if start is None else start.every
+    theta, losses = minimize(value, np.concatenate([begin, start_every]), most, tell)
+    u = theta[:split].reshape(g.shape)
+    return Solution(u, theta[split:], g * u + theta[split:], losses)
+
+
+def minimize(
+    value: Callable[[Floats], tuple[float, Floats]],
+    x: Floats,
+    most: int,
+    tell: Callable[[int, float], object] | None = None,
+    tolerance: float = TOLERANCE,
+) -> tuple[Floats, list[float]]:
+    """The least value of a smooth function of many numbers, by L-BFGS with step halving; and the values on the way.
+
+    Example:
+        >>> found, _ = minimize(lambda x: (float(((x - 3.0) ** 2).sum()), 2.0 * (x - 3.0)), np.zeros(2), 20)
+        >>> found.round(6).tolist()
+        [3.0, 3.0]
+    """
+    now, gradient = value(x)
+    steps: list[tuple[Floats, Floats, float]] = []  # (s, y, <s, y>)
+    losses: list[float] = []
+    for k in range(most):
+        way = -_inverse_hessian(gradient, steps)
+        slope = dot(way, gradient)
+        if slope >= 0.0:
+            break
+        size = 1.0 if steps else min(1.0, 1.0 / np.sqrt(-slope)) * 10.0
+        for _ in range(30):
+            there = x + size * way
+            after, gradient_there = value(there)
+            if after <= now + 1e-4 * size * slope:
+                break
+            size *= 0.5
+        else:
+            break
+        s, y = there - x, gradient_there - gradient
+        curve = dot(s, y)
+        if curve > 1e-12 * dot(y, y):
+            steps = [*steps[1 - MEMORY :], (s, y, curve)]
+        decrease, x, now, gradient = now - after, there, after, gradient_there
+        losses.append(now)
+        if tell is not None:
+            tell(k + 1, now)
+        if decrease <= tolerance * abs(now):
+            break
+    return x, losses
+
+
+def _inverse_hessian(gradient: Floats, steps: list[tuple[Floats, Floats, float]]) -> Floats:
+    """The two loops of L-BFGS: the inverse Hessian of the last steps times the gradient."""
+    way, parts = gradient.copy(), []
+    for s, y, curve in reversed(steps):
+        part = dot(s, way) / curve
+        way -= part * y
+        parts.append(part)
+    if steps:
+        _, y, curve = steps[-1]
+        way *= curve / dot(y, y)
+    for (s, y, curve), part in zip(steps, reversed(parts), strict=True):
+        way += (part - dot(y, way) / curve) * s
+    return way
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """<a, b> added up by NumPy: a library's product may depend on its number of threads."""
+    return float((a * b).sum())
+
+
+def times(a: Floats, b: Floats) -> Floats:
+    """a @ b added up in a fixed order; nothing is computed if b is the identity."""
+    if b.shape[0] == b.shape[1] and (b == np.eye(len(b))).all():
+        return a.copy()
+    total = np.zeros((a.shape[0], b.shape[1]))
+    for k in range(a.shape[1]):
+        total += a[:, k, None] * b[k]
+    return total
+
+
+@njit()
+def _transpose(ids: Any, offsets: Any, place: Any, texts: Any) -> None:
+    for t in range(offsets.size - 1):
+        for p in range(offsets[t], offsets[t + 1]):
+            w = ids[p]
+            texts[place[w]] = t
+            place[w] += 1
+
+
+@njit()
+def _means(start: Any, stop: Any, ids: Any, offsets: Any, share: Any, x: Any, out: Any) -> None:
+    """out[t] = share[t] times the sum of the vectors of text t."""
+    for t in range(start, stop):
+        for k in range(x.shape[1]):
+            out[t, k] = 0.0
+        for p in range(offsets[t], offsets[t + 1]):
+            for k in range(x.shape[1]):
+                out[t, k] += x[ids[p], k]
+        for k in range(x.shape[1]):
+            out[t, k] *= share[t]
+
+
+@njit()
+def _gather(start: Any, stop: Any, starts: Any, texts: Any, pull: Any, out: Any) -> None:
+    """out[w] = sum of pull[t] over the texts t that hold word w."""
+    for w in range(start, stop):
+        for p in range(starts[w], starts[w + 1]):
+            for k in range(pull.shape[1]):
+                out[w, k] += pull[texts[p], k]
+
+
+@njit()
+def _grade_one(start: Any, stop: Any, labels: Any, weight: Any, scores: Any, losses: Any) -> None:
+    """One class per text: scores become the gradient of the loss by them."""
+    for t in range(start, stop):
+        if scores.shape[1] == 1:
+            s = scores[t, 0] if labels[t] == 1 else -scores[t, 0]
+            e = np.exp(-abs(s))
+            losses[t] = weight[t] * (np.log1p(e) + max(-s, 0.0))
+            p = (e if s > 0.0 else 1.0) / (1.0 + e)  # the probability of the other class
+            scores[t, 0] = weight[t] * (-p if labels[t] == 1 else p)
+            continue
+        top = scores[t, 0]
+        for k in range(1, scores.shape[1]):
+            top = max(top, scores[t, k])
+        total, own = 0.0, scores[t, labels[t]] - top
+        for k in range(scores.shape[1]):
+            scores[t, k] = np.exp(scores[t, k] - top)
+            total += scores[t, k]
+        losses[t] = weight[t] * (np.log(total) - own)
+        for k in range(scores.shape[1]):
+            scores[t, k] *= weight[t] / total
+        scores[t, labels[t]] -= weight[t]
+
+
+@njit()
+def _grade_each(start: Any, stop: Any, labels: Any, weight: Any, scores: Any, losses: Any) -> None:
+    """Any number of labels per text, each with a sigmoid of its own."""
+    for t in range(start, stop):
+        losses[t] = 0.0
+        for k in range(scores.shape[1]):
+            s = scores[t, k] if labels[t, k] == 1 else -scores[t, k]
+            e = np.exp(-abs(s))
+            losses[t] += weight[t] * (np.log1p(e) + max(-s, 0.0))
+            p = (e if s > 0.0 else 1.0) / (1.0 + e)
+            scores[t, k] = weight[t] * (-p if labels[t, k] == 1 else p)

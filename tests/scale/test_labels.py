@@ -1,0 +1,185 @@
+"""Labels of many texts: the same rows from every engine, parts that survive kills, nested explanations."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from hardmax.errors import BadInput
+from hardmax.scale.label_files import write_parts
+from hardmax.scale.labels import Wanted, batches, label, labeled
+from hardmax.sentiment.files import load_model
+from hardmax.text.tables import Row
+
+WORDS = ["great", "dull", "film", "plot", "awful", "wonderful", "bad", "good", "boring", "love", "the", "a", "of"]
+MODEL = "imdb-words"
+
+
+def _rows(count, first=0):
+    rng = np.random.default_rng(5)
+    texts = [" ".join(rng.choice(WORDS, size=rng.integers(0, 30))) for _ in range(first + count)]
+    return [Row(text, None, f"t{k}" if k % 3 else None, k + 1) for k, text in enumerate(texts)][first:]
+
+
+def _table(path, rows):
+    if path.suffix == ".jsonl":
+        lines = [json.dumps({"text": r.text} | ({} if r.id is None else {"id": r.id})) for r in rows]
+        path.write_text("\n".join(lines) + "\n")
+    else:
+        path.write_text("text\n" + "".join(f'"{r.text}"\n' for r in rows))
+    return str(path)
+
+
+def _run(*words):
+    return subprocess.run([sys.executable, "-m", "hardmax", "predict", MODEL, *map(str, words)], capture_output=True,
+                          text=True, timeout=300)  # fmt: skip
+
+
+def _parts(folder):
+    return [row for part in sorted(Path(folder).glob("part-*.parquet")) for row in pq.read_table(part).to_pylist()]
+
+
+def test_records_are_those_of_the_model():
+    rows, model = _rows(40), load_model(MODEL)
+    found = label(rows, Wanted(MODEL, probabilities=True, text=True, explain=True))
+    texts = [r.text for r in rows]
+    assert [r["label"] for r in found] == model.predict(texts)
+    assert [list(r["probabilities"].values()) for r in found] == model.probabilities(texts).tolist()
+    assert [r.get("id", r.get("line")) for r in found] == [k.line if k.id is None else k.id for k in rows]
+    for record, text in zip(found, texts, strict=True):
+        total = record["bias"] + sum(leader["contribution"] for leader in record["leaders"])
+        assert abs(total - record["logit"]) < 1e-9
+        assert record["text"] == text
+
+
+def test_a_batch_that_is_done_is_passed_over():
+    found = list(labeled([_rows(3), None, _rows(2, 3)], Wanted(MODEL)))
+    assert [None if part is None else len(part) for part in found] == [3, None, 2]
+    with pytest.raises(BadInput, match="no engine 'spark'"):
+        labeled([], Wanted(MODEL), "spark")
+
+
+def test_folders_patterns_and_several_files_are_read_in_order(tmp_path):
+    (tmp_path / "in").mkdir()
+    rows = _rows(30)
+    a = _table(tmp_path / "in" / "a.jsonl", rows[:10])
+    b = _table(tmp_path / "in" / "b.csv", rows[10:20])
+    c = _table(tmp_path / "c.jsonl", rows[20:])
+    expected = load_model(MODEL).predict([r.text for r in rows])
+    for given in ((tmp_path / "in", c), (tmp_path / "in" / "*", c), (a, b, c)):
+        done = _run(*given, "--json")
+        assert done.returncode == 0, done.stderr
+        found = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [r["label"] for r in found] == expected
+        assert [r["id"] for r in found[10:20]] == [f"{b}:{k}" for k in range(2, 12)]
+    done = _run(tmp_path / "none-*.csv")
+    assert done.returncode == 3
+    assert "no file matches" in done.stderr
+
+
+def test_explanations_are_nested_columns_and_do_not_fit_into_csv(tmp_path):
+    table = _table(tmp_path / "a.jsonl", _rows(12))
+    assert _run(table, "-o", tmp_path / "o.parquet", "--explain").returncode == 0
+    rows = pq.read_table(tmp_path / "o.parquet").to_pylist()
+    for row in rows:
+        assert abs(row["bias"] + sum(leader["contribution"] for leader in row["leaders"]) - row["logit"]) < 1e-9
+    assert set(rows[1]["leaders"][0]) == {"word", "contribution", "followers"}
+    done = _run(table, "-o", tmp_path / "o.csv", "--explain")
+    assert done.returncode == 3
+    assert "do not fit" in done.stderr
+    assert not (tmp_path / "o.csv").exists()
+
+
+def test_parts_that_are_there_are_not_made_again(tmp_path):
+    rows, folder, wanted, columns = _rows(50), tmp_path / "o", Wanted(MODEL), ["id", "label", "probability"]
+    arguments = wanted, columns, "here", "local", None
+    assert list(write_parts(folder, rows, *arguments, False, 20)) == [20, 40, 50]
+    whole = _parts(folder)
+    assert [r["label"] for r in whole] == load_model(MODEL).predict([r.text for r in rows])
+    second = folder / "part-000001.parquet"
+    stamps = {p: p.stat().st_mtime_ns for p in folder.glob("part-*")}
+    second.unlink()
+    (folder / ".part-000001.parquet.123.partial").write_text("half")
+    with pytest.raises(BadInput, match="already exists"):
+        list(write_parts(folder, rows, *arguments, False, 20))
+    assert list(write_parts(folder, rows, *arguments, True, 20)) == [20, 40, 50]
+    assert _parts(folder) == whole
+    assert [p for p in stamps if p.stat().st_mtime_ns != stamps[p]] == [second]
+    with pytest.raises(BadInput, match="other texts or settings"):
+        list(write_parts(folder, rows, Wanted(MODEL, text=True), *arguments[1:], True, 20))
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "x").write_text("x")
+    with pytest.raises(BadInput, match="holds other files"):
+        list(write_parts(tmp_path / "full", rows, *arguments, True, 20))
+
+
+def test_bad_rows_are_written_and_the_rest_is_labeled(tmp_path):
+    table = tmp_path / "a.jsonl"
+    table.write_text('{"text": "good"}\nnot json\n{"text": 5}\n{"text": "bad"}\n')
+    done = _run(table, "-o", tmp_path / "o", "--errors", tmp_path / "e.jsonl")
+    assert done.returncode == 7
+    assert [r["label"] for r in _parts(tmp_path / "o")] == ["positive", "negative"]
+    assert [json.loads(line)["line"] for line in (tmp_path / "e.jsonl").read_text().splitlines()] == [2, 3]
+
+
+@pytest.mark.slow
+def test_killed_at_random_moments_the_labels_are_those_of_an_undisturbed_run(tmp_path):
+    rows = _rows(30_000)
+    table = _table(tmp_path / "a.jsonl", rows)
+    words = [sys.executable, "-m", "hardmax", "predict", MODEL, table, "--resume", "-q", "-o"]
+    chance, kills = random.Random(1), 0
+    for _ in range(4):
+        process = subprocess.Popen([*words, str(tmp_path / "killed")])
+        time.sleep(chance.uniform(0.5, 4.0))
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+            kills += 1
+        if process.wait() == 0:
+            break
+    for name in ("killed", "whole"):
+        subprocess.run([*words, str(tmp_path / name)], check=True, timeout=300)
+    assert kills
+    assert _parts(tmp_path / "killed") == _parts(tmp_path / "whole")
+    assert not [p for p in (tmp_path / "killed").iterdir() if p.suffix not in (".parquet", ".json")]
+
+
+@pytest.mark.slow
+def test_ray_gives_the_same_records_even_if_a_worker_is_killed():
+    import ray
+
+    rows, wanted = _rows(4000), Wanted(MODEL, probabilities=True)
+    here = [r for part in labeled(batches(rows, 100), wanted) for r in part]
+    killed = []
+
+    def disturbed():
+        for number, batch in enumerate(batches(rows, 100)):
+            if number in (15, 25):
+                killed.extend(_kill_one_worker())
+            yield batch
+
+    ray.init(num_cpus=2, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+    try:
+        there = [r for part in labeled(disturbed(), wanted, "ray") for r in part]
+    finally:
+        ray.shutdown()
+    assert killed
+    assert there == here
+
+
+def _kill_one_worker():
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_bytes().startswith(b"ray::label"):
+                os.kill(int(path.parent.name), signal.SIGKILL)
+                return [path.parent.name]
+        except OSError:
+            continue
+    return []

@@ -1,0 +1,98 @@
+"""What is chosen by held-out texts: penalty, depth, calibration."""
+
+import numpy as np
+import pytest
+
+from corpus import reviews
+from hardmax.sentiment.choices import FOLDS, prepare, split
+from hardmax.sentiment.estimator import HardmaxClassifier
+from hardmax.sentiment.fitting import usual_min_df
+from hardmax.sentiment.recipe import Recipe
+from hardmax.sentiment.training_loop import Watch
+from hardmax.sentiment.word_scores import Examples
+from hardmax.text.vocabulary import Bags, Vocabulary
+
+TEXTS, LABELS = reviews(300, seed=8)
+
+
+def test_every_text_of_small_data_is_held_out_once_and_classes_keep_their_parts():
+    labels = np.array([0] * 60 + [1] * 30 + [2] * 7)
+    examples = Examples(Bags.of(np.arange(97), np.ones(97)), labels, np.ones(97))
+    folds = split(examples)
+    assert len(folds) == FOLDS
+    assert sorted(np.concatenate([held.bags.ids for _, held in folds]).tolist()) == list(range(97))
+    for learn, held in folds:
+        assert set(learn.bags.ids.tolist()).isdisjoint(held.bags.ids.tolist())
+        assert len(learn.bags) + len(held.bags) == 97
+        assert 1 <= np.count_nonzero(held.labels == 2) <= 2
+        assert abs(np.count_nonzero(held.labels == 0) - 12) <= 1
+
+
+def test_large_data_holds_out_one_part_in_blocks_of_neighbors():
+    labels = np.zeros(20_000, np.int64)
+    examples = Examples(Bags.of(np.arange(20_000), np.ones(20_000)), labels, np.ones(20_000))
+    [(_, held)] = split(examples)
+    assert len(held.bags) == 4000
+    assert np.count_nonzero(np.diff(held.bags.ids) > 1) == 3  # four blocks
+
+
+def test_attention_is_used_only_where_it_helps_and_the_classifier_says_why():
+    clf = HardmaxClassifier(epochs=2).fit(TEXTS, LABELS)
+    assert set(clf.choices_) == {"penalty", "layers"}
+    assert clf.choices_["layers"].startswith(f"{clf.model_.layers}")
+    assert "held-out texts" in clf.choices_["layers"]
+    assert (clf.model_.layers == 0) == ("attention does not help" in clf.choices_["layers"])
+    assert "layers" not in HardmaxClassifier(layers=0).fit(TEXTS, LABELS).choices_
+
+
+@pytest.mark.parametrize("layers", [0, 4])
+def test_probabilities_are_those_of_held_out_texts(layers):
+    # A third of the labels are wrong: an overconfident model is near 1, an honest one knows how often it is right.
+    rng = np.random.default_rng(0)
+    texts, labels = reviews(1500, seed=2)
+    wrong = rng.random(1500) < 1 / 3
+    noisy = [("neg" if c == "pos" else "pos") if w else c for c, w in zip(labels, wrong, strict=True)]
+    clf = HardmaxClassifier(layers=layers).fit(texts[:1000], noisy[:1000])
+    sure = clf.predict_proba(texts[1000:]).max(axis=1)
+    assert 0.55 < sure.mean() < 0.75
+    assert abs(sure.mean() - clf.score(texts[1000:], noisy[1000:])) < 0.06
+
+
+def test_a_text_without_known_words_has_the_frequencies_of_the_classes():
+    texts, labels = reviews(400, seed=3)
+    seldom = [i for i, c in enumerate(labels) if c == "pos"][:40] + [i for i, c in enumerate(labels) if c == "neg"]
+    clf = HardmaxClassifier().fit([texts[i] for i in seldom], [labels[i] for i in seldom])
+    part = 40 / len(seldom)
+    assert clf.predict_proba(["zxqw"])[0, 1] == pytest.approx(part, abs=0.03)
+    assert clf.predict_proba(["qwertz zxqw"])[0, 1] == clf.predict_proba(["zxqw"])[0, 1]
+
+
+def test_dimensions_and_min_df_follow_the_data():
+    texts = [f"{word} {word}s thing {i % 7}" for i, word in enumerate(["apple", "train", "river", "chess"] * 20)]
+    labels = ["fruit", "rail", "water", "game"] * 20
+    clf = HardmaxClassifier().fit(texts, labels)
+    assert clf.model_.dim == 4
+    assert clf.score(texts, labels) == 1.0
+    assert usual_min_df(["one two three"] * 10) == 1
+    assert usual_min_df(["word " * 200] * 10) == 2
+    assert usual_min_df(["word " * 200] * 20_000) == 3
+
+
+def test_many_classes_share_dimensions_and_can_still_be_told_apart(monkeypatch):
+    from hardmax.sentiment import recipe
+
+    monkeypatch.setattr(recipe, "MOST_NUMBERS", 900)
+    texts = [f"word{k} common{i % 3}" for i in range(6) for k in range(40)]
+    clf = HardmaxClassifier(layers=0, ngram_range=(1, 1)).fit(texts, [k for _ in range(6) for k in range(40)])
+    assert clf.model_.dim < 40
+    assert clf.score(texts, [k for _ in range(6) for k in range(40)]) > 0.95
+
+
+def test_a_stream_holds_nothing_out():
+    vocabulary = Vocabulary.count(TEXTS)
+    examples = Examples(vocabulary.bags(TEXTS), np.array([c == "pos" for c in LABELS], np.int64), np.ones(len(TEXTS)))
+    trainer = prepare(examples, vocabulary, ("neg", "pos"), Recipe(), stream=True)
+    assert trainer.choices == {}
+    assert trainer.calibration is None
+    trainer.train(examples, Watch(examples))
+    assert trainer.accuracies[-1] > 0.9

@@ -1,0 +1,96 @@
+"""The first phase finds the optimum of a convex problem."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize as by_scipy
+
+from hardmax.sentiment.calibration import BEGINNINGS, beginnings, calibrate
+from hardmax.sentiment.word_scores import Examples, minimize, problem, solve
+from hardmax.text.vocabulary import Bags
+
+RNG = np.random.default_rng(5)
+SIZES = RNG.integers(0, 12, 80)
+BAGS = Bags.of(np.concatenate([RNG.permutation(30)[:n] for n in SIZES]), SIZES)
+
+
+def examples(kind):
+    weight = RNG.uniform(0.5, 2.0, 80)
+    labels = {"two": RNG.integers(0, 2, 80), "three": RNG.integers(0, 3, 80), "several": RNG.integers(0, 2, (80, 3))}
+    return Examples(BAGS, labels[kind].astype(np.int64), weight)
+
+
+def plain_loss(data, x, bias, neutral):
+    """The definition, text by text."""
+    total = 0.0
+    for t in range(80):
+        ids = BAGS.ids[BAGS.offsets[t] : BAGS.offsets[t + 1]]
+        s = bias + x[ids].sum(axis=0) / max(len(ids) + neutral, 1e-9)
+        if data.labels.ndim == 2:
+            loss = np.logaddexp(0, np.where(data.labels[t] == 1, -s, s)).sum()
+        elif len(s) == 1:
+            loss = np.logaddexp(0, -s[0] if data.labels[t] else s[0])
+        else:
+            loss = np.log(np.exp(s).sum()) - s[data.labels[t]]
+        total += data.weight[t] * loss
+    return total / data.weight.sum()
+
+
+@pytest.mark.parametrize(("kind", "scores"), [("two", 1), ("three", 3), ("several", 3)])
+def test_loss_gradient_and_optimum_are_those_of_the_definition(kind, scores):
+    data = examples(kind)
+    given = problem(data, 30, np.eye(scores), 2.0)
+    x, every = RNG.normal(size=(30, scores)), RNG.normal(size=scores)
+    loss, by_x, by_every = given.loss(x, every)
+    assert loss == pytest.approx(plain_loss(data, x + every, given.prior, 2.0), rel=1e-12)
+    h = 1e-6
+    for w, k in [(0, 0), (7, scores - 1), (29, 0)]:
+        step = np.zeros_like(x)
+        step[w, k] = h
+        numeric = (given.loss(x + step, every)[0] - given.loss(x - step, every)[0]) / (2 * h)
+        assert numeric == pytest.approx(by_x[w, k], rel=1e-4, abs=1e-9)
+    numeric = (given.loss(x, every + h)[0] - given.loss(x, every - h)[0]) / (2 * h)
+    assert numeric == pytest.approx(by_every.sum(), rel=1e-4, abs=1e-8)
+
+    penalty, g = 1e-3, given.strength
+
+    def value(theta):
+        u = theta[: g.size].reshape(g.shape)
+        loss, by_x, by_every = given.loss(g * u, theta[g.size :])
+        return loss + penalty / 2 * (u**2).sum(), np.concatenate([(g * by_x + penalty * u).ravel(), by_every])
+
+    best = by_scipy(value, np.zeros(g.size + scores), jac=True, method="L-BFGS-B", options={"ftol": 1e-13}).fun
+    found = solve(given, penalty)
+    assert best <= found.losses[-1] <= best * 1.005
+    assert (np.diff(found.losses) < 0).all()
+
+
+def test_minimize_agrees_with_scipy_on_a_hard_valley():
+    def valley(x):
+        a, b = x
+        slope = np.array([-2 * (1 - a) - 400 * a * (b - a * a), 200 * (b - a * a)])
+        return float((1 - a) ** 2 + 100 * (b - a * a) ** 2), slope
+
+    found, _ = minimize(valley, np.array([-1.2, 1.0]), 500, tolerance=1e-14)
+    np.testing.assert_allclose(found, [1.0, 1.0], atol=1e-4)
+
+
+def test_beginnings_are_the_first_terms_of_longer_texts():
+    long = Examples(Bags.of(np.arange(60), [50, 10]), np.array([1, 0]), np.array([1.0, 2.0]))
+    every = beginnings(long)
+    assert every.sizes.tolist() == [50, 10, 6, 6, 12, 24, 48]
+    assert every.bags.ids[60:66].tolist() == list(range(6))
+    assert every.labels.tolist() == [1, 0, 1, 0, 1, 1, 1]
+    assert every.weight.tolist() == [1.0, 2.0, 0.25, 0.5, 0.25, 0.25, 0.25]
+    assert max(BEGINNINGS) > 50
+
+
+def test_calibration_finds_the_scale_and_the_neutral_words_it_was_made_with():
+    rng = np.random.default_rng(1)
+    n = rng.integers(1, 60, 20_000)
+    sums = rng.normal(0, 1, 20_000) * n
+    truth = 0.4 + 3.0 * sums / (n + 12.0)
+    labels = (rng.random(20_000) < 1 / (1 + np.exp(-truth))).astype(np.int64)
+    data = Examples(Bags.of(np.zeros(n.sum(), np.int32), n), labels, np.ones(20_000))
+    found = calibrate(data, sums[:, None], 1.0, np.array([0.4]))
+    assert found.scale == pytest.approx(3.0, rel=0.1)
+    assert found.neutral == pytest.approx(12.0, rel=0.2)

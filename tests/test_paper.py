@@ -1,0 +1,82 @@
+"""The research note: its tables are those of the stored run, and its numbers come out of the package."""
+
+import json
+import sys
+from fractions import Fraction
+from math import log
+from pathlib import Path
+
+import pytest
+
+import hardmax as hx
+from hardmax.experiments.questions import spiral
+from hardmax.experiments.questions.cases import check, load
+from hardmax.experiments.questions.cycles import wide_cycle
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+import paper  # noqa: E402
+
+TEXT = paper.NOTE.read_text(encoding="utf-8")
+RECORD = json.loads(paper.STORED.read_text(encoding="utf-8"))
+
+
+def rows(name):
+    (table,) = (table for table in RECORD["tables"] if table["name"] == name)
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+
+def test_the_tables_of_the_note_are_those_of_the_stored_run():
+    assert paper.filled(TEXT) == TEXT
+    assert len(paper.BLOCK.findall(TEXT)) == 5
+
+
+def test_the_law_holds_in_almost_every_cell_of_the_stored_run():
+    residuals = [row["residual"] for row in rows("leaders")]
+    assert len(residuals) >= 30
+    assert sum(abs(x) <= 3 for x in residuals) >= len(residuals) - 1
+
+
+def test_the_stored_laws_are_those_of_the_package():
+    for row in rows("leaders")[::6]:
+        assert row["law"] == pytest.approx(hx.theory.expected_leaders(row["n"], row["d"]), rel=1e-9)
+        assert row["its law"] == pytest.approx(hx.theory.leader_variance(row["n"], row["d"]), rel=1e-6)
+
+
+def test_the_numbers_in_the_text_are_those_of_the_package():
+    assert f"`expected_leaders(50, 2)` is {hx.theory.expected_leaders(50, 2):.3f}" in TEXT
+    assert f"`leader_variance(50, 2)` is {hx.theory.leader_variance(50, 2):.3f}" in TEXT
+    case, _ = load("one-head-no-ties-never-converges")
+    Z, A = ([[float(x) for x in row] for row in part] for part in (case["tokens"], case["heads"][0]))
+    outcome = hx.simulate(Z, 1.0, A, layers=200, definite=False).outcome
+    assert f"at layer {outcome.layer}, after thousands of comparisons" in TEXT
+    M2 = 1 / spiral.dot(spiral.BACK, spiral.BACK)
+    assert Fraction(39, 49) == M2
+    assert Fraction(5, 7) == spiral.RHO
+    assert f"ln(|M|^2/rho) = {-log(M2) / log(M2 / spiral.RHO):.1f} times" in TEXT
+    times = {row["alpha"]: row["time"]["mean"] for row in rows("times")}
+    page = (ROOT / "docs" / "certificates.md").read_text(encoding="utf-8")
+    for alpha, words in (
+        (0.01, "{:.2f} on average"),
+        (0.5, "{:.2f} for alpha = 1/2"),
+        (4.0, "({:.1f}\nfor alpha = 4)"),
+    ):
+        assert words.format(times[alpha]) in page
+
+
+def test_the_matrices_of_the_wide_cycle_are_printed_as_stored():
+    case = wide_cycle(Fraction(1))
+    lines = [line for line in TEXT.splitlines() if line.startswith("    ") and ("(  " in line or "( -" in line)]
+    printed = [
+        [int(x) for x in line.replace("(", " ").replace(")", " ").split() if x.lstrip("-").isdigit()] for line in lines
+    ]
+    printed = [row for row in printed if len(row) == 8]
+    assert [tuple(row[:4]) for row in printed] == [tuple(map(int, row)) for row in case["heads"][0]]
+    assert [tuple(row[4:]) for row in printed] == [tuple(map(int, row)) for row in case["heads"][1]]
+    assert check(case) == []
+
+
+def test_inner_products_survive_the_way_to_html():
+    page = paper.html("Text <A l, l - x> > 0 and `<A l, x>`.\n\n    <z, y>\n")
+    assert page.count("&lt;") == 3
+    assert "<A " not in page.split("</style>")[1]
