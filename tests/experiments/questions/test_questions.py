@@ -82,10 +82,10 @@ def test_matrices_counts_every_cloud():
 def test_one_head_finds_the_cycle_and_only_with_four_leaders():
     tables, cases, answer = explore("one-head", trials=1)
     rows = {(row[0], row[1], row[2]): row for row in tables["patterns"].rows}
-    assert rows[3, 2, "any matrix"][5] == 0
-    assert rows[4, 2, "any matrix"][5] > 0
-    assert rows[4, 2, "any matrix"][8] == "yes"
-    assert rows[4, 2, "positive definite symmetric part"][5] == 0
+    assert rows[3, 2, "any matrix"][4:7] == (2, 2, 0)  # programs, refuted exactly, cycles
+    assert rows[4, 2, "any matrix"][6] > 0
+    assert rows[4, 2, "any matrix"][9] == "yes"
+    assert rows[4, 2, "positive definite symmetric part"][4:7] == (7, 7, 0)
     assert set(tables["stored"].column("holds exactly")) == {"yes"}
     assert cases
     assert answer.startswith("Yes")
@@ -95,7 +95,7 @@ def test_definite_heads_do_not_always_converge():
     tables, _, answer = explore("definite-heads", trials=20, layers=80)
     assert answer.startswith("No.")
     assert set(tables["steps"].column("holds exactly")) == {"yes"}
-    patterns = {tuple(row[:3]): row[5] for row in tables["patterns"].rows}
+    patterns = {tuple(row[:3]): row[6] for row in tables["patterns"].rows}
     assert patterns[2, 2, 2] == 0
     assert patterns[2, 3, 2] == 1
     (kept,) = tables["noise"].column("still a cycle")

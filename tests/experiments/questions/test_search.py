@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hardmax.errors import BadInput
 from hardmax.experiments.questions.cases import check
 from hardmax.experiments.questions.patterns import Pattern, patterns
-from hardmax.experiments.questions.programs import flattened, solve
+from hardmax.experiments.questions.programs import flattened, refuted, solve
 from hardmax.experiments.questions.search import Size, attempt, confirmed, draw_leaders, sweep
 
 FEW = settings(derandomize=True, deadline=None, max_examples=25)
@@ -68,15 +68,15 @@ def test_every_pattern_is_listed_once_up_to_names():
 
 
 def test_linear_programs_find_the_cycle_of_two_definite_heads_and_confirm_it():
-    _, hits, best = sweep(Size(3, 2, 2, "definite", ties=False), [Fraction(1)])
-    assert hits == 1
+    patterns, hits, no, best = sweep(Size(3, 2, 2, "definite", ties=False), [Fraction(1)])
+    assert (patterns, hits, no) == (5, 1, 4)  # what is no cycle is refuted exactly
     case = confirmed(best, "definite", "x")
     assert check(case) == []
     assert (len(case["tokens"]), case["period"], case["ties"], case["matrices"]) == (4, 2, False, "positive definite")
 
 
 def test_linear_programs_find_the_smallest_cycle_of_one_head_in_dimension_3():
-    _, _, best = sweep(Size(4, 2, 1, "any", ties=True), [Fraction(1)])
+    *_, best = sweep(Size(4, 2, 1, "any", ties=True), [Fraction(1)])
     case = confirmed(best, "any", "x")
     assert check(case) == []
     assert (len(case["tokens"]), len(case["tokens"][0]), case["period"], case["ties"]) == (5, 3, 2, True)
@@ -85,16 +85,18 @@ def test_linear_programs_find_the_smallest_cycle_of_one_head_in_dimension_3():
 @pytest.mark.parametrize("heads", [1, 2])
 def test_two_leaders_never_cycle(heads):
     for period in (2, 3):
-        assert sweep(Size(2, period, heads, "any", ties=False), [Fraction(1, 2), Fraction(4)])[1:] == (0, None)
+        patterns, *found = sweep(Size(2, period, heads, "any", ties=False), [Fraction(1, 2), Fraction(4)])
+        assert found == [0, 2 * patterns, None]
 
 
 def test_three_leaders_of_one_head_never_cycle():
     for period in (2, 3):
-        assert sweep(Size(3, period, 1, "any", ties=True), [Fraction(1, 2), Fraction(4)])[1:] == (0, None)
+        patterns, *found = sweep(Size(3, period, 1, "any", ties=True), [Fraction(1, 2), Fraction(4)])
+        assert found == [0, 2 * patterns, None]
 
 
 def test_a_positive_symmetric_part_needs_more_than_period_2():
-    assert sweep(Size(4, 2, 1, "positive", ties=True), [Fraction(1), Fraction(4)])[1:] == (0, None)
+    assert sweep(Size(4, 2, 1, "positive", ties=True), [Fraction(1), Fraction(4)]) == (7, 0, 14, None)
     hit = attempt(Pattern(5, (((0, 1),), ((0, 2),), ((3, 4),))), Fraction(4), "positive")
     case = confirmed(hit, "positive", "x")
     assert check(case) == []
@@ -155,3 +157,10 @@ def test_given_leaders_of_dimension_3_get_a_matrix_and_an_exact_case():
 def test_an_unknown_class_of_matrices_is_refused():
     with pytest.raises(BadInput, match="unknown class of matrices 'nice'"):
         solve(np.eye(2), [(0,), (1,)], "nice")
+
+
+def test_a_cycle_is_not_refuted():
+    hit = attempt(Pattern(4, (((0, 1),), ((2, 3),))), Fraction(1), "any")
+    assert hit is not None
+    assert not refuted(hit.pattern.orbit(Fraction(1)), [(0, 1), (2, 3)])
+    assert refuted(hit.pattern.orbit(Fraction(1)), [(0, 1), (2, 3)], "positive")  # period 2, by the theorem

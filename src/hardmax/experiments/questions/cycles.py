@@ -27,7 +27,7 @@ from hardmax.experiments.questions.search import Size, confirmed, draw_leaders, 
 from hardmax.experiments.table import Share, Table
 
 WORDS = {"any": "any matrix", "positive": "positive definite symmetric part", "definite": "symmetric positive definite"}
-SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "cycles", "margin", "follows", "exact")
+SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "refuted", "cycles", "margin", "follows", "exact")
 FOUND, WIDE = "two-definite-heads-period-2", "two-definite-heads-wide-cycle"
 FAMILIES = ("wishart", "stretched", "diagonal", "simplex")
 AT_ONCE = 500
@@ -70,7 +70,8 @@ def one_head(
     for number, (dim, leaders, period, among) in enumerate(drawn):
         context.tell(len(sizes) + number, steps, f"random leaders, d = {dim}, {WORDS[among]}")
         at_random.append(_drawn(context, Size(leaders, period, 1, among, ties=True), dim, alphas, trials))
-    caption = "All patterns of a size: how many can be cycles (pattern and alpha), the widest one, and whether an "
+    caption = "All patterns of a size: how many are refuted in rational numbers, how many can be cycles (pattern and "
+    caption += "alpha), the widest one, and whether an "
     context.table(Table("patterns", caption + "exact case was made from it", SEARCHED, complete))
     caption = "Random leaders with whole coordinates from -3 to 3 that can all lead, pairs that tie"
     columns = ("d", "leaders", "period", "matrices", "clouds", "cycles of programs", "exact")
@@ -92,8 +93,8 @@ def _searched(context: Context, size: Size, alphas: tuple[str, ...]) -> tuple[An
     """A row of the table of complete searches; the exact case of its widest cycle is kept."""
 
     def search() -> dict[str, Any]:
-        patterns, hits, best = sweep(size, [Fraction(a) for a in alphas])
-        counts = [patterns, patterns * len(alphas), hits]
+        patterns, hits, refuted, best = sweep(size, [Fraction(a) for a in alphas])
+        counts = [patterns, patterns * len(alphas), refuted, hits]
         if best is None:
             return {"row": [*counts, "", "", ""], "case": None}
         case = confirmed(best, size.among, f"found-{size.heads}-{size.among}-{size.leaders}-{size.period}")

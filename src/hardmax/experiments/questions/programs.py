@@ -9,7 +9,9 @@ For one head, with unknown G and margin t,
 
 is linear; a cycle exists iff the largest t is positive. "Positive definite" is not linear: a solution with x^T G x <= 0
 for some x gets the constraint x^T G x >= 0.2 t for this x, until no such x is left or t is 0. Since all constraints are
-necessary, t = 0 disproves the pattern (in float64).
+necessary, t = 0 disproves the pattern in float64, and a *refutation* disproves it exactly (Gordan and Motzkin): numbers
+l >= 0 of sum 1 and m with sum_i l_i F_i + sum_j m_j E_j = 0, where F_i are the forms that must be positive, x^T G x
+among them, and E_j those that must vanish. Applied to a G that does all this, the sum would be positive and 0.
 
 A solution becomes an exact case by rounding: the equations that G must satisfy (ties, symmetry) are solved by
 elimination in Fractions; the free entries are rounded to multiples of 1/s for s = 1, 2, 3, ... until the checker, which
@@ -100,6 +102,67 @@ def constraints(
     if symmetric:
         zero += [np.outer(unit[i], unit[j]) - np.outer(unit[j], unit[i]) for i in range(d) for j in range(i)]
     return [form.ravel() for form in positive], [form.ravel() for form in zero]
+
+
+def refuted(points: Sequence[Row], groups: list[Group], among: str = "any") -> bool:
+    """Whether no matrix of a class makes this a cycle, shown by a refutation in rational numbers (unit vectors lead).
+
+    The multipliers are found in float64, solved for exactly, and tested; False means that none was found.
+
+    Example:
+        >>> half, third = Fraction(1, 2), Fraction(1, 3)
+        >>> refuted([(third, 1 - third), (1 - third, third)], [(1,), (0,)])
+        True
+    """
+    d = len(points[0])
+    exact = [np.array(part, dtype=object).reshape(-1, d) for part in (points, _unit(d))]
+    positive, zero = constraints(exact[0], groups, exact[1], among == "definite", identity(d) * Fraction(1))
+    basis = _sum_zero(d) if among == "positive" else np.eye(d)
+    cuts: list[Any] = []
+    for _ in range(MOST_CUTS):
+        floats = (
+            [np.array(form, dtype=np.float64) for form in positive],
+            [np.array(form, dtype=np.float64) for form in zero],
+        )
+        margin, G = _best(*floats, [np.array(x, dtype=np.float64) for x in cuts], d)
+        if margin <= LEAST_MARGIN or G is None:
+            return _multipliers([*positive, *(np.outer(x, x).ravel() for x in cuts)], zero)
+        values, vectors = np.linalg.eigh(basis.T @ (G + G.T) @ basis / 2)
+        if among == "any" or values[0] > LEAST_EIGENVALUE:
+            return False
+        cuts += [_small(basis @ vectors[:, k], among == "positive") for k in np.flatnonzero(values <= LEAST_EIGENVALUE)]
+    return False
+
+
+def _small(x: Floats, sum_zero: bool) -> Any:
+    """A direction with small rational entries, of sum 0 where that is asked."""
+    entries = [Fraction(round(float(v) * 24), 24) for v in x / np.abs(x).max()]
+    if sum_zero:
+        entries[-1] -= sum(entries)
+    return np.array(entries, dtype=object)
+
+
+def _multipliers(positive: list[Any], zero: list[Any]) -> bool:
+    """Whether rational l >= 0 of sum 1 and m exist with sum l_i positive_i + sum m_j zero_j = 0."""
+    from scipy.optimize import linprog
+
+    columns = np.array([*positive, *zero], dtype=object).T
+    count, total = len(positive), len(positive) + len(zero)
+    one = np.array([[Fraction(int(i < count)) for i in range(total)]], dtype=object)
+    system = np.concatenate([columns, one])
+    goal = np.array([Fraction(0)] * len(columns) + [Fraction(1)], dtype=object)
+    found = linprog(
+        np.zeros(total), A_eq=system.astype(np.float64), b_eq=goal.astype(np.float64),
+        bounds=[(0, None)] * count + [(None, None)] * len(zero), method="highs-ds",
+    )  # fmt: skip
+    if found.status != 0:
+        return False
+    used = [i for i in range(total) if i >= count or found.x[i] > 1e-9]
+    form, pivots = reduced(np.concatenate([system[:, used], goal[:, None]], axis=1))
+    if len(used) in pivots:  # the chosen columns cannot do it exactly
+        return False
+    values = {column: form[row, -1] for row, column in enumerate(pivots)}  # the other columns are not needed
+    return all(values.get(k, Fraction(0)) >= 0 for k, i in enumerate(used) if i < count)
 
 
 def _best(positive: list[Floats], zero: list[Floats], cuts: list[Floats], d: int) -> tuple[float, Floats | None]:

@@ -10,7 +10,7 @@ import numpy as np
 from hardmax.cloud.tokens import Floats
 from hardmax.experiments.case import Case, Rows
 from hardmax.experiments.questions.patterns import Pattern, patterns
-from hardmax.experiments.questions.programs import Solution, exact_case, solve
+from hardmax.experiments.questions.programs import Solution, exact_case, refuted, solve
 
 PATTERNS_PER_CLOUD = 20
 REACH = 3  # the largest coordinate of a drawn leader
@@ -51,17 +51,18 @@ class Hit:
         return min(solution.margin for solution in self.solutions)
 
 
-def sweep(size: Size, alphas: Sequence[Fraction]) -> tuple[int, int, Hit | None]:
+def sweep(size: Size, alphas: Sequence[Fraction]) -> tuple[int, int, int, Hit | None]:
     """Try every pattern of a size with every alpha.
 
     Returns:
-        How many patterns there are, how many (pattern, alpha) can be cycles, and the one with the widest margin.
+        How many patterns there are, how many (pattern, alpha) can be cycles, how many are refuted in rational numbers,
+        and the cycle with the widest margin.
 
     Example:
-        >>> sweep(Size(3, 2, 2, "definite", ties=False), [Fraction(1)])[:2]
-        (5, 1)
+        >>> sweep(Size(3, 2, 2, "definite", ties=False), [Fraction(1)])[:3]
+        (5, 1, 4)
     """
-    count, hits, best = 0, 0, None
+    count, hits, no, best = 0, 0, 0, None
     for pattern in patterns(size.leaders, size.period, size.heads, size.groups):
         count += 1
         for alpha in alphas:
@@ -69,7 +70,12 @@ def sweep(size: Size, alphas: Sequence[Fraction]) -> tuple[int, int, Hit | None]
             if hit is not None:
                 hits += 1
                 best = hit if best is None or hit.margin > best.margin else best
-    return count, hits, best
+            elif any(
+                refuted(pattern.orbit(alpha), [step[h] for step in pattern.steps], size.among)
+                for h in range(pattern.heads)
+            ):
+                no += 1
+    return count, hits, no, best
 
 
 def attempt(pattern: Pattern, alpha: Fraction, among: str, leaders: Floats | None = None) -> Hit | None:
