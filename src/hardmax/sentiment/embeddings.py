@@ -11,44 +11,23 @@ left out unless the model brings the mean to unit length. Effects of words are t
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hardmax.errors import BadInput
+from hardmax.sentiment.averaged import Embeddings, Feature, Floats
 from hardmax.sentiment.explain import Explanation
+from hardmax.sentiment.fasttext import load_fasttext
 from hardmax.sentiment.layers_numpy import Parameters, powers
 from hardmax.sentiment.layout import Deletions, Layout, Names
 from hardmax.sentiment.model import Label, probabilities, winners
 from hardmax.sentiment.word_effects import Study
 from hardmax.text.tokenizer import Tokenizer
 from hardmax.text.vocabulary import Bags
-from hardmax.text.words import Word, split
-
-Floats = NDArray[np.float64]
-Feature = tuple[int, int, Floats]  # first and last word that it belongs to, its vector
-
-
-@dataclass(frozen=True, eq=False)
-class Embeddings:
-    """Word vectors and how a text becomes their mean.
-
-    Attributes:
-        words: the words of a text with their places.
-        features: from the forms of the words of a text to its features.
-        weights: (C', d), or None: then they are given to `explain_embeddings`.
-        bias: (C',).   classes: the labels.   unit: whether the mean is brought to unit length.
-    """
-
-    words: Callable[[str], list[Word]]
-    features: Callable[[list[str]], list[Feature]]
-    weights: Floats | None = None
-    bias: Floats | None = None
-    classes: tuple[Label, ...] = ()
-    unit: bool = False
+from hardmax.text.words import split
 
 
 def explain_embeddings(
@@ -132,8 +111,6 @@ def _model(vectors: Mapping[str, ArrayLike] | str | Path, tokenizer: Callable[[s
         path = Path(vectors)
         if path.is_dir():
             return load_model2vec(path)
-        from hardmax.sentiment.fasttext import load_fasttext
-
         return load_fasttext(path)
     table = {word: np.asarray(vector, np.float64).reshape(-1) for word, vector in vectors.items()}
     if len({vector.size for vector in table.values()}) > 1:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.embeddings import Embeddings, Feature
+from hardmax.sentiment.averaged import Embeddings, Feature
 from hardmax.text.words import Word
 
 MAGIC, VERSIONS, SUPERVISED, SOFTMAX = 793712314, (11, 12), 3, 3
