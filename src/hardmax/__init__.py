@@ -15,6 +15,7 @@ _MODULES = {
     "attention.rules": "Hardmax Softmax Localmax Uniform RandomFollow Chain Head FeedForward",
     "dynamics.simulate": "simulate",
     "dynamics.limit": "limit",
+    "dynamics.stream": "limit_file FileLimit",
     "dynamics.trajectory": "Trajectory Problem Outcome",
     "dynamics.equilibrium": "Equilibrium",
     "dynamics.batch": "Batch",
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
     from hardmax.dynamics.limit import limit as limit
     from hardmax.dynamics.polytope import Polytope as Polytope
     from hardmax.dynamics.simulate import simulate as simulate
+    from hardmax.dynamics.stream import FileLimit as FileLimit
+    from hardmax.dynamics.stream import limit_file as limit_file
     from hardmax.dynamics.trajectory import Outcome as Outcome
     from hardmax.dynamics.trajectory import Problem as Problem
     from hardmax.dynamics.trajectory import Trajectory as Trajectory

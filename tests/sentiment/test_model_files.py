@@ -14,6 +14,7 @@ import pytest
 
 from corpus import reviews
 from hardmax.errors import BadInput
+from hardmax.jit.ways import COMPILED, PLAIN, forced
 from hardmax.sentiment.estimator import HardmaxClassifier, load
 from hardmax.sentiment.files import MOST_LOADED, load_model, save_model
 from tiny_models import random_model, three_classes, two_classes
@@ -122,7 +123,10 @@ def test_half_precision_models_are_exact_to_their_file(clf, tmp_path):
     again = load_model(save_model(half, tmp_path / "half"))
     assert again.embedding.dtype == np.float16
     assert (again.logits(TEXTS) == half.logits(TEXTS)).all()
-    assert (again.run(again.vocabulary.bags(TEXTS))[0] == np.array([again.read(t).logits for t in TEXTS])).all()
+    with forced(PLAIN):
+        plain = again.logits(TEXTS)
+    with forced(COMPILED):
+        assert (again.logits(TEXTS) == plain).all()
 
 
 @pytest.mark.parametrize("model", [two_classes(), three_classes(), random_model(dim=5, classes=4)], ids=["2", "3", "4"])
@@ -161,8 +165,9 @@ def test_only_a_few_models_stay_in_memory(tmp_path):
 def test_explaining_in_a_fresh_process_compiles_nothing(tmp_path):
     script = (
         "import sys, hardmax as hx\n"
+        "assert hx.load('imdb').predict_proba(['A dull plot, but the acting is excellent!'] * 10).shape == (10, 2)\n"
         "ex = hx.load('imdb-words').explain('A dull plot, but the acting is excellent! ' * 3)\n"
-        "assert ex.leaders[0].effect is not None\n"
+        "assert ex.words[0].effect is not None\n"
         "print(sum(m.__name__ == 'numba' for m in sys.modules.values() if m is not None and hasattr(m, '__name__')))"
     )
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}

@@ -51,8 +51,7 @@ def over_parts(kernel: Callable[[int, int], object], count: int, work: float, mu
         >>> over_parts(lambda start, stop: print(start, stop), 5, work=1)
         0 5
     """
-    workers = threads()
-    if workers == 1 or work < PARALLEL_FROM or count <= multiple:
+    if work < PARALLEL_FROM or count <= multiple or (workers := threads()) == 1:  # counting cores takes a while
         if count:
             kernel(0, count)
         return

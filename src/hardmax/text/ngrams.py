@@ -284,6 +284,8 @@ class Lookup:
 
     def bags(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The distinct known terms of every text in order of appearance, and how many each text has."""
+        if 0 < len(texts) <= _CHUNK:
+            return self._chunk(list(texts))
         parts = [self._chunk(list(texts[begin : begin + _CHUNK])) for begin in range(0, len(texts), _CHUNK)]
         ids = [np.empty(0, np.int32), *(part[0] for part in parts)]
         return np.concatenate(ids), np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
@@ -294,8 +296,8 @@ class Lookup:
         sizes = np.zeros(len(texts), np.int64)
         for which, _, _, found in groups:
             sizes[which] = found
-        offsets = np.cumsum(sizes) - sizes
-        packed = np.empty(int(sizes.sum()), np.int32)
+        ends = sizes.cumsum()
+        offsets, packed = ends - sizes, np.empty(int(ends[-1]), np.int32)
         for which, ids, begins_of, found in groups:
             _pack(ids, begins_of, self.ngrams, which, found, offsets, packed)
         return packed, sizes
@@ -305,7 +307,7 @@ class Lookup:
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
         codes, begins_of = code_points(texts if which.size == len(texts) else [texts[t] for t in which.tolist()])
         kind, small = tables_for(codes)
-        longest = int(np.max(np.diff(begins_of), initial=0)) + 1
+        longest = max(map(len, texts)) + 1
         ids = np.empty(self.ngrams * codes.size + 1, np.int32)  # untouched pages of it cost nothing
         sizes = np.zeros(which.size, np.int64)
 

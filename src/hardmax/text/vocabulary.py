@@ -39,7 +39,9 @@ class Bags:
     @classmethod
     def of(cls, ids: ArrayLike, sizes: ArrayLike) -> "Bags":
         """Bags from all term numbers one after the other and the size of each bag."""
-        offsets = np.concatenate([[0], np.cumsum(np.asarray(sizes, np.int64))]).astype(np.int64)
+        counts = np.asarray(sizes, np.int64)
+        offsets = np.zeros(counts.size + 1, np.int64)
+        counts.cumsum(out=offsets[1:])
         return cls(np.ascontiguousarray(ids, np.int32), offsets)
 
     def __len__(self) -> int:

@@ -1,5 +1,6 @@
 """The splitter of `hardmax.text.words`, compiled: code points in, one 64-bit hash for every word out."""
 
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,7 @@ def tables_for(codes: Codes) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
 
 def code_points(texts: list[str]) -> tuple[Codes, NDArray[np.int64]]:
     """All characters of the texts one after the other, and where each text begins; bytes if Latin-1 is enough."""
-    begins = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum([len(t) for t in texts], out=begins[1:])
+    begins = np.fromiter(accumulate(map(len, texts), initial=0), np.int64, len(texts) + 1)
     joined = "".join(texts)
     try:
         return np.frombuffer(joined.encode("latin-1"), np.uint8), begins
@@ -55,6 +55,8 @@ def by_width(texts: list[str]) -> list[NDArray[np.int64]]:
         >>> [group.tolist() for group in by_width(["caf\u00e9", "\u4e2d", "tea"])]
         [[0, 2], [1]]
     """
+    if texts and all(map(str.isascii, texts)):
+        return [np.arange(len(texts))]
     wide = np.fromiter((not text.isascii() and not _is_latin(text) for text in texts), bool, len(texts))
     return [which for which in (np.flatnonzero(~wide), np.flatnonzero(wide)) if which.size]
 
