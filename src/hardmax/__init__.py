@@ -15,6 +15,7 @@ _MODULES = {
     "attention.rules": "Hardmax Softmax Localmax Uniform RandomFollow Chain Head FeedForward",
     "dynamics.simulate": "simulate",
     "dynamics.limit": "limit",
+    "dynamics.stream": "limit_file FileLimit",
     "dynamics.trajectory": "Trajectory Problem Outcome",
     "dynamics.equilibrium": "Equilibrium",
     "dynamics.batch": "Batch",
@@ -25,6 +26,7 @@ _MODULES = {
     "sentiment.estimator": "HardmaxClassifier load",
     "sentiment.model": "SentimentModel",
     "sentiment.explain": "Explanation",
+    "sentiment.embeddings": "explain_embeddings",
     "sentiment.report": "Report",
     "sentiment.drift": "Drift",
     "sentiment.recipe": "Tuning",
@@ -57,6 +59,8 @@ if TYPE_CHECKING:
     from hardmax.dynamics.limit import limit as limit
     from hardmax.dynamics.polytope import Polytope as Polytope
     from hardmax.dynamics.simulate import simulate as simulate
+    from hardmax.dynamics.stream import FileLimit as FileLimit
+    from hardmax.dynamics.stream import limit_file as limit_file
     from hardmax.dynamics.trajectory import Outcome as Outcome
     from hardmax.dynamics.trajectory import Problem as Problem
     from hardmax.dynamics.trajectory import Trajectory as Trajectory
@@ -71,6 +75,7 @@ if TYPE_CHECKING:
     from hardmax.errors import NotFetched as NotFetched
     from hardmax.scale.run import sweep as sweep
     from hardmax.sentiment.drift import Drift as Drift
+    from hardmax.sentiment.embeddings import explain_embeddings as explain_embeddings
     from hardmax.sentiment.estimator import HardmaxClassifier as HardmaxClassifier
     from hardmax.sentiment.estimator import load as load
     from hardmax.sentiment.explain import Explanation as Explanation

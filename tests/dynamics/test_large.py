@@ -6,38 +6,7 @@ import pytest
 import hardmax as hx
 from hardmax.dynamics import large, plane
 from hardmax.dynamics import limit as limit_module
-
-N = 9000
-SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
-
-
-def clouds():
-    rng = np.random.default_rng(7)
-    gaussian, cube = rng.normal(size=(N, 2)), rng.uniform(-1, 1, (N, 2))
-    angle = rng.uniform(0, 2 * np.pi, N)
-    circle = np.column_stack((np.cos(angle), np.sin(angle)))
-    steps = np.linspace(-1, 1, 96)
-    hexagon = np.arange(6) * np.pi / 3
-    return {
-        "gaussian": gaussian,
-        "disc": circle * np.sqrt(rng.random(N))[:, None],
-        "cube": cube,
-        "grid": np.stack(np.meshgrid(steps, steps), -1).reshape(-1, 2),
-        "grid off the origin": np.stack(np.meshgrid(steps, steps), -1).reshape(-1, 2) + 1.5,
-        "clusters": 3 * rng.normal(size=(9, 2))[rng.integers(0, 9, N)] + 0.05 * gaussian,
-        "copies": gaussian[rng.integers(0, N // 3, N)],
-        "two digits": np.round(gaussian, 2) + 0.001,
-        "flat": gaussian * [1, 0.01],
-        "heavy tails": rng.standard_cauchy((N, 2)),
-        "mixed scales": gaussian * np.exp(rng.uniform(-600, 0, (N, 1))),
-        "one side": gaussian + np.array([10.0, 0.0]),
-        "square with ties": np.concatenate((SQUARE, SQUARE, 0.9 * cube, 0.9 * cube[:20] * [1, 0])),
-        "nearly tied": np.concatenate(([[1, 1], [-1, 1 + 1e-9], [1, -1], [-1, -1]], 0.9 * cube)),
-        "hexagon": np.concatenate(
-            (np.column_stack((np.cos(hexagon), np.sin(hexagon))), 0.8 * cube, 0.5 * cube[:99] * [1, 0])
-        ),
-    }
-
+from large_clouds import N, clouds
 
 SET_ASIDE = {"gaussian", "disc", "cube", "grid", "copies", "one side", "square with ties"}
 

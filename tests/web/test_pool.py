@@ -149,6 +149,7 @@ def test_workers_end_when_the_server_is_killed():
 
 def test_answers_come_while_another_process_compiles_in_the_background(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))  # nothing is compiled yet
+    monkeypatch.setattr(limits, "COMPILE_AFTER_SECONDS", 0.0)
     pool = Pool(workers=1)
     try:
         assert not pool.compiling

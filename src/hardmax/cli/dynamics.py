@@ -119,9 +119,18 @@ def limit_command(
         typer.Option(
             "-o",
             "--output",
-            help="Write the result; the extension selects the format: .npz .json .png .svg .pdf .html.",
+            help="Write the result; the extension selects the format: .npz .json .png .svg .pdf .html. A folder for a "
+            "cloud that is streamed.",
         ),
     ] = None,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream", help="Read the tokens in parts (default for a folder of .parquet files or an .npy over 1 GB)."
+        ),
+    ] = False,
+    memory: Annotated[float, typer.Option(help="Memory for a cloud that is streamed, in GB.")] = 1.0,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted streamed run.")] = False,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
@@ -130,6 +139,13 @@ def limit_command(
 
     The exit code is 6 if no certificate can be computed. Example: hardmax limit --preset square-ties
     """
+    from hardmax.cli.limit_file import is_streamed, limit_of_file
+
+    if is_streamed(tokens, stream):
+        if exact or tokens is None:
+            raise BadInput("only a file can be streamed, and not with --exact", fix="leave out --stream or --exact")
+        limit_of_file(tokens, output, alpha, matrix, tie_tolerance, memory, resume, json, quiet)
+        return
     inputs.check_output(output, force)
     Z = inputs.read(tokens, preset, exact, n, dim, seed)
 

@@ -1,6 +1,7 @@
 """The limit of a large cloud: ordinary tokens go to their leaders at once, the engine runs on the others."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,10 +9,13 @@ from numpy.typing import NDArray
 from hardmax.attention.ties import rounding_bound, tie_band, wider
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
-from hardmax.dynamics.certificate import FOLLOWER, TIE
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.plane import Plane
+
+if TYPE_CHECKING:
+    from hardmax.dynamics.passive import History
 
 CHUNK = 1 << 15  # tokens looked at together: they stay in the cache
 SAMPLE = 8192
@@ -35,6 +39,10 @@ class Rest:
     def whole_target(self) -> Ints:
         """Targets as indices of the whole cloud."""
         return np.where(self.target >= 0, self.index[np.maximum(self.target, 0)], self.target)
+
+    def leads(self) -> Ints:
+        """Places of the leaders."""
+        return np.flatnonzero(self.role == LEADER)
 
     def whole_groups(self) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(self.index[list(group)].tolist()) for group in self.groups)
@@ -84,7 +92,9 @@ def few_distinct(tokens: Floats) -> bool:
     return len(set(map(tuple, tokens.tolist()))) <= SMALL
 
 
-def limit_of_rest(tokens: Floats, index: Ints, problem: Problem, max_layers: int, plane: Plane) -> Rest | None:
+def limit_of_rest(
+    tokens: Floats, index: Ints, problem: Problem, max_layers: int, plane: Plane, history: "History | None" = None
+) -> Rest | None:
     """Run the engine on the tokens that are not ordinary; None if it would have to look at the ordinary ones."""
     if not tokens.any(axis=1).all():  # a token at 0 follows everyone
         return None
@@ -93,6 +103,8 @@ def limit_of_rest(tokens: Floats, index: Ints, problem: Problem, max_layers: int
     run.small = False
     while True:
         look = run.look()
+        if history is not None:
+            history.note(run)
         if not run.reach <= plane.reach or run.layer > plane.layers:
             return None
         if not len(run.active):

@@ -114,6 +114,66 @@ class Polygon:
         return far[~(gauge[:, 0] * u + gauge[:, 1] * v < 1.0 - share)]
 
 
+class Directions:
+    """In which directions each vertex of a polygon beats every other candidate by more than `wide`: an arc, or none.
+
+    Args:
+        vertices: in convex position, counterclockwise; `center` is inside, `candidates` are the vertices and all others
+            that can come near a best score.
+    """
+
+    def __init__(self, metric: Metric, vertices: Floats, center: Floats, candidates: Floats, wide: float) -> None:
+        self.metric = metric
+        self.low, self.high = np.full(len(vertices), -np.inf), np.full(len(vertices), np.inf)
+        out = vertices - center
+        middle = np.arctan2(out[:, 1], out[:, 0])
+        step = max(1, 1_000_000 // len(candidates))
+        for start in range(0, len(vertices), step):
+            v = slice(start, start + step)
+            away = vertices[v, None, :] - candidates[None, :, :]
+            length = np.hypot(away[..., 0], away[..., 1])
+            # <q, v - u> > wide |q| within arccos(wide / |v - u|) of the direction v - u.
+            reach = np.arccos(np.minimum(wide / np.maximum(length, wide), 1.0))
+            angle = np.arctan2(away[..., 1], away[..., 0]) - middle[v, None]
+            angle -= 2 * np.pi * np.rint(angle / (2 * np.pi))
+            same = length == 0
+            self.low[v] = np.where(same, -np.inf, angle - reach).max(axis=1) + middle[v]
+            self.high[v] = np.where(same, np.inf, angle + reach).min(axis=1) + middle[v]
+        self._tabulate()
+
+    def _tabulate(self) -> None:
+        """The arcs as a step function of `turn`, and a table of it."""
+        slot = np.flatnonzero(self.high > self.low)
+        low, high = self.low[slot], self.high[slot]
+        begin, end = turn(np.cos(low), np.sin(low)), turn(np.cos(high), np.sin(high))
+        across = begin > end  # the arc contains the cut at -2 = 2
+        begin = np.concatenate((begin, np.full(int(across.sum()), -2.0)))
+        end = np.concatenate((np.where(across, np.inf, end), end[across]))
+        slot = np.concatenate((slot, slot[across]))
+        order = np.argsort(begin, kind="stable")
+        self.steps = np.column_stack((begin[order], end[order])).ravel()  # arcs are disjoint: their ends alternate
+        self.owner = np.full(len(self.steps) + 1, -1, np.int32)
+        self.owner[1::2] = slot[order]
+        edges = np.linspace(-2.0, 2.0, BINS + 1)
+        left = np.searchsorted(self.steps, edges[:-1] - 1e-9, side="right")
+        right = np.searchsorted(self.steps, edges[1:] + 1e-9, side="right")
+        self.table = np.where(left == right, self.owner[left], -2).astype(np.int32)
+
+    def winner(self, tokens: Floats) -> NDArray[np.int32]:
+        """The vertex that each token follows with a clear gap; -1 if there is none."""
+        queries = self.metric.queries(tokens)
+        x, y = queries[:, 0], queries[:, 1]
+        size = np.abs(x) + np.abs(y)
+        faint = np.flatnonzero(size < FAINT)
+        size[faint] = np.inf  # any direction will do
+        place = np.copysign(1.0 - x / size, y)  # `turn`
+        vertex = self.table[np.minimum((place + 2.0) * (BINS / 4), BINS - 1).astype(np.int32)]
+        mixed = np.flatnonzero(vertex == -2)
+        vertex[mixed] = self.owner[np.searchsorted(self.steps, place[mixed], side="right")]
+        vertex[faint] = -1
+        return vertex
+
+
 @dataclass(frozen=True, eq=False)
 class Pool:
     """Tokens kept by the first pass, and their indices."""
@@ -169,6 +229,16 @@ class Plane:
         self._parts, self._kept = [pool], len(pool)
         return pool
 
+    def state(self) -> tuple[Floats, Pool, float]:
+        """What the first pass has found so far: vertices of the polygon, tokens kept, depth of those dropped."""
+        pool = self._refine()
+        return self.polygon.vertices, pool, self._shallowest
+
+    def restore(self, vertices: Floats, pool: Pool, shallowest: float) -> None:
+        """Continue from a `state`."""
+        self.polygon, self._parts, self._kept = Polygon(vertices), [pool], len(pool)
+        self._shallowest = shallowest
+
     # -- between the passes ----------------------------------------------------------------------------------------
 
     def seal(self) -> None:
@@ -194,17 +264,15 @@ class Plane:
         if len(vertices) > MOST_VERTICES or len(candidates) * len(vertices) > 200_000_000:
             self.failed = f"the convex hull has {len(vertices)} vertices"
             return
-        low, high = self._arcs(vertices, candidates)
-        queries = self.metric.queries(vertices)
-        own = np.arctan2(queries[:, 1], queries[:, 0])
-        # Angles are compared modulo a full turn, counted from the lower end of each arc.
-        leads = (high > low) & (np.mod(own - low, 2 * np.pi) < high - low)
+        self.directions = Directions(self.metric, vertices, self.polygon.center, candidates, self.wide)
+        leads = self.directions.winner(vertices) == np.arange(len(vertices))
         if not leads.any():
             self.failed = "no token clearly leads at layer 0"
             return
         place = {tuple(z): int(t) for z, t in zip(candidates.tolist(), pool.index[first].tolist(), strict=True)}
         self.leaders = np.array([place[tuple(z)] for z in vertices[leads].tolist()], np.int64)  # first copies
-        self._tabulate(low[leads], high[leads])
+        # By vertex: the position among the leaders, or -2. The last entry is for tokens without a clear winner.
+        self.slot = np.append(np.where(leads, np.cumsum(leads) - 1, -2), -1).astype(np.int32)
         self._find_regions(vertices[leads])
 
     def _find_regions(self, leaders: Floats) -> None:
@@ -222,7 +290,7 @@ class Plane:
             return polygon, depth / polygon.radius
 
         self.inner = region(leaders) if len(leaders) >= 3 else None
-        slot = self._follows(self.sample)
+        slot = self.slot[self.directions.winner(self.sample)]
         order = np.argsort(slot, kind="stable")
         ends = np.searchsorted(slot[order], np.arange(len(self.leaders) + 1))
         self.regions: list[tuple[Polygon, float] | None] = []
@@ -234,47 +302,14 @@ class Plane:
             return
         self.layers = int(np.log(shallowest / self.wide) / np.log1p(self.alpha))  # up to here the proof holds
 
-    def _arcs(self, vertices: Floats, candidates: Floats) -> tuple[Floats, Floats]:
-        """For each vertex v the angles (from, to) in which it beats every other candidate by more than `wide`."""
-        low, high = np.full(len(vertices), -np.inf), np.full(len(vertices), np.inf)
-        out = vertices - self.polygon.center
-        middle = np.arctan2(out[:, 1], out[:, 0])
-        step = max(1, 1_000_000 // len(candidates))
-        for start in range(0, len(vertices), step):
-            v = slice(start, start + step)
-            away = vertices[v, None, :] - candidates[None, :, :]
-            length = np.hypot(away[..., 0], away[..., 1])
-            # <q, v - u> > wide |q| within arccos(wide / |v - u|) of the direction v - u.
-            reach = np.arccos(np.minimum(self.wide / np.maximum(length, self.wide), 1.0))
-            angle = np.arctan2(away[..., 1], away[..., 0]) - middle[v, None]
-            angle -= 2 * np.pi * np.rint(angle / (2 * np.pi))
-            same = length == 0
-            low[v] = np.where(same, -np.inf, angle - reach).max(axis=1)
-            high[v] = np.where(same, np.inf, angle + reach).min(axis=1)
-        return low + middle, high + middle
-
-    def _tabulate(self, low: Floats, high: Floats) -> None:
-        """The arcs of the leaders as a step function of `turn`, and a table of it."""
-        begin, end = turn(np.cos(low), np.sin(low)), turn(np.cos(high), np.sin(high))
-        slot = np.arange(len(low))
-        across = begin > end  # the arc contains the cut at -2 = 2
-        begin = np.concatenate((begin, np.full(int(across.sum()), -2.0)))
-        end = np.concatenate((np.where(across, np.inf, end), end[across]))
-        slot = np.concatenate((slot, slot[across]))
-        order = np.argsort(begin, kind="stable")
-        self.steps = np.column_stack((begin[order], end[order])).ravel()  # arcs are disjoint: their ends alternate
-        self.owner = np.full(len(self.steps) + 1, -1, np.int32)
-        self.owner[1::2] = slot[order]
-        edges = np.linspace(-2.0, 2.0, BINS + 1)
-        left = np.searchsorted(self.steps, edges[:-1] - 1e-9, side="right")
-        right = np.searchsorted(self.steps, edges[1:] + 1e-9, side="right")
-        self.table = np.where(left == right, self.owner[left], -2).astype(np.int32)
-
     # -- second pass -----------------------------------------------------------------------------------------------
 
     def settled(self, tokens: Floats) -> NDArray[np.int32]:
-        """For each token the position in `leaders` of the one that it follows if it is ordinary, else -1."""
-        slot = self._follows(tokens)
+        """For each token the position in `leaders` of the one that it follows if it is ordinary.
+
+        -2: it follows another vertex of the hull, with a clear gap, and nobody looks at it at layer 0. -1: neither.
+        """
+        slot = self.slot[self.directions.winner(tokens)]
         far = np.arange(len(tokens)) if self.inner is None else self.inner[0].outside(tokens, self.inner[1])
         of = slot[far]
         slot[far] = -1
@@ -285,18 +320,4 @@ class Plane:
                 here = far[of == s]
                 slot[here] = s
                 slot[here[polygon.outside(tokens[here], share)]] = -1
-        return slot
-
-    def _follows(self, tokens: Floats) -> NDArray[np.int32]:
-        """The position in `leaders` of the one that each token follows with a clear gap; -1 if there is none."""
-        queries = self.metric.queries(tokens)
-        x, y = queries[:, 0], queries[:, 1]
-        size = np.abs(x) + np.abs(y)
-        faint = np.flatnonzero(size < FAINT)
-        size[faint] = np.inf  # any direction will do
-        place = np.copysign(1.0 - x / size, y)  # `turn`
-        slot = self.table[np.minimum((place + 2.0) * (BINS / 4), BINS - 1).astype(np.int32)]
-        mixed = np.flatnonzero(slot == -2)
-        slot[mixed] = self.owner[np.searchsorted(self.steps, place[mixed], side="right")]
-        slot[faint] = -1
         return slot

@@ -63,6 +63,7 @@ def save_model(model: SentimentModel, folder: str | Path, *, force: bool = True)
         "layers": model.layers,
         "alpha": model.alpha,
         "neutral_words": float(model.neutral_words),
+        "multi_label": model.multi_label,
         "classes": [_plain(c) for c in model.classes],
         "ngrams": model.vocabulary.ngrams,
         "terms": len(model.vocabulary),
@@ -117,6 +118,21 @@ def load_model(where: str | Path) -> SentimentModel:
     return _load(folder.resolve(), tuple((s.st_mtime_ns, s.st_size, s.st_ino) for s in states))
 
 
+def load_classifier(where: str | Path) -> SentimentModel:
+    """`load_model` for what gives every text one label.
+
+    Raises:
+        BadInput: the model gives a text any number of labels.
+    """
+    model = load_model(where)
+    if model.multi_label:
+        raise BadInput(
+            f"{where} gives a text any number of labels; this works with one label per text only",
+            fix="use hx.load(...).predict in Python",
+        )
+    return model
+
+
 @lru_cache(maxsize=MOST_LOADED)
 def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentModel:
     config = read_document(folder / "config.json", SCHEMA)
@@ -135,9 +151,10 @@ def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentMod
         sizes = int(config["terms"]), int(config["ngrams"])
         vocabulary = Vocabulary.stored(_checked(folder, config, "terms"), numbers["table"], *sizes, tokenizer)
         layers = float(config["alpha"]), int(config["layers"])
-        rest = dict(config.get("card", {})), float(config["neutral_words"])
+        card, several = dict(config.get("card", {})), bool(config.get("multi_label", False))
+        neutral = float(config["neutral_words"])
         classes = tuple(config["classes"])
-        return SentimentModel(vocabulary, numbers["embedding"], scores, bias, *layers, classes, *rest)
+        return SentimentModel(vocabulary, numbers["embedding"], scores, bias, *layers, classes, card, neutral, several)
     except BadInput as error:
         raise BadInput(f"{folder} cannot be used: {error.what}", found=error.found, fix=error.fix or AGAIN) from error
     except (KeyError, TypeError, ValueError) as error:

@@ -8,6 +8,7 @@ CONNECTIONS = 512  # open at one time
 
 WORK_SECONDS = 15.0  # one computation; the process that takes longer is ended and replaced
 START_SECONDS = 60.0  # a worker's start: imports and the model
+COMPILE_AFTER_SECONDS = 5.0  # from the start of the server
 COMPILE_SECONDS = 1800.0  # compiling everything in the background, once per installation
 CORPUS_SECONDS = 300.0  # reading and predicting the sample of reviews, once, in the background
 WORKERS = 3  # computations at one time

@@ -123,6 +123,7 @@ class Pool:
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="hardmax-worker")
         self._room = threading.Semaphore(waiting)
         self._closed = False
+        self._stopping = threading.Event()
         self._compiler: Worker | None = None
 
     def submit(self, job: str, body: dict[str, Any], seconds: float = limits.WORK_SECONDS) -> Future[jobs.Answer]:
@@ -180,9 +181,11 @@ class Pool:
         self._compiler = compiler = Worker(self.setup)
 
         def run() -> None:
-            with suppress(HardmaxError):
-                compiler.ask("compile", {}, limits.COMPILE_SECONDS)
-            compiler.end()
+            # The first answers come first.
+            if not self._stopping.wait(limits.COMPILE_AFTER_SECONDS):
+                with suppress(HardmaxError):
+                    compiler.ask("compile", {}, limits.COMPILE_SECONDS)
+                compiler.end()
             self._compiler = None
 
         threading.Thread(target=run, name="hardmax-compiler", daemon=True).start()
@@ -190,6 +193,7 @@ class Pool:
     def stop(self) -> None:
         """End all computations, running or waiting: their futures raise Broken. May be called by a signal handler."""
         self._closed = True
+        self._stopping.set()
         for worker in [*self.workers, *([self._compiler] if self._compiler else [])]:
             worker.closed = True
             worker.kill()

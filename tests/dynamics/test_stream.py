@@ -1,0 +1,122 @@
+"""The limit from disk to disk is bit for bit that in memory, also after the run was killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+from hardmax.dynamics import stream
+from hardmax.errors import BadInput
+from large_clouds import clouds
+
+STREAMED = {"gaussian", "disc", "cube", "grid", "copies", "two digits", "one side", "square with ties", "nearly tied"}
+TINY = 1e-6  # gigabytes: nothing fits
+
+
+def assert_same(found, eq):
+    assert np.array_equal(found.cluster(), eq.cluster)
+    assert np.array_equal(found.points(), eq.points)
+    assert np.array_equal(found.centers, eq.centers)
+    assert np.array_equal(found.sizes, np.bincount(eq.cluster, minlength=len(eq.centers)))
+    assert (found.kind, found.leader_since, found.layers) == (eq.kind, eq.leader_since, eq.layers)
+    assert (found.margin, found.undecided) == (eq.margin, eq.undecided)
+
+
+@pytest.mark.parametrize("name", sorted(STREAMED))
+@pytest.mark.parametrize("alpha", [0.1, 1.0])
+def test_small_parts_give_the_same_bits_as_memory(name, alpha, tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "BYTES", 0.05)  # so that the system fits, but not the cloud
+    Z = clouds()[name]
+    np.save(tmp_path / "cloud.npy", Z)
+    found = hx.limit_file(tmp_path / "cloud.npy", tmp_path / "out", alpha, memory=TINY / 2, part=700)
+    assert found.streamed > 0.7 * len(Z)
+    assert_same(found, hx.limit(Z, alpha))
+    assert np.array_equal(found.points(690, 1500), hx.limit(Z, alpha).points[690:1500])
+    assert {p.name.split("-")[0] for p in (tmp_path / "out").iterdir()} == {
+        "cluster", "centers.npy", "config.json", "problem.json",
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_million_tokens_in_small_parts(tmp_path):
+    Z = np.random.default_rng(0).normal(size=(1_000_000, 2))
+    np.save(tmp_path / "cloud.npy", Z)
+    found = hx.limit_file(tmp_path / "cloud.npy", tmp_path / "out", memory=0.1, part=50_000)
+    assert found.streamed > 990_000
+    assert_same(found, hx.limit(Z))
+
+
+@pytest.mark.parametrize("name", ["hexagon", "mixed scales", "flat"])
+def test_a_cloud_that_fits_is_loaded(name, tmp_path):
+    Z = clouds()[name]
+    np.save(tmp_path / "cloud.npy", Z)
+    found = hx.limit_file(tmp_path / "cloud.npy", tmp_path / "out", part=1000)
+    assert found.streamed == 0
+    assert_same(found, hx.limit(Z))
+
+
+def test_other_types_and_parquet_files(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    Z = clouds()["gaussian"].astype(np.float32)
+    eq = hx.limit(Z)
+    np.save(tmp_path / "cloud.npy", Z)
+    assert_same(hx.limit_file(tmp_path / "cloud.npy", tmp_path / "a", memory=0.0001, part=999), eq)
+    (tmp_path / "files").mkdir()
+    for k, rows in enumerate(np.array_split(Z, 3)):
+        table = pa.table({"x": rows[:, 0], "y": rows[:, 1]})
+        parquet.write_table(table, tmp_path / "files" / f"{k}.parquet", row_group_size=800)
+    assert_same(hx.limit_file(tmp_path / "files", tmp_path / "b", memory=0.0001, part=999), eq)
+
+
+@pytest.mark.slow
+def test_a_killed_run_resumes_to_the_same_result(tmp_path):
+    Z = np.random.default_rng(0).normal(size=(300_000, 2))
+    np.save(tmp_path / "cloud.npy", Z)
+    program = (
+        "import sys, hardmax as hx; hx.limit_file(sys.argv[1], sys.argv[2], memory=0.01, part=10_000, resume=True)"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "cloud.npy"), str(tmp_path / "out")]
+    killed = 0
+    for wait in (3, 25, 50):  # files that are there when the process is killed
+        running = subprocess.Popen(command, env=os.environ)
+        while running.poll() is None:
+            done = list((tmp_path / "out").glob("[!.]*")) if (tmp_path / "out").exists() else []
+            if len(done) >= wait and not (tmp_path / "out" / "config.json").exists():
+                running.send_signal(signal.SIGKILL)
+                killed += 1
+                break
+            time.sleep(0.002)
+        running.wait()
+    assert killed == 3
+    found = hx.limit_file(tmp_path / "cloud.npy", tmp_path / "out", memory=0.01, part=10_000, resume=True)
+    assert_same(found, hx.limit(Z))
+    again = hx.limit_file(tmp_path / "cloud.npy", tmp_path / "out", memory=0.01, part=10_000, resume=True)
+    assert_same(again, hx.limit(Z))
+
+
+def test_what_cannot_be_used_is_named(tmp_path):
+    Z = clouds()["gaussian"]
+    file, out = tmp_path / "cloud.npy", tmp_path / "out"
+    np.save(file, Z)
+    hx.limit_file(file, out, memory=0.0001)
+    with pytest.raises(BadInput, match="exists"):
+        hx.limit_file(file, out)
+    with pytest.raises(BadInput, match="other options"):
+        hx.limit_file(file, out, alpha=0.25, resume=True)
+    with pytest.raises(BadInput, match="does not exist"):
+        hx.limit_file(tmp_path / "no.npy", tmp_path / "new")
+    np.save(file, np.random.default_rng(0).normal(size=(9000, 3)))
+    with pytest.raises(BadInput, match="dimension 3 cannot be streamed"):
+        hx.limit_file(file, tmp_path / "three", memory=0.0001)
+    Z[5000, 1] = np.nan
+    np.save(file, Z)
+    with pytest.raises(BadInput, match="token 5000, coordinate 1 is nan"):
+        hx.limit_file(file, tmp_path / "nan", memory=0.0001)
+    np.save(file, np.concatenate((clouds()["gaussian"], [[0.0, 0.0]])))
+    with pytest.raises(BadInput, match="does not fit into"):
+        hx.limit_file(file, tmp_path / "zero", memory=0.0001)
