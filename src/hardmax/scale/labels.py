@@ -43,11 +43,11 @@ def label(rows: list["Row"], wanted: Wanted) -> list[Record]:
     import numpy as np
 
     from hardmax.sentiment.explain import explain
-    from hardmax.sentiment.files import load_model
+    from hardmax.sentiment.files import load_classifier
     from hardmax.sentiment.model import probabilities, winners
     from hardmax.sentiment.vocabulary_view import abstaining
 
-    model = load_model(wanted.model)
+    model = load_classifier(wanted.model)
     texts = [row.text for row in rows]
     logits = model.logits(texts)
     chosen, p = winners(logits), probabilities(logits)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hardmax.sentiment.model import SentimentModel, probabilities
 from hardmax.sentiment.scoring import numbered, scores_of
-from hardmax.text.words import split
 
 Texts = tuple[Sequence[str], Any]  # texts and their labels
 FOLDS = 3
@@ -33,7 +32,7 @@ def compare(
         how = f"trained on the {len(learn):,} training texts"
         plain.fit(learn, labels)
         without = _full(plain.predict_proba(texts), plain.classes_, len(model.classes))
-        linear, measured = regression(learn, labels, texts, len(model.classes)), wanted
+        linear, measured = regression(model, learn, labels, texts), wanted
     else:
         how = "the layers left out, the words as they are"
         without = probabilities(replace(model, layers=0).logits(texts))
@@ -42,22 +41,25 @@ def compare(
         linear = np.zeros((len(some), len(model.classes)))
         for learn_on, held_out in _folds(measured):
             held = [some[i] for i in held_out]
-            linear[held_out] = regression([some[i] for i in learn_on], measured[learn_on], held, len(model.classes))
+            linear[held_out] = regression(model, [some[i] for i in learn_on], measured[learn_on], held)
     rows = [{"model": "without attention (K = 0)", "how": how} | scores_of(without, wanted)] if model.layers else []
     if train is None:
         how = f"{FOLDS}-fold cross-validation on {len(measured):,} of these texts"
     return [*rows, {"model": "TF-IDF + logistic regression", "how": how} | scores_of(linear, measured)]
 
 
-def regression(learn: list[str], labels: NDArray[np.int64], texts: list[str], classes: int) -> NDArray[np.float64]:
-    """(B, C) probabilities by TF-IDF of words and pairs with logistic regression."""
+def regression(
+    model: SentimentModel, learn: list[str], labels: NDArray[np.int64], texts: list[str]
+) -> NDArray[np.float64]:
+    """(B, C) probabilities by TF-IDF of the model's words and pairs of them with logistic regression."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
+    classes = len(model.classes)
     if len(np.unique(labels)) < 2:
         return np.tile(np.bincount(labels, minlength=classes) / len(labels), (len(texts), 1))
     features = TfidfVectorizer(
-        analyzer=lambda text: _pairs([w.form for w in split(text)]), sublinear_tf=True,
+        analyzer=lambda text: _pairs([w.form for w in model.vocabulary.words(text)]), sublinear_tf=True,
         min_df=2 if len(learn) >= 2000 else 1,
     )  # fmt: skip
     linear = LogisticRegression(C=C, max_iter=300).fit(features.fit_transform(learn), labels)

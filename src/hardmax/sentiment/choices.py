@@ -70,10 +70,11 @@ class Task:
         """The beginning of the second phase."""
         if layers is None:
             layers = 0 if self.recipe.layers == "auto" else int(self.recipe.layers)
-        begin = start(found, given, self.recipe)
+        begin, several = start(found, given, self.recipe), given.examples.labels.ndim == 2
         if self.alike:
             begin = replace(begin, pace=np.ones_like(begin.pace))
-        trainer = Trainer(self.vocabulary, self.classes, replace(self.recipe, layers=layers), begin, self.neutral)
+        recipe = replace(self.recipe, layers=layers)
+        trainer = Trainer(self.vocabulary, self.classes, recipe, begin, self.neutral, several)
         trainer.losses = list(found.losses)
         return trainer
 

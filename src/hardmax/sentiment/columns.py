@@ -160,6 +160,37 @@ def _gap(first: int, value: Any, count: int) -> BadInput:
     )
 
 
+def as_indicator(y: Any, count: int) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+    """The labels and (n, L) of 0 and 1 if y has a column for each of several labels, otherwise None.
+
+    The labels are the names of the columns of a table, otherwise 0, 1, ...
+
+    Example:
+        >>> labels, indicator = as_indicator([[1, 0], [1, 1]], 2)
+        >>> labels.tolist(), indicator.tolist(), as_indicator(["a", "b"], 2)
+        ([0, 1], [[1, 0], [1, 1]], None)
+    """
+    if isinstance(y, list | tuple) and (not y or not isinstance(y[0], list | tuple | np.ndarray)):
+        return None
+    names = getattr(y, "columns", None)
+    if hasattr(y, "tocsr"):
+        y = y.toarray()
+    try:
+        given = np.asarray(y)
+    except ValueError:  # lists of different lengths: not a table
+        return None
+    if given.ndim != 2 or given.shape[1] < 2:
+        return None
+    if len(given) != count:
+        raise BadInput(f"there are {count} texts but {len(given)} rows of labels")
+    if given.dtype.kind not in "biuf" or not np.isin(given, (0, 1)).all():
+        raise BadInput("y has several columns, so every entry must be 0 or 1", found=f"{given[:2].tolist()!r:.80}")
+    if not count:
+        raise BadInput("there is no text to learn from")
+    labels = np.arange(given.shape[1]) if names is None else np.array([str(name) for name in names])
+    return labels, given.astype(np.int64)
+
+
 def as_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The classes in order, and for each label the number of its class; there must be two or more.
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hardmax.errors import BadInput
 from hardmax.sentiment.columns import as_texts
 from hardmax.sentiment.explain import Explanation, explain
 from hardmax.sentiment.explain_many import explain_many
 from hardmax.sentiment.files import load_model
 from hardmax.sentiment.fitting import Fitting
-from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
+from hardmax.sentiment.model import Label, SentimentModel, winners
 from hardmax.sentiment.recipe import Recipe, Tuning
 from hardmax.sentiment.vocabulary_view import LeaderCount, TermScore, abstaining, leaders, words
 from hardmax.text.tokenizer import Given
@@ -141,8 +142,8 @@ class HardmaxClassifier(Fitting):
             return model.logits(texts)
 
     def predict_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
-        """(B, C) probabilities, in the order of `classes_`."""
-        return probabilities(self._logits(X))
+        """(B, C) probabilities, in the order of `classes_`; of each label by itself if texts have several."""
+        return self._fitted().from_logits(self._logits(X))
 
     def predict_log_proba(self, X: Iterable[str]) -> NDArray[np.float64]:
         """(B, C) logarithms of the probabilities."""
@@ -150,7 +151,7 @@ class HardmaxClassifier(Fitting):
             return np.log(self.predict_proba(X))
 
     def predict(self, X: Iterable[str], *, abstain_below: float | None = None) -> NDArray[np.generic]:
-        """The most probable label of every text.
+        """The most probable label of every text; (B, L) of 0 and 1 if texts have several labels.
 
         Args:
             abstain_below: give the label None to texts whose highest probability is below this, and to texts without
@@ -161,6 +162,10 @@ class HardmaxClassifier(Fitting):
             >>> clf.predict(["So dull!", "qwertz"], abstain_below=0.5).tolist()
             ['negative', None]
         """
+        if self._fitted().multi_label:
+            if abstain_below is not None:
+                raise BadInput("abstain_below needs one label per text", fix="use predict_proba")
+            return np.asarray((self._logits(X) > 0).astype(np.int64))
         if abstain_below is None:
             chosen = winners(self._logits(X))
             return np.asarray(self.classes_[chosen])
@@ -191,9 +196,17 @@ class HardmaxClassifier(Fitting):
         """The terms of the vocabulary, in the order of `coef_`; `input_features` is ignored."""
         return np.array(self._fitted().vocabulary.terms, object)
 
-    def explain(self, text: str | bytes) -> Explanation:
-        """Why a text gets its label: logit = bias + sum of the contributions of its words, exactly."""
-        return explain(self._fitted(), text)
+    def explain(self, text: str | bytes, label: Label | None = None) -> Explanation:
+        """Why a text gets its label: logit = bias + sum of the contributions of its words, exactly.
+
+        Args:
+            label: if texts have several labels, the one that is explained; None means the most probable.
+        """
+        model = self._fitted()
+        if model.multi_label:
+            best = int(self._logits([text if isinstance(text, str) else text.decode("utf-8", "replace")])[0].argmax())
+            model = model.one_label(model.classes[best] if label is None else label)
+        return explain(model, text)
 
     def explain_many(self, texts: Iterable[str], *, most: int = 10, as_: str | None = None) -> Any:
         """The words that matter in many texts, as one table; see `hardmax.sentiment.explain_many.explain_many`."""

@@ -41,9 +41,9 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
 
     Example:
         >>> from hardmax.sentiment.files import load_model
-        >>> table = explain_many(load_model("imdb-words"), ["A great film.", "So dull!"], most=1, as_="dict")
+        >>> table = explain_many(load_model("imdb-words"), ["Superb.", "So dull!"], most=1, as_="dict")
         >>> table["text"], table["word"], table["rank"]
-        ([0, 1], ['great', 'dull'], [1, 1])
+        ([0, 1], ['superb', 'dull'], [1, 1])
     """
     if as_ not in (None, *FORMS):
         raise BadInput(f"as_ is {as_!r}", fix="use " + ", ".join(FORMS))

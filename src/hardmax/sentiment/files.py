@@ -33,8 +33,7 @@ AGAIN = "save it again"
 MOST_LOADED = 4  # models that stay in memory after loading
 LIMITS = """- A text is the set of its known n-grams. Word order beyond an n-gram, irony, and what is not said are lost.
 - Names of people and films carry weight if they did in the training data.
-- The score is a mean over the terms of a text. Over few terms it is extreme: the probabilities of texts much shorter
-  than those of the training data are overconfident, and should be read as a ranking only.
+- Probabilities are calibrated on held-out texts of the same kind and on their beginnings, for other texts they are not.
 - Expect less, or nothing, in other fields or languages than those of the training data.
 - Who can lead is decided by radii that are set between two phases of training: the words with the strongest scores so
   far, and a few frequent words without opinion (poles), where the words that say little gather. That strong words lead
@@ -63,6 +62,7 @@ def save_model(model: SentimentModel, folder: str | Path, *, force: bool = True)
         "layers": model.layers,
         "alpha": model.alpha,
         "neutral_words": float(model.neutral_words),
+        "multi_label": model.multi_label,
         "classes": [_plain(c) for c in model.classes],
         "ngrams": model.vocabulary.ngrams,
         "terms": len(model.vocabulary),
@@ -117,6 +117,21 @@ def load_model(where: str | Path) -> SentimentModel:
     return _load(folder.resolve(), tuple((s.st_mtime_ns, s.st_size, s.st_ino) for s in states))
 
 
+def load_classifier(where: str | Path) -> SentimentModel:
+    """`load_model` for what gives every text one label.
+
+    Raises:
+        BadInput: the model gives a text any number of labels.
+    """
+    model = load_model(where)
+    if model.multi_label:
+        raise BadInput(
+            f"{where} gives a text any number of labels; this works with one label per text only",
+            fix="use hx.load(...).predict in Python",
+        )
+    return model
+
+
 @lru_cache(maxsize=MOST_LOADED)
 def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentModel:
     config = read_document(folder / "config.json", SCHEMA)
@@ -135,9 +150,10 @@ def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentMod
         sizes = int(config["terms"]), int(config["ngrams"])
         vocabulary = Vocabulary.stored(_checked(folder, config, "terms"), numbers["table"], *sizes, tokenizer)
         layers = float(config["alpha"]), int(config["layers"])
-        rest = dict(config.get("card", {})), float(config["neutral_words"])
+        card, several = dict(config.get("card", {})), bool(config.get("multi_label", False))
+        neutral = float(config["neutral_words"])
         classes = tuple(config["classes"])
-        return SentimentModel(vocabulary, numbers["embedding"], scores, bias, *layers, classes, *rest)
+        return SentimentModel(vocabulary, numbers["embedding"], scores, bias, *layers, classes, card, neutral, several)
     except BadInput as error:
         raise BadInput(f"{folder} cannot be used: {error.what}", found=error.found, fix=error.fix or AGAIN) from error
     except (KeyError, TypeError, ValueError) as error:

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.columns import as_classes, as_labels, as_texts, as_weights, check_size, class_weights
+from hardmax.sentiment.columns import (
+    as_classes,
+    as_indicator,
+    as_labels,
+    as_texts,
+    as_weights,
+    check_size,
+    class_weights,
+)
 from hardmax.sentiment.contract import Classifier
 from hardmax.sentiment.model import SentimentModel
 from hardmax.sentiment.recipe import Recipe, Tuning
@@ -69,7 +77,10 @@ class Fitting(Classifier):
         from hardmax.sentiment.training_loop import Examples, Watch
 
         texts = self._texts(X, True)
-        every, labels = as_classes(as_labels(y, len(texts)))
+        several = as_indicator(y, len(texts))
+        every, labels = several or as_classes(as_labels(y, len(texts)))
+        if several and (self.method != "hardmax" or self.class_weight is not None or self.warm_start):
+            raise BadInput("several labels per text need method='hardmax', without class_weight and warm_start")
         going_on = self._going_on(every)
         self.classes_ = every
         weight = as_weights(sample_weight, len(texts)) * class_weights(self.class_weight, every, labels)
@@ -79,7 +90,12 @@ class Fitting(Classifier):
         weight = as_weights(weight, len(texts))
         patience = self._patience(checkpoint)
         held_out: tuple[list[str], NDArray[np.int64]] | None = None
-        if validation is not None:
+        if validation is not None and several:
+            other = as_indicator(validation[1], len(as_texts(validation[0])))
+            if other is None or other[1].shape[1] != len(every):
+                raise BadInput(f"the labels for validation need {len(every)} columns, as y has")
+            held_out = as_texts(validation[0]), other[1]
+        elif validation is not None:
             number = {c: i for i, c in enumerate(every.tolist())}
             wanted = np.array([number.get(c, -1) for c in np.asarray(validation[1]).tolist()])
             held_out = as_texts(validation[0]), wanted
@@ -122,6 +138,7 @@ class Fitting(Classifier):
 
     def _split(self, labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Texts to learn from and texts for early stopping, of every class its part; each keeps one to learn from."""
+        labels = labels if labels.ndim == 1 else np.zeros(len(labels), np.int64)
         shuffled = np.random.default_rng((self._seed(), 3)).permutation(len(labels))
         aside = np.zeros(len(labels), bool)
         for k in range(int(labels.max()) + 1):
@@ -166,6 +183,8 @@ class Fitting(Classifier):
                 fix="use fit, or the method hardmax",
             )
         model: SentimentModel | None = getattr(self, "model_", None)
+        if model is not None and model.multi_label:
+            raise BadInput("partial_fit cannot continue a model with several labels per text", fix="use fit")
         texts = self._texts(X, model is None)
         given = as_labels(y, len(texts))
         if model is not None:

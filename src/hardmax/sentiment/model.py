@@ -10,7 +10,7 @@ one place that chooses: small inputs take the plain one unless the compiled code
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -40,6 +40,8 @@ class SentimentModel(Result):
         classes: the labels.
         card: what is known about the model: data, figures, settings.
         neutral_words: n0 >= 0, how many words without opinion every text counts besides its own; 0 is the paper's mean.
+        multi_label: whether a text may have any number of the classes; then every one of them has a row of `scores`
+            (also if there are two) and a probability by itself, the sigmoid of its score.
 
     Example:
         >>> model = SentimentModel(
@@ -59,10 +61,11 @@ class SentimentModel(Result):
     classes: tuple[Label, ...]
     card: dict[str, Any] = field(default_factory=dict)
     neutral_words: float = 0.0
+    multi_label: bool = False
 
     def __post_init__(self) -> None:
         rows, dim = self.embedding.shape
-        expected = 1 if len(self.classes) == 2 else len(self.classes)
+        expected = 1 if len(self.classes) == 2 and not self.multi_label else len(self.classes)
         if rows != len(self.vocabulary):
             raise BadInput(f"there are {rows} vectors for {len(self.vocabulary)} terms")
         if self.scores.shape != (expected, dim) or self.bias.shape != (expected,):
@@ -133,12 +136,32 @@ class SentimentModel(Result):
         return self.run(self.vocabulary.bags(texts))[0]
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """(B, C) probability of each class."""
-        return probabilities(self.logits(texts))
+        """(B, C) probability of each class, or of each label by itself."""
+        return self.from_logits(self.logits(texts))
 
-    def predict(self, texts: Sequence[str]) -> list[Label]:
-        """The most probable class of each text."""
-        return [self.classes[k] for k in winners(self.logits(texts))]
+    def from_logits(self, logits: Floats) -> Floats:
+        """(B, C) probabilities from scores."""
+        if not self.multi_label:
+            return probabilities(logits)
+        return probabilities(logits.reshape(-1, 1))[:, 1].reshape(logits.shape)
+
+    def predict(self, texts: Sequence[str]) -> list[Any]:
+        """The most probable class of each text; with `multi_label` a tuple of all labels with p > 1/2."""
+        logits = self.logits(texts)
+        if self.multi_label:
+            return [tuple(self.classes[k] for k in np.flatnonzero(row > 0)) for row in logits]
+        return [self.classes[k] for k in winners(logits)]
+
+    def one_label(self, label: Label) -> "SentimentModel":
+        """The part of a model with `multi_label` that decides about one label, as a model with two classes."""
+        if not self.multi_label or label not in self.classes:
+            raise BadInput(
+                f"{label!r} is not a label of this model" if self.multi_label else "this model gives a text one label",
+                found=f"{self.classes!r:.200}",
+            )
+        k = self.classes.index(label)
+        row, names = slice(k, k + 1), (f"not {label}", str(label))
+        return replace(self, scores=self.scores[row], bias=self.bias[row], classes=names, multi_label=False)
 
 
 def probabilities(logits: Floats) -> Floats:

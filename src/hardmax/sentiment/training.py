@@ -50,9 +50,11 @@ class Trainer(Learner):
     """The numbers of a model while they learn, with their moments."""
 
     def __init__(
-        self, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe, begin: Start, neutral: float = 0.0
-    ) -> None:
+        self, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe, begin: Start, neutral: float = 0.0,
+        several: bool = False,
+    ) -> None:  # fmt: skip
         super().__init__(vocabulary, classes, recipe)
+        self.several = several  # whether a text may have several labels
         self.begin, self.alpha = begin, recipe.alpha
         self.x, self.scores, self.bias = begin.x.copy(), begin.scores.copy(), begin.bias.copy()
         self.radius, self.pace = np.ones(len(self.x)), begin.pace
@@ -110,7 +112,7 @@ class Trainer(Learner):
         """The model as it is now."""
         now, card = self.model_parameters, {"settings": self.settings}
         numbers = now.vectors.astype(np.float32), now.scores, now.bias.copy(), self.alpha, int(self.recipe.layers)
-        return SentimentModel(self.vocabulary, *numbers, self.classes, card, self.neutral)
+        return SentimentModel(self.vocabulary, *numbers, self.classes, card, self.neutral, self.several)
 
     def train(self, examples: Examples, watch: Watch) -> None:
         """All epochs of the second phase, and the calibration."""
@@ -159,10 +161,15 @@ class Trainer(Learner):
         seed = (r.seed * 0x9E3779B9 + self.step) & 0xFFFFFFFFFFFFFFFF
         batch, out = run_batch(examples.bags, texts, self.model_parameters, r.dropout, seed, nearby)
         labels, weight = examples.labels[texts], examples.weight[texts]
-        error = probabilities(out.logits)
-        loss = float(-(weight * np.log(np.maximum(error[every, labels], 1e-300))).sum())
-        error[every, labels] -= 1.0
-        error = (error if len(self.bias) > 1 else error[:, 1:]) * (weight / len(texts))[:, None]  # dloss/dlogit
+        if self.several:
+            error = probabilities(out.logits.reshape(-1, 1))[:, 1].reshape(labels.shape) - labels
+            loss = float(-(weight[:, None] * np.log(np.maximum(1.0 - np.abs(error), 1e-300))).sum())
+        else:
+            error = probabilities(out.logits)
+            loss = float(-(weight * np.log(np.maximum(error[every, labels], 1e-300))).sum())
+            error[every, labels] -= 1.0
+            error = error if len(self.bias) > 1 else error[:, 1:]
+        error = error * (weight / len(texts))[:, None]  # dloss/dlogit
         slope = (error * out.slopes).sum() / (2 * _NEARBY * self.alpha) if nearby.size else 0.0
         few = [times(error.T, self._means(batch, out.weights)).ravel(), error.sum(axis=0), [slope]]
         words = Words(self.x, self.first, self.second, self.radius, self.pace, self.begin.sideways, self.vectors,

@@ -54,6 +54,7 @@ class Study:
         leader: (T,) the leader of each term, as an index among all terms.   since: (T,) as in `Traces`.
         contributions: (T, C') parts of the scores.   logits: (B, C') the scores.
         busy: (T,) as in `Traces`.
+        given: what `without_each` gives, where it is known already.
     """
 
     words: Layout
@@ -64,6 +65,7 @@ class Study:
     contributions: Floats
     logits: Floats
     busy: NDArray[np.bool_]
+    given: tuple[Floats, Ints] | None = None
 
 
 def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
@@ -93,6 +95,8 @@ def without_each(of: Study, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
     NaN for the forms of very long texts whose layers were not run again, because more than `most` terms would have had
     to be: those with the smallest parts.
     """
+    if of.given is not None:
+        return of.given
     words, found, parameters = of.words, of.deletions, of.parameters
     forms = int(words.forms[-1])
     text = np.repeat(np.arange(len(words)), np.diff(words.forms))

@@ -38,7 +38,7 @@ def model(name: str | None) -> tuple[str, "SentimentModel"]:
     Raises:
         BadInput: there is no such model, or no model at all.
     """
-    from hardmax.sentiment.files import load_model
+    from hardmax.sentiment.files import load_classifier
 
     known = places()
     if not known:
@@ -48,7 +48,7 @@ def model(name: str | None) -> tuple[str, "SentimentModel"]:
     chosen = next(iter(known)) if name is None else name
     if chosen not in known:
         raise BadInput(f"there is no model {chosen!r}", found=", ".join(known), fix="use one of these names")
-    return chosen, load_model(known[chosen])
+    return chosen, load_classifier(known[chosen])
 
 
 def models(body: dict[str, Any]) -> dict[str, Any]:

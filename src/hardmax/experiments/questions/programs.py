@@ -110,8 +110,8 @@ def refuted(points: Sequence[Row], groups: list[Group], among: str = "any") -> b
     The multipliers are found in float64, solved for exactly, and tested; False means that none was found.
 
     Example:
-        >>> half, third = Fraction(1, 2), Fraction(1, 3)
-        >>> refuted([(third, 1 - third), (1 - third, third)], [(1,), (0,)])
+        >>> near, far = Fraction(2, 3), Fraction(1, 3)  # close to a leader, it follows the other one
+        >>> refuted([(near, far), (far, near)], [(1,), (0,)])
         True
     """
     d = len(points[0])
