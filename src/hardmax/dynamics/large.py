@@ -60,7 +60,8 @@ def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibriu
     for start in range(0, n, CHUNK):
         slot[start : start + CHUNK] = plane.settled(tokens[start : start + CHUNK])
     index, passive = np.flatnonzero(slot == -1), np.flatnonzero(slot == -2)
-    for attempt in range(3):
+    attempt = 0
+    while True:
         if 2 * len(index) > n:
             return None
         history = History(plane, len(passive) > 0)
@@ -74,6 +75,7 @@ def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibriu
         # Tokens that join may bring along others: rather than try again and again, all of them do.
         joins = (leader < 0) | (attempt > 0 or 100 * (leader < 0).sum() > n)
         index, passive = np.sort(np.concatenate((index, passive[joins]))), passive[~joins]
+        attempt += 1
     role, decided_at = np.full(n, FOLLOWER, np.int8), np.zeros(n, np.int64)
     target, cluster = np.empty(n, np.int64), np.empty(n, np.int64)
     to = rest.cluster[np.searchsorted(index, plane.leaders)]
