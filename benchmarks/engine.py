@@ -179,7 +179,7 @@ def limits(bars: Bars, cases: tuple[tuple[str, int, int, int], ...]) -> None:
             continue
         seconds, ratio, checking, peak, leaders, layers, undecided, good = done.stdout.split()
         print(
-            f"{kind:>9} {n:>8} {d:>3} {show(float(seconds)):>11} = {float(ratio):.1f} times np.sort of 1e6 floats, peak "
+            f"{kind:>9} {n:>8} {d:>3} {show(float(seconds)):>11} = {float(ratio):.1f} sorts of 1e6 numbers, peak "
             f"memory {float(peak):.1f} times the input, {leaders} leaders, decided at layer {layers}, undecided "
             f"{undecided}; independent check {float(checking):.2f} times the limit",
             flush=True,
