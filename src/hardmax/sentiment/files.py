@@ -33,8 +33,7 @@ AGAIN = "save it again"
 MOST_LOADED = 4  # models that stay in memory after loading
 LIMITS = """- A text is the set of its known n-grams. Word order beyond an n-gram, irony, and what is not said are lost.
 - Names of people and films carry weight if they did in the training data.
-- The score is a mean over the terms of a text. Over few terms it is extreme: the probabilities of texts much shorter
-  than those of the training data are overconfident, and should be read as a ranking only.
+- Probabilities are calibrated on held-out texts of the same kind and on their beginnings, for other texts they are not.
 - Expect less, or nothing, in other fields or languages than those of the training data.
 - Who can lead is decided by radii that are set between two phases of training: the words with the strongest scores so
   far, and a few frequent words without opinion (poles), where the words that say little gather. That strong words lead

@@ -75,7 +75,7 @@ def radii(x: Floats, part: Floats, recipe: Recipe) -> tuple[Floats, NDArray[np.i
         >>> x, part = np.array([[0.9], [0.01], [-0.6], [0.2]]), np.array([0.1, 0.9, 0.1, 0.2])
         >>> radius, poles = radii(x, part, Recipe(leaders=0.2))
         >>> radius.round(3).tolist(), poles.tolist()
-        ([1.0, 1.121, 1.0, 0.8], [1])
+        ([1.0, 1.122, 1.0, 0.8], [1])
     """
     strength = np.sqrt((x**2).sum(axis=1))
     order = np.argsort(-strength, kind="stable")
