@@ -124,7 +124,7 @@ def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndar
             label = title if length is None else f"... first {length} words"
             rows["calibration"].append([label, *(f"{x:.3f}" for x in found)])
         rows["cost"].append([title, *(f"{s:.1f} s, {size / 1e6:.1f} MB" for _, s, size in models)])
-        print(f"{title} done", file=sys.stderr, flush=True)
+        print(title, *(f"{name} {r:.4f}" for name, r in zip(names, right, strict=True)), file=sys.stderr, flush=True)
     markdown("Accuracy (training / test texts)", ["set", *names, "ours - best peer", "chosen"], rows["accuracy"])
     markdown("Expected calibration error, ten bins", ["set", *names], rows["calibration"])
     markdown("Training, tuning of the peers included, and size on disk", ["set", *names], rows["cost"])

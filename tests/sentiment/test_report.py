@@ -159,3 +159,12 @@ def test_equal_reports_are_equal(clf):
     r = clf.report(MORE, MORE_LABELS, baseline=False)
     assert r == clf.report(MORE, MORE_LABELS, baseline=False)
     assert r != replace(r, n=1)
+
+
+def test_several_labels_per_text_are_refused():
+    both = HardmaxClassifier(layers=0).fit(TEXTS, [[label == "pos", len(text) % 2] for text, label in zip(
+        TEXTS, LABELS, strict=True)])  # fmt: skip
+    with pytest.raises(BadInput, match="one label per text"):
+        both.report(TEXTS, LABELS)
+    with pytest.raises(BadInput, match="one label per text"):
+        both.drift(TEXTS, MORE)

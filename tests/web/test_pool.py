@@ -38,7 +38,7 @@ def test_a_computation_that_takes_too_long_is_ended_and_the_next_one_runs(two):
         two.submit(SLOW, {}, seconds=0.05).result(300)
     answer = two.submit("explain", {"text": "good"}).result(300)
     assert answer.status == 200
-    assert answer.json()["words"][0]["term"] == "good"
+    assert answer.json()["words"][0]["word"] == "good"
 
 
 def test_a_long_computation_does_not_hold_up_another(two):

@@ -1,7 +1,6 @@
 """The limit of a large cloud: ordinary tokens go to their leaders at once, the engine runs on the others."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +11,8 @@ from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
+from hardmax.dynamics.passive import History
 from hardmax.dynamics.plane import Plane
-
-if TYPE_CHECKING:
-    from hardmax.dynamics.passive import History
 
 CHUNK = 1 << 15  # tokens looked at together: they stay in the cache
 SAMPLE = 8192
@@ -62,10 +59,23 @@ def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibriu
     slot = np.empty(n, np.int32)
     for start in range(0, n, CHUNK):
         slot[start : start + CHUNK] = plane.settled(tokens[start : start + CHUNK])
-    index = np.flatnonzero(slot < 0)
-    rest = limit_of_rest(tokens[index], index, problem, max_layers, plane) if 2 * len(index) < n else None
-    if rest is None:
-        return None
+    index, passive = np.flatnonzero(slot == -1), np.flatnonzero(slot == -2)
+    attempt = 0
+    while True:
+        if 2 * len(index) > n:
+            return None
+        history = History(plane, len(passive) > 0)
+        rest = limit_of_rest(tokens[index], index, problem, max_layers, plane, history)
+        if rest is None:
+            return None
+        taken = [history.take(tokens[passive[at : at + CHUNK]], max_layers) for at in range(0, len(passive), CHUNK)]
+        leader, since = (np.concatenate([np.empty(0, np.int64), *(t[k] for t in taken)]) for k in range(2))
+        if (leader >= 0).all():
+            break
+        # Tokens that join may bring along others: rather than try again and again, all of them do.
+        joins = (leader < 0) | (attempt > 0 or 100 * (leader < 0).sum() > n)
+        index, passive = np.sort(np.concatenate((index, passive[joins]))), passive[~joins]
+        attempt += 1
     role, decided_at = np.full(n, FOLLOWER, np.int8), np.zeros(n, np.int64)
     target, cluster = np.empty(n, np.int64), np.empty(n, np.int64)
     to = rest.cluster[np.searchsorted(index, plane.leaders)]
@@ -73,6 +83,8 @@ def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibriu
         part = slot[start : start + CHUNK]
         target[start : start + CHUNK], cluster[start : start + CHUNK] = plane.leaders[part], to[part]
     del slot
+    followed = history.run.cloud.first[leader]  # by passive tokens, as places in the rest
+    decided_at[passive], target[passive], cluster[passive] = since, index[followed], rest.cluster[followed]
     role[index], decided_at[index], cluster[index] = rest.role, rest.decided_at, rest.cluster
     target[index] = rest.whole_target()
     return assemble(
@@ -93,7 +105,7 @@ def few_distinct(tokens: Floats) -> bool:
 
 
 def limit_of_rest(
-    tokens: Floats, index: Ints, problem: Problem, max_layers: int, plane: Plane, history: "History | None" = None
+    tokens: Floats, index: Ints, problem: Problem, max_layers: int, plane: Plane, history: History
 ) -> Rest | None:
     """Run the engine on the tokens that are not ordinary; None if it would have to look at the ordinary ones."""
     if not tokens.any(axis=1).all():  # a token at 0 follows everyone
@@ -103,8 +115,7 @@ def limit_of_rest(
     run.small = False
     while True:
         look = run.look()
-        if history is not None:
-            history.note(run)
+        history.note(run)
         if not run.reach <= plane.reach or run.layer > plane.layers:
             return None
         if not len(run.active):

@@ -34,14 +34,15 @@ class Arena:
 class History:
     """The layers of one run of the engine, to be taken again by passive tokens."""
 
-    def __init__(self, plane: Plane) -> None:
-        self.plane = plane
+    def __init__(self, plane: Plane, wanted: bool = True) -> None:
+        self.plane, self.wanted = plane, wanted
         self.layers: list[Arena] = []
 
     def note(self, run: Run) -> None:
         """Called after every look of the engine."""
         self.run = run
-        self._add(run.points)
+        if self.wanted:
+            self._add(run.points)
 
     def take(self, tokens: Floats, max_layers: int) -> tuple[Ints, Ints]:
         """For each token the point that it follows in the end, or -1 if it does not stay passive; and since when."""

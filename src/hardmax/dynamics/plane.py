@@ -37,6 +37,7 @@ SHELL = 2.0**-10  # of the way from the boundary to the center: how deep the fir
 MOST = 1 << 22  # tokens kept by the first pass
 MOST_VERTICES = 20_000
 LAYERS = 2.0**6  # shrinking of the offsets that the depth allows for, besides two layers
+FEW_ROWS = 512
 FEW = 64  # followers in the sample from which on their polygon is of use
 BINS = 8192  # of directions
 FAINT = 1e-250  # queries shorter than this go to the engine
@@ -59,6 +60,11 @@ def hull(points: Floats) -> Ints:
         >>> hull(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.5], [2.0, 2.0]])).tolist()
         [0, 1, 3]
     """
+    if len(points) > 4 * FEW_ROWS:  # a loop over all would be slow: first drop what is inside the hull of some
+        some = points[:: len(points) // FEW_ROWS]
+        outer = Polygon(some[hull(some)]).outside(points, 1e-9)
+        if len(outer) < len(points) / 2:
+            return outer[hull(points[outer])]
     order = np.lexsort((points[:, 1], points[:, 0])).tolist()
     rows = points.tolist()
     chain: list[int] = []

@@ -109,6 +109,8 @@ def make_report(
     say = tell or (lambda done, total, what: None)
     if not len(texts):
         raise BadInput("there is no text to report on")
+    if model.multi_label:
+        raise BadInput("a report needs one label per text", fix="report on one label at a time")
     wanted = numbered(model, labels, len(texts))
     say(0, 4, "predicting")
     bags = model.vocabulary.bags(texts)
