@@ -4,8 +4,8 @@ The held-out texts are blocks of neighbors of every class, a fifth of all texts;
 in turn. Everything is then learned again from all texts. Chosen are
 
 - the penalty of `word_scores` with the least log-loss after calibration;
-- with layers = "auto": 8 layers if attention labels at least as many held-out texts correctly as the model without
-  it, otherwise none;
+- with layers = "auto": 8 layers if texts are long, there are two classes, and attention labels at least as many
+  held-out texts correctly as the model without it; otherwise none;
 - the scale and the neutral words of `calibration`.
 """
 
@@ -23,12 +23,13 @@ from hardmax.sentiment.training_loop import Watch
 from hardmax.sentiment.word_scores import Examples, Floats, Problem, Solution, problem, solve
 from hardmax.text.vocabulary import Bags, Vocabulary
 
-PENALTIES = (1e-3, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+PENALTIES = (1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 USUAL = 1e-5  # penalty where nothing can be held out
 NEUTRAL = 0.3  # neutral words while learning, as a part of the mean number of terms
 FOLDS, BLOCKS = 5, 20
 ENOUGH = 1000  # held-out texts
 LEAST = 20  # texts; with fewer nothing is held out
+LONG = 100  # terms; in shorter texts attention costs up to half a point
 PASSES = 100
 
 
@@ -93,7 +94,9 @@ def _choose(task: Task, whole: Problem) -> Trainer:
     penalty, solutions, plain = min(tried, key=lambda one: one[2].calibration.loss)
     reasons = {"penalty": f"{penalty:g}: the least log-loss on {plain.texts:,} held-out texts"}
     layers, measured = 0, plain
-    if task.recipe.layers != 0:
+    if task.recipe.layers == "auto" and (len(whole.prior) > 1 or whole.examples.sizes.mean() < LONG):
+        reasons["layers"] = "0: attention gathers long texts of two classes around few words, others it does not help"
+    elif task.recipe.layers != 0:
         layers = LAYERS if task.recipe.layers == "auto" else int(task.recipe.layers)
         trainers = [task.trainer(p, s, layers) for p, s in zip(problems, solutions, strict=True)]
         for trainer, (learn, _) in zip(trainers, folds, strict=True):

@@ -33,8 +33,8 @@ class HardmaxClassifier(Fitting):
     Args:
         dim: number of dimensions of the word vectors; "auto" means 2 for two classes, which can be drawn, and as many
             as there are classes for more.
-        layers: number of hardmax layers K; 0 is the mean of the word vectors, without attention. "auto" means 8 if
-            attention labels as many held-out texts correctly as without, and 0 otherwise; `choices_` says so.
+        layers: number of hardmax layers K; 0 is the mean of the word vectors, without attention. "auto" means 8 for
+            long texts of two classes if attention labels as many held-out texts correctly as without, otherwise 0.
         ngram_range: smallest and largest number of words in a term, at most 3.
         min_df: ignore terms that occur in fewer texts than this: a number, or as a float a part of the texts. None
             means 1 for short texts, 2 for texts of 100 words or more, and one more from two million words on.

@@ -93,8 +93,8 @@ export const CARDS = [
     view: "text",
     state: { model: "imdb", ex: "halves", text: null, text2: null, review: null, layer: -1, hide: null, embed: null },
     text: [
-      "Now the tokens are words and pairs of words. Training has given each of them a place in the plane; the layers do the rest. Words that lead stand still and gather others. In the end the mean of all places is scored by a straight line: logit = b + Σ ⟨v, zᵢ⟩ / n. Above 0 the verdict is positive.",
-      "So the logit is a plain sum, and each leader's cluster has its part in it. Strong words lead themselves; the words without an opinion gather at a neutral one: “the” leads sixteen others here.",
+      "Now the tokens are words and pairs of words. Training has given each of them a place in the plane; the layers do the rest. Words that lead stand still and gather others. In the end the mean of all places is scored by a straight line: logit = b + Σ ⟨v, zᵢ⟩ / (n + n₀). Above 0 the verdict is positive.",
+      "So the logit is a plain sum, and each leader's cluster has its part in it. Strong words lead themselves; the words without an opinion gather at a neutral one: “the” leads thirteen others here.",
     ],
     tries: [
       ["Layer 0", { layer: 0 }], ["Last layer", { layer: -1 }],
@@ -103,8 +103,8 @@ export const CARDS = [
     ],
     ask: "The text calls one half brilliant and the other awful. Which way does the verdict go, and what happens if you drop the word “awful”?",
     reveal: [
-      "Negative, with a logit of −10.984: the leaders “is awful”, “awful and” and “awful” alone bring −19.037, “brilliant” and “is brilliant” bring +5.964.",
-      "Without “awful” the logit is +9.320 and the verdict positive. The numbers of a sum can be checked with a pencil; whether a human reader would agree with them is another question.",
+      "Negative, with a logit of −2.750: the leaders “is awful”, “awful and” and “awful” alone bring −3.691, “brilliant” and “is brilliant” bring +1.258.",
+      "Without “awful” the logit is +0.974 and the verdict positive. The numbers of a sum can be checked with a pencil; whether a human reader would agree with them is another question.",
     ],
   },
 ];
