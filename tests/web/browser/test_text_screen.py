@@ -69,7 +69,7 @@ def test_leaders_are_boxed_and_every_known_word_has_the_line_of_its_leader(open_
         }))"""
     )
     assert [one["word"] for one in found] == re.findall(r"\w+", MIXED)
-    own = {w.term: w.leader for w in ex.words}
+    own = {w.term: w.leader for w in ex.terms}
     for one in found:
         term = one["word"].lower()
         assert one["lanes"][0] == ["0", rank[own[term]], own[term] == term]
@@ -140,9 +140,9 @@ def test_a_word_that_stands_twice_can_be_dropped_here_or_everywhere(open_page):
 def test_scrubbing_the_layers_moves_the_words_and_the_sum(open_page, model):
     page = ready(open_page("v=1&view=text&layer=0"))
     ex = model.explain(MIXED)
-    v, b = ex.model.scores[0], ex.model.bias[0]
+    v, b = ex.study.parameters.scores[0], ex.bias
     for layer in (0, 1):
-        expected = float(b + (ex.reading.states[layer] @ v).mean())
+        expected = float(b + (ex.flow.states[layer] @ v).mean())
         assert number(page.locator(".leaders .total td").inner_text()) == pytest.approx(expected, abs=5.1e-4)
         assert f"layer {layer} of 8" in page.locator(".scrub-text").first.inner_text()
         page.get_by_role("button", name="One layer forward").click()

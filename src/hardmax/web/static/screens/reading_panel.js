@@ -18,14 +18,14 @@ export function wordList(reading, name, { onChoose }) {
   const { shown, rest } = ranking(reading.words, MOST_RANKED);
   const most = Math.max(...shown.map(({ effect }) => Math.abs(effect)), 1e-12);
   const forward = String(reading.label) === String(reading.toward);
-  return el("table", { class: "leaders ranked" },
+  return el("table", { class: "ranked" },
     el("caption", {}, `Words by their effect: what ${name} loses, in log-odds, when the word is deleted.`),
     el("thead", {}, el("tr", {}, ["word", "in the terms", "effect", "part of the logit"].map((text) => el("th", { scope: "col", text })))),
     el("tbody", {}, shown.map((one) => {
       const bar = el("span", { class: `bar-fill is-${one.effect > 0 === forward ? "positive" : "negative"}` });
       bar.style.setProperty("--size", `${(100 * Math.abs(one.effect)) / most}%`);
       return el("tr", {},
-        el("th", { scope: "row" }, el("button", { type: "button", class: "leader-name", onclick: () => onChoose(one) }, el("bdi", { text: brief(one.word) }))),
+        el("th", { scope: "row" }, el("button", { type: "button", class: "ranked-name", onclick: () => onChoose(one) }, el("bdi", { text: brief(one.word) }))),
         el("td", { class: "followers" }, names(one.terms)),
         el("td", { class: "part" },
           el("span", { class: "bar-box", "aria-hidden": "true" }, bar),
