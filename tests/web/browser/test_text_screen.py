@@ -142,7 +142,8 @@ def test_scrubbing_the_layers_moves_the_words_and_the_sum(open_page, model):
     ex = model.explain(MIXED)
     v, b = ex.study.parameters.scores[0], ex.bias
     for layer in (0, 1):
-        expected = float(b + (ex.flow.states[layer] @ v).mean())
+        n0 = ex.study.parameters.neutral
+        expected = float(b + (ex.flow.states[layer] @ v).sum() / (len(ex.terms) + n0))
         assert number(page.locator(".leaders .total td").inner_text()) == pytest.approx(expected, abs=5.1e-4)
         assert f"layer {layer} of 8" in page.locator(".scrub-text").first.inner_text()
         page.get_by_role("button", name="One layer forward").click()
@@ -164,9 +165,9 @@ def test_the_cloud_has_a_star_for_each_leader_and_the_half_planes_of_the_decoder
     assert page.locator(".plane .point.is-leader").count() == len(ex.leaders)
     assert page.locator(".plane .half").count() == 2
     assert page.locator(".plane .half-name").all_text_contents() == ["positive \u2192", "\u2190 negative"]
-    assert page.locator(".plane .point").count() == len(ex.words)
+    assert page.locator(".plane .point").count() == len(ex.terms)
     page.locator(".words-figure").get_by_role("button", name="as a table").click()
-    assert page.locator(".words-figure .twin tbody tr").count() == len(ex.words)
+    assert page.locator(".words-figure .twin tbody tr").count() == len(ex.terms)
 
 
 def test_choosing_a_leader_lights_its_words(open_page, model):
@@ -216,7 +217,7 @@ def test_a_text_of_twenty_thousand_characters_is_read(open_page):
 
 def test_a_text_without_a_known_word_says_so(open_page):
     page = ready(open_page("v=1&view=text&ex=unknown"))
-    assert "does not know any word" in page.locator(".reading-note").first.inner_text()
+    assert "No word of the text is known" in page.locator(".reading-note").first.inner_text()
     assert page.locator(".unknown").first.inner_text() == "Not known, ignored: zxqwv, bnmpl, qqrrtt"
     assert page.locator(".leaders tbody tr").count() == 0
 
