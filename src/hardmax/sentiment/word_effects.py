@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 TRACER = Job("batches._trace")  # the compiled layers with all that they find out
 FEW = 20_000  # terms; up to here plain NumPy is quicker than loading the compiled code
 CLOSE = 1e-9  # scores within this part of the largest count as undecided: the layers run again
-MOST_TERMS = 30_000_000  # in all bags that are run again for one call
+MOST_TERMS = 1_000_000  # in all bags that are run again, for each text
+MOST_SCORES = 200_000_000  # of the terms that the deletions of one text add; beyond, their deletions are run again
 PAIRS = 64  # of the terms that one deletion adds, up to which all pairs are looked at
 NEUTRAL = 0.1  # a word that says less than this part of what the strongest word says has no opinion
 AT_ONCE = 4_000_000  # terms or scores that are held at once
@@ -114,6 +115,7 @@ def without_each(of: Study, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
     logits = parameters.bias + total / np.maximum(left + parameters.neutral, 1e-300)[:, None]
     logits[left == 0] = parameters.bias
     which = np.flatnonzero(again)
+    most *= len(words)
     if size[which].sum() > most:
         strong = np.abs(logits[which] - of.logits[text[which]]).max(axis=1)
         which = which[np.argsort(-strong, kind="stable")]
@@ -215,7 +217,11 @@ def _added(of: Study, forms: int) -> tuple[Floats, NDArray[np.bool_]]:
         mine = slice(int(found.new.offsets[t]), int(found.new.offsets[t + 1]))
         heads = a + np.flatnonzero(of.since[a:b] == 0)
         busy = bool(of.busy[a:b].any())
-        if a == b or (busy and (of.busy[a:b].all() or new.shape[1] != 2 or len(heads) > PAIRS)):
+        if (
+            a == b
+            or (mine.stop - mine.start) * (b - a) > MOST_SCORES
+            or (busy and (of.busy[a:b].all() or new.shape[1] != 2 or len(heads) > PAIRS))
+        ):
             continue
         z = parameters.vectors[a:b]
         reached = (z * parameters.vectors[of.leader[a:b]]).sum(axis=1)
