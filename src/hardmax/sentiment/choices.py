@@ -29,7 +29,7 @@ NEUTRAL = 0.3  # neutral words while learning, as a part of the mean number of t
 FOLDS, BLOCKS = 5, 20
 ENOUGH = 1000  # held-out texts
 LEAST = 20  # texts; with fewer nothing is held out
-LONG = 100  # terms; in shorter texts attention costs up to half a point
+LONG = 100  # terms; in shorter texts attention is not tried by default
 PASSES = 100
 
 
@@ -95,7 +95,7 @@ def _choose(task: Task, whole: Problem) -> Trainer:
     reasons = {"penalty": f"{penalty:g}: the least log-loss on {plain.texts:,} held-out texts"}
     layers, measured = 0, plain
     if task.recipe.layers == "auto" and (len(whole.prior) > 1 or whole.examples.sizes.mean() < LONG):
-        reasons["layers"] = "0: attention gathers long texts of two classes around few words, others it does not help"
+        reasons["layers"] = "0: attention is tried by default only for long texts of two classes"
     elif task.recipe.layers != 0:
         layers = LAYERS if task.recipe.layers == "auto" else int(task.recipe.layers)
         trainers = [task.trainer(p, s, layers) for p, s in zip(problems, solutions, strict=True)]
