@@ -7,7 +7,7 @@ COPY src src
 RUN pip install --no-cache-dir ".[web]" && rm -rf /build
 USER hardmax
 WORKDIR /home/hardmax
-RUN hardmax doctor
+RUN hardmax doctor --warm-up
 EXPOSE 8000
 HEALTHCHECK CMD python -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health')"
 ENTRYPOINT ["hardmax"]
