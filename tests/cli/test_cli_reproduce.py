@@ -51,7 +51,7 @@ def test_one_document_tells_what_was_made(cli, tmp_path, plain_figure):
     assert [(tmp_path / file).is_file() for file in item["files"]] == [True] * 3
     assert (tmp_path / "report" / "report.html").read_text().lower().startswith("<!doctype html>")
     assert document["report"] == str(tmp_path / "report" / "report.html")
-    assert "# The papers, reproduced" in (tmp_path / "report" / "report.md").read_text()
+    assert "# Figures and tables of the papers, made again" in (tmp_path / "report" / "report.md").read_text()
 
 
 def test_what_is_finished_is_kept_and_force_makes_it_anew(cli, tmp_path, plain_figure):

@@ -377,10 +377,12 @@ def test_training_twice_gives_the_same_bytes(cli, trained, table, tmp_path):
         assert (tmp_path / "again" / name).read_bytes() == (trained[0] / name).read_bytes()
 
 
-def test_an_interrupted_training_goes_on_to_the_same_bytes(cli, trained, table, tmp_path, monkeypatch):
+def test_an_interrupted_training_goes_on_to_the_same_bytes(cli, table, tmp_path, monkeypatch):
     from hardmax.sentiment import training
 
-    words = ["train", table, "-o", tmp_path / "m", "--epochs", 2, "--batch-size", 32]
+    settings = ["--layers", 2, "--epochs", 2, "--batch-size", 32]
+    assert cli("train", table, "-o", tmp_path / "whole", *settings)[0] == 0
+    words = ["train", table, "-o", tmp_path / "m", *settings]
     monkeypatch.setattr(sys, "argv", ["hardmax", *map(str, words)])
     batch = training.Trainer.batch
 
@@ -399,7 +401,7 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(cli, trained, table, 
     (tmp_path / "..m.checkpoint.77.partial.npz").write_bytes(b"PK")  # what a kill in the middle of writing leaves
     assert cli(*words, "--resume")[0] == 0
     stored = (tmp_path / "m" / "model.safetensors").read_bytes()
-    assert stored == (trained[0] / "model.safetensors").read_bytes()
+    assert stored == (tmp_path / "whole" / "model.safetensors").read_bytes()
     assert not list(tmp_path.glob(".*"))
 
 

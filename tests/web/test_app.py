@@ -226,4 +226,4 @@ def test_half_a_character_becomes_the_replacement_character(client):
     )
     assert answer.status_code == 200
     assert answer.json()["text"] == "good \ufffd film"
-    assert [w["start"] for w in answer.json()["words"] if w["term"] == "film"] == [7]
+    assert [w["places"] for w in answer.json()["words"] if w["word"] == "film"] == [[[7, 11]]]

@@ -20,6 +20,7 @@ from hardmax.text.vocabulary import Bags
 BEGINNINGS = (6, 12, 24, 48, 96)  # terms
 PART = 0.25  # weight of a beginning; a whole text has 1
 STAY = 1e-4  # log-loss for n0 times e: texts of one length say nothing about n0, only about s / (n + n0)
+LEAST, MOST = np.log([1e-3, 1e-3]), np.log([1e3, 1e6])  # of the logarithms of s and n0
 
 
 @dataclass(frozen=True)
@@ -58,14 +59,16 @@ def calibrate(examples: Examples, sums: Floats, neutral: float, bias: Floats) ->
     plain = Problem(examples, np.eye(len(bias)), np.ones(len(sizes)), np.empty((0, len(bias))), bias)
 
     def value(theta: Floats) -> tuple[float, Floats]:
-        scale, rest = np.exp(theta)
+        scale, rest = np.exp(np.clip(theta, LEAST, MOST))
         mean = sums / np.maximum(sizes + rest, 1e-9)[:, None]
         loss, error = plain.grade(scale * mean + bias)
         pull = (error * mean).sum(axis=1)
         away = theta[1] - begin[1]
         slope = scale * np.array([pull.sum(), -rest * (pull / np.maximum(sizes + rest, 1e-9)).sum()])
+        slope *= (theta > LEAST) & (theta < MOST)  # texts without one error would ask for an infinite scale
         return loss + STAY * away**2, slope + np.array([0.0, 2 * STAY * away])
 
     begin = np.array([0.0, np.log(max(neutral, 1e-3))])
     theta, losses = minimize(value, begin, 200, tolerance=1e-9)
+    theta = np.clip(theta, LEAST, MOST)
     return Calibration(float(np.exp(theta[0])), float(np.exp(theta[1])), losses[-1] if losses else value(theta)[0])
