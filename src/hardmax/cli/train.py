@@ -148,6 +148,6 @@ def _fit(
 
         def progress(p: "Progress") -> None:
             accuracy = "" if p.validation is None else f", accuracy {p.validation:.4f}"
-            tell(p.step, p.steps, f"epoch {min(p.epoch + 1, p.epochs)} of {p.epochs}, loss {p.loss:.4f}{accuracy}")
+            tell(p.step, p.steps, f"{p.text}, loss {p.loss:.4f}{accuracy}")
 
         clf.fit(*learn, validation=held_out, progress=progress, checkpoint=checkpoint, resume=resume)

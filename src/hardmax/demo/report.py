@@ -174,7 +174,7 @@ def sentiment_section(folder: Path, progress: Progress) -> Markup:
     clf = HardmaxClassifier().fit(
         [found.texts[i] for i in learn],
         found.labels[learn],
-        progress=lambda p: progress(p.step, p.steps, f"training, epoch {min(p.epoch + 1, p.epochs)} of {p.epochs}"),
+        progress=lambda p: progress(p.step, p.steps, p.text),
     )
     seconds = perf_counter() - begun
     progress(1, 1, "evaluating")

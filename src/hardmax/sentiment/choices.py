@@ -9,7 +9,9 @@ in turn. Everything is then learned again from all texts. Chosen are
 - the scale and the neutral words of `calibration`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from time import monotonic
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from hardmax.sentiment.model import Label
 from hardmax.sentiment.placing import directions, start
 from hardmax.sentiment.recipe import LAYERS, Recipe
 from hardmax.sentiment.training import Trainer
-from hardmax.sentiment.training_loop import Watch
+from hardmax.sentiment.training_loop import Progress, Watch
 from hardmax.sentiment.word_scores import Examples, Floats, Problem, Solution, problem, solve
 from hardmax.text.vocabulary import Bags, Vocabulary
 
@@ -34,14 +36,19 @@ PASSES = 100
 
 
 def prepare(
-    examples: Examples, vocabulary: Vocabulary, classes: tuple[Label, ...], recipe: Recipe, stream: bool = False
+    examples: Examples,
+    vocabulary: Vocabulary,
+    classes: tuple[Label, ...],
+    recipe: Recipe,
+    stream: bool = False,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Trainer:
     """A trainer at the end of the first phase, with everything chosen; in a stream nothing is held out."""
     several = examples.labels.ndim == 2
     scores = len(classes) if several or len(classes) > 2 else 1
     recipe = recipe.settled(examples.bags, scores + (several and scores > 1), len(vocabulary))
     towards = directions(scores, int(recipe.dim), several, recipe.seed)
-    task = Task(vocabulary, classes, recipe, towards, NEUTRAL * float(examples.sizes.mean()), stream)
+    task = Task(vocabulary, classes, recipe, towards, NEUTRAL * float(examples.sizes.mean()), stream, progress)
     whole = task.problem(examples)
     if stream or len(examples.bags) < LEAST:
         return task.trainer(whole, task.solve(whole, recipe.penalty or USUAL))
@@ -58,14 +65,28 @@ class Task:
     directions: Floats
     neutral: float
     alike: bool = False  # all words learn at the same rate
+    progress: Callable[[Progress], object] | None = None
 
     def problem(self, examples: Examples) -> Problem:
         """The first phase."""
         return problem(examples, len(self.vocabulary), self.directions, self.neutral)
 
-    def solve(self, given: Problem, penalty: float, begin: Solution | None = None) -> Solution:
+    def solve(
+        self, given: Problem, penalty: float, begin: Solution | None = None, what: str = "learning the words"
+    ) -> Solution:
         """The optimum of the first phase."""
-        return solve(given, penalty, begin, self.recipe.warm_epochs or PASSES)
+        most, begun = self.recipe.warm_epochs or PASSES, monotonic()
+
+        def tell(step: int, loss: float) -> None:
+            if self.progress is not None:
+                self.progress(Progress(0, 0, step, most, loss, monotonic() - begun, what=what))
+
+        return solve(given, penalty, begin, most, tell)
+
+    def trying(self, at: Progress) -> None:
+        """Progress of a model that is trained only to see whether attention helps."""
+        if self.progress is not None:
+            self.progress(replace(at, epoch=0, epochs=0, what="trying attention on held-out texts"))
 
     def trainer(self, given: Problem, found: Solution, layers: int | None = None) -> Trainer:
         """The beginning of the second phase."""
@@ -86,7 +107,8 @@ def _choose(task: Task, whole: Problem) -> Trainer:
     tried: list[tuple[float, list[Solution], Measured]] = []
     for penalty in PENALTIES if task.recipe.penalty is None else [task.recipe.penalty]:
         before = tried[-1][1] if tried else [None] * len(folds)
-        found = [task.solve(p, penalty, s) for p, s in zip(problems, before, strict=True)]
+        what = "choosing the penalty on held-out texts"
+        found = [task.solve(p, penalty, s, what) for p, s in zip(problems, before, strict=True)]
         trainers = [task.trainer(p, s, 0) for p, s in zip(problems, found, strict=True)]
         tried.append((penalty, found, measure(trainers, folds, whole.prior)))
         if len(tried) > 1 and tried[-1][2].calibration.loss > tried[-2][2].calibration.loss:
@@ -100,7 +122,7 @@ def _choose(task: Task, whole: Problem) -> Trainer:
         layers = LAYERS if task.recipe.layers == "auto" else int(task.recipe.layers)
         trainers = [task.trainer(p, s, layers) for p, s in zip(problems, solutions, strict=True)]
         for trainer, (learn, _) in zip(trainers, folds, strict=True):
-            trainer.train(learn, Watch())
+            trainer.train(learn, Watch(progress=task.trying))
         measured = measure(trainers, folds, whole.prior)
         figures = f"accuracy on {plain.texts:,} held-out texts: {measured.accuracy:.4f} with {layers} layers, "
         reasons["layers"] = f"{layers}; {figures}{plain.accuracy:.4f} without attention"

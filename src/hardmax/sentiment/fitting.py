@@ -110,8 +110,8 @@ class Fitting(Classifier):
             measured = None
             if held_out is not None:
                 measured = Examples(vocabulary.bags(held_out[0]), held_out[1], np.ones(len(held_out[0])))
-            learner = self._learner(examples, vocabulary, going_on)
             tell = _printing(progress) if self.verbose else progress
+            learner = self._learner(examples, vocabulary, going_on, tell)
             learner.train(examples, Watch(measured, tell, checkpoint, resume, patience))
         return self._done(learner, None)
 
@@ -151,7 +151,13 @@ class Fitting(Classifier):
             )
         return np.flatnonzero(~aside), np.flatnonzero(aside)
 
-    def _learner(self, examples: "Examples", vocabulary: Vocabulary, going_on: bool) -> "Learner":
+    def _learner(
+        self,
+        examples: "Examples",
+        vocabulary: Vocabulary,
+        going_on: bool,
+        progress: Callable[["Progress"], object] | None,
+    ) -> "Learner":
         recipe, classes = self._recipe(), tuple(self.classes_.tolist())
         if going_on:
             from hardmax.sentiment.continuing import Continued
@@ -163,7 +169,7 @@ class Fitting(Classifier):
             return Relaxed(vocabulary, classes, recipe)
         from hardmax.sentiment.choices import prepare
 
-        return prepare(examples, vocabulary, classes, recipe)
+        return prepare(examples, vocabulary, classes, recipe, progress=progress)
 
     def partial_fit(
         self, X: Iterable[str], y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None

@@ -28,7 +28,8 @@ from hardmax.text.vocabulary import Vocabulary
 class Progress:
     """Where training is: after `step` of `steps` batches, with `epoch` of `epochs` complete.
 
-    `loss` is that of the current epoch so far, `validation` the accuracy after the last complete epoch.
+    `loss` is that of the current epoch so far, `validation` the accuracy after the last complete epoch. Before the
+    first epoch `what` says what is being done, and steps are those of an optimum that may be found sooner.
     """
 
     epoch: int
@@ -38,6 +39,14 @@ class Progress:
     loss: float
     seconds: float
     validation: float | None = None
+    what: str = "training"
+
+    @property
+    def text(self) -> str:
+        """What is being done, for people."""
+        if self.epochs == 0:
+            return self.what
+        return f"{self.what}, epoch {min(self.epoch + 1, self.epochs)} of {self.epochs}"
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ class Models:
 
         def tell(p: Any) -> None:
             left = (time.monotonic() - begun) * (p.steps - p.step) / max(p.step, 1)
-            context.tell(p.step, p.steps, f"ours, d = {dim}, epoch {min(p.epoch + 1, p.epochs)}, {duration(left)} left")
+            context.tell(p.step, p.steps, f"ours, d = {dim}, {p.text}, {duration(left)} left")
 
         context.tell(0, None, f"ours, d = {dim}: counting words")
         clf = HardmaxClassifier(dim=dim, random_state=context.seed)
