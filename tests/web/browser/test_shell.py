@@ -139,7 +139,7 @@ def test_a_bad_or_newer_link_loads_what_it_can_and_says_what_was_dropped(open_pa
     page = open_page(link)
     assert page.locator(".token").count() == 12
     assert said in page.locator(".banner:not([data-id=compiling])").inner_text()
-    page.get_by_role("button", name="Dismiss").click()
+    page.locator(".banner:not([data-id=compiling])").get_by_role("button", name="Dismiss").click()
     assert page.locator(".banner:not([data-id=compiling])").count() == 0
 
 
