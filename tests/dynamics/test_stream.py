@@ -61,7 +61,9 @@ def test_a_cloud_that_fits_is_loaded(name, tmp_path):
 
 
 def test_other_types_and_parquet_files(tmp_path):
-    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    import pyarrow as pa
+    from pyarrow import parquet
+
     Z = clouds()["gaussian"].astype(np.float32)
     eq = hx.limit(Z)
     np.save(tmp_path / "cloud.npy", Z)

@@ -32,7 +32,8 @@ def written(path, labels, longest=1, minn=0, maxn=0, loss=3, bucket=500, dim=8):
 @pytest.mark.parametrize("labels", [("neg", "pos"), ("a", "b", "c")])
 @pytest.mark.parametrize("options", [{}, {"longest": 3}, {"longest": 2, "minn": 1, "maxn": 4}], ids=["1", "3", "c"])
 def test_fasttext_classifiers_are_explained_exactly(tmp_path, labels, options):
-    fasttext = pytest.importorskip("fasttext")
+    import fasttext
+
     path = written(tmp_path / "model.bin", labels, **options)
     theirs, model = fasttext.load_model(str(path)).f, load_fasttext(path)
     for text in TEXTS:
@@ -60,7 +61,7 @@ def test_vectors_of_a_text_file(tmp_path):
 
 
 def test_a_model2vec_folder_is_explained(tmp_path):
-    tokenizers = pytest.importorskip("tokenizers")
+    import tokenizers
     from safetensors.numpy import save_file
 
     words = ["[UNK]", "great", "dull", "film", "##s"]

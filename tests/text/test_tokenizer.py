@@ -21,7 +21,8 @@ def pieces(text):
 
 @pytest.fixture(scope="module")
 def tokenizer_file(tmp_path_factory):
-    tokenizers = pytest.importorskip("tokenizers")
+    import tokenizers
+
     made = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]"))
     made.normalizer = tokenizers.normalizers.Lowercase()
     made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
@@ -91,7 +92,6 @@ def test_a_hugging_face_tokenizer_is_stored_with_the_model(tokenizer_file, tmp_p
 
 
 def test_a_damaged_tokenizer_file_is_refused(tmp_path):
-    pytest.importorskip("tokenizers")
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(BadInput, match=r"tokenizer\.json cannot be read"):
         Tokenizer(tmp_path / "tokenizer.json")
