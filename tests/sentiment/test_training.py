@@ -170,6 +170,10 @@ def test_progress_tells_every_step_once():
     HardmaxClassifier(layers=8, warm_epochs=1, epochs=2, batch_size=64).fit(
         TEXTS, LABELS, progress=steps.append, validation=(TEXTS, LABELS)
     )
+    assert {p.what for p in steps if p.epochs == 0} == {
+        "choosing the penalty on held-out texts", "trying attention on held-out texts", "learning the words",
+    }  # fmt: skip
+    steps = [p for p in steps if p.epochs]
     assert [p.step for p in steps] == list(range(1, 9))
     assert steps[-1].epoch == steps[-1].epochs == 2
     assert 0.5 < steps[-1].validation <= 1

@@ -60,6 +60,20 @@ def test_every_effect_is_that_of_the_edited_text(way, text, seed, dim, layers, c
     assert len(left) == len(found)
 
 
+@pytest.mark.parametrize("layers", [0, 1, 4])
+@pytest.mark.parametrize("grid", [False, True])
+def test_plain_and_compiled_parts_have_the_same_bits(layers, grid):
+    rng = np.random.default_rng(3)
+    texts = [" ".join(rng.choice([*LETTERS, "x"], size=n)) for n in rng.integers(0, 40, size=40)]
+    model = ngram_model(1, 3, layers, 3, grid=grid)
+    found = []
+    for way in (PLAIN, COMPILED):
+        with forced(way):
+            found.append(study_texts(model, texts)[0])
+    for name in ("contributions", "logits", "leader", "since"):
+        assert np.array_equal(getattr(found[0], name), getattr(found[1], name)), name
+
+
 def test_many_texts_at_once_are_as_one_by_one():
     model = ngram_model()
     rng = np.random.default_rng(3)

@@ -126,6 +126,28 @@ def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0) -> Flow:
     return Flow(weights, leader, since, settled, states, any_tie, busy)
 
 
+def contributions(f: Flow, parameters: Parameters) -> Floats:
+    """(n, C') the parts <v, z_i^K> / (n + n0) of the words, with the bits of the compiled code.
+
+    A settled word is on the straight way to its leader, which stands where it was when it began to lead.
+
+    Example:
+        >>> one = Parameters(np.zeros((0, 1)), powers(1.0, 1), 1, np.array([[3.0]]), np.array([0.5]))
+        >>> contributions(score(np.array([[2.0], [1.0]]), one)[0], one).tolist()
+        [[3.0], [2.25]]
+    """
+    every, layers = np.arange(len(f.leader)), parameters.layers
+    at_layer = np.minimum(f.settled, layers)
+    own, leader = f.states[at_layer, every], f.states[np.maximum(f.since[f.leader], 0), f.leader]
+    rest = parameters.rest[layers - at_layer][:, None]
+    stays = (f.leader == every) | (f.settled > layers)
+    end = np.where(stays[:, None], own, rest * own + (1.0 - rest) * leader)
+    total = np.zeros((len(every), len(parameters.bias)))
+    for x in range(end.shape[1]):
+        total = total + end[:, x, None] * parameters.scores[:, x]
+    return np.asarray(total / max(len(every) + parameters.neutral, 1e-300))
+
+
 def score(z: Floats, parameters: Parameters) -> tuple[Flow, Floats]:
     """The words z through the layers, and the scores (C',) of the text.
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.jit.ways import Job
-from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters, powers, score
+from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters, contributions, powers, score
 from hardmax.sentiment.layout import Deletions, Layout, Names, deletions, lay_out
 from hardmax.text.vocabulary import Bags
 
@@ -86,7 +86,7 @@ def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
         for t, (a, b) in enumerate(pairwise(words.terms.tolist())):
             f, logits[t] = score(parameters.vectors[a:b], parameters)
             leader[a:b], since[a:b], busy[a:b] = f.leader + a, f.since, f.busy
-            parts[a:b] = f.states[-1] @ parameters.scores.T / max(b - a + parameters.neutral, 1e-300)
+            parts[a:b] = contributions(f, parameters)
     return Study(words, found, parameters, leader, since, parts, logits, busy)
 
 
