@@ -21,20 +21,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from bars import Bars
+
 CONNECTIONS = 32
 PARTS = ["sweep", "ray", "serve"]
 GROWTH = 1.05  # memory at the end against memory after the first third
-
-
-class Bars:
-    """The requirements, printed as they are met or missed."""
-
-    def __init__(self) -> None:
-        self.failed = 0
-
-    def check(self, ok: bool, text: str) -> None:
-        self.failed += not ok
-        print(f"    {'PASS' if ok else 'FAIL'}  {text}", flush=True)
 
 
 def main() -> int:

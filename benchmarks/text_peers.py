@@ -8,6 +8,7 @@ all of them. Texts in scripts without spaces are given to all peers one characte
 import pickle
 import re
 import tempfile
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ def spaced(texts: list[str]) -> list[str]:
     return [_DENSE.sub(r" \1 ", text) for text in texts]
 
 
-class Peer:
+class Peer(ABC):
     """A classifier with a grid of settings, from which `fit` takes the one that is best on held-out texts."""
 
     grid: tuple[dict[str, Any], ...]
@@ -65,15 +66,17 @@ class Peer:
     def learn_features(self, texts: list[str]) -> Any:
         return self.features(texts)
 
+    @abstractmethod
     def features(self, texts: list[str]) -> Any:
-        raise NotImplementedError
+        """What the model sees of the texts."""
 
+    @abstractmethod
     def train(self, X: Any, labels: Any, **settings: Any) -> None:
-        raise NotImplementedError
+        """Learn with these settings."""
 
+    @abstractmethod
     def scores(self, X: Any) -> np.ndarray:
         """(B, C) probabilities."""
-        raise NotImplementedError
 
 
 class LogisticRegression(Peer):

@@ -54,6 +54,7 @@ def test_every_shipped_study_can_be_read_and_says_how_it_is_drawn(name):
 @pytest.mark.parametrize(
     ("config", "said"),
     [
+        ({}, "nothing to run"),
         ({"sweeps": {}}, "unknown section 'sweeps'"),
         ({"sweep": {"seed": 1}}, "did you mean 'seeds'"),
         ({"sweep": {"kind": "weather"}}, "kind is 'weather'"),

@@ -38,6 +38,13 @@ def show_explanation(ex: "Explanation", color: bool | None, json: bool) -> None:
     sys.stdout.write(ex.to_text(colored, width))
 
 
+def announce(url: str, command: str, json: bool, quiet: bool) -> None:
+    """Print the address of a server that is ready, at once: whoever started it may be waiting for the line."""
+    show(json, {"schema": f"hardmax.{command}/1", "url": url}, url)
+    sys.stdout.flush()
+    note("Press Ctrl-C to stop.", quiet or json)
+
+
 def note(text: str, quiet: bool) -> None:
     """Print a remark for the person at the terminal."""
     if not quiet:

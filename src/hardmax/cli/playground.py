@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hardmax.cli import inputs
-from hardmax.cli.output import note, show
+from hardmax.cli.output import announce
 from hardmax.errors import BadInput, need
 
 SHIPPED = Path(__file__).parent.parent / "sentiment" / "pretrained"  # checked without loading NumPy
@@ -52,9 +52,7 @@ def command(
     from hardmax.web.serve import serve
 
     def ready(url: str) -> None:
-        show(json, {"schema": "hardmax.playground/1", "url": url}, url)
-        sys.stdout.flush()
-        note("Press Ctrl-C to stop.", quiet or json)
+        announce(url, "playground", json, quiet)
         if not (no_browser or json) and sys.stdout.isatty():
             _open(url)
 

@@ -1,12 +1,11 @@
 """`hardmax serve`: a model as a web service."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from hardmax.cli import inputs
-from hardmax.cli.output import note, show
+from hardmax.cli.output import announce
 from hardmax.cli.playground import check_token
 from hardmax.errors import need
 
@@ -45,17 +44,12 @@ def command(
     from hardmax.web.model_app import create_model_app
     from hardmax.web.serve import serve
 
-    def ready(url: str) -> None:
-        show(json, {"schema": "hardmax.serve/1", "url": url}, url)
-        sys.stdout.flush()
-        note("Press Ctrl-C to stop.", quiet or json)
-
     serve(
         lambda access: create_model_app(model, access, threads=threads),
         host=host,
         port=port,
         token=token,
         public=("/health",),
-        ready=ready,
+        ready=lambda url: announce(url, "serve", json, quiet),
         stop_seconds=STOP_SECONDS,
     )

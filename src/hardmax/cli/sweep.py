@@ -70,8 +70,7 @@ def command(
             progress=lambda rows, of: tell(rows, of, "rows"), command=arguments[0],
         )  # fmt: skip
     document = {"schema": "hardmax.sweep/1", "rows": done, "failed": failed, "folder": str(output)}
-    lines = [f"wrote {output}: {done:,} rows, {failed:,} failed"]
-    show(json, document, *lines)
+    show(json, document, f"wrote {output}: {done:,} row{'s' * (done != 1)}, {failed:,} failed")
     if failed:
         note(f"warning: {failed:,} runs failed; their rows have the error and the command that repeats them", silent)
         raise typer.Exit(7)

@@ -146,6 +146,8 @@ def read_sweep(config: str | Path | Mapping[str, Any]) -> Sweep:
         'dynamics'
     """
     given, name = (config, "sweep") if isinstance(config, Mapping) else _read(Path(config))
+    if not given:
+        raise BadInput(f"{name}: there is nothing to run", fix="give a [grid] of parameters, such as n = [50, 100]")
     _known("section", given, ("sweep", "fixed", "grid", "random", "plot"))
     for name_of, section in given.items():
         if not isinstance(section, Mapping):

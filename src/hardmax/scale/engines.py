@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hardmax.errors import need
+from hardmax.scale.cluster import on_cluster
 from hardmax.scale.tasks import Task, compute
 
 Finished = Iterator[tuple[Task, dict[str, list[Any]]]]
-AHEAD = 4  # tasks that wait for each processor of the cluster
 
 
 def in_processes(work: Iterable[Task], workers: int | None) -> Finished:
@@ -31,13 +30,7 @@ def on_ray(work: Iterable[Task], address: str | None = None) -> Finished:
     Args:
         address: of a running cluster ("auto", "ray://host:10001"); None starts one on this machine.
     """
-    ray = need("ray", "ray", "engine ray")
-    started = not ray.is_initialized()
-    if started:
-        ray.init(address=address, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
-    try:
-        remote = ray.remote(num_cpus=1, max_retries=5)(compute)
-        room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    with on_cluster(compute, address) as (ray, remote, room):
         asked: dict[Any, Task] = {}
         source = iter(work)
         while True:
@@ -47,6 +40,3 @@ def on_ray(work: Iterable[Task], address: str | None = None) -> Finished:
                 return
             (finished, *_), _ = ray.wait(list(asked), num_returns=1)
             yield asked.pop(finished), ray.get(finished)
-    finally:
-        if started:
-            ray.shutdown()

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hardmax.errors import BadInput, need
-from hardmax.io.files import remove_partial_files, write_file
+from hardmax.io.files import write_file
+from hardmax.io.resumable import begin_or_resume
 from hardmax.scale.labels import Record, Wanted, batches, labeled
 
 if TYPE_CHECKING:
@@ -94,8 +95,9 @@ def write_parts(
     Raises:
         BadInput: the folder holds the labels of something else, or exists and is not to be resumed.
     """
-    _prepare(folder, wanted, source, size, resume)
-    remove_partial_files(folder / "part")
+    digest = sha256(repr((wanted, source, size)).encode()).hexdigest()
+    manifest = {"schema": SCHEMA, "digest": digest, "model": wanted.model, "source": source, "rows_per_part": size}
+    begin_or_resume(folder, MANIFEST, manifest, "set of labels", resume)
     counts: list[int] = []
 
     def work() -> Iterator[list["Row"] | None]:
@@ -114,20 +116,3 @@ def write_parts(
 
 def _part(folder: Path, number: int) -> Path:
     return folder / f"part-{number:06d}.parquet"
-
-
-def _prepare(folder: Path, wanted: Wanted, source: str, size: int, resume: bool) -> None:
-    known = {"schema": SCHEMA, "model": wanted.model, "source": source, "rows_per_part": size}
-    known["digest"] = sha256(repr((wanted, source, size)).encode()).hexdigest()
-    place = folder / MANIFEST
-    if place.exists():
-        stored = json.loads(place.read_text(encoding="utf-8"))
-        if stored.get("digest") != known["digest"]:
-            raise BadInput(f"{folder} holds labels of other texts or settings", fix="give another folder")
-        if not resume:
-            raise BadInput(f"{folder} already exists", fix="use --resume to continue it, or give another folder")
-        return
-    if folder.exists() and any(folder.iterdir()):
-        raise BadInput(f"{folder} exists and holds other files", fix="give a new folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    write_file(place, json.dumps(known, indent=1))

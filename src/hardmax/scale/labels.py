@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from hardmax.errors import BadInput, need
+from hardmax.errors import BadInput
+from hardmax.scale.cluster import on_cluster
 
 if TYPE_CHECKING:
     from hardmax.text.tables import Row
 
 ENGINES = ("local", "ray")
-AHEAD = 3  # batches that wait for each worker of a cluster
 Record = dict[str, Any]
 
 
@@ -105,13 +105,7 @@ def labeled(
 
 def _on_ray(work: Iterable[list["Row"] | None], wanted: Wanted, address: str | None) -> Iterator[list[Record] | None]:
     """A window of batches on the cluster; Ray runs a batch again if its worker dies."""
-    ray = need("ray", "ray", "engine ray")
-    started = not ray.is_initialized()
-    if started:
-        ray.init(address=address, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
-    try:
-        remote = ray.remote(num_cpus=1, max_retries=10)(label)
-        room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    with on_cluster(label, address) as (ray, remote, room):
         asked: deque[Any] = deque()
         for batch in work:
             asked.append(None if batch is None else remote.remote(batch, wanted))
@@ -119,9 +113,6 @@ def _on_ray(work: Iterable[list["Row"] | None], wanted: Wanted, address: str | N
                 yield _got(ray, asked.popleft())
         while asked:
             yield _got(ray, asked.popleft())
-    finally:
-        if started:
-            ray.shutdown()
 
 
 def _got(ray: Any, reference: Any) -> Any:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hardmax.errors import BadInput, need
-from hardmax.io.files import remove_partial_files, write_file
+from hardmax.io.files import write_file
+from hardmax.io.resumable import begin_or_resume
 from hardmax.scale.config import KINDS, Sweep, read_sweep
 from hardmax.scale.engines import Finished, in_processes, on_ray
 from hardmax.scale.tasks import Task, compute, tasks
@@ -76,21 +77,6 @@ def read_plan(folder: str | Path) -> dict[str, Any]:
     return dict(_manifest(Path(folder))["plot"])
 
 
-def _prepare(sweep: Sweep, folder: Path, resume: bool) -> None:
-    """Make the folder, or see that it holds this sweep."""
-    if (folder / MANIFEST).exists():
-        if _manifest(folder)["digest"] != sweep.digest:
-            raise BadInput(f"{folder} holds another sweep", fix="give another folder")
-        if not resume:
-            raise BadInput(f"{folder} already holds this sweep", fix="use --resume to continue it, or another folder")
-        return
-    if folder.exists() and any(folder.iterdir()):
-        raise BadInput(f"{folder} exists and is not a sweep", fix="give a new folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    known = {"schema": SCHEMA, "digest": sweep.digest, "name": sweep.name, "runs": len(sweep), "plot": sweep.plot}
-    write_file(folder / MANIFEST, json.dumps(known, indent=1))
-
-
 def run_sweep(
     sweep: Sweep,
     folder: Path,
@@ -111,8 +97,8 @@ def run_sweep(
         command: how the sweep was asked for; a failed run's row tells how to repeat it alone.
     """
     need("pyarrow", "sweep", "a sweep")
-    _prepare(sweep, folder, resume)
-    remove_partial_files(folder / "part")
+    known = {"schema": SCHEMA, "digest": sweep.digest, "name": sweep.name, "runs": len(sweep), "plot": sweep.plot}
+    begin_or_resume(folder, MANIFEST, known, "sweep", resume)
     open_tasks = [task for task in tasks(sweep) if not (folder / task.file).exists()]
     depths = max(1, len(sweep.layers))
     done = sweep.rows - sum(task.count for task in open_tasks) * depths

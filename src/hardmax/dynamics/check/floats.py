@@ -3,6 +3,8 @@
 Shares no code with the engine that made it, only the tie rule (`attention/ties.py`) that both must obey. The tokens
 are replayed with plain NumPy up to the last decision; at the layer where a token is said to be decided, the
 conditions that make the decision final are tested against *all* tokens.
+
+One file above the usual length: `_Replay` is one class whose conditions are read side by side with their proofs.
 """
 
 from dataclasses import replace

@@ -1,0 +1,29 @@
+"""A Ray cluster: the one at an address, or one that lives as long as it is used."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hardmax.errors import need
+
+AHEAD = 4  # tasks that wait for each processor of the cluster
+RETRIES = 10  # of a task whose worker died
+
+
+@contextmanager
+def on_cluster(function: Any, address: str | None) -> Iterator[tuple[Any, Any, int]]:
+    """Ray, the function as one that runs on the cluster, and how many calls should be under way.
+
+    Args:
+        address: of a running cluster ("auto", "ray://host:10001"); None starts one on this machine.
+    """
+    ray = need("ray", "ray", "engine ray")
+    started = not ray.is_initialized()
+    if started:
+        ray.init(address=address, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+    try:
+        room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        yield ray, ray.remote(num_cpus=1, max_retries=RETRIES)(function), room
+    finally:
+        if started:
+            ray.shutdown()

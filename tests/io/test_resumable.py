@@ -1,0 +1,35 @@
+"""A folder that is filled part by part is continued by the same work only."""
+
+import json
+
+import pytest
+
+from hardmax.errors import BadInput
+from hardmax.io.resumable import begin_or_resume
+
+MINE = {"digest": "a"}
+
+
+def test_a_folder_is_made_continued_or_refused(tmp_path):
+    folder = tmp_path / "deep" / "rows"
+    begin_or_resume(folder, "m.json", MINE, "sweep", False)
+    assert json.loads((folder / "m.json").read_text()) == MINE
+    begin_or_resume(folder, "m.json", MINE, "sweep", True)
+    with pytest.raises(BadInput, match="already exists"):
+        begin_or_resume(folder, "m.json", MINE, "sweep", False)
+    with pytest.raises(BadInput, match="another sweep"):
+        begin_or_resume(folder, "m.json", {"digest": "b"}, "sweep", True)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
+def test_a_damaged_manifest_is_named(tmp_path, text):
+    (tmp_path / "m.json").write_text(text)
+    with pytest.raises(BadInput, match=r"m\.json is damaged"):
+        begin_or_resume(tmp_path, "m.json", MINE, "sweep", True)
+
+
+def test_a_folder_of_other_files_is_not_touched(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(BadInput, match="holds other files"):
+        begin_or_resume(tmp_path, "m.json", MINE, "sweep", True)
+    assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
