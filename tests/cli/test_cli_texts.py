@@ -11,6 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from corpus import reviews
+from hardmax.cli.texts import Pace
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
 from hardmax.sentiment.model import probabilities
@@ -240,6 +241,20 @@ def test_predict_replaces_a_file_as_a_whole_or_not_at_all(cli, model, tmp_path, 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["labels.jsonl", "texts.txt"]
 
 
+def test_progress_tells_the_rate_and_the_time_left_of_each_stage(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr("hardmax.cli.texts.time.monotonic", lambda: now)
+    pace = Pace()
+    assert pace.at(5, 1000) == ("", "")
+    now = 110.0
+    assert pace.at(20_000, 1_000_000) == ("2,000 per second", "8 min left")
+    assert pace.at(20_000, None) == ("2,000 per second", "")
+    now = 111.0
+    assert pace.at(10, 40) == ("", "")  # the count fell: the next stage begins here
+    now = 121.0
+    assert pace.at(25, 40) == ("1.5 per second", "10 s left")
+
+
 # ---------------------------------------------------------------- train and evaluate
 
 
@@ -303,6 +318,10 @@ def test_evaluate_measures_what_python_measures(cli, trained, table):
     assert 0 < leaders["initial_fraction"] <= 1
     assert document["texts_per_second"] > 0
     assert document["faithfulness"]["n"] == 5
+    streamed = json.loads(cli("evaluate", where, table, "--json")[1])  # without keeping the texts
+    for name in ("n", "accuracy", "leaders", "classes", "bad_rows"):
+        assert streamed[name] == document[name]
+    assert leaders["std"] == pytest.approx(heads.std())
     assert len(document["faithfulness"]["rows"]) == 5
 
 

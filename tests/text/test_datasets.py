@@ -14,8 +14,8 @@ import pytest
 
 from hardmax.errors import BadInput, MissingExtra, NotFetched
 from hardmax.text import datasets
-from hardmax.text.datasets import at_random, by_blocks, fetch, match_labels, read, tidy_labels
-from hardmax.text.tables import BadRow, Row, lines, rows
+from hardmax.text.datasets import at_random, by_blocks, fetch, match_labels, read, read_batches, tidy_labels
+from hardmax.text.tables import BadRow, Row, expected_rows, lines, rows
 
 ROWS = [("A good film", "positive"), ('He said "no"\nand left', "negative"), ("fine", "positive")]
 
@@ -147,6 +147,38 @@ def test_rows_come_one_at_a_time(tmp_path):
     assert next(rows(path)) == Row("a", "1", None, 2)
 
 
+def test_a_table_in_parts_holds_the_same_texts_labels_and_bad_rows(tmp_path):
+    path = tmp_path / "some.csv"
+    path.write_text("text,label\n" + "".join(f"text {i},{'' if i % 5 == 3 else i % 3}\n" for i in range(23)))
+    whole, parts = read(path), list(read_batches(path, size=4))
+    assert [text for part in parts for text in part.texts] == whole.texts
+    assert [label for part in parts for label in part.labels.tolist()] == whole.labels.tolist()
+    assert tuple(row for part in parts for row in part.bad) == whole.bad
+    assert max(len(part) + len(part.bad) for part in parts) == 4
+    assert [part.texts for part in whole.batches(4)][:2] == [whole.texts[:4], whole.texts[4:8]]
+    first = next(iter(read_batches(path, size=4)))
+    assert first.texts == ["text 0", "text 1", "text 2"]
+
+
+def test_a_table_in_parts_without_a_usable_row_is_bad_input(tmp_path):
+    path = tmp_path / "none.csv"
+    path.write_text("text,label\nalone,\n")
+    with pytest.raises(BadInput, match="no usable row"):
+        list(read_batches(path))
+    with pytest.raises(BadInput, match="no data set"):
+        list(read_batches(tmp_path / "nowhere.csv"))
+
+
+def test_the_number_of_rows_is_known_before_they_are_read(tmp_path, table):
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(json.dumps({"text": f"text {i:06d} " + 60 * "x"}) + "\n" for i in range(30_000)))
+    assert expected_rows(path) == pytest.approx(30_000, rel=0.01)
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"text": ["a", "b", "c"]}), tmp_path / "three.parquet")
+    assert expected_rows(tmp_path / "three.parquet") == 3
+    assert expected_rows(tmp_path / "nowhere.csv") is None
+
+
 def test_texts_without_labels_can_be_read(tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"text": "a"}\n')
@@ -222,6 +254,10 @@ def test_labels_find_the_spelling_of_the_model():
     assert match_labels(np.array(["a"]), ("a", "b", "c")).tolist() == ["a"]
     with pytest.raises(BadInput, match="meh"):
         match_labels(np.array(["meh", "1"]), (0, 1))
+
+
+def test_numbers_match_classes_that_are_spelled_as_strings():
+    assert match_labels(np.array([2, 1]), ("1", "2", "none")).tolist() == ["2", "1"]
 
 
 def test_blocks_keep_neighbors_together():

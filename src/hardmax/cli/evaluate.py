@@ -1,7 +1,9 @@
 """`hardmax evaluate`: measure a model on labeled texts."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +14,13 @@ from hardmax.cli.output import note, show
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hardmax.sentiment.model import SentimentModel
     from hardmax.text.datasets import Dataset
+
+PART = 2048  # texts measured together
 
 
 def command(
@@ -60,18 +67,26 @@ def command(
     inputs.check_output(report, force)
 
     from hardmax.sentiment.files import load_classifier
+    from hardmax.text.tables import expected_rows
 
     model = load_classifier(name)
-    found, bad = texts.read_data(str(data), split, "test", text_column, label, errors, silent)
-    with texts.telling(silent, f"evaluating on {len(found):,} texts") as tell:
-        document = measure(model, found, tell)
-        if faithful:
+    found: Dataset | None = None
+    expected: int | None
+    if faithful or report is not None or against is not None:  # these need all texts at once
+        found, bad = texts.read_data(str(data), split, "test", text_column, label, errors, silent)
+        parts, expected = found.batches(PART), len(found)
+    else:
+        parts, bad = texts.read_parts(str(data), split, "test", text_column, label, errors, silent)
+        expected = expected_rows(str(data))
+    with texts.telling(silent, f"evaluating on {data}") as tell:
+        document = measure(model, parts, expected, tell)
+        if found is not None and faithful:
             document["faithfulness"] = _faithfulness(model, found.texts, sample, tell)
         others = _texts(against, text_column) if against is not None else None
-        if report is not None:
+        if found is not None and report is not None:
             learn = texts.read_data(train, "", "train", text_column, label, None, True)[0] if train else None
             document["report"] = _report(model, found, learn, others, report, force, tell)
-        if others is not None:
+        if found is not None and others is not None:
             from hardmax.sentiment.drift import Drift
 
             document["drift"] = Drift.between(model, found.texts, others).as_dict()
@@ -83,51 +98,74 @@ def command(
     bad.finish()
 
 
-def measure(model: "SentimentModel", found: "Dataset", tell: texts.Tell) -> dict[str, Any]:
-    """The figures, as plain data."""
+def measure(
+    model: "SentimentModel", parts: Iterable["Dataset"], expected: int | None, tell: texts.Tell
+) -> dict[str, Any]:
+    """The figures, as plain data; every part is used once and forgotten."""
     import numpy as np
 
-    from hardmax.sentiment.batches import run_bags, trace
+    from hardmax.sentiment.batches import trace
     from hardmax.sentiment.model import probabilities, winners
     from hardmax.text.datasets import match_labels
 
-    labels = match_labels(found.labels, model.classes)
     number = {c: i for i, c in enumerate(model.classes)}
-    wanted = np.array([number[c] for c in labels.tolist()], np.int64)
-    n = len(found)
-    # The first use compiles, which is not to be measured.
-    run_bags(model.vocabulary.bags(found.texts[:2]), model.arrays)
-    model.vocabulary.lookup.bags(found.texts[:2])
-    tell(0, n, "predicting")
-    logits, heads = np.empty((n, len(model.bias))), np.empty(n, np.int64)
-    initial, total, seconds = 0, 0, 0.0
-    for start in range(0, n, 2048):
-        stop = min(start + 2048, n)
+    n, loss, seconds, initial = 0, 0.0, 0.0, 0
+    leaders = Spread()
+    seen, right = np.zeros(len(model.classes), np.int64), np.zeros(len(model.classes), np.int64)
+    for part in parts:
+        if not len(part):
+            continue
+        if not n:  # the first use compiles, which is not to be measured
+            model.run(model.vocabulary.bags(part.texts[:2]))
+            tell(0, expected, "predicting")
+        wanted = np.array([number[c] for c in match_labels(part.labels, model.classes).tolist()], np.int64)
         begun = time.perf_counter()
-        logits[start:stop], heads[start:stop] = model.run(model.vocabulary.bags(found.texts[start:stop]))
+        logits, heads = model.run(model.vocabulary.bags(part.texts))
         seconds += time.perf_counter() - begun
-        tell(stop, n, "predicting")
-        since = trace(model, found.texts[start:stop]).since
-        initial, total = initial + int((since == 0).sum()), total + int((since >= 0).sum())
-    own = probabilities(logits)[np.arange(n), wanted]
-    right = winners(logits) == wanted
+        own = probabilities(logits)[np.arange(len(part)), wanted]
+        loss -= float(np.log(np.maximum(own, 1e-300)).sum())
+        leaders.add(heads)
+        initial += int((trace(model, part.texts).since == 0).sum())
+        seen += np.bincount(wanted, minlength=len(seen))
+        right += np.bincount(wanted[winners(logits) == wanted], minlength=len(seen))
+        n += len(part)
+        tell(n, max(n, expected or n), "predicting")
     return {
         "n": n,
-        "accuracy": float(right.mean()),
-        "loss": float(-np.log(np.maximum(own, 1e-300)).mean()),
-        "leaders": {
-            "mean": float(heads.mean()),
-            "std": float(heads.std()),
-            "min": int(heads.min()),
-            "max": int(heads.max()),
-            "initial_fraction": initial / total if total else None,
-        },
+        "accuracy": float(right.sum() / n),
+        "loss": loss / n,
+        "leaders": leaders.as_dict() | {"initial_fraction": initial / leaders.total if leaders.total else None},
         "texts_per_second": n / seconds,
         "classes": {
-            str(c): {"n": len(mine), "recall": float(mine.mean()) if len(mine) else None}
-            for c, mine in ((c, right[wanted == k]) for k, c in enumerate(model.classes))
+            str(c): {"n": int(all_of), "recall": float(good / all_of) if all_of else None}
+            for c, all_of, good in zip(model.classes, seen, right, strict=True)
         },
     }
+
+
+@dataclass
+class Spread:
+    """Mean, standard deviation, smallest and largest of whole numbers that come in parts; the sums are exact."""
+
+    count: int = 0
+    total: int = 0
+    squares: int = 0
+    low: int | None = None
+    high: int | None = None
+
+    def add(self, numbers: "NDArray[np.int64]") -> None:
+        """Take one more part into account."""
+        self.count += len(numbers)
+        self.total += int(numbers.sum())
+        self.squares += int((numbers * numbers).sum())
+        smallest, largest = int(numbers.min()), int(numbers.max())
+        self.low = smallest if self.low is None else min(self.low, smallest)
+        self.high = largest if self.high is None else max(self.high, largest)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        spread = sqrt(max(0, self.count * self.squares - self.total**2)) / self.count
+        return {"mean": self.total / self.count, "std": spread, "min": self.low, "max": self.high}
 
 
 def _faithfulness(model: "SentimentModel", found: list[str], sample: int, tell: texts.Tell) -> dict[str, Any]:

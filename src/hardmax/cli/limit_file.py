@@ -1,12 +1,10 @@
 """`hardmax limit` of a cloud on disk that may be larger than memory."""
 
-import time
 from pathlib import Path
-from typing import Any
 
 from hardmax.cli import inputs
 from hardmax.cli.output import point, print_json
-from hardmax.cli.texts import Tell, telling
+from hardmax.cli.texts import telling
 from hardmax.errors import BadInput
 
 LARGE_FILE = 1 << 30  # bytes of an .npy file from which on it is streamed
@@ -32,7 +30,7 @@ def limit_of_file(
     with telling(quiet or json, f"limit of {tokens}") as tell:
         found = limit_file(
             tokens, output, inputs.number(alpha, "--alpha", False), inputs.matrix(matrix, False),
-            tie_tolerance=tie_tolerance, memory=memory, resume=resume, progress=_with_rate(tell),
+            tie_tolerance=tie_tolerance, memory=memory, resume=resume, progress=tell,
         )  # fmt: skip
     if json:
         print_json({
@@ -50,18 +48,3 @@ def limit_of_file(
     if len(found.kind) > 30:
         print(f"  ... {len(found.kind) - 30} more; --json gives all")
     print(f"wrote {output}: cluster-*.npy says for each token which row of centers.npy it ends at")
-
-
-def _with_rate(tell: Tell) -> Tell:
-    """Progress with tokens per second and the time left."""
-    stage: dict[str, Any] = {}
-
-    def wrapped(done: float, total: float | None, what: str) -> None:
-        if stage.get("what") != what:
-            stage.update(what=what, start=time.monotonic(), first=done)
-        spent = time.monotonic() - stage["start"]
-        rate = (done - stage["first"]) / spent if spent > 0 else 0.0
-        text = what if total is None or rate <= 0 else f"{what} ({rate:,.0f}/s, {(total - done) / rate:.0f} s left)"
-        tell(done, total, text)
-
-    return wrapped

@@ -80,6 +80,7 @@ def command(
 
     from hardmax.io.files import write_file
     from hardmax.sentiment.files import load_classifier
+    from hardmax.text.tables import expected_rows
 
     columns_for = load_classifier(name).classes
     wanted = Wanted(name, every_class, with_text, explain, abstain_below)
@@ -96,19 +97,21 @@ def command(
             done += len(batch)
     else:
         columns = columns_of(columns_for, wanted)
+        counts = [expected_rows(file) for file in files]
+        expected = None if None in counts else sum(counts)  # type: ignore[arg-type]
 
         def counted(tell: texts.Tell) -> Iterator[list["Record"]]:
             nonlocal done
             for found in labeled(batches(rows, BATCH), wanted, engine, address):
                 yield found or []
                 done += len(found or ())
-                tell(done, None, "predicting")
+                tell(done, max(done, expected) if expected else None, "predicting")
 
         with texts.telling(silent, "predicting") as tell:
             if parts:
                 source = "\n".join([*files, text_column or ""])
                 for done in write_parts(output, rows, wanted, columns, source, engine, address, resume):
-                    tell(done, None, "predicting")
+                    tell(done, max(done, expected) if expected else None, "predicting")
             else:
                 write_file(output, lambda to: write_labels(to, counted(tell), columns), force=force)
         note(f"wrote {output}: {done:,} texts", silent)

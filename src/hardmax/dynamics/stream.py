@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import layer_count, step_size
@@ -325,7 +326,7 @@ class _Work:
             for at in range(0, len(z), CHUNK):
                 leader, decided_at = history.take(z[at : at + CHUNK], self.max_layers)
                 joins = at + np.flatnonzero(leader < 0)
-                joins = joins[~np.isin(number[joins], system)]
+                joins = joins[~_among(number[joins], system)]
                 index.append(number[joins])
                 tokens.append(z[joins])
                 last = max(last, int(decided_at.max(initial=0)))
@@ -355,3 +356,9 @@ class _Work:
         layers = max(layers, int(rest.decided_at.max()))
         streamed = self.tokens.n - len(rest.index)
         self._finish(rest.centers, rest.kind, sizes, since, layers, rest.margin, rest.undecided, streamed)
+
+
+def _among(numbers: Ints, members: Ints) -> NDArray[np.bool_]:
+    """Which of the numbers are in the ascending `members`; np.isin would sort all of them for every chunk."""
+    at = np.minimum(np.searchsorted(members, numbers), len(members) - 1)
+    return members[at] == numbers

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,20 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def batches(self, size: int) -> Iterator["Dataset"]:
+        """The same texts in parts of at most `size`; the bad rows are in the first.
+
+        Example:
+            >>> [part.texts for part in Dataset("three", ["a", "b", "c"], np.zeros(3)).batches(2)]
+            [['a', 'b'], ['c']]
+        """
+        for start in range(0, len(self), size):
+            here = slice(start, start + size)
+            ids = None if self.ids is None else self.ids[here]
+            yield Dataset(
+                self.name, self.texts[here], self.labels[here], ids, self.bad if not start else (), self.names
+            )
 
     def named_labels(self) -> NDArray[Any]:
         """The labels by name if the source names them, otherwise the labels.
@@ -109,6 +123,30 @@ def read(
     return Dataset(path.name, [row.text for row in good], tidy_labels([row.label for row in good]), ids, tuple(bad))
 
 
+def read_batches(
+    source: str | Path, split: str | None = None, text: str | None = None, label: str | None = None, size: int = 2048
+) -> Iterator[Dataset]:
+    """A data set in parts, in order; a table is read as the parts are asked for, in constant memory.
+
+    The arguments are those of `read`; a part has at most `size` rows, good and bad ones together.
+
+    Raises:
+        BadInput: as `read` does.
+    """
+    if Path(source).suffix.lower() not in SUFFIXES or not Path(source).is_file():
+        yield from read(source, split, text, label).batches(size)
+        return
+    path, used, first = Path(source), 0, None
+    every = rows(path, text, label)
+    while part := list(islice(every, size)):
+        good = [row for row in part if isinstance(row, Row)]
+        bad = tuple(row for row in part if isinstance(row, BadRow))
+        used, first = used + len(good), first or next(iter(bad), None)
+        yield Dataset(path.name, [row.text for row in good], tidy_labels([row.label for row in good]), None, bad)
+    if not used:
+        raise BadInput(f"{path} has no usable row", found=f"the first bad row: {first.why}" if first else "no rows")
+
+
 def tidy_labels(labels: list[Any]) -> NDArray[Any]:
     """Labels as an array: integers if all of them are integers, otherwise strings.
 
@@ -133,6 +171,9 @@ def match_labels(labels: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[Any]
     given = labels.tolist()
     if set(given) <= set(classes):
         return labels
+    spelled = {str(c): c for c in classes}
+    if {str(v) for v in given} <= set(spelled):  # classes "1" and "none", and a part of a table with numbers only
+        return np.array([spelled[str(v)] for v in given])
     spelling = {ALIASES[str(c).lower()]: c for c in classes if str(c).lower() in ALIASES}
     wanted = [ALIASES.get(str(v).lower()) for v in given]
     if len(classes) == 2 and len(spelling) == 2 and None not in wanted:
