@@ -1,6 +1,7 @@
 // The shell: holds the state, keeps it in the address, mounts screens, listens to the keyboard.
 
 import { el, short, svgEl, tableOf } from "./dom.js";
+import { whenComputed } from "./model.js";
 import { Player } from "./player.js";
 import { makeScene } from "./scene.js";
 import { Api } from "./server.js";
@@ -47,6 +48,7 @@ export class App {
       },
     });
     this.player = new Player(this);
+    whenComputed(() => this.redraw(["computed"]));
     this.shell = new Shell(root, this);
     window.addEventListener("hashchange", () => this.readAddress(window.location.hash, window.history.state));
     window.addEventListener("keydown", (event) => this.onKey(event));
