@@ -16,7 +16,8 @@ from programs import node
 WRITTEN = [
     "A great film.", "This was not a good movie. The plot is boring, but the music was great.", "Not bad at all!",
     "Ein großartiger Film? <b>Great</b> music, 😀 терпимо, 電影, سيء: but the plot is dull & predictable.",
-    "zxqwv bnmpl qqrrtt", "", "great great great", "good! ! really ? good", "Bad! so? ! bad !", "e\u0301 good 👍🏽 don\u2019t",
+    "zxqwv bnmpl qqrrtt", "", "great great great", "good! ! really ? good", "Bad! so? ! bad !",
+    "e\u0301 good 👍🏽 don\u2019t",
 ]  # fmt: skip
 RUN = """
 import {{ load }} from {module};

@@ -162,12 +162,17 @@ export class Model {
 
   /** The logits of the text without a word, as if a person had deleted all its occurrences, and how many terms are left. */
   without(read, flow, parts, form) {
-    const left = [...this.termsOf(read.words.filter((word) => word.form !== form)).keys()];
+    const own = this.numberOf.get(form);
+    const left = this.ngrams === 1 ? read.ids.filter((id) => id !== own)
+      : [...this.termsOf(read.words.filter((word) => word.form !== form)).keys()];
     const here = new Set(left);
     const gone = read.ids.map((_, i) => i).filter((i) => !here.has(read.ids[i]));
     // Terms that nobody follows may go: every largest score of the others is still there.
     const same = !flow.tie && left.length === read.ids.length - gone.length && left.every((id) => read.places.has(id));
-    if (!same || gone.some((i) => flow.followed[i])) return { logits: this.flow(left).logits, left: left.length };
+    if (!same || gone.some((i) => flow.followed[i])) {
+      const known = same ? this.kept(read, flow, left) : [];
+      return { logits: this.flow(left, known).logits, left: left.length };
+    }
     const logits = this.bias.map((b, c) => {
       const sum = (flow.logits[c] - b) * (read.ids.length + this.neutral_words)
         - gone.reduce((total, i) => total + dot(this.scores[c], flow.last[i]), 0);
@@ -176,17 +181,27 @@ export class Model {
     return { logits, left: left.length };
   }
 
-  /** The layers: z_i <- (z_i + alpha mean_{j in C_i} z_j) / (1 + alpha), C_i = argmax_j <z_i, z_j>. */
-  flow(ids) {
+  /** Whom the terms that are left follow at layer 0, where that term is left too: its score is still the largest. */
+  kept(read, flow, left) {
+    const numbers = new Map(left.map((id, i) => [id, i]));
+    const now = read.ids.map((id) => numbers.get(id)), known = [];
+    now.forEach((i, old) => { if (i !== undefined) known[i] = now[flow.first[old]]; });
+    return known;
+  }
+
+  /** The layers: z_i <- (z_i + alpha mean_{j in C_i} z_j) / (1 + alpha), C_i = argmax_j <z_i, z_j>.
+   *  `known[i]` is C_0(i) where it is known already to be one term. */
+  flow(ids, known = []) {
     const d = this.dim, n = ids.length;
     let z = ids.map((id) => Array.from(this.vectors.subarray(id * d, (id + 1) * d)));
     const states = [z], leader = ids.map((_, i) => i), since = ids.map(() => -1), settled = ids.map(() => this.layers + 1);
     const followed = ids.map(() => false);
-    let tie = false;
+    let tie = false, first = leader;
     if (this.layers === 0) [since, settled].forEach((layer) => layer.fill(0));
     const move = 1 - this.rest[1];
     for (let k = 0; k <= this.layers && this.layers > 0 && n > 0; k++) {
-      const follows = follow(z, (i) => settled[i] > this.layers);
+      const follows = follow(z, (i) => settled[i] > this.layers, k === 0 ? known : []);
+      if (k === 0) first = follows.map((set) => set.first);
       follows.forEach((set, i) => {
         if (!set) return;
         leader[i] = set.first;
@@ -210,7 +225,7 @@ export class Model {
         leader[i] = leader[leader[i]];
     const logits = this.bias.map((b, c) =>
       n === 0 ? b : b + z.reduce((sum, one) => sum + dot(this.scores[c], one), 0) / (n + this.neutral_words));
-    return { states, last: z, leader, since, settled, followed, tie, logits };
+    return { states, first, last: z, leader, since, settled, followed, tie, logits };
   }
 }
 
@@ -238,11 +253,12 @@ const NEUTRAL = 0.1;  // a word that says less than this part of what the strong
 const BAND = 1e-12, TINY = 1e-3;  // scores this close are a tie, as in Python
 
 /** For every term that has not settled, the terms that it follows; `first` names its leader. */
-function follow(z, isOpen) {
+function follow(z, isOpen, known) {
   const norm = z.map((one) => Math.sqrt(dot(one, one)));
   const top = largest(norm) * (1 + 2 * BAND);
   return z.map((own, i) => {
     if (!isOpen(i)) return null;
+    if (known[i] !== undefined) return { first: known[i], members: [known[i]] };
     const band = BAND * Math.max(norm[i], TINY * top) * top;
     const scores = new Float64Array(z.length);
     for (let j = 0; j < z.length; j++) scores[j] = dot(own, z[j]);
