@@ -8,7 +8,7 @@ export { hull2d, hull3d } from "./hull.js";
 export const IDENTITY = { A: null, condition: 1, size: 1 };
 const SAME_PLACE = 32 * EPS; // limits of ties that differ by no more are one center
 const FAINT = 60; // weights below exp(-60) of the largest do not show in float64
-const SETTLED = 1e-3; // of the size of the cloud: as near to the end as the eye can tell
+export const ARRIVED = 0.01; // of the size of the cloud: a token this near to its limit has arrived
 
 /** Run the layers 0..layers, then on until every token is decided.
  *
@@ -171,11 +171,12 @@ export function sizeOf(coords, d) {
   return most;
 }
 
-/** By layer: the largest distance of a token to where it ends (relative to the cloud), and the number of places. */
+/** By layer: the largest distance of a token to its limit (relative to the cloud), the number of places, and of tokens
+ * that have arrived. `settled` is the first layer from which on all have arrived; -1 if there is none. */
 export function progress(result) {
   const { n, d, tokens, limit } = result;
   const size = n ? sizeOf(tokens[0], d) || 1 : 1;
-  const [distance, clusters] = [[], []];
+  const [distance, clusters, arrived] = [[], [], []];
   for (const layer of tokens) {
     let [far, loose] = [0, 0];
     const reached = new Set();
@@ -184,14 +185,15 @@ export function progress(result) {
       for (let c = 0; c < d; c += 1) square += (layer[i * d + c] - limit.points[i * d + c]) ** 2;
       const away = Math.sqrt(square) / size;
       far = Math.max(far, away);
-      if (away <= 0.01) reached.add(limit.cluster[i]);
+      if (away <= ARRIVED) reached.add(limit.cluster[i]);
       else loose += 1;
     }
     distance.push(far);
     clusters.push(reached.size + loose);
+    arrived.push(n - loose);
   }
-  const settled = distance.findIndex((x) => x <= SETTLED);
-  return { distance, clusters, settled: limit.open.length ? -1 : settled };
+  const settled = distance.findLastIndex((x) => x > ARRIVED) + 1;
+  return { distance, clusters, arrived, settled: limit.open.length || settled === tokens.length ? -1 : settled };
 }
 
 /** How many groups of tokens are closer than `near` (chains count as one group). */
