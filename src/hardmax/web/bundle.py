@@ -112,7 +112,8 @@ def defined(name: str) -> str:
     Raises:
         UnusableModule: it imports or exports in a way that has no translation.
     """
-    text, exported = source(name), []
+    text = source(name)
+    exported: list[str] = []
 
     def imported(match: re.Match[str]) -> str:
         call = f'need("{_resolved(name, match[2])}");'
