@@ -97,6 +97,37 @@ test("groups: two far apart, a chain counts once", () => {
   assert.equal(countGroups(Float64Array.from([0, 0, 0, 0, 0, 0.5, 4, 4, 4]), 3, 1), 2);
 });
 
+test("groups are the components of the graph of close tokens", () => {
+  for (const [d, near] of [[2, 0.05], [2, 0.3], [3, 0.2], [3, 0.5]]) {
+    const coords = generate("ball", 150, d, 5);
+    const group = Array.from({ length: 150 }, (_, i) => i);
+    for (let i = 0; i < 150; i += 1) {
+      for (let j = 0; j < i; j += 1) {
+        const away = Math.hypot(...Array.from({ length: d }, (_, c) => coords[i * d + c] - coords[j * d + c]));
+        if (away <= near) {
+          const [from, to] = [group[i], group[j]];
+          group.forEach((one, t) => { if (one === from) group[t] = to; });
+        }
+      }
+    }
+    assert.equal(countGroups(coords, d, near), new Set(group).size);
+  }
+});
+
+test("many queries, sorted by norm, find what a search through all points finds", () => {
+  for (const [d, A] of [[2, null], [3, null], [2, [[3, 1], [1, 0.5]]]]) {
+    const coords = generate("ring", 300, d, 11);
+    const rows = Array.from({ length: 300 }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d)));
+    const metric = A === null ? undefined : { A, condition: 20, size: 4 };
+    const sets = simulate(coords, d, { layers: 0, ...(metric && { metric }) }).follows(0);
+    rows.forEach((z, i) => {
+      const q = A === null ? z : A.map((row) => row.reduce((sum, x, c) => sum + x * z[c], 0));
+      const scores = rows.map((y) => y.reduce((sum, x, c) => sum + x * q[c], 0));
+      assert.equal(scores[sets[i][0]], Math.max(...scores));
+    });
+  }
+});
+
 test("a cube has 8 vertices, 12 edges and 6 facets of 4 corners, whatever lies on it", () => {
   const corners = [-1, 1].flatMap((x) => [-1, 1].flatMap((y) => [-1, 1].map((z) => [x, y, z])));
   const more = [[1, 0, 0], [0, 1, 1], [0.5, 0.5, 1], [0, 0, 0], [-1, -1, 0.25], [1, 1, 1]];
