@@ -16,7 +16,8 @@ MOVE = """([i, x, y]) => {
     app.flush();
     const { model, layers } = app.controller; // before any answer of a worker can come in
     return { stale: model.stale, start: [...model.result.tokens[0].subarray(i * d, (i + 1) * d)],
-             leaders: [...model.result.leaderSince.keys()], soft: layers?.[1].slice(0, 2).map((layer) => layer[i * d]) };
+             leaders: [...model.result.leaderSince.keys()],
+             soft: layers?.[1].slice(0, 2).map((layer) => layer[i * d]) };
 }"""
 MODEL = "window.hardmaxApp.controller.model"
 DONE = f"() => !{MODEL}.stale"
