@@ -259,6 +259,7 @@ TABLE: dict[str, Row] = {
     "sel": whole(-1, -1, 4999),
     "turn": Row([-32, 18], _parse_turn, lambda value: ",".join(number_text(x) for x in value)),
     "beta": number(9, 0, 1e6),
+    "figure": choice(None, ("1", "2", "layers")),
     "theme": choice(None, ("auto", "light", "dark")),
     "hide": choice(None, ("controls",)),
     "embed": choice(None, ("1",)),

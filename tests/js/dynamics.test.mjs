@@ -77,8 +77,10 @@ test("no tokens: no layers are computed, and nothing fails", () => {
 
 test("progress: the distance to the limit falls, the places become those of the limit", () => {
   const result = simulate(generate("random", 60, 2, 7), 2, { layers: 40 });
-  const { distance, clusters, settled } = progress(result);
-  assert.ok(distance[0] > 0.1 && distance[settled] <= 1e-3 && distance[settled - 1] > 1e-3);
+  const { distance, clusters, arrived, settled } = progress(result);
+  assert.ok(distance[0] > 0.1 && distance[settled - 1] > 0.01 && distance.slice(settled).every((x) => x <= 0.01));
+  assert.ok(arrived[settled - 1] < 60 && arrived[settled] === 60 && clusters[settled] === result.limit.centers.length);
+  assert.equal(progress(simulate(generate("random", 60, 2, 7), 2, { layers: 3 })).settled, -1);
   assert.equal(clusters.at(-1), result.limit.centers.length);
 });
 
@@ -93,6 +95,37 @@ test("a very sharp softmax is hardmax, a flat one gathers everything at the mean
 test("groups: two far apart, a chain counts once", () => {
   assert.equal(countGroups(Float64Array.from([0, 0, 0.9, 0, 1.8, 0, 9, 9, 9.5, 9]), 2, 1), 2);
   assert.equal(countGroups(Float64Array.from([0, 0, 0, 0, 0, 0.5, 4, 4, 4]), 3, 1), 2);
+});
+
+test("groups are the components of the graph of close tokens", () => {
+  for (const [d, near] of [[2, 0.05], [2, 0.3], [3, 0.2], [3, 0.5]]) {
+    const coords = generate("ball", 150, d, 5);
+    const group = Array.from({ length: 150 }, (_, i) => i);
+    for (let i = 0; i < 150; i += 1) {
+      for (let j = 0; j < i; j += 1) {
+        const away = Math.hypot(...Array.from({ length: d }, (_, c) => coords[i * d + c] - coords[j * d + c]));
+        if (away <= near) {
+          const [from, to] = [group[i], group[j]];
+          group.forEach((one, t) => { if (one === from) group[t] = to; });
+        }
+      }
+    }
+    assert.equal(countGroups(coords, d, near), new Set(group).size);
+  }
+});
+
+test("many queries, sorted by norm, find what a search through all points finds", () => {
+  for (const [d, A] of [[2, null], [3, null], [2, [[3, 1], [1, 0.5]]]]) {
+    const coords = generate("ring", 300, d, 11);
+    const rows = Array.from({ length: 300 }, (_, i) => Array.from(coords.subarray(i * d, (i + 1) * d)));
+    const metric = A === null ? undefined : { A, condition: 20, size: 4 };
+    const sets = simulate(coords, d, { layers: 0, ...(metric && { metric }) }).follows(0);
+    rows.forEach((z, i) => {
+      const q = A === null ? z : A.map((row) => row.reduce((sum, x, c) => sum + x * z[c], 0));
+      const scores = rows.map((y) => y.reduce((sum, x, c) => sum + x * q[c], 0));
+      assert.equal(scores[sets[i][0]], Math.max(...scores));
+    });
+  }
 });
 
 test("a cube has 8 vertices, 12 edges and 6 facets of 4 corners, whatever lies on it", () => {

@@ -107,6 +107,7 @@ states = st.fixed_dictionaries(
         "sel": st.integers(-1, 4999),
         "turn": st.tuples(st.integers(-180, 180), st.integers(-90, 90)).map(list),
         "beta": st.floats(0, 1e6).map(lambda x: x + 0.0),
+        "figure": st.sampled_from(["1", "2", "layers"]),
         "theme": st.sampled_from(["auto", "light", "dark"]),
         "hide": st.just("controls"),
         "embed": st.just("1"),

@@ -1,19 +1,15 @@
 """Pages that are one file: what is in them, and when the playground is."""
 
-import re
-
 import numpy as np
 import pytest
 
 import hardmax as hx
 from hardmax.errors import MissingExtra
 from hardmax.html.page import script
-from hardmax.web import single_file
+from hardmax.web.bundle import page_script
 from hardmax.web.single_file import (
-    CircularImport,
     digest,
     equilibrium_state,
-    modules,
     playground_document,
     policy,
     trajectory_state,
@@ -27,32 +23,12 @@ def saved(tmp_path_factory):
     return path.read_text()
 
 
-def test_every_module_comes_after_what_it_imports():
-    seen = set()
-    for name, source in modules():
-        needed = re.findall(r'(?:from|import)\s*"hardmax:([^"]+)"', source)
-        assert set(needed) <= seen, name
-        assert not re.search(r"""(?:\bfrom|\bimport)\s*["']\.""", source), name
-        seen.add(name)
-    assert {"js/app.js", "js/state.js", "js/dynamics.js", "screens/dynamics.js"} <= seen
-    assert "screens/text.js" not in seen  # fetched on demand, from a server
-
-
-def test_modules_in_a_circle_are_refused(tmp_path, monkeypatch):
-    (tmp_path / "a.js").write_text('import { b } from "./b.js";')
-    (tmp_path / "b.js").write_text("import './a.js'")
-    monkeypatch.setattr(single_file, "STATIC", tmp_path)
-    with pytest.raises(CircularImport, match=r"a.js -> b.js -> a.js"):
-        modules.__wrapped__("a.js")
-
-
 def test_the_document_asks_nothing_of_the_network():
     document = playground_document({"preset": "square"})
     rule = assert_alone(document, scripts=True).policy()
-    loader = script("loader.js")
-    assert rule == policy(loader)
+    assert rule == policy(page_script())
     assert "default-src 'none'" in rule
-    assert digest(loader) in rule
+    assert digest(page_script()) in rule
     assert "http" not in rule
     assert "unsafe-eval" not in rule
 
@@ -61,8 +37,8 @@ def test_a_digest_is_that_of_the_text_between_the_tags(saved):
     import hashlib
     from base64 import b64encode
 
-    for name in ("frame.js", "loader.js"):
-        expected = b64encode(hashlib.sha256(script(name).encode()).digest()).decode()
+    for text in (script("frame.js"), page_script()):
+        expected = b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"sha256-{expected}" in saved
     assert f"<script>{script('frame.js')}</script>" in saved
 
@@ -91,7 +67,7 @@ def test_no_text_can_end_the_element_it_stands_in():
     page = Html(playground_document({"preset": HOSTILE}, title=HOSTILE))
     assert page.json("hardmax-state") == {"preset": HOSTILE}
     assert page.blocks["title"] == SHOWN
-    assert [tag for tag, _ in page.elements].count("script") == 5
+    assert [tag for tag, _ in page.elements].count("script") == 4
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,20 @@ class SentimentModel(Result):
         """Number of trained parameters: vectors, scores, bias, alpha."""
         return int(self.embedding.size + self.scores.size + self.bias.size + (self.layers > 0))
 
+    @property
+    def label_names(self) -> dict[str, str]:
+        """What people call the classes, where the card says it: {"1": "positive"}."""
+        return {str(k): str(v) for k, v in dict(self.card.get("labels", {})).items()}
+
+    @property
+    def description(self) -> str:
+        """The size of the model and, where its card has one, its accuracy on test texts, in one line."""
+        ngrams, figures = self.vocabulary.ngrams, dict(self.card.get("figures", {}))
+        pieces = "words" if ngrams == 1 else f"words and n-grams of up to {ngrams} words"
+        measured = [f"{name} {value}" for name, value in figures.items() if "test" in name and "accuracy" in name][:1]
+        size = f"{len(self.vocabulary):,} {pieces}, {self.dim} dimensions, {self.layers} layers"
+        return "; ".join([size, *measured])
+
     @cached_property
     def arrays(self) -> Parameters:
         """The numbers in float64, as the layers take them."""

@@ -1,20 +1,16 @@
 """The playground as one file: the page's own modules, its style and a cloud inside one HTML document.
 
-A page that was opened from disk cannot import modules from other files, so they are stored in the page as text: a small
-loader gives each a blob address, in an order in which everything a module imports already has one. The
-Content-Security-Policy allows the loader by its digest and nothing from outside.
+The modules become one classic script (`hardmax.web.bundle`), because a page that was opened from disk cannot import
+modules from other files. The Content-Security-Policy allows this script by its digest and nothing from outside.
 
 The pages of trajectories and limits in two or three dimensions contain the playground with their own tokens, in a frame
 that a script creates. Where scripts are off, the facts, the figure and the tables are still there.
 """
 
 import json
-import re
 from base64 import b64encode
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,50 +22,14 @@ from hardmax.errors import HardmaxError
 from hardmax.html.page import NO_SCRIPT, heading, page, render, script
 from hardmax.html.results import equilibrium_parts, trajectory_parts
 from hardmax.palette import FILE as PALETTE
+from hardmax.web.bundle import STATIC, page_script, styles
 
 if TYPE_CHECKING:
     from hardmax.dynamics.equilibrium import Equilibrium
     from hardmax.dynamics.trajectory import Trajectory
 
-STATIC = Path(__file__).parent / "static"
-ENTRY = "js/app.js"
-STYLES = ("style.css", "css/screens.css")
-IMPORT = re.compile(r"""(\bfrom\s*|\bimport\s*)(["'])(\.{1,2}/[^"']+)\2""")
 MOST_TOKENS = 5000  # the most that the playground draws
 MOST_LAYERS = 500
-
-
-class CircularImport(HardmaxError):
-    """Modules of the page import each other in a circle: a bug in hardmax."""
-
-
-@cache
-def modules(entry: str = ENTRY) -> tuple[tuple[str, str], ...]:
-    """(name, source) of a module and of all that it imports, each after what it imports itself.
-
-    Relative imports become "hardmax:name"; dynamic imports, of screens that need the server, are left as they are.
-    """
-    found: dict[str, str] = {}
-    open_now: list[str] = []
-
-    def visit(name: str) -> None:
-        if name in found:
-            return
-        if name in open_now:
-            raise CircularImport(f"modules import each other: {' -> '.join([*open_now, name])}")
-        open_now.append(name)
-        source = (STATIC / name).read_text(encoding="utf-8")
-        for match in IMPORT.finditer(source):
-            visit(_resolved(name, match[3]))
-        open_now.pop()
-        found[name] = IMPORT.sub(lambda m: f'{m[1]}"hardmax:{_resolved(name, m[3])}"', source)
-
-    visit(entry)
-    return tuple(found.items())
-
-
-def _resolved(importer: str, specifier: str) -> str:
-    return normpath(join(dirname(importer), specifier))
 
 
 def digest(script: str) -> str:
@@ -80,8 +40,8 @@ def digest(script: str) -> str:
 def policy(*scripts: str) -> str:
     """A Content-Security-Policy for a page with these inline scripts and without network requests."""
     return (
-        f"default-src 'none'; script-src {' '.join(map(digest, scripts))} blob:; style-src 'unsafe-inline'; "
-        "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {' '.join(map(digest, scripts))}; style-src 'unsafe-inline'; "
+        "worker-src blob:; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -96,20 +56,23 @@ def playground_document(state: dict[str, Any], title: str = "hardmax playground"
         >>> playground_document({"preset": "square"}).startswith("<!doctype html>")
         True
     """
-    loader = script("loader.js")
+    code = Markup(page_script())
     document = render(
         "playground.html",
         title=title,
-        policy=policy(loader),
-        styles=[Markup((STATIC / name).read_text(encoding="utf-8")) for name in STYLES],
+        policy=policy(code),
+        styles=[Markup((STATIC / name).read_text(encoding="utf-8")) for name in styles()],
         data={
             "hardmax-palette": json.loads(PALETTE.read_text(encoding="utf-8")),
             # With `hash` given the page leaves the address alone: a file on disk keeps its name.
-            "hardmax-start": {"server": False, "hash": f"#v=1&view={state.get('view', 'dyn')}"},
+            "hardmax-start": {
+                "server": False,
+                "screens": ["dyn", "beta"],
+                "hash": f"#v=1&view={state.get('view', 'dyn')}",
+            },
             "hardmax-state": state,
-            "hardmax-modules": modules(),
         },
-        loader=loader,
+        code=code,
     )
     return str(document)
 
@@ -133,7 +96,7 @@ def _save(path: Path, title: str, parts: list[Markup], state: dict[str, Any] | N
     if state is not None:
         frame = script("frame.js")
         parts.insert(1, render("frame.html", document=playground_document(state, title), script=frame))
-        rule = policy(frame, script("loader.js"))
+        rule = policy(frame, page_script())
     path.write_text(page(title, [heading(title), *parts], rule), encoding="utf-8")
 
 

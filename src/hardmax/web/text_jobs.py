@@ -67,7 +67,7 @@ def models(body: dict[str, Any]) -> dict[str, Any]:
                 "dim": one.dim,
                 "ngrams": one.vocabulary.ngrams,
                 "terms": len(one.vocabulary),
-                "description": _described(one),
+                "description": one.description,
             }
         )
     reason = None if found else "; ".join(wrong) or "no model is installed"
@@ -76,16 +76,7 @@ def models(body: dict[str, Any]) -> dict[str, Any]:
 
 def _card(one: "SentimentModel") -> dict[str, Any]:
     """What every answer says about its model; `labels` are the names of the classes."""
-    labels = {str(k): str(v) for k, v in dict(one.card.get("labels", {})).items()}
-    return {"classes": list(one.classes), "labels": labels, "alpha": one.alpha, "layers": one.layers}
-
-
-def _described(one: "SentimentModel") -> str:
-    pieces = "words" if one.vocabulary.ngrams == 1 else f"words and n-grams of up to {one.vocabulary.ngrams} words"
-    figures = dict(one.card.get("figures", {}))
-    measured = [f"{name} {value}" for name, value in figures.items() if "test" in name and "accuracy" in name][:1]
-    size = f"{len(one.vocabulary):,} {pieces}, {one.dim} dimensions, {one.layers} layers"
-    return "; ".join([size, *measured])
+    return {"classes": list(one.classes), "labels": one.label_names, "alpha": one.alpha, "layers": one.layers}
 
 
 def explain(body: dict[str, Any]) -> dict[str, Any]:

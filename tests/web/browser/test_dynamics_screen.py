@@ -110,8 +110,8 @@ def test_playing_to_the_end_says_where_it_settled(open_page):
     page = open_page("v=1&preset=square&alpha=100&K=3")
     page.get_by_role("button", name="Play").click()
     page.wait_for_function("() => window.hardmaxApp.state.k === 3 && !window.hardmaxApp.player.playing")
-    assert "settled at layer 2" in badges(page)
-    assert "Settled at layer 2" in page.locator("[aria-live]").first.inner_text()
+    assert "settled at layer 1" in badges(page)
+    assert "Settled at layer 1" in page.locator("[aria-live]").first.inner_text()
 
 
 def test_too_few_layers_say_that_nothing_has_settled(open_page):

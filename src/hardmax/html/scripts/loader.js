@@ -1,16 +1,43 @@
-// Starts the playground of a page that is one file: each module gets a blob address, imported ones first.
-const read = (id) => JSON.parse(document.getElementById(id).textContent);
-const address = {};
-for (const [name, source] of read("hardmax-modules")) {
-  const linked = source.replace(/"hardmax:([^"]+)"/g, (_, other) => JSON.stringify(address[other]));
-  address[name] = URL.createObjectURL(new Blob([linked], { type: "text/javascript" }));
-}
-const { startApp } = await import(address["js/app.js"]);
-const { encodeState } = await import(address["js/state.js"]);
-const root = document.getElementById("hardmax-root");
-root.id = "app";
-const app = await startApp(root);
-const { cloud, ...state } = read("hardmax-state");
-if (cloud) state.pts = { d: cloud.d, coords: Float64Array.from(cloud.coords) };
-app.set(state);
-window.hardmaxLink = () => encodeState(app.state);
+// The modules of a page whose scripts are classic ones: each is a function that runs when it is first needed.
+globalThis.hardmaxModules = (() => {
+  const known = new Map(); // name -> { needs, make }
+  const made = new Map(); // name -> what the module exports
+  const folder = globalThis.document?.currentScript?.src.replace(/[^/]*$/, "") ?? "";
+
+  const define = (name, needs, make) => { if (!known.has(name)) known.set(name, { needs, make }); };
+
+  const need = (name) => {
+    if (!made.has(name)) made.set(name, known.get(name).make(need));
+    return made.get(name);
+  };
+
+  /** Run a classic script beside this one. A script that could not be read is read again by the next call. */
+  const run = (file) => new Promise((resolve, reject) => {
+    if (!folder) { reject(new Error(`${file} is not part of this page`)); return; }
+    const script = document.createElement("script");
+    script.onload = () => { script.remove(); resolve(); };
+    script.onerror = () => { script.remove(); reject(new Error(`${file} could not be read`)); };
+    script.src = folder + file;
+    document.head.append(script);
+  });
+
+  const load = async (name) => {
+    if (!known.has(name)) await run(name);
+    return need(name);
+  };
+
+  /** A worker that runs a module: workers of a page from disk can read no file, so theirs is made of the functions here. */
+  const worker = (name) => {
+    const taken = new Set();
+    const take = (one) => { if (!taken.has(one)) known.get(one).needs.forEach(take); taken.add(one); };
+    take(name);
+    const parts = [...taken].map((one) => `known.set(${JSON.stringify(one)}, ${known.get(one).make});`);
+    const text = `"use strict"; const known = new Map(), made = new Map();
+      const need = (name) => { if (!made.has(name)) made.set(name, known.get(name)(need)); return made.get(name); };
+      ${parts.join("\n")} need(${JSON.stringify(name)});`;
+    const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+    return new Worker(address);
+  };
+
+  return { define, need, run, load, worker };
+})();

@@ -3,7 +3,7 @@
 //   import { load } from "./hardmax.js";
 //   const model = await load();                       // reads config.json, weights.bin and terms.txt beside this file
 //   model.predict("A great film.")                    // { label, probability, probabilities, logits, coverage }
-//   model.explain("A great film.")                    // the same, and words and leaders with their parts of the logit
+//   model.explain("A great film.")                    // the same, and words, terms and leaders with their parts of the logit
 //
 // The numbers are those of the Python package hardmax up to rounding (1e-9). Places in a text are UTF-16 offsets here,
 // so that text.slice(start, end) is the word as it was written.
@@ -55,14 +55,18 @@ export class Model {
     return { words, places, ids: [...places.keys()], known };
   }
 
-  /** The known terms among words: number -> the (first, last) words of every occurrence. */
+  /** The known terms among words: number -> the (first, last) words of every occurrence. An n-gram stays within a
+   *  sentence; where words were deleted, "!" and "?" belong to the word before them. */
   termsOf(words) {
     const places = new Map();
     words.forEach((word, last) => {
       let form = word.form;
       for (let first = last; first > last - this.ngrams && first >= 0; first--) {
-        if (words[first].sentence !== word.sentence) break;
-        if (first < last) form = `${words[first].form} ${form}`;
+        if (first < last) {
+          const next = words[first + 1];
+          if (words[first].sentence !== next.sentence && next.form !== "!" && next.form !== "?") break;
+          form = `${words[first].form} ${form}`;
+        }
         const number = this.numberOf.get(form);
         if (number === undefined) continue;
         if (!places.has(number)) places.set(number, []);
@@ -82,40 +86,73 @@ export class Model {
     };
   }
 
-  /** Why a text gets its label: bias + the parts of the words = logit, and the same for the leaders. */
+  /** Why a text gets its label: bias + the parts of the words = logit; the same for the terms and for the leaders.
+   *  The fields are those of Python's Explanation.as_dict, and `split` (all words of the text) and `trace` (where the
+   *  terms are after each layer). */
   explain(text) {
     const read = this.read(text);
     const flow = this.flow(read.ids);
     const answer = this.answer(read, flow);
-    const row = flow.logits.length === 1 ? 0 : this.classes.indexOf(answer.label);
-    const n = read.ids.length, v = this.scores[row];
-    const parts = flow.last.map((z) => dot(v, z) / (n + this.neutral_words));
+    const two = flow.logits.length === 1, row = two ? 0 : this.classes.indexOf(answer.label);
+    const total = read.ids.length + this.neutral_words, v = this.scores[row];
+    const parts = flow.last.map((z) => dot(v, z) / total);
     const names = read.ids.map((id) => this.termText(read, id));
-    const share = read.words.map(() => 0);
+    const toward = two ? this.classes[1] : answer.label;
+    const place = ([first, last]) => [read.words[first].start, read.words[last].end];
+    const terms = read.ids.map((id, i) => ({
+      term: names[i], leader: names[flow.leader[i]], contribution: parts[i], places: read.places.get(id).map(place),
+    }));
+    const words = this.rankedWords(read, flow, parts, names, answer.label, answer.label === toward ? 1 : -1);
+    return {
+      ...answer, logit: flow.logits[row], bias: this.bias[row], toward,
+      scores: Object.fromEntries(flow.logits.map((x, c) => [String(two ? toward : this.classes[c]), x])),
+      caution: cautionOf(read, words), words,
+      terms: terms.sort(({ places: [a] }, { places: [b] }) => a[0] - b[0] || a[1] - b[1]),
+      leaders: leadersOf(flow, parts, names),
+      ignored: [...new Set(read.words.filter((_, w) => !read.known.has(w)).map((w) => text.slice(w.start, w.end)))],
+      text, row,
+      split: read.words.map(({ form, start, end }) => [form, start, end]),
+      trace: {
+        terms: names, positions: flow.states, leader: flow.leader, since: flow.since, settled: flow.settled,
+        contributions: parts,
+      },
+    };
+  }
+
+  /** The known words, the largest effect first: the decrease of the label's log-odds when the word is deleted. */
+  rankedWords(read, flow, parts, names, label, sign) {
+    const known = new Map();
+    const share = read.words.map(() => 0), inside = read.words.map(() => new Set());
     read.ids.forEach((id, i) => {
       const spans = read.places.get(id);
       for (const [first, last] of spans)
-        for (let w = first; w <= last; w++) share[w] += parts[i] / spans.length / (last - first + 1);
+        for (let w = first; w <= last; w++) {
+          share[w] += parts[i] / spans.length / (last - first + 1);
+          inside[w].add(i);
+        }
     });
-    const leaders = read.ids.map((_, i) => i).filter((i) => flow.since[i] >= 0).map((i) => {
-      const mine = read.ids.map((_, j) => j).filter((j) => flow.leader[j] === i);
-      return {
-        word: names[i], contribution: mine.reduce((sum, j) => sum + parts[j], 0), since: flow.since[i],
-        followers: mine.filter((j) => j !== i).map((j) => names[j]),
-      };
-    });
-    const words = new Map();
     read.words.forEach((word, w) => {
       if (!read.known.has(w)) return;
-      if (!words.has(word.form)) words.set(word.form, { word: word.form, contribution: 0, effect: 0, places: [] });
-      words.get(word.form).contribution += share[w];
-      words.get(word.form).places.push([word.start, word.end]);
+      if (!known.has(word.form)) known.set(word.form, { word: word.form, contribution: 0, terms: new Set(), places: [] });
+      const entry = known.get(word.form);
+      entry.contribution += share[w];
+      for (const i of inside[w]) entry.terms.add(i);
+      entry.places.push([word.start, word.end]);
     });
-    const odds = logOdds(flow.logits, this.classes.indexOf(answer.label));
-    for (const entry of words.values()) entry.effect = odds - this.oddsWithout(read, entry.word, answer.label);
-    const ranked = [...words.values()].sort((a, b) => Math.abs(b.effect) - Math.abs(a.effect));
-    const ignored = [...new Set(read.words.filter((_, w) => !read.known.has(w)).map((w) => text.slice(w.start, w.end)))];
-    return { ...answer, logit: flow.logits[row], bias: this.bias[row], words: ranked, leaders, ignored };
+    const number = this.classes.indexOf(label), full = logOdds(flow.logits, number), size = read.ids.length + this.neutral_words;
+    const words = [...known.values()].map((entry) => {
+      const { logits, left } = this.without(read, flow, parts, entry.word);
+      const scaled = logits.map((x, c) => this.bias[c] + (x - this.bias[c]) * (left + this.neutral_words) / size);
+      const terms = [...entry.terms].sort((i, j) => Math.abs(parts[j]) - Math.abs(parts[i]) || i - j);
+      return {
+        ...entry, terms: terms.map((i) => names[i]), leader: names[flow.leader[terms[0]]],
+        effect: full - logOdds(logits, number), says: full - logOdds(scaled, number),
+      };
+    });
+    const most = words.reduce((top, { says }) => Math.max(top, Math.abs(says)), 0);
+    return words
+      .sort((a, b) => b.effect - a.effect || sign * (b.contribution - a.contribution))
+      .map(({ says, ...word }) => ({ ...word, neutral: !(Math.abs(says) >= NEUTRAL * most && says * word.effect > 0) }));
   }
 
   termText(read, id) {
@@ -123,25 +160,54 @@ export class Model {
     return read.words.slice(first, last + 1).map((word) => word.form).join(" ");
   }
 
-  /** The log-odds of a label for the text without a word: as if a person had deleted all its occurrences. */
-  oddsWithout(read, form, label) {
-    const left = [...this.termsOf(read.words.filter((word) => word.form !== form)).keys()];
-    return logOdds(this.flow(left).logits, this.classes.indexOf(label));
+  /** The logits of the text without a word, as if a person had deleted all its occurrences, and how many terms are left. */
+  without(read, flow, parts, form) {
+    const own = this.numberOf.get(form);
+    const left = this.ngrams === 1 ? read.ids.filter((id) => id !== own)
+      : [...this.termsOf(read.words.filter((word) => word.form !== form)).keys()];
+    const here = new Set(left);
+    const gone = read.ids.map((_, i) => i).filter((i) => !here.has(read.ids[i]));
+    // Terms that nobody follows may go: every largest score of the others is still there.
+    const same = !flow.tie && left.length === read.ids.length - gone.length && left.every((id) => read.places.has(id));
+    if (!same || gone.some((i) => flow.followed[i])) {
+      const known = same ? this.kept(read, flow, left) : [];
+      return { logits: this.flow(left, known).logits, left: left.length };
+    }
+    const logits = this.bias.map((b, c) => {
+      const sum = (flow.logits[c] - b) * (read.ids.length + this.neutral_words)
+        - gone.reduce((total, i) => total + dot(this.scores[c], flow.last[i]), 0);
+      return left.length ? b + sum / (left.length + this.neutral_words) : b;
+    });
+    return { logits, left: left.length };
   }
 
-  /** The layers: z_i <- (z_i + alpha mean_{j in C_i} z_j) / (1 + alpha), C_i = argmax_j <z_i, z_j>. */
-  flow(ids) {
+  /** Whom the terms that are left follow at layer 0, where that term is left too: its score is still the largest. */
+  kept(read, flow, left) {
+    const numbers = new Map(left.map((id, i) => [id, i]));
+    const now = read.ids.map((id) => numbers.get(id)), known = [];
+    now.forEach((i, old) => { if (i !== undefined) known[i] = now[flow.first[old]]; });
+    return known;
+  }
+
+  /** The layers: z_i <- (z_i + alpha mean_{j in C_i} z_j) / (1 + alpha), C_i = argmax_j <z_i, z_j>.
+   *  `known[i]` is C_0(i) where it is known already to be one term. */
+  flow(ids, known = []) {
     const d = this.dim, n = ids.length;
     let z = ids.map((id) => Array.from(this.vectors.subarray(id * d, (id + 1) * d)));
-    const leader = ids.map((_, i) => i), since = ids.map(() => -1), settled = ids.map(() => this.layers + 1);
-    if (this.layers === 0) since.fill(0);
+    const states = [z], leader = ids.map((_, i) => i), since = ids.map(() => -1), settled = ids.map(() => this.layers + 1);
+    const followed = ids.map(() => false);
+    let tie = false, first = leader;
+    if (this.layers === 0) [since, settled].forEach((layer) => layer.fill(0));
     const move = 1 - this.rest[1];
     for (let k = 0; k <= this.layers && this.layers > 0 && n > 0; k++) {
-      const follows = follow(z, (i) => settled[i] > this.layers);
+      const follows = follow(z, (i) => settled[i] > this.layers, k === 0 ? known : []);
+      if (k === 0) first = follows.map((set) => set.first);
       follows.forEach((set, i) => {
         if (!set) return;
         leader[i] = set.first;
         if (set.members.length === 1 && set.first === i && since[i] < 0) since[i] = k;
+        if (set.members.length > 1) tie = true;
+        if (set.first !== i) followed[set.first] = true;
       });
       follows.forEach((set, i) => {
         if (set && set.members.length === 1 && since[set.first] >= 0) settled[i] = k;
@@ -152,29 +218,52 @@ export class Model {
         if (members.length === 1 && members[0] === i) return own;
         return own.map((x, c) => this.rest[1] * x + move * members.reduce((sum, j) => sum + z[j][c], 0) / members.length);
       });
+      states.push(z);
     }
     for (let i = 0; i < n; i++)
       for (let step = 0; step < n && since[leader[i]] < 0 && leader[leader[i]] !== leader[i]; step++)
         leader[i] = leader[leader[i]];
     const logits = this.bias.map((b, c) =>
       n === 0 ? b : b + z.reduce((sum, one) => sum + dot(this.scores[c], one), 0) / (n + this.neutral_words));
-    return { last: z, leader, since, logits };
+    return { states, first, last: z, leader, since, settled, followed, tie, logits };
   }
 }
 
+/** Every cluster, the largest contribution first; `since` is null if only an exact tie makes the term a leader. */
+function leadersOf(flow, parts, names) {
+  const clusters = new Map();
+  flow.leader.forEach((j, i) => clusters.set(j, [...(clusters.get(j) ?? []), i]));
+  return [...clusters].map(([j, mine]) => ({
+    word: names[j], contribution: mine.reduce((sum, i) => sum + parts[i], 0),
+    followers: mine.filter((i) => i !== j).map((i) => names[i]), since: flow.since[j] >= 0 ? flow.since[j] : null,
+    share: mine.length / names.length,
+  })).sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
+}
+
+/** A sentence about a text of which little is known, or nothing. */
+function cautionOf(read, words) {
+  const count = read.known.size, total = read.words.length;
+  if (count === 0) return "No word of the text is known: this is the probability of the bias alone.";
+  const reasons = words.some(({ neutral, effect }) => !neutral && effect > 0);
+  const said = count * 2 < total ? `Only ${count} of ${total} words ${count === 1 ? "is" : "are"} known.` : "";
+  return reasons ? said : `${said} No word speaks clearly for this label.`.trim();
+}
+
+const NEUTRAL = 0.1;  // a word that says less than this part of what the strongest word says has no opinion
 const BAND = 1e-12, TINY = 1e-3;  // scores this close are a tie, as in Python
 
 /** For every term that has not settled, the terms that it follows; `first` names its leader. */
-function follow(z, isOpen) {
+function follow(z, isOpen, known) {
   const norm = z.map((one) => Math.sqrt(dot(one, one)));
   const top = largest(norm) * (1 + 2 * BAND);
   return z.map((own, i) => {
     if (!isOpen(i)) return null;
+    if (known[i] !== undefined) return { first: known[i], members: [known[i]] };
     const band = BAND * Math.max(norm[i], TINY * top) * top;
-    const scores = z.map((other) => dot(own, other));
-    const best = largest(scores);
-    const members = [];
-    scores.forEach((score, j) => { if (score >= best - band) members.push(j); });
+    const scores = new Float64Array(z.length);
+    for (let j = 0; j < z.length; j++) scores[j] = dot(own, z[j]);
+    const least = largest(scores) - band, members = [];
+    for (let j = 0; j < z.length; j++) if (scores[j] >= least) members.push(j);
     const chosen = members.includes(i) ? i : members[0];
     // Terms at one place are one: only different places make a tie.
     const apart = members.some((j) => z[j].some((x, c) => Math.abs(x - z[chosen][c]) > BAND * top));

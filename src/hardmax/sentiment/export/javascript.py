@@ -27,7 +27,7 @@ README = """# A text classifier for JavaScript
     import { load } from "./hardmax.js";
     const model = await load();
     model.predict("A great film.");    // { label, probability, probabilities, logits, coverage }
-    model.explain("A great film.");    // the same with words, leaders and their parts of the logit
+    model.explain("A great film.");    // the same with words, terms, leaders and their parts of the logit
 
 `hardmax.js` is one ES module without dependencies, for browsers and Node 20 or later. It reads `config.json`,
 `weights.bin` and `terms.txt` beside it. The numbers are those of the Python package hardmax to 1e-9.
@@ -56,6 +56,9 @@ def model_document(model: SentimentModel) -> dict[str, Any]:
     """What config.json holds."""
     return {
         "schema": SCHEMA,
+        "name": str(model.card.get("name", "model")),
+        "description": model.description,
+        "labels": model.label_names,
         "classes": [c.item() if isinstance(c, np.generic) else c for c in model.classes],
         "dim": model.dim,
         "layers": model.layers,

@@ -1,6 +1,8 @@
 // The shell: holds the state, keeps it in the address, mounts screens, listens to the keyboard.
 
 import { el, short, svgEl, tableOf } from "./dom.js";
+import { loadModule } from "./loading.js";
+import { whenComputed } from "./model.js";
 import { Player } from "./player.js";
 import { makeScene } from "./scene.js";
 import { Api } from "./server.js";
@@ -16,9 +18,9 @@ const SWITCHES = { l: "leaders", t: "trails", a: "arrows", h: "hull" };
 const SCREENS = [
   { view: "dyn", title: "Dynamics", key: "1", screen: dynamicsScreen },
   { view: "beta", title: "Hardmax vs softmax", key: "2", screen: betaScreen },
-  { view: "text", title: "Sentiment", key: "3", load: () => import("../screens/text.js") },
-  { view: "exact", title: "Exact", key: "4", load: () => import("../screens/exact.js") },
-  { view: "corpus", title: "Corpus", key: "5", load: () => import("../screens/corpus.js") },
+  { view: "text", title: "Sentiment", key: "3", load: () => loadModule("screens/text.js") },
+  { view: "exact", title: "Exact", key: "4", load: () => loadModule("screens/exact.js") },
+  { view: "corpus", title: "Corpus", key: "5", load: () => loadModule("screens/corpus.js") },
 ];
 
 export class App {
@@ -29,7 +31,7 @@ export class App {
     this.makeScene = (svg, options) => makeScene(svg, { palette, ...options });
     this.effectiveTheme = effectiveTheme;
     this.offline = start.server === false;
-    this.screens = SCREENS.filter((entry) => !(this.offline && entry.load));
+    this.screens = SCREENS.filter((entry) => start.screens?.includes(entry.view) ?? true);
     this.controllers = new Map();
     this.failed = new Map(); // view -> why its screen could not be loaded
     this.pending = new Set();
@@ -47,6 +49,7 @@ export class App {
       },
     });
     this.player = new Player(this);
+    whenComputed(() => this.redraw(["computed"]));
     this.shell = new Shell(root, this);
     window.addEventListener("hashchange", () => this.readAddress(window.location.hash, window.history.state));
     window.addEventListener("keydown", (event) => this.onKey(event));
@@ -151,7 +154,7 @@ export class App {
   async #lessons(changed) {
     if (this.offline || (this.state.lesson === 0 && !this.lessons)) return;
     if (!this.lessons && !this.loadingLessons) {
-      this.loadingLessons = import("../screens/lessons.js");
+      this.loadingLessons = loadModule("screens/lessons.js");
       const { lessons } = await this.loadingLessons;
       this.lessons = lessons.mount(this.shell.lessons, this);
       changed = new Set(Object.keys(this.state));
@@ -213,13 +216,19 @@ export class App {
   }
 }
 
+/** What the page carries in an element: how it starts, the state it shows; null if there is no such element. */
+const carried = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
+
 /** Start the page in `root`; returns the app when its first screen stands. */
 export async function startApp(root) {
-  const palette = await loadPalette();
+  const palette = carried("hardmax-palette") ?? await loadPalette();
   installPalette(palette);
-  const inside = document.getElementById("hardmax-start");
-  const app = new App(root, palette, inside ? JSON.parse(inside.textContent) : {});
+  const app = new App(root, palette, carried("hardmax-start") ?? {});
+  const { cloud, ...state } = carried("hardmax-state") ?? {};
+  if (cloud) state.pts = { d: cloud.d, coords: Float64Array.from(cloud.coords) };
+  app.set(state);
   window.hardmaxApp = app;
+  window.hardmaxLink = () => encodeState(app.state);
   return app;
 }
 

@@ -17,12 +17,12 @@ export function lineStrip(title) {
   strip.draw = ({ series, at, log = false }) => {
     const count = Math.max(...series.map(({ values }) => values.length), 1);
     const all = series.flatMap(({ values }) => values);
-    const most = Math.max(...all, log ? FLOOR * 10 : 1);
+    const most = Math.max(...all, log ? FLOOR * 10 : 0) || 1;
     const floor = log ? FLOOR : 0;
     const height = (v) => (log ? Math.log(Math.max(v, floor) / floor) / Math.log(Math.max(most, floor * 10) / floor) : v / most);
     const x = (k) => LEFT + ((WIDTH - LEFT - RIGHT) * k) / Math.max(count - 1, 1);
     const y = (v) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * Math.min(1, Math.max(0, height(v)));
-    const levels = log ? [most, 1e-2, 1e-4, floor].filter((v) => v <= most) : [...new Set([most, Math.round(most / 2), 0])];
+    const levels = log ? [most, 1e-2, 1e-4, floor].filter((v) => v <= most) : [...new Set([most, Number.isInteger(most) ? Math.round(most / 2) : most / 2, 0])];
     axis.replaceChildren(
       ...levels.map((v) => svgEl("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: y(v), y2: y(v) })),
       ...levels.map((v) => svgEl(

@@ -8,7 +8,7 @@ export { hull2d, hull3d } from "./hull.js";
 export const IDENTITY = { A: null, condition: 1, size: 1 };
 const SAME_PLACE = 32 * EPS; // limits of ties that differ by no more are one center
 const FAINT = 60; // weights below exp(-60) of the largest do not show in float64
-const SETTLED = 1e-3; // of the size of the cloud: as near to the end as the eye can tell
+export const ARRIVED = 0.01; // of the size of the cloud: a token this near to its limit has arrived
 
 /** Run the layers 0..layers, then on until every token is decided.
  *
@@ -16,7 +16,10 @@ const SETTLED = 1e-3; // of the size of the cloud: as near to the end as the eye
  * Returns { n, d, alpha, layers, tokens: [layer] -> coords, follows(k) -> [[indices]], leaderSince: Map, undecided,
  * limit: { certified, open, points, centers, cluster, kind, leaderSince, layers, margin, undecided, decidedAt, role } }.
  */
-export function simulate(
+export const simulate = (coords, d, settings) => withFollows(compute(coords, d, settings));
+
+/** The numbers of `simulate` without its function `follows`: a worker can send them to the page. */
+export function compute(
   coords, d, { alpha = 0.5, metric = IDENTITY, layers = 20, maxLayers = 10_000, maxWork = Infinity } = {},
 ) {
   const n = coords.length / d;
@@ -41,13 +44,21 @@ export function simulate(
   if (n === 0) for (let layer = 0; layer <= layers; layer += 1) tokens.push(new Float64Array(0));
   for (let i = 0; i < n; i += 1) if (run.role[pointOf[i]] === LEADER) leaderSince.set(i, run.decidedAt[pointOf[i]]);
   const final = { role: run.role.slice(), target: run.target.slice() };
-  const copies = run.cloud.first.map(() => []);
-  pointOf.forEach((p, i) => copies[p].push(i));
+  const limit = n > 0 ? limitOf(run, looks.at(-1), maxLayers, maxWork, n) : emptyLimit();
+  const sets = { pointOf, looks, final, groups: run.groups };
+  return { n, d, alpha, layers, tokens, sets, leaderSince, undecided, limit };
+}
 
+/** A result with the function `follows(k)`: for each token those it follows at layer k. The last layer asked for is kept. */
+export function withFollows({ sets: { pointOf, looks, final, groups }, ...result }) {
+  const copies = Array.from(final.role, () => []);
+  pointOf.forEach((p, i) => copies[p].push(i));
+  let [known, answer] = [-1, null];
   const follows = (k) => {
+    if (k === known) return answer;
     const sets = Array.from(final.target, (target, p) => {
       if (final.role[p] < 0) return [];
-      return target >= 0 ? copies[target] : merge(run.groups[-1 - target], copies);
+      return target >= 0 ? copies[target] : merge(groups[-1 - target], copies);
     });
     if (k < looks.length) {
       looks[k].active.forEach((p, r) => {
@@ -55,10 +66,10 @@ export function simulate(
         sets[p] = target >= 0 ? copies[target] : merge(looks[k].ties.get(p), copies);
       });
     }
-    return pointOf.map((p) => sets[p]);
+    [known, answer] = [k, pointOf.map((p) => sets[p])];
+    return answer;
   };
-  const limit = n > 0 ? limitOf(run, looks.at(-1), maxLayers, maxWork, n) : emptyLimit();
-  return { n, d, alpha, layers, tokens, follows, leaderSince, undecided, limit };
+  return { ...result, follows };
 }
 
 const merge = (group, copies) => group.flatMap((p) => copies[p]).sort((a, b) => a - b);
@@ -167,15 +178,18 @@ export function simulateSoftmax(coords, d, { alpha = 0.5, metric = IDENTITY, bet
 /** The largest distance of a token from the origin. */
 export function sizeOf(coords, d) {
   let most = 0;
-  for (let i = 0; i < coords.length; i += d) most = Math.max(most, Math.hypot(...coords.subarray(i, i + d)));
+  for (let i = 0; i < coords.length; i += d) {
+    most = Math.max(most, Math.hypot(coords[i], coords[i + 1], d === 3 ? coords[i + 2] : 0));
+  }
   return most;
 }
 
-/** By layer: the largest distance of a token to where it ends (relative to the cloud), and the number of places. */
+/** By layer: the largest distance of a token to its limit (relative to the cloud), the number of places, and of tokens
+ * that have arrived. `settled` is the first layer from which on all have arrived; -1 if there is none. */
 export function progress(result) {
   const { n, d, tokens, limit } = result;
   const size = n ? sizeOf(tokens[0], d) || 1 : 1;
-  const [distance, clusters] = [[], []];
+  const [distance, clusters, arrived] = [[], [], []];
   for (const layer of tokens) {
     let [far, loose] = [0, 0];
     const reached = new Set();
@@ -184,46 +198,66 @@ export function progress(result) {
       for (let c = 0; c < d; c += 1) square += (layer[i * d + c] - limit.points[i * d + c]) ** 2;
       const away = Math.sqrt(square) / size;
       far = Math.max(far, away);
-      if (away <= 0.01) reached.add(limit.cluster[i]);
+      if (away <= ARRIVED) reached.add(limit.cluster[i]);
       else loose += 1;
     }
     distance.push(far);
     clusters.push(reached.size + loose);
+    arrived.push(n - loose);
   }
-  const settled = distance.findIndex((x) => x <= SETTLED);
-  return { distance, clusters, settled: limit.open.length ? -1 : settled };
+  const settled = distance.findLastIndex((x) => x > ARRIVED) + 1;
+  return { distance, clusters, arrived, settled: limit.open.length || settled === tokens.length ? -1 : settled };
 }
 
-/** How many groups of tokens are closer than `near` (chains count as one group). */
+/** How many groups of tokens are closer than `near` (chains count as one group).
+ * The tokens of one cell of a grid are one group, because the cells have the diagonal `near`. */
 export function countGroups(coords, d, near) {
   const n = coords.length / d;
-  const parent = Array.from({ length: n }, (_, i) => i);
-  const find = (i) => { while (parent[i] !== i) i = parent[i] = parent[parent[i]]; return i; };
-  const cells = new Map();
-  const around = d === 2 ? [[0, 0], [1, 0], [-1, 1], [0, 1], [1, 1]] : halfCube();
-  const cellOf = (i) => Array.from({ length: d }, (_, c) => Math.floor(coords[i * d + c] / near));
-  for (let i = 0; i < n; i += 1) {
-    const key = cellOf(i).join(",");
-    if (!cells.has(key)) cells.set(key, []);
-    cells.get(key).push(i);
+  const side = near / Math.sqrt(d);
+  const cell = Float64Array.from(coords, (x) => Math.floor(x / side));
+  const [first, span] = [[], []];
+  for (let c = 0; c < d; c += 1) {
+    let [low, high] = [Infinity, -Infinity];
+    for (let i = c; i < cell.length; i += d) [low, high] = [Math.min(low, cell[i]), Math.max(high, cell[i])];
+    first.push(low - 2);
+    span.push(high - low + 5);
   }
-  for (const [key, members] of cells) {
-    const cell = key.split(",").map(Number);
-    for (const step of around) {
-      for (const j of cells.get(cell.map((x, c) => x + step[c]).join(",")) ?? []) {
-        for (const i of members) {
-          let square = 0;
-          for (let c = 0; c < d; c += 1) square += (coords[i * d + c] - coords[j * d + c]) ** 2;
-          if (square <= near * near) parent[find(i)] = find(j);
-        }
-      }
+  const keyOf = (i, step) => {
+    let key = 0;
+    for (let c = 0; c < d; c += 1) key = key * span[c] + cell[i * d + c] - first[c] + step[c];
+    return key;
+  };
+  const cells = new Map(); // key -> the tokens of the cell
+  const here = [0, 0, 0];
+  for (let i = 0; i < n; i += 1) {
+    const key = keyOf(i, here);
+    if (cells.has(key)) cells.get(key).push(i);
+    else cells.set(key, [i]);
+  }
+  const parent = new Map([...cells.values()].map((members) => [members, members]));
+  const find = (one) => { while (parent.get(one) !== one) one = parent.get(one); return one; };
+  const close = (i, j) => {
+    let square = 0;
+    for (let c = 0; c < d; c += 1) square += (coords[i * d + c] - coords[j * d + c]) ** 2;
+    return square <= near * near;
+  };
+  for (const members of cells.values()) {
+    for (const step of STEPS[d]) {
+      const others = cells.get(keyOf(members[0], step));
+      if (!others) continue;
+      const [a, b] = [find(members), find(others)];
+      if (a !== b && members.some((i) => others.some((j) => close(i, j)))) parent.set(a, b);
     }
   }
-  return new Set(parent.map((_, i) => find(i))).size;
+  return [...parent].filter(([one, other]) => one === other).length;
 }
 
-function halfCube() {
-  const steps = [];
-  for (let x = -1; x <= 1; x += 1) for (let y = -1; y <= 1; y += 1) for (let z = 0; z <= 1; z += 1) steps.push([x, y, z]);
-  return steps;
+/** Half of the cells that can hold a token closer than the diagonal of a cell. */
+const STEPS = { 2: stepsTo(2), 3: stepsTo(3) };
+
+function stepsTo(d) {
+  const all = [];
+  const wide = [-2, -1, 0, 1, 2];
+  for (const x of wide) for (const y of wide) for (const z of d === 3 ? wide : [0]) all.push([x, y, z]);
+  return all.filter(([x, y, z]) => x > 0 || (x === 0 && (y > 0 || (y === 0 && z > 0))));
 }

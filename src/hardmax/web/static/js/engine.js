@@ -131,8 +131,9 @@ export class Run {
     const [flagA, flagB] = this.at(this.flagBand);
     const target = new Int32Array(active.length);
     const ties = new Map();
+    const search = searcher(q, points, m, d, active.length);
     active.forEach((i, r) => {
-      const [best, second, winner] = search(q, i, points, m, d);
+      const [best, second, winner] = search(i);
       const tie = tieA * norms[i] * largest + tieB * largest * largest;
       const flag = flagA * norms[i] * largest + flagB * largest * largest;
       target[r] = winner;
@@ -262,26 +263,52 @@ export class Run {
   decidedPoints(layer) {
     const { d } = this;
     const places = new Float64Array(this.m * d);
+    const power = Float64Array.from({ length: layer + 2 }, (_, age) => this.rho ** age); // decidedAt is -1 or more
     for (let i = 0; i < this.m; i += 1) {
-      const shrink = this.rho ** Math.max(layer - this.decidedAt[i], 0);
+      const shrink = power[Math.max(layer - this.decidedAt[i], 0)];
       for (let c = 0; c < d; c += 1) places[i * d + c] = this.base[i * d + c] + shrink * this.offset[i * d + c];
     }
     return places;
   }
 }
 
-/** Largest and second largest score of query i, and the first point that has the largest. */
-function search(q, i, points, m, d) {
-  const [x, y, z] = [q[i * d], q[i * d + 1], d === 3 ? q[i * d + 2] : 0];
-  let [best, second, winner] = [-Infinity, -Infinity, 0];
-  for (let j = 0, at = 0; j < m; j += 1, at += d) {
-    let s = x * points[at] + y * points[at + 1];
-    if (d === 3) s += z * points[at + 2];
-    if (s > best) {
-      second = best;
-      best = s;
-      winner = j;
-    } else if (s > second) second = s;
+const WORTH_SORTING = 64; // queries for which it pays to sort the points
+const SLACK = 1 + 1e-12; // more than the rounding of two products of norms
+
+/** A function of i that gives the largest and the second largest score of query i, and the first point with the largest.
+ *
+ * |<q, z>| <= |q| |z|: with the points in order of their norms, longest first, the search ends where no further point can
+ * reach the second largest score. In random clouds that is after a few dozen points. The scores are the same floats. */
+function searcher(q, points, m, d, queries) {
+  const order = Uint32Array.from({ length: m }, (_, j) => j);
+  const reach = new Float64Array(m).fill(Infinity);
+  if (queries >= WORTH_SORTING) {
+    const norms = new Float64Array(m);
+    for (let j = 0; j < m; j += 1) {
+      const [x, y, z] = [points[j * d], points[j * d + 1], d === 3 ? points[j * d + 2] : 0];
+      norms[j] = Math.sqrt(x * x + y * y + z * z) * SLACK;
+    }
+    order.sort((a, b) => norms[b] - norms[a]);
+    for (let r = 0; r < m; r += 1) reach[r] = norms[order[r]];
   }
-  return [best, second, winner];
+  const places = new Float64Array(m * d); // the points in this order: memory is read from front to back
+  for (let r = 0; r < m; r += 1) for (let c = 0; c < d; c += 1) places[r * d + c] = points[order[r] * d + c];
+  return (i) => {
+    const [x, y, z] = [q[i * d], q[i * d + 1], d === 3 ? q[i * d + 2] : 0];
+    const length = Math.sqrt(x * x + y * y + z * z);
+    let [best, second, winner] = [-Infinity, -Infinity, 0];
+    for (let r = 0, at = 0; r < m && !(length * reach[r] < second); r += 1, at += d) {
+      let s = x * places[at] + y * places[at + 1];
+      if (d === 3) s += z * places[at + 2];
+      if (s > best) {
+        second = best;
+        best = s;
+        winner = order[r];
+      } else {
+        if (s > second) second = s;
+        if (s === best && order[r] < winner) winner = order[r];
+      }
+    }
+    return [best, second, winner];
+  };
 }

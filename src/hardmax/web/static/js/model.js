@@ -1,8 +1,10 @@
 // What a state stands for: its cloud, the matrix A, the layers, the limit and the hulls. Computed once, however many
 // screens ask. No DOM here.
 
-import { hull2d, hull3d, IDENTITY, progress, simulate, simulateSoftmax } from "./dynamics.js";
+import { hull2d, hull3d, IDENTITY, withFollows } from "./dynamics.js";
 import { GENERATED, textOf } from "./state.js";
+import { JOBS } from "./worker.js";
+import { hasWorker, Newest } from "./worker_pool.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Clouds from a seed: the mirror of hardmax/cloud/presets.py, bit for bit.
@@ -236,12 +238,15 @@ export function cloudOfState(state) {
   return lastCloud;
 }
 
-/** Remembers the last result of a function of (state, ...), by the texts of some keys. */
+const keyOf = (keys, state) => keys.map((name) => (name === "pts" ? state.pts : textOf(name, state[name])));
+const sameKey = (a, b) => a !== null && a.every((value, i) => value === b[i]);
+
+/** Remembers the last result of a function of the state, by the texts of some keys. */
 function memo(keys, compute) {
   let [known, result] = [null, null];
   return (state) => {
-    const key = keys.map((name) => (name === "pts" ? state.pts : textOf(name, state[name])));
-    if (known === null || key.some((value, i) => value !== known[i])) {
+    const key = keyOf(keys, state);
+    if (!sameKey(known, key)) {
       result = compute(state);
       known = key;
     }
@@ -250,15 +255,24 @@ function memo(keys, compute) {
 }
 
 const CLOUD = ["preset", "n", "d", "seed", "pts"];
+const MOST_TOKENS_HERE = 1000; // larger clouds are computed by the worker while the old picture stays
+const MOST_WEIGHTS_HERE = 1e6; // softmax weights: a few milliseconds
 
 let held = false; // whether a token is being dragged
+let arrived = () => {};
 
 /** Tell that a drag begins or ends: pictures come first while it lasts. */
 export function hold(on) {
   held = on;
 }
 
-function computed(state) {
+/** `call()` is called when the worker has finished something that a screen waits for. */
+export function whenComputed(call) {
+  arrived = call;
+}
+
+/** What a job needs to know of a state, and what is known at once. */
+function question(state) {
   const cloud = cloudOfState(state);
   let [metric, matrixError] = [IDENTITY, null];
   try {
@@ -267,23 +281,59 @@ function computed(state) {
     matrixError = error.message;
   }
   const settings = { alpha: state.alpha, metric, layers: state.K, maxWork: held ? HELD_WORK : REST_WORK };
-  const result = simulate(cloud.coords, cloud.d, settings);
-  return { cloud, metric, result, progress: progress(result), matrixError, hasty: held };
+  return { ask: { coords: cloud.coords, d: cloud.d, settings, beta: state.beta }, cloud, metric, matrixError, hasty: held };
 }
 
-const remembered = memo([...CLOUD, "alpha", "A", "K"], computed);
-
-/** Layers and limit of a state: { cloud, metric, result, progress, matrixError }. */
-export function modelOf(state) {
-  const model = remembered(state);
-  if (model.hasty && !held && model.result.limit.open.length) Object.assign(model, computed(state));
-  return model;
+/** A function of the state that a job computes: at once if `small(ask)`, if there is no worker, or if the last result
+ * cannot stand for it (`alike`); else in the worker, and until its answer comes it is `meanwhile(last, parts)`. */
+function computed(job, keys, finish, { small, alike, meanwhile }) {
+  let [known, last, asked] = [null, null, null]; // `last` is right for the key `known`; `asked` is being computed
+  const newest = new Newest(job, (asking, answer) => {
+    if (asked === null) return; // computed at once since then
+    [known, last] = [asking.key, finish(asking.parts, answer)];
+    if (sameKey(asked, known)) asked = null;
+    arrived();
+  });
+  return (state) => {
+    const key = keyOf(keys, state);
+    const over = last?.hasty && !held && last.unfinished;
+    if (sameKey(known, key) && !over) return last;
+    const parts = question(state);
+    if (!hasWorker() || small(parts.ask) || !alike(last, parts.ask)) {
+      [known, last, asked] = [key, finish(parts, JOBS[job](parts.ask)), null];
+      newest.drop();
+      return last;
+    }
+    if (asked === null || over || !sameKey(asked, key)) {
+      asked = key;
+      newest.ask({ key, parts }, parts.ask);
+    }
+    return meanwhile(last, parts);
+  };
 }
 
-/** The softmax layers of the same start. */
-export const softmaxOf = memo([...CLOUD, "alpha", "A", "K", "beta"], (state) => {
-  const { cloud, metric } = modelOf(state);
-  return simulateSoftmax(cloud.coords, cloud.d, { alpha: state.alpha, metric, beta: state.beta, layers: state.K });
+/** Layers and limit of a state: { cloud, metric, result, progress, matrixError, stale }. While a large cloud is being
+ * computed, `stale` is true: layer 0 is the state's own, everything else that of the cloud before. */
+export const modelOf = computed("layers", [...CLOUD, "alpha", "A", "K"], ({ ask, ...parts }, { run, progress }) => (
+  { ...parts, result: withFollows(run), progress, stale: false, unfinished: run.limit.open.length > 0 }
+), {
+  small: ({ coords, d }) => coords.length <= MOST_TOKENS_HERE * d,
+  alike: (last, { coords, d, settings }) => last !== null && last.result.d === d
+    && last.result.n * d === coords.length && last.result.layers === settings.layers,
+  meanwhile: (last, { ask, ...parts }) => ({
+    ...last, ...parts, result: { ...last.result, tokens: [ask.coords, ...last.result.tokens.slice(1)] }, stale: true,
+  }),
+});
+
+/** The same start under both rules, see `versus` in worker.js; `soft` is null while nothing is known of it. */
+export const versusOf = computed("versus", [...CLOUD, "alpha", "A", "K", "beta"], (_, answer) => ({ ...answer, stale: false }), {
+  small: ({ coords, d, settings }) => (coords.length / d) ** 2 * settings.layers <= MOST_WEIGHTS_HERE,
+  alike: () => true,
+  meanwhile: (last, { ask: { coords, settings } }) => (
+    last?.soft?.length === settings.layers + 1 && last.soft[0].length === coords.length
+      ? { ...last, soft: [coords, ...last.soft.slice(1)], stale: true }
+      : { soft: null, gaps: [], counts: [[], []], stale: true }
+  ),
 });
 
 /** The hull of the start: vertices for the plane, edges and facets for space. */

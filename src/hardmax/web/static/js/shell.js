@@ -7,10 +7,8 @@ import { encodeState, holdsPersonal, MOST_POINTS } from "./state.js";
 // ---------------------------------------------------------------------------------------------------------------------
 // The one palette: fetched (or found in the page), then turned into custom properties for CSS.
 
-/** The palette of palette.json; a self-contained page carries it in an element. */
+/** The palette of palette.json, from the server. */
 export async function loadPalette() {
-  const inside = document.getElementById("hardmax-palette");
-  if (inside) return JSON.parse(inside.textContent);
   const response = await fetch(new URL("../palette.json", import.meta.url));
   return response.json();
 }

@@ -170,6 +170,8 @@ export const PRESETS = [
   ...GENERATED, "triangle", "emerging", "square", "square-ties", "grid", "polygon", "late-leader", "cube", "gaussian",
 ];
 export const SHOWN = ["arrows", "hull", "leaders", "limit", "sectors", "trails"];
+/** Figures of the paper: 1, whom a token follows; 2, its four clouds at one layer; layers, this cloud at several layers. */
+export const FIGURES = ["1", "2", "layers"];
 export const LIMITS = {
   n: [1, 5000], d: [2, 3], seed: [0, 4294967295], alpha: [0.001, 1000], K: [0, 500], beta: [0, 1e6],
   angle: [-180, 180], eigenvalue: [0.001, 1000], lessons: [0, 6],
@@ -227,6 +229,7 @@ export const TABLE = {
   sel: whole(-1, [-1, LIMITS.n[1] - 1]),
   turn: turnRow,
   beta: number(9, LIMITS.beta),
+  figure: choice(null, FIGURES),
   theme: choice(null, ["auto", "light", "dark"]),
   hide: choice(null, ["controls"]),
   embed: choice(null, ["1"]),

@@ -3,18 +3,15 @@
 import { lineStrip } from "../js/chart.js";
 import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
 import { el, short, svgEl } from "../js/dom.js";
-import { countGroups, sizeOf } from "../js/dynamics.js";
 import { CloudEditor } from "../js/editing.js";
-import { modelOf, polytopeOf, softmaxOf, startHullOf } from "../js/model.js";
+import { modelOf, polytopeOf, startHullOf, versusOf } from "../js/model.js";
 import { marks, Tween, under } from "../js/picture.js";
 import { transport } from "../js/player.js";
 import { commandText, describe, documentOf, pythonText } from "../js/report.js";
 import { rowsOf } from "../js/state.js";
 
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
-const NEAR = 0.02; // of the size of the cloud: tokens closer than this are one cluster
 const MOST_WORK = 4e7; // exponentials of one picture
-const CHARTS_EVERY = 300; // ms between new charts while a token is dragged: the clouds come first
 
 class HardmaxAgainstSoftmax {
   constructor(root, app) {
@@ -89,19 +86,11 @@ class HardmaxAgainstSoftmax {
     const much = `Softmax compares all ${result.n} tokens with each other in ${state.K} layers: `
       + "too many for this page. Use fewer tokens or layers.";
     const none = "No tokens yet. Double-click in the left cloud to add one, or choose a cloud.";
-    this.note.textContent = result.n === 0 ? none : tooMany ? much : "";
     this.hull = startHullOf(state);
     this.polytope = polytopeOf(this.model.cloud, result.limit);
-    const now = performance.now();
-    if (dragging && !tooMany && now - this.measuredAt < CHARTS_EVERY) {
-      this.layers = [result.tokens, [result.tokens[0]]]; // a drag shows layer 0, where both clouds are the start
-    } else {
-      this.soft = tooMany ? null : softmaxOf(state);
-      this.layers = [result.tokens, this.soft ?? []];
-      const onlyShown = changed.size === 1 && (changed.has("k") || changed.has("sel"));
-      if (changed.size && !(onlyShown && this.gaps)) this.#measure();
-      this.measuredAt = performance.now();
-    }
+    const { soft, gaps, counts } = tooMany ? { soft: null, gaps: [], counts: [[], []] } : versusOf(state);
+    Object.assign(this, { gaps, counts, layers: [result.tokens, soft ?? []] });
+    this.note.textContent = result.n === 0 ? none : tooMany ? much : soft === null ? "Computing the softmax layers\u2026" : "";
     for (const side of this.sides) {
       if (!dragging && newCloud) side.editor.fit(!state.pts || !side.editor.fitted);
       side.figure.classList.toggle("absent", this.layers[side.number].length === 0);
@@ -110,22 +99,6 @@ class HardmaxAgainstSoftmax {
       );
     }
     this.#renderRest(state);
-  }
-
-  #measure() {
-    const { result } = this.model;
-    const { d } = result;
-    const size = (result.n && sizeOf(result.tokens[0], d)) || 1;
-    this.gaps = (this.soft ?? []).map((soft, k) => {
-      let most = 0;
-      for (let i = 0; i < result.n; i += 1) {
-        let square = 0;
-        for (let c = 0; c < d; c += 1) square += (soft[i * d + c] - result.tokens[k][i * d + c]) ** 2;
-        most = Math.max(most, Math.sqrt(square));
-      }
-      return most / size;
-    });
-    this.counts = this.layers.map((layers) => layers.map((coords) => (coords.length ? countGroups(coords, d, NEAR * size) : 0)));
   }
 
   /** Draw with the state of the last `render`: the app's may be ahead of the model. */
@@ -154,19 +127,19 @@ class HardmaxAgainstSoftmax {
     this.sides[0].rule.textContent = "follows the largest score";
     this.sides[1].rule.textContent = `weights exp(\u03b2 score), \u03b2 = ${short(state.beta)}`;
     this.gapStrip.draw({
-      series: [{ values: this.gaps.length ? this.gaps : [0] }], at: Math.min(k, Math.max(0, this.gaps.length - 1)),
+      series: [{ values: this.gaps }], at: k,
     });
     this.clusterStrip.draw({
       series: [
         { values: this.counts[0], name: "hardmax" },
-        { values: this.counts[1].length ? this.counts[1] : [0], class: "dashed", name: "softmax" },
+        { values: this.counts[1], class: "dashed", name: "softmax" },
       ],
       at: k,
     });
     const plateau = longestPlateau(this.counts[1]);
-    const badges = this.model.result.n === 0 ? ["no tokens"] : [
-      `gap ${short(this.gaps[k] ?? 0, 3)} of the cloud's size`,
-      `clusters: ${this.counts[0][k] ?? 0} with hardmax, ${this.counts[1][k] ?? 0} with softmax`,
+    const badges = this.model.result.n === 0 ? ["no tokens"] : this.gaps.length === 0 ? [] : [
+      `gap ${short(this.gaps[k], 3)} of the cloud's size`,
+      `clusters: ${this.counts[0][k]} with hardmax, ${this.counts[1][k]} with softmax`,
     ];
     if (plateau) badges.push(`softmax holds ${plateau.count} clusters for layers ${plateau.from} to ${plateau.to}`);
     this.status.replaceChildren(...badges.map((text) => el("span", { class: "badge", text })));
@@ -196,7 +169,8 @@ class HardmaxAgainstSoftmax {
 
   announce() {
     const { k, K } = this.app.state;
-    return `Layer ${k} of ${K}: gap ${short(this.gaps[k] ?? 0, 3)}, ${this.counts[0][k] ?? 0} clusters with hardmax, ${this.counts[1][k] ?? 0} with softmax.`;
+    if (this.gaps.length === 0) return `Layer ${k} of ${K}. ${this.note.textContent}`;
+    return `Layer ${k} of ${K}: gap ${short(this.gaps[k], 3)}, ${this.counts[0][k]} clusters with hardmax, ${this.counts[1][k]} with softmax.`;
   }
 
   onKey() { return false; }

@@ -1,0 +1,159 @@
+"""The page's own files: which there are, and its modules as classic scripts for pages without a server.
+
+A page that was opened from disk cannot import modules from other files, so every module becomes a function that is
+given `need`, which returns what another module exports, and returns what it exports itself:
+
+    import { el } from "./dom.js";                       hardmaxModules.define("js/app.js", ["js/dom.js"], (need) => {
+    export function start() { ... }                      const { el } = need("js/dom.js");
+                                                         function start() { ... }
+                                                         return { start };
+                                                         });
+
+`html/scripts/loader.js` keeps these functions and runs each when it is first needed.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+from posixpath import dirname, join, normpath
+
+from hardmax.errors import HardmaxError
+from hardmax.html.page import script
+
+STATIC = Path(__file__).parent / "static"
+ENTRY = "js/app.js"
+# Modules of the page that are no files of `static`: the one that reads exported models.
+ELSEWHERE = {"js/hardmax.js": Path(__file__).parents[1] / "sentiment" / "export" / "hardmax.js"}
+
+STYLE_LINK = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">')
+IMPORT = re.compile(r"""^import\s+(?:(\{[^}]*\})\s*from\s+)?["'](\.{1,2}/[^"']+)["'];?""", re.MULTILINE)
+FORWARD = re.compile(r"""^export\s+(\{[^}]*\})\s*from\s+["'](\.{1,2}/[^"']+)["'];?""", re.MULTILINE)
+EXPORT = re.compile(
+    r"^export\s+((?:async\s+)?function\*?\s+(\w+)|class\s+(\w+)|const\s+(\w+|[\[{][^=]*[\]}])\s*=)", re.MULTILINE
+)
+LATER = re.compile(r'\bloadModule\("([\w/]+\.js)"\)')
+WORKER = re.compile(r'\bstartWorker\("([\w/]+\.js)"\)')
+REMAINS = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+
+
+class UnusableModule(HardmaxError):
+    """A module of the page cannot become a classic script: a bug in hardmax."""
+
+
+@cache
+def styles() -> tuple[str, ...]:
+    """The style sheets of the page, as index.html lists them: the one list there is.
+
+    Example:
+        >>> styles()[0]
+        'style.css'
+    """
+    return tuple(STYLE_LINK.findall((STATIC / "index.html").read_text(encoding="utf-8")))
+
+
+@cache
+def source(name: str) -> str:
+    """The text of a module of the page."""
+    return ELSEWHERE.get(name, STATIC / name).read_text(encoding="utf-8")
+
+
+def modules(*entries: str) -> tuple[str, ...]:
+    """Names of modules and of all that they import, each after what it imports itself.
+
+    Raises:
+        UnusableModule: modules import each other in a circle.
+
+    Example:
+        >>> modules("js/chart.js")[-1]
+        'js/chart.js'
+    """
+    found: list[str] = []
+    open_now: list[str] = []
+
+    def visit(name: str) -> None:
+        if name in found:
+            return
+        if name in open_now:
+            raise UnusableModule(f"modules import each other: {' -> '.join([*open_now, name])}")
+        open_now.append(name)
+        for needed in imports(name):
+            visit(needed)
+        found.append(open_now.pop())
+
+    for entry in entries:
+        visit(entry)
+    return tuple(found)
+
+
+def imports(name: str) -> list[str]:
+    """The modules that a module imports."""
+    return [_resolved(name, match[2]) for kind in (IMPORT, FORWARD) for match in kind.finditer(source(name))]
+
+
+def page_modules() -> tuple[str, ...]:
+    """The modules that a page needs when it opens, and those of its workers."""
+    first = modules(ENTRY)
+    workers = [name for one in first for name in WORKER.findall(source(one))]
+    return modules(ENTRY, *workers)
+
+
+def later_modules() -> tuple[str, ...]:
+    """The modules that are loaded when they are first needed: those named in loadModule("...")."""
+    found = list(dict.fromkeys(name for one in page_modules() for name in LATER.findall(source(one))))
+    for name in found:  # grows while it is walked
+        found += [later for one in modules(name) for later in LATER.findall(source(one)) if later not in found]
+    return tuple(found)
+
+
+@cache
+def defined(name: str) -> str:
+    """A module as a call of `hardmaxModules.define`.
+
+    Raises:
+        UnusableModule: it imports or exports in a way that has no translation.
+    """
+    text = source(name)
+    exported: list[str] = []
+
+    def imported(match: re.Match[str]) -> str:
+        call = f'need("{_resolved(name, match[2])}");'
+        return f"const {match[1].replace(' as ', ': ')} = {call}" if match[1] else call
+
+    def forwarded(match: re.Match[str]) -> str:
+        names = [part.split(" as ") for part in _names(match[1])]
+        exported.extend(one[-1] for one in names)
+        taken = ", ".join(": ".join(one) for one in names)
+        return f'const {{ {taken} }} = need("{_resolved(name, match[2])}");'
+
+    def declared(match: re.Match[str]) -> str:
+        exported.extend(_names(match[4]) if match[4] else [match[2] or match[3]])
+        return match[1]
+
+    text = EXPORT.sub(declared, FORWARD.sub(forwarded, IMPORT.sub(imported, text)))
+    text = text.replace("import.meta.url", "location.href")  # classic scripts have none, and read no file beside them
+    left = REMAINS.search(text)
+    if left:
+        raise UnusableModule(f"{name} cannot become a classic script", found=left[0])
+    needs = ", ".join(f'"{one}"' for one in imports(name))
+    body = f"{text.rstrip()}\nreturn {{ {', '.join(exported)} }};"
+    return f'hardmaxModules.define("{name}", [{needs}], (need) => {{\n"use strict";\n{body}\n}});\n'
+
+
+def _names(braces: str) -> list[str]:
+    return [part.strip() for part in braces.strip("{}[]").split(",") if part.strip()]
+
+
+def _resolved(importer: str, specifier: str) -> str:
+    return normpath(join(dirname(importer), specifier))
+
+
+@cache
+def page_script() -> str:
+    """Everything that a page without a server runs when it opens, as one classic script."""
+    text = "".join([script("loader.js"), *map(defined, page_modules()), f'hardmaxModules.need("{ENTRY}");\n'])
+    return text.replace("</script", "<\\/script")
+
+
+def later_script(name: str) -> str:
+    """A module that is loaded when it is first needed, with what the page does not have yet, as a classic script."""
+    return "".join(defined(one) for one in modules(name) if one not in page_modules())
