@@ -19,7 +19,6 @@ from hardmax.dynamics.certificate import LEADER
 from hardmax.dynamics.engine import Run
 from hardmax.dynamics.plane import Directions, Plane, Polygon, hull
 
-
 MORE = 8  # layers that passive tokens may take after everyone in the system is decided
 PROBE = 1 << 12
 FAINT = 1e-60  # of the largest norm: shorter tokens go to the engine

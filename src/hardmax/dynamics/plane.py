@@ -5,8 +5,8 @@ Let l lead at layer 0, so that it stands still forever, and let w follow l alone
 of layer 0. Then w^k stays inside it, deeper than rho^k depth, and for every query q at every layer k some leader scores
 more than w^k by rho^k depth |q| at least: nobody ever follows w, no tie includes it, and as long as rho^k depth exceeds
 `wide` it is not even among the gaps that the engine looks at (those up to reach |z_i|_A max|z|_A <= wide |q_i| / 2). So
-the limit of the other tokens is computed as if the ordinary ones did not exist, and these go to their leaders. All others
-but the outermost few thousand are *passive* (see `hardmax.dynamics.passive`), or turn out not to be.
+the limit of the other tokens is computed as if the ordinary ones did not exist, and these go to their leaders. All
+others but the outermost few thousand are *passive* (see `hardmax.dynamics.passive`), or turn out not to be.
 
 Tokens are seen in chunks, twice, and only those near the boundary are kept: `add` every chunk, `seal`, then ask
 `settled` about every chunk. Nothing is compiled.
@@ -128,8 +128,8 @@ class Directions:
     """In which directions each vertex of a polygon beats every other candidate by more than `wide`: an arc, or none.
 
     Around a convex polygon scores fall on both sides of the winner, so each vertex is compared with its two neighbors.
-    Any other candidate lies between two vertices and the center, which is deep inside: whoever beats these three by more
-    than `wide` beats it too, so that it is compared with those two only.
+    Any other candidate lies between two vertices and the center, which is deep inside: whoever beats these three by
+    more than `wide` beats it too, so that it is compared with those two only.
 
     Args:
         candidates: all tokens that can come near a best score; vertices may be among them.
