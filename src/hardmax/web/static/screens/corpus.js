@@ -1,9 +1,8 @@
 // Corpus: who leads in a thousand labeled texts, by class, and the texts on which the model is wrong.
 
 import { el, freshId } from "../js/dom.js";
-import { brief, visible } from "../js/reading.js";
+import { brief, percent, visible } from "../js/reading.js";
 import { Models, sentence } from "./models.js";
-import { percent } from "./reading_panel.js";
 
 const PATIENCE = 300; // ms before "loading" is said
 const AGAIN = 2000; // ms between questions while the server still computes
