@@ -19,22 +19,24 @@ export function wordList(reading, name, { onChoose }) {
   const { shown, rest } = ranking(reading.words, MOST_RANKED);
   const most = Math.max(...shown.map(({ effect }) => Math.abs(effect)), 1e-12);
   const forward = String(reading.label) === String(reading.toward);
+  const several = reading.terms.some(({ term }) => term.includes(" ")); // terms of more than one word
+  const heads = ["word", ...(several ? ["in the terms"] : []), "effect", "part of the logit"];
   return el("table", { class: "ranked" },
     el("caption", {}, `Words by their effect: what ${name} loses, in log-odds, when the word is deleted.`),
-    el("thead", {}, el("tr", {}, ["word", "in the terms", "effect", "part of the logit"].map((text) => el("th", { scope: "col", text })))),
+    el("thead", {}, el("tr", {}, heads.map((text, i) => el("th", { scope: "col", class: i >= heads.length - 2 ? "num" : null, text })))),
     el("tbody", {}, shown.map((one) => {
       const bar = el("span", { class: `bar-fill is-${one.effect > 0 === forward ? "positive" : "negative"}` });
       bar.style.setProperty("--size", `${(100 * Math.abs(one.effect)) / most}%`);
       return el("tr", {},
         el("th", { scope: "row" }, el("button", { type: "button", class: "ranked-name", onclick: () => onChoose(one) }, el("bdi", { text: brief(one.word) }))),
-        el("td", { class: "followers" }, one.terms.length === 1 && one.terms[0] === one.word ? null : names(one.terms)),
+        several ? el("td", { class: "followers" }, names(one.terms)) : null,
         el("td", { class: "part" },
           el("span", { class: "bar-box", "aria-hidden": "true" }, bar),
           el("span", { class: "sign", "aria-hidden": "true", text: one.effect < 0 ? "▼" : "▲" }),
           el("span", { class: "num", text: signed(one.effect) })),
         el("td", { class: "num", text: signed(one.contribution) }));
     }), rest.map(([what, some]) => el("tr", { class: "folded" },
-      el("th", { scope: "row", colspan: "3" }, folded(`${some.length} ${some.length > 1 ? what : what.slice(0, -1)}`, some.map(({ word }) => word))),
+      el("th", { scope: "row", colspan: String(heads.length - 1) }, folded(`${some.length} ${some.length > 1 ? what : what.slice(0, -1)}`, some.map(({ word }) => word))),
       el("td", { class: "num", text: signed(sum(some.map(({ contribution }) => contribution))) })))));
 }
 
@@ -58,7 +60,7 @@ export function leaderList(reading, layer, { onLight, selected }) {
   const logit = layer >= last ? reading.logit : total;
   return el("table", { class: "leaders" },
     el("caption", { class: "visually-hidden", text: "Leaders, the words that follow them, and their parts of the logit" }),
-    el("thead", {}, el("tr", {}, ["leader", "its words", "since layer", "part of the logit"].map((text) => el("th", { scope: "col", text })))),
+    el("thead", {}, el("tr", {}, ["leader", "its words", "since layer", "part of the logit"].map((text, i) => el("th", { scope: "col", class: i === 3 ? "num" : null, text })))),
     el("tbody", {}, loud.map((leader) => row(leader, reading.sides[leader.rank], most, onLight, selected))),
     quiet.length ? el("tbody", { class: "quiet" }, el("tr", { class: "folded" },
       el("th", { scope: "row", colspan: "3" }, folded(
