@@ -6,7 +6,7 @@ import { whenComputed } from "./model.js";
 import { Player } from "./player.js";
 import { makeScene } from "./scene.js";
 import { Api } from "./server.js";
-import { effectiveTheme, installPalette, loadPalette, Shell } from "./shell.js";
+import { effectiveTheme, installPalette, Shell } from "./shell.js";
 import { changedKeys, decodeState, encodeState, leftOut, startState, tidy } from "./state.js";
 import { screen as betaScreen } from "../screens/beta.js";
 import { screen as dynamicsScreen } from "../screens/dynamics.js";
@@ -14,13 +14,13 @@ import { screen as dynamicsScreen } from "../screens/dynamics.js";
 const ADDRESS_EVERY = 250; // ms: browsers refuse to rewrite the address more often
 const SWITCHES = { l: "leaders", t: "trails", a: "arrows", h: "hull" };
 
-/** Screens in the order of their tabs; those with `load` need the server and are fetched when first opened. */
+/** Screens in the order of their tabs; those with `load` are read when first opened, those with `server` need one. */
 const SCREENS = [
   { view: "dyn", title: "Dynamics", key: "1", screen: dynamicsScreen },
   { view: "beta", title: "Hardmax vs softmax", key: "2", screen: betaScreen },
   { view: "text", title: "Sentiment", key: "3", load: () => loadModule("screens/text.js") },
-  { view: "exact", title: "Exact", key: "4", load: () => loadModule("screens/exact.js") },
-  { view: "corpus", title: "Corpus", key: "5", load: () => loadModule("screens/corpus.js") },
+  { view: "exact", title: "Exact", key: "4", server: true, load: () => loadModule("screens/exact.js") },
+  { view: "corpus", title: "Corpus", key: "5", server: true, load: () => loadModule("screens/corpus.js") },
   { view: "article", title: "Lessons", key: "6", load: () => loadModule("screens/article.js") },
 ];
 
@@ -34,7 +34,6 @@ export class App {
     this.offline = start.server === false;
     this.screens = SCREENS.filter((entry) => start.screens?.includes(entry.view) ?? true);
     this.controllers = new Map();
-    this.failed = new Map(); // view -> why its screen could not be loaded
     this.pending = new Set();
     this.state = startState();
     this.api = new Api({
@@ -43,9 +42,13 @@ export class App {
         "server", "warn",
         "The server is not responding. The cloud screens still work; restart the server with: hardmax playground",
       ),
-      onBack: () => this.clearBanner("server"),
+      onBack: () => {
+        this.clearBanner("server");
+        this.redraw(["certificate"]); // what could not be checked is checked now
+        if (!this.controller) this.openScreen(this.state.view, {}, new Set());
+      },
       onCompiling: (now) => {
-        if (now) this.banner("compiling", "info", "Compiling, once per installation. Everything works meanwhile.");
+        if (now) this.banner("compiling", "info", "Compiling once, about 20 s; everything works meanwhile.");
         else this.clearBanner("compiling");
       },
     });
@@ -129,7 +132,7 @@ export class App {
     const arriving = changed === null;
     if (arriving) this.set({ lesson: 0, ...patch, view }, { push: true });
     const entry = this.screens.find((one) => one.view === view);
-    if (!this.controllers.has(view) && !this.failed.has(view)) await this.#mount(entry);
+    if (!this.controllers.has(view)) await this.#mount(entry);
     if (this.state.view !== view) return; // the reader went on in the meantime
     this.shell.show(view);
     this.redraw(Object.keys(this.state));
@@ -137,16 +140,16 @@ export class App {
 
   async #mount(entry) {
     const root = this.shell.section(entry);
-    const wait = setTimeout(() => this.shell.loading(entry.view, true), 300);
+    const wait = setTimeout(() => this.shell.loading(entry.view, "Loading\u2026"), 300);
     try {
-      const screen = entry.screen ?? (await entry.load()).screen;
-      if (!this.controllers.has(entry.view)) this.controllers.set(entry.view, screen.mount(root, this));
+      const missing = this.offline && entry.server;
+      const { screen } = missing ? await loadModule("screens/needs_server.js") : entry.screen ? entry : await entry.load();
+      if (!this.controllers.has(entry.view)) this.controllers.set(entry.view, screen.mount(root, this, entry));
+      this.shell.loading(entry.view, "");
     } catch (error) {
-      this.failed.set(entry.view, error);
-      this.banner(`screen-${entry.view}`, "error", `The screen ${entry.title} could not be loaded: ${error.message}`);
+      this.shell.loading(entry.view, `The screen ${entry.title} could not be loaded: ${error.message}.`, () => this.openScreen(entry.view));
     } finally {
       clearTimeout(wait);
-      this.shell.loading(entry.view, false);
     }
   }
 
@@ -224,7 +227,7 @@ const carried = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "
 
 /** Start the page in `root`; returns the app when its first screen stands. */
 export async function startApp(root) {
-  const palette = carried("hardmax-palette") ?? await loadPalette();
+  const palette = carried("hardmax-palette");
   installPalette(palette);
   const app = new App(root, palette, carried("hardmax-start") ?? {});
   const { cloud, ...state } = carried("hardmax-state") ?? {};

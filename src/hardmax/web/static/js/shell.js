@@ -2,16 +2,10 @@
 
 import { el, freshId, tableOf } from "./dom.js";
 import { copyText, exportMenu } from "./export.js";
-import { encodeState, holdsPersonal, MOST_POINTS } from "./state.js";
+import { encodeState, fitsLink, holdsPersonal, MOST_POINTS } from "./state.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The one palette: fetched (or found in the page), then turned into custom properties for CSS.
-
-/** The palette of palette.json, from the server. */
-export async function loadPalette() {
-  const response = await fetch(new URL("../palette.json", import.meta.url));
-  return response.json();
-}
+// The one palette: the page carries it; here it becomes custom properties for CSS.
 
 /** The text of a style sheet that gives --page, --ink, ..., --c0, --c1, ... for light, dark and auto. */
 export function paletteSheet(palette) {
@@ -110,10 +104,18 @@ export function helpDialog() {
 // ---------------------------------------------------------------------------------------------------------------------
 // The Share menu: the link to exactly this screen.
 
-/** The address of the present state; inside another document only the part from "#" on, which any playground reads. */
-export function linkOf(state, { personal = false, extra = {} } = {}) {
-  const page = /^(https?|file):/.test(window.location.href) ? window.location.href.split("#")[0] : "";
-  return `${page}#${encodeState({ ...state, ...extra }, { personal })}`;
+/** The address of the present state: on the public page where one is known; inside another document only the part from
+ * "#" on, which any playground reads. */
+export function linkOf(app, { personal = false, extra = {} } = {}) {
+  const here = /^(https?|file):/.test(window.location.href) ? window.location.href.split("#")[0] : "";
+  return `${app.start.public_url ?? here}#${encodeState({ ...app.state, ...extra }, { personal })}`;
+}
+
+/** Whom a link reaches: a server on this machine and a file on this disk are no use to others. */
+function reach(app) {
+  if (app.start.public_url) return null;
+  const local = /^(file:|https?:\/\/(127\.|localhost|\[::1\]))/.test(window.location.href);
+  return local ? "This address is known on this machine only. Anyone with hardmax opens the view with: hardmax playground --open LINK" : null;
 }
 
 export function shareMenu(body, app) {
@@ -130,7 +132,7 @@ export function shareMenu(body, app) {
   const size = el("p", { class: "note" });
   const update = () => {
     const extra = teacher.checked ? { embed: "1" } : {};
-    field.value = linkOf(state, { personal: personal.checked, extra });
+    field.value = linkOf(app, { personal: personal.checked, extra });
     size.textContent = `${field.value.length.toLocaleString("en")} characters`;
   };
   const done = el("span", { class: "note", role: "status" });
@@ -138,16 +140,19 @@ export function shareMenu(body, app) {
     class: "button primary", type: "button", text: "Copy the link",
     onclick: async () => { done.textContent = (await copyText(field.value, app)) ? "Copied" : "Select the link and copy it"; },
   });
-  const tooMany = state.pts && state.pts.coords.length / state.pts.d > MOST_POINTS
-    ? el(
-      "p",
-      { class: "note warn", text: `More than ${MOST_POINTS} edited tokens do not fit in a link; use Export, Everything as JSON.` },
-    ) : null;
+  const notes = [
+    state.pts && state.pts.coords.length / state.pts.d > MOST_POINTS
+      && `More than ${MOST_POINTS} edited tokens do not fit in a link; use Export, Everything as JSON.`,
+    state.pts && !fitsLink(state.pts) && "The link holds the coordinates rounded to 16 bits; this page computes with them as they were "
+      + "given. Export, Everything as JSON keeps every digit.",
+    reach(app),
+  ];
   body.replaceChildren(...[
     el("p", { class: "menu-title", text: "A link to this view" }), field,
     holdsPersonal(state) ? el("label", { class: "check" }, personal, "include my text") : null,
     el("label", { class: "check" }, teacher, "only the figure, for embedding in another page"),
-    tooMany, el("div", { class: "row" }, copy, done), size,
+    ...notes.filter(Boolean).map((text) => el("p", { class: "note warn", text })),
+    el("div", { class: "row" }, copy, done), size,
   ].filter(Boolean));
   update();
 }
@@ -263,13 +268,14 @@ export class Shell {
     return this.sections.get(entry.view);
   }
 
-  loading(view, on) {
+  /** Say that a screen is on its way, or why it is not there, with a button to try again; "" when it stands. */
+  loading(view, text, again = null) {
     const section = this.sections.get(view);
     section.querySelector(":scope > .loading")?.remove();
-    if (on) {
-      section.hidden = false;
-      section.prepend(el("p", { class: "loading note", role: "status", text: "Loading\u2026" }));
-    }
+    if (!text) return;
+    section.hidden = false;
+    section.prepend(el("div", { class: "loading", role: again ? "alert" : "status" }, el("p", { class: "note", text }),
+      again ? el("button", { class: "button", type: "button", text: "Try again", onclick: again }) : null));
   }
 
   show(view) {
