@@ -21,6 +21,7 @@ const SCREENS = [
   { view: "text", title: "Sentiment", key: "3", load: () => loadModule("screens/text.js") },
   { view: "exact", title: "Exact", key: "4", server: true, load: () => loadModule("screens/exact.js") },
   { view: "corpus", title: "Corpus", key: "5", server: true, load: () => loadModule("screens/corpus.js") },
+  { view: "article", title: "Lessons", key: "6", load: () => loadModule("screens/article.js") },
 ];
 
 export class App {
@@ -31,7 +32,6 @@ export class App {
     this.makeScene = (svg, options) => makeScene(svg, { palette, ...options });
     this.effectiveTheme = effectiveTheme;
     this.offline = start.server === false;
-    this.whole = !start.screens; // a page with one result has neither all screens nor the lessons
     this.screens = SCREENS.filter((entry) => start.screens?.includes(entry.view) ?? true);
     this.controllers = new Map();
     this.pending = new Set();
@@ -90,8 +90,9 @@ export class App {
     this.pending = new Set();
     if (changed.size === 0) return;
     this.shell.render(this.state, changed);
+    const { lesson, view } = this.state;
+    if (lesson > 0 && view !== "article" && this.screens.some((entry) => entry.view === "article")) this.openScreen("article", { lesson });
     this.controllers.get(this.state.view)?.render(this.state, changed);
-    this.#lessons(changed);
   }
 
   /** Take the state from the address (or from `hash`), and say what could not be read.
@@ -100,7 +101,8 @@ export class App {
     if (hash.replace(/^#/, "") === this.written) return;
     const { state, dropped, newer } = decodeState(hash);
     Object.assign(state, kept?.leftOut);
-    if (!this.screens.some((entry) => entry.view === state.view)) state.view = "dyn";
+    if (state.lesson > 0) state.view = "article";
+    if (!this.screens.some((entry) => entry.view === state.view)) Object.assign(state, { view: "dyn", lesson: 0 });
     this.player.pause(false);
     const changed = changedKeys(this.state, state);
     this.state = state;
@@ -128,7 +130,7 @@ export class App {
   /** Go to a screen, changing the state on the way. */
   async openScreen(view, patch = {}, changed = null) {
     const arriving = changed === null;
-    if (arriving) this.set({ ...patch, view }, { push: true });
+    if (arriving) this.set({ lesson: 0, ...patch, view }, { push: true });
     const entry = this.screens.find((one) => one.view === view);
     if (!this.controllers.has(view)) await this.#mount(entry);
     if (this.state.view !== view) return; // the reader went on in the meantime
@@ -153,24 +155,6 @@ export class App {
 
   get controller() {
     return this.controllers.get(this.state.view) ?? null;
-  }
-
-  async #lessons(changed) {
-    if (!this.whole || (this.state.lesson === 0 && !this.lessons)) return;
-    if (!this.lessons && !this.loadingLessons) {
-      this.loadingLessons = true;
-      try {
-        const { lessons } = await loadModule("screens/lessons.js");
-        this.lessons = lessons.mount(this.shell.lessons, this);
-        this.clearBanner("lessons");
-      } catch (error) {
-        this.banner("lessons", "error", `The lessons could not be loaded: ${error.message}. Press Lessons to try again.`);
-        this.set({ lesson: 0 });
-      }
-      this.loadingLessons = false;
-      changed = new Set(Object.keys(this.state));
-    }
-    this.lessons?.render(this.state, changed);
   }
 
   // -- what screens call -----------------------------------------------------------------------------------------
@@ -201,20 +185,21 @@ export class App {
       else this.controller?.onKey?.(event);
       return;
     }
-    const target = event.target;
-    if (target.closest?.("input, select, textarea, [contenteditable], dialog, [role=dialog]")) return;
-    if (this.controller?.onKey?.(event) || this.#shortcut(event, target)) event.preventDefault();
+    if (keptByField(event)) return;
+    if (this.controller?.onKey?.(event) || this.#shortcut(event, event.target)) event.preventDefault();
   }
 
   #shortcut(event, target) {
     const { key, shiftKey } = event;
     const stride = shiftKey ? 10 : 1;
     const onButton = target.closest?.("button, a, summary");
-    if (key === " ") return onButton ? false : (this.player.toggle(), true);
-    if (key === "ArrowRight") return (this.player.step(stride), true);
-    if (key === "ArrowLeft") return (this.player.step(-stride), true);
-    if (key === "Home") return (this.player.go(0), true);
-    if (key === "End") return (this.player.go(this.state.K), true);
+    const player = this.controller?.player ?? this.player;
+    if (this.state.view === "article" && [" ", "Home", "End"].includes(key)) return false; // these scroll the page
+    if (key === " ") return onButton ? false : (player.toggle(), true);
+    if (key === "ArrowRight") return (player.step(stride), true);
+    if (key === "ArrowLeft") return (player.step(-stride), true);
+    if (key === "Home") return (player.go(0), true);
+    if (key === "End") return (player.go(this.state.K), true);
     if (key === "?") return (this.shell.help(), true);
     const entry = this.screens.find((one) => one.key === key);
     if (entry) return (this.openScreen(entry.view), true);
@@ -225,6 +210,16 @@ export class App {
     this.say(`${shown} ${show.includes(shown) ? "shown" : "hidden"}`);
     return true;
   }
+}
+
+const SLIDER_KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"];
+
+/** Whether a key belongs to the field that has the keyboard: all keys of a text, those of a slider or a box that they use. */
+function keptByField({ key, target }) {
+  const input = target.closest?.("input");
+  if (input?.type === "range") return SLIDER_KEYS.includes(key);
+  if (input?.type === "checkbox" || input?.type === "radio") return key === " " || (input.type === "radio" && SLIDER_KEYS.includes(key));
+  return Boolean(target.closest?.("input, select, textarea, [contenteditable], dialog, [role=dialog]"));
 }
 
 /** What the page carries in an element: how it starts, the state it shows; null if there is no such element. */

@@ -73,7 +73,7 @@ export class Menu {
 
 const KEYS = [
   ["Space", "play or pause"], ["← →", "one layer back or forward; ten with Shift"], ["Home, End", "the first or the last layer"],
-  ["1 to 5", "switch between the screens"], ["L T A H", "show or hide leaders, trails, arrows, hull"],
+  ["1 to 6", "switch between the screens"], ["L T A H", "show or hide leaders, trails, arrows, hull"],
   ["Tab", "go to the cloud; then move between tokens with the arrow keys"],
   ["M", "on a token: move it with the arrow keys; press Enter or M to finish"], ["Delete", "on a token: remove it"],
   ["N", "in the cloud: add a token"], ["?", "this window"], ["Esc", "close whatever is open"],
@@ -177,11 +177,10 @@ export class Shell {
       "aria-label": "Formula", hidden: true,
     }, el("details", { class: "formula panel", open: true },
       el("summary", { text: "The formula, with the numbers of the selected token" }), this.formulaBody));
-    this.lessons = el("div", { id: "lessons" });
     root.replaceChildren(
       el("a", { class: "skip", href: "#main", text: "Skip to the figure", onclick: (event) => this.#skip(event) }),
-      this.#header(), this.banners, this.main, this.formulaPanel, this.live);
-    document.body.append(this.lessons);
+      this.header = this.#header(), this.banners, this.main, this.formulaPanel, this.live);
+    new ResizeObserver(() => document.documentElement.style.setProperty("--top-height", `${this.header.offsetHeight}px`)).observe(this.header);
     this.#applyTheme(this.#rememberedTheme());
   }
 
@@ -201,16 +200,13 @@ export class Shell {
     const share = new Menu("Share", (body) => shareMenu(body, app), "wide");
     const out = new Menu("Export", (body) => exportMenu(body, app));
     this.menus = [share, out];
-    const lessons = !app.whole ? null : el(
-      "button", { class: "button quiet", type: "button", text: "Lessons", onclick: () => app.set({ lesson: 1 }) },
-    );
     return el("header", { class: "top" },
       el(
         "div", { class: "brand" }, el("span", { class: "brand-star", "aria-hidden": "true", text: "★" }),
         el("h1", {}, "hardmax ", el("span", { text: "playground" })),
       ),
       el("nav", { class: "tabs", "aria-label": "Screens" }, [...this.tabs.values()]),
-      el("div", { class: "tools" }, lessons, share.node, out.node, this.themeButton,
+      el("div", { class: "tools" }, share.node, out.node, this.themeButton,
         el("button", { class: "icon-button", type: "button", text: "?", "aria-label": "Help", title: "Help (?)", onclick: () => this.help() })));
   }
 
@@ -283,11 +279,15 @@ export class Shell {
   }
 
   show(view) {
+    if (this.sections.get(view).hidden) window.scrollTo({ top: 0, behavior: "instant" });
     for (const [name, section] of this.sections) section.hidden = name !== view;
     for (const [name, tab] of this.tabs) {
       if (name === view) tab.setAttribute("aria-current", "page");
       else tab.removeAttribute("aria-current");
     }
+    const tab = this.tabs.get(view); // on a phone the tabs are a row that scrolls
+    const row = tab.parentElement;
+    row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
     this.formula(null);
   }
 

@@ -169,7 +169,7 @@ export const textTable = {
 };
 
 export const VERSION = 1;
-export const VIEWS = ["dyn", "beta", "text", "exact", "corpus"];
+export const VIEWS = ["dyn", "beta", "text", "exact", "corpus", "article"];
 export const GENERATED = ["random", "ring", "ball"];
 export const PRESETS = [
   ...GENERATED, "triangle", "emerging", "square", "square-ties", "grid", "polygon", "late-leader", "cube", "gaussian",
@@ -179,7 +179,7 @@ export const SHOWN = ["arrows", "hull", "leaders", "limit", "sectors", "trails"]
 export const FIGURES = ["1", "2", "layers"];
 export const LIMITS = {
   n: [1, 5000], d: [2, 3], seed: [0, 4294967295], alpha: [0.001, 1000], K: [0, 500], beta: [0, 1e6],
-  angle: [-180, 180], eigenvalue: [0.001, 1000], lessons: [0, 6],
+  angle: [-180, 180], eigenvalue: [0.001, 1000], lessons: [0, 7],
 };
 
 const matrixRow = {
