@@ -169,10 +169,10 @@ class CorpusScreen {
       return column;
     });
     const texts = counts.reduce((sum, n) => sum + n, 0);
-    const mean = counts.reduce((sum, n, k) => sum + n * k, 0) / Math.max(1, texts);
+    const mean = texts ? (counts.reduce((sum, n, k) => sum + n * k, 0) / texts).toFixed(1) : "\u2013";
     return el("div", { class: "column-group" },
-      el("p", { class: "note", text: `${this.#name(one)}: ${mean.toFixed(1)} leaders per text on average` }),
-      el("div", { class: "columns", role: "img", "aria-label": `${this.#name(one)}: ${texts} texts, ${mean.toFixed(1)} leaders on average` }, columns),
+      el("p", { class: "note", text: `${this.#name(one)}: ${mean} leaders per text on average` }),
+      el("div", { class: "columns", role: "img", "aria-label": `${this.#name(one)}: ${texts} texts, ${mean} leaders on average` }, columns),
       el("div", { class: "column-ends note" }, el("span", { text: "0 leaders" }), el("span", { text: String(size - 1) })));
   }
 

@@ -125,6 +125,7 @@ class Dynamics {
     const badges = [];
     const badge = (kind, text) => badges.push(el("span", { class: `badge ${kind}`, text }));
     if (result.n === 0) badge("", "no tokens");
+    else if (this.model.stale) for (const what of ["\u2605 \u2013 leaders", "\u2013 clusters in the end", "computing\u2026"]) badge("unchecked", what);
     else {
       badge("", counted(result.n, "token"));
       const leading = [...result.leaderSince.values()].filter((since) => since <= state.k).length;
