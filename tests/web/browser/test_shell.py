@@ -263,7 +263,7 @@ def test_frames_for_teachers_show_the_figure_alone(open_page):
     assert not page.locator("header.top").is_visible()
     assert not page.locator(".controls").first.is_visible()
     assert page.locator("svg.cloud").first.is_visible()
-    assert page.get_by_role("button", name="Play").is_visible()
+    assert page.get_by_role("button", name="Play", exact=True).is_visible()
     page = open_page("v=1&preset=square&hide=controls")
     assert page.locator("header.top").is_visible()
     assert not page.locator(".controls").first.is_visible()
