@@ -195,7 +195,7 @@ def test_a_file_of_small_or_large_numbers_fills_the_window_and_can_be_dragged(pa
     file.write_text("".join(f"{x * size},{y * size}\n" for x, y in [(1, 0), (0, 2), (-1, -1), (0.2, 0.3)]))
     page.get_by_label("Load tokens from a file").set_input_files(file)
     page.wait_for_function("() => document.querySelectorAll('.token').length === 4")
-    boxes = [one.bounding_box() for one in page.locator(".token").all()]
+    boxes = [page.locator(f"[data-token='{i}']").bounding_box() for i in range(4)]
     assert max(b["y"] for b in boxes) - min(b["y"] for b in boxes) > 200
     x, y = boxes[3]["x"] + boxes[3]["width"] / 2, boxes[3]["y"] + boxes[3]["height"] / 2
     page.mouse.move(x, y)
