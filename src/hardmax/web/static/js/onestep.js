@@ -10,15 +10,17 @@ const [SOFTEST, SHARPEST] = [0.1, 1000];
 const SHOWN = 0.005; // weights below are not drawn
 
 /** The step of token i from `coords`: { i, q, z, set, scores, best, weights, mean, next }.
- * `set` is its follow set and the weights are those of hardmax if beta is Infinity, else those of softmax. */
-export function stepOf({ coords, d, A, alpha, set, i, beta = Infinity }) {
+ * `set` is its follow set, null if only the scores tell; the weights are those of hardmax if beta is Infinity, else
+ * those of softmax. */
+export function stepOf({ coords, d, A, alpha, set = null, i, beta = Infinity }) {
   const n = coords.length / d;
   const z = Array.from(coords.subarray(i * d, (i + 1) * d));
   const q = A === null ? z : A.map((row) => row.reduce((sum, x, c) => sum + x * z[c], 0));
   const scores = Float64Array.from({ length: n }, (_, j) => q.reduce((sum, x, c) => sum + x * coords[j * d + c], 0));
   const best = scores.reduce((most, s) => Math.max(most, s), -Infinity);
   const weights = new Float64Array(n);
-  if (beta === Infinity) for (const j of set) weights[j] = 1 / set.length;
+  const followed = set ?? Array.from(scores.keys()).filter((j) => scores[j] === best);
+  if (beta === Infinity) for (const j of followed) weights[j] = 1 / followed.length;
   else {
     let total = 0;
     for (let j = 0; j < n; j += 1) total += weights[j] = Math.exp(beta * (scores[j] - best));
@@ -26,7 +28,7 @@ export function stepOf({ coords, d, A, alpha, set, i, beta = Infinity }) {
   }
   const mean = z.map((_, c) => weights.reduce((sum, w, j) => (w ? sum + w * coords[j * d + c] : sum), 0));
   const next = z.map((x, c) => (x + alpha * mean[c]) / (1 + alpha));
-  return { i, q, z, set, scores, best, weights, mean, next };
+  return { i, q, z, set: followed, scores, best, weights, mean, next };
 }
 
 /** The tokens with the largest scores, those that are followed first. */
@@ -90,8 +92,8 @@ export class OneStep {
     this.body = el("div", { class: "step-body" },
       el("div", { class: "step-sweep" }, this.play, this.sweeper),
       el("div", { class: "bars-head", "aria-hidden": "true" }, el("span", { text: "token" }), el("span", { text: "score (reach)" }), el("span", { text: "weight" })),
-      this.list, this.rest, slider ?? this.#slider(), this.sentence);
-    this.node = el("section", { class: "panel one-step", "aria-label": "One step" }, this.title, this.ask, this.body);
+      this.list, this.rest, slider ? null : this.#slider(), this.sentence);
+    this.node = el("section", { class: "panel one-step", "aria-label": "One step" }, this.title, slider, this.ask, this.body);
   }
 
   #slider() {

@@ -30,8 +30,9 @@ export class View {
     this.toward = [sy * cp, -cy * cp, sp];
   }
 
-  /** Choose center and scale so that all points and the origin are seen, `margin` pixels from the border. */
-  fit(coords, d, margin = 44) {
+  /** Choose center and scale so that all points and the origin are seen, with a margin at the border. */
+  fit(coords, d) {
+    const margin = Math.min(44, 0.13 * Math.min(this.width, this.height));
     this.d = d;
     if (d === 3) { // a ball around the origin: turning must not change the scale
       let far = 0;

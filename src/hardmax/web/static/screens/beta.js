@@ -2,12 +2,14 @@
 
 import { lineStrip } from "../js/chart.js";
 import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
-import { el, short, svgEl } from "../js/dom.js";
+import { el, inPercent, short, svgEl } from "../js/dom.js";
 import { CloudEditor } from "../js/editing.js";
+import { undoButtons } from "../js/history.js";
 import { modelOf, polytopeOf, startHullOf, versusOf } from "../js/model.js";
-import { marks, Tween, under } from "../js/picture.js";
+import { OneStep, stepOf, stepParts } from "../js/onestep.js";
+import { gathered, marks, Tween, under } from "../js/picture.js";
 import { transport } from "../js/player.js";
-import { commandText, describe, documentOf, pythonText } from "../js/report.js";
+import { commandText, describe, documentOf, pythonText, tipOf } from "../js/report.js";
 import { rowsOf } from "../js/state.js";
 
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
@@ -19,22 +21,26 @@ class HardmaxAgainstSoftmax {
     this.note = el("p", { class: "note token-note", role: "status" });
     this.transport = transport(app);
     this.sides = [this.#side("Hardmax", 0), this.#side("Softmax", 1)];
-    this.gapStrip = lineStrip("Gap between the two clouds");
-    this.clusterStrip = lineStrip("Clusters: hardmax solid, softmax dashed");
+    const scrub = (k) => app.player.go(k);
+    this.gapStrip = lineStrip("Gap between the two clouds, in % of the cloud's size", scrub);
+    this.clusterStrip = lineStrip("Clusters: hardmax solid, softmax dashed", scrub);
+    this.undo = undoButtons(app);
     this.status = el("div", { class: "status", role: "group", "aria-label": "What is known" });
     root.append(
       el("div", { class: "stage" }, el(
         "div", { class: "pair" }, this.sides.map((side) => side.figure),
-      ), this.note, this.transport.node,
+      ), el("div", { class: "token-caption" }, this.undo.nodes), this.note, this.transport.node,
         this.status, el("div", { class: "strips" }, this.gapStrip.node, this.clusterStrip.node)),
       this.#controls());
     for (const side of this.sides) {
       side.editor = new CloudEditor(app, side.svg, {
         label: `${side.name} cloud; use the arrow keys to move between tokens`,
         describe: (i) => this.#describe(side, i),
+        tip: (i) => (side.number === 0 ? tipOf(this.model, app.state, i) : [`Token ${i}`, this.#describe(side, i).split(", ").slice(1).join(", ")]),
+        clicked: () => { app.flush(); this.step.sweep(); },
         repaint: () => this.sides.forEach((one) => this.#paint(one)),
       });
-      side.tween = new Tween(() => this.#paint(side));
+      side.tween = new Tween(() => this.#paint(side), () => app.player.motion);
       app.tableToggle(side.figure, () => this.#table(side));
     }
     app.tableToggle(
@@ -69,9 +75,36 @@ class HardmaxAgainstSoftmax {
       matrix: matrixField(app, () => this.sides[0].editor.cloud.d),
       show: showField(app),
     };
-    return el(
-      "aside", { class: "controls panel", "aria-label": "Controls" }, Object.values(this.fields).map((one) => one.node),
-    );
+    const { beta, ...rest } = this.fields;
+    this.step = new OneStep({
+      slider: beta.node,
+      changed: () => {
+        this.sides.forEach((side) => this.#paint(side));
+        this.#renderStep();
+      },
+    });
+    return el("div", { class: "side" }, this.step.node, el(
+      "aside", { class: "controls panel", "aria-label": "Controls" }, Object.values(rest).map((one) => one.node),
+    ));
+  }
+
+  /** The step of the selected token on one side, or null. */
+  #stepAt(number, coords) {
+    const { model: { metric, result }, state } = this;
+    if (state.sel < 0 || state.sel >= result.n || coords.length === 0) return null;
+    const rule = number === 0 ? { set: result.follows(state.k)[state.sel] } : { beta: state.beta };
+    return stepOf({ coords, d: result.d, A: metric.A, alpha: state.alpha, i: state.sel, ...rule });
+  }
+
+  /** The bars are those of softmax: with a larger beta they become those of hardmax. */
+  #renderStep() {
+    const { model: { result }, state } = this;
+    const { picture } = this.sides[0].editor.scene;
+    this.step.render(this.#stepAt(1, this.layers[1][state.k] ?? new Float64Array(0)), {
+      alpha: state.alpha,
+      leads: (j) => (result.leaderSince.get(j) ?? Infinity) <= state.k,
+      color: (j) => picture?.color[j] ?? "",
+    });
   }
 
   // -- drawing ---------------------------------------------------------------------------------------------------
@@ -108,7 +141,7 @@ class HardmaxAgainstSoftmax {
     if (!model || coords.length !== model.result.tokens[0].length) return;
     const soft = side.number === 1;
     const shown = soft ? {
-      ...state, show: state.show.filter((word) => word === "hull" || word === "limit" || word === "trails"), sel: -1,
+      ...state, show: state.show.filter((word) => word === "hull" || word === "limit" || word === "trails"),
     } : state;
     const seen = soft ? { ...model, result: { ...model.result, tokens: this.layers[1] } } : model;
     const look = marks(model, shown, state.k, app.palette[app.effectiveTheme()].clusters);
@@ -118,17 +151,20 @@ class HardmaxAgainstSoftmax {
     const parts = under(
       seen, shown, state.k, coords, { hull: this.hull, polytope: this.polytope, marks: look, view: scene.view },
     );
-    scene.draw({ d: model.result.d, coords, ...look, under: parts, turn: state.turn, selected: state.sel });
+    const step = this.#stepAt(side.number, coords);
+    if (step) parts.push(...stepParts(step, this.step.level(step), coords, scene.view));
+    const crowd = soft ? {} : gathered(model, coords, look);
+    scene.draw({ d: model.result.d, coords, ...look, ...crowd, under: parts, turn: state.turn, selected: state.sel });
   }
 
   #renderRest(state) {
     const { k } = state;
     this.transport.render(state);
+    this.undo.render();
+    this.#renderStep();
     this.sides[0].rule.textContent = "follows the largest score";
     this.sides[1].rule.textContent = `weights exp(\u03b2 score), \u03b2 = ${short(state.beta)}`;
-    this.gapStrip.draw({
-      series: [{ values: this.gaps }], at: k,
-    });
+    this.gapStrip.draw({ series: [{ values: this.gaps }], at: k, unit: "percent" });
     this.clusterStrip.draw({
       series: [
         { values: this.counts[0], name: "hardmax" },
@@ -138,7 +174,7 @@ class HardmaxAgainstSoftmax {
     });
     const plateau = longestPlateau(this.counts[1]);
     const badges = this.model.result.n === 0 ? ["no tokens"] : this.gaps.length === 0 ? [] : [
-      `gap ${short(this.gaps[k], 3)} of the cloud's size`,
+      `gap ${inPercent(this.gaps[k])} of the cloud's size`,
       `clusters: ${this.counts[0][k]} with hardmax, ${this.counts[1][k]} with softmax`,
     ];
     if (plateau) badges.push(`softmax holds ${plateau.count} clusters for layers ${plateau.from} to ${plateau.to}`);
@@ -170,7 +206,7 @@ class HardmaxAgainstSoftmax {
   announce() {
     const { k, K } = this.app.state;
     if (this.gaps.length === 0) return `Layer ${k} of ${K}. ${this.note.textContent}`;
-    return `Layer ${k} of ${K}: gap ${short(this.gaps[k], 3)}, ${this.counts[0][k]} clusters with hardmax, ${this.counts[1][k]} with softmax.`;
+    return `Layer ${k} of ${K}: gap ${inPercent(this.gaps[k])} of the cloud's size, ${this.counts[0][k]} clusters with hardmax, ${this.counts[1][k]} with softmax.`;
   }
 
   onKey() { return false; }
@@ -201,6 +237,7 @@ class HardmaxAgainstSoftmax {
       tween.stop();
       editor.scene.dispose();
     }
+    this.step.stop();
   }
 }
 

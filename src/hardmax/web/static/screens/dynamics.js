@@ -1,9 +1,10 @@
 // The Dynamics screen: a cloud to drag, its layers, its leaders and its limit.
 
 import { lineStrip } from "../js/chart.js";
-import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
+import { alphaField, cloudFields, field, matrixField, numberField, showField } from "../js/controls.js";
 import { counted, el, inPercent, short, svgEl } from "../js/dom.js";
 import { CloudEditor } from "../js/editing.js";
+import { FigureBoard, FIGURE_TITLES } from "../js/figures.js";
 import { undoButtons } from "../js/history.js";
 import { degenerate, modelOf, polytopeOf, startHullOf } from "../js/model.js";
 import { OneStep, stepOf, stepParts } from "../js/onestep.js";
@@ -26,7 +27,8 @@ class Dynamics {
     this.story = el("p", { class: "story" });
     this.status = el("div", { class: "status", role: "group", "aria-label": "What is known" });
     this.legend = legend();
-    const figure = el("figure", { class: "token-figure", "aria-label": "Cloud of tokens" }, this.legend.node,
+    this.board = new FigureBoard(app);
+    const figure = this.figure = el("figure", { class: "token-figure", "aria-label": "Cloud of tokens" }, this.legend.node,
       el("div", { class: "token-box" }, this.svg, this.empty), el("figcaption", { class: "token-caption" }, this.#buttons()), this.note);
     const scrub = (k) => app.player.go(k);
     this.strips = [
@@ -38,7 +40,7 @@ class Dynamics {
     root.append(
       headline(app, () => this.#showDrag()),
       el(
-        "div", { class: "stage" }, figure, this.transport.node, el("div", { class: "story-row" }, this.story, this.status),
+        "div", { class: "stage" }, figure, this.board.node, this.transport.node, el("div", { class: "story-row" }, this.story, this.status),
         el("div", { class: "strips" }, this.strips.map((strip) => strip.node)),
       ),
       el("div", { class: "side" }, this.step.node, this.controls));
@@ -85,7 +87,11 @@ class Dynamics {
 
   #controls() {
     const { app } = this;
+    const kind = field("Picture", el("select", {
+      onchange: () => app.set({ figure: kind.input.value || null, ...(app.state.k === 0 ? { k: this.settledAt() } : {}) }),
+    }, ["", "layers", "1", "2"].map((value) => el("option", { value, text: FIGURE_TITLES[value] }))));
     this.fields = {
+      kind,
       cloud: cloudFields(app, async (file) => this.fields.cloud.fileError(await this.editor.load(file))),
       alpha: alphaField(app),
       matrix: matrixField(app, () => this.editor.cloud.d),
@@ -94,8 +100,8 @@ class Dynamics {
     };
     const { cloud, alpha, matrix, layers, show } = this.fields;
     return el(
-      "aside", { class: "controls panel", "aria-label": "Controls" }, cloud.node, alpha.node, layers.node, matrix.node,
-      show.node,
+      "aside", { class: "controls panel", "aria-label": "Controls" }, kind.node, cloud.node, alpha.node, layers.node,
+      matrix.node, show.node,
     );
   }
 
@@ -119,7 +125,13 @@ class Dynamics {
     this.#renderStatus(state);
     this.#renderControls(state);
     this.#renderStep();
-    this.app.formula(formulaNode(this.model, state));
+    const whole = state.figure === null;
+    this.figure.hidden = this.step.node.hidden = !whole;
+    this.fields.cloud.node.hidden = !whole && state.figure !== "layers";
+    this.fields.matrix.node.hidden = this.fields.show.node.hidden = state.figure === "1";
+    this.strips.forEach(({ node }) => { node.hidden ||= !whole; });
+    this.board.render(state, changed);
+    this.app.formula(whole ? formulaNode(this.model, state) : null);
   }
 
   /** Draw `coords` with the state of the last `render`: the app's may be ahead of the model. */
@@ -169,11 +181,11 @@ class Dynamics {
   #showDrag() {
     const { app, model: { result } } = this;
     if (result.n === 0) return;
-    app.player.go(0);
+    app.player.pause(false);
     const followers = new Map([[0, 0]]);
     for (const set of result.follows(0)) for (const j of set) followers.set(j, (followers.get(j) ?? 0) + 1);
     const [token] = [...followers].reduce((best, one) => (one[1] > best[1] ? one : best));
-    app.set({ sel: token });
+    app.set({ sel: token, k: 0, figure: null });
     app.flush();
     this.scene.focusToken(token);
     this.scene.hint(token, "drag me");
@@ -191,7 +203,8 @@ class Dynamics {
       if (limit.open.length === 0) badge("", `${counted(limit.centers.length, "cluster")} in the end`);
       badge(...this.certify.badge(this.model, limit));
     }
-    this.story.textContent = this.#story(state);
+    this.story.textContent = state.figure === null ? this.#story(state) : "";
+    this.status.hidden = state.figure !== null;
     this.undo.render();
     this.status.replaceChildren(...badges);
     const notes = result.n ? [degenerate(this.model.cloud, this.hull)] : []; // an empty cloud says so itself
@@ -228,6 +241,7 @@ class Dynamics {
   }
 
   #renderControls(state) {
+    this.fields.kind.input.value = state.figure ?? "";
     this.fields.cloud.render(state);
     this.fields.alpha.render(state);
     this.fields.layers.render(state);
@@ -238,11 +252,12 @@ class Dynamics {
   // -- for the shell ---------------------------------------------------------------------------------------------
 
   announce() {
-    return this.#story(this.app.state);
+    return this.app.state.figure === null ? this.#story(this.app.state) : `Layer ${this.app.state.k} of ${this.app.state.K}.`;
   }
 
   /** The layer at which playing stops. */
   settledAt() {
+    if (!this.board.node.hidden) return this.board.settledAt();
     const { settled } = this.model.progress;
     return settled < 0 ? this.app.state.K : Math.max(1, settled);
   }
@@ -253,7 +268,7 @@ class Dynamics {
     const { state } = this.app;
     if (this.model.result.n === 0) return {}; // no tokens, nothing to run
     return {
-      svg: () => this.scene.whole(),
+      svg: () => (state.figure === null ? this.scene.whole() : this.board.picture()),
       table: () => tokenTable(this.model, state, true),
       json: () => documentOf(this.model, state),
       python: () => pythonText(state, this.model),
@@ -263,7 +278,9 @@ class Dynamics {
 
   dispose() {
     this.tween.stop();
+    this.step.stop();
     this.scene.dispose();
+    this.board.dispose();
   }
 }
 
