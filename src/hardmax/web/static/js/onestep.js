@@ -3,33 +3,11 @@
 
 import { el, inPercent, keep, short } from "./dom.js";
 import { still } from "./picture.js";
+import { SHOWN } from "./step.js";
 
 const SWEEP = 1800; // ms
 const ROWS = 7; // bars that are drawn
 const [SOFTEST, SHARPEST] = [0.1, 1000];
-const SHOWN = 0.005; // weights below are not drawn
-
-/** The step of token i from `coords`: { i, q, z, set, scores, best, weights, mean, next }.
- * `set` is its follow set, null if only the scores tell; the weights are those of hardmax if beta is Infinity, else
- * those of softmax. */
-export function stepOf({ coords, d, A, alpha, set = null, i, beta = Infinity }) {
-  const n = coords.length / d;
-  const z = Array.from(coords.subarray(i * d, (i + 1) * d));
-  const q = A === null ? z : A.map((row) => row.reduce((sum, x, c) => sum + x * z[c], 0));
-  const scores = Float64Array.from({ length: n }, (_, j) => q.reduce((sum, x, c) => sum + x * coords[j * d + c], 0));
-  const best = scores.reduce((most, s) => Math.max(most, s), -Infinity);
-  const weights = new Float64Array(n);
-  const followed = set ?? Array.from(scores.keys()).filter((j) => scores[j] === best);
-  if (beta === Infinity) for (const j of followed) weights[j] = 1 / followed.length;
-  else {
-    let total = 0;
-    for (let j = 0; j < n; j += 1) total += weights[j] = Math.exp(beta * (scores[j] - best));
-    for (let j = 0; j < n; j += 1) weights[j] /= total;
-  }
-  const mean = z.map((_, c) => weights.reduce((sum, w, j) => (w ? sum + w * coords[j * d + c] : sum), 0));
-  const next = z.map((x, c) => (x + alpha * mean[c]) / (1 + alpha));
-  return { i, q, z, set: followed, scores, best, weights, mean, next };
-}
 
 /** The tokens with the largest scores, those that are followed first. */
 function ranked({ set, scores }, count) {
@@ -43,36 +21,7 @@ function ranked({ set, scores }, count) {
   return found;
 }
 
-/** What is drawn of a step in the plane: the direction A z, the line across it at the score `level`, and, when it has
- * reached the largest one, arrows as strong as the weights, the mean that they stand for and the next place. */
-export function stepParts({ i, q, z, best, weights, mean, next }, level, coords, view) {
-  const { d } = view;
-  const at = (j) => Array.from(coords.subarray(j * d, (j + 1) * d));
-  const parts = [];
-  const length = Math.hypot(...q);
-  if (d === 2 && length > 0) {
-    const far = (2 * Math.max(view.width, view.height)) / view.scale;
-    const [ux, uy] = [q[0] / length, q[1] / length];
-    const p = [(ux * level) / length, (uy * level) / length];
-    parts.push(
-      { kind: "line", class: "support", points: [[p[0] - uy * far, p[1] + ux * far], [p[0] + uy * far, p[1] - ux * far]] },
-      { kind: "line", class: "direction", points: [[0, 0], [ux * far, uy * far]] },
-    );
-  }
-  if (level < best) return parts;
-  weights.forEach((w, j) => {
-    if (j !== i && w >= SHOWN) parts.push({
-      kind: "arrow", class: `fan w${Math.ceil(5 * Math.sqrt(w))}`, points: [z, at(j)], color: "var(--ink)",
-    });
-  });
-  const stays = next.every((x, c) => Math.abs(x - z[c]) <= 1e-12 * Math.abs(x));
-  const several = weights.filter((w) => w >= SHOWN).length > 1;
-  if (several) parts.push({ kind: "arrow", class: "to-mean", points: [z, mean], color: "var(--ink)" }, { kind: "dot", class: "mean", points: [mean] });
-  if (!stays) parts.push({ kind: "ring", class: "next", points: [next] });
-  return parts;
-}
-
-/** The panel: { node, render(step or null, words), level, beta }. `changed()` is called when the picture must follow. */
+/** The panel: { node, render(step or null, words), part, beta }. `changed()` is called when the picture must follow. */
 export class OneStep {
   /** `slider` is a field for beta that the screen has already; without it the panel has its own, at hardmax first. */
   constructor({ changed, slider = null }) {
@@ -111,11 +60,6 @@ export class OneStep {
     return el("div", { class: "step-beta" },
       el("label", {}, el("span", { class: "step-beta-title" }, "sharpness \u03b2 ", this.named), this.sharpness),
       el("div", { class: "step-ends note", "aria-hidden": "true" }, el("span", { text: "softmax: everyone counts" }), el("span", { text: "hardmax: only the farthest" })));
-  }
-
-  /** The score that the line has reached. */
-  level({ best }) {
-    return this.part * best;
   }
 
   /** Let the line sweep once. */
@@ -158,7 +102,7 @@ export class OneStep {
       Object.assign(this, { token: step.i, part: 1 });
     }
     const { scores, weights, best } = step;
-    const level = this.level(step);
+    const level = this.part * best;
     const there = this.part === 1;
     const rows = ranked(step, ROWS);
     if (!rows.includes(step.i)) rows.splice(ROWS - 1, 1, step.i);

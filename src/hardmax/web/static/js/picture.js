@@ -1,6 +1,7 @@
 // How a cloud looks: shapes, motion from layer to layer, colors, trails, arrows, hulls and sectors.
 
 import { ARRIVED, hull2d, sizeOf } from "./dynamics.js";
+import { selectedStep, stepParts } from "./step.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The shapes of tokens, as SVG path data around the origin.
@@ -141,8 +142,9 @@ export function gathered({ result }, coords, look) {
   return { met, crowds };
 }
 
-/** Everything below the tokens. `coords` are the places drawn now (between two layers while they move). */
-export function under(model, state, k, coords, { hull, polytope, marks: look, view }) {
+/** Everything below the tokens. `coords` are the places drawn now (between two layers while they move); `step` is how the
+ * step of the selected token is drawn: the sharpness `beta`, and the part of its way that the line has swept. */
+export function under(model, state, k, coords, { hull, polytope, marks: look, view, step = { beta: Infinity, part: 1 } }) {
   const { result } = model;
   const { d, n } = result;
   const parts = [];
@@ -158,6 +160,8 @@ export function under(model, state, k, coords, { hull, polytope, marks: look, vi
     const sets = result.follows(k);
     for (let i = 0; i < n; i += 1) parts.push(...arrows(i, sets[i], coords, d, look.color[i]));
   }
+  const taken = selectedStep(model, state, coords, step.beta, k);
+  if (taken) parts.push(...stepParts(taken, step.part * taken.best, coords, view));
   return parts;
 }
 

@@ -10,8 +10,9 @@ const MOTION = 0.58; // of it: the time of the motion from layer to layer
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
 export class Player {
-  constructor(app) {
-    this.app = app;
+  /** `settledAt()` is the layer from which on nothing new is seen; undefined if there is none. */
+  constructor(app, settledAt = () => app.controller?.settledAt?.()) {
+    Object.assign(this, { app, settledAt });
     this.playing = false;
     this.timer = 0;
     this.speed = 1;
@@ -25,7 +26,7 @@ export class Player {
   /** Where playing ends: the layer at which the cloud is settled, or the last one. */
   get last() {
     const { K } = this.app.state;
-    return Math.min(K, this.app.controller?.settledAt?.() ?? K);
+    return Math.min(K, this.settledAt() ?? K);
   }
 
   toggle() {

@@ -6,11 +6,12 @@ import { el, inPercent, short, svgEl } from "../js/dom.js";
 import { CloudEditor } from "../js/editing.js";
 import { undoButtons } from "../js/history.js";
 import { modelOf, polytopeOf, startHullOf, versusOf } from "../js/model.js";
-import { OneStep, stepOf, stepParts } from "../js/onestep.js";
+import { OneStep } from "../js/onestep.js";
 import { gathered, marks, Tween, under } from "../js/picture.js";
 import { transport } from "../js/player.js";
 import { commandText, describe, documentOf, pythonText, tipOf } from "../js/report.js";
 import { rowsOf } from "../js/state.js";
+import { selectedStep } from "../js/step.js";
 
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
 const MOST_WORK = 4e7; // exponentials of one picture
@@ -88,19 +89,12 @@ class HardmaxAgainstSoftmax {
     ));
   }
 
-  /** The step of the selected token on one side, or null. */
-  #stepAt(number, coords) {
-    const { model: { metric, result }, state } = this;
-    if (state.sel < 0 || state.sel >= result.n || coords.length === 0) return null;
-    const rule = number === 0 ? { set: result.follows(state.k)[state.sel] } : { beta: state.beta };
-    return stepOf({ coords, d: result.d, A: metric.A, alpha: state.alpha, i: state.sel, ...rule });
-  }
-
   /** The bars are those of softmax: with a larger beta they become those of hardmax. */
   #renderStep() {
     const { model: { result }, state } = this;
     const { picture } = this.sides[0].editor.scene;
-    this.step.render(this.#stepAt(1, this.layers[1][state.k] ?? new Float64Array(0)), {
+    const coords = this.layers[1][state.k];
+    this.step.render(coords ? selectedStep(this.model, state, coords, state.beta) : null, {
       alpha: state.alpha,
       leads: (j) => (result.leaderSince.get(j) ?? Infinity) <= state.k,
       color: (j) => picture?.color[j] ?? "",
@@ -149,10 +143,11 @@ class HardmaxAgainstSoftmax {
     scene.view.d = model.result.d;
     scene.view.turnTo(state.turn);
     const parts = under(
-      seen, shown, state.k, coords, { hull: this.hull, polytope: this.polytope, marks: look, view: scene.view },
+      seen, shown, state.k, coords, {
+        hull: this.hull, polytope: this.polytope, marks: look, view: scene.view,
+        step: { part: this.step.part, beta: soft ? state.beta : Infinity },
+      },
     );
-    const step = this.#stepAt(side.number, coords);
-    if (step) parts.push(...stepParts(step, this.step.level(step), coords, scene.view));
     const crowd = soft ? {} : gathered(model, coords, look);
     scene.draw({ d: model.result.d, coords, ...look, ...crowd, under: parts, turn: state.turn, selected: state.sel });
   }

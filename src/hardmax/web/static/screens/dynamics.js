@@ -1,5 +1,6 @@
 // The Dynamics screen: a cloud to drag, its layers, its leaders and its limit.
 
+import { certificates } from "../js/certificates.js";
 import { lineStrip } from "../js/chart.js";
 import { alphaField, cloudFields, field, matrixField, numberField, showField } from "../js/controls.js";
 import { counted, el, inPercent, short, svgEl } from "../js/dom.js";
@@ -7,11 +8,11 @@ import { CloudEditor } from "../js/editing.js";
 import { FigureBoard, FIGURE_TITLES } from "../js/figures.js";
 import { undoButtons } from "../js/history.js";
 import { degenerate, modelOf, polytopeOf, startHullOf } from "../js/model.js";
-import { OneStep, stepOf, stepParts } from "../js/onestep.js";
+import { OneStep } from "../js/onestep.js";
 import { gathered, marks, Tween, under } from "../js/picture.js";
 import { transport } from "../js/player.js";
 import { commandText, describe, documentOf, formulaNode, pythonText, tipOf, tokenTable } from "../js/report.js";
-import { certificates } from "../js/server.js";
+import { selectedStep } from "../js/step.js";
 import { headline, legend } from "../js/welcome.js";
 
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
@@ -143,28 +144,19 @@ class Dynamics {
     this.scene.view.turnTo(state.turn);
     const crowd = gathered(model, coords, look);
     const parts = under(
-      model, state, state.k, coords, { hull: this.hull, polytope: this.polytope, marks: look, view: this.scene.view },
+      model, state, state.k, coords,
+      { hull: this.hull, polytope: this.polytope, marks: look, view: this.scene.view, step: this.step },
     );
-    const step = this.#stepAt(coords);
-    if (step) parts.push(...stepParts(step, this.step.level(step), coords, this.scene.view));
     this.legend.render([...state.show, ...(crowd.crowds.length ? ["crowd"] : [])]);
     this.scene.draw({ d: model.result.d, coords, ...look, ...crowd, under: parts, turn: state.turn, selected: state.sel });
   }
 
   // -- one step --------------------------------------------------------------------------------------------------
 
-  /** The step of the selected token from `coords`, or null. */
-  #stepAt(coords) {
-    const { model: { metric, result }, state } = this;
-    if (state.sel < 0 || state.sel >= result.n) return null;
-    const set = result.follows(state.k)[state.sel];
-    return stepOf({ coords, d: result.d, A: metric.A, alpha: state.alpha, set, i: state.sel, beta: this.step.beta });
-  }
-
   #renderStep() {
     const { model: { result }, state } = this;
     const { picture } = this.scene;
-    this.step.render(this.#stepAt(result.tokens[state.k]), {
+    this.step.render(selectedStep(this.model, state, result.tokens[state.k], this.step.beta), {
       alpha: state.alpha,
       leads: (j) => (result.leaderSince.get(j) ?? Infinity) <= state.k,
       color: (j) => picture?.color[j] ?? "",
@@ -201,7 +193,7 @@ class Dynamics {
     else {
       badge("leads", `\u2605 ${counted(this.#leading(state), "leader")}`);
       if (limit.open.length === 0) badge("", `${counted(limit.centers.length, "cluster")} in the end`);
-      badge(...this.certify.badge(this.model, limit));
+      badges.push(...this.certify.badge(this.model, limit, state.alpha));
     }
     this.story.textContent = state.figure === null ? this.#story(state) : "";
     this.status.hidden = state.figure !== null;
@@ -229,7 +221,7 @@ class Dynamics {
     const tokens = counted(n, "token");
     if (n === 0) return "";
     if (k >= settled && settled >= 0) {
-      const sure = this.certify.badge(this.model, limit)[0] === "good" ? "certain" : "decided here, not checked,";
+      const sure = this.certify.checked(this.model) ? "certain" : "decided here, not checked,";
       const where = `where they go is ${sure} from layer ${limit.layers} on`;
       return settled === 0 ? `Nothing moves: ${tokens} in ${counted(limit.centers.length, "place")}; ${where}.`
         : `${tokens} became ${counted(limit.centers.length, "cluster")} after ${counted(settled, "layer")}; ${where}.`;
