@@ -56,7 +56,7 @@ export class OneStep {
         this.changed();
       },
     });
-    this.named = el("output", { class: "note" });
+    this.named = el("span", { class: "note" });
     return el("div", { class: "step-beta" },
       el("label", {}, el("span", { class: "step-beta-title" }, "sharpness \u03b2 ", this.named), this.sharpness),
       el("div", { class: "step-ends note", "aria-hidden": "true" }, el("span", { text: "softmax: everyone counts" }), el("span", { text: "hardmax: only the farthest" })));

@@ -115,8 +115,8 @@ class HardmaxAgainstSoftmax {
     const none = "No tokens yet. Double-click in the left cloud to add one, or choose a cloud.";
     this.hull = startHullOf(state);
     this.polytope = polytopeOf(this.model.cloud, result.limit);
-    const { soft, gaps, counts } = tooMany ? { soft: null, gaps: [], counts: [[], []] } : versusOf(state);
-    Object.assign(this, { gaps, counts, layers: [result.tokens, soft ?? []] });
+    const { soft, gaps, counts, stale } = tooMany ? { soft: null, gaps: [], counts: [[], []], stale: false } : versusOf(state);
+    Object.assign(this, { gaps, counts, stale, layers: [result.tokens, soft ?? []] });
     this.note.textContent = result.n === 0 ? none : tooMany ? much : soft === null ? "Computing the softmax layers\u2026" : "";
     for (const side of this.sides) {
       if (!dragging && newCloud) side.editor.fit(!state.pts || !side.editor.fitted);
