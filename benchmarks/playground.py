@@ -161,7 +161,9 @@ def main() -> int:
             print(f"start, {name}: server ready {ready:.2f} s, first interaction {first:.2f} s")
             bars.check(first < most, f"first interaction within {most:g} s, {name}: {first:.2f} s")
         paint, small, whole = site(browser)
-        print(f"static site: largest contentful paint {paint:.0f} ms, {small:.0f} kB without the model, {whole:.0f} with")
+        print(
+            f"static site: largest contentful paint {paint:.0f} ms, {small:.0f} kB without the model, {whole:.0f} with"
+        )
         bars.check(paint < 1000, f"largest contentful paint from disk under 1 s: {paint:.0f} ms")
         bars.check(small < 400, f"site without the model under 400 kB: {small:.0f} kB")
         moves = 6 if quick else 60
@@ -178,7 +180,9 @@ def main() -> int:
             found = drag(page, moves)
             late = percentile(page.evaluate(SOFTMAX, moves))
             page.context.close()
-            print(f"softmax at n = 1,000: frame {found['median']:.1f} ms, 95 % {found['p95']:.1f} ms; new layers after {late:.0f} ms (95 %)")
+            print(
+                f"softmax at n = 1,000: frame {found['median']:.1f} ms, 95 % {found['p95']:.1f} ms; new layers after {late:.0f} ms (95 %)"
+            )
             bars.check(found["p95"] < 100, f"softmax drag at n = 1,000 under 100 ms at 95 %: {found['p95']:.1f} ms")
         browser.close()
     return int(bars.failed > 0)
