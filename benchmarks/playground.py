@@ -5,9 +5,9 @@
 
 A drag is a real one: the mouse moves, and a frame ends when the browser has painted it. `work` is the processor time of
 the page's own thread for each move, without the worker and without waiting for the next frame. The softmax layers of a
-dragged cloud are computed by a worker; their time runs from the end of a change to the picture with the new layers. The
-first interaction is a click on a token that selects it, counted from the start of the server's process. Exit status 1: a
-bar is missed.
+dragged cloud are computed by a worker; their time runs from a change to the picture with the new layers. The first
+interaction is a click on a token that selects it, counted from the start of the server's process. Exit status 1: a bar
+is missed.
 """
 
 import json
@@ -47,6 +47,10 @@ PLACE = """(i) => {
     const box = svg.getBoundingClientRect();
     return [box.left + scene.positions[2 * i], box.top + scene.positions[2 * i + 1]];
 }"""
+PAINT = """() => new Promise((done) => {
+    const seen = (list) => done(list.getEntries().at(-1).startTime);
+    new PerformanceObserver(seen).observe({ type: "largest-contentful-paint", buffered: true });
+})"""
 SOFTMAX = """async (moves) => {
     const app = window.hardmaxApp;
     const { editor } = app.controller.sides[0];
@@ -141,8 +145,7 @@ def site(browser: Browser) -> tuple[float, float, float]:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     page = opened(browser, (folder / "index.html").as_uri())
     page.wait_for_timeout(1500)
-    paint = page.evaluate("""() => new Promise((done) => new PerformanceObserver((list) => done(list.getEntries().at(-1).startTime))
-        .observe({ type: "largest-contentful-paint", buffered: true }))""")  # fmt: skip
+    paint = page.evaluate(PAINT)
     page.context.close()
     sizes = {path: path.stat().st_size / 1000 for path in folder.rglob("*") if path.is_file()}
     shutil.rmtree(folder.parent)
