@@ -21,7 +21,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from bars import Bars
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -107,7 +106,7 @@ def start_up(browser: Browser, cache: str | None) -> tuple[float, float]:
     return ready, first
 
 
-def drag(page: Page, moves: int) -> dict[str, Any]:
+def drag(page: Page, moves: int) -> dict[str, float]:
     """Milliseconds of the frames of a drag, and the processor time of the page's thread for each."""
     tools = page.context.new_cdp_session(page)
     tools.send("Performance.enable", {"timeDomain": "threadTicks"})
@@ -131,6 +130,11 @@ def drag(page: Page, moves: int) -> dict[str, Any]:
     page.mouse.up()
     frames = page.evaluate("window.frames_")[:moves]
     return {"median": statistics.median(frames), "p95": percentile(frames), "work": spent}
+
+
+def said(found: dict[str, float]) -> str:
+    """The figures of a drag."""
+    return f"median frame {found['median']:.1f} ms, 95 % {found['p95']:.1f} ms, work {found['work']:.1f} ms"
 
 
 def percentile(times: list[float]) -> float:
@@ -175,17 +179,14 @@ def main() -> int:
                 page = opened(browser, f"{url}#v=1&n={n}")
                 found = drag(page, moves)
                 page.context.close()
-                text = f"drag at n = {n:,}: median frame {found['median']:.1f} ms, 95 % {found['p95']:.1f} ms, work {found['work']:.1f} ms"
-                print(text)
+                print(f"drag at n = {n:,}: {said(found)}")
                 bars.check(found["median"] < most_median, f"median under {most_median:g} ms: {found['median']:.1f} ms")
             page = opened(browser, f"{url}#v=1&view=beta&n=1000")
             page.wait_for_function("() => !window.hardmaxApp.controller.stale")
             found = drag(page, moves)
             late = percentile(page.evaluate(SOFTMAX, moves))
             page.context.close()
-            print(
-                f"softmax at n = 1,000: frame {found['median']:.1f} ms, 95 % {found['p95']:.1f} ms; new layers after {late:.0f} ms (95 %)"
-            )
+            print(f"softmax at n = 1,000: {said(found)}; new layers after {late:.0f} ms (95 %)")
             bars.check(found["p95"] < 100, f"softmax drag at n = 1,000 under 100 ms at 95 %: {found['p95']:.1f} ms")
         browser.close()
     return int(bars.failed > 0)
