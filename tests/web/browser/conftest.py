@@ -98,7 +98,7 @@ OpenPage = Callable[..., Page]
 
 @pytest.fixture
 def open_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
-    """open_page(hash="", url=None, width=1280, height=860, first_visit=False, **context options) -> a page that is ready.
+    """open_page(hash="", url=None, width=1280, height=860, first_visit=False, **options) -> a page that stands ready.
 
     `page.watch.forgiven.append("text")` allows console errors that a test provokes.
     """
