@@ -81,16 +81,17 @@ def test_tab_reaches_every_control_in_order_and_nothing_twice(page):
         return one.getAttribute("aria-label") ?? one.labels?.[0]?.textContent ?? one.textContent;
     }"""
     seen = []
-    for _ in range(36):
+    for _ in range(44):
         page.keyboard.press("Tab")
         seen.append(page.evaluate(name).split(",")[0])
     alpha = "\N{GREEK SMALL LETTER ALPHA}"
     wanted = [
         "Skip to the figure", "Dynamics", "Hardmax vs softmax", "Sentiment", "Exact", "Corpus", "Lessons", "Share",
-        "Export", "Theme: auto", "Help", "token 0", "add a token", "fit", "as a table", "Play", "One layer forward",
-        "Layer",
-        "as a table", "as a table", "Cloud", "tokens", "dimension", "seed", "new seed", "Load tokens from a file",
-        alpha, alpha, "layers", "A", "leaders (L)", "trails (T)", "arrows (A)", "initial hull (H)", "limit", "sectors",
+        "Export", "Theme: auto", "Help", "\u25b6 Play", "Drag a token", "Lesson 1", "token 0", "add a token", "fit",
+        "as a table", "Play", "One layer forward", "Layer", "Speed", "as a table", "as a table", "\u25b6 show the step",
+        "How far the line has swept", "sharpness \u03b2 = \u221e", "Picture", "Cloud", "tokens", "dimension", "seed",
+        "new seed", "Load tokens from a file", alpha, alpha, "layers", "A", "leaders (L)", "trails (T)", "arrows (A)",
+        "initial hull (H)", "limit", "sectors",
     ]  # fmt: skip
     assert [one for one in seen if one != "remove"][: len(wanted)] == wanted[: len(seen) - seen.count("remove")]
 
@@ -255,7 +256,7 @@ def test_frames_for_teachers_show_the_figure_alone(open_page):
     assert not page.locator("header.top").is_visible()
     assert not page.locator(".controls").first.is_visible()
     assert page.locator("svg.cloud").first.is_visible()
-    assert page.get_by_role("button", name="Play").is_visible()
+    assert page.get_by_role("button", name="Play", exact=True).is_visible()
     page = open_page("v=1&preset=square&hide=controls")
     assert page.locator("header.top").is_visible()
     assert not page.locator(".controls").first.is_visible()

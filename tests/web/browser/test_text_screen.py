@@ -209,7 +209,7 @@ def test_playing_runs_to_the_last_layer_and_stops(open_page):
     page.keyboard.press("Space")
     assert page.get_by_role("button", name="Pause").count() == 1
     page.locator(".scrub-text", has_text="layer 8 of 8").first.wait_for()
-    page.get_by_role("button", name="Play").wait_for()
+    page.get_by_role("button", name="Play", exact=True).wait_for()
 
 
 def test_the_cloud_has_a_star_for_each_leader_and_the_half_planes_of_the_decoder(open_page, model):
