@@ -2,6 +2,7 @@
 # make test   set everything up, run all tests (while you work: make test TESTS="-m 'not slow'")
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
 # make numba  the tests of compiled code with another Numba: make numba VERSIONS="numba==0.60.0 numpy==2.0.2"
+# make fuzz   random changes of every input that is read: make fuzz FUZZ="--only links --count 100000"
 # make paper  the research note as HTML, and as PDF where Chromium is installed
 # make wheel  build the wheel and check that it installs and runs            make clean
 PYTHON ?= python3
@@ -14,7 +15,7 @@ LINTED := src tests benchmarks scripts
 
 NUMBA  := .venv-numba/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
-.PHONY: demo test check lint coverage bench numba docs paper wheel clean
+.PHONY: demo test check lint coverage bench fuzz numba docs paper wheel clean
 
 demo: $(VENV)/.ready
 	$(BIN)/hardmax demo -o demo-report --force
@@ -40,6 +41,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/construct.py
 	$(BIN)/python benchmarks/sentiment.py
 	$(BIN)/python benchmarks/classifier.py --only explanations,speed
+
+fuzz: $(VENV)/.ready
+	$(BIN)/python scripts/fuzz.py $(FUZZ)
 
 numba:
 	$(PYTHON) -m venv .venv-numba

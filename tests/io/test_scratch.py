@@ -13,7 +13,8 @@ from hardmax.io import scratch
 def test_large_arrays_are_files_without_a_name_and_small_ones_stay_in_memory(tmp_path):
     with scratch.spilling(tmp_path):
         large, small = scratch.empty(scratch.LARGE, np.int32), scratch.empty(10, np.int32)
-        assert isinstance(large.base, np.memmap) and not isinstance(small.base, np.memmap)
+        assert isinstance(large.base, np.memmap)
+        assert not isinstance(small.base, np.memmap)
         large[:] = 7
         assert int(large.sum()) == 7 * large.size
         assert list(tmp_path.iterdir()) == []

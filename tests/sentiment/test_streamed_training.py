@@ -36,7 +36,8 @@ def test_a_model_from_disk_has_the_bits_of_one_from_memory(tmp_path, monkeypatch
     for module in ("word_scores", "calibration"):
         monkeypatch.setattr(f"hardmax.sentiment.{module}.AT_ONCE", 700)
     stored = read(table, store=tmp_path)
-    assert stored.labels.tolist() == labels and list(stored.texts) == texts
+    assert stored.labels.tolist() == labels
+    assert list(stored.texts) == texts
     with scratch.spilling(tmp_path):
         spilled = HardmaxClassifier(**settings).fit(stored.texts, stored.labels)
         assert spilled.score(stored.texts, stored.labels) == plain.score(texts, labels)

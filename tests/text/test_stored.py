@@ -14,14 +14,16 @@ TEXTS = ["one", "", "zwei \U0001f600", "\ud800 alone", "a\nb\0c", "one"]
 @given(st.lists(st.text(max_size=8), max_size=8), st.slices(8))
 def test_stored_texts_are_those_of_a_list(texts, part):
     stored = StoredTexts(texts, ".")
-    assert len(stored) == len(texts) and list(stored) == texts
+    assert len(stored) == len(texts)
+    assert list(stored) == texts
     assert list(stored[part]) == texts[part]
 
 
 def test_texts_are_taken_in_the_order_given(tmp_path):
     stored, which = StoredTexts(TEXTS, tmp_path), np.array([3, 0, 0, 5])
     assert list(some_of(stored, which)) == some_of(TEXTS, which) == [TEXTS[i] for i in which]
-    assert stored[2] == TEXTS[2] and stored[-1] == TEXTS[-1]
+    assert stored[2] == TEXTS[2]
+    assert stored[-1] == TEXTS[-1]
     with pytest.raises(IndexError):
         stored[6]
     assert list(tmp_path.iterdir()) == []

@@ -183,8 +183,8 @@ def _texts(data: str, text_column: str | None) -> Sequence[str]:
 
 
 def _report(
-    model: "SentimentModel", found: "Dataset", learn: "Dataset | None", others: Sequence[str] | None, to: Path, force: bool,
-    tell: texts.Tell,
+    model: "SentimentModel", found: "Dataset", learn: "Dataset | None", others: Sequence[str] | None, to: Path,
+    force: bool, tell: texts.Tell,
 ) -> dict[str, Any]:  # fmt: skip
     from hardmax.sentiment.estimator import HardmaxClassifier
 
