@@ -5,7 +5,7 @@ import { lineStrip } from "../js/chart.js";
 import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
 import { counted, el, short, svgEl } from "../js/dom.js";
 import { CloudEditor } from "../js/editing.js";
-import { degenerate, modelOf, polytopeOf, startHullOf } from "../js/model.js";
+import { degenerate, lateLeaders, modelOf, polytopeOf, startHullOf } from "../js/model.js";
 import { marks, Tween, under } from "../js/picture.js";
 import { transport } from "../js/player.js";
 import { commandText, describe, documentOf, formulaNode, pythonText, tokenTable } from "../js/report.js";
@@ -33,7 +33,7 @@ class Dynamics {
       this.controls);
     this.editor = new CloudEditor(app, this.svg, {
       label: "Cloud of tokens; use the arrow keys to move between tokens",
-      describe: (i) => describe(this.model, app.state, i),
+      describe: (i) => describe(this.model, this.state, i),
       repaint: () => { if (this.model) this.#paint(this.tween.now); },
     });
     this.scene = this.editor.scene;
@@ -137,7 +137,7 @@ class Dynamics {
       if (limit.open.length === 0) badge("", `${counted(limit.centers.length, "place")} at infinite depth`);
     }
     this.status.replaceChildren(...badges);
-    const notes = result.n ? [degenerate(this.model.cloud, this.hull)] : []; // an empty cloud says so itself
+    const notes = result.n ? [degenerate(this.model.cloud, this.hull), lateLeaders(limit, state.K)] : []; // an empty cloud says so itself
     if (result.n > 800) notes.push(`${result.n} tokens: those that are not leaders are drawn as dots, without trails or arrows.`);
     const text = notes.filter(Boolean).join(" ");
     if (text !== this.noted) this.note.textContent = this.noted = text;
