@@ -126,7 +126,7 @@ def test_the_open_tab_is_in_sight_on_a_phone(open_page):
         page.evaluate("(view) => window.hardmaxApp.openScreen(view)", view)
         page.wait_for_selector(f".screen-{view}:not([hidden])")
         tab = page.locator(".tab[aria-current]").bounding_box()
-        assert 0 <= tab["x"]
+        assert tab["x"] >= 0
         assert tab["x"] + tab["width"] <= 336
 
 
@@ -137,9 +137,8 @@ def test_small_gaps_use_the_whole_chart(open_page):
     assert 0 < max(gaps) < 0.5
     heights = page.evaluate("""() => document.querySelectorAll(".screen-beta .strip-line")[0].getAttribute("d")
         .match(/ [-0-9.]+/g).map(Number)""")
-    axis = page.evaluate(
-        "[...document.querySelectorAll('.screen-beta .strip')[0].querySelectorAll('.strip-axis line')].map((n) => n.y1.baseVal.value)"
-    )
+    lines = page.locator(".screen-beta .strip").first.locator(".strip-axis line")
+    axis = lines.evaluate_all("(all) => all.map((node) => node.y1.baseVal.value)")
     assert min(heights) == pytest.approx(min(axis), abs=0.11)
 
 
