@@ -49,7 +49,7 @@ numba:
 	  tests/sentiment/test_layers_compiled.py tests/sentiment/test_search.py tests/text/test_ngrams.py
 
 docs: $(VENV)/.docs
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo site/index.html
 
 paper: $(VENV)/.docs
@@ -68,7 +68,9 @@ $(VENV)/.bench: $(VENV)/.ready
 	$(PIP) -e '.[bench,imdb]'
 	touch $@
 
-$(VENV)/.docs: $(VENV)/.ready
+# The site needs the package and the tools that build it, but neither torch nor the tools of the tests.
+$(VENV)/.docs: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e '.[docs]'
 	touch $@
 
