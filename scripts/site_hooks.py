@@ -22,7 +22,6 @@ from formulas import Formulas
 
 ROOT = Path(__file__).parent.parent
 SOURCE = "https://github.com/hardmax/hardmax/blob/main/"
-OUTSIDE = re.compile(r"\]\((?:\.\./)+(?!docs/)([A-Za-z]\S*?)\)")  # links from docs/ to files of the repository
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -40,6 +39,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         page = notebook_page(json.loads(path.read_text(encoding="utf-8")), path.name)
         files.append(File.generated(config, f"notebooks/{path.stem}.md", content=page))
     return files
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write the static playground beside the pages, which embed it."""
+    from hardmax.web.static_site import MODEL, write_site
+
+    write_site(Path(config.site_dir) / "playground", MODEL, force=True)
 
 
 def on_post_page(output: str, **_: Any) -> str:
@@ -84,7 +90,9 @@ def _summary(command: Any) -> str:
 def _command(name: str, command: Any) -> str:
     context = command.context_class(command, info_name=name)
     usage = " ".join([name, *command.collect_usage_pieces(context)])
-    about = [_paragraph(part) for part in re.split(r"\n\s*\n", "\n\n".join(filter(None, (command.help, command.epilog))))]
+    about = [
+        _paragraph(part) for part in re.split(r"\n\s*\n", "\n\n".join(filter(None, (command.help, command.epilog))))
+    ]
     rows = []
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)

@@ -75,7 +75,9 @@ def test_axe_finds_nothing_and_a_phone_does_not_scroll_sideways(built, open_page
     for name in PAGES:
         page.set_viewport_size({"width": 1280, "height": 860})
         page.goto((built / name).as_uri())
-        found = Axe().run(page, options={"preload": False}).response["violations"]  # it cannot read style sheets from disk
+        found = (
+            Axe().run(page, options={"preload": False}).response["violations"]
+        )  # it cannot read style sheets from disk
         assert [(name, v["id"], [n["target"] for n in v["nodes"]][:4]) for v in found] == []
         page.set_viewport_size({"width": 390, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
