@@ -68,6 +68,7 @@ def models(body: dict[str, Any]) -> dict[str, Any]:
                 "ngrams": one.vocabulary.ngrams,
                 "terms": len(one.vocabulary),
                 "description": one.description,
+                "calibration": one.calibration,
             }
         )
     reason = None if found else "; ".join(wrong) or "no model is installed"

@@ -2,12 +2,14 @@
 
 import { el, short, svgEl, tableOf } from "./dom.js";
 import { loadModule } from "./loading.js";
+import { History } from "./history.js";
 import { whenComputed } from "./model.js";
 import { Player } from "./player.js";
 import { makeScene } from "./scene.js";
 import { Api } from "./server.js";
 import { effectiveTheme, installPalette, Shell } from "./shell.js";
 import { changedKeys, decodeState, encodeState, leftOut, startState, tidy } from "./state.js";
+import { playOnce } from "./welcome.js";
 import { screen as betaScreen } from "../screens/beta.js";
 import { screen as dynamicsScreen } from "../screens/dynamics.js";
 
@@ -53,6 +55,7 @@ export class App {
       },
     });
     this.player = new Player(this);
+    this.history = new History(this);
     whenComputed(() => this.redraw(["computed"]));
     this.shell = new Shell(root, this);
     window.addEventListener("hashchange", () => this.readAddress(window.location.hash, window.history.state));
@@ -69,6 +72,7 @@ export class App {
   set(patch, { push = false } = {}) {
     const after = tidy({ ...this.state, ...patch });
     const changed = changedKeys(this.state, after);
+    this.history.note(this.state, changed);
     this.state = after;
     if (changed.size === 0) return;
     this.redraw(changed);
@@ -104,6 +108,7 @@ export class App {
     if (state.lesson > 0) state.view = "article";
     if (!this.screens.some((entry) => entry.view === state.view)) Object.assign(state, { view: "dyn", lesson: 0 });
     this.player.pause(false);
+    this.history.clear();
     const changed = changedKeys(this.state, state);
     this.state = state;
     const parts = [];
@@ -179,7 +184,11 @@ export class App {
   // -- keyboard --------------------------------------------------------------------------------------------------
 
   onKey(event) {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || event.altKey) return;
+    if (event.ctrlKey || event.metaKey) {
+      if (this.history.onKey(event)) event.preventDefault();
+      return;
+    }
     if (event.key === "Escape") {
       if (this.shell.closeMenus()) event.preventDefault();
       else this.controller?.onKey?.(event);
@@ -235,6 +244,7 @@ export async function startApp(root) {
   app.set(state);
   window.hardmaxApp = app;
   window.hardmaxLink = () => encodeState(app.state);
+  if (!carried("hardmax-state")) playOnce(app);
   return app;
 }
 

@@ -62,6 +62,9 @@ export function certificates(app, changed) {
       timer = setTimeout(() => send(model, state.alpha), REST);
     },
 
+    /** Whether the server has checked a certificate of this limit. */
+    checked: (model) => Boolean(answers.get(model.result)?.verified),
+
     /** A node that says how the limit is known, with a button where the reader can have it checked. */
     badge(model, limit, alpha) {
       const answer = answers.get(model.result) ?? {};

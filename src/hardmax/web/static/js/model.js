@@ -325,6 +325,13 @@ export const modelOf = computed("layers", [...CLOUD, "alpha", "A", "K"], ({ ask,
   }),
 });
 
+/** The same for any state, computed here and now and not remembered. */
+export function modelNow(state) {
+  const { ask, ...parts } = question(state);
+  const { run, progress } = JOBS.layers(ask);
+  return { ...parts, result: withFollows(run), progress, stale: false };
+}
+
 /** The same start under both rules, see `versus` in worker.js; `soft` is null while nothing is known of it. */
 export const versusOf = computed("versus", [...CLOUD, "alpha", "A", "K", "beta"], (_, answer) => ({ ...answer, stale: false }), {
   small: ({ coords, d, settings }) => (coords.length / d) ** 2 * settings.layers <= MOST_WEIGHTS_HERE,
