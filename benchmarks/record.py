@@ -1,4 +1,4 @@
-"""Keeps what a benchmark measures as JSON in benchmarks/results, from which scripts/benchmark_page.py writes the page."""
+"""Keeps what a benchmark measures as JSON in benchmarks/results; scripts/benchmark_page.py writes the page from it."""
 
 import json
 import platform
