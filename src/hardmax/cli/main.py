@@ -65,8 +65,8 @@ EXIT_CODES = {
     3: "The input cannot be used, or the output exists and `--force` was not given.",
     4: "A required extra is not installed; the message gives the pip command.",
     5: "A download failed, or the downloaded file does not match its checksum.",
-    6: "The command ran, but the check failed: no certificate could be computed, `check` found an error, `verify` found "
-    "a violation, an accuracy is below `--min-accuracy`, or a self-test failed.",
+    6: "The command ran, but the check failed: no certificate could be computed, `check` found an error, `verify` "
+    "found a violation, an accuracy is below `--min-accuracy`, or a self-test failed.",
     7: "The command did part of the work: bad rows were left out (`--errors FILE` saves them), or some items failed.",
     130: "The command was interrupted; complete files are kept.",
 }
