@@ -18,7 +18,14 @@ function snapping({ coords }) {
   return (x) => (Math.abs(x) > LARGE || (far > 0 && far < SMALL) ? x : Math.round(x * FINE) / FINE);
 }
 
-const asGiven = (before, after) => (fitsLink(before) ? rounded(after) : after);
+const fitting = new WeakSet(); // clouds that a link gives as they are
+
+function asGiven(before, after) {
+  if (!fitting.has(before) && !fitsLink(before)) return after;
+  const next = rounded(after);
+  fitting.add(next);
+  return next;
+}
 
 /** The cloud with token i at another place. */
 export function moved(cloud, i, point) {
