@@ -358,6 +358,15 @@ export function polytopeOf({ d }, limit) {
   return hullOf({ d, coords: Float64Array.from(corners.flat()) });
 }
 
+/** A sentence about tokens that become leaders only after the last layer shown; "" if there are none. */
+export function lateLeaders({ leaderSince }, K) {
+  const late = [...leaderSince].filter(([, since]) => since > K);
+  if (late.length === 0) return "";
+  const [token, since] = late.reduce((first, one) => (one[1] < first[1] ? one : first));
+  const more = late.length > 1 ? `, and ${late.length - 1} more later` : "";
+  return `Token ${token} becomes a leader at layer ${since}, beyond the ${K} layers shown${more}.`;
+}
+
 /** What a reader should know about an unusual cloud; "" for an ordinary one. */
 export function degenerate({ d, coords }, hull) {
   const n = coords.length / d;
