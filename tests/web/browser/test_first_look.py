@@ -50,11 +50,18 @@ def test_nothing_plays_for_readers_who_asked_for_less_motion_or_came_by_a_link(o
 
 
 def test_a_reader_who_begins_is_not_interrupted(open_page):
-    page = open_page(first_visit=True, ready=False)
+    page = open_page("v=1&preset=square")  # by a link: nothing plays
+    page.context.add_init_script("""localStorage.removeItem("hardmax-visited");
+        const look = setInterval(() => {
+            if (!window.hardmaxApp) return;
+            clearInterval(look);
+            window.dispatchEvent(new PointerEvent("pointerdown"));
+        }, 1);""")
+    page.goto(page.url.split("#")[0] + "?again")
     page.wait_for_function(f"() => {APP}?.controller?.model")
-    page.mouse.click(5, 300)
     page.wait_for_timeout(1500)
     assert k(page) == 0
+    assert page.evaluate("localStorage.getItem('hardmax-visited')") == "1", "it would have played"
 
 
 def test_there_are_three_ways_to_start(page):
@@ -94,7 +101,7 @@ def test_the_legend_names_what_is_drawn(open_page):
     page.evaluate(f"{APP}.player.go(12)")
     page.wait_for_function("() => !document.querySelectorAll('.legend li')[2].hidden")
     assert entries.all_inner_texts()[2:] == [
-        "\u00d75tokens that have met",
+        "\u00d75\ntokens that have met",
         "where tokens end; their hull",
         "way so far",
         "follows",
@@ -104,7 +111,8 @@ def test_the_legend_names_what_is_drawn(open_page):
 def test_before_the_certificate_the_end_is_decided_here(open_page):
     page = open_page("v=1&k=10")
     page.route("**/api/limit", lambda route: None)  # no answer
-    page.evaluate(f"{APP}.set({{ seed: 8 }}); {APP}.set({{ seed: 7, k: 10 }}); {APP}.flush()")
+    for seed in (8, 7):
+        page.evaluate(f"{APP}.set({{ seed: {seed}, k: 10 }}); {APP}.flush()")
     assert story(page) == UNCHECKED
 
 
@@ -128,7 +136,7 @@ def test_clusters_collapse_into_markers_that_count_their_tokens(open_page):
     page = open_page("v=1&k=10")
     Z = random_cloud("random", 60, 2, 7)
     end = hx.limit(Z)
-    gone = np.linalg.norm(hx.simulate(Z, layers=10).tokens[10] - end.limit, axis=1)
+    gone = np.linalg.norm(hx.simulate(Z, layers=10).tokens[10] - end.points, axis=1)
     arrived = gone <= 0.02 * np.linalg.norm(Z, axis=1).max()
     assert arrived.all()
     shown = page.locator(".screen-dyn .crowds text").all_inner_texts()
@@ -167,18 +175,21 @@ def test_the_speed_can_be_chosen(open_page):
 def test_charts_scrub_and_show_percent(open_page):
     page = open_page("v=1")
     chart = page.locator(".screen-dyn .strip").first
-    box = chart.bounding_box()
-    scale = box["width"] / 320
-    page.mouse.move(box["x"] + scale * (46 + 264 * 5 / 20), box["y"] + 40)
+    chart.scroll_into_view_if_needed()
+    place = """(node, k) => {
+        const { a, d, e, f } = node.getScreenCTM();
+        return [e + a * (46 + (264 * k) / 20), f + d * 40];
+    }"""
+    page.mouse.move(*chart.evaluate(place, 5))
     page.mouse.down()
     assert k(page) == 5
-    page.mouse.move(box["x"] + scale * (46 + 264 * 9 / 20), box["y"] + 40)
+    page.mouse.move(*chart.evaluate(place, 9))
     page.mouse.up()
     assert k(page) == 9
     page.evaluate(f"{APP}.flush()")
     assert re.search(r"; layer 9: [\d.]+ %$", chart.get_attribute("aria-label"))
     Z = random_cloud("random", 60, 2, 7)
-    gone = np.linalg.norm(hx.simulate(Z, layers=9).tokens[9] - hx.limit(Z).limit, axis=1).max()
+    gone = np.linalg.norm(hx.simulate(Z, layers=9).tokens[9] - hx.limit(Z).points, axis=1).max()
     percent = float(chart.get_attribute("aria-label").split(": ")[-1].split(" ")[0])
     assert percent == pytest.approx(100 * gone / np.linalg.norm(Z, axis=1).max(), rel=0.05)
 
