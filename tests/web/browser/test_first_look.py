@@ -139,12 +139,12 @@ def test_clusters_collapse_into_markers_that_count_their_tokens(open_page):
     gone = np.linalg.norm(hx.simulate(Z, layers=10).tokens[10] - end.points, axis=1)
     arrived = gone <= 0.02 * np.linalg.norm(Z, axis=1).max()
     assert arrived.all()
-    shown = page.locator(".screen-dyn .crowds text").all_inner_texts()
+    shown = page.locator(".screen-dyn .crowds text").all_text_contents()
     assert sorted(shown) == sorted(f"\u00d7{count}" for count in np.bincount(end.cluster))
     assert page.locator(".token.met").count() == 60 - 6
     assert page.locator(".token.met .glyph").first.evaluate("(node) => getComputedStyle(node).opacity") == "0"
     page.evaluate(f"{APP}.set({{ preset: 'square-ties', k: 20 }}); {APP}.flush()")
-    assert page.locator(".screen-dyn .crowds text").all_inner_texts() == ["\u00d72"] * 4, "two ends have one token each"
+    assert page.locator(".screen-dyn .crowds text").all_text_contents() == ["\u00d72"] * 4, "two ends have one token each"
 
 
 def test_the_speed_can_be_chosen(open_page):

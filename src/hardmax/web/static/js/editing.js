@@ -350,20 +350,20 @@ export class CloudEditor {
   /** Put another cloud in place of the present one, at layer 0. */
   edit(pts, patch = {}) {
     this.app.player.pause(false);
+    this.scene.hint(-1);
     this.app.set({ pts, k: 0, ...patch });
   }
 
   select(i) {
-    if (i !== this.app.state.sel) this.app.set({ sel: i });
+    if (i === this.app.state.sel) return;
+    this.scene.hint(-1);
+    this.app.set({ sel: i });
   }
 
   #drag(i, point, phase) {
     this.dragging = phase !== "end";
     hold(this.dragging);
-    if (phase === "start") {
-      this.scene.hint(-1);
-      this.app.history.hold();
-    }
+    if (phase === "start") this.app.history.hold();
     if (phase === "end") {
       this.app.history.rest();
       this.app.redraw(["pts"]);

@@ -191,6 +191,7 @@ class Scene {
     this.#drawCrowds(picture.crowds ?? []);
     this.#drawTokens(picture, n);
     this.#drawHint();
+    if (!this.tip.node.hidden) this.tip.show(this.tip.token);
     this.svg.setAttribute("role", this.elements.length ? "listbox" : "group");
     clearTimeout(this.labelTimer);
     if (!this.labeled) this.label();
@@ -459,7 +460,10 @@ class Tip {
   show(i) {
     const { scene } = this;
     const lines = scene.options.tip?.(i);
-    if (!lines || 2 * i >= scene.positions.length) return;
+    if (!lines || 2 * i >= scene.positions.length) {
+      this.hide();
+      return;
+    }
     this.node.replaceChildren(el("strong", { text: lines[0] }), ...lines.slice(1).map((text) => el("span", { text })));
     this.node.hidden = false;
     const [x, y] = scene.positions.subarray(2 * i, 2 * i + 2);
