@@ -75,7 +75,7 @@ const KEYS = [
   ["Space", "play or pause"], ["← →", "one layer back or forward; ten with Shift"], ["Home, End", "the first or the last layer"],
   ["1 to 6", "switch between the screens"], ["L T A H", "show or hide leaders, trails, arrows, hull"],
   ["Tab", "go to the cloud; then move between tokens with the arrow keys"],
-  ["M", "on a token: move it with the arrow keys; press Enter or M to finish"], ["Delete", "on a token: remove it"],
+  ["M", "on a token: move it with the arrow keys; press Enter or M to finish"], ["Delete", "on a token: remove it"], ["Ctrl+Z", "undo; with Shift redo"],
   ["N", "in the cloud: add a token"], ["?", "this window"], ["Esc", "close whatever is open"],
 ];
 
