@@ -14,6 +14,9 @@ import { screen as betaScreen } from "../screens/beta.js";
 import { screen as dynamicsScreen } from "../screens/dynamics.js";
 
 const ADDRESS_EVERY = 250; // ms: browsers refuse to rewrite the address more often
+// Notices about a link, a file or a review are over when the reader has changed something; walking through layers is no change.
+const SHORT_LIVED = ["link", "file", "review"];
+const PASSING = new Set(["k", "sel", "layer", "stage", "turn", "lesson", "theme", "review"]);
 const SWITCHES = { l: "leaders", t: "trails", a: "arrows", h: "hull" };
 
 /** Screens in the order of their tabs; those with `load` are read when first opened, those with `server` need one. */
@@ -75,6 +78,7 @@ export class App {
     this.history.note(this.state, changed);
     this.state = after;
     if (changed.size === 0) return;
+    if ([...changed].some((key) => !PASSING.has(key))) for (const id of SHORT_LIVED) this.clearBanner(id);
     this.redraw(changed);
     this.#writeAddress(push || changed.has("view"));
   }

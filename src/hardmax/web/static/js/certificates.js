@@ -35,6 +35,9 @@ export function certificates(app, changed) {
       answers.set(result, { verified, refused: !verified });
       if (verified) {
         result.limit = fromAnswer(answer, result.limit);
+        for (const [i, since] of result.limit.leaderSince) { // rounding may hide a late leader from the page's own layers
+          if (since <= result.layers && !result.leaderSince.has(i)) result.leaderSince.set(i, since);
+        }
         model.progress = progress(result);
       }
     } catch (error) {

@@ -75,7 +75,7 @@ const KEYS = [
   ["Space", "play or pause"], ["← →", "one layer back or forward; ten with Shift"], ["Home, End", "the first or the last layer"],
   ["1 to 6", "switch between the screens"], ["L T A H", "show or hide leaders, trails, arrows, hull"],
   ["Tab", "go to the cloud; then move between tokens with the arrow keys"],
-  ["M", "on a token: move it with the arrow keys; press Enter or M to finish"], ["Delete", "on a token: remove it"],
+  ["M", "on a token: move it with the arrow keys; press Enter or M to finish"], ["Delete", "on a token: remove it"], ["Ctrl+Z", "undo; with Shift redo"],
   ["N", "in the cloud: add a token"], ["?", "this window"], ["Esc", "close whatever is open"],
 ];
 
@@ -273,7 +273,7 @@ export class Shell {
     const section = this.sections.get(view);
     section.querySelector(":scope > .loading")?.remove();
     if (!text) return;
-    section.hidden = false;
+    if (this.app.state.view === view) for (const [name, one] of this.sections) one.hidden = name !== view;
     section.prepend(el("div", { class: "loading", role: again ? "alert" : "status" }, el("p", { class: "note", text }),
       again ? el("button", { class: "button", type: "button", text: "Try again", onclick: again }) : null));
   }

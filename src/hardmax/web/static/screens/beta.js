@@ -183,9 +183,10 @@ class HardmaxAgainstSoftmax {
   }
 
   #describe(side, i) {
-    if (side.number === 0) return describe(this.model, this.app.state, i);
+    if (side.number === 0) return describe(this.model, this.state, i);
     const { d } = this.model.result;
-    const layer = this.layers[1][this.app.state.k];
+    const layer = this.layers[1][this.state.k]; // the app's state may be ahead of what is drawn
+    if (!layer) return `token ${i}`;
     return `token ${i}, at ${Array.from(layer.subarray(i * d, (i + 1) * d), (x) => short(x, 3)).join(", ")}`;
   }
 

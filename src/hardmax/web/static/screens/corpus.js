@@ -124,7 +124,8 @@ class CorpusScreen {
     this.body.hidden = answer === null;
     if (answer === null) return;
     const { state } = this.app;
-    this.figures.textContent = `${answer.n.toLocaleString("en")} texts of ${answer.data}, classified by ${answer.model}: ${percent(answer.accuracy)} correct. ${answer.note ?? ""}`;
+    const correct = answer.accuracy === null ? "" : `: ${percent(answer.accuracy)} correct`;
+    this.figures.textContent = `${answer.n.toLocaleString("en")} texts of ${answer.data}, classified by ${answer.model}${correct}. ${answer.note ?? ""}`;
     const most = Math.max(1, ...answer.histogram.flatMap(({ leaders }) => leaders.map(({ texts }) => texts)));
     this.histogram.replaceChildren(...answer.histogram.map((group, i) => this.#bars(group, i, most)));
     this.counts.replaceChildren(...answer.leader_counts.map((group, i) => this.#columns(group, i)));

@@ -7,7 +7,7 @@ import { counted, el, inPercent, short, svgEl } from "../js/dom.js";
 import { CloudEditor } from "../js/editing.js";
 import { FigureBoard, FIGURE_TITLES } from "../js/figures.js";
 import { undoButtons } from "../js/history.js";
-import { degenerate, modelOf, polytopeOf, startHullOf } from "../js/model.js";
+import { degenerate, lateLeaders, modelOf, polytopeOf, startHullOf } from "../js/model.js";
 import { OneStep } from "../js/onestep.js";
 import { gathered, marks, Tween, under } from "../js/picture.js";
 import { transport } from "../js/player.js";
@@ -47,8 +47,8 @@ class Dynamics {
       el("div", { class: "side" }, this.step.node, this.controls));
     this.editor = new CloudEditor(app, this.svg, {
       label: "Cloud of tokens; use the arrow keys to move between tokens",
-      describe: (i) => describe(this.model, app.state, i),
-      tip: (i) => tipOf(this.model, app.state, i),
+      describe: (i) => describe(this.model, this.state, i),
+      tip: (i) => tipOf(this.model, this.state, i),
       clicked: () => { app.flush(); this.step.sweep(); },
       repaint: () => { if (this.model) this.#paint(this.tween.now); },
     });
@@ -200,7 +200,7 @@ class Dynamics {
     this.status.hidden = state.figure !== null;
     this.undo.render();
     this.status.replaceChildren(...badges);
-    const notes = result.n ? [degenerate(this.model.cloud, this.hull)] : []; // an empty cloud says so itself
+    const notes = result.n ? [degenerate(this.model.cloud, this.hull), lateLeaders(limit, state.K)] : []; // an empty cloud says so itself
     if (result.n > 800) notes.push(`${result.n} tokens: those that are not leaders are drawn as dots, without trails or arrows.`);
     const text = notes.filter(Boolean).join(" ");
     if (text !== this.noted) this.note.textContent = this.noted = text;
