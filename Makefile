@@ -2,6 +2,7 @@
 # make test   set everything up, run all tests (while you work: make test TESTS="-m 'not slow'")
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
 # make numba  the tests of compiled code with another Numba: make numba VERSIONS="numba==0.60.0 numpy==2.0.2"
+# make fuzz   random changes of every input that is read: make fuzz FUZZ="--only links --count 100000"
 # make site   the playground as a static site: site/playground/index.html (SITE=folder for another place)
 # make paper  the research note as HTML, and as PDF where Chromium is installed
 # make wheel  build the wheel and check that it installs and runs            make clean
@@ -16,7 +17,7 @@ LINTED := src tests benchmarks scripts
 
 NUMBA  := .venv-numba/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
-.PHONY: demo test check lint coverage bench numba docs site paper wheel clean
+.PHONY: demo test check lint coverage bench fuzz numba docs site paper wheel clean
 
 demo: $(VENV)/.ready
 	$(BIN)/hardmax demo -o demo-report --force
@@ -44,6 +45,9 @@ bench: $(VENV)/.bench
 	-$(BIN)/python benchmarks/sentiment.py
 	-$(BIN)/python benchmarks/classifier.py --only explanations,speed
 	$(BIN)/python scripts/benchmark_page.py
+
+fuzz: $(VENV)/.ready
+	$(BIN)/python scripts/fuzz.py $(FUZZ)
 
 numba:
 	$(PYTHON) -m venv .venv-numba
