@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from corpus import reviews
-from hardmax.cli.texts import Pace
+from hardmax.io.progress import Pace
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
 from hardmax.sentiment.model import probabilities

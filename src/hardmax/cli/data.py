@@ -7,6 +7,7 @@ import typer
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, show
+from hardmax.io.progress import telling
 
 app = typer.Typer(
     help="List, inspect and download data sets of labeled texts.", no_args_is_help=True, rich_markup_mode=None
@@ -76,7 +77,7 @@ def fetch_command(
     from hardmax.text.datasets import fetch
 
     silent = quiet or json
-    with texts.telling(silent, f"fetching {name}") as tell:
+    with telling(silent, f"fetching {name}") as tell:
         path = fetch(name, to, progress=lambda done, total: tell(done / 1e6, total / 1e6, f"fetching {name}, MB"))
     size = path.stat().st_size
     note(f"{size:,} bytes, the checksum matches", silent)

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from hardmax.cli import inputs, texts
+from hardmax.cli import inputs
 from hardmax.cli.output import show
+from hardmax.io.progress import telling
 
 
 def command(
@@ -25,7 +26,7 @@ def command(
 
     from hardmax.demo.report import write_demo
 
-    with texts.telling(quiet or json, "running the demo") as tell:
+    with telling(quiet or json, "running the demo") as tell:
         report = write_demo(output, tell, quick=quick)
     files = sorted(str(p) for p in output.rglob("*") if p.is_file())
     figures = [file for file in files if file.endswith((".png", ".gif", ".svg"))]

@@ -12,6 +12,7 @@ import typer
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, show
 from hardmax.errors import BadInput
+from hardmax.io.progress import Tell, telling
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,7 +79,7 @@ def command(
     else:
         parts, bad = texts.read_parts(str(data), split, "test", text_column, label, errors, silent)
         expected = expected_rows(str(data))
-    with texts.telling(silent, f"evaluating on {data}") as tell:
+    with telling(silent, f"evaluating on {data}") as tell:
         document = measure(model, parts, expected, tell)
         if found is not None and faithful:
             document["faithfulness"] = _faithfulness(model, found.texts, sample, tell)
@@ -98,9 +99,7 @@ def command(
     bad.finish()
 
 
-def measure(
-    model: "SentimentModel", parts: Iterable["Dataset"], expected: int | None, tell: texts.Tell
-) -> dict[str, Any]:
+def measure(model: "SentimentModel", parts: Iterable["Dataset"], expected: int | None, tell: Tell) -> dict[str, Any]:
     """The figures, as plain data; every part is used once and forgotten."""
     import numpy as np
 
@@ -168,7 +167,7 @@ class Spread:
         return {"mean": self.total / self.count, "std": spread, "min": self.low, "max": self.high}
 
 
-def _faithfulness(model: "SentimentModel", found: list[str], sample: int, tell: texts.Tell) -> dict[str, Any]:
+def _faithfulness(model: "SentimentModel", found: list[str], sample: int, tell: Tell) -> dict[str, Any]:
     from hardmax.sentiment.faithfulness import faithfulness
 
     step = max(1, len(found) // sample)
@@ -184,7 +183,7 @@ def _texts(data: str, text_column: str | None) -> list[str]:
 
 def _report(
     model: "SentimentModel", found: "Dataset", learn: "Dataset | None", others: list[str] | None, to: Path, force: bool,
-    tell: texts.Tell,
+    tell: Tell,
 ) -> dict[str, Any]:  # fmt: skip
     from hardmax.sentiment.estimator import HardmaxClassifier
 

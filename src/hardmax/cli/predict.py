@@ -12,6 +12,7 @@ import typer
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note
 from hardmax.errors import BadInput
+from hardmax.io.progress import Tell, telling
 
 if TYPE_CHECKING:
     from hardmax.scale.labels import Record
@@ -100,14 +101,14 @@ def command(
         counts = [expected_rows(file) for file in files]
         expected = None if None in counts else sum(counts)  # type: ignore[arg-type]
 
-        def counted(tell: texts.Tell) -> Iterator[list["Record"]]:
+        def counted(tell: Tell) -> Iterator[list["Record"]]:
             nonlocal done
             for found in labeled(batches(rows, BATCH), wanted, engine, address):
                 yield found or []
                 done += len(found or ())
                 tell(done, max(done, expected) if expected else None, "predicting")
 
-        with texts.telling(silent, "predicting") as tell:
+        with telling(silent, "predicting") as tell:
             if parts:
                 source = "\n".join([*files, text_column or ""])
                 for done in write_parts(output, rows, wanted, columns, source, engine, address, resume):

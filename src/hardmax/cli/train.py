@@ -11,6 +11,7 @@ import typer
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, show
 from hardmax.errors import BadInput
+from hardmax.io.progress import telling
 
 if TYPE_CHECKING:
     from hardmax.sentiment.estimator import HardmaxClassifier
@@ -144,7 +145,7 @@ def _hold_out(found: "Dataset", part: float, how: str, seed: int) -> tuple[Label
 def _fit(
     clf: "HardmaxClassifier", learn: Labeled, held_out: Labeled | None, checkpoint: Path, resume: bool, silent: bool
 ) -> None:
-    with texts.telling(silent, f"training on {len(learn[0]):,} texts") as tell:
+    with telling(silent, f"training on {len(learn[0]):,} texts") as tell:
 
         def progress(p: "Progress") -> None:
             accuracy = "" if p.validation is None else f", accuracy {p.validation:.4f}"
