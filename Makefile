@@ -2,11 +2,13 @@
 # make test   set everything up, run all tests (while you work: make test TESTS="-m 'not slow'")
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
 # make numba  the tests of compiled code with another Numba: make numba VERSIONS="numba==0.60.0 numpy==2.0.2"
+# make site   the playground as a static site: site/playground/index.html (SITE=folder for another place)
 # make paper  the research note as HTML, and as PDF where Chromium is installed
 # make wheel  build the wheel and check that it installs and runs            make clean
 PYTHON ?= python3
 VENV   ?= .venv
 TESTS  ?=
+SITE   ?= site/playground
 WORKERS ?= auto
 BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -14,7 +16,7 @@ LINTED := src tests benchmarks scripts
 
 NUMBA  := .venv-numba/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
-.PHONY: demo test check lint coverage bench numba docs paper wheel clean
+.PHONY: demo test check lint coverage bench numba docs site paper wheel clean
 
 demo: $(VENV)/.ready
 	$(BIN)/hardmax demo -o demo-report --force
@@ -51,6 +53,9 @@ numba:
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict --quiet
 	@echo site/index.html
+
+site: $(VENV)/.ready
+	$(BIN)/hardmax playground --static $(SITE) --force
 
 paper: $(VENV)/.docs
 	$(BIN)/python scripts/paper.py

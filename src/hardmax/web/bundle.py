@@ -12,13 +12,15 @@ given `need`, which returns what another module exports, and returns what it exp
 `html/scripts/loader.js` keeps these functions and runs each when it is first needed.
 """
 
+import json
 import re
 from functools import cache
 from pathlib import Path
 from posixpath import dirname, join, normpath
+from typing import Any
 
 from hardmax.errors import HardmaxError
-from hardmax.html.page import script
+from hardmax.palette import FILE as PALETTE
 
 STATIC = Path(__file__).parent / "static"
 ENTRY = "js/app.js"
@@ -49,6 +51,25 @@ def styles() -> tuple[str, ...]:
         'style.css'
     """
     return tuple(STYLE_LINK.findall((STATIC / "index.html").read_text(encoding="utf-8")))
+
+
+def data_blocks(start: dict[str, Any], **more: Any) -> str:
+    """What a page carries in elements of its own: the palette, how it starts (`start`), and more by name.
+
+    Example:
+        >>> 'id="hardmax-start"' in data_blocks({"server": False})
+        True
+    """
+    carried = {"palette": json.loads(PALETTE.read_text(encoding="utf-8")), "start": start, **more}
+    texts = {name: json.dumps(value, separators=(",", ":"), allow_nan=False) for name, value in carried.items()}
+    block = '<script type="application/json" id="hardmax-{}">{}</script>\n'
+    return "".join(block.format(name, text.replace("<", "\\u003c")) for name, text in texts.items())
+
+
+def index_page(start: dict[str, Any]) -> str:
+    """The page of the server: index.html with the data that it carries."""
+    text = (STATIC / "index.html").read_text(encoding="utf-8")
+    return text.replace("</body>", f"{data_blocks(start)}</body>")
 
 
 @cache
@@ -150,6 +171,8 @@ def _resolved(importer: str, specifier: str) -> str:
 @cache
 def page_script() -> str:
     """Everything that a page without a server runs when it opens, as one classic script."""
+    from hardmax.html.page import script  # reads more than the server needs
+
     text = "".join([script("loader.js"), *map(defined, page_modules()), f'hardmaxModules.need("{ENTRY}");\n'])
     return text.replace("</script", "<\\/script")
 

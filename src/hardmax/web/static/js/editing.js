@@ -1,10 +1,11 @@
 // Changing the cloud by hand: pointer and keys become a new cloud, and the new cloud becomes the state of the page.
 
 import { cloudOfState, hold } from "./model.js";
-import { cloudOf, rounded } from "./state.js";
+import { cloudOf, fitsLink, rounded } from "./state.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Changes to the cloud: move, add, remove, load. Every change is a new cloud that a link can carry.
+// Changes to the cloud: move, add, remove, load. A link can carry the new cloud if it could carry the old one; the
+// coordinates of a file stay as they were given.
 
 const FINE = 1000; // moved tokens sit on thousandths where the numbers are of that size
 const [SMALL, LARGE] = [0.5, 32]; // clouds reaching less far, and coordinates beyond, are not of that size
@@ -17,20 +18,22 @@ function snapping({ coords }) {
   return (x) => (Math.abs(x) > LARGE || (far > 0 && far < SMALL) ? x : Math.round(x * FINE) / FINE);
 }
 
+const asGiven = (before, after) => (fitsLink(before) ? rounded(after) : after);
+
 /** The cloud with token i at another place. */
 export function moved(cloud, i, point) {
   const { d, coords } = cloud;
   const snap = snapping(cloud);
   const next = Float64Array.from(coords);
   for (let c = 0; c < d; c += 1) next[i * d + c] = snap(point[c]);
-  return rounded(cloudOf(d, next));
+  return asGiven(cloud, cloudOf(d, next));
 }
 
 /** The cloud with one more token at the end. */
 export function added(cloud, point) {
   const { d, coords } = cloud;
   const snap = snapping(cloud);
-  return rounded(cloudOf(d, [...coords, ...Array.from({ length: d }, (_, c) => snap(point[c] ?? 0))]));
+  return asGiven(cloud, cloudOf(d, [...coords, ...Array.from({ length: d }, (_, c) => snap(point[c] ?? 0))]));
 }
 
 /** A place for a token that is added without a pointer: golden turns around the origin, half as far as the cloud. */
@@ -44,7 +47,7 @@ export function freePlace({ d, coords }) {
 }
 
 export function removed({ d, coords }, i) {
-  return rounded(cloudOf(d, [...coords.subarray(0, i * d), ...coords.subarray((i + 1) * d)]));
+  return cloudOf(d, [...coords.subarray(0, i * d), ...coords.subarray((i + 1) * d)]);
 }
 
 /** Rows of numbers from a file: { cloud, note }. Throws with a sentence about what is wrong. */
@@ -66,9 +69,8 @@ export function readTokens(name, text) {
     kept = Array.from({ length: MOST_TOKENS }, (_, i) => rows[Math.floor((i * rows.length) / MOST_TOKENS)]);
     notes.push(`${name} has ${rows.length} tokens; the page shows an evenly spaced sample of ${MOST_TOKENS}.`);
   }
-  const given = cloudOf(d, kept.flat());
-  const cloud = rounded(given);
-  if (given.coords.some((x, i) => x !== cloud.coords[i])) notes.push("Coordinates were rounded to 16 bits, so that a link gives the same numbers.");
+  const cloud = cloudOf(d, kept.flat());
+  if (!fitsLink(cloud)) notes.push("The coordinates are used as given; only a link rounds them, to 16 bits.");
   return { cloud, note: notes.join(" ") };
 }
 

@@ -154,6 +154,7 @@ export function pythonText(state, model, { beta = null } = {}) {
   }
   lines.push(
     `eq = hx.limit(Z, alpha=${state.alpha}${matrix})`, "print(eq.centers)  # where the tokens end at infinite depth",
+    "print(eq.certificate.verify(Z))  # an independent check of the proof",
   );
   return `${lines.join("\n")}\n`;
 }

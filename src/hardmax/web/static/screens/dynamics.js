@@ -1,5 +1,6 @@
 // The Dynamics screen: a cloud to drag, its layers, its leaders and its limit.
 
+import { certificates } from "../js/certificates.js";
 import { lineStrip } from "../js/chart.js";
 import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
 import { counted, el, short, svgEl } from "../js/dom.js";
@@ -8,7 +9,6 @@ import { degenerate, modelOf, polytopeOf, startHullOf } from "../js/model.js";
 import { marks, Tween, under } from "../js/picture.js";
 import { transport } from "../js/player.js";
 import { commandText, describe, documentOf, formulaNode, pythonText, tokenTable } from "../js/report.js";
-import { certificates } from "../js/server.js";
 
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
 
@@ -133,7 +133,7 @@ class Dynamics {
         state.k >= progress.settled ? "good" : "", `settled at layer ${progress.settled}`,
       );
       else badge("warn", `not settled after ${state.K} layers`);
-      badge(...this.certify.badge(this.model, limit));
+      badges.push(...this.certify.badge(this.model, limit, state.alpha));
       if (limit.open.length === 0) badge("", `${counted(limit.centers.length, "place")} at infinite depth`);
     }
     this.status.replaceChildren(...badges);
