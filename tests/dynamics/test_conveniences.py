@@ -101,7 +101,15 @@ def test_a_trajectory_without_its_first_layers_survives_its_file(tmp_path, suffi
     traj = hx.simulate(SQUARE, layers=50, keep="last")
     assert hx.Trajectory.load(traj.save(tmp_path / f"last{suffix}")) == traj
     assert pickle.loads(pickle.dumps(traj)) == copy.deepcopy(traj) == traj
-    assert "50" in traj._repr_html_()
+
+
+def test_a_trajectory_without_its_first_layers_can_be_drawn(tmp_path):
+    traj = hx.simulate(SQUARE, layers=50, keep="last")
+    assert traj.plot().get_title() == "layer 50"
+    for name in ("last.png", "last.gif", "last.html"):
+        assert traj.save(tmp_path / name).stat().st_size > 1000
+    assert "layer 50" in traj._repr_html_()
+    assert "<iframe" not in (tmp_path / "last.html").read_text()
 
 
 def test_keep_takes_two_words():

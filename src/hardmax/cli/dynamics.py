@@ -1,7 +1,7 @@
 """`hardmax simulate` runs the dynamics for a number of layers; `hardmax limit` computes where they end."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from hardmax.dynamics.equilibrium import Equilibrium
     from hardmax.dynamics.trajectory import Trajectory
 
-RULES = ("hardmax", "softmax", "localmax", "uniform", "random", "chain")
-
 
 def simulate_command(
     tokens: inputs.Tokens = None,
@@ -25,14 +23,17 @@ def simulate_command(
     alpha: inputs.Alpha = "0.5",
     matrix: inputs.Matrix = None,
     layers: Annotated[int, typer.Option(help="Number of layers.")] = 30,
-    rule: Annotated[str, typer.Option(help=f"Whom a token follows: {', '.join(RULES)}.")] = "hardmax",
+    rule: Annotated[
+        Literal["hardmax", "softmax", "localmax", "uniform", "random", "chain"],
+        typer.Option(help="Whom a token follows."),
+    ] = "hardmax",
     beta: Annotated[float, typer.Option(help="Inverse temperature of softmax and chain.")] = 1.0,
     eps: Annotated[
         float, typer.Option(help="Width of localmax: follow all scores within this distance of the largest.")
     ] = 0.1,
     tie_tolerance: inputs.TieTolerance = 0.0,
     normalization: Annotated[
-        str, typer.Option(help="Normalization of the tokens after each layer: rescale, none or sphere.")
+        Literal["rescale", "none", "sphere"], typer.Option(help="Normalization of the tokens after each layer.")
     ] = "rescale",
     causal: Annotated[bool, typer.Option("--causal", help="Let token i see only the tokens 0..i.")] = False,
     any_matrix: Annotated[

@@ -44,7 +44,7 @@ def command(
         str | None, typer.Option(help="Other texts (labels are not needed): how they differ from DATA.")
     ] = None,
     force: inputs.Force = False,
-    split: texts.Split = "",
+    split: texts.Split = "test",
     text_column: texts.TextColumn = None,
     label: texts.Label = None,
     errors: texts.Errors = None,
@@ -74,10 +74,10 @@ def command(
     found: Dataset | None = None
     expected: int | None
     if faithful or report is not None or against is not None:  # these need all texts at once
-        found, bad = texts.read_data(str(data), split, "test", text_column, label, errors, silent)
+        found, bad = texts.read_data(str(data), split, text_column, label, errors, silent)
         parts, expected = found.batches(PART), len(found)
     else:
-        parts, bad = texts.read_parts(str(data), split, "test", text_column, label, errors, silent)
+        parts, bad = texts.read_parts(str(data), split, text_column, label, errors, silent)
         expected = expected_rows(str(data))
     with telling(silent, f"evaluating on {data}") as tell:
         document = measure(model, parts, expected, tell)

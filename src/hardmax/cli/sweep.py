@@ -23,7 +23,7 @@ def command(
         Path | None,
         typer.Option("-o", "--output", help="Folder for the rows (parquet). With plot: a .png, .svg or .pdf file."),
     ] = None,
-    engine: Annotated[str, typer.Option(help="Where to run: local, or ray for a cluster.")] = "local",
+    engine: inputs.Engine = "local",
     address: Annotated[
         str | None, typer.Option(help="Address of a running Ray cluster. Default: start one on this machine.")
     ] = None,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
@@ -24,7 +24,7 @@ Data = Annotated[
 TextColumn = Annotated[str | None, typer.Option(help="Name of the text column (default: text, review, ...).")]
 Label = Annotated[str | None, typer.Option(help="Name of the label column (default: label, sentiment, ...).")]
 Errors = Annotated[Path | None, typer.Option(help="Write bad rows to this file, one JSON object per line.")]
-Split = Annotated[str, typer.Option(help="Part of the data to use: train, test or all.")]
+Split = Annotated[Literal["train", "test", "all"], typer.Option(help="Part of the data to use.")]
 
 
 def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tuple[str, str | None]:
@@ -42,24 +42,24 @@ def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tu
 
 
 def read_data(
-    data: str, split: str, usual: str, text: str | None, label: str | None, errors: Path | None, silent: bool
+    data: str, split: str, text: str | None, label: str | None, errors: Path | None, silent: bool
 ) -> tuple["Dataset", "BadRows"]:
-    """The data set that the arguments name, and its bad rows; `usual` is the part without --split."""
+    """The data set that the arguments name, and its bad rows."""
     from hardmax.text.datasets import read
 
-    found = read(data, _part(split, usual), text=text, label=label)
+    found = read(data, _part(split), text=text, label=label)
     bad = BadRows(data, errors, silent)
     bad.add(found.bad)
     return found, bad
 
 
 def read_parts(
-    data: str, split: str, usual: str, text: str | None, label: str | None, errors: Path | None, silent: bool
+    data: str, split: str, text: str | None, label: str | None, errors: Path | None, silent: bool
 ) -> tuple[Iterator["Dataset"], "BadRows"]:
     """As `read_data`, but in parts that are read when they are asked for; the bad rows are counted on the way."""
     from hardmax.text.datasets import read_batches
 
-    found, bad = read_batches(data, _part(split, usual), text, label), BadRows(data, errors, silent)
+    found, bad = read_batches(data, _part(split), text, label), BadRows(data, errors, silent)
 
     def parts() -> Iterator["Dataset"]:
         for part in found:
@@ -69,10 +69,8 @@ def read_parts(
     return parts(), bad
 
 
-def _part(split: str, usual: str) -> str | None:
-    if split not in ("", "train", "test", "all"):
-        raise BadInput(f"--split is {split!r}", fix="use train, test or all")
-    return None if (split or usual) == "all" else split or usual
+def _part(split: str) -> str | None:
+    return None if split == "all" else split
 
 
 class BadRows:

@@ -171,7 +171,7 @@ class Trajectory(Result, ByValue):
 
     def follows(self, layer: int) -> FollowSets:
         """C_i(Z^k) for every token: a tuple of ascending index tuples. Implements [AFZ24, eq. (1.1b)]."""
-        return self.sets[self._layer(layer)]
+        return self.sets[self._layer(layer) - self.first_layer]
 
     @cached_property
     def polytope(self) -> "Polytope":
@@ -182,7 +182,7 @@ class Trajectory(Result, ByValue):
         """The convex hull of the tokens at one layer."""
         from hardmax.dynamics.polytope import Polytope
 
-        return Polytope.of(self.tokens[self._layer(layer)], self.A)
+        return Polytope.of(self.tokens[self._layer(layer) - self.first_layer], self.A)
 
     def to_frame(self) -> "pandas.DataFrame":
         """One row per layer and token: layer, token, coordinates x0, x1, ..., whom it follows, whether it leads.
@@ -230,7 +230,7 @@ class Trajectory(Result, ByValue):
         )
 
     def _layer(self, layer: int) -> int:
-        """The place of a layer in `tokens` and `sets`."""
+        """The number of a layer that was kept; -1 is the last one."""
         if isinstance(layer, bool) or not isinstance(layer, (int, np.integer)):
             raise BadInput(f"layer is {layer!r}; expected a whole number from 0 to {self.layers}")
         if not -self.layers - 1 <= layer <= self.layers:
@@ -238,4 +238,4 @@ class Trajectory(Result, ByValue):
         number = int(layer) % (self.layers + 1)
         if number < self.first_layer:
             raise BadInput(f'layer {number} was not kept: keep="last" stores layer {self.layers} only')
-        return number - self.first_layer
+        return number
