@@ -173,3 +173,9 @@ def test_a_sparse_matrix_is_refused_with_the_way_out():
     with pytest.raises(hx.BadInput, match="sparse matrix") as caught:
         hx.limit(scipy.sparse.csr_matrix(np.eye(2)))
     assert caught.value.fix == "use Z.toarray()"
+
+
+def test_a_missing_attribute_is_missing_from_a_trajectory():
+    for n in (3, 300):  # done in NumPy, and by compiled code once it is in memory
+        with pytest.raises(AttributeError, match=r"^'Trajectory' object has no attribute 'token'$"):
+            _ = hx.simulate(hx.random_cloud("random", n=n)).token

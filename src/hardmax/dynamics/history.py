@@ -31,9 +31,10 @@ class TokenHistory:
         """The first layer that the result keeps."""
         return 0 if self.keep == "all" else self.layers
 
-    def needs(self, layer: int) -> bool:
-        """Whether a layer will still be there at the end of the run."""
-        return layer > self.layers - len(self._rows)
+    @property
+    def oldest(self) -> int:
+        """The first layer that will still be there at the end of the run."""
+        return self.layers + 1 - len(self._rows)
 
     def __getitem__(self, layer: int) -> Floats:
         row: Floats = self._rows[layer % len(self._rows)]

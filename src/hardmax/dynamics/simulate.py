@@ -191,6 +191,9 @@ class _SmallTrajectory(Trajectory):
     def __init__(self, *made: Any) -> None:
         self.__dict__.update(tokens=made[-1].history, undecided=0, _made=made)
 
+    def __reduce__(self) -> tuple[type[Trajectory], tuple[Any, ...]]:
+        return Trajectory, tuple(self.__getstate__().values())
+
     @cached_property
     def problem(self) -> Problem:
         _, alpha, matrix, rule, _ = self._made
@@ -214,6 +217,9 @@ class _SmallTrajectory(Trajectory):
         targets: Any = fused.targets
         which = cloud.point_of[targets[: fused.stopped[0] + 1]].astype(np.int32)
         return SetTable.of_points(cloud, which, [], self.layers)
+
+
+_SmallTrajectory.__name__ = _SmallTrajectory.__qualname__ = "Trajectory"  # what messages about attributes show
 
 
 @lru_cache(maxsize=64)
@@ -256,19 +262,18 @@ def _simulate_layers(cloud: Cloud, task: _Task) -> Trajectory:
         if report is not None:
             report(layer, layers)
         if not len(run.active):
-            for later in filter(history.needs, range(layer + 1, layers + 1)):
+            for later in range(max(layer + 1, history.oldest), layers + 1):
                 np.take(run.decided_points(later), of, axis=0, out=history[later])
             break
         if layer < layers:
             run.move(look)
     leading = np.flatnonzero((run.role == 0)[of])
     decided = None if len(run.active) else int(run.decided_at.max())
-    window = history.last_layers()
     return Trajectory(
         tokens=history.kept(),
         problem=Problem(alpha, (Head(matrix.A),), rule),
         leader_since=dict(zip(leading.tolist(), run.decided_at[of[leading]].tolist(), strict=True)),
-        outcome=_outcome(window, alpha, decided, run.undecided, layers + 1 - len(window)),
+        outcome=_outcome(history.last_layers(), alpha, decided, run.undecided, history.oldest),
         sets=SetTable.of_points(cloud, np.array(which), groups, layers - history.first_layer),
         undecided=run.undecided,
         first_layer=history.first_layer,

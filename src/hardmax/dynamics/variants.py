@@ -90,14 +90,15 @@ def simulate_variant(
         if report is not None:
             report(layer + 1, layers)
     run.look(layers)
-    window = tokens.last_layers()
     heads = tuple(Head(metric.A, V) for metric, V in zip(parts.metrics, parts.values, strict=True))
     undecided = run.undecided + (attention.locks.undecided if attention.locks is not None else 0)
     return Trajectory(
         tokens=tokens.kept(),
         problem=Problem(alpha, heads, rule, normalization, bool(causal), parts.feed_forward),
         leader_since=dict(sorted(run.leader_since.items())),
-        outcome=detect(window, normalization, alpha, 5 if is_random(rule) else 1, undecided, layers + 1 - len(window)),
+        outcome=detect(
+            tokens.last_layers(), normalization, alpha, 5 if is_random(rule) else 1, undecided, tokens.oldest
+        ),
         sets=attention if keep == "all" else [attention.at(layers)],
         undecided=undecided,
         first_layer=tokens.first_layer,

@@ -118,7 +118,9 @@ def test_every_named_token_is_numbered_and_color_does_not_tell_the_answer(open_p
         named = {int(re.search(r"\d+", one)[0]) for one in part(page, number).locator(".token-ref").all_inner_texts()}
         numbers = page.locator(".pinned .token-texts text").all_text_contents()
         assert named <= {int(one) for text in numbers for one in text.split(", ")}
-        plain = page.locator(".pinned .token:not(.leads) .glyph").evaluate_all("(all) => [...new Set(all.map((n) => n.style.fill))]")
+        plain = page.locator(".pinned .token:not(.leads) .glyph").evaluate_all(
+            "(all) => [...new Set(all.map((n) => n.style.fill))]"
+        )
         assert len(plain) == (3 if number == 7 else 1)
         question.get_by_role("button", name="Reveal").click()
         named |= {int(re.search(r"\d+", one)[0]) for one in question.locator(".token-ref").all_inner_texts()}
