@@ -15,7 +15,8 @@ MINUS = "\u2212"
 SCRIPT = """
 const { namedTokens, REVIEWS, SECTIONS, WORD_MODEL } = await import(process.argv[1]);
 const plain = (key, value) => (value instanceof Float64Array ? [...value] : value instanceof Set ? [...value] : value);
-const facts = Object.fromEntries(["label", "logit", "awful", "brilliant", "without", "withoutLabel"].map((f) => [f, `<${f}>`]));
+const known = ["label", "logit", "awful", "brilliant", "without", "withoutLabel"];
+const facts = Object.fromEntries(known.map((f) => [f, `<${f}>`]));
 for (const one of SECTIONS) {
   one.named = namedTokens(one);
   if (typeof one.answer.text === "function") one.answer.text = one.answer.text(facts);

@@ -6,18 +6,21 @@ import typer
 
 from hardmax.errors import BadInput
 
+EXIT_CODES = {
+    0: "The command succeeded.",
+    1: "There is a bug in hardmax; `--debug` shows the traceback.",
+    2: "The command line is not valid.",
+    3: "The input cannot be used, or the output exists and `--force` was not given.",
+    4: "A required extra is not installed; the message gives the pip command.",
+    5: "A download failed, or the downloaded file does not match its checksum.",
+    6: "The command ran, but the check failed: no certificate could be computed, `check` found an error, `verify` "
+    "found a violation, an accuracy is below `--min-accuracy`, or a self-test failed.",
+    7: "The command did part of the work: bad rows were left out (`--errors FILE` saves them), or some items failed.",
+    130: "The command was interrupted; complete files are kept.",
+}
 TOPICS = {
-    "exit-codes": """Exit codes of all commands
-
-   0  done
-   1  a bug in hardmax; --debug shows where
-   2  wrong usage: an unknown option, or a value outside its range
-   3  bad input, or the output exists (use --force)
-   4  a required extra is not installed; the message gives the pip command
-   5  a download failed or does not match its checksum
-   6  the command ran, but the check failed (limit, check, verify, explore --replay, evaluate --min-accuracy)
-   7  partly done: some rows were bad; --errors FILE keeps them
- 130  interrupted; what was complete is kept""",
+    "exit-codes": "Exit codes of all commands\n\n"
+    + "\n".join(f"{code:4}  {meaning.replace('`', '')}" for code, meaning in EXIT_CODES.items()),
     "tokens": """Files with tokens, for simulate and limit
 
   .csv   one token per line, numbers separated by commas, semicolons, tabs or spaces; a header is skipped
@@ -46,10 +49,9 @@ TOPICS = {
 }
 
 
-def _names(incomplete: str) -> list[str]:
-    from hardmax.cli.main import COMMANDS
-
-    return [name for name in (*TOPICS, *COMMANDS) if name.startswith(incomplete)]
+def _names(context: typer.Context, incomplete: str) -> list[str]:
+    commands = getattr(context.parent and context.parent.command, "commands", {})
+    return [name for name in (*TOPICS, *commands) if name.startswith(incomplete)]
 
 
 def command(

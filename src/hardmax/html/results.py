@@ -154,7 +154,7 @@ def _equilibrium_sketch(eq: "Equilibrium", label: str) -> Markup:
 
 
 def equilibrium_parts(eq: "Equilibrium", **options: Any) -> Parts:
-    """Facts, figure and table of a limit; `options` go to `hardmax.plot.plot_limit`."""
+    """Facts, figure and table of a limit; `options` go to `hardmax.plot.limit.plot_limit`."""
     from hardmax.dynamics.certificate import ROLE_NAMES
 
     n, faces, c = len(eq.tokens), eq.kind.count("face"), eq.certificate
@@ -166,10 +166,10 @@ def equilibrium_parts(eq: "Equilibrium", **options: Any) -> Parts:
     )  # fmt: skip
     label, caption = f"{n} tokens and the {ends}", "Start and limit of every token; the limit polytope K is shaded."
     if find_spec("matplotlib") is not None:
-        from hardmax.plot.limit import plot_limit
+        from hardmax.plot.limit import limit_figure
         from hardmax.plot.style import svg_text
 
-        picture = _figure(svg_text(plot_limit(eq, **options).figure, label), caption)
+        picture = _figure(svg_text(limit_figure(eq, **options), label), caption)
     else:
         picture = _equilibrium_sketch(eq, label)
     return [

@@ -14,6 +14,7 @@ given `need`, which returns what another module exports, and returns what it exp
 
 import json
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from posixpath import dirname, join, normpath
@@ -119,11 +120,13 @@ def page_modules() -> tuple[str, ...]:
 
 
 def later_modules() -> tuple[str, ...]:
-    """The modules that are loaded when they are first needed: those named in loadModule("...")."""
+    """The modules with scripts of their own: those named in loadModule("..."), and what two of them have in common."""
     found = list(dict.fromkeys(name for one in page_modules() for name in LATER.findall(source(one))))
     for name in found:  # grows while it is walked
         found += [later for one in modules(name) for later in LATER.findall(source(one)) if later not in found]
-    return tuple(found)
+    needed = Counter(one for name in found for one in modules(name))
+    common = [one for one, times in needed.items() if times > 1 and one not in {*found, *page_modules()}]
+    return (*found, *common)
 
 
 @cache
@@ -178,5 +181,6 @@ def page_script() -> str:
 
 
 def later_script(name: str) -> str:
-    """A module that is loaded when it is first needed, with what the page does not have yet, as a classic script."""
-    return "".join(defined(one) for one in modules(name) if one not in page_modules())
+    """A module that is loaded when it is first needed, with all that it needs and no other script has."""
+    elsewhere = {*page_modules(), *later_modules()}
+    return "".join(defined(one) for one in modules(name) if one == name or one not in elsewhere)

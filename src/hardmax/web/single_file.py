@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = 5000  # the most that the playground draws
 MOST_LAYERS = 500
+RULE_NAMES = {"Hardmax": "Hardmax attention", "Softmax": "Softmax attention"}
 
 
 def digest(script: str) -> str:
@@ -72,10 +73,14 @@ def playground_document(state: dict[str, Any], title: str = "hardmax playground"
     return str(document)
 
 
-def save_trajectory(
-    traj: "Trajectory", path: Path, title: str = "Hardmax attention, layer by layer", **options: Any
-) -> None:
-    """Write the page of a trajectory; `options` go to `hardmax.plot.plot_panels`."""
+def save_trajectory(traj: "Trajectory", path: Path, title: str | None = None, **options: Any) -> None:
+    """Write the page of a trajectory; `options` go to `hardmax.plot.plot_panels`.
+
+    Args:
+        title: its heading; by default the kind of attention.
+    """
+    if title is None:
+        title = f"{RULE_NAMES.get(type(traj.rule).__name__, 'Attention')}, layer by layer"
     _save(path, title, trajectory_parts(traj, **options), trajectory_state(traj))
 
 

@@ -61,6 +61,7 @@ def model_document(model: SentimentModel) -> dict[str, Any]:
         "schema": SCHEMA,
         "name": str(model.card.get("name", "model")),
         "description": model.description,
+        "calibration": model.calibration,
         "labels": model.label_names,
         "classes": [c.item() if isinstance(c, np.generic) else c for c in model.classes],
         "dim": model.dim,

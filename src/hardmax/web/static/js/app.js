@@ -2,16 +2,21 @@
 
 import { el, short, svgEl, tableOf } from "./dom.js";
 import { loadModule } from "./loading.js";
+import { History } from "./history.js";
 import { whenComputed } from "./model.js";
 import { Player } from "./player.js";
 import { makeScene } from "./scene.js";
 import { Api } from "./server.js";
 import { effectiveTheme, installPalette, Shell } from "./shell.js";
 import { changedKeys, decodeState, encodeState, leftOut, startState, tidy } from "./state.js";
+import { playOnce } from "./welcome.js";
 import { screen as betaScreen } from "../screens/beta.js";
 import { screen as dynamicsScreen } from "../screens/dynamics.js";
 
 const ADDRESS_EVERY = 250; // ms: browsers refuse to rewrite the address more often
+// Notices about a link, a file or a review are over when the reader has changed something; walking through layers is no change.
+const SHORT_LIVED = ["link", "file", "review"];
+const PASSING = new Set(["k", "sel", "layer", "stage", "turn", "lesson", "theme", "review"]);
 const SWITCHES = { l: "leaders", t: "trails", a: "arrows", h: "hull" };
 
 /** Screens in the order of their tabs; those with `load` are read when first opened, those with `server` need one. */
@@ -53,6 +58,7 @@ export class App {
       },
     });
     this.player = new Player(this);
+    this.history = new History(this);
     whenComputed(() => this.redraw(["computed"]));
     this.shell = new Shell(root, this);
     window.addEventListener("hashchange", () => this.readAddress(window.location.hash, window.history.state));
@@ -69,8 +75,10 @@ export class App {
   set(patch, { push = false } = {}) {
     const after = tidy({ ...this.state, ...patch });
     const changed = changedKeys(this.state, after);
+    this.history.note(this.state, changed);
     this.state = after;
     if (changed.size === 0) return;
+    if ([...changed].some((key) => !PASSING.has(key))) for (const id of SHORT_LIVED) this.clearBanner(id);
     this.redraw(changed);
     this.#writeAddress(push || changed.has("view"));
   }
@@ -104,6 +112,7 @@ export class App {
     if (state.lesson > 0) state.view = "article";
     if (!this.screens.some((entry) => entry.view === state.view)) Object.assign(state, { view: "dyn", lesson: 0 });
     this.player.pause(false);
+    this.history.clear();
     const changed = changedKeys(this.state, state);
     this.state = state;
     const parts = [];
@@ -179,7 +188,11 @@ export class App {
   // -- keyboard --------------------------------------------------------------------------------------------------
 
   onKey(event) {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || event.altKey) return;
+    if (event.ctrlKey || event.metaKey) {
+      if (this.history.onKey(event)) event.preventDefault();
+      return;
+    }
     if (event.key === "Escape") {
       if (this.shell.closeMenus()) event.preventDefault();
       else this.controller?.onKey?.(event);
@@ -235,6 +248,7 @@ export async function startApp(root) {
   app.set(state);
   window.hardmaxApp = app;
   window.hardmaxLink = () => encodeState(app.state);
+  if (!carried("hardmax-state")) playOnce(app);
   return app;
 }
 

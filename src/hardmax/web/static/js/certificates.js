@@ -35,6 +35,9 @@ export function certificates(app, changed) {
       answers.set(result, { verified, refused: !verified });
       if (verified) {
         result.limit = fromAnswer(answer, result.limit);
+        for (const [i, since] of result.limit.leaderSince) { // rounding may hide a late leader from the page's own layers
+          if (since <= result.layers && !result.leaderSince.has(i)) result.leaderSince.set(i, since);
+        }
         model.progress = progress(result);
       }
     } catch (error) {
@@ -61,6 +64,9 @@ export function certificates(app, changed) {
       if (never(model) || model.matrixError || (model.result.n > MOST_ASKED && !again)) return;
       timer = setTimeout(() => send(model, state.alpha), REST);
     },
+
+    /** Whether the server has checked a certificate of this limit. */
+    checked: (model) => Boolean(answers.get(model.result)?.verified),
 
     /** A node that says how the limit is known, with a button where the reader can have it checked. */
     badge(model, limit, alpha) {

@@ -131,6 +131,7 @@ export class Pointing {
     svg.addEventListener("touchstart", (event) => this.#touch(event), { passive: false });
     svg.addEventListener("dblclick", (event) => this.#add(event));
     svg.addEventListener("keydown", (event) => this.#key(event));
+    svg.addEventListener("pointerleave", () => scene.tip.over(-1));
     // On the element around it: an <svg> that listens to the focus becomes a tab stop of its own.
     svg.parentElement.addEventListener("focusin", (event) => this.#focused(event));
     svg.parentElement.addEventListener("focusout", () => this.#rest());
@@ -159,6 +160,7 @@ export class Pointing {
 
   #down(event) {
     if (event.button !== 0 || !this.scene.picture) return;
+    this.scene.tip.hide();
     const [x, y] = this.#at(event);
     const token = this.scene.tokenAt(x, y, event.pointerType === "touch" ? TOUCH_REACH : REACH);
     if (token >= 0) {
@@ -181,8 +183,9 @@ export class Pointing {
     const [x, y] = this.#at(event);
     const { grip, scene } = this;
     if (!grip) {
-      const over = this.editable && Boolean(scene.picture) && scene.tokenAt(x, y, REACH) >= 0;
-      scene.svg.classList.toggle("over-token", over);
+      const over = scene.picture ? scene.tokenAt(x, y, REACH) : -1;
+      scene.svg.classList.toggle("over-token", this.editable && over >= 0);
+      if (event.pointerType !== "touch") scene.tip.over(over);
       return;
     }
     if (grip.token < 0) {
@@ -205,6 +208,7 @@ export class Pointing {
     this.grip = null;
     this.scene.svg.classList.remove("dragging");
     if (grip?.dragging) this.options.onDrag?.(grip.token, this.#coordinates(grip.token), "end");
+    else if (grip?.token >= 0) this.options.onClick?.(grip.token);
   }
 
   #add(event) {
@@ -218,9 +222,11 @@ export class Pointing {
     if (token < 0) return;
     this.scene.focus = token;
     this.options.onSelect?.(token);
+    if (event.target.matches(":focus-visible")) this.scene.tip.over(token);
   }
 
   #rest() {
+    this.scene.tip.hide();
     if (this.moving < 0) return;
     this.moving = -1;
     this.scene.draw(this.scene.picture);
@@ -229,6 +235,10 @@ export class Pointing {
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.scene.picture) return;
     const token = Number(event.target.dataset?.token ?? -1);
+    if (event.key === "Escape" && this.moving < 0 && this.scene.tip.hide()) {
+      event.stopPropagation();
+      return;
+    }
     const done = this.moving >= 0 ? this.#keyMoving(event) : this.#keyWalking(event, token);
     if (done) {
       event.preventDefault();
@@ -304,16 +314,17 @@ export class Pointing {
 const MOST_FILE = 4_000_000; // characters
 
 export class CloudEditor {
-  /** `describe(i)` is what a screen reader hears of token i; `repaint()` draws again when only the window has changed. */
-  constructor(app, svg, { label, describe, repaint }) {
+  /** `describe(i)` is what a screen reader hears of token i, `tip(i)` the lines shown beside it; `repaint()` draws again when only the window has changed. */
+  constructor(app, svg, { label, describe, tip, repaint, clicked = () => {} }) {
     this.app = app;
     this.svg = svg;
     this.repaint = repaint;
     this.dragging = false;
     this.fitted = 0; // the dimension for which a window was chosen; 0: none yet
     this.scene = app.makeScene(svg, {
-      label, describe,
+      label, describe, tip,
       onSelect: (i) => this.select(i),
+      onClick: clicked,
       onDrag: (i, point, phase) => this.#drag(i, point, phase),
       onNudge: (i, point) => {
         this.edit(moved(this.cloud, i, point), { sel: i });
@@ -342,7 +353,12 @@ export class CloudEditor {
   #drag(i, point, phase) {
     this.dragging = phase !== "end";
     hold(this.dragging);
+    if (phase === "start") {
+      this.scene.hint(-1);
+      this.app.history.hold();
+    }
     if (phase === "end") {
+      this.app.history.rest();
       this.app.redraw(["pts"]);
       if (this.fit(false)) this.repaint();
       this.app.announce();

@@ -273,7 +273,7 @@ export class Shell {
     const section = this.sections.get(view);
     section.querySelector(":scope > .loading")?.remove();
     if (!text) return;
-    section.hidden = false;
+    if (this.app.state.view === view) for (const [name, one] of this.sections) one.hidden = name !== view;
     section.prepend(el("div", { class: "loading", role: again ? "alert" : "status" }, el("p", { class: "note", text }),
       again ? el("button", { class: "button", type: "button", text: "Try again", onclick: again }) : null));
   }

@@ -142,7 +142,7 @@ class Article {
 
   #goto(number) {
     const part = this.parts[number - 1];
-    const top = number === 1 ? 0 : part.heading.getBoundingClientRect().top + window.scrollY - this.#ceiling() - 28;
+    const top = number === 1 ? 0 : part.heading.getBoundingClientRect().top + window.scrollY - this.#ceiling() - 56;
     window.scrollTo({ top, behavior: "instant" });
     this.#scrolled();
   }

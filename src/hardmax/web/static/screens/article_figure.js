@@ -166,7 +166,8 @@ export class Figure {
       redraw: { value: () => figure.#soon() },
       announce: { value: () => { figure.#flush(); figure.app.say(figure.announce()); } },
     });
-    desk.player = new Player(desk);
+    const settled = () => (figure.section?.words || figure.section?.softmax ? -1 : figure.model?.progress.settled ?? -1);
+    desk.player = new Player(desk, () => (settled() < 0 ? desk.state.K : Math.max(1, settled())));
     return desk;
   }
 
