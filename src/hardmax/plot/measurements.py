@@ -160,7 +160,9 @@ def plot_decided(rows: Records) -> Figure:
         for number, d in enumerate(sorted({row["d"] for row in rows})):
             mine = [row for row in rows if (row["cloud"], row["d"]) == (cloud, d)]
             mine = [row for row in mine if row["n"] == max(row["n"] for row in mine)]
-            for alpha, style in zip(sorted({row["alpha"] for row in mine})[:: max(len(mine) // 6, 1)], "-:", strict=False):
+            for alpha, style in zip(
+                sorted({row["alpha"] for row in mine})[:: max(len(mine) // 6, 1)], "-:", strict=False
+            ):
                 some = [row for row in mine if row["alpha"] == alpha]
                 ax.plot(
                     [r["layers"] for r in some], [1 - r["tokens decided"]["mean"] for r in some], style,

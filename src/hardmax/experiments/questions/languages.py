@@ -1,9 +1,9 @@
 """Question: what do ties buy? PARITY and MAJORITY, and which data no stack of layers without ties separates.
 
 A block is x -> FF(x), the same function for every token, then x_i -> rho x_i + V mean(C_i) [AFZ25]. Without positions
-(docs/paper.md, Theorem 16): two sequences with the same *set* of tokens keep equal sets in every stack without ties, and
-two with the same *proportions* keep equal proportions in every stack. Conversely sets, and with ties proportions, that
-differ can be separated. So MAJORITY needs ties, and PARITY needs positions.
+(docs/paper.md, Theorem 16): two sequences with the same *set* of tokens keep equal sets in every stack without ties,
+and two with the same *proportions* keep equal proportions in every stack. Conversely sets, and with ties proportions,
+that differ can be separated. So MAJORITY needs ties, and PARITY needs positions.
 
 With positions: a start token and then the letters b_1..b_n, token i = (b_i, i/(n+1), (i/(n+1))^2, i mod 2), b_0 = 0.
 
@@ -11,8 +11,9 @@ With positions: a start token and then the letters b_1..b_n, token i = (b_i, i/(
 * MAJORITY is the sign of that mean; PARITY needs one block more: the score of token l is 2 m p_l - p_l^2, which is
   largest, and without a tie, at p_l = m, the token with number k; its last coordinate is k mod 2.
 
-The blocks are the same for all lengths, in R^7 with matrices of rank 1 and 2. Checked on all strings of a length,
-token by token in Fractions. Beside it: what `construct` needs to memorize the same strings, with and without ties.
+The blocks are the same for all lengths: PARITY in R^7 (four input coordinates, a constant that one unit makes, the
+mean, the answer), MAJORITY in R^3 (letter, start or letter, mean). Checked on all strings of a length, token by token
+in Fractions. Beside it: what `construct` needs to memorize the same strings, with and without ties.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -71,7 +72,7 @@ def attend(Z: Cloud, query: Callable[[Any], Sequence[Any]], key: Callable[[Any],
         if q not in known:
             scores = [dot(q, k) for k in keys]
             best = max(scores)
-            known[q] = [l for l, score in enumerate(scores) if score == best]
+            known[q] = [j for j, score in enumerate(scores) if score == best]
     return [known[tuple(query(x))] for x in Z]
 
 
@@ -85,11 +86,11 @@ def recognize(bits: Bits, language: str) -> tuple[int, list[int]]:
     Z = tokens(bits)
     everyone = attend(Z, lambda x: (Fraction(0),), lambda x: (Fraction(0),))
     if language == "MAJORITY":  # V takes 2b - letter
-        (value,) = {mean([(2 * Z[l][0] - Z[l][4],) for l in C])[0] for C in everyone}
+        (value,) = {mean([(2 * Z[j][0] - Z[j][4],) for j in C])[0] for C in everyone}
         return int(value > 0), [max(map(len, everyone))]
-    Z = tuple((*x, mean([(Z[l][0],) for l in C])[0]) for x, C in zip(Z, everyone, strict=True))
+    Z = tuple((*x, mean([(Z[j][0],) for j in C])[0]) for x, C in zip(Z, everyone, strict=True))
     nearest = attend(Z, lambda x: (2 * x[5], Fraction(-1)), lambda x: (x[1], x[2]))
-    (value,) = {mean([(Z[l][3],) for l in C])[0] for C in nearest}
+    (value,) = {mean([(Z[j][3],) for j in C])[0] for C in nearest}
     return int(value), [max(map(len, everyone)), max(map(len, nearest))]
 
 
@@ -111,7 +112,7 @@ def inseparable(language: str, longest: int, ties: bool) -> tuple[Bits, Bits] | 
 
     Example:
         >>> inseparable("MAJORITY", 4, ties=False), inseparable("PARITY", 4, ties=True)
-        (((0, 1), (0, 1, 1)), ((0, 1), (0, 0, 1, 1)))
+        (((0, 1), (0, 1, 1)), ((1,), (1, 1)))
     """
     answer, seen = LANGUAGES[language], {}
     for bits in strings(longest):
@@ -129,7 +130,7 @@ def inseparable(language: str, longest: int, ties: bool) -> tuple[Bits, Bits] | 
     "What do ties buy: PARITY and MAJORITY with hardmax attention, and what no tie-free stack separates?",
     quick={"longest": 6, "averaged": 5, "unique": 3},
 )
-def languages(context: Context, *, longest: int = 12, averaged: int = 10, unique: int = 6) -> Outcome:
+def languages(context: Context, *, longest: int = 12, averaged: int = 12, unique: int = 8) -> Outcome:
     """Check the stacks on all strings, and build memorizing networks for all strings up to a length."""
     rows: list[tuple[Any, ...]] = []
     right = {}
@@ -138,16 +139,16 @@ def languages(context: Context, *, longest: int = 12, averaged: int = 10, unique
         every = list(strings(longest))
         found = [recognize(bits, name) for bits in every]
         right[name] = sum(value == answer(bits) for bits, (value, _) in zip(every, found, strict=True))
-        blocks = len(found[0][1])
-        last = max(sizes[-1] for _, sizes in found)
-        rows.append((name, "by hand, all lengths", longest, blocks, 7, f"{right[name]}/{len(every)}", last > 1 or blocks > 0))
+        blocks, units, dim = (2, 1, 7) if name == "PARITY" else (1, 0, 3)
+        assert blocks == len(found[0][1])
+        rows.append((name, "by hand, all lengths", longest, blocks, units, dim, f"{right[name]}/{len(every)}", True))
     for pool, most in (("mean", averaged), ("max", unique)):
         for name, answer in LANGUAGES.items():
             context.tell(0, None, f"{name}, construct with pool {pool}")
             key = {"languages": name, "pool": pool, "longest": most}
-            blocks, width, exact, total = context.memo(key, _memorized, answer, pool, most)
-            rows.append((name, f"construct, pool {pool}", most, blocks, width, f"{exact}/{total}", pool == "mean"))
-    columns = ("language", "network", "letters up to", "blocks", "width", "right, exactly", "uses ties")
+            blocks, units, exact, total = context.memo(key, _memorized, answer, pool, most)
+            rows.append((name, f"construct, pool {pool}", most, blocks, units, 2, f"{exact}/{total}", pool == "mean"))
+    columns = ("language", "network", "letters up to", "blocks", "widest layer", "dimension", "right", "uses ties")
     context.table(Table("networks", "PARITY and MAJORITY with positions", columns, rows))
     pairs = [
         (name, "with ties" if ties else "without ties", *map(_text, inseparable(name, longest, ties) or ((), ())))
@@ -158,10 +159,10 @@ def languages(context: Context, *, longest: int = 12, averaged: int = 10, unique
                         ("language", "stack", "answer 0 or 1", "the other answer"), pairs))  # fmt: skip
     total = 2 ** (longest + 1) - 2
     return Outcome(
-        f"With rational positions one block decides MAJORITY and two decide PARITY in R^7, at every length; exact on "
-        f"{right['MAJORITY']} and {right['PARITY']} of all {total} strings of up to {longest} letters. Without positions "
-        "a stack without ties separates exactly the sequences whose sets of tokens differ, one with ties those whose "
-        "proportions differ: MAJORITY needs ties, PARITY is out of reach.",
+        f"With rational positions one block decides MAJORITY and two decide PARITY, at every length; exact on "
+        f"{right['MAJORITY']} and {right['PARITY']} of all {total} strings of up to {longest} letters. Without "
+        "positions a stack without ties separates exactly the sequences whose sets of tokens differ, one with ties "
+        "those whose proportions differ: MAJORITY needs ties, PARITY is out of reach.",
         numbers={"strings": total, **{name.lower(): count for name, count in right.items()}},
     )
 

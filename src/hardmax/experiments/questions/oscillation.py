@@ -4,12 +4,11 @@ Take a cycle without ties in which every moving token follows leaders only, and 
 
     gamma = min <A_h l, l - x>   over heads h, leaders l, and the places x of all other tokens along the cycle.
 
-Under softmax a leader gives all others a weight of at most (n - 1) exp(-beta gamma), so it stays close to its place for a
-number of layers of the order exp(beta gamma), and while the leaders stand the token cycles (docs/paper.md, Theorem 15).
-Measured: the layer at which the steps of the token have become half as long as the first one. The leader with the least
-gap creeps toward the token at the rate exp(-beta gap), and the gap shrinks on the way: T ~ exp(gamma beta) / beta, as for
-a pair of clusters (`merging`), so that ln(beta T) should grow by gamma for each unit of beta.
-"""
+Under softmax a leader gives all others a weight of at most (n - 1) exp(-beta gamma), so it stays close to its place
+for a number of layers of the order exp(beta gamma), and while the leaders stand the token cycles (docs/paper.md,
+Theorem 15). Measured: the layer at which the steps of the token have become half as long as the first one. The leader
+with the least gap creeps toward the token at the rate exp(-beta gap), and the gap shrinks on the way: T ~ exp(gamma
+beta) / beta, as for a pair of clusters (`merging`), so that ln(beta T) should grow by gamma for each unit of beta."""
 
 from fractions import Fraction
 from typing import Any
@@ -102,7 +101,7 @@ def oscillation(context: Context, *, most_layers: int = 1_500_000) -> Outcome:
         context.tell(number, len(CYCLES), name)
         case = make(Fraction(alpha))
         key = {"oscillation": name, "betas": betas, "most": most_layers}
-        times_ = [T for T in context.memo(key, _lifetimes, case, betas, most_layers) if T < most_layers]
+        times_ = [T for T in context.memo(key, _lifetimes, case, betas, most_layers) if most_layers > T]
         rows += [(name, beta, T) for beta, T in zip(betas, times_, strict=False)]
         gap = least_gap(case)
         logs = np.log([beta * T for beta, T in zip(betas, times_, strict=False)])

@@ -7,12 +7,11 @@ theta* is written down here for one block with softmax attention, and the block 
 start. Training keeps its best point, so the run from theta* can only stay below the threshold; the random one must
 reach it by itself.
 
-Beside it, the authors' set-up as far as it is known: width 4, Q and K of rank one, uniform data, targets that a block of
-the same kind makes (theta* is that block), rate 0.001, every eps started where the one before ended, up to 50,000 steps
-at the smallest. Training stops when 2,000 steps have improved the objective by less than a thousandth.
-Departs: the theorem is about minimizers; what is measured is what Adam finds in a fixed number of steps. The range of
-the uniform data (-1 to 1), the start and the scale of the block that makes the targets are our choice.
-"""
+Beside it, the authors' set-up as far as it is known: width 4, Q and K of rank one, uniform data, targets that a block
+of the same kind makes (theta* is that block), rate 0.001, every eps started where the one before ended, up to 50,000
+steps at the smallest. Training stops when 2,000 steps have improved the objective by less than a thousandth. Departs:
+the theorem is about minimizers; what is measured is what Adam finds in a fixed number of steps. The range of the
+uniform data (-1 to 1), the start and the scale of the block that makes the targets are our choice."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

@@ -235,7 +235,7 @@ def train_all(
     learn from that they did not learn.
 
     Args:
-        runs: the seeds context.seed, context.seed + 1, ... draw the reviews, the order, the dropped words and the heads.
+        runs: how many seeds from context.seed on; each draws reviews, order, dropped words and heads.
         explain: how many reviews of each class are explained.
         sizes: learn, aside, words and min_texts of `sample`.
     """

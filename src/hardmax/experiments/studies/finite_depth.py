@@ -52,7 +52,8 @@ def hausdorff(Z: Floats, ends: Floats, vertices: Floats) -> float:
     """The largest distance of a token from the hull of `vertices`; token i is at most |Z_i - ends_i| away from it.
 
     Example:
-        >>> hausdorff(np.array([[3.0, 0.5], [0.5, 0.5]]), np.zeros((2, 2)), np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]]))
+        >>> square = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
+        >>> hausdorff(np.array([[3.0, 0.5], [0.5, 0.5]]), np.zeros((2, 2)), square)
         2.0
     """
     bound = np.linalg.norm(Z - ends, axis=1)
@@ -170,10 +171,10 @@ def finite_depth(
     known = [row for row in first if row["leaders by the law"] and row["leaders"]["half"]]
     near = sum(abs(r["leaders"]["mean"] - r["leaders by the law"]) <= 1.5 * r["leaders"]["half"] for r in known)
     return Outcome(
-        f"After {DEPTHS[0]} layers the polytope is complete in every cloud of {there} of {len(first)} kinds. The Hausdorff "
-        f"distance from the hull to it is {min(ratio):.3g} to {max(ratio):.3g} times (1+alpha)^-{DEPTHS[0]} of the radius. "
-        f"The number of leaders agrees with the law in {near} of {len(known)} kinds. The closed form after lock-in is right "
-        f"to {worst:.1g} of the radius.",
+        f"After {DEPTHS[0]} layers the polytope is complete in every cloud of {there} of {len(first)} kinds. The "
+        f"Hausdorff distance from the hull to it is {min(ratio):.3g} to {max(ratio):.3g} times (1+alpha)^-{DEPTHS[0]} "
+        f"of the radius. The number of leaders agrees with the law in {near} of {len(known)} kinds. The closed form "
+        f"after lock-in is right to {worst:.1g} of the radius.",
         numbers={"closed_form_error": worst},
     )
 
@@ -199,7 +200,8 @@ def _summary(table: Table) -> Table:
     for kind, at in found.items():
         first, law = at[DEPTHS[0]], at[DEPTHS[0]]["leaders by the law"]
         rows.append((*kind, *(at[k]["Hausdorff distance"] for k in DEPTHS), first["(1+alpha)^-k"],
-                     first["tokens decided"].mean, first["polytope there"].mean, first["leaders"], law or ""))  # fmt: skip
+                     *(first[name].mean for name in ("tokens decided", "polytope there")), first["leaders"],
+                     law or ""))  # fmt: skip
     columns = ("cloud", "d", "n", "alpha", *(f"Hausdorff at {k}" for k in DEPTHS), f"(1+alpha)^-{DEPTHS[0]}",
                f"decided at {DEPTHS[0]}", f"polytope there at {DEPTHS[0]}", "leaders", "by the law")  # fmt: skip
     return Table("summary", "Distances relative to the radius of the cloud", columns, rows)

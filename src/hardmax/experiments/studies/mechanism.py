@@ -1,10 +1,9 @@
 """The paper's mechanism over many seeds: does training its recipe produce leaders that carry the meaning?
 
-[AFZ24, section 6] says that words gather at leaders, and that leaders are the words that matter. Here the paper's recipe
-is trained from many seeds (each draws the 70/30 split, the start and the order of the reviews), and beside each run the
-same start without attention (K = 0). The logit is exactly b + sum_j c_j <v, z_j>, where attention moves the weights c_j
-toward the words that are followed, so "what leaders carry" is a sum that needs no approximation.
-"""
+[AFZ24, section 6] says that words gather at leaders, and that leaders are the words that matter. Here the paper's
+recipe is trained from many seeds (each draws the 70/30 split, the start and the order of the reviews), and beside
+each run the same start without attention (K = 0). The logit is exactly b + sum_j c_j <v, z_j>, where attention moves
+the weights c_j toward the words that are followed, so "what leaders carry" is a sum that needs no approximation."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -115,7 +114,11 @@ def _measure(made: Models, d: int, layers: int, explained: int) -> Run:
     test = run.history["test_accuracy"]
     measured = {"accuracy": test[-1], "best": max(test), "loss": run.history["loss"][-1], "alpha": run.alpha}
     some = reviews.aside[:explained]
-    return {**measured, **(carried(run, reviews) if layers else {}), **faithfulness(run, reviews, some, made.context.seed)}
+    return {
+        **measured,
+        **(carried(run, reviews) if layers else {}),
+        **faithfulness(run, reviews, some, made.context.seed),
+    }
 
 
 @study(
@@ -143,12 +146,19 @@ def mechanism(
         pairs = list(zip(found[d, LAYERS], found[d, 0], strict=True))
         rows += [
             (d, "accuracy of K = 0, trained by itself", interval(b["accuracy"] for _, b in pairs)),
-            (d, "attention against its own K = 0, points", interval(100 * (a["accuracy"] - b["accuracy"]) for a, b in pairs)),
+            (
+                d,
+                "attention against its own K = 0, points",
+                interval(100 * (a["accuracy"] - b["accuracy"]) for a, b in pairs),
+            ),
             (d, "the same at the best epochs, points", interval(100 * (a["best"] - b["best"]) for a, b in pairs)),
         ]
     context.table(Table("mechanism", f"The paper's recipe, {runs} seeds", ("d", "measure", "value"), rows))
-    each = [(d, seed, run["alpha"], (1 + run["alpha"]) ** -LAYERS, run["accuracy"], zero["accuracy"])
-            for d in dims for seed, (run, zero) in enumerate(zip(found[d, LAYERS], found[d, 0], strict=True), context.seed)]
+    each = [
+        (d, seed, run["alpha"], (1 + run["alpha"]) ** -LAYERS, run["accuracy"], zero["accuracy"])
+        for d in dims
+        for seed, (run, zero) in enumerate(zip(found[d, LAYERS], found[d, 0], strict=True), context.seed)
+    ]
     columns = ("d", "seed", "alpha", "(1+alpha)^-8", "accuracy", "accuracy of K = 0")
     context.table(Table("by-seed", "Every seed", columns, each))
     context.table(faithfulness_table({f"paper's recipe, d = {d}, K = {k}": runs_ for (d, k), runs_ in found.items()}))
@@ -156,14 +166,16 @@ def mechanism(
     gain = first["attention against its own K = 0, points"]
     return Outcome(
         f"In d = {dims[0]} alpha ends at {first['alpha']} (the paper's saved model: {PAPER_ALPHA}). Leaders carry "
-        f"{first['their part of the logit']} of the logit, against {first['their part without attention']} for the same "
-        f"words without attention. Attention changes the accuracy by {gain} points against the same start trained "
+        f"{first['their part of the logit']} of the logit, against {first['their part without attention']} for the "
+        f"same words without attention. Attention changes the accuracy by {gain} points against the same start trained "
         f"without it ({runs} seeds, paired).",
         numbers={"alphas": {str(d): [run["alpha"] for run in found[d, LAYERS]] for d in dims}},
     )
 
 
-def faithfulness_table(found: dict[str, list[Run]], rankings: Sequence[str] = ("parts", "leaders", "score", "random")) -> Table:
+def faithfulness_table(
+    found: dict[str, list[Run]], rankings: Sequence[str] = ("parts", "leaders", "score", "random")
+) -> Table:
     """Comprehensiveness and sufficiency at every k of TOPS."""
     rows = [
         (name, ranking, what, *(interval(run[f"{what} {ranking} {k}"] for run in runs) for k in TOPS))

@@ -1,15 +1,14 @@
 """Two studies of layers other than the paper's: what is left of clusters and leaders, and what attention is worth.
 
 Robustness: the same Gaussian clouds run through variants of the layer: several heads, matrices of several condition
-numbers or not symmetric, unit sphere and LayerNorm (centering and gain), no normalization, causal mask; several sizes and
-steps. Counted are distinct final positions (clusters; without normalization distinct directions), tokens that ever
-follow only themselves (leaders), and what the run did. Then the same of a classifier (`classifier.py`): accuracy and
-explanations with each kind of layer, heads trained through hardmax among them.
+numbers or not symmetric, unit sphere and LayerNorm (centering and gain), no normalization, causal mask; several sizes
+and steps. Counted are distinct final positions (clusters; without normalization distinct directions), tokens that
+ever follow only themselves (leaders), and what the run did. Then the same of a classifier (`classifier.py`): accuracy
+and explanations with each kind of layer, heads trained through hardmax among them.
 
-Ablation: no attention, softmax at three temperatures, hardmax, and random attention, all in the same classifier with the
-same words, radii, budget and seeds, each with its own best learning rate; beside it the paper's recipe (`mechanism.py`),
-whose leaders are learned and not given by radii.
-"""
+Ablation: no attention, softmax at three temperatures, hardmax, and random attention, all in the same classifier with
+the same words, radii, budget and seeds, each with its own best learning rate; beside it the paper's recipe
+(`mechanism.py`), whose leaders are learned and not given by radii."""
 
 from collections.abc import Callable, Mapping
 from itertools import product
@@ -199,7 +198,7 @@ def _row(d: int, n: int, alpha: float, name: str, found: dict[str, list[Any]]) -
 )  # fmt: skip
 def ablation(
     context: Context, *, runs: int = 10, tuning: int = 2, sizes: Mapping[str, int] = FULL,
-    recipe: Mapping[str, int] = {"epochs": 100, "reviews": 6000, "explained": 300},  # noqa: B006
+    recipe: Mapping[str, int] = {"epochs": 100, "reviews": 6000, "explained": 300},
 ) -> Outcome:  # fmt: skip
     """Train every kind of attention with every seed, and the paper's recipe with and without attention."""
     found = train_all(context, ATTENTIONS, runs=runs, tuning=tuning, **sizes)
@@ -222,5 +221,5 @@ def ablation(
     hard = dict(zip(accuracy.column("attention"), accuracy.rows, strict=True))["hardmax"]
     return Outcome(
         f"Hardmax attention changes the accuracy by {hard[3]} points against no attention, and {hard[4]} words carry "
-        f"the logit instead of {accuracy.rows[0][4]}. In the paper's recipe attention changes it by {rows[0][2]} points."
+        f"the logit instead of {accuracy.rows[0][4]}. In the paper's recipe it changes the accuracy by {rows[0][2]}."
     )
