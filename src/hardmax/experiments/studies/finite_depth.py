@@ -33,7 +33,7 @@ MEASURES = (  # of `measure_cloud`, the columns of the table
     "Hausdorff distance", "median distance", "leaders", "leaders / tokens", "polytope there", "tokens decided",
     "actual / predicted",
 )  # fmt: skip
-SIZES = ((2, 32), (2, 128), (2, 512), (4, 128), (4, 512), (8, 512), (8, 2048), (16, 20_000))
+SIZES = ((2, 128), (2, 512), (4, 512), (8, 1000), (16, 20_000))
 LARGE = 10_000  # tokens from which on a tenth of the clouds is drawn
 TRAINED = (("imdb", "words of a review, the model imdb"), ("paper", "words of a review, the paper's recipe"))
 
@@ -131,7 +131,7 @@ def finite_depth(
     families: tuple[str, ...] = ("gaussian", "cube", "ball"),
     sizes: tuple[tuple[int, int], ...] = SIZES,
     alphas: tuple[float, ...] = (0.1, 0.5, 1.0, 2.35),
-    clouds: int = 30,
+    clouds: int = 20,
     trained: tuple[str, ...] = ("imdb", "paper"),
     epochs: int = 100,
     reviews: int = 6000,
