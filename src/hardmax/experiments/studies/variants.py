@@ -24,7 +24,14 @@ from hardmax.experiments.studies.classifier import Runs, Variant, train_all
 from hardmax.experiments.studies.mechanism import faithfulness_table, paper_runs
 from hardmax.experiments.table import Table, interval
 
-CLOUDS = ((2, 64, 0.5), (2, 256, 0.5), (2, 64, 2.0), (8, 64, 0.5), (8, 256, 0.5), (8, 64, 2.0))  # dimension, tokens, alpha
+CLOUDS = (
+    (2, 64, 0.5),
+    (2, 256, 0.5),
+    (2, 64, 2.0),
+    (8, 64, 0.5),
+    (8, 256, 0.5),
+    (8, 64, 2.0),
+)  # dimension, tokens, alpha
 DEPTH = 120
 CLOSE = 1e-3  # positions nearer than this part of the cloud's radius are one cluster
 
