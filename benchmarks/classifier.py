@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from record import record
 from text_peers import PEERS, LogisticRegression
 
 SETS = ("imdb", "phrases", "subjectivity", "agnews", "trec", "news-german", "hotels-chinese")
@@ -125,9 +126,11 @@ def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndar
             rows["calibration"].append([label, *(f"{x:.3f}" for x in found)])
         rows["cost"].append([title, *(f"{s:.1f} s, {size / 1e6:.1f} MB" for _, s, size in models)])
         print(title, *(f"{name} {r:.4f}" for name, r in zip(names, right, strict=True)), file=sys.stderr, flush=True)
-    markdown("Accuracy (training / test texts)", ["set", *names, "ours - best peer", "chosen"], rows["accuracy"])
-    markdown("Expected calibration error, ten bins", ["set", *names], rows["calibration"])
-    markdown("Training, tuning of the peers included, and size on disk", ["set", *names], rows["cost"])
+    markdown(
+        "accuracy", "Accuracy (training / test texts)", ["set", *names, "ours - best peer", "chosen"], rows["accuracy"]
+    )
+    markdown("calibration", "Expected calibration error, ten bins", ["set", *names], rows["calibration"])
+    markdown("training", "Training, tuning of the peers included, and size on disk", ["set", *names], rows["cost"])
 
 
 def beginning(text: str, words: int) -> str:
@@ -179,7 +182,7 @@ def explanations(clf: Any, linear: Any, texts: list[str]) -> None:
         rows.append([name, *cells, f"{cost:.2f} ms"])
         print(f"{name} done", file=sys.stderr, flush=True)
     head = ["words named by", *(f"{k} word{'s' * (k > 1)} deleted" for k in NAMED), "per text"]
-    markdown(f"Comprehensiveness on {len(texts)} film reviews (labels flipped)", head, rows)
+    markdown("explanations", f"Comprehensiveness on {len(texts)} film reviews (labels flipped)", head, rows)
 
 
 WORD = re.compile(r"[\w']+|[!?]")
@@ -246,7 +249,10 @@ def speed(clf: Any, linear: Any, texts: list[str]) -> None:
         rows.append([name, *cells])
     factors = [f"{float(b) / float(a):.1f} x" for a, b in zip(rows[0][1:], rows[1][1:], strict=True)]
     markdown(
-        "predict_proba, milliseconds", ["model", "1 text", "10 texts", "1,000 texts"], [*rows, ["factor", *factors]]
+        "speed",
+        "predict_proba, milliseconds",
+        ["model", "1 text", "10 texts", "1,000 texts"],
+        [*rows, ["factor", *factors]],
     )
     with tempfile.TemporaryDirectory() as folder:
         import pickle
@@ -260,7 +266,7 @@ def speed(clf: Any, linear: Any, texts: list[str]) -> None:
         )
         found = [["hardmax", f"{started(mine):.2f}"], [linear.name, f"{started(theirs):.2f}"]]
         found.append(["import sklearn", f"{started('import sklearn'):.2f}"])
-    markdown("A new process: load and label one text, processor seconds", ["", "seconds"], found)
+    markdown("start", "A new process", ["new process: load and label one text", "processor seconds"], found)
 
 
 def best(run: Callable[[], object], least: float) -> float:
@@ -299,7 +305,10 @@ def _installed(name: str) -> bool:
     return False
 
 
-def markdown(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def markdown(name: str, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, and store it for the page of benchmarks unless this is a quick run."""
+    if "--quick" not in sys.argv:
+        record(f"classifier-{name}", head, rows)
     print(f"\n**{title}**\n")
     for row in (head, ["---"] * len(head), *rows):
         print(f"| {' | '.join(row)} |", flush=True)

@@ -1,7 +1,7 @@
 """`hardmax evaluate`: measure a model on labeled texts."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -168,7 +168,7 @@ class Spread:
         return {"mean": self.total / self.count, "std": spread, "min": self.low, "max": self.high}
 
 
-def _faithfulness(model: "SentimentModel", found: list[str], sample: int, tell: texts.Tell) -> dict[str, Any]:
+def _faithfulness(model: "SentimentModel", found: Sequence[str], sample: int, tell: texts.Tell) -> dict[str, Any]:
     from hardmax.sentiment.faithfulness import faithfulness
 
     step = max(1, len(found) // sample)
@@ -176,15 +176,15 @@ def _faithfulness(model: "SentimentModel", found: list[str], sample: int, tell: 
     return {"n": measured.texts, "top": measured.top, "rows": list(measured.rows)}
 
 
-def _texts(data: str, text_column: str | None) -> list[str]:
+def _texts(data: str, text_column: str | None) -> Sequence[str]:
     from hardmax.text.datasets import read
 
     return read(data, None, text=text_column, labeled=False).texts
 
 
 def _report(
-    model: "SentimentModel", found: "Dataset", learn: "Dataset | None", others: list[str] | None, to: Path, force: bool,
-    tell: texts.Tell,
+    model: "SentimentModel", found: "Dataset", learn: "Dataset | None", others: Sequence[str] | None, to: Path,
+    force: bool, tell: texts.Tell,
 ) -> dict[str, Any]:  # fmt: skip
     from hardmax.sentiment.estimator import HardmaxClassifier
 

@@ -48,12 +48,13 @@ def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tu
 
 
 def read_data(
-    data: str, split: str, usual: str, text: str | None, label: str | None, errors: Path | None, silent: bool
-) -> tuple["Dataset", "BadRows"]:
+    data: str, split: str, usual: str, text: str | None, label: str | None, errors: Path | None, silent: bool,
+    store: Path | None = None,
+) -> tuple["Dataset", "BadRows"]:  # fmt: skip
     """The data set that the arguments name, and its bad rows; `usual` is the part without --split."""
     from hardmax.text.datasets import read
 
-    found = read(data, _part(split, usual), text=text, label=label)
+    found = read(data, _part(split, usual), text=text, label=label, store=store)
     bad = BadRows(data, errors, silent)
     bad.add(found.bad)
     return found, bad

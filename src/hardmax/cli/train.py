@@ -3,6 +3,7 @@
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,11 +77,12 @@ def command(
     settings |= {"ngram_range": (1, ngrams), "method": method}
     settings |= {"train_alpha": train_alpha, "random_state": seed, "class_weight": "balanced" if balanced else None}
 
+    from hardmax.io.scratch import spilling
     from hardmax.sentiment.estimator import HardmaxClassifier
     from hardmax.sentiment.training_loop import remove_checkpoint
 
-    begun = time.monotonic()
-    found, bad = texts.read_data(data, split, "train", text_column, label, errors, silent)
+    begun, folder = time.monotonic(), inputs.existing_parent(output)
+    found, bad = texts.read_data(data, split, "train", text_column, label, errors, silent, store=folder)
     learn, held_out = _hold_out(found, validation, holdout, seed)
     clf = HardmaxClassifier(**settings)
     # Beside the model, hidden: it is of use only until the model is there.
@@ -88,14 +90,15 @@ def command(
     if resume and not checkpoint.exists():
         note(f"note: there is no {checkpoint}; starting from the beginning", silent)
     try:
-        _fit(clf, learn, held_out, checkpoint, resume, silent)
+        with spilling(folder):
+            _fit(clf, learn, held_out, checkpoint, resume, silent)
+            accuracy = clf.score(*held_out) if held_out else None
     except KeyboardInterrupt:
         saved = f"its state is in {checkpoint}" if checkpoint.exists() else "nothing was saved yet"
         again = shlex.join(["hardmax", *(word for word in sys.argv[1:] if word != "--resume"), "--resume"])
         print(f"\ninterrupted; {saved}\n  resume: {again}", file=sys.stderr)
         sys.exit(130)
     seconds = time.monotonic() - begun
-    accuracy = clf.score(*held_out) if held_out else None
     n_held_out = len(held_out[0]) if held_out else 0
     clf.model_.card.update(
         name=output.name,
@@ -126,19 +129,20 @@ def command(
     bad.finish()
 
 
-Labeled = tuple[list[str], Any]
+Labeled = tuple[Sequence[str], Any]
 
 
 def _hold_out(found: "Dataset", part: float, how: str, seed: int) -> tuple[Labeled, Labeled | None]:
     """Texts and labels to learn from, and those that are held out."""
     from hardmax.text.datasets import at_random, by_blocks
+    from hardmax.text.stored import some_of
 
     labels = found.named_labels()
     if not part:
         return (found.texts, labels), None
     both = at_random(len(found), part, seed) if how == "random" else by_blocks(labels, part)
-    learn, held_out = (([found.texts[i] for i in which], labels[which]) for which in both)
-    return learn, held_out if held_out[0] else None
+    learn, held_out = ((some_of(found.texts, which), labels[which]) for which in both)
+    return learn, held_out if len(held_out[0]) else None
 
 
 def _fit(

@@ -326,7 +326,7 @@ def _load(path: str | Path, schema: str, made: Callable[[Document], T]) -> T:
     document = read_document(Path(path), schema)
     try:
         return made(document)
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
         raise BadInput(f"{path} is damaged: {error!r}") from error
 
 

@@ -14,14 +14,14 @@ from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.follow_sets import FollowSets
 from hardmax.errors import BadInput
 from hardmax.shapes import Array, Shaped, checked
-from hardmax.views import LOAD, PLOT, WIDGET, Result, view
+from hardmax.views import LOAD, PLOT, WIDGET, Result, Shown, view
 
 if TYPE_CHECKING:
     from hardmax.dynamics.polytope import Polytope
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Shown):
     """What happened in the layers that were run.
 
     Attributes:
@@ -46,7 +46,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(ByValue):
+class Problem(Shown, ByValue):
     """Everything that a trajectory was made from, apart from the tokens and the number of layers.
 
     Attributes:

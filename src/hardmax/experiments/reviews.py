@@ -38,7 +38,7 @@ def imdb() -> tuple[list[str], NDArray[Any]]:
     from hardmax.text.datasets import match_labels, read
 
     found = read("imdb", "train")
-    return found.texts, match_labels(found.labels, (0, 1))
+    return list(found.texts), match_labels(found.labels, (0, 1))
 
 
 def draw_reviews(labels: NDArray[Any], learn: int, aside: int, seed: Any) -> tuple[Ints, Ints]:

@@ -8,7 +8,9 @@ Under softmax a leader gives all others a weight of at most (n - 1) exp(-beta ga
 for a number of layers of the order exp(beta gamma), and while the leaders stand the token cycles (docs/paper.md,
 Theorem 15). Measured: the layer at which the steps of the token have become half as long as the first one. The leader
 with the least gap creeps toward the token at the rate exp(-beta gap), and the gap shrinks on the way: T ~ exp(gamma
-beta) / beta, as for a pair of clusters (`merging`), so that ln(beta T) should grow by gamma, or more, for each unit of beta."""
+beta) / beta, as for a pair of clusters (`merging`), so that ln(beta T) should grow by gamma, or more,
+for each unit of beta.
+"""
 
 from fractions import Fraction
 from typing import Any

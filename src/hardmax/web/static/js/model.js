@@ -325,6 +325,13 @@ export const modelOf = computed("layers", [...CLOUD, "alpha", "A", "K"], ({ ask,
   }),
 });
 
+/** The same for any state, computed here and now and not remembered. */
+export function modelNow(state) {
+  const { ask, ...parts } = question(state);
+  const { run, progress } = JOBS.layers(ask);
+  return { ...parts, result: withFollows(run), progress, stale: false };
+}
+
 /** The same start under both rules, see `versus` in worker.js; `soft` is null while nothing is known of it. */
 export const versusOf = computed("versus", [...CLOUD, "alpha", "A", "K", "beta"], (_, answer) => ({ ...answer, stale: false }), {
   small: ({ coords, d, settings }) => (coords.length / d) ** 2 * settings.layers <= MOST_WEIGHTS_HERE,
@@ -351,6 +358,15 @@ export function polytopeOf({ d }, limit) {
   return hullOf({ d, coords: Float64Array.from(corners.flat()) });
 }
 
+/** A sentence about tokens that become leaders only after the last layer shown; "" if there are none. */
+export function lateLeaders({ leaderSince }, K) {
+  const late = [...leaderSince].filter(([, since]) => since > K);
+  if (late.length === 0) return "";
+  const [token, since] = late.reduce((first, one) => (one[1] < first[1] ? one : first));
+  const more = late.length > 1 ? `, and ${late.length - 1} more later` : "";
+  return `Token ${token} becomes a leader at layer ${since}, beyond the ${K} layers shown${more}.`;
+}
+
 /** What a reader should know about an unusual cloud; "" for an ordinary one. */
 export function degenerate({ d, coords }, hull) {
   const n = coords.length / d;
@@ -358,7 +374,7 @@ export function degenerate({ d, coords }, hull) {
   if (n === 1) return "One token: it is its own leader and never moves.";
   if (hull.dimension === 0) return "All tokens are equal: a single point, which is its own leader.";
   let zero = false;
-  for (let i = 0; i < n && !zero; i += 1) zero = coords.subarray(i * d, (i + 1) * d).every((x) => x === 0);
+  for (let i = 0; i < coords.length && !zero; i += d) zero = coords[i] === 0 && coords[i + 1] === 0 && (d === 2 || coords[i + 2] === 0);
   const flat = hull.dimension < d ? (hull.dimension === 1 ? "All tokens lie on one line. " : "All tokens lie in one plane. ") : "";
   return flat + (zero ? "A token at the origin follows every token; the theorem excludes this case." : "");
 }

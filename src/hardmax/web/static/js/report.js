@@ -2,6 +2,7 @@
 
 import { el, short } from "./dom.js";
 import { encodeState, GENERATED, rowsOf } from "./state.js";
+import { selectedStep } from "./step.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The numbers on the screen as a table and as a document.
@@ -69,13 +70,28 @@ export function describe({ result }, state, i) {
   return `token ${i}${leads ? ", leader" : ""}${follows}, followed by ${followers}, at ${row(result.tokens[k], d, i).map((x) => short(x, 3)).join(", ")}`;
 }
 
+/** A token in a few lines: what it is, whom it follows, where it is and ends. */
+export function tipOf({ result }, { k }, i) {
+  const { d, limit } = result;
+  const point = (coords) => vector(row(coords, d, i), 3);
+  const since = result.leaderSince.get(i) ?? Infinity;
+  const set = result.follows(k)[i].filter((j) => j !== i);
+  const whom = `${set.slice(0, 4).join(", ")}${set.length > 4 ? "\u2026" : ""}`;
+  return [
+    `Token ${i}${since <= k ? ", a leader" : ""}`,
+    since <= k ? `stays at ${point(result.tokens[k])}` : `follows ${set.length > 1 ? "tokens" : "token"} ${whom}`,
+    since <= k ? `leads since layer ${since}` : `is at ${point(result.tokens[k])}`,
+    ...(since <= k || limit.kind[limit.cluster[i]] === "open" ? [] : [`ends at ${point(limit.points)}`]),
+  ];
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // The update rule, with the numbers of the selected token filled in.
 
 const v = (text) => el("var", { text });
 const sub = (text) => el("sub", { text });
 const sup = (text) => el("sup", { text });
-const vector = (point) => `(${point.map((x) => short(x, 4)).join(", ")})`;
+const vector = (point, digits = 4) => `(${point.map((x) => short(x, digits)).join(", ")})`;
 
 function rule() {
   return [
@@ -93,30 +109,24 @@ function rule() {
 
 /** A node for the formula panel; `state.sel` -1 gives the rule alone. */
 export function formulaNode(model, state) {
-  const { result, metric } = model;
+  const { result } = model;
   const { d, tokens } = result;
   const i = state.sel;
   if (i < 0 || i >= result.n) return el(
     "div", {}, ...rule(), el("p", { class: "note", text: "Select a token to see its numbers." }),
   );
-  const k = state.k;
-  const at = (j) => Array.from(tokens[k].subarray(j * d, (j + 1) * d));
-  const set = result.follows(k)[i];
-  const z = at(i);
-  const q = metric.A === null ? z : metric.A.map((row) => row.reduce((sum, x, c) => sum + x * z[c], 0));
-  const score = (j) => at(j).reduce((sum, x, c) => sum + x * q[c], 0);
-  const mean = z.map((_, c) => set.reduce((sum, j) => sum + at(j)[c], 0) / (set.length || 1));
-  const next = z.map((x, c) => (x + state.alpha * mean[c]) / (1 + state.alpha));
-  const scores = Array.from(
-    { length: result.n }, (_, j) => [j, score(j)],
-  ).filter(([j]) => !set.includes(j)).sort((a, b) => b[1] - a[1]);
-  const rest = scores.length ? `; next comes token ${scores[0][0]} with ${short(scores[0][1])}` : "";
+  const { k } = state;
+  const { z, set, scores, best, mean, next } = selectedStep(model, state, tokens[k]);
+  const followed = new Set(set);
+  let second = -1;
+  scores.forEach((s, j) => { if (!followed.has(j) && (second < 0 || s > scores[second])) second = j; });
+  const rest = second >= 0 ? `; next comes token ${second} with ${short(scores[second])}` : "";
   const few = set.slice(0, 8).join(", ") + (set.length > 8 ? ", \u2026" : "");
   const leads = set.length === 1 && set[0] === i;
   return el("div", {}, ...rule(),
     el(
       "p", { class: "math filled" }, v("C"), sub(String(i)),
-      ` = { ${few} }, largest score ${short(set.length ? score(set[0]) : 0)}${rest}`,
+      ` = { ${few} }, largest score ${short(best)}${rest}`,
     ),
     el(
       "p", { class: "math filled" }, v("z"), sub(String(i)), sup(` ${k + 1}`),
@@ -154,6 +164,7 @@ export function pythonText(state, model, { beta = null } = {}) {
   }
   lines.push(
     `eq = hx.limit(Z, alpha=${state.alpha}${matrix})`, "print(eq.centers)  # where the tokens end at infinite depth",
+    "print(eq.certificate.verify(Z))  # an independent check of the proof",
   );
   return `${lines.join("\n")}\n`;
 }

@@ -1,8 +1,6 @@
 // Long computations, as jobs without the DOM: run by a worker thread, or by the page itself where there is none.
 
-import { compute, countGroups, progress, simulateSoftmax, sizeOf } from "./dynamics.js";
-
-const NEAR = 0.02; // of the size of the cloud: tokens closer than this are one cluster
+import { ARRIVED, compute, countGroups, progress, simulateSoftmax, sizeOf } from "./dynamics.js";
 
 /** Name -> function of the data that the page sends. What it returns holds no functions, so that it can be sent. */
 export const JOBS = {
@@ -27,15 +25,19 @@ export const JOBS = {
       }
       return Math.sqrt(most) / size;
     });
-    const counts = [hard, soft].map((layers) => layers.map((layer) => (layer.length ? countGroups(layer, d, NEAR * size) : 0)));
+    const counts = [hard, soft].map((layers) => layers.map((layer) => (layer.length ? countGroups(layer, d, ARRIVED * size) : 0)));
     return { soft, gaps, counts };
   },
 };
 
+/** The memory of the layers of an answer: it is handed over instead of copied. */
+const buffersOf = ({ soft, run }) => [...new Set([...(soft ?? []), ...(run?.tokens ?? [])].map(({ buffer }) => buffer))];
+
 if (typeof WorkerGlobalScope !== "undefined" && globalThis instanceof WorkerGlobalScope) {
   globalThis.onmessage = ({ data: { number, job, data } }) => {
     try {
-      globalThis.postMessage({ number, answer: JOBS[job](data) });
+      const answer = JOBS[job](data);
+      globalThis.postMessage({ number, answer }, buffersOf(answer));
     } catch (error) {
       globalThis.postMessage({ number, error: error.message });
     }
