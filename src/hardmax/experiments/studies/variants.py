@@ -156,7 +156,7 @@ def accuracies(name: str, found: Runs) -> Table:
     quick={"clouds": 3, **QUICK},
 )
 def robustness(
-    context: Context, *, clouds: int = 10, runs: int = 3, tuning: int = 0, sizes: Mapping[str, int] = FULL
+    context: Context, *, clouds: int = 5, runs: int = 3, tuning: int = 0, sizes: Mapping[str, int] = FULL
 ) -> Outcome:
     """Run every variant on the same clouds, and train every kind of layer on the same reviews."""
     rows = []
