@@ -48,6 +48,12 @@ VIEWS: dict[str, dict[str, str]] = {
         ".html": "hardmax.web.single_file:save_equilibrium",
     },
     "Certificate": {NOTEBOOK: "hardmax.html.results:certificate_part"},
+    "Outcome": {NOTEBOOK: "hardmax.html.results:fields_part"},
+    "Problem": {NOTEBOOK: "hardmax.html.results:fields_part"},
+    "FileLimit": {NOTEBOOK: "hardmax.html.results:file_limit_part"},
+    "Drift": {NOTEBOOK: "hardmax.html.results:drift_part"},
+    "Verification": {NOTEBOOK: "hardmax.html.results:verification_part"},
+    "Stages": {NOTEBOOK: "hardmax.html.results:stages_part"},
     "Polytope": {
         NOTEBOOK: "hardmax.html.results:polytope_part",
         LOAD: "hardmax.dynamics.records:load_polytope",
@@ -103,7 +109,14 @@ def frame(columns: dict[str, Any]) -> "pandas.DataFrame":
     return made
 
 
-class Result:
+class Shown:
+    """The base of what shows itself in a notebook."""
+
+    def _repr_html_(self) -> str:
+        return str(view(type(self), NOTEBOOK)(self))
+
+
+class Result(Shown):
     """The base of what hardmax returns: `save`, whose file extension selects the format, and a view for notebooks."""
 
     def save(self, path: str | Path, *, force: bool = True, **options: Any) -> Path:
@@ -137,6 +150,3 @@ class Result:
             f"{path}: {type(self).__name__} has no {suffix or 'extensionless'} form",
             fix=f"use one of {' '.join(v for v in views if v.startswith('.'))}",
         )
-
-    def _repr_html_(self) -> str:
-        return str(view(type(self), NOTEBOOK)(self))

@@ -26,6 +26,7 @@ from hardmax.io.documents import json_text
 from hardmax.transformer.evaluate import forward
 from hardmax.transformer.export import one_thread
 from hardmax.transformer.rational import ExactRows, exact_forward
+from hardmax.views import Shown
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
@@ -78,7 +79,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Shown):
     """The report of `Network.verify`; it is true if the network is exact.
 
     Attributes:

@@ -14,7 +14,7 @@ from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.follow_sets import FollowSets
 from hardmax.errors import BadInput
 from hardmax.shapes import Array, Shaped, checked
-from hardmax.views import LOAD, PLOT, WIDGET, Result, frame, view
+from hardmax.views import LOAD, PLOT, WIDGET, Result, Shown, frame, view
 
 if TYPE_CHECKING:
     import pandas
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Shown):
     """What happened in the layers that were run.
 
     Attributes:
@@ -48,7 +48,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(ByValue):
+class Problem(Shown, ByValue):
     """Everything that a trajectory was made from, apart from the tokens and the number of layers.
 
     Attributes:

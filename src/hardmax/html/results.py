@@ -6,6 +6,7 @@ playground to them.
 """
 
 from collections.abc import Callable
+from dataclasses import fields
 from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
@@ -19,11 +20,15 @@ from hardmax.io.documents import readable
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
+    from hardmax.construction.stages import Stages
+    from hardmax.construction.verification import Verification
     from hardmax.dynamics.batch import Batch
     from hardmax.dynamics.certificate import Certificate
     from hardmax.dynamics.equilibrium import Equilibrium
     from hardmax.dynamics.polytope import Polytope
+    from hardmax.dynamics.stream import FileLimit
     from hardmax.dynamics.trajectory import Trajectory
+    from hardmax.sentiment.drift import Drift
     from hardmax.sentiment.model import SentimentModel
 
 MOST_ROWS = 1000  # of a table on a page
@@ -191,6 +196,69 @@ def certificate_part(certificate: "Certificate") -> str:
         ("undecided", certificate.undecided),
     ]
     return _part("Certificate", [facts(known), table("Why each token ends where it ends", ["role", "tokens"], roles)])
+
+
+def fields_part(result: Any) -> str:
+    """A small record in a notebook: its fields."""
+    known = [(f.name.replace("_", " "), _some([getattr(result, f.name)])) for f in fields(result)]
+    return _part(type(result).__name__, [facts(known)])
+
+
+def file_limit_part(found: "FileLimit") -> str:
+    """The limit of a cloud on disk in a notebook."""
+    known = [
+        ("tokens", f"{found.n:,} in dimension {found.dim}"),
+        ("leaders", f"{len(found.leader_since):,}"),
+        ("decided", f"at layer {found.layers}, narrowest margin {found.margin:.3g}"),
+        ("undecided", found.undecided),
+        ("folder", found.folder),
+    ]
+    order = found.sizes.argsort()[::-1][:FEW_ROWS]
+    rows = [(point(found.centers[c]), found.kind[c], f"{found.sizes[c]:,}") for c in order]
+    title = _caption("limit points", len(found.centers), FEW_ROWS)
+    return _part("FileLimit", [facts(known), table(title, ["limit point", "kind", "tokens"], rows)])
+
+
+def drift_part(drift: "Drift") -> str:
+    """A comparison of two collections of texts in a notebook."""
+    both = (("texts", drift.n, ","), ("known words", drift.coverage, ".0%"), ("confidence", drift.confidence, ".3f"),
+            ("median length", drift.length, "g"))  # fmt: skip
+    known = [(name, " before, ".join(format(x, form) for x in pair) + " after") for name, pair, form in both]
+    known.append(("distance of the labels", f"{drift.distance:.3f} (by chance {drift.noise:.3f})"))
+    shares = [(label, f"{before:.1%}", f"{after:.1%}") for label, (before, after) in drift.shares.items()]
+    words = [(w["word"], f"{w['before']:.1%}", f"{w['after']:.1%}") for w in (*drift.more[:6], *drift.fewer[:6])]
+    return _part(
+        "Drift",
+        [
+            facts(known),
+            table("Predicted labels", ["label", "before", "after"], shares),
+            table("Words whose share of the texts changed most", ["word", "before", "after"], words),
+        ],
+    )
+
+
+def verification_part(report: "Verification") -> str:
+    """What `Network.verify` found, in a notebook."""
+    known = [
+        ("verdict", "exact" if report.exact else "NOT exact"),
+        ("sequences", f"{report.sequences:,}"),
+        ("largest error", f"{report.max_error:.3g}"),
+        ("smallest gap", f"{report.min_gap:.3g}"),
+    ]
+    rows = [
+        (level.name, "passed" if level.passed else f"FAILED: {level.note}", f"{level.exact:,} of {level.sequences:,}",
+         f"{level.max_error:.3g}")
+        for level in report.levels
+    ]  # fmt: skip
+    return _part("Verification", [facts(known), table("Levels", ["level", "result", "exact", "largest error"], rows)])
+
+
+def stages_part(stages: "Stages") -> str:
+    """The stages of a constructed network in a notebook; `hardmax.plot.stages` draws them."""
+    rows = [
+        (s.name, s.blocks, sum(map(len, s.clouds)), len({z.tobytes() for c in s.clouds for z in c})) for s in stages
+    ]
+    return _part("Stages", [table("Tokens at the end of every stage", ["stage", "blocks", "tokens", "places"], rows)])
 
 
 def _batch_parts(batch: "Batch[Any]", most: int) -> Parts:
