@@ -85,8 +85,8 @@ class Inside:
         """Which of the tokens set aside end as the certificate says, and are seen by nobody."""
         good = np.zeros(len(tokens), bool)
         size = 1.001 * float(np.abs(tokens[~aside]).sum(axis=1).max())
-        some = tokens[:: 1 + len(tokens) // (4 * SAMPLE)]
-        leader, since = self._cells(size, np.bincount(_cell(some, size), minlength=(RAYS * SQUARES) << 2 * HALVINGS))
+        part = _cell(tokens[:: 1 + len(tokens) // (4 * SAMPLE)], size)
+        leader, since = self._cells(size, np.bincount(part, minlength=(RAYS * SQUARES) << 2 * HALVINGS))
         for start in range(0, len(tokens), CHUNK):
             here = slice(start, start + CHUNK)
             cell = _cell(tokens[here], size)
