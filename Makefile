@@ -1,5 +1,6 @@
 # make demo   set everything up, run the main job, print the path of its report
 # make test   set everything up, run all tests (while you work: make test TESTS="-m 'not slow'")
+# make browser  every state of the playground with axe, at all widths, and 2,000 random actions (minutes)
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
 # make numba  the tests of compiled code with another Numba: make numba VERSIONS="numba==0.60.0 numpy==2.0.2"
 # make fuzz   random changes of every input that is read: make fuzz FUZZ="--only links --count 100000"
@@ -17,13 +18,16 @@ LINTED := src tests benchmarks scripts
 
 NUMBA  := .venv-numba/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
-.PHONY: demo test check lint coverage bench fuzz numba docs site paper wheel clean
+.PHONY: demo test browser check lint coverage bench fuzz numba docs site paper wheel clean
 
 demo: $(VENV)/.ready
 	$(BIN)/hardmax demo -o demo-report --force
 
 test: $(VENV)/.ready
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
+
+browser: $(VENV)/.ready
+	HARDMAX_BROWSER=full $(BIN)/python -m pytest -q -n 0 tests/web/browser/test_every_state.py
 
 check: lint coverage
 

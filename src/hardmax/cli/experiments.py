@@ -153,7 +153,7 @@ def study(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Run the studies of finite depth, robustness and ablation, and write tables, figures and a report.
+    """Run the studies (finite depth, mechanism, robustness, ablation, block counts), with tables, figures and a report.
 
     To resume an interrupted run, give the same command again. Example: hardmax study finite-depth -o studies
     """

@@ -165,15 +165,20 @@ class Sample:
 
 
 def sample(
-    texts: list[str], labels: NDArray[Any], seed: int, *, learn: int, aside: int, words: int, min_texts: int
-) -> Sample:
+    texts: list[str], labels: NDArray[Any], seed: int, *, learn: int, aside: int, words: int, min_texts: int,
+    inside: bool = False,
+) -> Sample:  # fmt: skip
     """The reviews of one run: those held out are the same for all seeds, those to learn from are drawn.
 
     Args:
         learn, aside: how many reviews.   words: the largest number of distinct words of each.
         min_texts: in how many reviews a word must occur to be known.
+        inside: hold out other reviews of the part to learn from, which nothing is measured on: for choosing settings.
     """
     parts = draw_reviews(labels, learn, aside, seed)
+    if inside:
+        both = np.random.default_rng(seed).permutation(by_blocks(labels)[0])[: learn + aside]
+        parts = np.sort(both[:learn]), both[learn:]
     vocabulary = Vocabulary.count([texts[i] for i in parts[0]], (1, 1), min_texts)
     made = [_padded(vocabulary, [texts[i] for i in part], labels[part], words) for part in parts]
     odds, counts = log_odds(made[0], len(vocabulary))

@@ -36,6 +36,7 @@ STAGES = {
     "collapse": "the tokens of a sequence meet in one point",
     "place": "the points move onto their targets",
 }
+CLOUDS = ("small clouds", "large clouds in dimension 2", "large clouds in dimension 3")  # of the page, to compile
 PROJECTION = "coordinates 0 and 1, where everything between the first and the last layer happens"
 
 
@@ -89,13 +90,13 @@ def warm(body: Body) -> Document:
     return {"ready": body["job"]}
 
 
-def compile_all(body: Body) -> Document:
-    """Compile everything, with low priority: the other processes answer meanwhile."""
+def compile_clouds(body: Body) -> Document:
+    """Compile what the page asks for, with low priority: the other processes answer meanwhile. Takes about 20 s."""
     from hardmax.demo.warm_up import warm_up
 
     if hasattr(os, "nice"):
         os.nice(10)
-    warm_up(say=lambda what: None)
+    warm_up(say=lambda what: None, only=CLOUDS)
     return {"ready": "compiled"}
 
 
@@ -221,7 +222,7 @@ EXAMPLES: dict[str, Callable[[], list[Body]]] = {
 }
 JOBS: dict[str, Callable[[Body], Document]] = {
     "warm": warm,
-    "compile": compile_all,
+    "compile": compile_clouds,
     "simulate": simulate,
     "limit": limit,
     "construct": construct,
