@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from record import record
 from text_peers import PEERS, LogisticRegression
 
 SETS = ("imdb", "phrases", "subjectivity", "agnews", "trec", "news-german", "hotels-chinese")
@@ -136,10 +137,12 @@ def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndar
         rows["cost"].append([title, *(f"{s:.1f} s, {size / 1e6:.1f} MB" for _, s, size in models)])
         for row in (rows["accuracy"][-1], *rows["calibration"][-1 - len(BEGINNINGS) :], rows["cost"][-1]):
             print(" | ".join(row), file=sys.stderr, flush=True)  # the tables come at the end
-    markdown("Accuracy (training / test texts)", ["set", *names, "ours - best peer", "chosen"], rows["accuracy"])
+    markdown(
+        "accuracy", "Accuracy (training / test texts)", ["set", *names, "ours - best peer", "chosen"], rows["accuracy"]
+    )
     head = ["set", *names, "hardmax, were its probabilities true"]
-    markdown("Expected calibration error, ten bins", head, rows["calibration"])
-    markdown("Training, tuning of the peers included, and size on disk", ["set", *names], rows["cost"])
+    markdown("calibration", "Expected calibration error, ten bins", head, rows["calibration"])
+    markdown("training", "Training, tuning of the peers included, and size on disk", ["set", *names], rows["cost"])
 
 
 def beginning(text: str, words: int) -> str:
@@ -199,7 +202,7 @@ def explanations(clf: Any, linear: Any, texts: list[str]) -> None:
         rows.append([name, *cells, f"{cost:.2f} ms"])
         print(f"{name} done", file=sys.stderr, flush=True)
     head = ["words named by", *(f"{k} word{'s' * (k > 1)} deleted" for k in NAMED), "per text"]
-    markdown(f"Comprehensiveness on {len(texts)} film reviews (labels flipped)", head, rows)
+    markdown("explanations", f"Comprehensiveness on {len(texts)} film reviews (labels flipped)", head, rows)
 
 
 WORD = re.compile(r"[\w']+|[!?]")
@@ -266,7 +269,10 @@ def speed(clf: Any, linear: Any, texts: list[str]) -> None:
         rows.append([name, *cells])
     factors = [f"{float(b) / float(a):.1f} x" for a, b in zip(rows[0][1:], rows[1][1:], strict=True)]
     markdown(
-        "predict_proba, milliseconds", ["model", "1 text", "10 texts", "1,000 texts"], [*rows, ["factor", *factors]]
+        "speed",
+        "predict_proba, milliseconds",
+        ["model", "1 text", "10 texts", "1,000 texts"],
+        [*rows, ["factor", *factors]],
     )
     with tempfile.TemporaryDirectory() as folder:
         import pickle
@@ -280,7 +286,7 @@ def speed(clf: Any, linear: Any, texts: list[str]) -> None:
         )
         found = [["hardmax", f"{started('-c', mine):.2f}"], [linear.name, f"{started('-c', theirs):.2f}"]]
         found.append(["import sklearn", f"{started('-c', 'import sklearn'):.2f}"])
-    markdown("A new process: load and label one text, processor seconds", ["", "seconds"], found)
+    markdown("start", "A new process", ["new process: load and label one text", "processor seconds"], found)
 
 
 def best(run: Callable[[], object], least: float) -> float:
@@ -323,7 +329,7 @@ def shipped(test: list[str], wanted: np.ndarray) -> None:
         cells = f"{right.mean():.4f}", f"{heads.mean():.1f}", f"{size / 1e6:.1f} MB", f"{first:.2f} s"
         rows.append([name, *cells])
     head = ["model", "accuracy", "leaders per review", "size", "first `hardmax explain`"]
-    markdown(f"Shipped models on {len(test):,} reviews", head, rows)
+    markdown("shipped", f"Shipped models on {len(test):,} reviews", head, rows)
 
 
 class Enough(Exception):
@@ -355,7 +361,7 @@ def relaxation(learn: list[str], labels: Any, test: list[str], wanted: Any, most
         rows.append([name, f"{reached[0]:,.1f} s", f"{reached[1]:.4f}"])
         limit = min(most, LONGER * reached[0])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    markdown(f"Training from raw text until {ACCURACY} on held-out blocks", ["", "processor time", "accuracy"], rows)
+    markdown("relaxation", f"Training until {ACCURACY} on held-out blocks", ["training from raw text", "processor time", "accuracy"], rows)
     print(f"\nMost memory of this process: {peak:.2f} GB")
 
 
@@ -371,7 +377,10 @@ def _installed(name: str) -> bool:
     return False
 
 
-def markdown(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def markdown(name: str, title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table, and store it for the page of benchmarks unless this is a quick run."""
+    if "--quick" not in sys.argv:
+        record(f"classifier-{name}", head, rows)
     print(f"\n**{title}**\n")
     for row in (head, ["---"] * len(head), *rows):
         print(f"| {' | '.join(row)} |", flush=True)

@@ -16,16 +16,19 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from record import record
 
 import hardmax as hx
 
 IMDB_SHA256 = "d4acac55fe7f38d09d551abf248647e257ec1ee13f5bb9ce524c2fb0b613675d"
 failures: list[str] = []
+measurements: list[tuple[str, str]] = []
 
 
 def bar(name: str, passed: bool, measured: str) -> None:
     """Print one line of the report."""
     print(f"{'PASS' if passed else 'FAIL'}  {name}: {measured}", flush=True)
+    measurements.append((name, measured))
     if not passed:
         failures.append(name)
 
@@ -240,8 +243,13 @@ def training(n: int = 10_000, dim: int = 16) -> None:
     logits(range(64)).sum().backward()  # warm up outside the clock
     spent, steps = [0.0], [0]
     train(10 * build)
-    told = f"trained {accuracy():.1%} in {spent[0]:.1f} s ({steps[0]} steps)"
+    short = f"{accuracy():.1%} ({steps[0]} steps)"
+    told = f"trained {short} in {spent[0]:.1f} s"
     train(60.0)
+    head = ["hardmax", "torch, trained ten times as long", "torch, trained for 60 s"]
+    record(
+        "construct-training", head, [[f"{exact:.0%} in {build:.2f} s", short, f"{accuracy():.1%} ({steps[0]} steps)"]]
+    )
     bar(
         f"against training N={n} d={dim}",
         exact == 1.0,
@@ -290,5 +298,7 @@ if __name__ == "__main__":
     else:
         for part in options.only or PARTS:
             PARTS[part]()
+        if not options.only:
+            record("construct", ["data", "measured (with what is required)"], measurements)
         print(f"{len(failures)} failed" + (": " + ", ".join(failures) if failures else ""))
         sys.exit(1 if failures else 0)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from peers import PEERS, dense_batch, literal, torch_batch
+from record import record
 
 import hardmax as hx
 from hardmax.jit.ways import COMPILED, Job
@@ -60,7 +61,7 @@ def show(seconds: float) -> str:
 
 
 def times(ratio: float) -> str:
-    return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.2f}x"
+    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.2f}x"
 
 
 def dense_follow_sets(Z: np.ndarray, queries: np.ndarray) -> list[tuple[int, ...]]:
@@ -81,13 +82,13 @@ def dense_follow_sets(Z: np.ndarray, queries: np.ndarray) -> list[tuple[int, ...
 def one_layer(bars: Bars, sizes: tuple[int, ...]) -> None:
     print(f"\nOne layer, hx.simulate(Z, layers=1), Gaussian clouds, alpha = {ALPHA}; peers as multiples of our time")
     print(f"{'n':>8} {'d':>3} {'hardmax':>11}" + "".join(f"{name:>20}" for name in PEERS))
-    all_same, least = True, 0
+    all_same, least, rows = True, 0, []
     for n in sizes:
         for d in DIMS:
             Z = np.random.default_rng(n + d).standard_normal((n, d))
             trajectory = hx.simulate(Z, ALPHA, layers=1)
             ours = best_of(lambda Z=Z: hx.simulate(Z, ALPHA, layers=1), 2 * PEER_SECONDS)
-            line, ratios = f"{n:>8} {d:>3} {show(ours):>11}", {}
+            line, ratios, marked = f"{n:>8} {d:>3} {show(ours):>11}", {}, []
             for name, layer in PEERS.items():
                 start = time.perf_counter()
                 few = min(n, 64)
@@ -96,8 +97,11 @@ def one_layer(bars: Bars, sizes: tuple[int, ...]) -> None:
                 part = n if rate * n < 4 * PEER_SECONDS else min(n, max(few, int(PEER_SECONDS / rate)))
                 theirs = best_of(lambda Z=Z, layer=layer, part=part: layer(Z, ALPHA, part)) * n / part
                 ratios[name] = theirs / ours
-                line += f"{'~' if part < n else ''}{show(theirs).strip()} {times(ratios[name])}".rjust(20)
+                sign = "~" if part < n else ""
+                line += f"{sign}{show(theirs).strip()} {times(ratios[name])}".rjust(20)
+                marked.append(sign + times(ratios[name]))
             print(line, flush=True)
+            rows.append([f"{n:,}", d, show(ours).strip(), *marked])
             queries = np.arange(min(n, max(1, CHECKED_PAIRS // n)))
             follows = trajectory.follows(0)
             same = all(follows[i] == s for i, s in zip(queries, dense_follow_sets(Z, queries), strict=True))
@@ -112,6 +116,9 @@ def one_layer(bars: Bars, sizes: tuple[int, ...]) -> None:
             if n <= 1000:
                 text = f"{1 / ratios['NumPy']:.2f} of the time of dense NumPy, allowed 2"
                 bars.check(ratios["NumPy"] >= 0.5, text)
+    if bars.count:
+        head = ["n", "d", "hardmax", "literal loop", "dense NumPy", "torch (float32)", "FAISS (float32)"]
+        record("engine-layer", head, rows)
     text = f"follow sets equal those of the dense comparison, on every line; on all queries, or on the first {least}"
     bars.check(all_same, text, True)
 
@@ -171,6 +178,7 @@ QUICK_LIMITS = (("Gaussian", 20_000, 2, 15), ("cube", 20_000, 2, 45), ("Gaussian
 
 def limits(bars: Bars, cases: tuple[tuple[str, int, int, int], ...]) -> None:
     print("\nCertified infinite-depth limit, hx.limit(Z), in processor time, each in a process of its own")
+    rows = []
     for kind, n, d, sorts in cases:
         command = [sys.executable, os.path.abspath(__file__), "--limit", kind, str(n), str(d)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -184,8 +192,13 @@ def limits(bars: Bars, cases: tuple[tuple[str, int, int, int], ...]) -> None:
             f"{undecided}; independent check {float(checking):.2f} times the limit",
             flush=True,
         )
+        memory = f"{float(peak):.1f} times the input"
+        check = f"{float(checking):.1f} times the limit"
+        rows.append([kind, f"{n:,}", d, f"{float(ratio):.1f}", memory, check])
         bars.check(good == "True", "the certificate is verified from the data alone", True)
         bars.check(float(ratio) <= sorts, f"at most {sorts} sorts")
+    if bars.count:
+        record("engine-limit", ["cloud", "n", "d", "limit, in sorts", "peak memory", "independent check"], rows)
         bars.check(float(checking) <= 1, "the check costs at most as much as the limit")
         bars.check(float(peak) <= 4, "memory at most 4 times the input")
 
@@ -211,6 +224,10 @@ def batches(bars: Bars, clouds: int) -> None:
         f"torch bmm (on {part})": best_of(lambda: torch_batch(batch[:part], ALPHA, layers)) * clouds / part,
     }
     print(f"    hardmax {show(ours).strip()}")
+    if bars.count:
+        head = ["clouds", "tokens", "layers", "hardmax", "literal loop", "stacked NumPy", "torch (float32)"]
+        ratios = [f"~{times(seconds / ours)}" for seconds in peers.values()]
+        record("engine-batch", head, [[f"{clouds:,}", n, layers, show(ours).strip(), *ratios]])
     for name, seconds in peers.items():
         print(f"    {name} ~{show(seconds).strip()}: {times(seconds / ours)}")
     same = all(np.allclose(result.last[b], end, rtol=0, atol=1e-12) for b, end in enumerate(ends))

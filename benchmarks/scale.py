@@ -22,6 +22,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from bars import Bars
+from record import record
 
 CONNECTIONS = 32
 PARTS = ["sweep", "ray", "serve"]
@@ -38,6 +39,8 @@ def main() -> int:
     bars = Bars()
     for part in options.only or PARTS:
         globals()[part](bars, options)
+    if not options.only:
+        record("scale", ["measured (with what is required)"], [[line] for line in bars.lines])
     return 1 if bars.failed else 0
 
 

@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from record import record
+
 COMMAND = """
 from hardmax.cli.main import run
 def call():
@@ -101,8 +103,14 @@ def check(times: dict[str, list[float]]) -> bool:
     """Print the ratios and the bars; whether all are met."""
     if "torch" in times:
         print("\nfirst, as a multiple of import sklearn / import torch:")
+        rows = []
         for name in [*WORDS, *CALLS]:
+            first, second, warm = times[name]
+            ratios = [f"{first / times[peer][0]:.2f}" for peer in ("sklearn", "torch")]
+            rows.append([f"`{name}`", f"{first:.2f}", f"{second:.2f}", f"{warm:.3f}", *ratios])
             print(f"{name:40s} {times[name][0] / times['sklearn'][0]:7.2f} {times[name][0] / times['torch'][0]:7.2f}")
+        head = ["command or call", "first", "second", "warm", "first / import sklearn", "first / import torch"]
+        record("start", head, rows)
     print()
     bars = [
         (f"{name}: first at most 1.5 times import scipy.spatial", times[name][0] / times["scipy.spatial"][0], 1.5)

@@ -13,12 +13,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from formulas import Formulas
+
 from hardmax.experiments.table import read_table
 
 ROOT = Path(__file__).parent.parent
 NOTE, STORED = ROOT / "docs" / "paper.md", ROOT / "docs" / "studies" / "laws.json"
 BLOCK = re.compile(r"<!-- laws: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
-TAG = re.compile(r"<(?=[A-Za-z])(?!(?:a|img|br|sub|sup|details|summary|div|p|span|table)[ >/])")
 STYLE = """@page { size: A4; margin: 22mm 20mm } body { font: 11pt/1.42 Georgia, serif; max-width: 46em; margin: auto }
 table { border-collapse: collapse; font-size: 8.5pt; margin: 1em 0 }
 td, th { border-bottom: 1px solid #ccc; padding: 1px 6px }
@@ -47,22 +48,11 @@ def store(folder: Path) -> None:
         shutil.copy(folder / f"{name}.png", ROOT / "docs" / "images" / f"laws-{name}.png")
 
 
-def on_page_markdown(text: str, **_: object) -> str:
-    """The Markdown of a page with inner products <A x, y> escaped, which would be taken for tags; a hook of mkdocs."""
-    lines, fenced = [], False
-    for line in text.split("\n"):
-        fenced ^= line.startswith("```")
-        plain = fenced or line.startswith(("    ", "```"))
-        parts = [line] if plain else re.split(r"(`[^`]*`)", line)
-        lines.append("".join(part if plain or part.startswith("`") else TAG.sub("&lt;", part) for part in parts))
-    return "\n".join(lines)
-
-
 def html(text: str) -> str:
     """The note as one page; pictures are found beside the Markdown file."""
     import markdown
 
-    body = markdown.markdown(on_page_markdown(text), extensions=["tables"])
+    body = markdown.markdown(text, extensions=["tables", Formulas()])
     return f'<!doctype html><meta charset="utf-8"><title>Hardmax attention</title><style>{STYLE}</style>{body}\n'
 
 

@@ -17,7 +17,7 @@ from hardmax.web import share
 
 VERSION = 1
 State = dict[str, Any]
-VIEWS = ("dyn", "beta", "text", "exact", "corpus")
+VIEWS = ("dyn", "beta", "text", "exact", "corpus", "article")
 PRESETS = (
     "random", "ring", "ball", "triangle", "emerging", "square", "square-ties", "grid", "polygon", "late-leader", "cube",
     "gaussian",
@@ -263,7 +263,7 @@ TABLE: dict[str, Row] = {
     "theme": choice(None, ("auto", "light", "dark")),
     "hide": choice(None, ("controls",)),
     "embed": choice(None, ("1",)),
-    "lesson": whole(0, 0, 6),
+    "lesson": whole(0, 0, 7),
     "model": free_text(200),
     "ex": choice("mixed", EXAMPLES),
     "review": free_text(100),

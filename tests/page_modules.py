@@ -13,6 +13,7 @@ LESSONS = [
     "Ties and faces",
     "What alpha does",
     "From words to a verdict",
+    "What softmax changes",
 ]
 STATIC = Path(__file__).parents[1] / "src" / "hardmax" / "web" / "static"
 

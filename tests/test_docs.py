@@ -6,14 +6,27 @@ import importlib
 import pkgutil
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import hardmax
-from hardmax.cli.main import app, run
+from hardmax.cli.main import EXIT_CODES, app, run
+from hardmax.views import VIEWS
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+import benchmark_page  # noqa: E402
+import docstrings  # noqa: E402
+import formulas  # noqa: E402
+import notebooks  # noqa: E402
+import site_hooks  # noqa: E402
+
+REPOSITORY = "https://github.com/hardmax/hardmax/"
+RAW = "https://raw.githubusercontent.com/hardmax/hardmax/main/"
+GENERATED = {"commands.md", *(f"notebooks/{path.stem}.md" for path in (ROOT / "docs" / "notebooks").glob("*.ipynb"))}
 MODULES = sorted(m.name for m in pkgutil.walk_packages(hardmax.__path__, "hardmax.") if m.name != "hardmax.__main__")
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -111,9 +124,91 @@ def test_the_paper_map_names_functions_and_tests_that_exist():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_to_files_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
-        if "://" not in target:
-            assert (page.parent / target).exists(), target
+    text = page.read_text() + "".join(f"]({to})" for to in re.findall(r'(?:href|src)="([^"#]+)"', page.read_text()))
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        own = re.match(f"(?:{REPOSITORY}(?:blob|tree)/main/|{RAW})(.+)", target)
+        if own:
+            assert (ROOT / own[1]).exists(), target
+        elif "://" not in target and not target.startswith("playground/"):
+            generated = (page.parent / target).resolve().is_relative_to(ROOT / "docs") and str(
+                (page.parent / target).resolve().relative_to(ROOT / "docs")
+            ) in GENERATED
+            assert generated or (page.parent / target).exists(), target
+
+
+def test_the_package_index_can_show_the_readme():
+    text = (ROOT / "README.md").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
+    assert f'Source = "{REPOSITORY.rstrip("/")}"' in project
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+    assert pictures
+    assert all(target.startswith(RAW) for target in pictures)
+    assert all("://" in target for target in re.findall(r"\]\(([^)]+)\)", text))
+
+
+@pytest.mark.slow
+def test_the_readme_passes_a_strict_type_checker(tmp_path):
+    lines = []
+    for block in re.findall(r"```pycon\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
+        lines += [example.source for example in doctest.DocTestParser().get_examples(block)]
+    assert len(lines) > 15
+    (tmp_path / "readme.py").write_text("".join(lines))
+    script = "import sys; from mypy.api import run; out, err, code = run(sys.argv[1:]); print(out, err); sys.exit(code)"
+    words = ["--strict", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words, "--follow-imports=silent", str(tmp_path / "readme.py")],
+        capture_output=True, text=True, env={"MYPYPATH": str(ROOT / "src"), "PATH": ""}, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("module", [benchmark_page, docstrings, formulas, site_hooks], ids=lambda m: m.__name__)
+def test_examples_of_the_scripts_that_build_the_documentation_are_right(module):
+    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted
+    assert not result.failed
+
+
+@pytest.mark.parametrize("page", benchmark_page.PAGES, ids=lambda p: p.name)
+def test_measured_tables_are_those_of_the_stored_runs(page):
+    text = page.read_text()
+    assert benchmark_page.BLOCK.search(text)
+    assert benchmark_page.filled(text) == text
+
+
+def test_the_page_of_commands_has_every_command_every_option_and_every_exit_code():
+    import typer
+
+    page = site_hooks.commands_page()
+    group = typer.main.get_command(app)
+    commands = dict(site_hooks._commands(group, "hardmax"))
+    assert {name.split()[1] for name in commands} == set(group.commands)
+    for name, command in commands.items():
+        section = page.split(f"\n## {name}\n", 1)[1].split("\n## ", 1)[0]
+        options = {option for parameter in command.params for option in parameter.opts if option.startswith("-")}
+        assert options <= set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", section)), name
+    assert re.findall(r"^\| (\d+) \|", page, re.MULTILINE) == [str(code) for code in EXIT_CODES]
+
+
+def test_the_table_of_file_formats_is_that_of_the_results():
+    rows = re.findall(r"^\| `(\w+)`[^|]*\|([^|]*)\|", (ROOT / "docs" / "formats.md").read_text(), re.MULTILINE)
+    listed = {name: set(re.findall(r"`(\.\w+)`", cell)) for name, cell in rows if name in VIEWS}
+    assert listed == {
+        name: suffixes for name, views in VIEWS.items() if (suffixes := {v for v in views if v.startswith(".")})
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
+def test_notebooks_print_what_is_stored_in_them_and_draw_as_many_pictures(path, tmp_path):
+    stored, fresh = notebooks.nbformat.read(path, as_version=4), notebooks.run(path, tmp_path)
+    assert notebooks.printed(fresh) == notebooks.printed(stored)
+    pictures = [
+        sum("image/png" in output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
+        for notebook in (stored, fresh)
+    ]
+    assert pictures[0] == pictures[1] >= 3
+    assert not any(output.get("name") == "stderr" for cell in stored.cells for output in cell.get("outputs", []))
 
 
 def test_every_dependency_has_its_reason():

@@ -76,7 +76,8 @@ def test_the_matrices_of_the_wide_cycle_are_printed_as_stored():
     assert check(case) == []
 
 
-def test_inner_products_survive_the_way_to_html():
-    page = paper.html("Text <A l, l - x> > 0 and `<A l, x>`.\n\n    <z, y>\n")
-    assert page.count("&lt;") == 3
-    assert "<A " not in page.split("</style>")[1]
+def test_inner_products_and_formulas_survive_the_way_to_html():
+    page = paper.html("Text <A l, l - x> > 0, `<A l, x>` and $\\rho^m$.\n\n    <z, y>\n").split("</style>")[1]
+    assert "⟨A l, l - x⟩" in page
+    assert page.count("&lt;") == 2
+    assert "<msup><mi>&#x003C1;</mi><mi>m</mi></msup>" in page

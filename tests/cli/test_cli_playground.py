@@ -24,6 +24,8 @@ def _run(*words):
         (["--frame-in", "https://a.example; script-src *"], 3, "is not an origin"),
         (["--frame-in", "course.example"], 3, "is not an origin"),
         (["--host", "203.0.113.77"], 3, "203.0.113.77 port 0 cannot be used"),
+        (["--open", "view=beta"], 3, "has no #"),
+        (["--public-url", "course.example"], 3, "public address"),
     ],
 )
 def test_what_cannot_be_served_is_refused_before_anything_starts(words, code, said):
@@ -60,4 +62,25 @@ def test_the_browser_is_opened_with_the_address_unless_told_otherwise(monkeypatc
     assert served[1][1]["frames"] == ["https://course.example"]
     playground.command(json=True)
     assert len(opened) == 1
+    playground.command(quiet=True, open_="http://127.0.0.1:9/#v=1&view=beta")
+    assert opened[1:] == ["http://127.0.0.1:5/#v=1&view=beta"]
+    capsys.readouterr()
+    playground.command(json=True)
     assert '"url":"http://127.0.0.1:5/"' in capsys.readouterr().out
+
+
+def test_a_static_site_needs_no_extra_and_is_replaced_only_when_told_to(tmp_path):
+    script = "import sys; sys.modules['fastapi'] = None; from hardmax.cli.main import run; run(sys.argv[1:])"
+    words = ["playground", "--static", str(tmp_path / "site")]
+
+    def write(*more):
+        return subprocess.run(
+            [sys.executable, "-c", script, *words, *more], capture_output=True, text=True, timeout=300
+        )
+
+    first = write()
+    assert (first.returncode, first.stdout) == (0, f"{tmp_path / 'site' / 'index.html'}\n")
+    again = write()
+    assert (again.returncode, again.stdout) == (3, "")
+    assert "--force" in again.stderr
+    assert write("--force", "--json").stdout.startswith('{"schema":"hardmax.site/1"')

@@ -7,7 +7,7 @@ import pytest
 import typer
 
 from hardmax import errors
-from hardmax.cli.main import app
+from hardmax.cli.main import EXIT_CODES, app
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "command-line.md").read_text()
@@ -44,4 +44,6 @@ def test_every_exit_code_is_on_the_page():
     used = {0, 1, 2, 130}
     used |= {e.exit_code for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.HardmaxError)}
     used |= {int(code) for text in SOURCES.values() for code in re.findall(r"(?:Exit\(|return )(\d+)\b", text)}
-    assert {int(code) for code in _rows("## Exit codes")} == used == {0, 1, 2, 3, 4, 5, 6, 7, 130}
+    assert {int(code) for code in _rows("## Exit codes")} == used == set(EXIT_CODES)
+    for code, meaning in EXIT_CODES.items():
+        assert f"| {code} | {meaning} |" in PAGE

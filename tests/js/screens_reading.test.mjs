@@ -1,10 +1,10 @@
-// Readings: places, atoms, lanes, sums, what-if. Small cases by hand; tests/web/test_screens_agree.py compares with Python.
+// Readings: places, atoms, marks, sums, what-if. Small cases by hand; tests/web/test_screens_agree.py compares with Python.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  atoms, compareLeaders, laneOf, leaderParts, linesOf, logitsByLayer, occurrences, PATTERNS, ranking, readExplanation, replacePlaces, sidesOf, signed,
+  atoms, compareLeaders, effectOfAttention, leaderParts, logitsByLayer, occurrences, ranking, readExplanation, replacePlaces, sidesOf, signed,
   unitOffsets, visible,
 } from "../../src/hardmax/web/static/js/reading.js";
 
@@ -57,25 +57,22 @@ test("a contribution is shared by its places and by the words of a place, and no
   assert.ok(Math.abs(total - (ANSWER.logit - ANSWER.bias)) < 1e-12);
 });
 
-test("n-grams that overlap are in different lanes", () => {
-  for (const length of [1, 2, 3, 4]) {
-    const ends = new Map();
-    for (let order = 0; order < 20; order += 1) {
-      const lane = laneOf(length, order);
-      assert.ok((ends.get(lane) ?? -1) < order, `length ${length}, order ${order}`);
-      ends.set(lane, order + length - 1);
-    }
-  }
-  const lanes = [1, 2, 3, 4].flatMap((length) => Array.from({ length }, (_, order) => laneOf(length, order)));
-  assert.equal(new Set(lanes).size, lanes.length);
+test("a word has one mark, that of its largest term, and a gap is marked with the words around it", () => {
+  const marks = (answer) => atoms(readExplanation(answer)).map((atom) => [atom.text, atom.mark]);
+  const loud = { ...ANSWER, words: ANSWER.words.map((one) => ({ ...one, neutral: false })) };
+  assert.deepEqual(marks(loud), [["a", -1], ["😀", -1], [" ", -1], ["dull", 0], [", ", -1], ["dull", 0], [" ", -1], ["film", 1]]);
+  const louder = { ...loud, terms: ANSWER.terms.map((one) => (one.term === "dull film" ? { ...one, contribution: -3 } : one)) };
+  assert.deepEqual(marks(louder).slice(-3), [["dull", 1], [" ", 1], ["film", 1]]);
 });
 
-test("lines of an n-gram run through the gap and know their ends", () => {
-  const spans = atoms(reading).filter((atom) => atom.spans.some((span) => span.term === 1));
-  assert.deepEqual(spans.map((atom) => atom.text), ["dull", " ", "film"]);
-  assert.deepEqual(spans.map((atom) => atom.spans.find((span) => span.term === 1)).map(({ first, last }) => [first, last]), [
-    [true, false], [false, false], [false, true],
-  ]);
+test("neutral words have no mark", () => {
+  assert.deepEqual(atoms(reading).filter(({ word }) => word).map(({ mark }) => mark), [-1, -1, 0, 0, -1]);
+});
+
+test("attention turns a verdict if the logits of the first and the last layer have different signs", () => {
+  assert.deepEqual(effectOfAttention(reading), { without: -1.25, having: -1.75, flips: false });
+  const other = { ...ANSWER, decoder: { ...ANSWER.decoder, b: 2 } };
+  assert.deepEqual(effectOfAttention(readExplanation(other)), { without: 0.5, having: -1.75, flips: true });
 });
 
 test("bias and parts of the leaders give the logit of every layer", () => {
@@ -109,13 +106,6 @@ test("a dropped word leaves no double space and joins no neighbors", () => {
   assert.equal(replacePlaces("so-dull-film", [[3, 7]], ""), "so- -film");
   assert.equal(replacePlaces("dull", [[0, 4]], ""), "");
   assert.equal(replacePlaces(ANSWER.text, occurrences(reading, "dull"), "fine"), "a😀 fine, fine film");
-});
-
-test("no two of twelve leaders have the same line, and the largest cluster has the quietest", () => {
-  const leaders = Array.from({ length: 12 }, (_, i) => ({ followers: Array((5 * i) % 12).fill("x") }));
-  const lines = linesOf(leaders);
-  assert.equal(new Set(lines).size, 12);
-  assert.equal(lines[leaders.findIndex(({ followers }) => followers.length === 11)], PATTERNS[0]);
 });
 
 test("control characters, bidi overrides and lone surrogates are shown, never obeyed", () => {

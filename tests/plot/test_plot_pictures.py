@@ -205,3 +205,17 @@ def test_without_matplotlib_the_pip_line_is_named(tmp_path, monkeypatch):
     with pytest.raises(MissingExtra, match="matplotlib"):
         traj.plot()
     assert traj.save(tmp_path / "t.json").exists()
+
+
+def test_plots_of_results_are_shown_by_pyplot_and_pictures_in_files_are_not(tmp_path):
+    from matplotlib import pyplot
+
+    traj, eq = hx.simulate(hx.preset("square"), layers=2), hx.limit(hx.preset("square"))
+    axes = [traj.plot(), eq.plot(), hx.limit(hx.preset("cube")).plot()]
+    assert [pyplot.figure(number) for number in pyplot.get_fignums()] == [ax.figure for ax in axes]
+    for name in ("limit.png", "limit.html"):
+        eq.save(tmp_path / name)
+    traj.save(tmp_path / "layers.png")
+    given = pyplot.figure().add_subplot()
+    assert eq.plot(ax=given) is given
+    assert len(pyplot.get_fignums()) == 4

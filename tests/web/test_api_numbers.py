@@ -166,7 +166,7 @@ def test_the_corpus_is_a_fixed_sample_predicted_by_the_model(client):
 def test_filters_and_pages_of_the_corpus_partition_it(client):
     right, wrong = (_whole(client, wrong=flag)["total"] for flag in ("false", "true"))
     assert right + wrong == limits.SAMPLE
-    assert _whole(client)["accuracy"] == right / limits.SAMPLE
+    assert _whole(client)["accuracy"] is None  # the model was trained on these reviews
     by_label = [_whole(client, label=str(label))["total"] for label in _whole(client)["classes"]]
     assert sum(by_label) == limits.SAMPLE
     assert min(by_label) > 300

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 import programs
+from hardmax.html.page import script
 from hardmax.web import bundle
 from hardmax.web.bundle import UnusableModule, defined, later_modules, later_script, modules, page_modules, styles
 
@@ -68,7 +69,7 @@ def test_the_translation_exports_what_the_module_did(tmp_path, monkeypatch):
         b="export function f() { return one; }\nconst one = 1;\nexport const two = 2;\n"
         "export class C { z = `${two}` }\n",
     )
-    text = "".join([bundle.script("loader.js"), *map(defined, modules("a.js"))])
+    text = "".join([script("loader.js"), *map(defined, modules("a.js"))])
     check = """const a = hardmaxModules.need("a.js");
       a.late().then((z) => console.log(JSON.stringify([Object.keys(a), a.x, a.y, a.again(), z])));"""
     done = subprocess.run([programs.node(), "-e", text + check], capture_output=True, text=True, check=True)

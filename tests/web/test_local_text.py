@@ -10,7 +10,7 @@ from hardmax.io.documents import json_text
 from hardmax.sentiment.export.javascript import export_javascript
 from hardmax.sentiment.files import load_model
 from hardmax.web import text_jobs
-from hardmax.web.app import STATIC
+from hardmax.web.bundle import STATIC
 from programs import node
 
 WRITTEN = [

@@ -54,12 +54,12 @@ def test_explanations_are_those_of_python(client):
     ("path", "body", "said"),
     [
         ("/predict", {"texts": []}, "texts"),
-        ("/predict", {"texts": "one"}, "texts: input should be a valid list"),
+        ("/predict", {"texts": "one"}, "texts must be a valid list"),
         ("/predict", {"texts": [1]}, "texts[0]"),
         ("/predict", {"text": "one"}, "text"),
-        ("/predict", {"texts": ["a"] * (limits.SERVED_TEXTS + 1)}, "texts: list should have at most"),
-        ("/explain", {"texts": ["a"] * (limits.SERVED_EXPLAINED + 1)}, "texts: list should have at most"),
-        ("/predict", {"texts": ["x" * (limits.SERVED_TEXT + 1)]}, "texts[0]: string should have at most"),
+        ("/predict", {"texts": ["a"] * (limits.SERVED_TEXTS + 1)}, "texts must have at most"),
+        ("/explain", {"texts": ["a"] * (limits.SERVED_EXPLAINED + 1)}, "texts must have at most"),
+        ("/predict", {"texts": ["x" * (limits.SERVED_TEXT + 1)]}, "texts[0] must have at most"),
     ],
 )
 def test_what_cannot_be_answered_is_refused_with_the_place(client, path, body, said):

@@ -68,7 +68,7 @@ def test_two_hundred_requests_at_once_are_all_answered_alike(server):
 
     def one(i):
         if i % 4 == 3:
-            return server.ask("GET", "/static/palette.json")[0]
+            return server.ask("GET", "/static/style.css")[0]
         status, _, body = server.ask("POST", "/api/limit", json.dumps(SQUARE))
         assert json.loads(body)["limit"][4] == [1.0, 0.0]
         return status
@@ -269,7 +269,7 @@ def test_on_another_host_a_token_is_asked_for():
         assert len(token) >= 32
         assert running.ask("GET", "/")[0] == 401
         assert running.ask("GET", "/api/health")[0] == 401
-        assert running.ask("GET", "/static/palette.json")[0] == 401
+        assert running.ask("GET", "/static/style.css")[0] == 401
         assert running.ask("GET", "/api/health", headers={"Authorization": f"Bearer {token}"})[0] == 200
         status, headers, _ = running.ask("GET", f"/?token={token}")
         assert status == 303

@@ -111,7 +111,7 @@ states = st.fixed_dictionaries(
         "theme": st.sampled_from(["auto", "light", "dark"]),
         "hide": st.just("controls"),
         "embed": st.just("1"),
-        "lesson": st.integers(0, 6),
+        "lesson": st.integers(0, 7),
         "model": words,
         "ex": st.sampled_from(link_codec.EXAMPLES),
         "review": words,

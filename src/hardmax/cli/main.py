@@ -58,6 +58,18 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.command,
     "doctor": doctor.command,
 }
+EXIT_CODES = {
+    0: "The command succeeded.",
+    1: "There is a bug in hardmax; `--debug` shows the traceback.",
+    2: "The command line is not valid.",
+    3: "The input cannot be used, or the output exists and `--force` was not given.",
+    4: "A required extra is not installed; the message gives the pip command.",
+    5: "A download failed, or the downloaded file does not match its checksum.",
+    6: "The command ran, but the check failed: no certificate could be computed, `check` found an error, `verify` "
+    "found a violation, an accuracy is below `--min-accuracy`, or a self-test failed.",
+    7: "The command did part of the work: bad rows were left out (`--errors FILE` saves them), or some items failed.",
+    130: "The command was interrupted; complete files are kept.",
+}
 for name, command in COMMANDS.items():
     app.command(name)(command)
 app.add_typer(data.app, name="data")

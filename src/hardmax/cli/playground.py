@@ -1,4 +1,4 @@
-"""`hardmax playground`: serve the web page."""
+"""`hardmax playground`: serve the web page, or write it as a static site."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hardmax.cli import inputs
-from hardmax.cli.output import announce
+from hardmax.cli.output import announce, note, show
 from hardmax.errors import BadInput, need
 
 SHIPPED = Path(__file__).parent.parent / "sentiment" / "pretrained"  # checked without loading NumPy
@@ -15,15 +15,22 @@ SHIPPED = Path(__file__).parent.parent / "sentiment" / "pretrained"  # checked w
 
 def command(
     model: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="MODEL", help="Model for the sentiment screen: the name of a shipped model, or a folder."
+            metavar="MODEL",
+            help="Model of the sentiment screen: a shipped one, or a folder (default: imdb; with --static imdb-words).",
         ),
-    ] = "imdb",
+    ] = None,
     host: Annotated[
         str, typer.Option(help="Address to listen on. If other machines can reach it, a token is required.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port.")] = 0,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port (default: 8377, or a free port)."),
+    ] = None,
+    open_: Annotated[
+        str | None, typer.Option("--open", metavar="LINK", help="Open this view: a link, or its part from # on.")
+    ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     data: Annotated[
         Path | None, typer.Option(help="Labeled texts for the corpus screen (default: the IMDb reviews).")
@@ -37,28 +44,48 @@ def command(
             metavar="ORIGIN", help="Site that may embed the page, such as https://course.example. May be repeated."
         ),
     ] = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Address of a playground that others can reach, for the links of Share."),
+    ] = None,
+    static: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the playground as a static site that needs no server, and stop."),
+    ] = None,
+    force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
     """Serve the playground until Ctrl-C, print its address and open it in a browser.
 
+    With --static, write a folder instead, to open from disk or to put on any web host.
+
     Example: hardmax playground
     """
-    _check(model, data, token, frame_in or [])
+    _check(model or "imdb", data, token, frame_in or [])
+    from hardmax.web.static_site import MODEL, check_public_url, write_site
+
+    check_public_url(public_url)
+    if static is not None:
+        page = write_site(static, model or MODEL, public_url=public_url, force=force) / "index.html"
+        return show(json, {"schema": "hardmax.site/1", "page": str(page)}, str(page))
+    fragment = _fragment(open_)
 
     need("fastapi", "web", "the playground")
     need("uvicorn", "web", "the playground")
     from hardmax.web.app import create_app
-    from hardmax.web.serve import serve
+    from hardmax.web.serve import USUAL_PORT, serve
 
     def ready(url: str) -> None:
-        announce(url, "playground", json, quiet)
-        if not (no_browser or json) and sys.stdout.isatty():
-            _open(url)
+        if port is None and f":{USUAL_PORT}/" not in url:
+            note(f"Port {USUAL_PORT} is taken; links to this address end with this server.", quiet or json)
+        announce(url + fragment, "playground", json, quiet)
+        if not (no_browser or json) and (sys.stdout.isatty() or fragment):
+            _open(url + fragment)
 
     given = None if data is None else str(data)
     serve(
-        lambda access: create_app(model, data=given, access=access),
+        lambda access: create_app(model or "imdb", data=given, access=access, public_url=public_url),
         host=host,
         port=port,
         token=token,
@@ -85,6 +112,15 @@ def _check(model: str, data: Path | None, token: str | None, origins: list[str])
                 f"--frame-in {origin!r} is not an origin",
                 fix="give a scheme and a host without a path, such as https://course.example",
             )
+
+
+def _fragment(link: str | None) -> str:
+    """The part of a link from # on: what is on the screen."""
+    if link is None:
+        return ""
+    if "#" not in link or not link.isprintable():
+        raise BadInput(f"--open {link[:80]!r} has no #", fix="give a link of Share, such as '#v=1&view=beta'")
+    return "#" + link.split("#", 1)[1]
 
 
 def check_token(token: str | None) -> None:

@@ -21,7 +21,7 @@ from hardmax.errors import BadInput, MissingExtra
 from hardmax.html.page import page, point, render
 from hardmax.io.files import write_file
 from hardmax.plot.layer import PAPER_LAYERS, plot_panels
-from hardmax.plot.limit import plot_limit
+from hardmax.plot.limit import limit_figure
 from hardmax.plot.movie import movie
 from hardmax.plot.style import save_figure
 
@@ -119,7 +119,7 @@ def _case(name: str, folder: Path) -> dict[str, Any]:
     since = " and ".join(str(k) for k in sorted(set(eq.leader_since.values())))
     verified = "yes" if eq.certificate.verify(Z) else "NO"
     panels = write_file(folder / f"{name}.png", lambda to: save_figure(plot_panels(traj, PAPER_LAYERS), to, dpi=160))
-    end = write_file(folder / f"{name}-limit.png", lambda to: save_figure(plot_limit(eq).figure, to, dpi=130))
+    end = write_file(folder / f"{name}-limit.png", lambda to: save_figure(limit_figure(eq), to, dpi=130))
     return {
         "eq": eq,
         "row": [name, len(Z), len(eq.leaders), since, eq.layers, f"{eq.margin:.2g}", eq.undecided, verified,

@@ -142,9 +142,9 @@ def equilibrium_part(eq: "Equilibrium") -> str:
 
 
 def equilibrium_parts(eq: "Equilibrium", **options: Any) -> Parts:
-    """Facts, figure and table of a limit; `options` go to `hardmax.plot.plot_limit`."""
+    """Facts, figure and table of a limit; `options` go to `hardmax.plot.limit.plot_limit`."""
     from hardmax.dynamics.certificate import ROLE_NAMES
-    from hardmax.plot.limit import plot_limit
+    from hardmax.plot.limit import limit_figure
     from hardmax.plot.style import svg_text
 
     n, faces, c = len(eq.tokens), eq.kind.count("face"), eq.certificate
@@ -157,7 +157,7 @@ def equilibrium_parts(eq: "Equilibrium", **options: Any) -> Parts:
     return [
         _equilibrium_facts(eq),
         _figure(
-            svg_text(plot_limit(eq, **options).figure, f"{n} tokens and the {ends}"),
+            svg_text(limit_figure(eq, **options), f"{n} tokens and the {ends}"),
             "Start and limit of every token; the limit polytope K is shaded.",
         ),
         table(_caption("tokens", n, note=FILES), ["token", "start", "limit", "kind", "role", "decided at layer"], rows),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.plot.style import FAINT, INK, color, house, save_figure
-from hardmax.plot.view import MOST_MARKERS, View, dress, marker_area, new_axes, shade, thinned, view
+from hardmax.plot.view import MOST_MARKERS, View, dress, marker_area, shade, shown_axes, thinned, view
 
 PAPER_LAYERS = (0, 1, 2, 5, 30)
 PANEL = 2.1  # width of a panel in inches
@@ -126,14 +126,14 @@ def plot_layer(
     leaders so far is shaded; thin lines show the way since layer 0 (for at most 500 tokens); + is the origin.
 
     Args:
-        ax: axes to draw on (projection="3d" for tokens in space); None makes a new figure, `result.figure`.
+        ax: axes to draw on (projection="3d" for tokens in space); None makes a new figure, which `plt.show()` shows.
 
     Returns:
         The axes.
     """
     layer = traj._layer(layer)
     where = view(traj.tokens, ax)
-    ax = new_axes(where) if ax is None else ax
+    ax = shown_axes(where) if ax is None else ax
     paint = colors(traj, (layer,))
     seen = draw_layer(ax, traj, layer, where, paint)
     dress(ax, where)

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.plot.layer import MOST_TRAILS, draw_markers, first_copies, mark, thinned_out, under
 from hardmax.plot.style import INK, color, house, save_figure
-from hardmax.plot.view import View, dress, marker_area, new_axes, shade, thinned, view
+from hardmax.plot.view import View, dress, marker_area, new_axes, shade, shown_axes, thinned, view
 
 
 @house()
@@ -22,14 +23,14 @@ def plot_limit(eq: Equilibrium, ax: Any = None, *, legend: bool = True, title: s
     color of the point where they end, with a thin line to it (for at most 500 tokens).
 
     Args:
-        ax: axes to draw on (projection="3d" for tokens in space); None makes a new figure, `result.figure`.
+        ax: axes to draw on (projection="3d" for tokens in space); None makes a new figure, which `plt.show()` shows.
 
     Returns:
         The axes.
     """
     n = len(eq.tokens)
-    where = view(np.stack([eq.tokens.astype(np.float64), eq.points.astype(np.float64)]), ax)
-    ax = new_axes(where) if ax is None else ax
+    where = _view(eq, ax)
+    ax = shown_axes(where) if ax is None else ax
     start, end, centers = where(eq.tokens), where(eq.points), where(eq.centers)
     vertex = np.array([k == "vertex" for k in eq.kind])
     shade(ax, centers[vertex], where)
@@ -56,6 +57,17 @@ def plot_limit(eq: Equilibrium, ax: Any = None, *, legend: bool = True, title: s
     return ax
 
 
+def limit_figure(eq: Equilibrium, **options: Any) -> Figure:
+    """The picture of `plot_limit` on a figure of its own, for files and pages: no window is opened for it."""
+    figure = plot_limit(eq, new_axes(_view(eq)), **options).figure
+    assert isinstance(figure, Figure)
+    return figure
+
+
+def _view(eq: Equilibrium, ax: Any = None) -> View:
+    return view(np.stack([eq.tokens.astype(np.float64), eq.points.astype(np.float64)]), ax)
+
+
 def _heading(eq: Equilibrium) -> str:
     count = int(sum(k == "vertex" for k in eq.kind))
     state = f"decided at layer {eq.layers}" if eq.undecided == 0 else f"{eq.undecided} comparisons undecided"
@@ -73,7 +85,7 @@ def plot_trails(traj: Trajectory, ax: Any = None, *, title: str | None = None) -
         The axes.
     """
     where = view(traj.tokens, ax)
-    ax = new_axes(where if where.kind != "line" else _over_layers(where, traj.layers)) if ax is None else ax
+    ax = shown_axes(where if where.kind != "line" else _over_layers(where, traj.layers)) if ax is None else ax
     shown = where(traj.tokens)
     if where.kind == "line":
         shown[..., 1] = np.arange(traj.layers + 1)[:, None]
@@ -118,4 +130,4 @@ def _nearest(traj: Trajectory, leaders: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def save_limit(eq: Equilibrium, path: Path, **options: Any) -> None:
     """Write the picture of a limit; `options` go to `plot_limit`."""
-    save_figure(plot_limit(eq, **options).figure, path)
+    save_figure(limit_figure(eq, **options), path)

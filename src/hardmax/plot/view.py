@@ -1,5 +1,6 @@
 """From tokens in any dimension to what can be drawn: a line, a plane, space, or the first two principal axes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,11 +78,18 @@ def view(tokens: NDArray[Any], ax: Any = None) -> View:
     return View(kind, center, axes, low - pad, high + pad, explained)
 
 
-def new_axes(where: View, width: float = 4.2) -> Axes:
+def new_axes(where: View, width: float = 4.2, figure: Callable[..., Figure] = Figure) -> Axes:
     """Axes on a new figure of its own."""
     if where.kind == "space":
-        return Figure(figsize=(width, width)).add_subplot(projection="3d")
-    return Figure(figsize=(width, width * where.ratio)).add_subplot()
+        return figure(figsize=(width, width)).add_subplot(projection="3d")
+    return figure(figsize=(width, width * where.ratio)).add_subplot()
+
+
+def shown_axes(where: View) -> Axes:
+    """Axes on a new figure that `plt.show()` and notebooks show."""
+    from matplotlib import pyplot
+
+    return new_axes(where, figure=pyplot.figure)
 
 
 def dress(ax: Any, where: View, ticks: bool = True) -> None:

@@ -121,6 +121,15 @@ class SentimentModel(Result):
         size = f"{len(self.vocabulary):,} {pieces}, {self.dim} dimensions, {self.layers} layers"
         return "; ".join([size, *measured])
 
+    @property
+    def calibration(self) -> list[dict[str, float]]:
+        """What its card says of texts cut to their first words: `words`, `accuracy` and the mean `probability`."""
+        rows = [row for table in dict(self.card.get("tables", {})).values() for row in table if "first words" in row]
+        keys = {"words": "first words", "accuracy": "accuracy", "probability": "mean probability"}
+        return [
+            {ours: row[theirs] for ours, theirs in keys.items()} for row in rows if isinstance(row["first words"], int)
+        ]
+
     @cached_property
     def arrays(self) -> Parameters:
         """The numbers in float64, as the layers take them."""

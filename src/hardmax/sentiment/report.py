@@ -40,7 +40,7 @@ class Report(Result):
         calibration_error: sum over ten bins of confidence of the part of the texts in a bin times
             |accuracy - mean confidence| there.
         by_class: for each class its `n`, how often it was `predicted`, `precision`, `recall` and `f1`.
-        confusion: confusion[i][j] texts of class i have the predicted label j.
+        confusion: `confusion[i][j]` texts of class i have the predicted label j.
         reliability: for each bin that holds a text: `low`, `high`, `n`, `confidence`, `accuracy`.
         errors: wrong predictions with the highest probability first: `text`, `label`, `predicted`, `probability`, and
             `words` with their effect, the decrease of the log-odds of the prediction without them.

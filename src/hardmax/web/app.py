@@ -4,15 +4,15 @@ import mimetypes
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
+from starlette.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
-from hardmax.palette import FILE as PALETTE
 from hardmax.web import api, limits
+from hardmax.web.bundle import STATIC, index_page
 from hardmax.web.guard import Access
 from hardmax.web.pool import Pool
 from hardmax.web.shell import application
 
-STATIC = Path(__file__).parent / "static"
 for kind, suffix in (("text/javascript", ".js"), ("text/css", ".css")):
     mimetypes.add_type(kind, suffix)  # Windows may have other ideas, and browsers refuse modules of another type
 ACCEPTED = (
@@ -26,6 +26,7 @@ def create_app(
     token: str | None = None,
     *,
     data: str | None = None,
+    public_url: str | None = None,
     access: Access | None = None,
     pool: Pool | None = None,
 ) -> FastAPI:
@@ -35,6 +36,7 @@ def create_app(
         model: a shipped model or a model folder; None: only the shipped ones.
         token: a secret that every request must present.
         data: a file or folder of labeled texts for the corpus screen; None: the reviews of the extra `imdb`.
+        public_url: the address of a playground that others can reach, for the links of Share; None: the page's own.
         access: who may send requests; by default only this machine, on any port.
         pool: the workers; by default new ones, which end with the application.
 
@@ -60,24 +62,20 @@ def create_app(
     )
     app.state.pool = workers
     app.include_router(api.routes(workers))
-    _serve_files(app)
+    _serve_files(app, public_url)
     return app
 
 
-def _serve_files(app: FastAPI) -> None:
-    """The page and its files; the palette belongs to the package."""
-    files, package = StaticFiles(directory=STATIC), StaticFiles(directory=PALETTE.parent)
+def _serve_files(app: FastAPI, public_url: str | None) -> None:
+    """The page and its files."""
+    text = index_page({"public_url": public_url})
 
     async def page(request: Request) -> Response:
-        return await files.get_response("index.html", request.scope)
-
-    async def palette(request: Request) -> Response:
-        return await package.get_response(PALETTE.name, request.scope)
+        return HTMLResponse(text)
 
     async def no_icon(request: Request) -> Response:
         return Response(status_code=204)
 
     app.add_route("/", page)
-    app.add_route(f"/static/{PALETTE.name}", palette)
     app.add_route("/favicon.ico", no_icon)
-    app.mount("/static", files)
+    app.mount("/static", StaticFiles(directory=STATIC))

@@ -12,13 +12,16 @@ given `need`, which returns what another module exports, and returns what it exp
 `html/scripts/loader.js` keeps these functions and runs each when it is first needed.
 """
 
+import json
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from posixpath import dirname, join, normpath
+from typing import Any
 
 from hardmax.errors import HardmaxError
-from hardmax.html.page import script
+from hardmax.palette import FILE as PALETTE
 
 STATIC = Path(__file__).parent / "static"
 ENTRY = "js/app.js"
@@ -49,6 +52,25 @@ def styles() -> tuple[str, ...]:
         'style.css'
     """
     return tuple(STYLE_LINK.findall((STATIC / "index.html").read_text(encoding="utf-8")))
+
+
+def data_blocks(start: dict[str, Any], **more: Any) -> str:
+    """What a page carries in elements of its own: the palette, how it starts (`start`), and more by name.
+
+    Example:
+        >>> 'id="hardmax-start"' in data_blocks({"server": False})
+        True
+    """
+    carried = {"palette": json.loads(PALETTE.read_text(encoding="utf-8")), "start": start, **more}
+    texts = {name: json.dumps(value, separators=(",", ":"), allow_nan=False) for name, value in carried.items()}
+    block = '<script type="application/json" id="hardmax-{}">{}</script>\n'
+    return "".join(block.format(name, text.replace("<", "\\u003c")) for name, text in texts.items())
+
+
+def index_page(start: dict[str, Any]) -> str:
+    """The page of the server: index.html with the data that it carries."""
+    text = (STATIC / "index.html").read_text(encoding="utf-8")
+    return text.replace("</body>", f"{data_blocks(start)}</body>")
 
 
 @cache
@@ -98,11 +120,13 @@ def page_modules() -> tuple[str, ...]:
 
 
 def later_modules() -> tuple[str, ...]:
-    """The modules that are loaded when they are first needed: those named in loadModule("...")."""
+    """The modules with scripts of their own: those named in loadModule("..."), and what two of them have in common."""
     found = list(dict.fromkeys(name for one in page_modules() for name in LATER.findall(source(one))))
     for name in found:  # grows while it is walked
         found += [later for one in modules(name) for later in LATER.findall(source(one)) if later not in found]
-    return tuple(found)
+    needed = Counter(one for name in found for one in modules(name))
+    common = [one for one, times in needed.items() if times > 1 and one not in {*found, *page_modules()}]
+    return (*found, *common)
 
 
 @cache
@@ -150,10 +174,13 @@ def _resolved(importer: str, specifier: str) -> str:
 @cache
 def page_script() -> str:
     """Everything that a page without a server runs when it opens, as one classic script."""
+    from hardmax.html.page import script  # reads more than the server needs
+
     text = "".join([script("loader.js"), *map(defined, page_modules()), f'hardmaxModules.need("{ENTRY}");\n'])
     return text.replace("</script", "<\\/script")
 
 
 def later_script(name: str) -> str:
-    """A module that is loaded when it is first needed, with what the page does not have yet, as a classic script."""
-    return "".join(defined(one) for one in modules(name) if one not in page_modules())
+    """A module that is loaded when it is first needed, with all that it needs and no other script has."""
+    elsewhere = {*page_modules(), *later_modules()}
+    return "".join(defined(one) for one in modules(name) if one == name or one not in elsewhere)

@@ -128,6 +128,7 @@ class Model(BaseModel):
     alpha: float
     terms: int
     description: str
+    calibration: list[dict[str, float]]
 
 
 class Models(Document):

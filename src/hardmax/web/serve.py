@@ -1,4 +1,4 @@
-"""Run a server: a free port, one address, a clean end."""
+"""Run a server: a port, one address, a clean end."""
 
 import asyncio
 import secrets
@@ -17,6 +17,7 @@ from hardmax.web import limits
 from hardmax.web.guard import LOOPBACK, Access
 
 ANYWHERE = ("0.0.0.0", "::", "")
+USUAL_PORT = 8377  # of the playground: links to it are good after a restart
 
 
 class PatientProtocol(H11Protocol):
@@ -87,12 +88,17 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free port.
+def listen(host: str, port: int | None) -> socket.socket:
+    """A listening socket; port 0 takes a free port, None the usual one, or a free one where that is taken.
 
     Raises:
         BadInput: the address cannot be used.
     """
+    if port is None:
+        try:
+            return listen(host, USUAL_PORT)
+        except BadInput:
+            return listen(host, 0)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=limits.CONNECTIONS)
@@ -123,7 +129,7 @@ def serve(
     create: Callable[[Access], Any],
     *,
     host: str = "127.0.0.1",
-    port: int = 0,
+    port: int | None = 0,
     token: str | None = None,
     frames: Sequence[str] = (),
     public: Sequence[str] = (),
@@ -134,7 +140,7 @@ def serve(
 
     Args:
         create: makes the application for those who may send requests.
-        host, port: where to listen; port 0 takes a free port.
+        host, port: where to listen, see `listen`.
         token: a secret that requests must present; generated if other machines can reach the host.
         frames: origins of pages that may show the page in a frame.
         public: paths that need no token.

@@ -7,7 +7,6 @@ The pages of trajectories and limits in two or three dimensions contain the play
 that a script creates. Where scripts are off, the facts, the figure and the tables are still there.
 """
 
-import json
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
@@ -21,8 +20,7 @@ from hardmax.cloud.metric import metric
 from hardmax.errors import HardmaxError
 from hardmax.html.page import NO_SCRIPT, heading, page, render, script
 from hardmax.html.results import equilibrium_parts, trajectory_parts
-from hardmax.palette import FILE as PALETTE
-from hardmax.web.bundle import STATIC, page_script, styles
+from hardmax.web.bundle import STATIC, data_blocks, page_script, styles
 
 if TYPE_CHECKING:
     from hardmax.dynamics.equilibrium import Equilibrium
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_TOKENS = 5000  # the most that the playground draws
 MOST_LAYERS = 500
+RULE_NAMES = {"Hardmax": "Hardmax attention", "Softmax": "Softmax attention"}
 
 
 def digest(script: str) -> str:
@@ -62,25 +61,26 @@ def playground_document(state: dict[str, Any], title: str = "hardmax playground"
         title=title,
         policy=policy(code),
         styles=[Markup((STATIC / name).read_text(encoding="utf-8")) for name in styles()],
-        data={
-            "hardmax-palette": json.loads(PALETTE.read_text(encoding="utf-8")),
-            # With `hash` given the page leaves the address alone: a file on disk keeps its name.
-            "hardmax-start": {
-                "server": False,
-                "screens": ["dyn", "beta"],
-                "hash": f"#v=1&view={state.get('view', 'dyn')}",
-            },
-            "hardmax-state": state,
-        },
+        # With `hash` given the page leaves the address alone: a file on disk keeps its name.
+        data=Markup(
+            data_blocks(
+                {"server": False, "screens": ["dyn", "beta"], "hash": f"#v=1&view={state.get('view', 'dyn')}"},
+                state=state,
+            )
+        ),
         code=code,
     )
     return str(document)
 
 
-def save_trajectory(
-    traj: "Trajectory", path: Path, title: str = "Hardmax attention, layer by layer", **options: Any
-) -> None:
-    """Write the page of a trajectory; `options` go to `hardmax.plot.plot_panels`."""
+def save_trajectory(traj: "Trajectory", path: Path, title: str | None = None, **options: Any) -> None:
+    """Write the page of a trajectory; `options` go to `hardmax.plot.plot_panels`.
+
+    Args:
+        title: its heading; by default the kind of attention.
+    """
+    if title is None:
+        title = f"{RULE_NAMES.get(type(traj.rule).__name__, 'Attention')}, layer by layer"
     _save(path, title, trajectory_parts(traj, **options), trajectory_state(traj))
 
 

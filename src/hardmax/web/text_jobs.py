@@ -3,6 +3,7 @@
 Requests name models, never paths.
 """
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
 
 MOST_LEADERS = 40  # of a class, in the histogram
-TRAINED_ON = "These reviews are from the training set: the models shipped with hardmax have seen them."
+TRAINED_ON = "These reviews are from the training set, so the share of correct predictions would say nothing."
+LINE_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _SETUP: dict[str, Any] = {"model": "imdb", "data": None}
 
 
@@ -68,6 +70,7 @@ def models(body: dict[str, Any]) -> dict[str, Any]:
                 "ngrams": one.vocabulary.ngrams,
                 "terms": len(one.vocabulary),
                 "description": one.description,
+                "calibration": one.calibration,
             }
         )
     reason = None if found else "; ".join(wrong) or "no model is installed"
@@ -119,7 +122,8 @@ def corpus(body: dict[str, Any]) -> dict[str, Any]:
         return {"available": False, "reason": str(error), "data": data}
     note = "" if given else TRAINED_ON
     found = {"available": True, "reason": None, "data": data, "note": note, "model": name}
-    return found | _predicted(one, texts, labels, ids)
+    found |= _predicted(one, texts, labels, ids)
+    return found if given else found | {"accuracy": None}  # on its own training texts it would say nothing
 
 
 def _sample(classes: tuple[Any, ...], given: str | None) -> tuple[list[str], list[Any], list[int]]:
@@ -155,7 +159,7 @@ def _predicted(one: Any, texts: list[str], labels: list[Any], ids: list[int]) ->
         reviews.append(
             {
                 "id": number,
-                "text": text,
+                "text": LINE_BREAK.sub("\n", text),  # the same words in the same sentences
                 "label": label,
                 "predicted": one.classes[int(chosen[t])],
                 "probability": sure[t],

@@ -1,9 +1,22 @@
 """Errors as JSON: the same three texts as in Python and on the command line."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MOST_CHARACTERS = 300
+# Pydantic's sentences about a value, and ours, which follow the name of the field.
+SENTENCES = tuple(
+    (re.compile(pattern), ours)
+    for pattern, ours in (
+        (
+            r"^(?:Input|String|List|Tuple|Dictionary|Value) should (.*?)(?: after validation)?(, not \d+)?$",
+            r"must \1\2",
+        ),
+        (r"^Field required$", "is required"),
+        (r"^Extra inputs are not permitted$", "is not a known field"),
+    )
+)
 
 
 def error_document(what: str, found: str | None = None, fix: str | None = None) -> dict[str, Any]:
@@ -28,7 +41,7 @@ def validation_document(errors: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
     Example:
         >>> validation_document([{"loc": ("body", "alpha"), "msg": "Input should be greater than 0", "input": -1}])
-        {'error': {'what': 'alpha: input should be greater than 0', 'found': '-1', 'fix': None}}
+        {'error': {'what': 'alpha must be greater than 0', 'found': '-1', 'fix': None}}
     """
     first, *others = errors
     kind, given, place = first.get("type"), first.get("input"), _place(first.get("loc", ()))
@@ -39,7 +52,13 @@ def validation_document(errors: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     if kind == "model_attributes_type" and place == "":
         return error_document("the body is not a JSON object", found=_shown(given))
     message = first["msg"].removeprefix("Value error, ")
-    what = (f"{place}: " if place else "") + message[:1].lower() + message[1:]
+    for pattern, ours in SENTENCES:
+        message, found = pattern.subn(ours, message)
+        if found:
+            what = f"{place or 'the body'} {message}"
+            break
+    else:
+        what = (f"{place}: " if place else "") + message[:1].lower() + message[1:]
     more = f" (and {len(others)} more)" if others else ""
     # What is missing has no value, and our own checks repeat the values themselves.
     return error_document(what + more, None if kind in ("missing", "value_error") else _shown(given))

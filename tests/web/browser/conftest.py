@@ -98,7 +98,7 @@ OpenPage = Callable[..., Page]
 
 @pytest.fixture
 def open_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
-    """open_page(hash="", url=None, width=1280, height=860, **context options) -> a page that stands ready.
+    """open_page(hash="", url=None, width=1280, height=860, first_visit=False, **options) -> a page that stands ready.
 
     `page.watch.forgiven.append("text")` allows console errors that a test provokes.
     """
@@ -110,9 +110,12 @@ def open_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
         width: int = 1280,
         height: int = 860,
         ready: bool = True,
+        first_visit: bool = False,
         **options: Any,
     ) -> Page:
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        if not first_visit:  # the cloud plays once, on the first visit
+            context.add_init_script("try { localStorage.setItem('hardmax-visited', '1') } catch {}")
         page = context.new_page()
         page.set_default_timeout(WAIT)
         watch = Watch(page)

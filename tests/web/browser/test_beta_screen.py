@@ -119,4 +119,4 @@ def test_the_picture_holds_both_clouds(open_page):
     assert picture.count("<svg") == 3
     boxes = [figure.bounding_box()["width"] for figure in page.locator(".screen-beta svg.cloud").all()]
     width = float(re.search(r' width="([\d.]+)"', picture)[1])
-    assert abs(width - sum(boxes) - 16) <= 4
+    assert abs(width - sum(boxes) - 3 * 16) <= 4

@@ -22,6 +22,12 @@ def model():
     return hx.load("imdb")
 
 
+def loud(leaders):
+    """Leaders with a row of their own: those that say something beside the loudest one."""
+    most = max(abs(leader.contribution) for leader in leaders)
+    return [leader for leader in leaders if abs(leader.contribution) >= 0.1 * most]
+
+
 def number(text):
     return float(text.replace("\u2212", "-"))
 
@@ -48,48 +54,95 @@ def test_the_leaders_add_up_to_the_logit_of_python(open_page, model):
     page = ready(open_page("v=1&view=text"))
     ex = model.explain(MIXED)
     names = page.locator(".leaders tbody .leader-name bdi").all_inner_texts()
-    assert names == [leader.word for leader in ex.leaders]
+    assert names == [leader.word for leader in loud(ex.leaders)]
     parts = [number(text) for text in page.locator(".leaders tbody .part .num").all_inner_texts()]
+    assert parts == pytest.approx([leader.contribution for leader in loud(ex.leaders)], abs=5.1e-4)
+    parts += [number(text) for text in page.locator(".leaders .quiet td").all_inner_texts()]
     bias, logit = (number(text) for text in page.locator(".leaders tfoot td").all_inner_texts())
-    assert parts == pytest.approx([leader.contribution for leader in ex.leaders], abs=5.1e-4)
     assert logit == pytest.approx(ex.logit, abs=5.1e-4)
     assert bias + sum(parts) == pytest.approx(logit, abs=1e-3 * (len(parts) + 2))
     assert str(ex.label) in page.locator(".verdict-label").inner_text()
 
 
-def test_leaders_are_boxed_and_every_known_word_has_the_line_of_its_leader(open_page, model):
+def test_words_that_decide_have_one_plain_underline_and_the_number_of_their_leader(open_page, model):
     page = ready(open_page("v=1&view=text"))
     ex = model.explain(MIXED)
-    rank = {leader.word: str(i) for i, leader in enumerate(ex.leaders)}
+    rank = {leader.word: i for i, leader in enumerate(ex.leaders)}
     found = page.evaluate(
-        """() => [...document.querySelectorAll(".reading .atom.is-word")].map((atom) => ({
-            word: atom.querySelector(".word").textContent,
-            lanes: [...atom.querySelectorAll(".lane")].map((lane) => [
-                lane.style.getPropertyValue("--lane"), lane.dataset.rank, lane.classList.contains("is-box")]),
-        }))"""
-    )
-    assert [one["word"] for one in found] == re.findall(r"\w+", MIXED)
-    own = {w.term: w.leader for w in ex.terms}
-    for one in found:
-        term = one["word"].lower()
-        assert one["lanes"][0] == ["0", rank[own[term]], own[term] == term]
-    lanes = [lane for one in found for lane, _, _ in one["lanes"]]
-    assert set(lanes) == {"0", "1", "2"}  # words, and pairs in two lanes in turn
-    boxed = {leader for leader in rank if " " in leader}
-    drawn = {ex.leaders[int(r)].word for one in found for lane, r, box in one["lanes"] if box and lane != "0"}
-    assert drawn == boxed
-
-
-def test_lines_of_leaders_differ_without_color(open_page, model):
-    page = ready(open_page("v=1&view=text"))
-    seen = page.evaluate(
-        """() => [...document.querySelectorAll(".leaders .swatch")].map((swatch) => {
-            const style = getComputedStyle(swatch);
-            return style.maskImage + style.height;
+        """() => [...document.querySelectorAll(".reading .atom.is-word")].map((atom) => {
+            const word = atom.querySelector(".word"), line = getComputedStyle(word);
+            return {
+                word: word.textContent, mark: word.dataset.mark ?? null, leads: atom.classList.contains("is-leader"),
+                line: line.textDecorationLine === "underline" ? line.textDecorationStyle : null,
+            };
         })"""
     )
-    assert len(seen) == len(model.explain(MIXED).leaders) > 3
-    assert len(set(seen)) == len(seen)
+    assert [one["word"] for one in found] == re.findall(r"\w+", MIXED)
+    decide = {word.word for word in ex.words if not word.neutral}
+    for one, place in zip(found, re.finditer(r"\w+", MIXED), strict=True):
+        assert one["line"] == ("solid" if one["word"].lower() in decide else None), one
+        if one["mark"] is not None:
+            here = [t for t in ex.terms if any(a <= place.start() and place.end() <= b for a, b in t.places)]
+            marking = max(here, key=lambda term: abs(term.contribution))
+            assert int(one["mark"]) == rank[marking.leader] + 1
+            assert one["leads"] == (marking.leader == marking.term)
+    assert {one["word"].lower() for one in found if one["line"]} == decide
+    assert sum(one["mark"] is not None for one in found) > 3
+
+
+def test_every_leader_has_a_mark_of_its_own(open_page, model):
+    page = ready(open_page("v=1&view=text"))
+    marks = page.locator(".leaders .leader-number").all_inner_texts()
+    assert len(set(marks)) == len(marks) > 3
+    names = [name for name in page.locator(".plane .point-name.is-leader").all_text_contents() if name]
+    leaders = [leader.word for leader in model.explain(MIXED).leaders]
+    assert len(names) > 3
+    assert set(names) <= {f"{i} {leader}" for i, leader in enumerate(leaders, 1)}
+
+
+def test_neutral_words_are_folded(open_page, model):
+    page = ready(open_page("v=1&view=text"))
+    neutral = [word.word for word in model.explain(MIXED).words if word.neutral]
+    line = page.locator(".ranked .folded").last
+    assert line.locator("summary").inner_text() == f"{len(neutral)} neutral words"
+    assert line.locator("bdi").is_hidden()
+    line.locator("summary").click()
+    assert sorted(line.locator("bdi").inner_text().split(", ")) == sorted(neutral)
+
+
+@pytest.mark.parametrize("name", ["imdb", "imdb-words"])
+def test_there_is_an_example_whose_verdict_attention_turns(open_page, name):
+    page = ready(open_page(f"v=1&view=text&ex=turned&model={name}"))
+    ex = hx.load(name).explain(page.get_by_label("Text", exact=True).input_value())
+    v, n0 = ex.study.parameters.scores[0], ex.study.parameters.neutral
+    without = float(ex.bias + (ex.flow.states[0] @ v).sum() / (len(ex.terms) + n0))
+    assert ex.label == "negative"
+    assert without > 0.1
+    assert ex.logit < -0.1
+    said = page.locator(".logit-sentence").first.inner_text()
+    assert said.startswith("Attention turns the verdict. Without it: positive, probability 5")
+    assert page.locator(".logit-end").all_text_contents() == [
+        f"with {ex.logit:+.2f}".replace("-", "\u2212"), f"without {without:+.2f}"]  # fmt: skip
+    page.locator(".logit-figure").first.get_by_role("button", name="as a table").click()
+    rows = page.locator(".logit-figure tbody tr").all_inner_texts()
+    expected = ex.bias + (ex.flow.states @ v).sum(axis=1) / (len(ex.terms) + n0)
+    assert [float(row.split("\t")[1]) for row in rows] == pytest.approx(expected.tolist(), abs=1e-9)
+
+
+def test_a_click_on_the_logits_shows_that_layer(open_page):
+    page = ready(open_page("v=1&view=text&ex=turned"))
+    box = page.locator(".logit-chart").first.bounding_box()
+    page.mouse.click(box["x"] + 22, box["y"] + 60)
+    page.wait_for_function("() => window.hardmaxApp.state.layer === 0")
+    assert "after layer 0 of 8 the logit would be" in page.locator(".verdict-logit").first.inner_text()
+
+
+def test_the_probability_says_how_far_it_can_be_trusted(open_page):
+    page = ready(open_page("v=1&view=text"))
+    assert "calibrated probability" in page.locator(".verdict-label").inner_text()
+    row = next(row for row in hx.load("imdb").model_.calibration if row["words"] == 20)
+    said = f"first 20 words the model says {100 * row['probability']:.0f} % on average"
+    assert said in page.locator(".verdict-note").inner_text()
 
 
 def test_dropping_a_word_shows_both_results(open_page, model):
@@ -156,7 +209,7 @@ def test_playing_runs_to_the_last_layer_and_stops(open_page):
     page.keyboard.press("Space")
     assert page.get_by_role("button", name="Pause").count() == 1
     page.locator(".scrub-text", has_text="layer 8 of 8").first.wait_for()
-    page.get_by_role("button", name="Play").wait_for()
+    page.get_by_role("button", name="Play", exact=True).wait_for()
 
 
 def test_the_cloud_has_a_star_for_each_leader_and_the_half_planes_of_the_decoder(open_page, model):
@@ -174,8 +227,8 @@ def test_choosing_a_leader_lights_its_words(open_page, model):
     page = ready(open_page("v=1&view=text"))
     leaders = model.explain(MIXED).leaders
     rank = max(range(len(leaders)), key=lambda i: len(leaders[i].followers))
-    page.locator(".leader-name").nth(rank).press("Enter")
-    lit = page.locator(".reading .atom.is-word:has(.lane.is-lit) .word").all_inner_texts()
+    page.locator(f".plane .point[aria-label^='{leaders[rank].word}, leader']").press("Enter")
+    lit = page.locator(".reading .atom.is-word.is-lit .word").all_inner_texts()
     assert {word.lower() for word in lit} >= {word for word in leaders[rank].followers if " " not in word}
     assert page.locator(".point.is-lit").count() == 1 + len(leaders[rank].followers) > 1
     assert "logit = b" in page.locator(".formula").inner_text()
@@ -265,7 +318,7 @@ def test_another_model_gives_other_leaders(open_page):
         page.get_by_label("Model").select_option("imdb-words")
     ex = hx.load("imdb-words").explain(MIXED)
     page.get_by_text(f"logit {ex.logit:+.3f}".replace("-", "\u2212")).wait_for()
-    assert page.locator(".leader-name bdi").all_inner_texts() == [leader.word for leader in ex.leaders]
+    assert page.locator(".leader-name bdi").all_inner_texts() == [leader.word for leader in loud(ex.leaders)]
 
 
 def test_when_the_server_is_lost_the_last_reading_stays(open_page, own_server):

@@ -21,8 +21,16 @@ globalThis.hardmaxModules = (() => {
     document.head.append(script);
   });
 
-  const load = async (name) => {
+  /** Read a module and all that it needs. */
+  const fetched = async (name, seen) => {
+    if (seen.has(name)) return;
+    seen.add(name);
     if (!known.has(name)) await run(name);
+    await Promise.all(known.get(name).needs.map((one) => fetched(one, seen)));
+  };
+
+  const load = async (name) => {
+    await fetched(name, new Set());
     return need(name);
   };
 

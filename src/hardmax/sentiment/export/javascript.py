@@ -41,15 +41,18 @@ def export_javascript(model: SentimentModel, folder: str | Path, *, force: bool 
         BadInput: the folder exists and `force` is False, or it holds something else.
     """
     folder = Path(folder)
-    vectors = np.asarray(model.embedding)
-    vectors = vectors.astype(np.float64 if vectors.dtype == np.float64 else np.float32)
     with new_folder(folder, force=force) as beside:
         (beside / "hardmax.js").write_bytes(MODULE.read_bytes())
         (beside / "config.json").write_text(json.dumps(model_document(model), separators=(",", ":")), encoding="utf-8")
-        (beside / "weights.bin").write_bytes(vectors.astype(vectors.dtype.newbyteorder("<")).tobytes())
+        (beside / "weights.bin").write_bytes(weights(model))
         (beside / "terms.txt").write_bytes(bytes(model.vocabulary.joined))
         (beside / "README.md").write_text(README, encoding="utf-8")
     return folder
+
+
+def weights(model: SentimentModel) -> bytes:
+    """What weights.bin holds: the vectors of the terms, float32 or float64, little-endian."""
+    return np.asarray(model.embedding).astype("<f8" if model.embedding.dtype == np.float64 else "<f4").tobytes()
 
 
 def model_document(model: SentimentModel) -> dict[str, Any]:
@@ -58,6 +61,7 @@ def model_document(model: SentimentModel) -> dict[str, Any]:
         "schema": SCHEMA,
         "name": str(model.card.get("name", "model")),
         "description": model.description,
+        "calibration": model.calibration,
         "labels": model.label_names,
         "classes": [c.item() if isinstance(c, np.generic) else c for c in model.classes],
         "dim": model.dim,

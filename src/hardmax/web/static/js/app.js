@@ -2,25 +2,31 @@
 
 import { el, short, svgEl, tableOf } from "./dom.js";
 import { loadModule } from "./loading.js";
+import { History } from "./history.js";
 import { whenComputed } from "./model.js";
 import { Player } from "./player.js";
 import { makeScene } from "./scene.js";
 import { Api } from "./server.js";
-import { effectiveTheme, installPalette, loadPalette, Shell } from "./shell.js";
+import { effectiveTheme, installPalette, Shell } from "./shell.js";
 import { changedKeys, decodeState, encodeState, leftOut, startState, tidy } from "./state.js";
+import { playOnce } from "./welcome.js";
 import { screen as betaScreen } from "../screens/beta.js";
 import { screen as dynamicsScreen } from "../screens/dynamics.js";
 
 const ADDRESS_EVERY = 250; // ms: browsers refuse to rewrite the address more often
+// Notices about a link, a file or a review are over when the reader has changed something; walking through layers is no change.
+const SHORT_LIVED = ["link", "file", "review"];
+const PASSING = new Set(["k", "sel", "layer", "stage", "turn", "lesson", "theme", "review"]);
 const SWITCHES = { l: "leaders", t: "trails", a: "arrows", h: "hull" };
 
-/** Screens in the order of their tabs; those with `load` need the server and are fetched when first opened. */
+/** Screens in the order of their tabs; those with `load` are read when first opened, those with `server` need one. */
 const SCREENS = [
   { view: "dyn", title: "Dynamics", key: "1", screen: dynamicsScreen },
   { view: "beta", title: "Hardmax vs softmax", key: "2", screen: betaScreen },
   { view: "text", title: "Sentiment", key: "3", load: () => loadModule("screens/text.js") },
-  { view: "exact", title: "Exact", key: "4", load: () => loadModule("screens/exact.js") },
-  { view: "corpus", title: "Corpus", key: "5", load: () => loadModule("screens/corpus.js") },
+  { view: "exact", title: "Exact", key: "4", server: true, load: () => loadModule("screens/exact.js") },
+  { view: "corpus", title: "Corpus", key: "5", server: true, load: () => loadModule("screens/corpus.js") },
+  { view: "article", title: "Lessons", key: "6", load: () => loadModule("screens/article.js") },
 ];
 
 export class App {
@@ -33,7 +39,6 @@ export class App {
     this.offline = start.server === false;
     this.screens = SCREENS.filter((entry) => start.screens?.includes(entry.view) ?? true);
     this.controllers = new Map();
-    this.failed = new Map(); // view -> why its screen could not be loaded
     this.pending = new Set();
     this.state = startState();
     this.api = new Api({
@@ -42,13 +47,18 @@ export class App {
         "server", "warn",
         "The server is not responding. The cloud screens still work; restart the server with: hardmax playground",
       ),
-      onBack: () => this.clearBanner("server"),
+      onBack: () => {
+        this.clearBanner("server");
+        this.redraw(["certificate"]); // what could not be checked is checked now
+        if (!this.controller) this.openScreen(this.state.view, {}, new Set());
+      },
       onCompiling: (now) => {
-        if (now) this.banner("compiling", "info", "Compiling, once per installation. Everything works meanwhile.");
+        if (now) this.banner("compiling", "info", "Compiling once, about 20 s; everything works meanwhile.");
         else this.clearBanner("compiling");
       },
     });
     this.player = new Player(this);
+    this.history = new History(this);
     whenComputed(() => this.redraw(["computed"]));
     this.shell = new Shell(root, this);
     window.addEventListener("hashchange", () => this.readAddress(window.location.hash, window.history.state));
@@ -65,8 +75,10 @@ export class App {
   set(patch, { push = false } = {}) {
     const after = tidy({ ...this.state, ...patch });
     const changed = changedKeys(this.state, after);
+    this.history.note(this.state, changed);
     this.state = after;
     if (changed.size === 0) return;
+    if ([...changed].some((key) => !PASSING.has(key))) for (const id of SHORT_LIVED) this.clearBanner(id);
     this.redraw(changed);
     this.#writeAddress(push || changed.has("view"));
   }
@@ -86,8 +98,9 @@ export class App {
     this.pending = new Set();
     if (changed.size === 0) return;
     this.shell.render(this.state, changed);
+    const { lesson, view } = this.state;
+    if (lesson > 0 && view !== "article" && this.screens.some((entry) => entry.view === "article")) this.openScreen("article", { lesson });
     this.controllers.get(this.state.view)?.render(this.state, changed);
-    this.#lessons(changed);
   }
 
   /** Take the state from the address (or from `hash`), and say what could not be read.
@@ -96,8 +109,10 @@ export class App {
     if (hash.replace(/^#/, "") === this.written) return;
     const { state, dropped, newer } = decodeState(hash);
     Object.assign(state, kept?.leftOut);
-    if (!this.screens.some((entry) => entry.view === state.view)) state.view = "dyn";
+    if (state.lesson > 0) state.view = "article";
+    if (!this.screens.some((entry) => entry.view === state.view)) Object.assign(state, { view: "dyn", lesson: 0 });
     this.player.pause(false);
+    this.history.clear();
     const changed = changedKeys(this.state, state);
     this.state = state;
     const parts = [];
@@ -124,9 +139,9 @@ export class App {
   /** Go to a screen, changing the state on the way. */
   async openScreen(view, patch = {}, changed = null) {
     const arriving = changed === null;
-    if (arriving) this.set({ ...patch, view }, { push: true });
+    if (arriving) this.set({ lesson: 0, ...patch, view }, { push: true });
     const entry = this.screens.find((one) => one.view === view);
-    if (!this.controllers.has(view) && !this.failed.has(view)) await this.#mount(entry);
+    if (!this.controllers.has(view)) await this.#mount(entry);
     if (this.state.view !== view) return; // the reader went on in the meantime
     this.shell.show(view);
     this.redraw(Object.keys(this.state));
@@ -134,32 +149,21 @@ export class App {
 
   async #mount(entry) {
     const root = this.shell.section(entry);
-    const wait = setTimeout(() => this.shell.loading(entry.view, true), 300);
+    const wait = setTimeout(() => this.shell.loading(entry.view, "Loading\u2026"), 300);
     try {
-      const screen = entry.screen ?? (await entry.load()).screen;
-      if (!this.controllers.has(entry.view)) this.controllers.set(entry.view, screen.mount(root, this));
+      const missing = this.offline && entry.server;
+      const { screen } = missing ? await loadModule("screens/needs_server.js") : entry.screen ? entry : await entry.load();
+      if (!this.controllers.has(entry.view)) this.controllers.set(entry.view, screen.mount(root, this, entry));
+      this.shell.loading(entry.view, "");
     } catch (error) {
-      this.failed.set(entry.view, error);
-      this.banner(`screen-${entry.view}`, "error", `The screen ${entry.title} could not be loaded: ${error.message}`);
+      this.shell.loading(entry.view, `The screen ${entry.title} could not be loaded: ${error.message}.`, () => this.openScreen(entry.view));
     } finally {
       clearTimeout(wait);
-      this.shell.loading(entry.view, false);
     }
   }
 
   get controller() {
     return this.controllers.get(this.state.view) ?? null;
-  }
-
-  async #lessons(changed) {
-    if (this.offline || (this.state.lesson === 0 && !this.lessons)) return;
-    if (!this.lessons && !this.loadingLessons) {
-      this.loadingLessons = loadModule("screens/lessons.js");
-      const { lessons } = await this.loadingLessons;
-      this.lessons = lessons.mount(this.shell.lessons, this);
-      changed = new Set(Object.keys(this.state));
-    }
-    this.lessons?.render(this.state, changed);
   }
 
   // -- what screens call -----------------------------------------------------------------------------------------
@@ -184,26 +188,31 @@ export class App {
   // -- keyboard --------------------------------------------------------------------------------------------------
 
   onKey(event) {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.defaultPrevented || event.altKey) return;
+    if (event.ctrlKey || event.metaKey) {
+      if (this.history.onKey(event)) event.preventDefault();
+      return;
+    }
     if (event.key === "Escape") {
       if (this.shell.closeMenus()) event.preventDefault();
       else this.controller?.onKey?.(event);
       return;
     }
-    const target = event.target;
-    if (target.closest?.("input, select, textarea, [contenteditable], dialog, [role=dialog]")) return;
-    if (this.controller?.onKey?.(event) || this.#shortcut(event, target)) event.preventDefault();
+    if (keptByField(event)) return;
+    if (this.controller?.onKey?.(event) || this.#shortcut(event, event.target)) event.preventDefault();
   }
 
   #shortcut(event, target) {
     const { key, shiftKey } = event;
     const stride = shiftKey ? 10 : 1;
     const onButton = target.closest?.("button, a, summary");
-    if (key === " ") return onButton ? false : (this.player.toggle(), true);
-    if (key === "ArrowRight") return (this.player.step(stride), true);
-    if (key === "ArrowLeft") return (this.player.step(-stride), true);
-    if (key === "Home") return (this.player.go(0), true);
-    if (key === "End") return (this.player.go(this.state.K), true);
+    const player = this.controller?.player ?? this.player;
+    if (this.state.view === "article" && [" ", "Home", "End"].includes(key)) return false; // these scroll the page
+    if (key === " ") return onButton ? false : (player.toggle(), true);
+    if (key === "ArrowRight") return (player.step(stride), true);
+    if (key === "ArrowLeft") return (player.step(-stride), true);
+    if (key === "Home") return (player.go(0), true);
+    if (key === "End") return (player.go(this.state.K), true);
     if (key === "?") return (this.shell.help(), true);
     const entry = this.screens.find((one) => one.key === key);
     if (entry) return (this.openScreen(entry.view), true);
@@ -216,12 +225,22 @@ export class App {
   }
 }
 
+const SLIDER_KEYS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"];
+
+/** Whether a key belongs to the field that has the keyboard: all keys of a text, those of a slider or a box that they use. */
+function keptByField({ key, target }) {
+  const input = target.closest?.("input");
+  if (input?.type === "range") return SLIDER_KEYS.includes(key);
+  if (input?.type === "checkbox" || input?.type === "radio") return key === " " || (input.type === "radio" && SLIDER_KEYS.includes(key));
+  return Boolean(target.closest?.("input, select, textarea, [contenteditable], dialog, [role=dialog]"));
+}
+
 /** What the page carries in an element: how it starts, the state it shows; null if there is no such element. */
 const carried = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
 
 /** Start the page in `root`; returns the app when its first screen stands. */
 export async function startApp(root) {
-  const palette = carried("hardmax-palette") ?? await loadPalette();
+  const palette = carried("hardmax-palette");
   installPalette(palette);
   const app = new App(root, palette, carried("hardmax-start") ?? {});
   const { cloud, ...state } = carried("hardmax-state") ?? {};
@@ -229,6 +248,7 @@ export async function startApp(root) {
   app.set(state);
   window.hardmaxApp = app;
   window.hardmaxLink = () => encodeState(app.state);
+  if (!carried("hardmax-state")) playOnce(app);
   return app;
 }
 

@@ -1,12 +1,13 @@
 // Small charts: lines by layer with a mark at the present one.
 
-import { el, keep, short, svgEl } from "./dom.js";
+import { el, inPercent, keep, short, svgEl } from "./dom.js";
 
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 96, 40, 10, 10, 20];
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 96, 46, 10, 10, 20];
 const FLOOR = 1e-6; // the least value that a logarithmic axis shows
 
-/** A figure with a line chart by layer: { node, svg, draw({ series: [{ values, class, name }], at, log }) }. */
-export function lineStrip(title) {
+/** A figure with a line chart by layer: { node, svg, draw({ series: [{ values, class, name }], at, log, unit }) }.
+ * A click or a drag in it calls `onPick(layer)`; `unit` is what a number means: "percent" (of 1) or "" (plain). */
+export function lineStrip(title, onPick = null) {
   const svg = svgEl("svg", { class: "strip", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": title });
   const [axis, lines, mark] = [svgEl("g", { class: "strip-axis" }), svgEl("g"), svgEl("g", { class: "strip-mark" })];
   svg.append(axis, lines, mark);
@@ -14,8 +15,26 @@ export function lineStrip(title) {
   const node = el("figure", { class: "strip-figure", "aria-label": title }, caption, svg);
   const strip = { node, svg, caption };
 
-  strip.draw = ({ series, at, log = false }) => {
-    const count = Math.max(...series.map(({ values }) => values.length), 1);
+  let count = 1;
+
+  const pick = (event) => {
+    if (!(event.buttons & 1)) return;
+    const box = svg.getScreenCTM();
+    const k = ((event.clientX - box.e) / box.a - LEFT) / (WIDTH - LEFT - RIGHT) * (count - 1);
+    onPick(Math.max(0, Math.min(count - 1, Math.round(k))));
+  };
+  if (onPick) {
+    svg.classList.add("pickable");
+    svg.addEventListener("pointerdown", (event) => {
+      svg.setPointerCapture(event.pointerId);
+      pick(event);
+    });
+    svg.addEventListener("pointermove", pick);
+  }
+
+  strip.draw = ({ series, at, log = false, unit = "" }) => {
+    count = Math.max(...series.map(({ values }) => values.length), 1);
+    const write = (v) => (unit === "percent" ? inPercent(v) : short(v, 3));
     const all = series.flatMap(({ values }) => values);
     const most = Math.max(...all, log ? FLOOR * 10 : 0) || 1;
     const floor = log ? FLOOR : 0;
@@ -29,7 +48,7 @@ export function lineStrip(title) {
         "text",
         {
           x: LEFT - 6, y: y(v) + 3.5, "text-anchor": "end",
-          text: log && v !== most ? `1e${Math.round(Math.log10(v))}` : short(v, 2),
+          text: write(v),
         },
       )),
       svgEl("text", { x: LEFT, y: HEIGHT - 5, text: "layer 0" }),
@@ -41,7 +60,7 @@ export function lineStrip(title) {
     });
     mark.replaceChildren(svgEl("line", { x1: x(at), x2: x(at), y1: TOP - 4, y2: HEIGHT - BOTTOM }),
       ...series.filter(({ values }) => values.length > at).map(({ values, class: name = "" }) => svgEl("circle", { class: name, cx: x(at), cy: y(values[at]), r: 3.5 })));
-    const now = series.map(({ name, values }) => `${name ? `${name} ` : ""}${short(values[at] ?? NaN, 3)}`).join(", ");
+    const now = series.map(({ name, values }) => `${name ? `${name} ` : ""}${write(values[at] ?? NaN)}`).join(", ");
     svg.setAttribute("aria-label", `${title}; layer ${at}: ${now}`);
   };
   return strip;

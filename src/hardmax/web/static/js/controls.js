@@ -23,6 +23,9 @@ export function field(label, input, hint = "") {
   return { node, input, error };
 }
 
+/** What a box for a number says about anything else. */
+const wanted = ([low, high], whole = false) => `Enter a ${whole ? "whole " : ""}number from ${low} to ${high}.`;
+
 /** A box for a number that sets `key` when it holds a good one. */
 export function numberField(
   app, key, label, { whole = false, patch = (value) => ({ [key]: value }), step = "any", hint = "" } = {},
@@ -35,8 +38,8 @@ export function numberField(
         const value = readNumber(box.input.value.trim(), range, whole);
         box.error("");
         app.set(patch(value));
-      } catch (error) {
-        box.error(error.message); // the last good picture stays
+      } catch {
+        box.error(wanted(range, whole)); // the last good picture stays
       }
     },
     onblur: () => box.render(app.state),
@@ -96,8 +99,8 @@ export function matrixField(app, dimension) {
           const value = readNumber(one.input.value.trim(), limits);
           one.error("");
           app.set({ A: { ...app.state.A, kind: "rot", [name]: value } });
-        } catch (error) {
-          one.error(error.message);
+        } catch {
+          one.error(wanted(limits));
         }
       },
     }));
@@ -148,9 +151,14 @@ export function cloudFields(app, onFile) {
   const fresh = (patch) => ({ ...patch, pts: null, k: 0, sel: -1 });
   const fitting = (patch) => (app.state.A.kind === "rows" ? { ...patch, A: { kind: "I" } } : patch);
   const option = (value) => el("option", { value, text: PRESET_TITLES[value] });
+  const settings = (name) => {
+    const left = PRESET_SETTINGS[app.state.preset] ?? {}; // what the last preset brought goes with it
+    const own = Object.keys(left).filter((key) => app.state[key] === left[key]);
+    return { ...Object.fromEntries(own.map((key) => [key, TABLE[key].start])), preset: name, ...PRESET_SETTINGS[name] };
+  };
   const edited = el("option", { value: "edited", text: "edited or loaded", disabled: true, hidden: true });
   const preset = field("Cloud", el("select", {
-    onchange: () => app.set(fresh(fitting({ preset: preset.input.value }))),
+    onchange: () => app.set(fresh(fitting(settings(preset.input.value)))),
   }, edited, PRESETS.map(option)));
   const n = numberField(app, "n", "tokens", { whole: true, patch: (value) => fresh({ n: value }) });
   const seed = numberField(app, "seed", "seed", { whole: true, patch: (value) => fresh({ seed: value }) });
@@ -188,6 +196,9 @@ export function cloudFields(app, onFile) {
     },
   };
 }
+
+/** What is set together with a preset: with these the late leader appears at layer 51. */
+const PRESET_SETTINGS = { "late-leader": { alpha: 10, K: 60 } };
 
 const SHOW_TITLES = {
   leaders: "leaders (L)", trails: "trails (T)", arrows: "arrows (A)", hull: "initial hull (H)", limit: "limit",

@@ -67,3 +67,6 @@ export function short(x, digits = 4) {
 
 /** "1 token", "2 tokens". */
 export const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
+
+/** A part of 1 as a percentage: "8.1 %", "0.0001 %"; a dash if it is not known. */
+export const inPercent = (x, digits = 2) => (Number.isFinite(x) ? `${short(100 * x, digits)} %` : "\u2013");

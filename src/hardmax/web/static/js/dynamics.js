@@ -8,7 +8,7 @@ export { hull2d, hull3d } from "./hull.js";
 export const IDENTITY = { A: null, condition: 1, size: 1 };
 const SAME_PLACE = 32 * EPS; // limits of ties that differ by no more are one center
 const FAINT = 60; // weights below exp(-60) of the largest do not show in float64
-export const ARRIVED = 0.01; // of the size of the cloud: a token this near to its limit has arrived
+export const ARRIVED = 0.02; // of the size of the cloud: a token this near to its limit has arrived, two this near are one cluster
 
 /** Run the layers 0..layers, then on until every token is decided.
  *

@@ -1,10 +1,11 @@
 // Changing the cloud by hand: pointer and keys become a new cloud, and the new cloud becomes the state of the page.
 
 import { cloudOfState, hold } from "./model.js";
-import { cloudOf, rounded } from "./state.js";
+import { cloudOf, fitsLink, rounded } from "./state.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
-// Changes to the cloud: move, add, remove, load. Every change is a new cloud that a link can carry.
+// Changes to the cloud: move, add, remove, load. A link can carry the new cloud if it could carry the old one; the
+// coordinates of a file stay as they were given.
 
 const FINE = 1000; // moved tokens sit on thousandths where the numbers are of that size
 const [SMALL, LARGE] = [0.5, 32]; // clouds reaching less far, and coordinates beyond, are not of that size
@@ -17,20 +18,22 @@ function snapping({ coords }) {
   return (x) => (Math.abs(x) > LARGE || (far > 0 && far < SMALL) ? x : Math.round(x * FINE) / FINE);
 }
 
+const asGiven = (before, after) => (fitsLink(before) ? rounded(after) : after);
+
 /** The cloud with token i at another place. */
 export function moved(cloud, i, point) {
   const { d, coords } = cloud;
   const snap = snapping(cloud);
   const next = Float64Array.from(coords);
   for (let c = 0; c < d; c += 1) next[i * d + c] = snap(point[c]);
-  return rounded(cloudOf(d, next));
+  return asGiven(cloud, cloudOf(d, next));
 }
 
 /** The cloud with one more token at the end. */
 export function added(cloud, point) {
   const { d, coords } = cloud;
   const snap = snapping(cloud);
-  return rounded(cloudOf(d, [...coords, ...Array.from({ length: d }, (_, c) => snap(point[c] ?? 0))]));
+  return asGiven(cloud, cloudOf(d, [...coords, ...Array.from({ length: d }, (_, c) => snap(point[c] ?? 0))]));
 }
 
 /** A place for a token that is added without a pointer: golden turns around the origin, half as far as the cloud. */
@@ -44,7 +47,7 @@ export function freePlace({ d, coords }) {
 }
 
 export function removed({ d, coords }, i) {
-  return rounded(cloudOf(d, [...coords.subarray(0, i * d), ...coords.subarray((i + 1) * d)]));
+  return cloudOf(d, [...coords.subarray(0, i * d), ...coords.subarray((i + 1) * d)]);
 }
 
 /** Rows of numbers from a file: { cloud, note }. Throws with a sentence about what is wrong. */
@@ -66,9 +69,8 @@ export function readTokens(name, text) {
     kept = Array.from({ length: MOST_TOKENS }, (_, i) => rows[Math.floor((i * rows.length) / MOST_TOKENS)]);
     notes.push(`${name} has ${rows.length} tokens; the page shows an evenly spaced sample of ${MOST_TOKENS}.`);
   }
-  const given = cloudOf(d, kept.flat());
-  const cloud = rounded(given);
-  if (given.coords.some((x, i) => x !== cloud.coords[i])) notes.push("Coordinates were rounded to 16 bits, so that a link gives the same numbers.");
+  const cloud = cloudOf(d, kept.flat());
+  if (!fitsLink(cloud)) notes.push("The coordinates are used as given; only a link rounds them, to 16 bits.");
   return { cloud, note: notes.join(" ") };
 }
 
@@ -129,6 +131,7 @@ export class Pointing {
     svg.addEventListener("touchstart", (event) => this.#touch(event), { passive: false });
     svg.addEventListener("dblclick", (event) => this.#add(event));
     svg.addEventListener("keydown", (event) => this.#key(event));
+    svg.addEventListener("pointerleave", () => scene.tip.over(-1));
     // On the element around it: an <svg> that listens to the focus becomes a tab stop of its own.
     svg.parentElement.addEventListener("focusin", (event) => this.#focused(event));
     svg.parentElement.addEventListener("focusout", () => this.#rest());
@@ -157,6 +160,7 @@ export class Pointing {
 
   #down(event) {
     if (event.button !== 0 || !this.scene.picture) return;
+    this.scene.tip.hide();
     const [x, y] = this.#at(event);
     const token = this.scene.tokenAt(x, y, event.pointerType === "touch" ? TOUCH_REACH : REACH);
     if (token >= 0) {
@@ -179,8 +183,9 @@ export class Pointing {
     const [x, y] = this.#at(event);
     const { grip, scene } = this;
     if (!grip) {
-      const over = this.editable && Boolean(scene.picture) && scene.tokenAt(x, y, REACH) >= 0;
-      scene.svg.classList.toggle("over-token", over);
+      const over = scene.picture ? scene.tokenAt(x, y, REACH) : -1;
+      scene.svg.classList.toggle("over-token", this.editable && over >= 0);
+      if (event.pointerType !== "touch") scene.tip.over(over);
       return;
     }
     if (grip.token < 0) {
@@ -203,6 +208,7 @@ export class Pointing {
     this.grip = null;
     this.scene.svg.classList.remove("dragging");
     if (grip?.dragging) this.options.onDrag?.(grip.token, this.#coordinates(grip.token), "end");
+    else if (grip?.token >= 0) this.options.onClick?.(grip.token);
   }
 
   #add(event) {
@@ -216,9 +222,11 @@ export class Pointing {
     if (token < 0) return;
     this.scene.focus = token;
     this.options.onSelect?.(token);
+    if (event.target.matches(":focus-visible")) this.scene.tip.over(token);
   }
 
   #rest() {
+    this.scene.tip.hide();
     if (this.moving < 0) return;
     this.moving = -1;
     this.scene.draw(this.scene.picture);
@@ -227,6 +235,10 @@ export class Pointing {
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || !this.scene.picture) return;
     const token = Number(event.target.dataset?.token ?? -1);
+    if (event.key === "Escape" && this.moving < 0 && this.scene.tip.hide()) {
+      event.stopPropagation();
+      return;
+    }
     const done = this.moving >= 0 ? this.#keyMoving(event) : this.#keyWalking(event, token);
     if (done) {
       event.preventDefault();
@@ -302,16 +314,17 @@ export class Pointing {
 const MOST_FILE = 4_000_000; // characters
 
 export class CloudEditor {
-  /** `describe(i)` is what a screen reader hears of token i; `repaint()` draws again when only the window has changed. */
-  constructor(app, svg, { label, describe, repaint }) {
+  /** `describe(i)` is what a screen reader hears of token i, `tip(i)` the lines shown beside it; `repaint()` draws again when only the window has changed. */
+  constructor(app, svg, { label, describe, tip, repaint, clicked = () => {} }) {
     this.app = app;
     this.svg = svg;
     this.repaint = repaint;
     this.dragging = false;
     this.fitted = 0; // the dimension for which a window was chosen; 0: none yet
     this.scene = app.makeScene(svg, {
-      label, describe,
+      label, describe, tip,
       onSelect: (i) => this.select(i),
+      onClick: clicked,
       onDrag: (i, point, phase) => this.#drag(i, point, phase),
       onNudge: (i, point) => {
         this.edit(moved(this.cloud, i, point), { sel: i });
@@ -340,7 +353,12 @@ export class CloudEditor {
   #drag(i, point, phase) {
     this.dragging = phase !== "end";
     hold(this.dragging);
+    if (phase === "start") {
+      this.scene.hint(-1);
+      this.app.history.hold();
+    }
     if (phase === "end") {
+      this.app.history.rest();
       this.app.redraw(["pts"]);
       if (this.fit(false)) this.repaint();
       this.app.announce();

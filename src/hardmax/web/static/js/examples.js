@@ -9,6 +9,10 @@ export const EXAMPLES = {
     title: "A quiet surprise",
     text: "I expected a disaster and found a small, honest film. The jokes are dry, the acting is wonderful and I would watch it again.",
   },
+  turned: {
+    title: "Attention turns the verdict",
+    text: "It is pleasant in places, fine in others, and in the end uneven and clumsy.",
+  },
   halves: {
     title: "Two halves",
     text: "The first hour is brilliant. The last half hour is awful and ruins everything.",

@@ -1,29 +1,57 @@
 // The Export menu: picture, data, and the program that gives the same numbers.
 
-import { el } from "./dom.js";
+import { el, svgEl } from "./dom.js";
+import { pdfOf } from "./pdf.js";
 
 const INLINED = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linejoin",
   "stroke-linecap", "opacity", "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order", "display", "visibility"];
 
-const GAP = 16; // pixels between pictures side by side
+const [GAP, LINE, LETTER] = [16, 18, 6.4]; // pixels: between panels, of a line of a caption, of one of its letters
 
-/** A copy of an <svg>, or of several side by side, that looks the same outside the page. */
+/** A copy of a picture that looks the same outside the page. A picture is an <svg>, several side by side, or
+ * { panels: [{ svg, caption }], caption }. */
 export function standalone(picture) {
-  if (!Array.isArray(picture)) return detached(picture);
-  const parts = picture.map(detached);
-  const size = (name) => parts.map((part) => Number(part.getAttribute(name)));
-  const whole = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  let x = 0;
-  parts.forEach((part, i) => {
+  if (Array.isArray(picture)) return sheet({ panels: picture.map((svg) => ({ svg, caption: "" })), caption: "" });
+  return picture.panels ? sheet(picture) : detached(picture);
+}
+
+/** Panels side by side, each with its caption below it, and one caption for all. */
+function sheet({ panels, caption }) {
+  const whole = svgEl("svg", { xmlns: "http://www.w3.org/2000/svg" });
+  const look = getComputedStyle(document.documentElement);
+  const write = (text, x, y, wide) => {
+    const lines = wrapped(text, Math.floor(wide / LETTER));
+    lines.forEach((line, at) => whole.append(svgEl("text", {
+      x, y: y + LINE * (at + 0.75), "font-family": "Helvetica, Arial, sans-serif", "font-size": "13px", fill: look.color, text: line,
+    })));
+    return LINE * lines.length;
+  };
+  let [x, lowest] = [GAP, 0];
+  for (const { svg, caption: words } of panels) {
+    const part = detached(svg);
+    const [width, height] = ["width", "height"].map((name) => Number(part.getAttribute(name)));
     part.setAttribute("x", x);
-    x += size("width")[i] + GAP;
-  });
-  const [width, height] = [x - GAP, Math.max(...size("height"))];
-  for (const [name, value] of Object.entries({
-    width, height, viewBox: `0 0 ${width} ${height}`,
-  })) whole.setAttribute(name, value);
-  whole.append(...parts);
+    part.setAttribute("y", GAP);
+    whole.append(part);
+    const below = GAP + height + 4;
+    lowest = Math.max(lowest, below + (words ? write(words, x, below, width) : 0));
+    x += width + GAP;
+  }
+  if (caption) lowest += GAP + write(caption, GAP, lowest + GAP, x - 2 * GAP);
+  const height = lowest + GAP;
+  for (const [name, value] of Object.entries({ width: x, height, viewBox: `0 0 ${x} ${height}` })) whole.setAttribute(name, value);
+  whole.prepend(svgEl("rect", { width: x, height, fill: look.getPropertyValue("--page").trim() }));
   return whole;
+}
+
+/** Lines of at most `most` characters. */
+function wrapped(text, most) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    if (lines.at(-1) && lines.at(-1).length + 1 + word.length > most) lines.push(word);
+    else lines.push(`${lines.pop()} ${word}`.trim());
+  }
+  return lines;
 }
 
 /** Computed styles become attributes, the page's ground a rectangle. */
@@ -57,7 +85,11 @@ function detached(svg) {
   return copy;
 }
 
-export const svgText = (picture) => new XMLSerializer().serializeToString(standalone(picture));
+const svgText = (picture) => new XMLSerializer().serializeToString(standalone(picture));
+
+/** The picture as files. */
+export const svgBlob = (picture) => new Blob([svgText(picture)], { type: "image/svg+xml" });
+export const pdfBlob = (picture, title) => new Blob([pdfOf(standalone(picture), title)], { type: "application/pdf" });
 
 /** The picture as a PNG blob, `scale` pixels for each of the page. */
 export async function pngOf(picture, scale = 2) {
@@ -113,7 +145,8 @@ function entries(app) {
   const picture = () => given.svg?.() ?? null;
   const list = [];
   if (picture()) {
-    list.push(["Picture as SVG", () => download(`${stem}.svg`, text(svgText(picture()), "image/svg+xml"))]);
+    list.push(["Picture as SVG", () => download(`${stem}.svg`, svgBlob(picture()))]);
+    list.push(["Picture as PDF", () => download(`${stem}.pdf`, pdfBlob(picture(), document.title))]);
     list.push(["Picture as PNG", async () => download(`${stem}.png`, await pngOf(picture()))]);
   }
   if (given.table) list.push(["Table as CSV", () => download(`${stem}.csv`, text(csvOf(given.table()), "text/csv"))]);

@@ -6,7 +6,7 @@
 /** Path -> async (body) => answer, for a `Model` of hardmax.js. */
 export function textAnswers(model) {
   const card = { classes: model.classes, labels: model.labels, alpha: model.alpha, layers: model.layers };
-  const known = { name: model.name, ...card, dim: model.dim, ngrams: model.ngrams, terms: model.terms, description: model.description };
+  const known = { name: model.name, ...card, dim: model.dim, ngrams: model.ngrams, terms: model.terms, description: model.description, calibration: model.calibration };
   return {
     "/api/models": async () => ({ schema: "hardmax.models/1", models: [known], reason: null }),
     "/api/explain": async ({ text, model: name = null }) => {

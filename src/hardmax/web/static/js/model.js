@@ -325,6 +325,13 @@ export const modelOf = computed("layers", [...CLOUD, "alpha", "A", "K"], ({ ask,
   }),
 });
 
+/** The same for any state, computed here and now and not remembered. */
+export function modelNow(state) {
+  const { ask, ...parts } = question(state);
+  const { run, progress } = JOBS.layers(ask);
+  return { ...parts, result: withFollows(run), progress, stale: false };
+}
+
 /** The same start under both rules, see `versus` in worker.js; `soft` is null while nothing is known of it. */
 export const versusOf = computed("versus", [...CLOUD, "alpha", "A", "K", "beta"], (_, answer) => ({ ...answer, stale: false }), {
   small: ({ coords, d, settings }) => (coords.length / d) ** 2 * settings.layers <= MOST_WEIGHTS_HERE,
@@ -349,6 +356,15 @@ export function hullOf({ d, coords }) {
 export function polytopeOf({ d }, limit) {
   const corners = limit.centers.filter((_, c) => limit.kind[c] === "vertex");
   return hullOf({ d, coords: Float64Array.from(corners.flat()) });
+}
+
+/** A sentence about tokens that become leaders only after the last layer shown; "" if there are none. */
+export function lateLeaders({ leaderSince }, K) {
+  const late = [...leaderSince].filter(([, since]) => since > K);
+  if (late.length === 0) return "";
+  const [token, since] = late.reduce((first, one) => (one[1] < first[1] ? one : first));
+  const more = late.length > 1 ? `, and ${late.length - 1} more later` : "";
+  return `Token ${token} becomes a leader at layer ${since}, beyond the ${K} layers shown${more}.`;
 }
 
 /** What a reader should know about an unusual cloud; "" for an ordinary one. */

@@ -1,6 +1,7 @@
 // How a cloud looks: shapes, motion from layer to layer, colors, trails, arrows, hulls and sectors.
 
-import { hull2d } from "./dynamics.js";
+import { ARRIVED, hull2d, sizeOf } from "./dynamics.js";
+import { selectedStep, stepParts } from "./step.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The shapes of tokens, as SVG path data around the origin.
@@ -52,25 +53,30 @@ export function glyph(shape, size) {
 
 const TIME = 380; // ms
 
+/** Whether the reader has asked for less motion. */
+export const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
 export class Tween {
-  constructor(paint) {
+  /** `time()` is how long a motion lasts, in ms. */
+  constructor(paint, time = () => TIME) {
     this.paint = paint;
+    this.time = time;
     this.now = new Float64Array(0);
-    this.still = window.matchMedia("(prefers-reduced-motion: reduce)");
   }
 
   /** Go to `target`, gliding if `smooth`. */
   to(target, smooth) {
     this.stop();
-    if (!smooth || this.still.matches || this.now.length !== target.length || document.hidden) {
+    if (!smooth || still() || this.now.length !== target.length || document.hidden) {
       this.now = target;
       this.paint(target);
       return;
     }
     const from = this.now;
     const start = performance.now();
+    const lasting = this.time();
     const step = (time) => {
-      const t = Math.min(1, Math.max(0, (time - start) / TIME));
+      const t = Math.min(1, Math.max(0, (time - start) / lasting));
       const ease = t < 0.5 ? 2 * t * t : 1 - 2 * (1 - t) ** 2;
       this.now = t === 1 ? target : from.map((x, i) => x + ease * (target[i] - x));
       this.paint(this.now);
@@ -111,8 +117,34 @@ export function marks(model, state, k, colors) {
   return { shape, color, size: sizes, text };
 }
 
-/** Everything below the tokens. `coords` are the places drawn now (between two layers while they move). */
-export function under(model, state, k, coords, { hull, polytope, marks: look, view }) {
+/** Tokens that have met: { met: [] whether a token has melted into the crowd at its limit, crowds: for `scene.draw` }.
+ * A token has arrived within 2 % of the cloud's size; two make a crowd. Leaders stay visible. */
+export function gathered({ result }, coords, look) {
+  const { d, n, tokens, limit } = result;
+  const near = (n ? sizeOf(tokens[0], d) : 0) * ARRIVED;
+  const counts = new Map();
+  const here = new Uint8Array(n);
+  for (let i = 0; i < n; i += 1) {
+    const c = limit.cluster[i];
+    if (limit.kind[c] === "open") continue;
+    let square = 0;
+    for (let e = 0; e < d; e += 1) square += (coords[i * d + e] - limit.points[i * d + e]) ** 2;
+    if (!(Math.sqrt(square) <= near)) continue;
+    here[i] = 1;
+    const known = counts.get(c) ?? { count: 0, star: -1, first: i };
+    counts.set(c, { ...known, count: known.count + 1, star: look.shape[i] === "star" ? i : known.star });
+  }
+  const crowds = [...counts].filter(([, { count }]) => count > 1).map(([c, { count, star, first }]) => ({
+    point: limit.centers[c], count, color: look.color[first], shape: star < 0 ? look.shape[first] : "",
+  }));
+  const crowded = (i) => counts.get(limit.cluster[i])?.count > 1;
+  const met = Array.from(here, (arrived, i) => Boolean(arrived) && crowded(i) && look.shape[i] !== "star");
+  return { met, crowds };
+}
+
+/** Everything below the tokens. `coords` are the places drawn now (between two layers while they move); `step` is how the
+ * step of the selected token is drawn: the sharpness `beta`, and the part of its way that the line has swept. */
+export function under(model, state, k, coords, { hull, polytope, marks: look, view, step = { beta: Infinity, part: 1 } }) {
   const { result } = model;
   const { d, n } = result;
   const parts = [];
@@ -124,22 +156,17 @@ export function under(model, state, k, coords, { hull, polytope, marks: look, vi
   if (state.show.includes("hull")) parts.push(...outline(hull, view));
   if (state.show.includes("trails") && n <= MOST_TRAILS) parts.push(...trails(result, k, coords, look.color));
   if (state.show.includes("limit")) parts.push(...rings(result));
-  const selected = state.sel >= 0 && state.sel < n ? state.sel : -1;
-  if (state.show.includes("arrows") || selected >= 0) {
+  if (state.show.includes("arrows") && n <= MOST_TRAILS) {
     const sets = result.follows(k);
-    if (state.show.includes("arrows") && n <= MOST_TRAILS) {
-      for (let i = 0; i < n; i += 1) parts.push(...arrows(i, sets[i], coords, d, look.color[i], "all"));
-    }
-    if (selected >= 0) parts.push(
-      ...support(selected, sets[selected], coords, model, view),
-      ...arrows(selected, sets[selected], coords, d, "var(--ink)", "chosen", 60),
-    );
+    for (let i = 0; i < n; i += 1) parts.push(...arrows(i, sets[i], coords, d, look.color[i]));
   }
+  const taken = selectedStep(model, state, coords, step.beta, k);
+  if (taken) parts.push(...stepParts(taken, step.part * taken.best, coords, view));
   return parts;
 }
 
-const arrows = (i, set, coords, d, color, name, most = MOST_TIES) => set.filter((j) => j !== i).slice(0, most)
-  .map((j) => ({ kind: "arrow", points: [at(coords, d, i), at(coords, d, j)], class: name, color }));
+const arrows = (i, set, coords, d, color) => set.filter((j) => j !== i).slice(0, MOST_TIES)
+  .map((j) => ({ kind: "arrow", points: [at(coords, d, i), at(coords, d, j)], class: "all", color }));
 
 /** The axes through the origin, as far as the window goes. */
 function cross(view) {
@@ -239,23 +266,4 @@ function sectors(coords, metric, colors, view) {
       points: [[0, 0], from, tip.map((x) => (1.5 * far * x) / length), to],
     };
   });
-}
-
-/** The line across the direction A z_i through the tokens that are farthest along it (Fig. 1). */
-function support(i, set, coords, model, view) {
-  if (model.result.d !== 2 || set.length === 0) return [];
-  const z = at(coords, 2, i);
-  const { A } = model.metric;
-  const q = A === null ? z : [A[0][0] * z[0] + A[0][1] * z[1], A[1][0] * z[0] + A[1][1] * z[1]];
-  const length = Math.hypot(...q);
-  if (length === 0) return [];
-  const far = (2 * Math.max(view.width, view.height)) / view.scale;
-  const [ux, uy] = [q[0] / length, q[1] / length];
-  const p = at(coords, 2, set[0]);
-  return [
-    {
-      kind: "line", class: "support", points: [[p[0] - uy * far, p[1] + ux * far], [p[0] + uy * far, p[1] - ux * far]],
-    },
-    { kind: "line", class: "direction", points: [[0, 0], [ux * far, uy * far]] },
-  ];
 }

@@ -118,7 +118,7 @@ export class Plane {
   #observer;
   #tween = new Tween((flat) => this.#place(flat));
 
-  /** options: label, height, onPick(i), onPlace([x, y]), onRemove(i) */
+  /** options: label, height (or a function that gives it), onPick(i), onPlace([x, y]), onRemove(i) */
   constructor(options) {
     this.options = { height: 360, ...options };
     const names = ["halves", "lines", "trails", "dots", "names"];
@@ -180,7 +180,8 @@ export class Plane {
   #layout() {
     const { points, frame = [], line = null, axes = false, equal = true } = this.#lastDraw;
     this.width = this.svg.clientWidth || 640;
-    this.height = Math.min(this.options.height, Math.max(220, 0.8 * this.width));
+    const { height } = this.options;
+    this.height = typeof height === "function" ? height() : Math.min(height, Math.max(220, 0.8 * this.width));
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     this.svg.style.height = `${this.height}px`;
     const page = this.svg.querySelector(".plane-page");

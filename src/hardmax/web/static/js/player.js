@@ -5,13 +5,28 @@ import { el } from "./dom.js";
 // ---------------------------------------------------------------------------------------------------------------------
 // Play, pause, step: moves the layer k that every screen with layers shows.
 
-const LAYER_TIME = 650; // ms a layer stays while playing
+const LAYER_TIME = 650; // ms a layer stays while playing at speed 1
+const MOTION = 0.58; // of it: the time of the motion from layer to layer
+const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
 export class Player {
-  constructor(app) {
-    this.app = app;
+  /** `settledAt()` is the layer from which on nothing new is seen; undefined if there is none. */
+  constructor(app, settledAt = () => app.controller?.settledAt?.()) {
+    Object.assign(this, { app, settledAt });
     this.playing = false;
     this.timer = 0;
+    this.speed = 1;
+  }
+
+  /** How long the motion from one layer to the next lasts, in ms. */
+  get motion() {
+    return (MOTION * LAYER_TIME) / this.speed;
+  }
+
+  /** Where playing ends: the layer at which the cloud is settled, or the last one. */
+  get last() {
+    const { K } = this.app.state;
+    return Math.min(K, this.settledAt() ?? K);
   }
 
   toggle() {
@@ -20,10 +35,10 @@ export class Player {
   }
 
   play() {
-    const { k, K } = this.app.state;
-    if (k >= K) this.app.set({ k: 0 });
+    if (this.app.state.K === 0) return;
+    if (this.app.state.k >= this.last) this.app.set({ k: 0 });
     this.playing = true;
-    this.#tick(Math.min(LAYER_TIME, 250));
+    this.#tick(Math.min(LAYER_TIME / this.speed, 250));
     this.app.redraw(["playing"]);
   }
 
@@ -49,14 +64,14 @@ export class Player {
     this.timer = setTimeout(() => {
       const { k, K } = this.app.state;
       if (k < K) this.app.set({ k: k + 1 });
-      if (k + 1 >= K) this.pause();
-      else this.#tick(LAYER_TIME);
+      if (k + 1 >= this.last) this.pause();
+      else this.#tick(LAYER_TIME / this.speed);
     }, wait);
   }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The bar below a cloud: play, step, scrub.
+// The bar below a cloud: play, step, scrub, speed.
 
 export function transport(app) {
   const button = (text, label, action, extra = {}) => el(
@@ -72,7 +87,10 @@ export function transport(app) {
   const back = button("\u2039", "One layer back", () => app.player.step(-1));
   const on = button("\u203a", "One layer forward", () => app.player.step(1));
   const place = el("output", { class: "layer-now" });
-  const node = el("div", { class: "transport", role: "group", "aria-label": "Layers" }, play, back, on, scrub, place);
+  const speed = el("select", {
+    class: "speed", "aria-label": "Speed", title: "Speed", onchange: () => { app.player.speed = Number(speed.value); },
+  }, SPEEDS.map((x) => el("option", { value: String(x), text: `${x}\u00d7` })));
+  const node = el("div", { class: "transport", role: "group", "aria-label": "Layers" }, play, back, on, scrub, place, speed);
 
   const render = ({ k, K }) => {
     const { playing } = app.player;
@@ -83,6 +101,7 @@ export function transport(app) {
     play.setAttribute("aria-label", playing ? "Pause" : "Play");
     play.title = playing ? "Pause (space)" : "Play (space)";
     play.disabled = K === 0;
+    speed.value = String(app.player.speed);
     back.disabled = k === 0;
     on.disabled = k === K;
     place.textContent = `layer ${k} of ${K}`;

@@ -1,13 +1,8 @@
 // What the model said about a text, made ready to be shown. No DOM here.
 //
 // Python counts characters as code points, JavaScript as UTF-16 units: `unitOffsets` translates once, everything after
-// it is in units. A text is cut into atoms (words and what stands between them); every n-gram gets a lane below the
-// words, so that overlapping n-grams never share a line.
-
-// Underlines that differ without color, the quietest first.
-export const PATTERNS = [
-  "solid", "dot", "dash", "dash-dot", "long", "dash-dot-dot", "double", "thick", "thick-dash", "thick-dot", "double-dash", "thick-long",
-];
+// it is in units. A text is cut into atoms (words and what stands between them); a word that is not neutral is marked by
+// one of the terms through it, the one with the largest part.
 
 const NEXT_TO_NOTHING = 0.1;
 
@@ -39,7 +34,7 @@ export function readExplanation(answer) {
     places: word.places.map(([start, end]) => [offsets[start], offsets[end]]),
   }));
   const split = answer.split.map(([form, start, end]) => ({ form, start: offsets[start], end: offsets[end] }));
-  return { ...answer, answer, split, terms, lines: linesOf(answer.leaders), sides: sidesOf(answer.leaders) };
+  return { ...answer, answer, split, terms, sides: sidesOf(answer.leaders) };
 }
 
 /** The words with the largest effects, those for the label and then those against it; and what is left: [name, words]. */
@@ -58,15 +53,8 @@ export function sidesOf(leaders) {
   return leaders.map(({ contribution: part }) => (Math.abs(part) < NEXT_TO_NOTHING * most ? "neutral" : part < 0 ? "negative" : "positive"));
 }
 
-/** The underline of each leader: the largest cluster has the quietest one, for it stands under most of the text. */
-export function linesOf(leaders) {
-  const order = leaders.map((_, rank) => rank).sort((a, b) => leaders[b].followers.length - leaders[a].followers.length || a - b);
-  const lines = [];
-  order.forEach((rank, i) => (lines[rank] = PATTERNS[i % PATTERNS.length]));
-  return lines;
-}
-
-/** The text as atoms: {text, start, word, known, weight, spans: [{lane, term, first, last}]}. */
+/** The text as atoms: {text, start, word, known, weight, terms, mark}: numbers of the terms through it, and of the one that
+ *  marks it, -1 for none. What stands between two words is marked if one term marks both. */
 export function atoms(reading) {
   const text = reading.text;
   const words = reading.split;
@@ -76,14 +64,14 @@ export function atoms(reading) {
   const edges = [...cuts].sort((a, b) => a - b);
   const list = [];
   const at = new Map();
+  const neutral = new Set(reading.words.filter((one) => one.neutral).map(({ word }) => word));
   let w = 0;
-  let count = 0;
   for (let e = 0; e + 1 < edges.length; e++) {
     const [start, end] = [edges[e], edges[e + 1]];
     while (w < words.length && words[w].end <= start) w++;
     const word = w < words.length && words[w].start <= start && end <= words[w].end;
     at.set(start, list.length);
-    list.push({ text: text.slice(start, end), start, end, word, order: word ? count++ : -1, known: false, weight: 0, spans: [] });
+    list.push({ text: text.slice(start, end), start, end, word, quiet: word && neutral.has(words[w].form), known: false, weight: 0, terms: [], mark: -1 });
   }
   reading.terms.forEach((term, t) => {
     for (const [start, end] of term.places) {
@@ -91,22 +79,22 @@ export function atoms(reading) {
       let to = from;
       while (to + 1 < list.length && list[to + 1].start < end) to++;
       const covered = list.slice(from, to + 1).filter((atom) => atom.word);
-      const lane = laneOf(covered.length, covered[0]?.order ?? 0);
       for (let i = from; i <= to; i++) {
-        list[i].spans.push({ lane, term: t, first: i === from, last: i === to });
+        list[i].terms.push(t);
         list[i].known ||= list[i].word;
         if (list[i].word) list[i].weight += term.contribution / term.places.length / covered.length;
       }
     }
   });
-  for (const atom of list) atom.spans.sort((a, b) => a.lane - b.lane);
+  const size = (term) => Math.abs(reading.terms[term].contribution);
+  for (const atom of list) {
+    if (atom.known && !atom.quiet) atom.mark = atom.terms.reduce((best, term) => (size(term) > size(best) ? term : best));
+  }
+  list.forEach((atom, i) => {
+    const before = list[i - 1]?.mark;
+    if (!atom.word && before === list[i + 1]?.mark && atom.terms.includes(before)) atom.mark = before;
+  });
   return list;
-}
-
-/** n-grams of one length overlap only with their n - 1 neighbors, so n lanes hold them all: 0 | 1 2 | 3 4 5 | ... */
-export function laneOf(length, order) {
-  const size = Math.max(1, length);
-  return (size * (size - 1)) / 2 + (order % size);
 }
 
 /** logit_k = b + sum of <v, z_i^k> / (n + n0): what the decoder would say after each layer. */
@@ -128,6 +116,13 @@ export function leaderParts(reading, layer) {
 function partsOf(reading, layer) {
   const { v, neutral_words: neutral } = reading.decoder;
   return layer.map((z) => sum(z.map((x, c) => x * v[c])) / (layer.length + neutral));
+}
+
+/** What attention does: the logit without it (layer 0), with it (the last layer), and whether the verdict is another. */
+export function effectOfAttention(reading) {
+  const logits = logitsByLayer(reading);
+  const [without, having] = [logits[0], reading.logit];
+  return { without, having, flips: without > 0 !== having > 0 };
 }
 
 export function sum(numbers) {
@@ -192,4 +187,13 @@ export function brief(text, most = 40) {
 export function signed(x, digits = 3) {
   const text = Math.abs(x).toFixed(digits);
   return (x < 0 && Number(text) !== 0 ? "−" : "+") + text;
+}
+
+/** 0.99971 -> "99.97 %"; never rounds up to 100 or down to 0. */
+export function percent(x) {
+  for (const digits of [1, 2, 3, 4, 6, 9]) {
+    const text = (100 * x).toFixed(digits);
+    if (Number(text) > 0 && Number(text) < 100) return `${text} %`;
+  }
+  return x > 0.5 ? "100 %" : "0 %";
 }

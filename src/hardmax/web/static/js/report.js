@@ -69,13 +69,28 @@ export function describe({ result }, state, i) {
   return `token ${i}${leads ? ", leader" : ""}${follows}, followed by ${followers}, at ${row(result.tokens[k], d, i).map((x) => short(x, 3)).join(", ")}`;
 }
 
+/** A token in a few lines: what it is, whom it follows, where it is and ends. */
+export function tipOf({ result }, { k }, i) {
+  const { d, limit } = result;
+  const point = (coords) => vector(row(coords, d, i), 3);
+  const since = result.leaderSince.get(i) ?? Infinity;
+  const set = result.follows(k)[i].filter((j) => j !== i);
+  const whom = `${set.slice(0, 4).join(", ")}${set.length > 4 ? "\u2026" : ""}`;
+  return [
+    `Token ${i}${since <= k ? ", a leader" : ""}`,
+    since <= k ? `stays at ${point(result.tokens[k])}` : `follows ${set.length > 1 ? "tokens" : "token"} ${whom}`,
+    since <= k ? `leads since layer ${since}` : `is at ${point(result.tokens[k])}`,
+    ...(since <= k || limit.kind[limit.cluster[i]] === "open" ? [] : [`ends at ${point(limit.points)}`]),
+  ];
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // The update rule, with the numbers of the selected token filled in.
 
 const v = (text) => el("var", { text });
 const sub = (text) => el("sub", { text });
 const sup = (text) => el("sup", { text });
-const vector = (point) => `(${point.map((x) => short(x, 4)).join(", ")})`;
+const vector = (point, digits = 4) => `(${point.map((x) => short(x, digits)).join(", ")})`;
 
 function rule() {
   return [
@@ -154,6 +169,7 @@ export function pythonText(state, model, { beta = null } = {}) {
   }
   lines.push(
     `eq = hx.limit(Z, alpha=${state.alpha}${matrix})`, "print(eq.centers)  # where the tokens end at infinite depth",
+    "print(eq.certificate.verify(Z))  # an independent check of the proof",
   );
   return `${lines.join("\n")}\n`;
 }

@@ -30,8 +30,9 @@ export class View {
     this.toward = [sy * cp, -cy * cp, sp];
   }
 
-  /** Choose center and scale so that all points and the origin are seen, `margin` pixels from the border. */
-  fit(coords, d, margin = 44) {
+  /** Choose center and scale so that all points and the origin are seen, with a margin at the border. */
+  fit(coords, d) {
+    const margin = Math.min(44, 0.13 * Math.min(this.width, this.height));
     this.d = d;
     if (d === 3) { // a ball around the origin: turning must not change the scale
       let far = 0;
@@ -99,7 +100,8 @@ export class View {
 // scene.draw({ d, coords,                      // coords[i * d + c], in units of the tokens
 //              shape: [], color: [], size: [], text: [],   // one entry a token; text "" for none
 //              under: [{ kind: "area" | "line" | "arrow" | "ring" | "dot", points: [[x, y], ...], class, color }],
-//              turn, selected, hidden: Set of tokens not drawn });
+//              met: [] whether a token has melted into a crowd, crowds: [{ point, count, color, shape or "" }],
+//              turn, selected });
 // scene.fit(coords, d) chooses the window. Points of `under` have as many coordinates as the tokens.
 
 const MOST_ELEMENTS = 800; // above this plain tokens are drawn on a canvas below
@@ -116,15 +118,19 @@ class Scene {
     this.positions = new Float64Array(0); // pixels of the tokens
     this.depths = new Float64Array(0);
     this.focus = 0; // the token that Tab reaches
-    this.memory = []; // what each element shows, to change only what differs
+    this.nodes = new Map(); // token -> { node, was: what it shows, to change only what differs }
+    this.stars = ""; // the leaders whose elements come last
     svg.classList.add("cloud");
     svg.setAttribute("aria-label", options.label ?? "Cloud of tokens");
     this.canvas = el("canvas", { class: "cloud-canvas", "aria-hidden": "true", hidden: true });
     svg.before(this.canvas);
     this.underGroup = svgEl("g", { "aria-hidden": "true" });
     this.tokenGroup = svgEl("g", { role: "presentation" });
+    this.crowdGroup = svgEl("g", { class: "crowds", "aria-hidden": "true" });
     this.textGroup = svgEl("g", { class: "token-texts", "aria-hidden": "true" });
-    svg.append(this.underGroup, this.tokenGroup, this.textGroup);
+    this.hintGroup = svgEl("g", { class: "hint", "aria-hidden": "true" });
+    svg.append(this.underGroup, this.crowdGroup, this.tokenGroup, this.textGroup, this.hintGroup);
+    this.tip = new Tip(this);
     this.pointing = new Pointing(this);
     this.observer = new ResizeObserver(() => this.#resized());
     this.observer.observe(svg);
@@ -182,7 +188,9 @@ class Scene {
       );
     }
     this.#drawUnder(picture.under ?? []);
+    this.#drawCrowds(picture.crowds ?? []);
     this.#drawTokens(picture, n);
+    this.#drawHint();
     this.svg.setAttribute("role", this.elements.length ? "listbox" : "group");
     clearTimeout(this.labelTimer);
     if (!this.labeled) this.label();
@@ -231,20 +239,14 @@ class Scene {
     this.focus = Math.max(0, Math.min(this.focus, n - 1));
     const chosen = this.#choose(picture, n);
     this.elements = chosen;
-    const nodes = keep(
-      this.tokenGroup, chosen.length,
-      () => svgEl("g", { class: "token", role: "option" }, svgEl("path", { class: "glyph" })),
-    );
-    this.memory.length = chosen.length;
+    this.#keepNodes(picture, chosen);
     let texts = 0;
-    chosen.forEach((i, at) => {
-      const node = nodes[at];
-      const was = this.memory[at] ?? (this.memory[at] = {});
+    for (const i of chosen) {
+      const { node, was } = this.nodes.get(i);
       const change = (name, value, apply) => {
         if (was[name] !== value) apply(was[name] = value);
       };
       const size = Math.round(picture.size[i] * this.#nearness(picture, i) * 2) / 2;
-      change("token", i, (v) => { node.dataset.token = v; });
       change(
         "place", `translate(${px(this.positions[2 * i])} ${px(this.positions[2 * i + 1])})`,
         (v) => node.setAttribute("transform", v),
@@ -253,15 +255,83 @@ class Scene {
       change("color", picture.color[i], (v) => { node.firstChild.style.fill = v; });
       change(
         "class",
-        `token${picture.shape[i] === "star" ? " leads" : ""}${i === picture.selected ? " selected" : ""}${this.pointing.moving === i ? " moving" : ""}`,
+        `token${picture.shape[i] === "star" ? " leads" : ""}${i === picture.selected ? " selected" : ""}${this.pointing.moving === i ? " moving" : ""}${picture.met?.[i] ? " met" : ""}`,
         (v) => node.setAttribute("class", v),
       );
       change("tab", i === this.focus ? "0" : "-1", (v) => node.setAttribute("tabindex", v));
       change("chosen", String(i === picture.selected), (v) => node.setAttribute("aria-selected", v));
       if (picture.text?.[i]) texts += 1;
-    });
+    }
     this.#drawTexts(picture, chosen, texts);
     this.#drawCanvas(picture, n, chosen);
+  }
+
+  /** An element for each chosen token; those of leaders come last, so that stars lie on top. The element that has the
+   * focus is never moved, because it would lose it: the others are put around it. */
+  #keepNodes(picture, chosen) {
+    const stars = chosen.filter((i) => picture.shape[i] === "star");
+    const key = `${stars.join()}|${chosen.length < picture.shape.length ? chosen.join() : chosen.length}`;
+    if (key === this.stars) return;
+    this.stars = key;
+    const wanted = new Set(chosen);
+    for (const [i, { node }] of this.nodes) {
+      if (wanted.has(i)) continue;
+      node.remove();
+      this.nodes.delete(i);
+    }
+    const order = [...chosen.filter((i) => picture.shape[i] !== "star"), ...stars].map((i) => {
+      if (!this.nodes.has(i)) {
+        const node = svgEl("g", { class: "token", role: "option", "data-token": i }, svgEl("path", { class: "glyph" }));
+        this.nodes.set(i, { node, was: {} });
+      }
+      return this.nodes.get(i).node;
+    });
+    const at = order.indexOf(document.activeElement);
+    if (at < 0) this.tokenGroup.replaceChildren(...order);
+    else {
+      order[at].before(...order.slice(0, at));
+      order[at].after(...order.slice(at + 1));
+    }
+  }
+
+  /** Where tokens have met: how many, and a mark where no leader stands. */
+  #drawCrowds(crowds) {
+    const nodes = keep(this.crowdGroup, crowds.length, () => svgEl(
+      "g", {}, svgEl("path", { class: "glyph" }), svgEl("rect", { rx: 8, height: 16, y: -8 }), svgEl("text", { "text-anchor": "middle", y: 4 }),
+    ));
+    crowds.forEach(({ point, count, color, shape }, at) => {
+      const [x, y] = this.view.place(...point);
+      const [mark, pill, text] = nodes[at].childNodes;
+      const words = `\u00d7${count.toLocaleString("en")}`;
+      const wide = 10 + 7 * words.length;
+      const below = y < this.view.height - 36 ? 23 : -23;
+      nodes[at].setAttribute("transform", `translate(${px(x)} ${px(y)})`);
+      mark.setAttribute("d", shape ? glyph(shape, 9) : "");
+      mark.style.fill = color;
+      pill.setAttribute("width", wide);
+      pill.setAttribute("x", -wide / 2);
+      for (const part of [pill, text]) part.setAttribute("transform", `translate(0 ${below})`);
+      pill.style.stroke = color;
+      if (text.textContent !== words) text.textContent = words;
+    });
+  }
+
+  /** A ring around one token with a few words, until the reader does something: `hint(-1)` takes it away. */
+  hint(token, words = "") {
+    this.hinted = { token, words };
+    this.#drawHint();
+  }
+
+  #drawHint() {
+    const { token, words } = this.hinted ?? { token: -1 };
+    const shown = token >= 0 && 2 * token < this.positions.length;
+    const [ring, text] = keep(this.hintGroup, shown ? 2 : 0, (at) => svgEl(at ? "text" : "circle", at ? { "text-anchor": "middle" } : { r: 20 }));
+    if (!shown) return;
+    const [x, y] = this.positions.subarray(2 * token, 2 * token + 2);
+    for (const [name, value] of [["cx", px(x)], ["cy", px(y)]]) ring.setAttribute(name, value);
+    text.setAttribute("x", px(Math.max(40, Math.min(this.view.width - 40, x))));
+    text.setAttribute("y", px(y > 60 ? y - 28 : y + 40));
+    if (text.textContent !== words) text.textContent = words;
   }
 
   /** In space near tokens are larger. */
@@ -300,7 +370,7 @@ class Scene {
     pen.globalAlpha = 0.85;
     const elements = new Set(chosen);
     for (let i = 0; i < n; i += 1) {
-      if (elements.has(i)) continue;
+      if (elements.has(i) || picture.met?.[i]) continue;
       pen.fillStyle = picture.color[i];
       pen.fillRect(this.positions[2 * i] - 2, this.positions[2 * i + 1] - 2, 4, 4);
     }
@@ -312,7 +382,7 @@ class Scene {
     const elements = new Set(this.elements);
     const byColor = new Map();
     this.picture.color.forEach((color, i) => {
-      if (elements.has(i)) return;
+      if (elements.has(i) || this.picture.met?.[i]) return;
       const dot = `M${px(this.positions[2 * i])} ${px(this.positions[2 * i + 1])}h0`;
       byColor.set(color, (byColor.get(color) ?? "") + dot);
     });
@@ -325,23 +395,22 @@ class Scene {
   /** Bring the spoken labels up to date. */
   label() {
     this.labeled = true;
-    const nodes = this.tokenGroup.childNodes;
-    this.elements.forEach((i, at) => {
-      const text = this.options.describe?.(i) ?? `token ${i}`;
-      if (this.memory[at].label !== text) nodes[at].setAttribute("aria-label", this.memory[at].label = text);
-    });
+    this.elements.forEach((i) => this.#labelToken(i));
+  }
+
+  #labelToken(i) {
+    const { node, was } = this.nodes.get(i);
+    const text = this.options.describe?.(i) ?? `token ${i}`;
+    if (was.label !== text) node.setAttribute("aria-label", was.label = text);
   }
 
   /** Give a token the keyboard. */
   focusToken(i) {
     this.focus = i;
     if (this.picture) this.draw(this.picture);
-    const node = this.tokenGroup.querySelector(`[data-token="${i}"]`);
-    const at = this.elements.indexOf(i);
-    if (node && at >= 0) node.setAttribute(
-      "aria-label", this.memory[at].label = this.options.describe?.(i) ?? `token ${i}`,
-    );
-    node?.focus({ preventScroll: true });
+    if (!this.nodes.has(i)) return;
+    this.#labelToken(i);
+    this.nodes.get(i).node.focus({ preventScroll: true });
   }
 
   /** The token whose mark is under or next to a pixel, or -1. */
@@ -356,7 +425,50 @@ class Scene {
 
   dispose() {
     this.observer.disconnect();
+    this.tip.hide();
     clearTimeout(this.labelTimer);
+  }
+}
+
+const TIP_WAIT = 140; // ms over a token before its numbers appear
+
+/** The numbers of the token under the pointer, or of the one that has the keyboard, beside it. */
+class Tip {
+  constructor(scene) {
+    this.scene = scene;
+    this.token = -1;
+    this.node = el("div", { class: "token-tip", role: "tooltip", hidden: true });
+    scene.svg.after(this.node);
+  }
+
+  /** Show token i in a moment; -1 shows none. */
+  over(i, wait = TIP_WAIT) {
+    if (i === this.token) return;
+    this.hide();
+    this.token = i;
+    if (i >= 0) this.timer = setTimeout(() => this.show(i), wait);
+  }
+
+  show(i) {
+    const { scene } = this;
+    const lines = scene.options.tip?.(i);
+    if (!lines || 2 * i >= scene.positions.length) return;
+    this.node.replaceChildren(el("strong", { text: lines[0] }), ...lines.slice(1).map((text) => el("span", { text })));
+    this.node.hidden = false;
+    const [x, y] = scene.positions.subarray(2 * i, 2 * i + 2);
+    const { width, height } = scene.view;
+    const [wide, high] = [this.node.offsetWidth, this.node.offsetHeight];
+    this.node.style.left = `${Math.max(4, Math.min(width - wide - 4, x + 18))}px`;
+    this.node.style.top = `${y + 18 + high < height ? y + 18 : Math.max(4, y - high - 18)}px`;
+  }
+
+  /** Whether it was shown. */
+  hide() {
+    const shown = !this.node.hidden;
+    clearTimeout(this.timer);
+    this.token = -1;
+    this.node.hidden = true;
+    return shown;
   }
 }
 

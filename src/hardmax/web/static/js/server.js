@@ -1,11 +1,10 @@
-// Talking to the server: JSON in, JSON out; and the certificates that it checks for this page.
+// Talking to the server: JSON in, JSON out. A page without one answers what it can itself.
 
-import { counted } from "./dom.js";
-import { progress } from "./dynamics.js";
-import { rowsOf } from "./state.js";
+import { loadModule } from "./loading.js";
 
 const PATIENCE = 30_000; // ms; the server answers or gives up long before
-const ASK_AGAIN = 4_000;
+const ASK_AGAIN = 2_000;
+const CARRIED_MODEL = "model.js"; // a file of a static site, not of static/
 
 /** What the server said went wrong: `what`, and where they help `found` and `fix`. */
 export class ApiError extends Error {
@@ -22,11 +21,20 @@ export class ServerLost extends ApiError {
   }
 }
 
-/** get and post, and a notice when the server goes away or comes back.
- * Without a server the table `localAnswers` answers: path -> async function (body) -> what the server would answer. */
+/** The server is there, but did not answer in time. */
+export class TooSlow extends ApiError {
+  constructor() {
+    super({ what: "the server needs more time than expected", fix: "try again in a moment" });
+  }
+}
+
+/** get and post, and a notice when the server goes away, comes back, or compiles.
+ * Without a server the page answers with the model that it carries, if it carries one. */
 export class Api {
-  constructor({ base = "", offline = false, localAnswers = {}, onLost = () => {}, onBack = () => {}, onCompiling = () => {} } = {}) {
-    Object.assign(this, { base, offline, localAnswers, onLost, onBack, onCompiling, lost: false, compiling: false });
+  #table = null; // path -> async function (body) -> what the server would answer
+
+  constructor({ offline = false, onLost = () => {}, onBack = () => {}, onCompiling = () => {} } = {}) {
+    Object.assign(this, { offline, onLost, onBack, onCompiling, lost: false, compiling: false });
   }
 
   get(path, options = {}) {
@@ -57,7 +65,12 @@ export class Api {
   }
 
   async #answerHere(path, body, signal) {
-    const answer = this.localAnswers[path];
+    this.#table ??= answersHere();
+    const answers = await this.#table.catch((error) => {
+      this.#table = null; // read again next time
+      throw error;
+    });
+    const answer = answers[path];
     if (!answer) throw new ApiError({ what: "this needs a server", fix: "run: hardmax playground" });
     const found = await answer(body);
     if (signal?.aborted) throw new DOMException("aborted", "AbortError");
@@ -69,9 +82,13 @@ export class Api {
     const signal = AbortSignal.any(signals);
     let response;
     try {
-      response = await fetch(this.base + path, { ...options, signal, credentials: "same-origin" });
+      response = await fetch(path, { ...options, signal, credentials: "same-origin" });
     } catch (error) {
       if (options.signal?.aborted) throw error;
+      if (error.name === "TimeoutError") {
+        this.alive(); // a server that compiles says so
+        throw new TooSlow();
+      }
       this.#gone();
       throw new ServerLost();
     }
@@ -106,75 +123,10 @@ export class Api {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Who vouches for the limit: this page at once; the server a moment later, by an independent check of a certificate.
-// Where float64 cannot decide (ties after the first layer, late leaders) the server answers in exact arithmetic.
-
-const REST = 350; // ms without a change before the server is asked
-const MOST_ASKED = 1000; // tokens
-const LARGEST = 1e9; // coordinate that the server takes
-
-/** { ask(state, model), badge(model, limit) }; `changed()` is called when an answer came. */
-export function certificates(app, changed) {
-  const answers = new WeakMap(); // result of this page -> what the server said about it
-  let [timer, waiting] = [0, null];
-
-  const send = async (model, alpha) => {
-    waiting = new AbortController();
-    const tokens = rowsOf(model.cloud);
-    try {
-      const answer = await app.api.post(
-        "/api/limit", { tokens, alpha, matrix: model.metric.A }, { signal: waiting.signal },
-      );
-      const verified = answer.verified && answer.certified;
-      answers.set(model.result, { verified, refused: !verified });
-      if (verified) {
-        model.result.limit = fromAnswer(answer, model.result.limit);
-        model.progress = progress(model.result);
-      }
-    } catch (error) {
-      if (error.name === "AbortError") return;
-      answers.set(model.result, { verified: false });
-    }
-    changed();
-  };
-
-  return {
-    ask(state, model) {
-      if (app.offline || model.result === this.asked) return;
-      this.asked = model.result;
-      clearTimeout(timer);
-      waiting?.abort();
-      const { n } = model.result;
-      if (n === 0 || n > MOST_ASKED || model.matrixError || model.cloud.coords.some((x) => Math.abs(x) > LARGEST)) return;
-      timer = setTimeout(() => { if (!app.api.lost) send(model, state.alpha); }, REST);
-    },
-
-    /** [kind, text] of the badge. */
-    badge(model, limit) {
-      const answer = answers.get(model.result);
-      if (answer?.verified) return ["good", `certified at layer ${limit.layers}, checked`];
-      if (limit.certified && answer?.refused) return ["warn", `decided at layer ${limit.layers}; the server could not certify it`];
-      if (limit.certified) return ["good", `certified at layer ${limit.layers}`];
-      if (limit.open.length) return ["warn", `${counted(limit.open.length, "token")} undecided after ${limit.layers} layers`];
-      return ["warn", `decided at layer ${limit.layers}, given ${counted(limit.undecided, "tie")} within rounding`];
-    },
-  };
-}
-
-/** The server's limit in the form of this page's own. */
-function fromAnswer(answer, own) {
-  return {
-    ...own,
-    certified: true,
-    open: [],
-    points: Float64Array.from(answer.limit.flat()),
-    centers: answer.centers,
-    cluster: answer.cluster,
-    kind: answer.kind,
-    leaderSince: new Map(Object.entries(answer.leader_since).map(([i, k]) => [Number(i), k])),
-    layers: answer.layers,
-    margin: answer.certificate.margin ?? Infinity,
-    undecided: answer.certificate.undecided,
-  };
+/** What the model that a static site carries can answer. */
+async function answersHere() {
+  const [{ textAnswers }, { Model }, { config, weights, terms }] = await Promise.all([
+    loadModule("js/local_text.js"), loadModule("js/hardmax.js"), loadModule(CARRIED_MODEL),
+  ]);
+  return textAnswers(new Model(config, weights, terms));
 }

@@ -2,16 +2,10 @@
 
 import { el, freshId, tableOf } from "./dom.js";
 import { copyText, exportMenu } from "./export.js";
-import { encodeState, holdsPersonal, MOST_POINTS } from "./state.js";
+import { encodeState, fitsLink, holdsPersonal, MOST_POINTS } from "./state.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
-// The one palette: fetched (or found in the page), then turned into custom properties for CSS.
-
-/** The palette of palette.json, from the server. */
-export async function loadPalette() {
-  const response = await fetch(new URL("../palette.json", import.meta.url));
-  return response.json();
-}
+// The one palette: the page carries it; here it becomes custom properties for CSS.
 
 /** The text of a style sheet that gives --page, --ink, ..., --c0, --c1, ... for light, dark and auto. */
 export function paletteSheet(palette) {
@@ -79,7 +73,7 @@ export class Menu {
 
 const KEYS = [
   ["Space", "play or pause"], ["← →", "one layer back or forward; ten with Shift"], ["Home, End", "the first or the last layer"],
-  ["1 to 5", "switch between the screens"], ["L T A H", "show or hide leaders, trails, arrows, hull"],
+  ["1 to 6", "switch between the screens"], ["L T A H", "show or hide leaders, trails, arrows, hull"],
   ["Tab", "go to the cloud; then move between tokens with the arrow keys"],
   ["M", "on a token: move it with the arrow keys; press Enter or M to finish"], ["Delete", "on a token: remove it"],
   ["N", "in the cloud: add a token"], ["?", "this window"], ["Esc", "close whatever is open"],
@@ -110,10 +104,18 @@ export function helpDialog() {
 // ---------------------------------------------------------------------------------------------------------------------
 // The Share menu: the link to exactly this screen.
 
-/** The address of the present state; inside another document only the part from "#" on, which any playground reads. */
-export function linkOf(state, { personal = false, extra = {} } = {}) {
-  const page = /^(https?|file):/.test(window.location.href) ? window.location.href.split("#")[0] : "";
-  return `${page}#${encodeState({ ...state, ...extra }, { personal })}`;
+/** The address of the present state: on the public page where one is known; inside another document only the part from
+ * "#" on, which any playground reads. */
+export function linkOf(app, { personal = false, extra = {} } = {}) {
+  const here = /^(https?|file):/.test(window.location.href) ? window.location.href.split("#")[0] : "";
+  return `${app.start.public_url ?? here}#${encodeState({ ...app.state, ...extra }, { personal })}`;
+}
+
+/** Whom a link reaches: a server on this machine and a file on this disk are no use to others. */
+function reach(app) {
+  if (app.start.public_url) return null;
+  const local = /^(file:|https?:\/\/(127\.|localhost|\[::1\]))/.test(window.location.href);
+  return local ? "This address is known on this machine only. Anyone with hardmax opens the view with: hardmax playground --open LINK" : null;
 }
 
 export function shareMenu(body, app) {
@@ -130,7 +132,7 @@ export function shareMenu(body, app) {
   const size = el("p", { class: "note" });
   const update = () => {
     const extra = teacher.checked ? { embed: "1" } : {};
-    field.value = linkOf(state, { personal: personal.checked, extra });
+    field.value = linkOf(app, { personal: personal.checked, extra });
     size.textContent = `${field.value.length.toLocaleString("en")} characters`;
   };
   const done = el("span", { class: "note", role: "status" });
@@ -138,16 +140,19 @@ export function shareMenu(body, app) {
     class: "button primary", type: "button", text: "Copy the link",
     onclick: async () => { done.textContent = (await copyText(field.value, app)) ? "Copied" : "Select the link and copy it"; },
   });
-  const tooMany = state.pts && state.pts.coords.length / state.pts.d > MOST_POINTS
-    ? el(
-      "p",
-      { class: "note warn", text: `More than ${MOST_POINTS} edited tokens do not fit in a link; use Export, Everything as JSON.` },
-    ) : null;
+  const notes = [
+    state.pts && state.pts.coords.length / state.pts.d > MOST_POINTS
+      && `More than ${MOST_POINTS} edited tokens do not fit in a link; use Export, Everything as JSON.`,
+    state.pts && !fitsLink(state.pts) && "The link holds the coordinates rounded to 16 bits; this page computes with them as they were "
+      + "given. Export, Everything as JSON keeps every digit.",
+    reach(app),
+  ];
   body.replaceChildren(...[
     el("p", { class: "menu-title", text: "A link to this view" }), field,
     holdsPersonal(state) ? el("label", { class: "check" }, personal, "include my text") : null,
     el("label", { class: "check" }, teacher, "only the figure, for embedding in another page"),
-    tooMany, el("div", { class: "row" }, copy, done), size,
+    ...notes.filter(Boolean).map((text) => el("p", { class: "note warn", text })),
+    el("div", { class: "row" }, copy, done), size,
   ].filter(Boolean));
   update();
 }
@@ -172,11 +177,10 @@ export class Shell {
       "aria-label": "Formula", hidden: true,
     }, el("details", { class: "formula panel", open: true },
       el("summary", { text: "The formula, with the numbers of the selected token" }), this.formulaBody));
-    this.lessons = el("div", { id: "lessons" });
     root.replaceChildren(
       el("a", { class: "skip", href: "#main", text: "Skip to the figure", onclick: (event) => this.#skip(event) }),
-      this.#header(), this.banners, this.main, this.formulaPanel, this.live);
-    document.body.append(this.lessons);
+      this.header = this.#header(), this.banners, this.main, this.formulaPanel, this.live);
+    new ResizeObserver(() => document.documentElement.style.setProperty("--top-height", `${this.header.offsetHeight}px`)).observe(this.header);
     this.#applyTheme(this.#rememberedTheme());
   }
 
@@ -196,16 +200,13 @@ export class Shell {
     const share = new Menu("Share", (body) => shareMenu(body, app), "wide");
     const out = new Menu("Export", (body) => exportMenu(body, app));
     this.menus = [share, out];
-    const lessons = app.offline ? null : el(
-      "button", { class: "button quiet", type: "button", text: "Lessons", onclick: () => app.set({ lesson: 1 }) },
-    );
     return el("header", { class: "top" },
       el(
         "div", { class: "brand" }, el("span", { class: "brand-star", "aria-hidden": "true", text: "★" }),
         el("h1", {}, "hardmax ", el("span", { text: "playground" })),
       ),
       el("nav", { class: "tabs", "aria-label": "Screens" }, [...this.tabs.values()]),
-      el("div", { class: "tools" }, lessons, share.node, out.node, this.themeButton,
+      el("div", { class: "tools" }, share.node, out.node, this.themeButton,
         el("button", { class: "icon-button", type: "button", text: "?", "aria-label": "Help", title: "Help (?)", onclick: () => this.help() })));
   }
 
@@ -267,21 +268,26 @@ export class Shell {
     return this.sections.get(entry.view);
   }
 
-  loading(view, on) {
+  /** Say that a screen is on its way, or why it is not there, with a button to try again; "" when it stands. */
+  loading(view, text, again = null) {
     const section = this.sections.get(view);
     section.querySelector(":scope > .loading")?.remove();
-    if (on) {
-      section.hidden = false;
-      section.prepend(el("p", { class: "loading note", role: "status", text: "Loading\u2026" }));
-    }
+    if (!text) return;
+    if (this.app.state.view === view) for (const [name, one] of this.sections) one.hidden = name !== view;
+    section.prepend(el("div", { class: "loading", role: again ? "alert" : "status" }, el("p", { class: "note", text }),
+      again ? el("button", { class: "button", type: "button", text: "Try again", onclick: again }) : null));
   }
 
   show(view) {
+    if (this.sections.get(view).hidden) window.scrollTo({ top: 0, behavior: "instant" });
     for (const [name, section] of this.sections) section.hidden = name !== view;
     for (const [name, tab] of this.tabs) {
       if (name === view) tab.setAttribute("aria-current", "page");
       else tab.removeAttribute("aria-current");
     }
+    const tab = this.tabs.get(view); // on a phone the tabs are a row that scrolls
+    const row = tab.parentElement;
+    row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
     this.formula(null);
   }
 

@@ -98,6 +98,11 @@ export function rounded(cloud) {
   return cloudOf(cloud.d, cloud.coords.map((x) => nearest(x, D) / D));
 }
 
+const equal = (a, b) => a.d === b.d && a.coords.length === b.coords.length && a.coords.every((x, i) => x === b.coords[i]);
+
+/** Whether a link gives this cloud as it is. */
+export const fitsLink = (cloud) => equal(rounded(cloud), cloud);
+
 export function encodePoints({ d, coords }) {
   const bytes = new Uint8Array(6 + 2 * coords.length);
   const view = new DataView(bytes.buffer);
@@ -164,7 +169,7 @@ export const textTable = {
 };
 
 export const VERSION = 1;
-export const VIEWS = ["dyn", "beta", "text", "exact", "corpus"];
+export const VIEWS = ["dyn", "beta", "text", "exact", "corpus", "article"];
 export const GENERATED = ["random", "ring", "ball"];
 export const PRESETS = [
   ...GENERATED, "triangle", "emerging", "square", "square-ties", "grid", "polygon", "late-leader", "cube", "gaussian",
@@ -174,7 +179,7 @@ export const SHOWN = ["arrows", "hull", "leaders", "limit", "sectors", "trails"]
 export const FIGURES = ["1", "2", "layers"];
 export const LIMITS = {
   n: [1, 5000], d: [2, 3], seed: [0, 4294967295], alpha: [0.001, 1000], K: [0, 500], beta: [0, 1e6],
-  angle: [-180, 180], eigenvalue: [0.001, 1000], lessons: [0, 6],
+  angle: [-180, 180], eigenvalue: [0.001, 1000], lessons: [0, 7],
 };
 
 const matrixRow = {
@@ -212,6 +217,7 @@ const turnRow = {
 
 const pointsRow = {
   start: null, parse: decodePoints, text: encodePoints, fits: ({ d, coords }) => coords.length <= MOST_POINTS * d,
+  exact: fitsLink, same: equal,
 };
 
 export const TABLE = {
@@ -263,10 +269,11 @@ export function encodeState(state, { personal = false } = {}) {
   return parts.join("&");
 }
 
-/** The part of a state that its link leaves out: a reader's own text, a cloud too large. */
+/** The part of a state that its link leaves out or rounds: a reader's own text, a cloud too large or too fine. */
 export function leftOut(state) {
+  const differs = (row, value) => row.personal || (row.fits && !row.fits(value)) || (row.exact && !row.exact(value));
   return Object.fromEntries(Object.entries(TABLE)
-    .filter(([key, row]) => (row.personal || (row.fits && state[key] && !row.fits(state[key]))) && state[key] !== row.start)
+    .filter(([key, row]) => state[key] !== null && state[key] !== row.start && differs(row, state[key]))
     .map(([key]) => [key, state[key]]));
 }
 
@@ -301,8 +308,8 @@ export function tidy(state) {
 
 /** The keys whose values differ between two states. */
 export function changedKeys(before, after) {
-  return new Set(Object.keys(TABLE).filter((key) => before[key] !== after[key]
-    && textOf(key, before[key]) !== textOf(key, after[key])));
+  const same = (key, a, b) => a === b || (TABLE[key].same && a && b ? TABLE[key].same(a, b) : textOf(key, a) === textOf(key, b));
+  return new Set(Object.keys(TABLE).filter((key) => !same(key, before[key], after[key])));
 }
 
 /** Whether the state holds something that a link leaves out unless the reader asks for it. */

@@ -1,8 +1,6 @@
 // Long computations, as jobs without the DOM: run by a worker thread, or by the page itself where there is none.
 
-import { compute, countGroups, progress, simulateSoftmax, sizeOf } from "./dynamics.js";
-
-const NEAR = 0.02; // of the size of the cloud: tokens closer than this are one cluster
+import { ARRIVED, compute, countGroups, progress, simulateSoftmax, sizeOf } from "./dynamics.js";
 
 /** Name -> function of the data that the page sends. What it returns holds no functions, so that it can be sent. */
 export const JOBS = {
@@ -27,7 +25,7 @@ export const JOBS = {
       }
       return Math.sqrt(most) / size;
     });
-    const counts = [hard, soft].map((layers) => layers.map((layer) => (layer.length ? countGroups(layer, d, NEAR * size) : 0)));
+    const counts = [hard, soft].map((layers) => layers.map((layer) => (layer.length ? countGroups(layer, d, ARRIVED * size) : 0)));
     return { soft, gaps, counts };
   },
 };

@@ -2,13 +2,16 @@
 
 import { lineStrip } from "../js/chart.js";
 import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
-import { el, short, svgEl } from "../js/dom.js";
+import { el, inPercent, short, svgEl } from "../js/dom.js";
 import { CloudEditor } from "../js/editing.js";
+import { undoButtons } from "../js/history.js";
 import { modelOf, polytopeOf, startHullOf, versusOf } from "../js/model.js";
-import { marks, Tween, under } from "../js/picture.js";
+import { OneStep } from "../js/onestep.js";
+import { gathered, marks, Tween, under } from "../js/picture.js";
 import { transport } from "../js/player.js";
-import { commandText, describe, documentOf, pythonText } from "../js/report.js";
+import { commandText, describe, documentOf, pythonText, tipOf } from "../js/report.js";
 import { rowsOf } from "../js/state.js";
+import { selectedStep } from "../js/step.js";
 
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
 const MOST_WORK = 4e7; // exponentials of one picture
@@ -19,22 +22,26 @@ class HardmaxAgainstSoftmax {
     this.note = el("p", { class: "note token-note", role: "status" });
     this.transport = transport(app);
     this.sides = [this.#side("Hardmax", 0), this.#side("Softmax", 1)];
-    this.gapStrip = lineStrip("Gap between the two clouds");
-    this.clusterStrip = lineStrip("Clusters: hardmax solid, softmax dashed");
+    const scrub = (k) => app.player.go(k);
+    this.gapStrip = lineStrip("Gap between the two clouds, in % of the cloud's size", scrub);
+    this.clusterStrip = lineStrip("Clusters: hardmax solid, softmax dashed", scrub);
+    this.undo = undoButtons(app);
     this.status = el("div", { class: "status", role: "group", "aria-label": "What is known" });
     root.append(
       el("div", { class: "stage" }, el(
         "div", { class: "pair" }, this.sides.map((side) => side.figure),
-      ), this.note, this.transport.node,
+      ), el("div", { class: "token-caption" }, this.undo.nodes), this.note, this.transport.node,
         this.status, el("div", { class: "strips" }, this.gapStrip.node, this.clusterStrip.node)),
       this.#controls());
     for (const side of this.sides) {
       side.editor = new CloudEditor(app, side.svg, {
         label: `${side.name} cloud; use the arrow keys to move between tokens`,
         describe: (i) => this.#describe(side, i),
+        tip: (i) => (side.number === 0 ? tipOf(this.model, app.state, i) : [`Token ${i}`, this.#describe(side, i).split(", ").slice(1).join(", ")]),
+        clicked: () => { app.flush(); this.step.sweep(); },
         repaint: () => this.sides.forEach((one) => this.#paint(one)),
       });
-      side.tween = new Tween(() => this.#paint(side));
+      side.tween = new Tween(() => this.#paint(side), () => app.player.motion);
       app.tableToggle(side.figure, () => this.#table(side));
     }
     app.tableToggle(
@@ -69,9 +76,29 @@ class HardmaxAgainstSoftmax {
       matrix: matrixField(app, () => this.sides[0].editor.cloud.d),
       show: showField(app),
     };
-    return el(
-      "aside", { class: "controls panel", "aria-label": "Controls" }, Object.values(this.fields).map((one) => one.node),
-    );
+    const { beta, ...rest } = this.fields;
+    this.step = new OneStep({
+      slider: beta.node,
+      changed: () => {
+        this.sides.forEach((side) => this.#paint(side));
+        this.#renderStep();
+      },
+    });
+    return el("div", { class: "side" }, this.step.node, el(
+      "aside", { class: "controls panel", "aria-label": "Controls" }, Object.values(rest).map((one) => one.node),
+    ));
+  }
+
+  /** The bars are those of softmax: with a larger beta they become those of hardmax. */
+  #renderStep() {
+    const { model: { result }, state } = this;
+    const { picture } = this.sides[0].editor.scene;
+    const coords = this.layers[1][state.k];
+    this.step.render(coords ? selectedStep(this.model, state, coords, state.beta) : null, {
+      alpha: state.alpha,
+      leads: (j) => (result.leaderSince.get(j) ?? Infinity) <= state.k,
+      color: (j) => picture?.color[j] ?? "",
+    });
   }
 
   // -- drawing ---------------------------------------------------------------------------------------------------
@@ -88,8 +115,8 @@ class HardmaxAgainstSoftmax {
     const none = "No tokens yet. Double-click in the left cloud to add one, or choose a cloud.";
     this.hull = startHullOf(state);
     this.polytope = polytopeOf(this.model.cloud, result.limit);
-    const { soft, gaps, counts } = tooMany ? { soft: null, gaps: [], counts: [[], []] } : versusOf(state);
-    Object.assign(this, { gaps, counts, layers: [result.tokens, soft ?? []] });
+    const { soft, gaps, counts, stale } = tooMany ? { soft: null, gaps: [], counts: [[], []], stale: false } : versusOf(state);
+    Object.assign(this, { gaps, counts, stale, layers: [result.tokens, soft ?? []] });
     this.note.textContent = result.n === 0 ? none : tooMany ? much : soft === null ? "Computing the softmax layers\u2026" : "";
     for (const side of this.sides) {
       if (!dragging && newCloud) side.editor.fit(!state.pts || !side.editor.fitted);
@@ -108,7 +135,7 @@ class HardmaxAgainstSoftmax {
     if (!model || coords.length !== model.result.tokens[0].length) return;
     const soft = side.number === 1;
     const shown = soft ? {
-      ...state, show: state.show.filter((word) => word === "hull" || word === "limit" || word === "trails"), sel: -1,
+      ...state, show: state.show.filter((word) => word === "hull" || word === "limit" || word === "trails"),
     } : state;
     const seen = soft ? { ...model, result: { ...model.result, tokens: this.layers[1] } } : model;
     const look = marks(model, shown, state.k, app.palette[app.effectiveTheme()].clusters);
@@ -116,19 +143,23 @@ class HardmaxAgainstSoftmax {
     scene.view.d = model.result.d;
     scene.view.turnTo(state.turn);
     const parts = under(
-      seen, shown, state.k, coords, { hull: this.hull, polytope: this.polytope, marks: look, view: scene.view },
+      seen, shown, state.k, coords, {
+        hull: this.hull, polytope: this.polytope, marks: look, view: scene.view,
+        step: { part: this.step.part, beta: soft ? state.beta : Infinity },
+      },
     );
-    scene.draw({ d: model.result.d, coords, ...look, under: parts, turn: state.turn, selected: state.sel });
+    const crowd = soft ? {} : gathered(model, coords, look);
+    scene.draw({ d: model.result.d, coords, ...look, ...crowd, under: parts, turn: state.turn, selected: state.sel });
   }
 
   #renderRest(state) {
     const { k } = state;
     this.transport.render(state);
+    this.undo.render();
+    this.#renderStep();
     this.sides[0].rule.textContent = "follows the largest score";
     this.sides[1].rule.textContent = `weights exp(\u03b2 score), \u03b2 = ${short(state.beta)}`;
-    this.gapStrip.draw({
-      series: [{ values: this.gaps }], at: k,
-    });
+    this.gapStrip.draw({ series: [{ values: this.gaps }], at: k, unit: "percent" });
     this.clusterStrip.draw({
       series: [
         { values: this.counts[0], name: "hardmax" },
@@ -138,7 +169,7 @@ class HardmaxAgainstSoftmax {
     });
     const plateau = longestPlateau(this.counts[1]);
     const badges = this.model.result.n === 0 ? ["no tokens"] : this.gaps.length === 0 ? [] : [
-      `gap ${short(this.gaps[k], 3)} of the cloud's size`,
+      `gap ${inPercent(this.gaps[k])} of the cloud's size`,
       `clusters: ${this.counts[0][k]} with hardmax, ${this.counts[1][k]} with softmax`,
     ];
     if (plateau) badges.push(`softmax holds ${plateau.count} clusters for layers ${plateau.from} to ${plateau.to}`);
@@ -152,9 +183,10 @@ class HardmaxAgainstSoftmax {
   }
 
   #describe(side, i) {
-    if (side.number === 0) return describe(this.model, this.app.state, i);
+    if (side.number === 0) return describe(this.model, this.state, i);
     const { d } = this.model.result;
-    const layer = this.layers[1][this.app.state.k];
+    const layer = this.layers[1][this.state.k]; // the app's state may be ahead of what is drawn
+    if (!layer) return `token ${i}`;
     return `token ${i}, at ${Array.from(layer.subarray(i * d, (i + 1) * d), (x) => short(x, 3)).join(", ")}`;
   }
 
@@ -170,7 +202,7 @@ class HardmaxAgainstSoftmax {
   announce() {
     const { k, K } = this.app.state;
     if (this.gaps.length === 0) return `Layer ${k} of ${K}. ${this.note.textContent}`;
-    return `Layer ${k} of ${K}: gap ${short(this.gaps[k], 3)}, ${this.counts[0][k]} clusters with hardmax, ${this.counts[1][k]} with softmax.`;
+    return `Layer ${k} of ${K}: gap ${inPercent(this.gaps[k])} of the cloud's size, ${this.counts[0][k]} clusters with hardmax, ${this.counts[1][k]} with softmax.`;
   }
 
   onKey() { return false; }
@@ -201,6 +233,7 @@ class HardmaxAgainstSoftmax {
       tween.stop();
       editor.scene.dispose();
     }
+    this.step.stop();
   }
 }
 

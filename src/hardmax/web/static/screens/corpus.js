@@ -1,9 +1,8 @@
 // Corpus: who leads in a thousand labeled texts, by class, and the texts on which the model is wrong.
 
 import { el, freshId } from "../js/dom.js";
-import { brief, visible } from "../js/reading.js";
+import { brief, percent, visible } from "../js/reading.js";
 import { Models, sentence } from "./models.js";
-import { percent } from "./reading_panel.js";
 
 const PATIENCE = 300; // ms before "loading" is said
 const AGAIN = 2000; // ms between questions while the server still computes
@@ -125,7 +124,8 @@ class CorpusScreen {
     this.body.hidden = answer === null;
     if (answer === null) return;
     const { state } = this.app;
-    this.figures.textContent = `${answer.n.toLocaleString("en")} texts of ${answer.data}, classified by ${answer.model}: ${percent(answer.accuracy)} correct. ${answer.note ?? ""}`;
+    const correct = answer.accuracy === null ? "" : `: ${percent(answer.accuracy)} correct`;
+    this.figures.textContent = `${answer.n.toLocaleString("en")} texts of ${answer.data}, classified by ${answer.model}${correct}. ${answer.note ?? ""}`;
     const most = Math.max(1, ...answer.histogram.flatMap(({ leaders }) => leaders.map(({ texts }) => texts)));
     this.histogram.replaceChildren(...answer.histogram.map((group, i) => this.#bars(group, i, most)));
     this.counts.replaceChildren(...answer.leader_counts.map((group, i) => this.#columns(group, i)));
@@ -170,10 +170,10 @@ class CorpusScreen {
       return column;
     });
     const texts = counts.reduce((sum, n) => sum + n, 0);
-    const mean = counts.reduce((sum, n, k) => sum + n * k, 0) / Math.max(1, texts);
+    const mean = texts ? (counts.reduce((sum, n, k) => sum + n * k, 0) / texts).toFixed(1) : "\u2013";
     return el("div", { class: "column-group" },
-      el("p", { class: "note", text: `${this.#name(one)}: ${mean.toFixed(1)} leaders per text on average` }),
-      el("div", { class: "columns", role: "img", "aria-label": `${this.#name(one)}: ${texts} texts, ${mean.toFixed(1)} leaders on average` }, columns),
+      el("p", { class: "note", text: `${this.#name(one)}: ${mean} leaders per text on average` }),
+      el("div", { class: "columns", role: "img", "aria-label": `${this.#name(one)}: ${texts} texts, ${mean} leaders on average` }, columns),
       el("div", { class: "column-ends note" }, el("span", { text: "0 leaders" }), el("span", { text: String(size - 1) })));
   }
 

@@ -1,28 +1,25 @@
-// A text as the model read it: leaders boxed, every word underlined in the style of its leader, unknown words dotted.
-//
-// Under a word there is one lane for the word itself and one for each n-gram through it; the bottom edge of a leader's
-// box is its own underline, so boxes of overlapping leaders are nested and never hide each other.
+// A text as the model read it. A word that speaks has one underline and the number of its leader; words without an
+// opinion are plain, unknown ones dotted.
 
 import { el, freshId } from "../js/dom.js";
 import { atoms, brief, signed, visible } from "../js/reading.js";
 
 const TINT = 24; // per cent at most: the word keeps the color of the page
-const LONGEST_GAP = 4; // wider gaps (a tag, a line break) leave an n-gram's line open
+const LONGEST_GAP = 4; // wider gaps (a tag, a line break) are not underlined
 
-/** { node, select(atomIndex), highlight(rank or null), atoms }; onChoose(atom) when a word is clicked or Enter is pressed. */
+/** { node, select(atom), highlight(rank or null), atoms }; onChoose(atom) when a word is clicked or Enter is pressed. */
 export function markedText(reading, { onChoose, onHover }) {
   const list = atoms(reading);
   const words = list.flatMap((atom, i) => (atom.word ? [i] : []));
   const most = Math.max(...list.map((atom) => Math.abs(atom.weight)), 1e-12);
   const stem = freshId("word");
-  const nodes = list.map((atom, i) => atomNode(atom, i, `${stem}-${i}`, reading, most));
+  const nodes = list.map((atom, i) => atomNode(atom, i, `${stem}-${i}`, reading, most, list[i + 1]?.mark));
   const node = el("div", {
     class: "marked", role: "listbox", tabindex: words.length ? "0" : null, lang: "zxx",
     "aria-label": "Words of the text; Enter asks what if", onkeydown: key, onclick: click, onfocus: () => move(current),
     onblur: () => move(-1), onpointerover: (event) => onHover?.(rankAt(event.target)), onpointerleave: () => onHover?.(null),
   }, nodes);
   node.dir = "auto"; // after its words are in it: each of them would make the browser look for the direction anew
-  node.style.setProperty("--lanes", 1 + Math.max(0, ...list.flatMap((atom) => atom.spans.map((span) => span.lane))));
   let current = 0;
 
   function move(w) {
@@ -57,7 +54,8 @@ export function markedText(reading, { onChoose, onHover }) {
 
   function rankAt(target) {
     const index = indexAt(target);
-    return index < 0 || !list[index].spans.length ? null : reading.terms[list[index].spans[0].term].rank;
+    if (index < 0 || !list[index].known) return null;
+    return reading.terms[list[index].mark < 0 ? list[index].terms[0] : list[index].mark].rank;
   }
 
   const indexAt = (target) => {
@@ -71,48 +69,33 @@ export function markedText(reading, { onChoose, onHover }) {
 
   function highlight(rank) {
     node.classList.toggle("has-lit", rank !== null);
-    for (const span of node.querySelectorAll(".lane")) span.classList.toggle("is-lit", Number(span.dataset.rank) === rank);
+    list.forEach((atom, i) => nodes[i].classList.toggle("is-lit", rank !== null && atom.terms.some((term) => reading.terms[term].rank === rank)));
   }
   return { node, select, highlight, atoms: list };
 }
 
-function atomNode(atom, i, id, reading, most) {
+/** `after` is the mark of what follows: a number stands at the end of a term. */
+function atomNode(atom, i, id, reading, most, after) {
   const text = visible(atom.text);
+  const marked = atom.mark < 0 ? null : reading.terms[atom.mark];
+  const part = atom.word ? atom.weight : marked?.contribution;
+  const look = marked ? ` is-marked is-${part < 0 ? "negative" : "positive"}${marked.leads ? " is-leader" : ""}` : "";
   if (!atom.word) {
-    const gap = el("span", { class: "gap", text });
-    if (atom.spans.length === 0) return gap;
-    if (atom.text.includes("\n") || atom.text.length > LONGEST_GAP) return gap;
-    return el("span", { class: "atom is-gap" }, lanes(atom, reading), gap);
+    const wide = atom.text.includes("\n") || atom.text.length > LONGEST_GAP;
+    return el("span", { class: `gap${wide ? "" : look}`, text });
   }
   const node = el("span", {
-    class: `atom is-word${atom.known ? "" : " is-unknown"}`, id, role: "option", "aria-selected": "false",
+    class: `atom is-word${atom.known ? "" : " is-unknown"}${look}`, id, role: "option", "aria-selected": "false",
     "data-atom": String(i), "aria-label": describe(atom, reading), title: describe(atom, reading),
-  }, lanes(atom, reading), el("bdi", { class: "word", text }));
-  if (atom.known) {
-    const share = Math.round((TINT * Math.abs(atom.weight)) / most);
-    node.style.setProperty("--tint", `${share}%`);
-    node.classList.add(atom.weight < 0 ? "is-negative" : "is-positive");
-  }
+  }, el("bdi", { class: "word", text, "data-mark": marked && after !== atom.mark ? String(marked.rank + 1) : null }));
+  if (marked) node.style.setProperty("--tint", `${Math.round((TINT * Math.abs(atom.weight)) / most)}%`);
   return node;
-}
-
-function lanes(atom, reading) {
-  return atom.spans.map(({ lane, term, first, last }) => {
-    const { rank, leads } = reading.terms[term];
-    const span = el("span", {
-      class: `lane line-${reading.lines[rank]} is-${reading.sides[rank]}`
-        + `${leads ? " is-box" : ""}${first ? " is-first" : ""}${last ? " is-last" : ""}`,
-      "data-rank": String(rank),
-    });
-    span.style.setProperty("--lane", lane);
-    return span;
-  });
 }
 
 /** "boring: leads; boring and: leads; is boring: follows a waste" */
 export function describe(atom, reading) {
   if (!atom.known) return `${brief(atom.text)}: not known, ignored`;
-  const parts = atom.spans.map(({ term }) => {
+  const parts = atom.terms.map((term) => {
     const { term: form, leader, leads, contribution } = reading.terms[term];
     return `${brief(form)} ${leads ? "leads" : `follows ${brief(leader)}`} (${signed(contribution)})`;
   });

@@ -28,6 +28,15 @@ export class Models {
     return String(this.find(model)?.labels?.[String(one)] ?? one);
   }
 
+  /** How far the probability of a text of so many words can be trusted; "" where nothing was measured. */
+  calibration(model, words) {
+    const rows = this.find(model)?.calibration ?? [];
+    const near = rows.filter((row) => row.words <= Math.max(words, rows[0].words)).at(-1);
+    if (!near) return "";
+    const part = (x) => `${Math.round(100 * x)} %`;
+    return `Calibrated on held-out reviews: for their first ${near.words} words the model says ${part(near.probability)} on average and is right in ${part(near.accuracy)}.`;
+  }
+
   async load() {
     try {
       const answer = await this.app.api.get("/api/models");

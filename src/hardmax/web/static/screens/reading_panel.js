@@ -1,11 +1,12 @@
 // One text and what the model made of it: verdict, marked text, cloud of words, leaders, what-if. Two panels stand side
 // by side when texts are compared.
 
-import { el, freshId } from "../js/dom.js";
+import { counted, el, freshId } from "../js/dom.js";
 import { flatten, legend, Plane } from "../js/plane.js";
 import {
-  brief, leaderParts, logitsByLayer, occurrences, ranking, replacePlaces, signed, sum, unitOffsets, visible,
+  brief, leaderParts, logitsByLayer, occurrences, percent, ranking, replacePlaces, signed, sum, unitOffsets, visible,
 } from "../js/reading.js";
+import { LogitChart } from "./logit_chart.js";
 import { markedText } from "./marked_text.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -18,24 +19,30 @@ export function wordList(reading, name, { onChoose }) {
   const { shown, rest } = ranking(reading.words, MOST_RANKED);
   const most = Math.max(...shown.map(({ effect }) => Math.abs(effect)), 1e-12);
   const forward = String(reading.label) === String(reading.toward);
+  const several = reading.terms.some(({ term }) => term.includes(" ")); // terms of more than one word
+  const heads = ["word", ...(several ? ["in the terms"] : []), "effect", "part of the logit"];
   return el("table", { class: "ranked" },
     el("caption", {}, `Words by their effect: what ${name} loses, in log-odds, when the word is deleted.`),
-    el("thead", {}, el("tr", {}, ["word", "in the terms", "effect", "part of the logit"].map((text) => el("th", { scope: "col", text })))),
+    el("thead", {}, el("tr", {}, heads.map((text, i) => el("th", { scope: "col", class: i >= heads.length - 2 ? "num" : null, text })))),
     el("tbody", {}, shown.map((one) => {
       const bar = el("span", { class: `bar-fill is-${one.effect > 0 === forward ? "positive" : "negative"}` });
       bar.style.setProperty("--size", `${(100 * Math.abs(one.effect)) / most}%`);
       return el("tr", {},
         el("th", { scope: "row" }, el("button", { type: "button", class: "ranked-name", onclick: () => onChoose(one) }, el("bdi", { text: brief(one.word) }))),
-        el("td", { class: "followers" }, names(one.terms)),
+        several ? el("td", { class: "followers" }, names(one.terms)) : null,
         el("td", { class: "part" },
           el("span", { class: "bar-box", "aria-hidden": "true" }, bar),
           el("span", { class: "sign", "aria-hidden": "true", text: one.effect < 0 ? "▼" : "▲" }),
           el("span", { class: "num", text: signed(one.effect) })),
         el("td", { class: "num", text: signed(one.contribution) }));
-    }), rest.map(([what, some]) => el("tr", {},
-      el("th", { scope: "row", class: "soft", text: `${some.length} ${some.length > 1 ? what : what.slice(0, -1)}` }),
-      el("td", { class: "followers" }, names(some.map(({ word }) => word))), el("td"),
+    }), rest.map(([what, some]) => el("tr", { class: "folded" },
+      el("th", { scope: "row", colspan: String(heads.length - 1) }, folded(`${some.length} ${some.length > 1 ? what : what.slice(0, -1)}`, some.map(({ word }) => word))),
       el("td", { class: "num", text: signed(sum(some.map(({ contribution }) => contribution))) })))));
+}
+
+/** Words that open on demand. */
+function folded(title, words) {
+  return el("details", { class: "more" }, el("summary", { text: title }), el("bdi", { text: words.map((one) => brief(one)).join(", ") }));
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -48,12 +55,19 @@ export function leaderList(reading, layer, { onLight, selected }) {
   const parts = leaderParts(reading, layer);
   const most = Math.max(...parts.map(({ part }) => Math.abs(part)), 1e-12);
   const total = reading.bias + sum(parts.map(({ part }) => part));
+  const [loud, quiet] = [false, true].map((on) => parts.filter(({ rank }) => (reading.sides[rank] === "neutral") === on));
   const last = reading.trace.positions.length - 1;
   const logit = layer >= last ? reading.logit : total;
   return el("table", { class: "leaders" },
     el("caption", { class: "visually-hidden", text: "Leaders, the words that follow them, and their parts of the logit" }),
-    el("thead", {}, el("tr", {}, ["leader", "its words", "since layer", "part of the logit"].map((text) => el("th", { scope: "col", text })))),
-    el("tbody", {}, parts.map((leader) => row(leader, { line: reading.lines[leader.rank], side: reading.sides[leader.rank] }, most, onLight, selected))),
+    el("thead", {}, el("tr", {}, ["leader", "its words", "since layer", "part of the logit"].map((text, i) => el("th", { scope: "col", class: i === 3 ? "num" : null, text })))),
+    el("tbody", {}, loud.map((leader) => row(leader, reading.sides[leader.rank], most, onLight, selected))),
+    quiet.length ? el("tbody", { class: "quiet" }, el("tr", { class: "folded" },
+      el("th", { scope: "row", colspan: "3" }, folded(
+        `${quiet.length} neutral ${quiet.length > 1 ? "leaders" : "leader"} with ${counted(sum(quiet.map(({ followers }) => followers.length)), "word")}`,
+        quiet.map(({ word, followers }) => [word, ...followers]).flat(),
+      )),
+      el("td", { class: "num", text: signed(sum(quiet.map(({ part }) => part))) }))) : null,
     el("tfoot", {},
       el("tr", {}, el("th", { scope: "row", colspan: "3", text: "bias of the decoder" }), el("td", { class: "num", text: signed(reading.bias) })),
       el("tr", { class: "total" },
@@ -61,10 +75,10 @@ export function leaderList(reading, layer, { onLight, selected }) {
         el("td", { class: "num", text: signed(logit) }))));
 }
 
-function row({ word, followers, since, part, rank }, { line, side }, most, onLight, selected) {
+function row({ word, followers, since, part, rank }, side, most, onLight, selected) {
   const name = el("button", {
     type: "button", class: "leader-name", "aria-pressed": String(selected === rank), onclick: () => onLight(selected === rank ? null : rank, true),
-  }, el("span", { class: "leader-number", text: String(rank + 1) }), el("bdi", { text: brief(word) }), swatch(line, side));
+  }, el("span", { class: `leader-number is-${side}`, text: String(rank + 1) }), el("bdi", { text: brief(word) }));
   const bar = el("span", { class: `bar-fill is-${side}` });
   bar.style.setProperty("--size", `${(100 * Math.abs(part)) / most}%`);
   return el("tr", { class: selected === rank ? "is-lit" : null, onpointerenter: () => onLight(rank, false), onpointerleave: () => onLight(null, false) },
@@ -75,11 +89,6 @@ function row({ word, followers, since, part, rank }, { line, side }, most, onLig
       el("span", { class: "bar-box", "aria-hidden": "true" }, bar),
       el("span", { class: "sign", "aria-hidden": "true", text: part < 0 ? "▼" : "▲" }),
       el("span", { class: "num", text: signed(part) })));
-}
-
-/** The line under the words of this leader. */
-function swatch(line, side) {
-  return el("span", { class: `swatch line-${line} is-${side}`, "aria-hidden": "true" });
 }
 
 function names(followers) {
@@ -112,7 +121,7 @@ export function whatIf(reading, atom, { onTry, onClose }) {
     return onTry(replacePlaces(reading.text, chosen(), by), `“${brief(by)}” for “${shown}”${where()}`);
   };
   const facts = atom.known
-    ? el("ul", { class: "what-if-facts" }, atom.spans.map(({ term }) => fact(reading.terms[term])))
+    ? el("ul", { class: "what-if-facts" }, atom.terms.map((term) => fact(reading.terms[term])))
     : el("p", { class: "note", text: "The model does not know this word; it has no effect." });
   const node = el("div", { class: "what-if", role: "group", "aria-label": `What if, for the word ${shown}`, onkeydown: escape },
     el("div", { class: "what-if-head" },
@@ -144,7 +153,7 @@ function fact({ term, leader, leads, contribution }) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// when texts are compared.
+// The panel of one text.
 
 const MOST_POINTS = 800; // words drawn in the cloud
 const MOST_UNKNOWN = 60; // unknown words listed
@@ -156,9 +165,10 @@ export class ReadingPanel {
   #shown = []; // term numbers of the drawn points
   #form = null;
 
-  /** onTry(text, sentence): what if; label(class): its name; onSelect(sentence node): for the formula panel. */
-  constructor(app, { title, onTry, label, onFormula }) {
-    Object.assign(this, { app, onTry, label, onFormula, reading: null, layer: 0 });
+  /** onTry(text, sentence): what if; onLayer(k): a layer was chosen; label(class): its name; calibration(terms): a sentence
+   *  about probabilities; onFormula(node): for the formula panel. */
+  constructor(app, { title, onTry, onLayer, label, calibration, onFormula }) {
+    Object.assign(this, { app, onTry, label, calibration, onFormula, reading: null, layer: 0 });
     this.heading = el("h2", { text: title });
     this.note = el("p", { class: "reading-note", role: "status" });
     this.verdict = el("div", { class: "verdict" });
@@ -169,12 +179,15 @@ export class ReadingPanel {
     this.key = el("div", { class: "plane-key" });
     this.caption = el("figcaption", {}, el("span", { text: "The words in the plane of the model" }));
     this.figure = el("figure", { class: "words-figure", "aria-label": `${title}: the words in the plane` }, this.caption, this.plane.svg, this.key);
+    this.chart = new LogitChart({ onLayer, label });
     this.ranked = el("div", { class: "ranked-place" });
     this.leaders = el("div", { class: "leaders-place" });
     this.unknown = el("p", { class: "unknown" });
-    this.body = el("div", { class: "reading-body", hidden: true }, this.verdict, el("div", { class: "marked-group" }, this.words, this.reader), this.form, this.unknown, this.ranked, this.figure, this.leaders);
+    this.body = el("div", { class: "reading-body", hidden: true }, this.verdict, el("div", { class: "marked-group" }, this.words, this.reader), this.form, this.unknown,
+      el("div", { class: "reading-pictures" }, this.chart.node, this.figure), el("div", { class: "reading-lists" }, this.ranked, this.leaders));
     this.node = el("article", { class: "reading panel" }, this.heading, this.note, this.body);
     app.tableToggle(this.figure, () => this.table());
+    app.tableToggle(this.chart.node, () => this.chart.table());
   }
 
   set title(text) {
@@ -212,14 +225,13 @@ export class ReadingPanel {
       onHover: (rank) => this.light(rank, false),
     });
     this.words.replaceChildren(this.#marked.node);
-    const pairs = reading.terms.some(({ term }) => term.includes(" ")) ? " Lower lines belong to terms of several words." : "";
-    this.reader.textContent = reading.terms.length ? `Boxed: leaders. Each word is underlined in the style of its leader, as in the list.${pairs} Click a word to ask: what if?` : "";
+    this.reader.textContent = reading.terms.length ? "Underlined words decide; each carries the number of its leader, and leaders are bold. The other words are neutral. Click a word to ask: what if?" : "";
     this.#unknownWords();
     this.message(reading.caution, reading.terms.length ? "note" : "warn");
     this.ranked.hidden = reading.terms.length === 0;
     this.ranked.replaceChildren(wordList(reading, this.label(reading.label), { onChoose: ({ places }) => this.#choose(places[0]) }));
     this.body.hidden = false;
-    this.figure.hidden = reading.terms.length === 0;
+    this.figure.hidden = this.chart.node.hidden = reading.terms.length === 0;
     this.renderLayer(layer, false);
   }
 
@@ -229,7 +241,10 @@ export class ReadingPanel {
     this.layer = Math.min(layer, reading.trace.positions.length - 1);
     this.#verdictLine();
     this.leaders.replaceChildren(leaderList(reading, this.layer, { onLight: (rank, keep) => this.light(rank, keep), selected: this.#picked }));
-    if (reading.terms.length) this.#cloud(animate);
+    if (reading.terms.length) {
+      this.#cloud(animate);
+      this.chart.draw(reading, this.layer);
+    }
     this.light(null, false);
   }
 
@@ -255,16 +270,18 @@ export class ReadingPanel {
     const meter = el("span", { class: `meter ${toward}`, "aria-hidden": "true" });
     const chance = 1 / (1 + Math.exp(-logit));
     const two = Object.keys(reading.scores).length === 1;
+    const calibrated = this.calibration(reading.split.length);
     meter.style.setProperty("--size", `${100 * (two ? chance : reading.probability)}%`);
     this.verdict.replaceChildren(
       el("p", { class: `verdict-label ${positive ? "is-positive" : "is-negative"}` },
         el("span", { class: "sign", "aria-hidden": "true", text: two ? (positive ? "▲" : "▼") : "●" }),
         el("strong", { text: this.label(reading.label) }),
-        el("span", { class: "soft", text: ` probability ${percent(reading.probability)}` })),
+        el("span", { class: "soft", text: ` ${calibrated ? "calibrated " : ""}probability ${percent(reading.probability)}` })),
       el("p", { class: "soft verdict-logit", text: this.layer >= last
-        ? `logit ${signed(logit)}, ${reading.terms.length} known terms, ${reading.leaders.length} leaders`
+        ? `logit ${signed(logit)}, ${counted(reading.terms.length, "known term")}, ${counted(reading.leaders.length, "leader")}`
         : `after layer ${this.layer} of ${last} the logit would be ${signed(logit)}` }),
-      el("span", { class: "meter-track", "aria-hidden": "true" }, meter));
+      el("span", { class: "meter-track", "aria-hidden": "true" }, meter),
+      el("p", { class: "note verdict-note", text: calibrated }));
   }
 
   #cloud(animate) {
@@ -282,7 +299,7 @@ export class ReadingPanel {
       return {
         at: layer[index], start: start[index], lead: isLeader, size: isLeader ? 6.5 : 4,
         shape: isLeader ? "star" : { negative: "triangle-down", positive: "triangle-up", neutral: "circle" }[side],
-        class: `is-${side}`, name: leads ? visible(term) : "", label: `${brief(term)}, ${role}, ${signed(contribution)}`,
+        class: `is-${side}`, name: leads ? `${rank + 1} ${visible(term)}` : "", label: `${brief(term)}, ${role}, ${signed(contribution)}`,
       };
     });
     const names = { positive: `${this.label(reading.toward)} →`, negative: `← ${this.#otherLabel()}` };
@@ -364,14 +381,6 @@ export class ReadingPanel {
 
   dispose() {
     this.plane.dispose();
+    this.chart.dispose();
   }
-}
-
-/** 0.99971 -> "99.97 %"; never rounds up to 100 or down to 0. */
-export function percent(x) {
-  for (const digits of [1, 2, 3, 4, 6, 9]) {
-    const text = (100 * x).toFixed(digits);
-    if (Number(text) > 0 && Number(text) < 100) return `${text} %`;
-  }
-  return x > 0.5 ? "100 %" : "0 %";
 }

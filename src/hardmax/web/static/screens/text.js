@@ -2,10 +2,10 @@
 
 import { el, freshId } from "../js/dom.js";
 import { EXAMPLES } from "../js/examples.js";
-import { brief, compareLeaders, ranking, readExplanation, signed } from "../js/reading.js";
+import { brief, compareLeaders, percent, ranking, readExplanation, signed } from "../js/reading.js";
 import { MOST_CHARACTERS } from "../js/state.js";
 import { Models, pythonString, sentence, shellWord } from "./models.js";
-import { percent, ReadingPanel } from "./reading_panel.js";
+import { ReadingPanel } from "./reading_panel.js";
 import { Scrubber } from "./scrubber.js";
 
 const TYPING = 350; // ms without a key before a text is read
@@ -38,8 +38,12 @@ class TextScreen {
     this.models = new Models(app, () => this.render(app.state, new Set(["model"])));
     const label = (one) => this.models.label(app.state.model, one);
     const onFormula = (node) => app.formula(node);
-    this.a = new Slot(new ReadingPanel(app, { title: "The text", label, onFormula, onTry: (text, said) => this.#try(text, said) }));
-    this.b = new Slot(new ReadingPanel(app, { title: "Second text", label, onFormula, onTry: (text, said) => this.#try(text, this.#sofar() + said) }));
+    const calibration = (words) => this.models.calibration(app.state.model, words);
+    const panel = (title, onTry) => new Slot(new ReadingPanel(app, {
+      title, label, calibration, onFormula, onTry, onLayer: (layer) => this.scrubber.go(layer),
+    }));
+    this.a = panel("The text", (text, said) => this.#try(text, said));
+    this.b = panel("Second text", (text, said) => this.#try(text, this.#sofar() + said));
     this.scrubber = new Scrubber(app, { name: "layer", onChange: (layer, last) => app.set({ layer: layer === last ? -1 : layer }) });
     root.append(this.#controls(), this.scrubber.node, this.#compared(), el("div", { class: "readings" }, this.a.panel.node, this.b.panel.node));
     this.b.panel.node.hidden = true;
@@ -48,8 +52,8 @@ class TextScreen {
   #controls() {
     const { app } = this;
     const [text, second, example, error] = ["text", "second", "example", "text-error"].map(freshId);
-    this.area = el("textarea", { id: text, rows: "4", maxlength: String(MOST_CHARACTERS), spellcheck: "false", dir: "auto", "aria-describedby": error, oninput: () => this.#typed() });
-    this.area2 = el("textarea", { id: second, rows: "4", maxlength: String(MOST_CHARACTERS), spellcheck: "false", dir: "auto", oninput: () => this.#typed2() });
+    this.area = el("textarea", { id: text, rows: "3", maxlength: String(MOST_CHARACTERS), spellcheck: "false", dir: "auto", "aria-describedby": error, oninput: () => this.#typed() });
+    this.area2 = el("textarea", { id: second, rows: "3", maxlength: String(MOST_CHARACTERS), spellcheck: "false", dir: "auto", oninput: () => this.#typed2() });
     this.error = el("p", { id: error, class: "field-error", role: "alert" });
     this.example = el("select", { id: example, onchange: () => this.#choose(this.example.value) },
       Object.entries(EXAMPLES).map(([name, { title }]) => el("option", { value: name, text: title })),

@@ -1,0 +1,114 @@
+"""The playground as a folder of files: it opens from disk and from any web host, in any folder, without a server.
+
+    index.html            the page, with its palette
+    config.json           what the folder is, so that it can be replaced
+    static/playground.js  the modules of the page as one classic script
+    static/screens/...    modules that are read when they are first needed
+    static/model.js       the model of the Sentiment screen, exported to JavaScript
+
+Two screens compute on the server and only say here how to get one: `SERVER_ONLY`.
+"""
+
+import json
+import re
+from base64 import b64encode
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hardmax import __version__
+from hardmax.errors import BadInput
+from hardmax.io.files import new_folder
+from hardmax.web.bundle import STATIC, data_blocks, later_modules, later_script, page_script, styles
+
+if TYPE_CHECKING:
+    from hardmax.sentiment.model import SentimentModel
+
+MODEL = "imdb-words"
+SCHEMA = "hardmax.site/1"
+SERVER_ONLY = ("screens/exact.js", "screens/corpus.js")
+# A page from disk has no origin of its own, so 'self' alone would allow nothing there.
+POLICY = (
+    "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data: blob:; "
+    "worker-src blob:; base-uri 'none'; form-action 'none'"
+)
+PAGE_SCRIPT = re.compile(r'<script type="module" src="static/[^"]+"></script>')
+PUBLIC_URL = re.compile(r"https?://[^\s#\"'<>]+")
+COMMENT_LINES = re.compile(r"^\s*(?://.*|/\*(?:[^*]|\*(?!/))*\*/\s*)\n", re.MULTILINE)
+INDENT = re.compile(r"\n\s+")
+
+
+def write_site(folder: str | Path, model: str = MODEL, *, public_url: str | None = None, force: bool = True) -> Path:
+    """Write the playground as a static site; an interruption leaves the old folder, or none.
+
+    Args:
+        model: the model of the Sentiment screen: a shipped one, or a model folder.
+        public_url: where the site will be, for the links of Share; None: wherever it is opened.
+        force: replace the folder if it exists and was written by hardmax.
+
+    Raises:
+        BadInput: the folder cannot be replaced, there is no such model, or the address is not one.
+    """
+    from hardmax.sentiment.files import load_classifier
+
+    check_public_url(public_url)
+    loaded = load_classifier(model)
+    name = Path(model).resolve().name
+    start = {"server": False, "model": name, "public_url": public_url}
+    with new_folder(folder, force=force) as beside:
+        _write(beside / "index.html", site_page(start))
+        _write(beside / "config.json", json.dumps({"schema": SCHEMA, "version": __version__, "model": name}))
+        _write(beside / "static" / "playground.js", shortened(page_script()))
+        _write(beside / "static" / "icon.svg", (STATIC / "icon.svg").read_text(encoding="utf-8"))
+        for sheet in styles():
+            _write(beside / "static" / sheet, shortened((STATIC / sheet).read_text(encoding="utf-8")))
+        for module in later_modules():
+            if module not in SERVER_ONLY:
+                _write(beside / "static" / module, shortened(later_script(module)))
+        _write(beside / "static" / "model.js", model_script(loaded, name))
+    return Path(folder)
+
+
+def check_public_url(address: str | None) -> None:
+    """Raise BadInput unless this is the address of a page, without a fragment.
+
+    Example:
+        >>> check_public_url("https://course.example/playground/")
+    """
+    if address is not None and not PUBLIC_URL.fullmatch(address):
+        fix = "give an address without #, such as https://course.example/playground/"
+        raise BadInput("the public address is not one", found=address[:200], fix=fix)
+
+
+def site_page(start: dict[str, object]) -> str:
+    """index.html for a page without a server: one classic script in the place of the modules."""
+    text = (STATIC / "index.html").read_text(encoding="utf-8")
+    text = PAGE_SCRIPT.sub('<script defer src="static/playground.js"></script>', text)
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    text = text.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n  {policy}')
+    return text.replace("</body>", f"{data_blocks(start)}</body>")
+
+
+def model_script(model: "SentimentModel", name: str) -> str:
+    """An exported model as a module of the page: { config, weights, terms }, the numbers in base64."""
+    from hardmax.sentiment.export.javascript import model_document, weights
+
+    config = json.dumps(model_document(model) | {"name": name}, separators=(",", ":"))
+    numbers = b64encode(weights(model)).decode()
+    terms = json.dumps(bytes(model.vocabulary.joined).decode(), ensure_ascii=False)
+    parts = f'config: {config}, weights: Uint8Array.from(atob("{numbers}"), (c) => c.charCodeAt(0)), terms: {terms}'
+    return f'hardmaxModules.define("model.js", [], () => ({{ {parts} }}));\n'
+
+
+def shortened(text: str) -> str:
+    """A script or a style sheet without lines of comments and without indentation.
+
+    Example:
+        >>> shortened("// why\\nif (x) {\\n  go();\\n}\\n")
+        'if (x) {\\ngo();\\n}\\n'
+    """
+    return INDENT.sub("\n", COMMENT_LINES.sub("", text))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,212 @@
+"""Faults that people found by trying the playground, each shown to be gone."""
+
+import csv
+import json
+import re
+
+import pytest
+
+import hardmax as hx
+
+ALPHA = "\u03b1, the step size"
+
+
+def state(page, key):
+    return page.evaluate("(key) => window.hardmaxApp.state[key]", key)
+
+
+def test_keys_work_after_a_click_on_a_slider_or_a_checkbox(open_page):
+    page = open_page("v=1&preset=square&k=3")
+    page.get_by_role("slider", name=f"{ALPHA}, slider").click()
+    page.keyboard.press("a")
+    assert "arrows" in state(page, "show")
+    alpha = state(page, "alpha")
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")  # a slider keeps its own keys
+    assert (state(page, "alpha") > alpha, state(page, "k")) == (True, 3)
+    page.get_by_label("sectors").click()
+    page.keyboard.press("ArrowRight")
+    assert state(page, "k") == 4
+    page.keyboard.press(" ")  # and so does a checkbox
+    assert "sectors" not in state(page, "show")
+    page.keyboard.press("2")
+    page.wait_for_selector(".screen-beta:not([hidden])")
+
+
+def test_the_late_leader_appears_within_the_layers_of_its_preset(open_page):
+    page = open_page("v=1")
+    page.get_by_label("Cloud", exact=True).select_option("late-leader")
+    page.keyboard.press("Tab")
+    since = hx.limit(hx.preset("late-leader"), alpha=state(page, "alpha")).leader_since[6]
+    assert 20 < since <= state(page, "K")
+    page.evaluate("(k) => window.hardmaxApp.set({ k })", since - 1)
+    leads = "(yes) => document.querySelector('.screen-dyn [data-token=\"6\"]').classList.contains('leads') === yes"
+    page.wait_for_function(leads, arg=False)
+    page.evaluate("(k) => window.hardmaxApp.set({ k })", since)
+    page.wait_for_function(leads, arg=True)
+    page.get_by_label("Cloud", exact=True).select_option("square")
+    assert (state(page, "alpha"), state(page, "K")) == (0.5, 20)
+
+
+def test_a_leader_beyond_the_layers_shown_is_announced(open_page):
+    page = open_page("v=1&preset=late-leader")
+    since = hx.limit(hx.preset("late-leader"), alpha=0.5).leader_since[6]
+    said = page.get_by_text(f"Token 6 becomes a leader at layer {since}, beyond the 20 layers shown.")
+    said.wait_for()
+
+
+@pytest.mark.parametrize("view", ["dyn", "beta"])
+def test_no_layers_and_a_link_to_a_later_one(open_page, view):
+    page = open_page(f"v=1&view={view}&K=0&k=9")
+    assert (state(page, "k"), state(page, "K")) == (0, 0)
+    for link in (
+        "K=30&k=25",
+        "K=0&k=25",
+        "K=40&k=40&n=1500",
+        "K=0&n=1500&k=3",
+        "preset=cube&k=7",
+        "K=0&preset=cube&k=7",
+    ):
+        page.evaluate("(hash) => { location.hash = hash; }", f"v=1&view={view}&{link}")
+        page.wait_for_function("() => !window.hardmaxApp.frame")
+        asked = dict(part.split("=") for part in link.split("&"))
+        assert state(page, "k") == min(int(asked["k"]), int(asked.get("K", 20)))
+
+
+def test_a_saved_softmax_page_says_softmax(open_page, tmp_path):
+    traj = hx.simulate(hx.preset("square"), layers=3, rule=hx.Softmax(beta=4))
+    page = open_page(url=traj.save(tmp_path / "soft.html").as_uri(), ready=False)
+    assert page.title() == page.locator("h1").first.inner_text() == "Softmax attention, layer by layer"
+
+
+def test_bad_numbers_are_answered_in_sentences(open_page, server):
+    page = open_page("v=1")
+    box = page.get_by_role("spinbutton", name="tokens")
+    for text in ("", "0", "5001", "2.5"):
+        box.fill(text)
+        assert page.locator(".field-error:visible").inner_text() == "Enter a whole number from 1 to 5000."
+    box.fill("12")
+    assert page.locator(".field-error:visible").count() == 0
+    answer = page.request.post(server.url + "api/limit", data={"tokens": [[1, 2]], "alpha": -1})
+    assert answer.json()["error"]["what"] == "alpha must be greater than 0"
+
+
+def test_notices_go_when_the_reader_goes_on(open_page):
+    page = open_page("v=1&alpha=none")
+    notice = page.locator(".banner")
+    assert "alpha" in notice.inner_text()
+    page.keyboard.press("ArrowRight")
+    assert notice.count() == 1
+    page.get_by_label("Cloud", exact=True).select_option("ring")
+    assert notice.count() == 0
+    page.get_by_label("Load tokens from a file").set_input_files(
+        {
+            "name": "many.csv",
+            "mimeType": "text/csv",
+            "buffer": "\n".join(f"{i},{i % 7}" for i in range(1, 5101)).encode(),
+        }
+    )
+    notice.get_by_text("5100 tokens").wait_for()
+    page.get_by_label("Cloud", exact=True).select_option("square")
+    assert notice.count() == 0
+
+
+def test_a_screen_that_is_slow_to_load_says_so_in_place_of_the_last_one(open_page):
+    page = open_page("v=1")
+    page.route("**/screens/exact.js", lambda route: page.wait_for_timeout(900) or route.continue_())
+    page.get_by_role("link", name="Exact").click()
+    page.get_by_text("Loading\u2026").wait_for()
+    assert page.locator(".screen-dyn").is_hidden()
+    page.locator(".screen-exact .exact-grid").wait_for()
+
+
+def test_the_open_tab_is_in_sight_on_a_phone(open_page):
+    page = open_page("v=1", width=336, height=700)
+    for view in ("article", "dyn", "corpus"):
+        page.evaluate("(view) => window.hardmaxApp.openScreen(view)", view)
+        page.wait_for_selector(f".screen-{view}:not([hidden])")
+        tab = page.locator(".tab[aria-current]").bounding_box()
+        assert tab["x"] >= 0
+        assert tab["x"] + tab["width"] <= 336
+
+
+def test_small_gaps_use_the_whole_chart(open_page):
+    page = open_page("v=1&view=beta&beta=200&k=3")
+    page.wait_for_function("() => window.hardmaxApp.controller.gaps.length > 1")
+    gaps = page.evaluate("window.hardmaxApp.controller.gaps")
+    assert 0 < max(gaps) < 0.5
+    heights = page.evaluate("""() => document.querySelectorAll(".screen-beta .strip-line")[0].getAttribute("d")
+        .match(/ [-0-9.]+/g).map(Number)""")
+    lines = page.locator(".screen-beta .strip").first.locator(".strip-axis line")
+    axis = lines.evaluate_all("(all) => all.map((node) => node.y1.baseVal.value)")
+    assert min(heights) == pytest.approx(min(axis), abs=0.11)
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory):
+    """Reviews with line breaks as markup, and a server that shows them."""
+    file = tmp_path_factory.mktemp("corpus") / "broken-lines.csv"
+    rows = [("Great film.<br /><br />I loved it.", 1), ("Awful.<BR>A waste of time.", 0)] * 4
+    with file.open("w", newline="") as out:
+        csv.writer(out).writerows([("text", "label"), *rows])
+    return file
+
+
+def test_line_breaks_of_reviews_are_line_breaks(open_page, server, reviews):
+    own = type(server)("--data", str(reviews))
+    try:
+        page = open_page("v=1&view=corpus&wrong=0", url=own.url)
+        page.locator(".review-text").first.wait_for()
+        assert "<br" not in page.locator("main").inner_text().lower()
+        assert "% correct" in page.locator(".corpus-figures").inner_text()
+        page.locator(".review-open").first.click()
+        page.wait_for_function("() => document.querySelector('.screen-text textarea')?.value.includes('loved')")
+        assert page.locator(".screen-text textarea").first.input_value() == "Great film.\n\nI loved it."
+    finally:
+        own.stop()
+
+
+def test_nothing_is_cut_at_336_pixels(open_page):
+    page = open_page("v=1", width=336, height=780)
+    for fragment in (
+        "view=dyn",
+        "view=beta&k=3",
+        "view=text&text2=good%20film",
+        "view=exact",
+        "view=corpus",
+        "lesson=3",
+    ):
+        page.evaluate("(hash) => { location.hash = hash; }", f"v=1&{fragment}")
+        view = re.match(r"view=(\w+)", fragment)
+        page.wait_for_selector(f".screen-{view[1] if view else 'article'}:not([hidden])")
+        page.wait_for_timeout(700)
+        for button in page.get_by_role("button", name="as a table").all():
+            if button.is_visible():
+                button.click()
+        cut = page.evaluate("""() => [...document.querySelectorAll("main section:not([hidden]) *")].filter((node) => {
+            const box = node.getBoundingClientRect();
+            const scrolls = node.closest(".table-wrap, svg, .visually-hidden") && !node.matches(".table-wrap");
+            return box.width > 0 && box.right > 336.5 && !scrolls;
+        }).map((node) => `${node.tagName}.${node.className}`).slice(0, 5)""")
+        assert cut == [], fragment
+        assert page.evaluate("document.documentElement.scrollWidth") == 336
+
+
+def test_training_reviews_have_no_accuracy(app_answer):
+    assert app_answer["accuracy"] is None
+    assert "training set" in app_answer["note"]
+
+
+@pytest.fixture
+def app_answer(open_page, server):
+    """The corpus as the server knows it without data of the reader's own."""
+    page = open_page("v=1&view=corpus")
+    answer = {"ready": False}
+    while not answer["ready"]:
+        answer = page.request.get(server.url + "api/corpus").json()
+    if not answer["available"]:
+        pytest.fail(f"the sample of reviews is not installed: {json.dumps(answer)[:200]}")
+    text = page.locator(".corpus-figures")
+    text.filter(has_text="training set").wait_for()
+    assert "correct." not in text.inner_text()
+    return answer

@@ -1,0 +1,135 @@
+"""The page says what it knows: unchecked, being checked, certified, lost, back, compiling, failed, unknown, rounded."""
+
+import json
+
+import pytest
+
+GREY = "decided here at layer 0, not checked"
+CHECKED = "certified at layer 0, checked"
+
+
+def badge(page, text):
+    """Wait until the badge about the limit says this."""
+    page.locator("[data-certificate]", has_text=text).wait_for()
+    return page.locator("[data-certificate]")
+
+
+def color(locator):
+    return locator.evaluate("(node) => getComputedStyle(node).color")
+
+
+def test_a_limit_is_grey_until_the_certificate_came(open_page):
+    page = open_page(ready=False)
+    held = []
+    page.route("**/api/limit", lambda route: held.append(route))
+    page.goto(page.url.split("#")[0] + "#v=1&preset=square")
+    grey = badge(page, "decided here at layer 0, being checked")
+    before = color(grey)
+    assert "certified" not in page.locator(".status").first.inner_text()
+    held[0].continue_()
+    assert color(badge(page, CHECKED)) != before
+
+
+def test_a_large_cloud_is_checked_when_the_reader_asks_for_it(open_page):
+    page = open_page("v=1&n=1200&K=3")
+    badge(page, "decided here at layer")
+    page.wait_for_timeout(600)  # longer than a small cloud waits for
+    assert "not checked" in page.locator("[data-certificate]").inner_text()
+    page.get_by_role("button", name="check", exact=True).click()
+    badge(page, ", checked")
+    assert page.get_by_role("button", name="check", exact=True).count() == 0
+
+
+def test_after_a_reconnect_the_certificate_is_asked_for_again(open_page):
+    page = open_page("v=1&preset=square")
+    badge(page, CHECKED)
+    page.watch.forgiven.append("ERR_FAILED")
+    page.route("**/api/**", lambda route: route.abort())
+    page.get_by_role("button", name="add a token").click()
+    page.locator(".banner", has_text="The server is not responding").wait_for()
+    badge(page, "not checked")
+    page.unroute("**/api/**")
+    badge(page, ", checked")
+    page.locator(".banner", has_text="The server is not responding").wait_for(state="detached")
+
+
+def test_a_check_that_failed_can_be_repeated(open_page):
+    page = open_page("v=1&preset=square")
+    badge(page, CHECKED)
+    page.watch.forgiven.append("status of 429")
+    busy = json.dumps({"error": {"what": "too many computations", "found": None, "fix": None}})
+    page.route("**/api/limit", lambda route: route.fulfill(status=429, body=busy, content_type="application/json"))
+    page.get_by_role("button", name="add a token").click()
+    page.get_by_role("button", name="check again").wait_for()
+    assert page.locator("[data-certificate]").get_attribute("title") == "too many computations"
+    page.unroute("**/api/limit")
+    page.get_by_role("button", name="check again").click()
+    badge(page, ", checked")
+
+
+def test_a_server_that_compiles_is_slow_and_not_lost(open_page):
+    page = open_page(ready=False)
+    page.add_init_script("const f = AbortSignal.timeout.bind(AbortSignal); AbortSignal.timeout = () => f(400);")
+    page.route("**/api/limit", lambda route: None)  # no answer in time
+    told = {"status": "ok", "compiling": True}
+    page.route("**/api/health", lambda route: route.fulfill(json=told))
+    page.goto(page.url.split("#")[0] + "#v=1&preset=square")
+    page.reload()
+    page.locator(".banner", has_text="Compiling once, about 20 s").wait_for()
+    page.get_by_role("button", name="check again").wait_for()
+    assert page.locator(".banner", has_text="not responding").count() == 0
+    told["compiling"] = False
+    page.locator(".banner", has_text="Compiling once").wait_for(state="detached")
+
+
+@pytest.mark.parametrize("how", ["button", "tab"])
+def test_a_screen_that_failed_recovers_without_a_reload(open_page, how):
+    page = open_page()
+    page.watch.forgiven.append("ERR_FAILED")
+    page.route("**/static/screens/*", lambda route: route.abort())
+    page.keyboard.press("5")
+    page.get_by_text("The screen Corpus could not be loaded").wait_for()
+    page.unroute("**/static/screens/*")
+    page.get_by_role("button", name="Try again").click() if how == "button" else page.keyboard.press("5")
+    page.locator(".corpus-controls").wait_for()
+    assert page.get_by_text("could not be loaded").count() == 0
+
+
+def test_unknown_numbers_are_dashes_while_a_large_cloud_is_computed(open_page):
+    page = open_page("v=1&n=3000&K=40")
+    shown = page.evaluate(
+        """async () => {
+            const app = window.hardmaxApp;
+            app.set({ alpha: 0.77 });
+            app.flush();
+            return [app.controller.model.stale, document.querySelector(".status").textContent];
+        }"""
+    )
+    assert shown[0]
+    assert "\u2013" in shown[1]
+    assert "layer" not in shown[1]
+    page.wait_for_function("() => !window.hardmaxApp.controller.model.stale && !window.hardmaxApp.frame")
+    assert "\u2013" not in page.locator(".status").first.inner_text()
+
+
+def test_the_coordinates_of_a_file_are_used_as_given_and_only_a_link_rounds_them(open_page, tmp_path):
+    page = open_page()
+    file = tmp_path / "fine.csv"
+    rows = [[0.123456789012, 1.0], [-0.987654321098, 0.333333333333], [0.1, -1.000000001]]
+    file.write_text("\n".join(",".join(map(str, row)) for row in rows))
+    page.get_by_label("Load tokens from a file").set_input_files(file)
+    page.locator(".banner", has_text="used as given").wait_for()
+    coords = "() => Array.from(window.hardmaxApp.state.pts.coords)"
+    flat = [x for row in rows for x in row]
+    assert page.evaluate(coords) == flat
+    assert page.evaluate("() => Array.from(window.hardmaxApp.controller.model.result.tokens[0])") == flat
+    page.get_by_role("button", name="Share").click()
+    assert "rounded to 16 bits" in page.locator(".menu:visible").inner_text()
+    page.keyboard.press("Escape")
+    page.evaluate(
+        "() => window.hardmaxApp.controller.editor.edit(window.hardmaxApp.controller.editor.cloud, { sel: 1 })"
+    )
+    page.wait_for_timeout(400)
+    page.reload()
+    page.wait_for_function("() => window.hardmaxApp?.controller && !window.hardmaxApp.frame")
+    assert page.evaluate(coords) == flat
