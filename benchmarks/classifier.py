@@ -361,7 +361,12 @@ def relaxation(learn: list[str], labels: Any, test: list[str], wanted: Any, most
         rows.append([name, f"{reached[0]:,.1f} s", f"{reached[1]:.4f}"])
         limit = min(most, LONGER * reached[0])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    markdown("relaxation", f"Training until {ACCURACY} on held-out blocks", ["training from raw text", "processor time", "accuracy"], rows)
+    markdown(
+        "relaxation",
+        f"Training until {ACCURACY} on held-out blocks",
+        ["training from raw text", "processor time", "accuracy"],
+        rows,
+    )
     print(f"\nMost memory of this process: {peak:.2f} GB")
 
 
@@ -371,7 +376,10 @@ def relaxation(learn: list[str], labels: Any, test: list[str], wanted: Any, most
 def _installed(name: str) -> bool:
     from importlib.util import find_spec
 
-    if find_spec({"fastText": "fasttext", "lime": "lime", "shap": "shap", "torch": "torch"}.get(name, "sklearn")) is not None:
+    if (
+        find_spec({"fastText": "fasttext", "lime": "lime", "shap": "shap", "torch": "torch"}.get(name, "sklearn"))
+        is not None
+    ):
         return True
     print(f"{name} is not installed; it is left out", file=sys.stderr)
     return False

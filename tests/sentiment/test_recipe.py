@@ -54,8 +54,9 @@ def test_strong_words_lead_themselves_and_all_others_follow_the_pole(recipe, sco
     assert (np.delete(found.leader, strong) == top).all()
     # The weights with which the scores were found are those of the layers.
     keep = (1 + recipe.alpha) ** -8
-    np.testing.assert_allclose(found.weights * len(z), np.where(begin.radius == 1.0, 1.0, keep)
-                               + (np.arange(len(z)) == top) * (1 - keep) * (len(z) - len(strong)), rtol=1e-9)  # fmt: skip
+    wanted = np.where(begin.radius == 1.0, 1.0, keep)
+    wanted[top] += (1 - keep) * (len(z) - len(strong))
+    np.testing.assert_allclose(found.weights * len(z), wanted, rtol=1e-9)
 
 
 def test_the_selection_is_the_optimum_within_its_limits():

@@ -103,7 +103,10 @@ class Task:
         if layers is None:
             layers = 0 if self.recipe.layers == "auto" else int(self.recipe.layers)
         tell = self._telling("learning the words that lead")
-        begin, several = start(found, given, self.recipe, layers, penalty, (self.most, tell)), given.examples.labels.ndim == 2
+        begin, several = (
+            start(found, given, self.recipe, layers, penalty, (self.most, tell)),
+            given.examples.labels.ndim == 2,
+        )
         if self.alike:
             begin = replace(begin, pace=np.ones_like(begin.pace))
         recipe = replace(self.recipe, layers=layers)

@@ -10,9 +10,9 @@ Then every word gets one of three radii, which decide who leads, and the scores 
 
 - The strongest words have radius 1 and lead: <z_i, z_j> < 1 = <z_i, z_i> for any two of them. They are those of
   largest |x_w|, as many as put about `leaders` of them into a text, and they keep |x_w| >= s.
-- A few of the most frequent words without opinion are poles, at x = 0 with a radius R >= 1 / sqrt(1 - (pole_reach
-  s)^2) > 1. For a word on the unit circle, <z, pole> = R sqrt(1 - |x|^2) > 1 if |x| < pole_reach s, and R < 1 / sqrt(1 -
-  s^2), so that no strong word follows a pole.
+- A few of the most frequent words without opinion are poles, at x = 0 with a radius R between 1 / sqrt(1 - (pole_reach
+  s)^2) and 1 / sqrt(1 - s^2). For a word on the unit circle <z, pole> = R sqrt(1 - |x|^2), which is more than 1 if |x|
+  < pole_reach s, and less if |x| >= s: no strong word follows a pole.
 - All others have radius `follower_radius` < 1 and keep |x_w| <= follower_radius pole_reach s: a text that has a pole
   has it lead all of these words.
 
@@ -94,9 +94,7 @@ def _kept(recipe: Recipe, layers: int) -> tuple[float, float]:
     return float(powers(recipe.alpha, layers)[layers]), most
 
 
-def chosen(
-    x: Floats, part: Floats, recipe: Recipe, layers: int
-) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
+def chosen(x: Floats, part: Floats, recipe: Recipe, layers: int) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
     """The least score s of strong words, the strong words, and the poles; see the module.
 
     A word whose score was a little too small to lead has to shrink to what a follower can have, one that just leads has
@@ -158,7 +156,8 @@ def radii(strong: NDArray[np.int64], poles: NDArray[np.int64], least: float, rec
     """(V,) radii; the more frequent of two poles has the larger one, and none reaches the strong words.
 
     Example:
-        >>> radii(np.array([0, 2]), np.array([1]), 0.5, Recipe(pole_reach=0.8, follower_radius=0.9), 4).round(3).tolist()
+        >>> recipe = Recipe(pole_reach=0.8, follower_radius=0.9)
+        >>> radii(np.array([0, 2]), np.array([1]), 0.5, recipe, 4).round(3).tolist()
         [1.0, 1.12, 1.0, 0.9]
     """
     radius = np.full(size, min(max(recipe.follower_radius, 1e-3), ROOM))

@@ -109,9 +109,7 @@ class Problem:
         return float(losses.sum()), error
 
 
-def problem(
-    examples: Examples, size: int, directions: Floats, neutral: float, smoothing: float = SMOOTHING
-) -> Problem:
+def problem(examples: Examples, size: int, directions: Floats, neutral: float, smoothing: float = SMOOTHING) -> Problem:
     """The problem of some texts over a vocabulary of `size` terms, with the log-odds of these.
 
     `smoothing` texts are added to the counts of the log-odds: with more, words that few texts have are less free.
