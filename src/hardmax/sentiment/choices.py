@@ -108,7 +108,7 @@ class Task:
             given.examples.labels.ndim == 2,
         )
         if self.alike:
-            begin = replace(begin, pace=np.ones_like(begin.pace))
+            begin = replace(begin, pace=np.where(begin.pace > 0, 1.0, 0.0))  # poles stay where they are
         recipe = replace(self.recipe, layers=layers)
         trainer = Trainer(self.vocabulary, self.classes, recipe, begin, self.neutral, several)
         trainer.losses = list(begin.losses)
