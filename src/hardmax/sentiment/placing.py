@@ -61,7 +61,8 @@ def start(
     found: Solution, given: Problem, recipe: Recipe, layers: int, penalty: float, steps: Steps
 ) -> Start:  # fmt: skip
     """The optimum of the first phase or, with layers, of the second; turned and scaled such that |x_w| <= ROOM."""
-    x, scores, turn = found.x, given.directions, None
+    x, scores = found.x, given.directions
+    turn: Floats | None = None
     if len(scores) > 1 and scores.shape[1] == len(scores) == int(recipe.dim) and given.examples.labels.ndim == 1:
         scores = turn = _simplex(len(scores))  # what all classes have in common changes no probability
         x = times(x, scores)
