@@ -35,6 +35,7 @@ from hardmax.dynamics.plane import Plane, Pool
 from hardmax.errors import BadInput
 from hardmax.io.chunks import Chunks
 from hardmax.io.files import write_file
+from hardmax.views import Shown
 
 SCHEMA = "hardmax.limit-file/1"
 PART = 1 << 22  # tokens in a file of the result
@@ -43,7 +44,7 @@ Tell = Callable[[float, float | None, str], Any]
 
 
 @dataclass(frozen=True, eq=False)
-class FileLimit:
+class FileLimit(Shown):
     """The limit of a cloud on disk: where token i ends is `centers[cluster[i]]`.
 
     Attributes:

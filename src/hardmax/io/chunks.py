@@ -65,7 +65,7 @@ class Chunks:
             with self.path.open("rb") as file:
                 shape, fortran, self._dtype = _npy_header(file)
                 self._offset = file.tell()
-        except (OSError, ValueError) as error:
+        except Exception as error:  # a damaged header is parsed as Python, which raises nearly anything
             raise BadInput(f"{self.path} cannot be read as .npy: {error}") from error
         if len(shape) != 2 or self._dtype.kind not in "fiu":
             raise BadInput(f"{self.path} holds an array of {self._dtype} of shape {shape}; expected (n, d) numbers")

@@ -40,6 +40,9 @@ def write_file(path: str | Path, write: Callable[[Path], Any] | str | bytes, *, 
         os.replace(partial, path)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+    except BadInput as error:  # the writer knows the temporary name only, which is nothing to show
+        what, found = (text and text.replace(str(partial), str(path)) for text in (error.what, error.found))
+        raise BadInput(what or "", found=found, fix=error.fix) from error
     finally:
         partial.unlink(missing_ok=True)
     return path

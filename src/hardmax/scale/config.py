@@ -26,6 +26,7 @@ from hardmax.errors import BadInput
 
 CONFIGS = Path(__file__).parent / "configs"
 MOST_RUNS = 10**9
+MOST_POINTS = 10**6
 CLOUDS = ("normal", "ball", "sphere", "cube")
 RULES = ("hardmax", "softmax", "localmax", "uniform")
 NORMALIZATIONS = ("rescale", "none", "sphere")
@@ -180,6 +181,9 @@ def _points(
     """The settings of every point, in the order of the table."""
     if sum(len(values) == 0 for values in grid.values()):
         raise BadInput("a parameter of [grid] has no value")
+    points = math.prod(len(values) for values in grid.values()) * (count if random else 1)
+    if points > MOST_POINTS:
+        raise BadInput(f"the sweep has {points:,} points", fix=f"make at most {MOST_POINTS:,}; use more seeds instead")
     usual = {name: parameter.default for name, parameter in table.items()} | dict(fixed)
     combinations = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     draws = _draws(random, count) if random else [{}]
@@ -199,7 +203,8 @@ def _draws(random: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
             values = [how[k] for k in rng.integers(len(how), size=count)]
         elif isinstance(how, Mapping) and set(how) <= {"low", "high", "scale"} and {"low", "high"} <= set(how):
             low, high, scale = how["low"], how["high"], how.get("scale", "linear")
-            if not low <= high or scale not in ("linear", "log") or (scale == "log" and low <= 0):
+            numbers = all(isinstance(x, int | float) and abs(x) <= 1e18 for x in (low, high))
+            if not numbers or not low <= high or scale not in ("linear", "log") or (scale == "log" and low <= 0):
                 raise BadInput(f"[random] {name} has no valid range", found=repr(dict(how)))
             u = rng.random(count)
             x = low * (high / low) ** u if scale == "log" else low + (high - low) * u
@@ -230,5 +235,5 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
     except OSError:
         shipped = ", ".join(sorted(p.stem for p in CONFIGS.glob("*.toml")))
         raise BadInput(f"there is no file {path}", found=f"shipped: {shipped}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{path} is not TOML", found=str(error)) from None

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hardmax.io.scratch import empty, joined
 from hardmax.sentiment.word_scores import Examples, Floats, Problem, minimize
-from hardmax.text.vocabulary import Bags
+from hardmax.text.vocabulary import AT_ONCE, Bags
 
 BEGINNINGS = (6, 12, 24, 48, 96)  # terms
 PART = 1.0  # weight of a beginning; a whole text has 1
@@ -37,7 +38,10 @@ def beginnings(examples: Examples) -> Examples:
     sizes, offsets, parts = examples.sizes, examples.bags.offsets, [examples]
     for length in BEGINNINGS:
         which = np.flatnonzero(sizes > length)
-        ids = examples.bags.ids[(offsets[which][:, None] + np.arange(length)).ravel()]
+        ids, step = empty(len(which) * length, np.int32), AT_ONCE // length
+        for a in range(0, len(which), step):
+            places = offsets[which[a : a + step]][:, None] + np.arange(length)
+            ids[a * length : (a + step) * length] = examples.bags.ids[places.ravel()]
         bags = Bags.of(ids, np.full(len(which), length))
         parts.append(Examples(bags, examples.labels[which], PART * examples.weight[which]))
     return together(parts)
@@ -45,7 +49,8 @@ def beginnings(examples: Examples) -> Examples:
 
 def together(parts: list[Examples]) -> Examples:
     """Several parts, one after the other."""
-    bags = Bags.of(np.concatenate([p.bags.ids for p in parts]), np.concatenate([p.sizes for p in parts]))
+    ids = joined((p.bags.ids for p in parts), np.int32)
+    bags = Bags.of(ids, np.concatenate([p.sizes for p in parts]))
     return Examples(bags, np.concatenate([p.labels for p in parts]), np.concatenate([p.weight for p in parts]))
 
 

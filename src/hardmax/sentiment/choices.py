@@ -9,12 +9,14 @@ in turn. Everything is then learned again from all texts. Chosen are
 - the scale and the neutral words of `calibration`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from time import monotonic
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardmax.io.scratch import joined
 from hardmax.sentiment.batches import run_bags
 from hardmax.sentiment.calibration import Calibration, beginnings, calibrate, together
 from hardmax.sentiment.model import Label
@@ -23,7 +25,7 @@ from hardmax.sentiment.recipe import LAYERS, Recipe
 from hardmax.sentiment.training import Trainer
 from hardmax.sentiment.training_loop import Progress, Watch
 from hardmax.sentiment.word_scores import SMOOTHING, Examples, Floats, Problem, Solution, problem, solve
-from hardmax.text.vocabulary import Bags, Vocabulary
+from hardmax.text.vocabulary import Bags, Vocabulary, spans
 
 PENALTIES = (1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
 SMOOTHINGS = (5.0, 20.0)  # tried after 1, in this order, while they help
@@ -214,6 +216,14 @@ def _known(held: Examples, learn: Examples) -> Examples:
     starts, _ = learn.by_word
     seen = np.zeros(max(len(starts), int(held.bags.ids.max(initial=0)) + 1), bool)
     seen[: len(starts) - 1] = np.diff(starts) > 0
-    keep = seen[held.bags.ids]
-    sizes = np.bincount(held.bags.owners[keep], minlength=len(held.bags))
-    return Examples(Bags.of(held.bags.ids[keep], sizes), held.labels, held.weight)
+    sizes = np.empty(len(held.bags), np.int64)
+
+    def kept() -> Iterator[NDArray[np.int32]]:
+        for a, b in spans(held.bags.offsets):
+            ids = held.bags.ids[held.bags.offsets[a] : held.bags.offsets[b]]
+            keep = seen[ids]
+            owners = np.repeat(np.arange(b - a), held.sizes[a:b])
+            sizes[a:b] = np.bincount(owners[keep], minlength=b - a)
+            yield ids[keep]
+
+    return Examples(Bags.of(joined(kept(), np.int32), sizes), held.labels, held.weight)

@@ -1,7 +1,7 @@
 """What may be passed as texts, labels and weights: columns of any kind, checked once, with one clear error each."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
 from hardmax.text.encoding import decoded
+from hardmax.text.stored import StoredTexts
 
 MOST_SCORES = 100_000_000  # numbers in one array (terms, classes)
 ARRAYS = 8  # of this size, about, are held in training
 
 
-def as_texts(X: Any) -> list[str]:
-    """A list of texts from any one column of strings or bytes: a list, a generator, an array, a Series, a table.
+def as_texts(X: Any) -> Sequence[str]:
+    """Texts from any one column of strings or bytes: a list, a generator, an array, a Series, a table, stored texts.
 
     Tables of pandas, polars and Arrow are columns if they have exactly one. A missing text is an error.
 
@@ -23,6 +24,8 @@ def as_texts(X: Any) -> list[str]:
         >>> as_texts(["a", b"b"])
         ['a', 'b']
     """
+    if isinstance(X, StoredTexts):
+        return X
     if isinstance(X, str | bytes):
         raise BadInput("expected a list of texts, got one text", found=repr(X[:40]), fix="pass [text]")
     if isinstance(X, Mapping):
@@ -106,9 +109,11 @@ def as_labels(y: Any, count: int) -> NDArray[Any]:
     if given.ndim == 2 and given.shape[1] == 1:
         from warnings import warn
 
-        from sklearn.exceptions import DataConversionWarning
-
-        warn("A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=3)
+        try:
+            from sklearn.exceptions import DataConversionWarning as Conversion
+        except ImportError:  # it is an optional package
+            Conversion = UserWarning
+        warn("A column-vector y was passed when a 1d array was expected", Conversion, stacklevel=3)
         given = given[:, 0]
     if given.ndim != 1:
         raise BadInput(f"y should be a 1d array, got an array of shape {given.shape} instead")

@@ -32,7 +32,7 @@ def load_fasttext(path: str | Path) -> Embeddings:
         if where.suffix.lower() == ".vec":
             return _vectors(where.read_text(encoding="utf-8"))
         return _classifier(where.read_bytes())
-    except (OSError, struct.error, ValueError, IndexError) as error:
+    except (OSError, struct.error, ValueError, IndexError, OverflowError) as error:
         raise BadInput(f"{where} cannot be read as a fastText model: {error}") from error
 
 
@@ -69,6 +69,8 @@ def _vectors(text: str) -> Embeddings:
         table[word] = np.array(numbers, np.float64)
     if len(table) != count or any(vector.shape != (dim,) for vector in table.values()):
         raise ValueError(f"expected {count} vectors of {dim} numbers")
+    if not all(np.isfinite(vector).all() for vector in table.values()):
+        raise ValueError("a number is not finite")
 
     def features(forms: list[str]) -> list[Feature]:
         return [(w, w, table[form]) for w, form in enumerate(forms) if form in table]
@@ -120,6 +122,10 @@ def _classifier(data: bytes) -> Embeddings:
         raise ValueError("pruned models are not supported")
     vectors = file.matrix()
     weights = file.matrix()
+    hashing = maxn > 0 or longest > 1
+    fits = len(vectors) >= n_words + hashing * bucket and vectors.shape[1] == weights.shape[1]
+    if n_words < 0 or bucket < hashing or n_labels < 2 or not (fits and len(weights) == n_labels == size - n_words):
+        raise ValueError("the sizes of its parts contradict each other")
     number = {word: i for i, word in enumerate(entries[:n_words])}
     labels = tuple(label.removeprefix("__label__") for label in entries[n_words : n_words + n_labels])
 

@@ -1,6 +1,6 @@
 """How `HardmaxClassifier` learns: from texts and labels to a trainer, in one go, in parts, or from where it was."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields
 from math import ceil
@@ -23,6 +23,7 @@ from hardmax.sentiment.columns import (
 from hardmax.sentiment.contract import Classifier
 from hardmax.sentiment.model import SentimentModel
 from hardmax.sentiment.recipe import Recipe, Tuning
+from hardmax.text.stored import some_of
 from hardmax.text.tokenizer import Given, Tokenizer
 from hardmax.text.vocabulary import Vocabulary
 from hardmax.text.words import split
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # compiled code: loaded by fit
     from hardmax.sentiment.training_loop import Examples, Learner, Progress
 
 SAMPLE = 500  # texts whose length decides about min_df
+MOST_TERMS = 1_000_000  # in the vocabulary, if nothing else is asked for
 LONG = 100  # words; in longer texts most terms that occur once say nothing
 
 
@@ -85,11 +87,11 @@ class Fitting(Classifier):
         self.classes_ = every
         weight = as_weights(sample_weight, len(texts)) * class_weights(self.class_weight, every, labels)
         if not weight.all():  # a text of weight 0 leaves no trace, not even its words
-            texts = [text for text, mine in zip(texts, weight, strict=True) if mine]
+            texts = some_of(texts, np.flatnonzero(weight))
             labels, weight = labels[weight > 0], weight[weight > 0]
         weight = as_weights(weight, len(texts))
         patience = self._patience(checkpoint)
-        held_out: tuple[list[str], NDArray[np.int64]] | None = None
+        held_out: tuple[Sequence[str], NDArray[np.int64]] | None = None
         if validation is not None and several:
             other = as_indicator(validation[1], len(as_texts(validation[0])))
             if other is None or other[1].shape[1] != len(every):
@@ -101,8 +103,8 @@ class Fitting(Classifier):
             held_out = as_texts(validation[0]), wanted
         elif patience is not None:
             learn, aside = self._split(labels)
-            held_out = [texts[i] for i in aside], labels[aside]
-            texts, labels, weight = [texts[i] for i in learn], labels[learn], weight[learn]
+            held_out = some_of(texts, aside), labels[aside]
+            texts, labels, weight = some_of(texts, learn), labels[learn], weight[learn]
         with self._threads():
             vocabulary = self.model_.vocabulary if going_on else self._vocabulary(texts)
             check_size(len(vocabulary), len(every))
@@ -231,7 +233,7 @@ class Fitting(Classifier):
             trainer.pass_once(examples)
         return self._done(trainer, trainer)
 
-    def _texts(self, X: Any, first: bool) -> list[str]:
+    def _texts(self, X: Any, first: bool) -> Sequence[str]:
         """The texts in X; `first` when learning begins. A subclass may make texts from something else here."""
         return as_texts(X)
 
@@ -267,7 +269,7 @@ class Fitting(Classifier):
             usual = {"batch_size": BATCH, "learning_rate": RATE}
         return Recipe(**settings | {name: value for name, value in usual.items() if settings[name] is None}, seed=seed)
 
-    def _vocabulary(self, texts: list[str]) -> Vocabulary:
+    def _vocabulary(self, texts: Sequence[str]) -> Vocabulary:
         if self.vocabulary is not None:
             return self.vocabulary
         least, most = self.min_df, self.max_features
@@ -282,7 +284,7 @@ class Fitting(Classifier):
         if most is not None and (not isinstance(most, int | np.integer) or most < 1):
             raise BadInput("max_features must be an integer of at least 1, or None", found=repr(most))
         tokenizer = None if self.tokenizer is None else Tokenizer(self.tokenizer)
-        return Vocabulary.count(texts, self.ngram_range, int(least), most, tokenizer)
+        return Vocabulary.count(texts, self.ngram_range, int(least), most or MOST_TERMS, tokenizer)
 
     def _done(self, learner: "Learner", stream: "Trainer | None") -> Self:
         self.model_, self.history_ = learner.model(), learner.history
@@ -292,7 +294,7 @@ class Fitting(Classifier):
         return self
 
 
-def usual_min_df(texts: list[str]) -> int:
+def usual_min_df(texts: Sequence[str]) -> int:
     """The least document frequency of terms: 1 for short texts, 2 for long ones, and more for very many words.
 
     Example:

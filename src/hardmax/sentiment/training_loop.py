@@ -159,7 +159,7 @@ def fingerprint(examples: Examples, settings: dict[str, Any]) -> str:
     """A digest of the data and the settings: a checkpoint is valid for these only."""
     digest = sha256(json.dumps(settings, sort_keys=True).encode())
     for array in (examples.bags.ids, examples.bags.offsets, examples.labels, examples.weight):
-        digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
 
 

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.io.scratch import empty
 from hardmax.jit import njit, over_parts
 from hardmax.sentiment.recipe import MOST_NUMBERS
-from hardmax.text.vocabulary import Bags
+from hardmax.text.vocabulary import AT_ONCE, Bags, spans
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -59,8 +60,11 @@ class Examples:
     def by_word(self) -> tuple[Ints, NDArray[np.int32]]:
         """Word w is in the texts texts[starts[w]:starts[w + 1]]."""
         ids = self.bags.ids
-        starts = np.concatenate([[0], np.cumsum(np.bincount(ids))]).astype(np.int64)
-        texts = np.empty(ids.size, np.int32)
+        counts = np.zeros(int(ids.max(initial=-1)) + 1, np.int64)
+        for a in range(0, ids.size, AT_ONCE):
+            counts += np.bincount(ids[a : a + AT_ONCE], minlength=counts.size)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        texts = empty(ids.size, np.int32)
         _transpose(ids, self.bags.offsets, starts[:-1].copy(), texts)
         return starts, texts
 
@@ -125,15 +129,18 @@ def problem(examples: Examples, size: int, directions: Floats, neutral: float, s
     strength = np.full((size, directions.shape[1]), FLOOR)
     starts, _ = examples.by_word
     step = max(1, MOST_NUMBERS // classes)
-    for a in range(0, len(starts) - 1, step):
-        counts, every = _counts(examples, a, min(a + step, len(starts) - 1), classes)
+    pieces = ((c, min(c + step, b)) for a, b in spans(starts) for c in range(a, b, step))
+    for a, b in pieces:
+        counts, every = _counts(examples, a, b, classes)
         inside = np.log(counts + smoothing) - np.log(mass + 2 * smoothing)
         outside = np.log(every - counts + smoothing) - np.log(total - mass + 2 * smoothing)
         odds = (inside - outside)[:, -len(directions) :]  # with two classes in favor of the second
         strength[a : a + len(odds)] = np.sqrt(times(odds, directions) ** 2 + FLOOR**2)
-    feature = np.bincount(
-        examples.bags.owners, weights=(strength**2).mean(axis=1)[examples.bags.ids], minlength=len(share)
-    )
+    square, bags, feature = (strength**2).mean(axis=1), examples.bags, np.zeros(len(share))
+    for a, b in spans(bags.offsets):
+        owners = np.repeat(np.arange(b - a), examples.sizes[a:b])
+        terms = square[bags.ids[bags.offsets[a] : bags.offsets[b]]]
+        feature[a:b] = np.bincount(owners, weights=terms, minlength=b - a)
     strength /= np.sqrt(max((feature * share**2 * examples.weight).sum() / total, 1e-300))
     part = (mass + 1.0) / (total + 2.0 if several else total + classes)
     prior = np.log(part) - np.log1p(-part)

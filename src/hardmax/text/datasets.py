@@ -5,7 +5,8 @@ import os
 import re
 import sys
 import tarfile
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput, MissingExtra, NotFetched, need
 from hardmax.text.encoding import decoded
+from hardmax.text.stored import StoredTexts
 from hardmax.text.tables import SUFFIXES, BadRow, Row, rows
 
 # name -> (address, file name, MD5 as published with the data)
@@ -47,7 +49,7 @@ class Dataset:
     """
 
     name: str
-    texts: list[str]
+    texts: Sequence[str]
     labels: NDArray[Any]
     ids: list[Any] | None = None
     bad: tuple[BadRow, ...] = ()
@@ -86,6 +88,7 @@ def read(
     text: str | None = None,
     label: str | None = None,
     labeled: bool = True,
+    store: str | Path | None = None,
 ) -> Dataset:
     """Read a whole data set.
 
@@ -95,6 +98,7 @@ def read(
         split: "train" or "test" if the source has these parts; None reads everything (`imdb`: the training part).
         text, label: names of the columns of a table.
         labeled: whether every row of a table needs a label.
+        store: a folder; the texts of a table are then kept in a file there without a name, not in memory.
 
     Raises:
         BadInput: the source, the split or a column does not exist, or there is no usable row.
@@ -111,16 +115,30 @@ def read(
             f"there is no data set {str(source)!r}",
             fix="use imdb, an aclImdb folder or .tar.gz archive, or a table: " + " ".join(SUFFIXES),
         )
-    good: list[Row] = []
     bad: list[BadRow] = []
-    for row in rows(path, text, label, labeled):
-        (good if isinstance(row, Row) else bad).append(row)  # type: ignore[arg-type]
-    if not good:
+    ids: list[Any] | None = None if store is not None else []
+    numbers: dict[tuple[type, Any], int] = {}  # of the distinct labels
+    labels = array("q")
+
+    def texts() -> Iterator[str]:
+        for row in rows(path, text, label, labeled):
+            if isinstance(row, BadRow):
+                bad.append(row)
+                continue
+            labels.append(numbers.setdefault((type(row.label), row.label), len(numbers)))
+            if ids is not None:
+                ids.append(row.id)
+            yield row.text
+
+    found = list(texts()) if store is None else StoredTexts(texts(), store)
+    if not found:
         raise BadInput(
             f"{path} has no usable row", found=f"{len(bad)} bad rows" + (f", the first: {bad[0].why}" if bad else "")
         )
-    ids = [row.id for row in good] if any(row.id is not None for row in good) else None
-    return Dataset(path.name, [row.text for row in good], tidy_labels([row.label for row in good]), ids, tuple(bad))
+    if ids is not None and all(known is None for known in ids):
+        ids = None
+    named = tidy_labels([value for _, value in numbers])[np.array(labels, np.int64)]
+    return Dataset(path.name, found, named, ids, tuple(bad))
 
 
 def read_batches(

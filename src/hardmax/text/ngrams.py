@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
+from hardmax.io.scratch import joined
 from hardmax.jit import bare_njit, njit, over_parts
 from hardmax.text.clean import prepared
 from hardmax.text.hashes import EMPTY, Keys, bits_for, empty_table
@@ -19,6 +20,7 @@ from hardmax.text.words import form_of
 from hardmax.text.words_compiled import by_width, chain, code_points, hash_terms, scan, tables_for
 
 CHUNK = 1000  # texts that are counted at a time
+MOST_COUNTED = 1 << 23  # distinct n-grams: about 350 MB
 _SHIFT = np.uint64(20)
 _PART = 64  # texts that one thread takes at a time
 _CHUNK = 2048  # texts joined at a time: bounds the memory
@@ -120,6 +122,10 @@ def scan_texts(texts: list[str]) -> tuple[Keys, NDArray[np.int64], NDArray[np.ui
 class TermCounts:
     """In how many texts each n-gram occurs; feed it chunk after chunk with `add`.
 
+    At most `most` distinct n-grams are counted at a time, which bounds the memory. When there are more, those in the
+    fewest texts are forgotten until half of them are left (lossy counting [Manku & Motwani, VLDB 2002]); one that comes
+    back later starts from 0, so that its number is too small, by at most `missed`.
+
     Example:
         >>> counts = TermCounts(ngrams=2, min_df=2)
         >>> counts.add(["a good film", "not a good one", "good"])
@@ -127,9 +133,9 @@ class TermCounts:
         (['a', 'good', 'a good'], ['good'])
     """
 
-    def __init__(self, ngrams: int, min_df: int) -> None:
-        self.ngrams, self.min_df = ngrams, min_df
-        self.texts = 0
+    def __init__(self, ngrams: int, min_df: int, most: int = MOST_COUNTED) -> None:
+        self.ngrams, self.min_df, self.most = ngrams, min_df, most
+        self.texts, self.missed = 0, 0
         self._kept: list[str] = []  # in the order in which they reached min_df
         self._kept_keys: list[int] = []
         self._keys = np.zeros(1 << 16, np.uint64)
@@ -169,6 +175,23 @@ class TermCounts:
                 while 2 * (int(self._used[0]) + room) > self._keys.size:
                     self._enlarge()
         self.texts += len(texts)
+        if self._used[0] > self.most:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Forget the n-grams in the fewest texts, at least half of them."""
+        counts = self._counts[self._keys != 0]
+        least = int(np.partition(counts, len(counts) // 2)[len(counts) // 2])
+        self.missed += least
+        kept = self._counts > least
+        fresh = np.zeros_like(self._keys), np.zeros_like(self._counts), np.zeros_like(self._last)
+        _grow(np.where(kept, self._keys, np.uint64(0)), self._counts, self._last, *fresh)
+        self._keys, self._counts, self._last = fresh
+        self._used[0] = kept.sum()
+        if least >= self.min_df:
+            known = set(self._keys.view(np.int64).tolist())
+            which = [i for i, key in enumerate(self._kept_keys) if key in known]
+            self._kept, self._kept_keys = [self._kept[i] for i in which], [self._kept_keys[i] for i in which]
 
     def _enlarge(self) -> None:
         size = 2 * self._keys.size
@@ -286,9 +309,14 @@ class Lookup:
         """The distinct known terms of every text in order of appearance, and how many each text has."""
         if 0 < len(texts) <= _CHUNK:
             return self._chunk(list(texts))
-        parts = [self._chunk(list(texts[begin : begin + _CHUNK])) for begin in range(0, len(texts), _CHUNK)]
-        ids = [np.empty(0, np.int32), *(part[0] for part in parts)]
-        return np.concatenate(ids), np.concatenate([np.empty(0, np.int64), *(part[1] for part in parts)])
+        sizes = np.empty(len(texts), np.int64)
+
+        def parts() -> Iterator[NDArray[np.int32]]:
+            for begin in range(0, len(texts), _CHUNK):
+                ids, sizes[begin : begin + _CHUNK] = self._chunk(list(texts[begin : begin + _CHUNK]))
+                yield ids
+
+        return joined(parts(), np.int32), sizes
 
     def _chunk(self, texts: list[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         texts = list(map(prepared, texts))

@@ -126,6 +126,15 @@ def _line(line: bytes, number: int, name: str) -> str:
 def _rows(
     name: str, source: Iterator[Any], text: str | None, label: str | None, labeled: bool
 ) -> Iterator[Row | BadRow]:
+    try:
+        yield from _read_rows(name, source, text, label, labeled)
+    except UnicodeDecodeError as error:  # in UTF-16 a damaged character cannot be told from the next one
+        raise BadInput(f"{name} is not {error.encoding.upper()}, as its first bytes say", found=str(error)) from error
+
+
+def _read_rows(
+    name: str, source: Iterator[Any], text: str | None, label: str | None, labeled: bool
+) -> Iterator[Row | BadRow]:
     columns = next(source)
     names = None if columns is None else _choose(name, columns, text, label, labeled)
     for line, record in source:
@@ -259,4 +268,13 @@ def _parquet(path: Path) -> Iterator[Any]:
     with file:
         yield list(file.schema_arrow.names)
         every = (record for batch in file.iter_batches(batch_size=1024) for record in batch.to_pylist())
-        yield from enumerate(every, 1)
+        line = 0
+        while True:
+            try:
+                record = next(every)
+            except StopIteration:
+                return
+            except Exception as error:
+                raise BadInput(f"{path} is damaged after row {line} ({error})") from error
+            line += 1
+            yield line, record

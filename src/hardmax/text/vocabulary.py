@@ -1,7 +1,7 @@
 """A vocabulary: the n-grams a model knows, and texts as lists of their numbers."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
+from hardmax.io.scratch import empty
 from hardmax.jit.ways import Job
 from hardmax.text.hashes import Keys, bits_for, chain, empty_table, fill, find, term_hashes, word_hash
 from hardmax.text.tokenizer import Tokenizer
@@ -20,8 +21,23 @@ if TYPE_CHECKING:
     from hardmax.text.ngrams import Lookup
 
 LONGEST = 3  # words in an n-gram
+AT_ONCE = 1 << 20  # terms that are handled at once where there may be very many
 FEW = 100_000  # characters; fewer are split in plain Python, which is quicker than loading the compiled code
 SCANNER = Job("ngrams._bags")  # the compiled splitter: whether it is in memory, or worth loading
+
+
+def spans(offsets: NDArray[np.int64], most: int = AT_ONCE) -> Iterator[tuple[int, int]]:
+    """Neighboring rows (a, b) with at most `most` numbers together, or one row with more; row t has offsets[t] on.
+
+    Example:
+        >>> list(spans(np.array([0, 3, 4, 9, 12]), 5))
+        [(0, 2), (2, 3), (3, 4)]
+    """
+    a, rows = 0, len(offsets) - 1
+    while a < rows:
+        b = max(a + 1, int(np.searchsorted(offsets, offsets[a] + most, side="right")) - 1)
+        yield a, b
+        a = b
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +72,11 @@ class Bags:
         """The bags of some of the texts, in the order given."""
         sizes = np.diff(self.offsets)[which]
         starts = np.cumsum(sizes) - sizes
-        return Bags.of(self.ids[np.arange(sizes.sum()) + np.repeat(self.offsets[:-1][which] - starts, sizes)], sizes)
+        ids, total = empty(int(sizes.sum()), np.int32), np.append(starts, sizes.sum())
+        for a, b in spans(total):
+            first = self.offsets[:-1][which[a:b]] - starts[a:b]
+            ids[total[a] : total[b]] = self.ids[np.arange(total[a], total[b]) + np.repeat(first, sizes[a:b])]
+        return Bags.of(ids, sizes)
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -235,7 +255,11 @@ class Vocabulary:
 
         Up to `few` characters are read in plain Python until the compiled code is in memory, or worth loading.
         """
-        size = len(texts) + sum(map(len, texts))
+        size = 0
+        for text in texts:
+            size += 1 + len(text)
+            if size > few:
+                break
         if self.tokenizer is not None or (size <= few and SCANNER.plain(size)):
             with SCANNER.counted() if self.tokenizer is None else nullcontext():
                 found = [self.bag(text) for text in texts]

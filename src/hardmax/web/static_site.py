@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from hardmax import __version__
 from hardmax.errors import BadInput
 from hardmax.io.files import new_folder
-from hardmax.web.bundle import STATIC, data_blocks, later_modules, later_script, page_script, styles
+from hardmax.web.bundle import STATIC, UnusableModule, data_blocks, later_modules, later_script, page_script, styles
 
 if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
@@ -33,8 +33,13 @@ POLICY = (
 )
 PAGE_SCRIPT = re.compile(r'<script type="module" src="static/[^"]+"></script>')
 PUBLIC_URL = re.compile(r"https?://[^\s#\"'<>]+")
-COMMENT_LINES = re.compile(r"^\s*(?://.*|/\*(?:[^*]|\*(?!/))*\*/\s*)\n", re.MULTILINE)
-INDENT = re.compile(r"\n\s+")
+CSS_SPACE = re.compile(r"(\"[^\"]*\")|/\*.*?\*/|(?<=[{};:,])\s+|\s+(?=[{}])", re.DOTALL)
+PIECES = re.compile(
+    r"(?P<space>(?://[^\n]*|/\*.*?\*/|\s+)+)|(?P<kept>\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[\w$]+|.)", re.DOTALL
+)
+REGEX = re.compile(r"(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/")  # what follows its first slash
+AFTER_VALUE = re.compile(r"(?!(?:return|of|in|case|typeof)$)[\w$]+|.*[)\]}\"'`]", re.DOTALL)  # there a slash divides
+TEMPLATE = re.compile(r"(?:\\.|\$(?!\{)|[^`\\$])*(?:`|\$\{)", re.DOTALL)
 
 
 def write_site(folder: str | Path, model: str = MODEL, *, public_url: str | None = None, force: bool = True) -> Path:
@@ -60,7 +65,7 @@ def write_site(folder: str | Path, model: str = MODEL, *, public_url: str | None
         _write(beside / "static" / "playground.js", shortened(page_script()))
         _write(beside / "static" / "icon.svg", (STATIC / "icon.svg").read_text(encoding="utf-8"))
         for sheet in styles():
-            _write(beside / "static" / sheet, shortened((STATIC / sheet).read_text(encoding="utf-8")))
+            _write(beside / "static" / sheet, shortened_css((STATIC / sheet).read_text(encoding="utf-8")))
         for module in later_modules():
             if module not in SERVER_ONLY:
                 _write(beside / "static" / module, shortened(later_script(module)))
@@ -100,13 +105,54 @@ def model_script(model: "SentimentModel", name: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """A script or a style sheet without lines of comments and without indentation.
+    """A script without comments and without space that says nothing; ends of lines stay, for they may end a statement.
 
     Example:
-        >>> shortened("// why\\nif (x) {\\n  go();\\n}\\n")
-        'if (x) {\\ngo();\\n}\\n'
+        >>> shortened("if (x) {  // why\\n  go(`a  b ${ x + 1 }`);\\n}")
+        'if(x){\\ngo(`a  b ${x+1}`);\\n}'
     """
-    return INDENT.sub("\n", COMMENT_LINES.sub("", text))
+    parts: list[str] = []
+    braces = [0]  # open braces, anew for each ${ of a template
+    space, place, last = "", 0, ""
+    while match := PIECES.match(text, place):
+        place = match.end()
+        if match["space"]:
+            space = "\n" if "\n" in match["space"] else " "
+            continue
+        piece = match["kept"]
+        braces[-1] += (piece == "{") - (piece == "}")
+        if piece == "/" and not AFTER_VALUE.fullmatch(last):
+            piece, place = _with(REGEX, piece, text, place)
+        elif piece == "`" or braces[-1] < 0:  # a template begins, or goes on after ${ }
+            braces = braces if piece == "`" else braces[:-1]
+            piece, place = _with(TEMPLATE, piece, text, place)
+            braces += [0] if piece.endswith("${") else []
+        apart = last and (_is_word(last[-1] + piece[0]) or last[-1] + piece[0] in ("++", "--", "//"))
+        parts += [space if space == "\n" or apart else "", piece]
+        space, last = "", piece
+    return "".join(parts).lstrip("\n") + space.strip(" ")
+
+
+def shortened_css(text: str) -> str:
+    """A style sheet without comments and without space between its parts.
+
+    Example:
+        >>> shortened_css("/* why */ .a, .b { color: red; }")
+        '.a,.b{color:red;}'
+    """
+    return CSS_SPACE.sub(lambda match: match[1] or "", text).strip()
+
+
+def _with(rest: "re.Pattern[str]", begun: str, text: str, place: int) -> tuple[str, int]:
+    """A piece with the rest of it, and where it ends."""
+    found = rest.match(text, place)
+    if found is None:
+        raise UnusableModule("a script has a text or an expression without an end", found=text[place : place + 60])
+    return begun + found[0], found.end()
+
+
+def _is_word(two: str) -> bool:
+    return all(char.isalnum() or char in "_$" for char in two)
 
 
 def _write(path: Path, text: str) -> None:

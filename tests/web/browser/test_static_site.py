@@ -39,7 +39,7 @@ def address(request, folder, host):
 
 def test_every_screen_stands_without_a_server(open_page, address):
     page = open_page(url=address)
-    for view in ("dyn", "beta", "text", "exact", "corpus"):
+    for view in ("dyn", "beta", "text", "exact", "article", "corpus"):
         page.evaluate("(view) => window.hardmaxApp.openScreen(view)", view)
         page.locator(f".screen-{view}:visible").wait_for()
         page.wait_for_function("() => window.hardmaxApp.controller && !window.hardmaxApp.frame")

@@ -69,4 +69,4 @@ export function short(x, digits = 4) {
 export const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
 
 /** A part of 1 as a percentage: "8.1 %", "0.0001 %"; a dash if it is not known. */
-export const inPercent = (x, digits = 2) => (Number.isFinite(x) ? `${short(100 * x, digits)} %` : "\u2013");
+export const inPercent = (x, digits = 2) => (Number.isFinite(x) ? `${short(Number((100 * x).toPrecision(12)), digits)} %` : "\u2013");

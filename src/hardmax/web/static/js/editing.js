@@ -18,7 +18,14 @@ function snapping({ coords }) {
   return (x) => (Math.abs(x) > LARGE || (far > 0 && far < SMALL) ? x : Math.round(x * FINE) / FINE);
 }
 
-const asGiven = (before, after) => (fitsLink(before) ? rounded(after) : after);
+const fitting = new WeakSet(); // clouds that a link gives as they are
+
+function asGiven(before, after) {
+  if (!fitting.has(before) && !fitsLink(before)) return after;
+  const next = rounded(after);
+  fitting.add(next);
+  return next;
+}
 
 /** The cloud with token i at another place. */
 export function moved(cloud, i, point) {
@@ -343,20 +350,20 @@ export class CloudEditor {
   /** Put another cloud in place of the present one, at layer 0. */
   edit(pts, patch = {}) {
     this.app.player.pause(false);
+    this.scene.hint(-1);
     this.app.set({ pts, k: 0, ...patch });
   }
 
   select(i) {
-    if (i !== this.app.state.sel) this.app.set({ sel: i });
+    if (i === this.app.state.sel) return;
+    this.scene.hint(-1);
+    this.app.set({ sel: i });
   }
 
   #drag(i, point, phase) {
     this.dragging = phase !== "end";
     hold(this.dragging);
-    if (phase === "start") {
-      this.scene.hint(-1);
-      this.app.history.hold();
-    }
+    if (phase === "start") this.app.history.hold();
     if (phase === "end") {
       this.app.history.rest();
       this.app.redraw(["pts"]);

@@ -60,10 +60,36 @@ function chain(points, scale) {
 /** Indices of the vertices of the hull in the plane, counterclockwise; two for a segment, one for a point. */
 export function hull2d(coords) {
   if (coords.length === 0) return [];
-  const points = rowsOf({ d: 2, coords });
+  const outer = coords.length > 2 * MANY ? outerPoints(coords) : null;
+  const points = outer ? outer.map((i) => [coords[2 * i], coords[2 * i + 1]]) : rowsOf({ d: 2, coords });
   const frame = frameOf(points);
-  if (frame.axes.length === 2) return chain(points, frame.scale);
-  return ends(points, frame);
+  const around = frame.axes.length === 2 ? chain(points, frame.scale) : ends(points, frame);
+  return outer ? around.map((at) => outer[at]) : around;
+}
+
+const MANY = 200; // points
+const DIRECTIONS = [[1, 0], [1, 1], [0, 1], [-1, 1], [-1, 0], [-1, -1], [0, -1], [1, -1]];
+
+/** The points that are not well inside the octagon of the points farthest in eight directions, and always the first. */
+function outerPoints(coords) {
+  const corners = DIRECTIONS.map(([x, y]) => {
+    let [best, most] = [0, -Infinity];
+    for (let i = 0; i < coords.length; i += 2) {
+      const along = x * coords[i] + y * coords[i + 1];
+      if (along > most) [best, most] = [i, along];
+    }
+    return [coords[best], coords[best + 1]];
+  });
+  const size = Math.max(...corners.flat().map(Math.abs));
+  const sides = corners.map((p, at) => {
+    const [dx, dy] = minus(corners[(at + 1) % corners.length], p);
+    return [-dy, dx, dx * p[1] - dy * p[0] + 1e-9 * size * Math.hypot(dx, dy)];
+  }).filter(([x, y]) => x !== 0 || y !== 0);
+  const kept = [0];
+  for (let i = 2; i < coords.length; i += 2) {
+    if (!sides.every(([x, y, c]) => x * coords[i] + y * coords[i + 1] > c)) kept.push(i / 2);
+  }
+  return kept;
 }
 
 function ends(points, frame) {

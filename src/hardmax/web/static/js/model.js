@@ -374,7 +374,7 @@ export function degenerate({ d, coords }, hull) {
   if (n === 1) return "One token: it is its own leader and never moves.";
   if (hull.dimension === 0) return "All tokens are equal: a single point, which is its own leader.";
   let zero = false;
-  for (let i = 0; i < n && !zero; i += 1) zero = coords.subarray(i * d, (i + 1) * d).every((x) => x === 0);
+  for (let i = 0; i < coords.length && !zero; i += d) zero = coords[i] === 0 && coords[i + 1] === 0 && (d === 2 || coords[i + 2] === 0);
   const flat = hull.dimension < d ? (hull.dimension === 1 ? "All tokens lie on one line. " : "All tokens lie in one plane. ") : "";
   return flat + (zero ? "A token at the origin follows every token; the theorem excludes this case." : "");
 }

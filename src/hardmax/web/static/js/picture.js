@@ -131,8 +131,10 @@ export function gathered({ result }, coords, look) {
     for (let e = 0; e < d; e += 1) square += (coords[i * d + e] - limit.points[i * d + e]) ** 2;
     if (!(Math.sqrt(square) <= near)) continue;
     here[i] = 1;
-    const known = counts.get(c) ?? { count: 0, star: -1, first: i };
-    counts.set(c, { ...known, count: known.count + 1, star: look.shape[i] === "star" ? i : known.star });
+    if (!counts.has(c)) counts.set(c, { count: 0, star: -1, first: i });
+    const known = counts.get(c);
+    known.count += 1;
+    if (look.shape[i] === "star") known.star = i;
   }
   const crowds = [...counts].filter(([, { count }]) => count > 1).map(([c, { count, star, first }]) => ({
     point: limit.centers[c], count, color: look.color[first], shape: star < 0 ? look.shape[first] : "",

@@ -2,6 +2,7 @@
 
 import { el, short } from "./dom.js";
 import { encodeState, GENERATED, rowsOf } from "./state.js";
+import { selectedStep } from "./step.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The numbers on the screen as a table and as a document.
@@ -108,30 +109,24 @@ function rule() {
 
 /** A node for the formula panel; `state.sel` -1 gives the rule alone. */
 export function formulaNode(model, state) {
-  const { result, metric } = model;
+  const { result } = model;
   const { d, tokens } = result;
   const i = state.sel;
   if (i < 0 || i >= result.n) return el(
     "div", {}, ...rule(), el("p", { class: "note", text: "Select a token to see its numbers." }),
   );
-  const k = state.k;
-  const at = (j) => Array.from(tokens[k].subarray(j * d, (j + 1) * d));
-  const set = result.follows(k)[i];
-  const z = at(i);
-  const q = metric.A === null ? z : metric.A.map((row) => row.reduce((sum, x, c) => sum + x * z[c], 0));
-  const score = (j) => at(j).reduce((sum, x, c) => sum + x * q[c], 0);
-  const mean = z.map((_, c) => set.reduce((sum, j) => sum + at(j)[c], 0) / (set.length || 1));
-  const next = z.map((x, c) => (x + state.alpha * mean[c]) / (1 + state.alpha));
-  const scores = Array.from(
-    { length: result.n }, (_, j) => [j, score(j)],
-  ).filter(([j]) => !set.includes(j)).sort((a, b) => b[1] - a[1]);
-  const rest = scores.length ? `; next comes token ${scores[0][0]} with ${short(scores[0][1])}` : "";
+  const { k } = state;
+  const { z, set, scores, best, mean, next } = selectedStep(model, state, tokens[k]);
+  const followed = new Set(set);
+  let second = -1;
+  scores.forEach((s, j) => { if (!followed.has(j) && (second < 0 || s > scores[second])) second = j; });
+  const rest = second >= 0 ? `; next comes token ${second} with ${short(scores[second])}` : "";
   const few = set.slice(0, 8).join(", ") + (set.length > 8 ? ", \u2026" : "");
   const leads = set.length === 1 && set[0] === i;
   return el("div", {}, ...rule(),
     el(
       "p", { class: "math filled" }, v("C"), sub(String(i)),
-      ` = { ${few} }, largest score ${short(set.length ? score(set[0]) : 0)}${rest}`,
+      ` = { ${few} }, largest score ${short(best)}${rest}`,
     ),
     el(
       "p", { class: "math filled" }, v("z"), sub(String(i)), sup(` ${k + 1}`),

@@ -191,6 +191,7 @@ class Scene {
     this.#drawCrowds(picture.crowds ?? []);
     this.#drawTokens(picture, n);
     this.#drawHint();
+    if (!this.tip.node.hidden) this.tip.show(this.tip.token);
     this.svg.setAttribute("role", this.elements.length ? "listbox" : "group");
     clearTimeout(this.labelTimer);
     if (!this.labeled) this.label();
@@ -229,10 +230,12 @@ class Scene {
 
   /** Which tokens are elements: all, or in large clouds those that stand out. */
   #choose(picture, n) {
-    const all = Array.from({ length: n }, (_, i) => i);
-    if (n <= MOST_ELEMENTS) return all;
-    const chosen = all.filter((i) => picture.shape[i] === "star" || i === picture.selected || i === this.focus);
-    return chosen.slice(0, MOST_ELEMENTS);
+    if (n <= MOST_ELEMENTS) return Array.from({ length: n }, (_, i) => i);
+    const chosen = [];
+    for (let i = 0; i < n && chosen.length < MOST_ELEMENTS; i += 1) {
+      if (picture.shape[i] === "star" || i === picture.selected || i === this.focus) chosen.push(i);
+    }
+    return chosen;
   }
 
   #drawTokens(picture, n) {
@@ -263,7 +266,7 @@ class Scene {
       if (picture.text?.[i]) texts += 1;
     }
     this.#drawTexts(picture, chosen, texts);
-    this.#drawCanvas(picture, n, chosen);
+    this.#drawCanvas(n, chosen);
   }
 
   /** An element for each chosen token; those of leaders come last, so that stars lie on top. The element that has the
@@ -355,7 +358,7 @@ class Scene {
     }
   }
 
-  #drawCanvas(picture, n, chosen) {
+  #drawCanvas(n, chosen) {
     this.canvas.hidden = chosen.length === n;
     this.svg.classList.toggle("over-canvas", !this.canvas.hidden);
     if (this.canvas.hidden) return;
@@ -368,26 +371,31 @@ class Scene {
     pen.fillStyle = getComputedStyle(this.svg).getPropertyValue("--hull");
     for (const { d } of this.ground) pen.fill(new Path2D(d.join(""))); // the shaded ground lies below the dots
     pen.globalAlpha = 0.85;
-    const elements = new Set(chosen);
-    for (let i = 0; i < n; i += 1) {
-      if (elements.has(i) || picture.met?.[i]) continue;
-      pen.fillStyle = picture.color[i];
-      pen.fillRect(this.positions[2 * i] - 2, this.positions[2 * i + 1] - 2, 4, 4);
+    for (const [color, tokens] of this.#byColor()) { // a pen changes its color slowly
+      pen.fillStyle = color;
+      for (const i of tokens) pen.fillRect(this.positions[2 * i] - 2, this.positions[2 * i + 1] - 2, 4, 4);
     }
+  }
+
+  /** The tokens that are no elements, by color. */
+  #byColor() {
+    const elements = new Set(this.elements);
+    const found = new Map();
+    const { color, met } = this.picture;
+    for (let i = 0; i < color.length; i += 1) {
+      if (elements.has(i) || met?.[i]) continue;
+      if (!found.has(color[i])) found.set(color[i], []);
+      found.get(color[i]).push(i);
+    }
+    return found;
   }
 
   /** The picture with the tokens of the canvas as elements too, for an export. */
   whole() {
     if (this.canvas.hidden) return this.svg;
-    const elements = new Set(this.elements);
-    const byColor = new Map();
-    this.picture.color.forEach((color, i) => {
-      if (elements.has(i) || this.picture.met?.[i]) return;
-      const dot = `M${px(this.positions[2 * i])} ${px(this.positions[2 * i + 1])}h0`;
-      byColor.set(color, (byColor.get(color) ?? "") + dot);
-    });
-    this.underGroup.append(...[...byColor].map(([color, d]) => svgEl(
-      "path", { d, stroke: color, class: "under-dot" },
+    const dot = (i) => `M${px(this.positions[2 * i])} ${px(this.positions[2 * i + 1])}h0`;
+    this.underGroup.append(...[...this.#byColor()].map(([color, tokens]) => svgEl(
+      "path", { d: tokens.map(dot).join(""), stroke: color, class: "under-dot" },
     )));
     return this.svg;
   }
@@ -452,7 +460,10 @@ class Tip {
   show(i) {
     const { scene } = this;
     const lines = scene.options.tip?.(i);
-    if (!lines || 2 * i >= scene.positions.length) return;
+    if (!lines || 2 * i >= scene.positions.length) {
+      this.hide();
+      return;
+    }
     this.node.replaceChildren(el("strong", { text: lines[0] }), ...lines.slice(1).map((text) => el("span", { text })));
     this.node.hidden = false;
     const [x, y] = scene.positions.subarray(2 * i, 2 * i + 2);

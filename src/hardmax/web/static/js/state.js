@@ -69,7 +69,9 @@ const DIVISORS = [1, 1000, 12000, 16384];
 
 /** An edited cloud: { d, coords } with coords[i * d + c] the coordinate c of token i. */
 export function cloudOf(d, coords) {
-  return { d, coords: Float64Array.from(coords, (x) => (x === 0 ? 0 : x)) };
+  const own = Float64Array.from(coords);
+  for (let i = 0; i < own.length; i += 1) own[i] += 0; // no negative zero
+  return { d, coords: own };
 }
 
 /** The tokens of a cloud as rows of numbers. */

@@ -16,8 +16,12 @@ export function stepOf({ coords, d, A, alpha, set = null, i, beta = Infinity }) 
   const n = coords.length / d;
   const z = Array.from(coords.subarray(i * d, (i + 1) * d));
   const q = A === null ? z : A.map((row) => row.reduce((sum, x, c) => sum + x * z[c], 0));
-  const scores = Float64Array.from({ length: n }, (_, j) => q.reduce((sum, x, c) => sum + x * coords[j * d + c], 0));
-  const best = scores.reduce((most, s) => Math.max(most, s), -Infinity);
+  const scores = new Float64Array(n);
+  let best = -Infinity;
+  for (let j = 0; j < n; j += 1) {
+    for (let c = 0; c < d; c += 1) scores[j] += q[c] * coords[j * d + c];
+    best = Math.max(best, scores[j]);
+  }
   const weights = new Float64Array(n);
   const followed = set ?? Array.from(scores.keys()).filter((j) => scores[j] === best);
   if (beta === Infinity) for (const j of followed) weights[j] = 1 / followed.length;
@@ -26,7 +30,10 @@ export function stepOf({ coords, d, A, alpha, set = null, i, beta = Infinity }) 
     for (let j = 0; j < n; j += 1) total += weights[j] = Math.exp(beta * (scores[j] - best));
     for (let j = 0; j < n; j += 1) weights[j] /= total;
   }
-  const mean = z.map((_, c) => weights.reduce((sum, w, j) => (w ? sum + w * coords[j * d + c] : sum), 0));
+  const mean = z.map(() => 0);
+  for (let j = 0; j < n; j += 1) {
+    for (let c = 0; c < d && weights[j] > 0; c += 1) mean[c] += weights[j] * coords[j * d + c];
+  }
   const next = z.map((x, c) => (x + alpha * mean[c]) / (1 + alpha));
   return { i, q, z, set: followed, scores, best, weights, mean, next };
 }

@@ -14,7 +14,7 @@ export function headline(app, drag) {
     el("div", { class: "starts", role: "group", "aria-label": "Start" },
       start("\u25b6 Play", () => app.player.play(), "primary"),
       start("Drag a token", drag),
-      start("Lesson 1", () => app.set({ lesson: 1 }))));
+      app.screens.some(({ view }) => view === "article") ? start("Lesson 1", () => app.set({ lesson: 1 })) : null));
 }
 
 /** Play the cloud once if this is the first visit, nobody asked for less motion, and no link says what to show. */

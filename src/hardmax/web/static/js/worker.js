@@ -30,10 +30,14 @@ export const JOBS = {
   },
 };
 
+/** The memory of the layers of an answer: it is handed over instead of copied. */
+const buffersOf = ({ soft, run }) => [...new Set([...(soft ?? []), ...(run?.tokens ?? [])].map(({ buffer }) => buffer))];
+
 if (typeof WorkerGlobalScope !== "undefined" && globalThis instanceof WorkerGlobalScope) {
   globalThis.onmessage = ({ data: { number, job, data } }) => {
     try {
-      globalThis.postMessage({ number, answer: JOBS[job](data) });
+      const answer = JOBS[job](data);
+      globalThis.postMessage({ number, answer }, buffersOf(answer));
     } catch (error) {
       globalThis.postMessage({ number, error: error.message });
     }
