@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,7 +88,7 @@ def new_folder(folder: str | Path, *, force: bool = True) -> Iterator[Path]:
     except OSError as error:
         raise BadInput(f"{folder} cannot be written: {error.strerror or error}") from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        _remove(beside)
 
 
 def _replace(folder: Path, beside: Path) -> None:
@@ -102,7 +101,7 @@ def _replace(folder: Path, beside: Path) -> None:
     except BaseException:
         recover_folder(folder)
         raise
-    shutil.rmtree(old, ignore_errors=True)
+    _remove(old)
 
 
 def _is_ours(folder: Path) -> bool:
@@ -123,6 +122,12 @@ def recover_folder(folder: Path) -> None:
     if not old.exists():
         return
     if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
+        _remove(old)
     else:
         os.replace(old, folder)
+
+
+def _remove(folder: Path) -> None:
+    from shutil import rmtree  # only here: it takes longer to import than a model to load
+
+    rmtree(folder, ignore_errors=True)
