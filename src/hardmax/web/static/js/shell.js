@@ -189,7 +189,7 @@ export class Shell {
   #header() {
     const { app } = this;
     this.tabs = new Map(app.screens.map((entry) => [entry.view, el("a", {
-      class: "tab", href: `#v=1&view=${entry.view}`, text: entry.title, title: `${entry.title} (${entry.key})`,
+      class: "tab", href: `${window.location.href.split("#")[0]}#v=1&view=${entry.view}`, text: entry.title, title: `${entry.title} (${entry.key})`,
       onclick: (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();
