@@ -23,7 +23,6 @@ from PIL import Image, ImageColor, ImageDraw
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 PALETTE = Path(__file__).parent.parent / "src" / "hardmax" / "palette.json"
 CHROMIUM = "/usr/bin/chromium"
-REVIEW = "The plot is dull and the jokes fall flat, but the acting is great and the last scene is a wonderful surprise."
 ASK = "document.querySelectorAll('.ask')[2].scrollIntoView({ block: 'center' })"
 REVEAL = "document.querySelectorAll('.ask .primary')[2].click()"
 # Every screen: its state, and what is done then (JavaScript).
@@ -31,7 +30,7 @@ SCREENS = {
     "dynamics": ("v=1&n=120&k=4&sel=9", ""),
     "figure": ("v=1&figure=2&k=3", ""),
     "beta": ("v=1&view=beta&beta=4&k=6", ""),
-    "text": ("v=1&view=text", f"window.hardmaxApp.set({{ text: {json.dumps(REVIEW)} }})"),
+    "text": ("v=1&view=text&ex=turned", ""),
     "exact": ("v=1&view=exact", ""),
     "corpus": ("v=1&view=corpus&wrong=0", ""),
     "article": ("v=1&lesson=3", ASK),
