@@ -28,7 +28,7 @@ export class OneStep {
     this.changed = changed;
     this.part = 1; // of the way that the line has swept
     this.beta = Infinity;
-    this.title = el("h3");
+    this.title = el("h2");
     this.play = el("button", { class: "button small", type: "button", text: "\u25b6 show the step", onclick: () => this.sweep() });
     this.sweeper = el("input", {
       type: "range", min: "0", max: "1000", "aria-label": "How far the line has swept",
