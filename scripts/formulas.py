@@ -13,7 +13,7 @@ from markdown.inlinepatterns import InlineProcessor
 from markdown.preprocessors import Preprocessor
 
 # A "<" and its ">" with a comma between them: no HTML tag looks like this outside of attributes.
-PRODUCT = re.compile(r"(?<![<\w`])<(?=\S)([^<>=\"`]*,[^<>=\"`]*)>")
+PRODUCT = re.compile(r"(?<![<\w`])<(?=[^\s!/])([^<>=\"`]*,[^<>=\"`]*)>")
 FORMULA = r"(?<![\\$\w])(\$\$?)(?=[^\s$])(.+?)(?<=[^\s\\])\1(?![\w$])"
 
 
@@ -26,26 +26,25 @@ def mathml(latex: str, block: bool = False) -> str:
     """
     latex = re.sub(r"\s+", " ", latex.strip())
     found = convert(latex, display="block" if block else "inline")
-    # Angle brackets are fences: as identifiers they would be set in the wrong height and slanted.
-    return re.sub(r"<mi>(&#x027E[89];)</mi>", r'<mo fence="true" stretchy="false">\1</mo>', found)
+    found = found.replace("<mi>:</mi>", "<mo>:</mo>")
+    # Brackets are fences; as identifiers they would be slanted and have the wrong height.
+    return re.sub(r"<mi>(&#x027E[89];|&#x0007[BD];)</mi>", r'<mo fence="true" stretchy="false">\1</mo>', found)
 
 
-def inner_products(line: str) -> str:
-    """A line of Markdown with <x, y> written with angle brackets; code spans stay as they are.
+def inner_products(text: str) -> str:
+    """Markdown with <x, y> written with angle brackets, also across lines; code spans and formulas stay as they are.
 
     Example:
         >>> inner_products("If <A l, l - x> > 0 then `<a, b>` is code and <b>bold</b> is a tag.")
         'If ⟨A l, l - x⟩ > 0 then `<a, b>` is code and <b>bold</b> is a tag.'
     """
-    if line.startswith("    "):
-        return line
-    parts = re.split(r"(`+[^`]*`+|\$[^$]*\$)", line)
+    parts = re.split(r"(`+[^`]*`+|\$[^$]*\$)", text)
     return "".join(part if part[:1] in ("`", "$") else PRODUCT.sub(r"⟨\1⟩", part) for part in parts)
 
 
 class _Products(Preprocessor):
     def run(self, lines: list[str]) -> list[str]:
-        return [inner_products(line) for line in lines]
+        return inner_products("\n".join(lines)).split("\n")
 
 
 class _Formula(InlineProcessor):

@@ -1,9 +1,10 @@
 """Make the research note: `python scripts/paper.py` writes paper.html, and paper.pdf where a Chromium is installed.
 
-The tables of docs/paper.md are those of a stored run of `hardmax explore laws`, docs/studies/laws.json. They stand
-between comments; `--fill` writes them, and a test compares. To store a new run:
+The tables of docs/paper.md and of the pages beside it are those of stored runs, docs/studies/NAME.json. They stand
+between comments, <!-- NAME: table --> and <!-- end -->; `--fill` writes them, a test compares. To store new runs:
 
-    hardmax explore laws -o evidence && python scripts/paper.py --store evidence/laws --fill
+    hardmax explore laws -o evidence && python scripts/paper.py --store evidence/laws
+    hardmax study ablation -o studies && python scripts/paper.py --store studies/ablation
 """
 
 import argparse
@@ -18,8 +19,8 @@ from formulas import Formulas
 from hardmax.experiments.table import read_table
 
 ROOT = Path(__file__).parent.parent
-NOTE, STORED = ROOT / "docs" / "paper.md", ROOT / "docs" / "studies" / "laws.json"
-BLOCK = re.compile(r"<!-- laws: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
+NOTE, STORED = ROOT / "docs" / "paper.md", ROOT / "docs" / "studies"
+BLOCK = re.compile(r"<!-- ([a-z-]+): (\S+) -->\n.*?<!-- end -->", re.DOTALL)
 STYLE = """@page { size: A4; margin: 22mm 20mm } body { font: 11pt/1.42 Georgia, serif; max-width: 46em; margin: auto }
 table { border-collapse: collapse; font-size: 8.5pt; margin: 1em 0 }
 td, th { border-bottom: 1px solid #ccc; padding: 1px 6px }
@@ -27,25 +28,31 @@ pre { font-size: 9pt } img { max-width: 100% } h1 { font-size: 19pt } h2 { font-
 
 
 def filled(text: str) -> str:
-    """The note with the tables and the answer of the stored run."""
-    record = json.loads(STORED.read_text(encoding="utf-8"))
-    tables = {table["name"]: read_table(table) for table in record["tables"]}
+    """A page with the tables and the answers of the stored runs."""
 
     def block(found: re.Match[str]) -> str:
-        name = found[1]
+        run, name = found.groups()
+        record = json.loads((STORED / f"{run}.json").read_text(encoding="utf-8"))
+        tables = {table["name"]: read_table(table) for table in record["tables"]}
         body = record["answer"] if name == "answer" else f"{tables[name].caption}:\n\n{tables[name].markdown()}"
-        return f"<!-- laws: {name} -->\n{body}\n<!-- end -->"
+        return f"<!-- {run}: {name} -->\n{body}\n<!-- end -->"
 
     return BLOCK.sub(block, text)
 
 
+def pages() -> list[Path]:
+    """All pages with tables of stored runs."""
+    every = sorted((ROOT / "docs").rglob("*.md"))
+    return [path for path in every if BLOCK.search(path.read_text(encoding="utf-8"))]
+
+
 def store(folder: Path) -> None:
-    """Keep the tables, the answer and the origin of a run."""
+    """Keep the tables, the answer, the origin and the figures of a run."""
     record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
     kept = {name: record[name] for name in ("answer", "numbers", "settings", "provenance", "tables")}
-    STORED.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    for name in ("residuals", "times"):
-        shutil.copy(folder / f"{name}.png", ROOT / "docs" / "images" / f"laws-{name}.png")
+    (STORED / f"{folder.name}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    for picture in folder.glob("*.png"):
+        shutil.copy(picture, ROOT / "docs" / "images" / "studies" / f"{folder.name}-{picture.name}")
 
 
 def html(text: str) -> str:
@@ -59,14 +66,15 @@ def html(text: str) -> str:
 def main() -> None:
     """Store a run, fill the tables, or make the pages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--store", type=Path, help="folder of a run: evidence/laws")
-    parser.add_argument("--fill", action="store_true", help="write the tables into docs/paper.md")
+    parser.add_argument("--store", type=Path, help="folder of a run, such as evidence/laws; implies --fill")
+    parser.add_argument("--fill", action="store_true", help="write the tables into the pages")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "paper.html")
     given = parser.parse_args()
     if given.store:
         store(given.store)
     if given.store or given.fill:
-        NOTE.write_text(filled(NOTE.read_text(encoding="utf-8")), encoding="utf-8")
+        for path in pages():
+            path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
         return
     page = html(NOTE.read_text(encoding="utf-8")).replace('src="images/', f'src="{(NOTE.parent / "images").as_uri()}/')
     given.output.write_text(page, encoding="utf-8")

@@ -8,10 +8,13 @@ imports, so that nothing above is loaded before it is asked for, and no other mo
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, need
 from hardmax.io.files import write_file
+
+if TYPE_CHECKING:
+    import pandas
 
 _PICTURES = (".png", ".svg", ".pdf")
 FOLDER = "folder"  # a view that writes a folder: any name without one of the other suffixes
@@ -45,6 +48,12 @@ VIEWS: dict[str, dict[str, str]] = {
         ".html": "hardmax.web.single_file:save_equilibrium",
     },
     "Certificate": {NOTEBOOK: "hardmax.html.results:certificate_part"},
+    "Outcome": {NOTEBOOK: "hardmax.html.results:fields_part"},
+    "Problem": {NOTEBOOK: "hardmax.html.results:fields_part"},
+    "FileLimit": {NOTEBOOK: "hardmax.html.results:file_limit_part"},
+    "Drift": {NOTEBOOK: "hardmax.html.results:drift_part"},
+    "Verification": {NOTEBOOK: "hardmax.html.results:verification_part"},
+    "Stages": {NOTEBOOK: "hardmax.html.results:stages_part"},
     "Polytope": {
         NOTEBOOK: "hardmax.html.results:polytope_part",
         LOAD: "hardmax.dynamics.records:load_polytope",
@@ -90,7 +99,24 @@ def _views(kind: type) -> dict[str, str]:
     return next(VIEWS[base.__name__] for base in kind.__mro__ if base.__name__ in VIEWS)
 
 
-class Result:
+def frame(columns: dict[str, Any]) -> "pandas.DataFrame":
+    """A result as a table of pandas, from its columns.
+
+    Raises:
+        MissingExtra: pandas is not installed.
+    """
+    made: pandas.DataFrame = need("pandas", "pandas", "a result as a table").DataFrame(columns)
+    return made
+
+
+class Shown:
+    """The base of what shows itself in a notebook."""
+
+    def _repr_html_(self) -> str:
+        return str(view(type(self), NOTEBOOK)(self))
+
+
+class Result(Shown):
     """The base of what hardmax returns: `save`, whose file extension selects the format, and a view for notebooks."""
 
     def save(self, path: str | Path, *, force: bool = True, **options: Any) -> Path:
@@ -124,6 +150,3 @@ class Result:
             f"{path}: {type(self).__name__} has no {suffix or 'extensionless'} form",
             fix=f"use one of {' '.join(v for v in views if v.startswith('.'))}",
         )
-
-    def _repr_html_(self) -> str:
-        return str(view(type(self), NOTEBOOK)(self))

@@ -36,7 +36,7 @@ def test_a_study_writes_tables_figures_and_a_report(study, tmp_path, monkeypatch
 def test_an_unknown_study_is_refused(study, tmp_path):
     code, _, err = study("width", "-o", tmp_path / "s")
     assert code == 3
-    assert "finite-depth, robustness, ablation" in err
+    assert "finite-depth, mechanism, robustness, ablation" in err
     assert not (tmp_path / "s").exists()
 
 

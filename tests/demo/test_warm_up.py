@@ -25,3 +25,11 @@ def test_every_step_is_told_and_afterwards_jobs_choose_again(monkeypatch):
     assert told == ["one thing", "another"]
     assert done == [COMPILED, COMPILED]
     assert Job.forced is None
+    warm_up(say=told.append, only=("another",))
+    assert told[2:] == ["another"]
+
+
+def test_what_the_playground_compiles_has_examples():
+    from hardmax.web.jobs import CLOUDS
+
+    assert set(CLOUDS) <= {name for name, _ in _examples()}

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from hardmax.html.sketch import cloud_sketch, plane, polytope_sketch
 from hardmax.io.documents import readable
 from hardmax.palette import palette
 from hardmax.text.vocabulary import Vocabulary
+from hardmax.views import VIEWS
 from html_reader import HOSTILE, SHOWN, assert_alone
 from tiny_models import TERMS, two_classes
 
@@ -37,17 +39,43 @@ def _results():
         "network": hx.construct(sequences, ["<b>", "other"]),
         "model": hx.load("imdb-words").model_,
         "explanation": hx.load("imdb-words").explain("a great film <script>"),
+        "outcome": traj.outcome,
+        "problem": traj.problem,
+        "limit on disk": _limit_on_disk(),
+        "drift": hx.load("imdb-words").drift(["A great film."] * 9, ["A dull film <script>."] * 5),
+        "verification": hx.construct(sequences, ["a", "b"]).verify(sequences, ["a", "b"], levels=["float64"]),
+        "stages": hx.construct(sequences, ["a", "b"], style="narrow").stages(sequences),
     }
+
+
+def _limit_on_disk():
+    with TemporaryDirectory() as folder:
+        np.save(f"{folder}/cloud.npy", random_cloud("random", 50, 2, 1))
+        return hx.limit_file(f"{folder}/cloud.npy", f"{folder}/limit")
 
 
 NAMES = (
     "trajectory", "exact", "one dimension", "many dimensions", "batch", "equilibrium", "certificate", "polytope",
-    "exact polytope", "network", "model", "explanation",
+    "exact polytope", "network", "model", "explanation", "outcome", "problem", "limit on disk", "drift", "verification",
+    "stages",
 )  # fmt: skip
 
 
 def test_no_result_is_forgotten():
     assert tuple(_results()) == NAMES
+    shown = {base.__name__ for result in _results().values() for base in type(result).__mro__}
+    assert set(VIEWS) - shown == {"Report"}  # which needs training; see tests/sentiment/test_report.py
+
+
+def test_small_results_show_what_they_hold():
+    shown = {name: _results()[name]._repr_html_() for name in NAMES}
+    assert "moving" in shown["outcome"]
+    assert "Hardmax(tie_tolerance=0.0)" in shown["problem"]
+    assert "50 in dimension 2" in shown["limit on disk"]
+    assert "9 before, 5 after" in shown["drift"]
+    assert "dull" in shown["drift"]
+    assert "2 of 2" in shown["verification"]
+    assert "place" in shown["stages"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -59,7 +87,10 @@ def test_every_result_shows_itself_without_a_script(name):
     assert len(text) < 100_000
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n != "certificate"])
+SMALL = ("certificate", "outcome", "problem", "limit on disk", "drift", "verification", "stages")  # notebooks only
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in SMALL])
 def test_every_result_is_saved_as_one_page(name, tmp_path):
     path = _results()[name].save(tmp_path / "x.html")
     text = path.read_text()

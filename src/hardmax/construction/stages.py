@@ -9,6 +9,7 @@ from hardmax.cloud.ragged import Sequences
 from hardmax.cloud.tokens import Floats
 from hardmax.errors import BadInput
 from hardmax.transformer.evaluate import State, forward
+from hardmax.views import Shown
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
@@ -38,7 +39,7 @@ class Stage(ByValue):
 
 
 @dataclass(frozen=True, eq=False)
-class Stages(ByValue):
+class Stages(Shown, ByValue):
     """The input and the end of every stage; iterate, index by number or by name.
 
     Attributes:

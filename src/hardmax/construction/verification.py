@@ -21,11 +21,12 @@ from hardmax.cloud.ragged import Bools, Ragged
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.certificate import fingerprint, prove
 from hardmax.construction.problem import Problem
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, need
 from hardmax.io.documents import json_text
 from hardmax.transformer.evaluate import forward
 from hardmax.transformer.export import one_thread
 from hardmax.transformer.rational import ExactRows, exact_forward
+from hardmax.views import Shown
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
@@ -78,7 +79,7 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Shown):
     """The report of `Network.verify`; it is true if the network is exact.
 
     Attributes:
@@ -195,8 +196,7 @@ def _rational(net: "Network", problem: Problem) -> Comparison:
 
 
 def _torch(net: "Network", problem: Problem) -> Comparison:
-    import torch
-
+    torch = need("torch", "torch", "the level torch")
     module = net.to_torch()
     with one_thread(torch), torch.no_grad():
         outputs = [module(torch.from_numpy(np.array(tokens))).numpy() for tokens in problem.batch]

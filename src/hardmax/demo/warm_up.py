@@ -1,6 +1,6 @@
 """Compile everything once, so that no later command or call has to wait for it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 from typing import Any
 
@@ -9,19 +9,21 @@ import numpy as np
 from hardmax.jit.ways import COMPILED, forced
 
 
-def warm_up(say: Callable[[str], None] = print) -> None:
+def warm_up(say: Callable[[str], None] = print, only: Container[str] | None = None) -> None:
     """Run small examples through all compiled code, which Numba stores on disk.
 
     Args:
         say: told what comes next.
+        only: the names of some examples, as `say` is told them; None: all.
 
     Example:
         >>> warm_up(say=lambda what: None)  # doctest: +SKIP
     """
     with forced(COMPILED):
         for what, run in _examples():
-            say(what)
-            run()
+            if only is None or what in only:
+                say(what)
+                run()
 
 
 def _examples() -> Iterator[tuple[str, Callable[[], Any]]]:

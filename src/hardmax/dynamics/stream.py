@@ -35,6 +35,7 @@ from hardmax.dynamics.plane import Plane, Pool
 from hardmax.errors import BadInput
 from hardmax.io.chunks import Chunks
 from hardmax.io.files import write_file
+from hardmax.views import Shown
 
 SCHEMA = "hardmax.limit-file/1"
 PART = 1 << 22  # tokens in a file of the result
@@ -43,7 +44,7 @@ Tell = Callable[[float, float | None, str], Any]
 
 
 @dataclass(frozen=True, eq=False)
-class FileLimit:
+class FileLimit(Shown):
     """The limit of a cloud on disk: where token i ends is `centers[cluster[i]]`.
 
     Attributes:
@@ -250,6 +251,8 @@ class _Work:
             rest = limit_of_rest(tokens, index, self.problem, self.max_layers, plane, history)
             if rest is None:
                 raise self._too_large("tokens look from so near the origin, or for so long, that all tokens matter")
+            with np.load(self.folder / "codes-00000.npz") as part:
+                history.probe(part["passive_tokens"], self.max_layers)
             more, layers = self._passive(history, index)
             if not len(more[0]):
                 break
@@ -353,9 +356,9 @@ class _Work:
             self.tell(min(self.tokens.n, begin + self.part), self.tokens.n, "writing the result")
         leading = rest.leads()
         since = dict(zip(rest.index[leading].tolist(), rest.decided_at[leading].tolist(), strict=True))
-        layers = max(layers, int(rest.decided_at.max()))
+        layers, margin = max(layers, int(rest.decided_at.max())), min(rest.margin, history.margin)
         streamed = self.tokens.n - len(rest.index)
-        self._finish(rest.centers, rest.kind, sizes, since, layers, rest.margin, rest.undecided, streamed)
+        self._finish(rest.centers, rest.kind, sizes, since, layers, margin, rest.undecided, streamed)
 
 
 def _among(numbers: Ints, members: Ints) -> NDArray[np.bool_]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +39,9 @@ def write_file(path: str | Path, write: Callable[[Path], Any] | str | bytes, *, 
         os.replace(partial, path)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+    except BadInput as error:  # the writer knows the temporary name only, which is nothing to show
+        what, found = (text and text.replace(str(partial), str(path)) for text in (error.what, error.found))
+        raise BadInput(what or "", found=found, fix=error.fix) from error
     finally:
         partial.unlink(missing_ok=True)
     return path
@@ -86,7 +88,7 @@ def new_folder(folder: str | Path, *, force: bool = True) -> Iterator[Path]:
     except OSError as error:
         raise BadInput(f"{folder} cannot be written: {error.strerror or error}") from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        _remove(beside)
 
 
 def _replace(folder: Path, beside: Path) -> None:
@@ -99,7 +101,7 @@ def _replace(folder: Path, beside: Path) -> None:
     except BaseException:
         recover_folder(folder)
         raise
-    shutil.rmtree(old, ignore_errors=True)
+    _remove(old)
 
 
 def _is_ours(folder: Path) -> bool:
@@ -120,6 +122,12 @@ def recover_folder(folder: Path) -> None:
     if not old.exists():
         return
     if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
+        _remove(old)
     else:
         os.replace(old, folder)
+
+
+def _remove(folder: Path) -> None:
+    from shutil import rmtree  # only here: it takes longer to import than a model to load
+
+    rmtree(folder, ignore_errors=True)

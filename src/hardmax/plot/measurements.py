@@ -13,7 +13,7 @@ from hardmax.plot.style import FAINT, INK, color, house, tidy
 
 MARKERS = "osD^vP<>X"
 Records = Sequence[Mapping[str, Any]]
-RANKINGS = {"parts": "exact parts", "score": "own score", "random": "words by chance"}
+RANKINGS = {"parts": "exact parts", "leaders": "leaders first", "score": "own score", "random": "by chance"}
 
 
 def _means(rows: Records, name: str) -> tuple[list[float], list[float]]:
@@ -130,52 +130,53 @@ def plot_dots(rows: Records, group: str, kind: str, label: str, prefix: str) -> 
 
 @house()
 def plot_distances(rows: Records) -> Figure:
-    """Median distance to the limit against alpha at each depth, with (1+alpha)^-k beside it."""
+    """Hausdorff distance from the hull to the limit polytope against alpha, with (1+alpha)^-k beside it."""
     dims = sorted({row["d"] for row in rows})
-    middle = sorted({row["n"] for row in rows})[len({row["n"] for row in rows}) // 2]
     figure, axes = _panels(len(dims), 3.0, 3.1)
     for ax, d in zip(axes, dims, strict=True):
+        mine = [row for row in rows if row["d"] == d and row["cloud"] == rows[0]["cloud"]]
+        largest = max(row["n"] for row in mine)
         for number, depth in enumerate(sorted({row["layers"] for row in rows})):
-            some = [
-                row for row in rows
-                if row["d"] == d and row["layers"] == depth and row["n"] == middle and row["cloud"] == rows[0]["cloud"]
-            ]  # fmt: skip
+            some = [row for row in mine if row["layers"] == depth and row["n"] == largest]
             x = [row["alpha"] for row in some]
             fine = np.geomspace(min(x), max(x) * 1.0001, 60)
-            start = some[0]["median distance"]["mean"] / some[0]["(1+alpha)^-k"]
+            start = some[0]["Hausdorff distance"]["mean"] / some[0]["(1+alpha)^-k"]
             ax.plot(fine, start * (1 + fine) ** -float(depth), color=color(number), linewidth=0.8)
-            ax.errorbar(x, *_means(some, "median distance"), fmt=MARKERS[number], markersize=4, color=color(number),
+            ax.errorbar(x, *_means(some, "Hausdorff distance"), fmt=MARKERS[number], markersize=4, color=color(number),
                         capsize=2, label=f"layer {depth}")  # fmt: skip
-        ax.set(title=f"d = {d}", xlabel=r"$\alpha$", xscale="log", yscale="log")
+        ax.set(title=f"d = {d}, n = {largest}", xlabel=r"$\alpha$", xscale="log", yscale="log")
         ax.grid(color=FAINT, linewidth=0.3)
-    axes[0].set_ylabel("median distance to the limit / radius")
+    axes[0].set_ylabel("Hausdorff distance / radius")
     axes[0].legend(loc="lower left")
     return figure
 
 
 @house()
 def plot_decided(rows: Records) -> Figure:
-    """Tokens whose infinite depth is decided, by depth and alpha, for every kind of cloud in the plane and above."""
+    """Tokens whose infinite depth is decided, by depth and alpha, for every kind of cloud; the largest n of each d."""
     clouds = list(dict.fromkeys(row["cloud"] for row in rows))
-    alphas = sorted({row["alpha"] for row in rows})
-    largest = max(row["n"] for row in rows)
-    figure, axes = _panels(len(clouds), 3.2, 3.0)
+    figure, axes = _panels(len(clouds), 2.7, 3.0, 1.2)
     for ax, cloud in zip(axes, clouds, strict=True):
         for number, d in enumerate(sorted({row["d"] for row in rows})):
-            for alpha, style in ((alphas[0], "-"), (alphas[-1], ":")):
-                some = [r for r in rows if (r["cloud"], r["d"], r["alpha"], r["n"]) == (cloud, d, alpha, largest)]
+            mine = [row for row in rows if (row["cloud"], row["d"]) == (cloud, d)]
+            mine = [row for row in mine if row["n"] == max(row["n"] for row in mine)]
+            for alpha, style in zip(
+                sorted({row["alpha"] for row in mine})[:: max(len(mine) // 6, 1)], "-:", strict=False
+            ):
+                some = [row for row in mine if row["alpha"] == alpha]
                 ax.plot(
                     [r["layers"] for r in some], [1 - r["tokens decided"]["mean"] for r in some], style,
                     marker=MARKERS[number], markersize=4, color=color(number), linewidth=0.9,
                     label=rf"d = {d}, $\alpha$ = {alpha:g}",
                 )  # fmt: skip
-        ax.set(title=f"{cloud}, n = {largest}", xlabel="layer")
+        ax.set_title(cloud.replace(", ", ",\n"), fontsize=9)
+        ax.set_xlabel("layer")
         ax.set_yscale("symlog", linthresh=1e-4)
         ax.set(ylim=(-2e-5, 0.2), xticks=sorted({row["layers"] for row in rows}))
         ax.grid(color=FAINT, linewidth=0.3)
     axes[0].set_ylabel("tokens not decided yet")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right center", fontsize=8)
+    handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside right center", fontsize=8)
     return figure
 
 
@@ -220,21 +221,28 @@ def plot_accuracy_by(rows: Records, name: str) -> Figure:
 
 @house()
 def plot_faithfulness(rows: Records) -> Figure:
-    """Comprehensiveness and sufficiency of three rankings, for every kind of attention."""
-    names = list(dict.fromkeys(row["attention"] for row in rows))
-    figure = Figure(figsize=(8.6, 0.34 * len(names) + 1.3), layout="constrained")
-    axes: Any = figure.subplots(1, 2, sharey=True)
-    for ax, what in zip(axes, ("comprehensiveness", "sufficiency"), strict=True):
-        for number, (ranking, label) in enumerate(RANKINGS.items()):
-            mean, half = _means([row for row in rows if row["ranking"] == ranking], what)
-            place = np.arange(len(names)) + 0.17 * (number - 1)
-            ax.errorbar(mean, place, xerr=half, fmt=MARKERS[number], markersize=4, capsize=2, color=color(number),
-                        label=label)  # fmt: skip
-        better = "more is better" if what == "comprehensiveness" else "less is better"
-        ax.set_xlabel(f"{what} ({better})")
-        ax.grid(axis="x", color=FAINT, linewidth=0.3)
-    axes[0].set_yticks(np.arange(len(names)), names)
-    axes[0].invert_yaxis()
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
+    """Comprehensiveness and sufficiency against the number of words, by ranking; one column of panels per model."""
+    names = list(dict.fromkeys(row["model"] for row in rows))
+    tops = [name for name in rows[0] if name.startswith("k = ")]
+    x = [int(name[4:]) for name in tops]
+    figure = Figure(figsize=(1.9 * len(names) + 0.8, 4.6), layout="constrained")
+    panels: Any = figure.subplots(2, len(names), sharex=True, sharey="row", squeeze=False)
+    for what, line in zip(("comprehensiveness", "sufficiency"), panels, strict=True):
+        for ax, name in zip(line, names, strict=True):
+            for number, (ranking, label) in enumerate(RANKINGS.items()):
+                some = [row for row in rows if (row["model"], row["ranking"], row["measure"]) == (name, ranking, what)]
+                for row in some:
+                    mean, half = zip(*(_means([row], top) for top in tops), strict=True)
+                    ax.errorbar(x, np.ravel(mean), np.ravel(half), fmt=MARKERS[number] + "-", markersize=3, capsize=1.5,
+                                linewidth=0.8, color=color(number), label=label)  # fmt: skip
+            ax.set_xscale("log")
+            ax.set_xticks(x, [str(k) for k in x])
+            ax.minorticks_off()
+            tidy(ax)
+        line[0].set_ylabel(what)
+    for ax, name in zip(panels[0], names, strict=True):
+        ax.set_title(name.replace(", ", ",\n"), fontsize=8)
+    figure.supxlabel("words named", fontsize=9)
+    handles = {label: handle for ax in panels[0] for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=4, fontsize=8)
     return figure

@@ -9,13 +9,14 @@ import numpy as np
 
 from hardmax.errors import BadInput
 from hardmax.sentiment.model import SentimentModel, probabilities, winners
+from hardmax.views import Shown
 
 READ = 5000  # evenly spaced texts of each collection
 WORDS = 20  # that are shown on each side
 
 
 @dataclass(frozen=True)
-class Drift:
+class Drift(Shown):
     """Two collections of texts, `before` and `after`; `HardmaxClassifier.drift` makes it.
 
     Attributes:

@@ -36,6 +36,7 @@ STAGES = {
     "collapse": "the tokens of a sequence meet in one point",
     "place": "the points move onto their targets",
 }
+CLOUDS = ("small clouds", "large clouds in dimension 2", "large clouds in dimension 3")  # of the page, to compile
 PROJECTION = "coordinates 0 and 1, where everything between the first and the last layer happens"
 
 
@@ -89,13 +90,13 @@ def warm(body: Body) -> Document:
     return {"ready": body["job"]}
 
 
-def compile_all(body: Body) -> Document:
-    """Compile everything, with low priority: the other processes answer meanwhile."""
+def compile_clouds(body: Body) -> Document:
+    """Compile what the page asks for, with low priority: the other processes answer meanwhile. Takes about 20 s."""
     from hardmax.demo.warm_up import warm_up
 
     if hasattr(os, "nice"):
         os.nice(10)
-    warm_up(say=lambda what: None)
+    warm_up(say=lambda what: None, only=CLOUDS)
     return {"ready": "compiled"}
 
 
@@ -112,16 +113,11 @@ def _sequences() -> list[Body]:
 
 def simulate(body: Body) -> Document:
     """All layers of a trajectory: the document of its .json file."""
-    from hardmax.attention import rules
+    from hardmax.attention.rules import as_rule
     from hardmax.dynamics.records import trajectory_document
     from hardmax.dynamics.simulate import simulate as run
 
-    made: dict[str, Callable[[], Any]] = {
-        "hardmax": rules.Hardmax,
-        "softmax": lambda: rules.Softmax(body["beta"]),
-        "localmax": lambda: rules.Localmax(body["eps"]),
-        "uniform": rules.Uniform,
-    }
+    rule = as_rule(body.get("rule"), **{name: body[name] for name in ("beta", "eps") if name in body})
     tokens = body["tokens"]
     numbers = (body["layers"] + 1) * len(tokens) * len(tokens[0])
     if numbers > limits.COORDINATES:
@@ -130,7 +126,7 @@ def simulate(body: Body) -> Document:
             f"more than the {limits.COORDINATES:,} allowed in one answer",
             fix="use fewer tokens or layers",
         )
-    traj: Any = run(tokens, body["alpha"], body.get("matrix"), body["layers"], rule=made[body.get("rule", "hardmax")]())
+    traj: Any = run(tokens, body["alpha"], body.get("matrix"), body["layers"], rule=rule)
     _check_follow_sets(traj)
     return trajectory_document(traj)
 
@@ -221,7 +217,7 @@ EXAMPLES: dict[str, Callable[[], list[Body]]] = {
 }
 JOBS: dict[str, Callable[[Body], Document]] = {
     "warm": warm,
-    "compile": compile_all,
+    "compile": compile_clouds,
     "simulate": simulate,
     "limit": limit,
     "construct": construct,

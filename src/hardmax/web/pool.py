@@ -172,7 +172,7 @@ class Pool:
         return self._compiler is not None
 
     def compile(self) -> None:
-        """Let a further process compile everything in the background, unless that has been done before.
+        """Let a further process compile what the page asks for in the background, unless that has been done before.
 
         The workers need no compiled code to answer; later processes find it on disk.
         """

@@ -9,7 +9,7 @@ import torch
 import hardmax as hx
 from hardmax.experiments.context import Context, Journal
 from hardmax.experiments.item import items
-from hardmax.experiments.questions import cycles, equal_size, feed_forward, matrices, merging
+from hardmax.experiments.questions import cycles, equal_size, feed_forward, languages, matrices, merging, oscillation
 from hardmax.experiments.questions.matrices import advance, fates, still_cycle
 
 
@@ -239,3 +239,55 @@ def test_a_journal_saves_finished_parts(tmp_path, monkeypatch):
     matrices.matrices(resumed, **small)
     assert len(calls) == len(matrices.FAMILIES) + 1 - 3
     assert resumed.tables == list(explore("matrices", **small)[0].values())
+
+
+def test_softmax_keeps_a_cycle_alive_for_exponentially_many_layers():
+    case = oscillation.at_alpha(Fraction(4))
+    assert oscillation.least_gap(case) == Fraction(7, 12)  # (3 + alpha) / (4 + 2 alpha)
+    assert oscillation.least_gap(oscillation.at_alpha(Fraction(1))) == Fraction(2, 3)
+    short, long = oscillation._lifetimes(case, (16, 18), 20_000)
+    growth = (np.log(18 * long) - np.log(16 * short)) / 2
+    assert 7 / 12 < growth < 0.8  # gamma is approached from above
+
+
+def test_a_softmax_lifetime_is_that_of_plain_layers():
+    case, beta = oscillation.at_alpha(Fraction(4)), 14.0
+    Z, heads = np.array(case["tokens"], float), np.array(case["heads"], float)
+    ways = []
+    for _ in range(600):
+        new = 0
+        for A in heads:
+            weights = np.exp(beta * Z @ A.T @ Z.T)
+            new = new + weights / weights.sum(1, keepdims=True) @ Z / len(heads)
+        ways.append(np.linalg.norm(new[3] - Z[3]))
+        Z = (Z + 4 * new) / 5
+    pairs = np.array(ways[:-1]) + ways[1:]
+    (expected,) = oscillation._lifetimes(case, (beta,), 600)
+    assert expected == np.flatnonzero(pairs < 0.5 * pairs[0])[0] + 1
+
+
+def test_every_string_is_recognized():
+    for name, answer in languages.LANGUAGES.items():
+        for bits in languages.strings(7):
+            value, sizes = languages.recognize(bits, name)
+            assert value == answer(bits)
+            assert sizes[0] == len(bits) + 1  # the first block ties everybody
+            assert sizes[1:] in ([], [1])  # the second never ties
+
+
+def test_what_no_stack_separates():
+    assert languages.inseparable("MAJORITY", 6, ties=True) is None
+    first, second = languages.inseparable("PARITY", 6, ties=True)
+    assert languages.parity(first) != languages.parity(second)
+    assert Fraction(sum(first), len(first)) == Fraction(sum(second), len(second))
+    # The package refuses the same data, and the tie-free pool cannot see what separates 01 from 011.
+    sequences = [[[float(b), 1.0] for b in bits] for bits in (first, second)]
+    with pytest.raises(hx.errors.HardmaxError):
+        hx.construct(sequences, [0, 1])
+
+
+def test_languages_are_memorized_exactly():
+    tables, _, _ = explore("languages", longest=4, averaged=3, unique=2)
+    for row in tables["networks"].records():
+        right, total = row["right"].split("/")
+        assert right == total

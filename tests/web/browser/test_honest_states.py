@@ -53,6 +53,25 @@ def test_after_a_reconnect_the_certificate_is_asked_for_again(open_page):
     page.locator(".banner", has_text="The server is not responding").wait_for(state="detached")
 
 
+@pytest.mark.parametrize(
+    ("view", "change", "shown"),
+    [
+        ("text", {"text": "A wonderful film."}, ".verdict-label:visible:has-text('positive')"),
+        ("exact", {"set": "xor"}, ".exact-verdict:visible"),
+    ],
+)
+def test_what_was_asked_while_the_server_was_away_is_answered_when_it_is_back(open_page, view, change, shown):
+    page = open_page(f"v=1&view={view}")
+    page.wait_for_selector(".verdict-label:visible, .exact-verdict:visible")
+    page.watch.forgiven.append("ERR_FAILED")
+    page.route("**/api/**", lambda route: route.abort())
+    page.evaluate("(change) => window.hardmaxApp.set(change)", change)
+    page.locator(".field-error:visible", has_text="not responding").wait_for()
+    page.unroute("**/api/**")
+    page.locator(".field-error:visible", has_text="not responding").wait_for(state="detached")
+    page.wait_for_selector(shown)
+
+
 def test_a_check_that_failed_can_be_repeated(open_page):
     page = open_page("v=1&preset=square")
     badge(page, CHECKED)

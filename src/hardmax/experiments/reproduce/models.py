@@ -75,10 +75,11 @@ class Models:
             "are not meant to be compared."
         )
 
-    def paper(self, dim: int) -> PaperRun:
-        """The paper's recipe, trained with exact hardmax layers."""
+    def paper(self, dim: int, layers: int = recipe.LAYERS) -> PaperRun:
+        """The paper's recipe, trained with exact hardmax layers; with 0 layers, without attention."""
         reviews, seed = self.reviews, self.context.seed
-        return self._trained("paper", dim, self.epochs, lambda run: partial(recipe.train_epoch, run, reviews, seed))
+        method = "paper" if layers else "no-attention"
+        return self._trained(method, dim, self.epochs, lambda run: partial(recipe.train_epoch, run, reviews, seed))
 
     def softmax(self, dim: int) -> PaperRun:
         """The paper's recipe as the paper trains it, with softmax in torch."""
@@ -90,9 +91,10 @@ class Models:
         self, method: str, dim: int, epochs: int, trainer: Callable[[PaperRun], Callable[[Any], None]]
     ) -> PaperRun:
         context, reviews = self.context, self.reviews
-        path = context.shared / f"{method}-d{dim}-e{epochs}.safetensors"
+        path = context.shared / f"{method}-d{dim}-e{epochs}-seed{context.seed}.safetensors"
         mark = mark_of(reviews, {"method": method, "dim": dim, "seed": context.seed, "epochs": epochs})
-        run = load_run(path, mark) or recipe.begin(len(reviews.words), dim, context.seed)
+        layers = 0 if method == "no-attention" else recipe.LAYERS
+        run = load_run(path, mark) or recipe.begin(len(reviews.words), dim, context.seed, layers)
         if run.epochs >= epochs:
             return run
         one_epoch = trainer(run)

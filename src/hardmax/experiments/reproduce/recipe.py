@@ -42,6 +42,7 @@ class PaperRun:
         E: (V, d) word vectors.   few: (d + 2,) v, b and alpha.   The others are the moments of Adam.
         history: by epoch: loss and accuracy on the reviews to learn from (during the epoch, as the paper measures
             them), test_loss and test_accuracy, alpha; with softmax also hardmax_loss.
+        layers: 8 in the paper; 0 is the mean of the word vectors, without attention.
     """
 
     E: NDArray[np.float32]
@@ -52,6 +53,7 @@ class PaperRun:
     few_second: NDArray[np.float64]
     step: int = 0
     history: dict[str, list[float]] = field(default_factory=dict)
+    layers: int = LAYERS
 
     @property
     def dim(self) -> int:
@@ -74,7 +76,7 @@ class PaperRun:
             self.history.setdefault(name, []).append(float(value))
 
 
-def begin(words: int, dim: int, seed: int = 0) -> PaperRun:
+def begin(words: int, dim: int, seed: int = 0, layers: int = LAYERS) -> PaperRun:
     """Random vectors, decoder and alpha.
 
     Example:
@@ -85,7 +87,8 @@ def begin(words: int, dim: int, seed: int = 0) -> PaperRun:
     rng = np.random.default_rng((seed, dim))
     E = rng.standard_normal((words, dim)).astype(np.float32)
     few = np.concatenate([rng.uniform(-1, 1, dim + 1) / np.sqrt(dim), rng.uniform(0, 1, 1)])
-    return PaperRun(E, few, np.zeros_like(E), np.zeros_like(E), np.zeros_like(few), np.zeros_like(few))
+    moments = (np.zeros_like(part) for part in (E, E, few, few))
+    return PaperRun(E, few, *moments, layers=layers)
 
 
 def order_of(reviews: Reviews, seed: int, epoch: int) -> NDArray[np.int64]:
@@ -102,7 +105,7 @@ def train_epoch(run: PaperRun, reviews: Reviews, seed: int, tell: Tell | None = 
     for start in range(0, order.size, PIECE * BATCH):
         piece = order[start : start + PIECE * BATCH]
         part, good, run.step = train_part(
-            reviews.ids, reviews.counts, reviews.offsets, reviews.labels, piece, BATCH, LAYERS, run.E, run.first,
+            reviews.ids, reviews.counts, reviews.offsets, reviews.labels, piece, BATCH, run.layers, run.E, run.first,
             run.second, run.few, run.few_first, run.few_second, run.step, RATE, CLIP, LEAST_ALPHA,
         )  # fmt: skip
         loss, right = loss + part, right + good
@@ -126,20 +129,23 @@ class Readings:
         logits: (B,).
         leads: (T,) the layer since which a word leads; -1 for words that do not, -2 in reviews that were not read.
         ends: (T,) <v, z_i^K>; 0 in reviews that were not read.
+        weights: (T,) the c_i with logit = b + sum_i c_i <v, z_i^0>: attention moves weight to the words followed.
     """
 
     logits: NDArray[np.float64]
     leads: NDArray[np.int64]
     ends: NDArray[np.float64]
+    weights: NDArray[np.float64]
 
 
 def read(run: PaperRun, reviews: Reviews, which: NDArray[np.int64]) -> Readings:
     """Some of the reviews through the hardmax layers."""
     from hardmax.experiments.reproduce.recipe_kernel import read_reviews
 
-    found = Readings(np.empty(len(which)), np.full(reviews.ids.size, -2, np.int64), np.zeros(reviews.ids.size))
+    size = reviews.ids.size
+    found = Readings(np.empty(len(which)), np.full(size, -2, np.int64), np.zeros(size), np.zeros(size))
     where = reviews.ids, reviews.counts, reviews.offsets, np.asarray(which, np.int64)
-    read_reviews(*where, run.E, run.few, LAYERS, found.logits, found.leads, found.ends)
+    read_reviews(*where, run.E, run.few, run.layers, found.logits, found.leads, found.ends, found.weights)
     return found
 
 
@@ -166,7 +172,7 @@ def save_run(run: PaperRun, path: Path, mark: str) -> Path:
     """Keep the whole state in one file (safetensors), replaced as a whole."""
     from safetensors.numpy import save
 
-    note = {"mark": mark, "step": run.step, "history": run.history}
+    note = {"mark": mark, "step": run.step, "history": run.history, "layers": run.layers}
     tensors = {name: np.ascontiguousarray(getattr(run, name)) for name in ARRAYS}
     return write_file(path, lambda to: to.write_bytes(save(tensors, {"state": json.dumps(note)})))
 
@@ -187,7 +193,7 @@ def load_run(path: Path, mark: str) -> PaperRun | None:
             arrays = {name: np.array(file.get_tensor(name)) for name in ARRAYS}
         if note["mark"] != mark:
             return None
-        return PaperRun(**arrays, step=int(note["step"]), history=note["history"])
+        return PaperRun(**arrays, step=int(note["step"]), history=note["history"], layers=int(note["layers"]))
     except (SafetensorError, KeyError, ValueError, TypeError, OSError) as error:
         raise BadInput(
             f"{path} is not a checkpoint, or it is damaged ({error})", fix="remove the file, or run with --force"

@@ -141,29 +141,35 @@ def _read(ids: Any, counts: Any, a: Any, n: Any, E: Any, few: Any, layers: Any, 
             z[i, x] = E[ids[a + i], x]
             total += few[x] * z[i, x]
         start[i] = total
-    follow_all(z, n, layers, few[d + 1], follow, since)
+    if layers == 0:  # without attention nobody follows anybody
+        since[:n] = -1
+    else:
+        follow_all(z, n, layers, few[d + 1], follow, since)
     return weigh(start, counts[a : a + n], n, layers, few[d + 1], follow, shares, weight)
 
 
 @njit()
 def read_reviews(
-    ids: Any, counts: Any, offsets: Any, which: Any, E: Any, few: Any, layers: Any, logits: Any, leads: Any, ends: Any
-) -> None:
+    ids: Any, counts: Any, offsets: Any, which: Any, E: Any, few: Any, layers: Any, logits: Any, leads: Any, ends: Any,
+    weights: Any,
+) -> None:  # fmt: skip
     """Logits of some reviews, and for each of their words the layer since which it leads and where it ends.
 
     Args:
         few: (d + 2,) v, b and alpha.
         leads: (T,) out, in the places of these reviews; -1 for a word that never leads.
         ends: (T,) out, <v, z_i^K>.
+        weights: (T,) out, the weight of <v, z_i^0> in the logit.
     """
     room = _room(offsets, which, E.shape[1], layers)
-    since, shares = room[4], room[5]
+    weight, since, shares = room[2], room[4], room[5]
     for p in range(which.size):
         a, n = offsets[which[p]], offsets[which[p] + 1] - offsets[which[p]]
         pooled, _ = _read(ids, counts, a, n, E, few, layers, room)
         logits[p] = few[E.shape[1]] + pooled
         leads[a : a + n] = since[:n]
         ends[a : a + n] = shares[layers, :n]
+        weights[a : a + n] = weight[:n]
 
 
 @njit()

@@ -1,1 +1,1 @@
-"""Three studies with random clouds and real reviews: finite depth, robustness, ablation. `hardmax study` runs them."""
+"""Studies with random clouds and real reviews; `hardmax study` runs them, docs/studies tells what came out."""

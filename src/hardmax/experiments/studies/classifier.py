@@ -1,36 +1,40 @@
-"""One small classifier in which only the attention varies: what the ablation compares.
+"""One small classifier in which only the attention varies: what the studies of robustness and ablation compare.
 
 Words stand in the plane, E_w = r_w (cos t_w, sin t_w). The radii r_w are given (by the rank of |log-odds| sqrt(texts),
-from 0.8 to 1); the angles are trained from cos t_w = clip(0.4 log-odds). The logit is b + s <e_1, mean_i z_i^K>. Only
+from 0.8 to 1); the angles are trained from cos t_w = clip(0.4 log-odds). The logit is b + s <v, mean_i z_i^K>. Only
 the attention differs between variants, so all have equally many parameters, except those with trained matrices.
 
 For given attention every layer is linear in the values, z^K = W z^0 with W a product of (I + alpha P_k)/(1 + alpha). So
 
-    logit = b + sum_j a_j s <e_1, z_j^0>,      a_j = mean_i W_ij,
+    logit = b + sum_j a_j s <v, z_j^0>,      a_j = mean_i W_ij,
 
 is an exact sum over words for every variant: a_j is the weight that attention gives to word j. With hardmax a_j is
 large for leaders and 0 or (1+alpha)^-K / n for the rest. This is what is ranked when explanations are compared.
+Hardmax has no gradient with respect to its matrices (a small change changes no follow set); they are trained straight
+through: forward hardmax, backward the gradient of softmax with temperature 0.1.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
-from hardmax.cloud.tokens import Floats
 from hardmax.errors import need
 from hardmax.experiments.context import Context
 from hardmax.experiments.reviews import Rows, Sample, imdb, sample
+from hardmax.experiments.studies.mechanism import TOPS
 from hardmax.transformer.export import one_thread
 
-TOP = 5
 BATCH = 64
-RATES = {"angle": 0.004, "scale": 0.3, "bias": 0.01, "factors": 0.01}
+RATES = {"angle": 0.004, "scale": 0.3, "bias": 0.01, "factors": 0.01, "gain": 0.01}
+PACES = (1 / 3, 1.0, 3.0)  # the multiples of RATES among which every variant chooses
+TUNING = 1000  # the seeds that choose the rates begin here: none of them is measured
 DROPOUT = 0.3
 SCALE = 60.0  # at the start
 LEAST_RADIUS = 0.8
+SPACE = 4  # dimension of the words under LayerNorm: in the plane, centering leaves nothing but a sign
 BLOCK = 250  # reviews that are measured at once
 
 
@@ -44,8 +48,10 @@ class Variant:
         temperature: of softmax; scores of hardmax are compared exactly.
         heads: the number of heads, whose values are averaged.
         learned: whether the matrices A_h = L_h L_h^T are trained (they begin near I, each head elsewhere).
-        normalization: "rescale", "sphere" (unit length after every layer) or "none".
+        normalization: "rescale", "sphere" (unit length after every layer), "layer" (LayerNorm: centered, divided by the
+            standard deviation, times a trained gain) or "none".
         causal: a word sees itself and those before it.
+        pace: multiplies the learning rates.
     """
 
     rule: str = "hardmax"
@@ -56,6 +62,7 @@ class Variant:
     learned: bool = False
     normalization: str = "rescale"
     causal: bool = False
+    pace: float = 1.0
 
 
 class Classifier:
@@ -72,8 +79,13 @@ class Classifier:
         self.angle = torch.tensor(start, dtype=torch.float32, requires_grad=True)
         self.scale = torch.tensor(SCALE, requires_grad=True)
         self.bias = torch.tensor(0.0, requires_grad=True)
+        self.space = SPACE if variant.normalization == "layer" else 2
+        self.frame = torch.eye(2)  # the plane of the words in the space of the layers
+        if self.space > 2:
+            self.frame = torch.linalg.qr(torch.randn(self.space, 2, generator=self.generator))[0].T.contiguous()
+        self.gain = torch.ones(self.space, requires_grad=variant.normalization == "layer")
         self.factors = self._matrices()
-        names = ("angle", "scale", "bias", "factors") if variant.learned else ("angle", "scale", "bias")
+        names = ["angle", "scale", "bias"] + ["factors"] * variant.learned + ["gain"] * self.gain.requires_grad
         self.learned = {name: getattr(self, name) for name in names}
 
     @property
@@ -82,17 +94,17 @@ class Classifier:
         return int(sum(part.numel() for part in self.learned.values()))
 
     def _matrices(self) -> Any:
-        """(heads, 2, 2) factors L_h, A_h = L_h L_h^T; heads begin apart, so that they can become different."""
+        """(heads, d, d) factors L_h, A_h = L_h L_h^T; heads begin apart, so that they can become different."""
         torch = self.torch
-        eye = torch.eye(2).repeat(self.variant.heads, 1, 1)
+        eye = torch.eye(self.space).repeat(self.variant.heads, 1, 1)
         if self.variant.heads > 1 or self.variant.learned:
             eye = eye + 0.3 * torch.randn(eye.shape, generator=self.generator)
         return eye.requires_grad_(self.variant.learned)
 
     def fit(self, reviews: Rows, epochs: int) -> "Classifier":
         """Adam on the binary cross-entropy, the rate falling linearly to 0, words dropped at random."""
-        torch = self.torch
-        adam = torch.optim.Adam([{"params": [part], "lr": RATES[name]} for name, part in self.learned.items()])
+        torch, pace = self.torch, self.variant.pace
+        adam = torch.optim.Adam([{"params": [part], "lr": pace * RATES[name]} for name, part in self.learned.items()])
         steps = epochs * -(-len(reviews) // BATCH)
         falling = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: 1 - step / steps)
         rows, labels = torch.from_numpy(reviews.rows), torch.from_numpy(reviews.labels).float()
@@ -109,33 +121,44 @@ class Classifier:
                 falling.step()
         return self
 
-    def forward(self, rows: Any, there: Any, generator: Any, weights: bool = False) -> tuple[Any, Any, Any]:
-        """(B,) logits, (B, n) words' own scores s <e_1, z_j^0>, and with `weights` (B, n) the a_j of the top."""
+    def _normalized(self, z: Any, product: Any) -> tuple[Any, Any]:
+        """The tokens (and with them the products of attention) after the normalization of a layer."""
+        if self.variant.normalization == "layer":
+            z = z - z.mean(-1, keepdim=True)
+            length = z.square().mean(-1, keepdim=True).sqrt().clamp(min=1e-9)
+            z = self.gain * z
+        elif self.variant.normalization == "sphere":
+            length = z.norm(dim=-1, keepdim=True).clamp(min=1e-9)
+        else:
+            length = 1.0 + self.variant.alpha  # without normalization the growth is a constant that the scale absorbs
+        return z / length, None if product is None else product / length
+
+    def forward(self, rows: Any, there: Any, generator: Any, weights: bool = False) -> tuple[Any, ...]:
+        """(B,) logits, (B, n) words' own scores, and with `weights` (B, n) the a_j and which words ever lead."""
         torch, v = self.torch, self.variant
         angle, radius = self.angle[rows.clamp(min=0)], self.radius[rows.clamp(min=0)]
-        z = radius[..., None] * torch.stack([angle.cos(), angle.sin()], -1)
-        own = self.scale * z[..., 0]
-        count = there.sum(1).clamp(min=1)
-        share = (there / count[:, None]).float()
+        z = (radius[..., None] * torch.stack([angle.cos(), angle.sin()], -1)) @ self.frame
+        decoder = self.scale * self.frame[0]
+        direction = decoder
+        share = (there / there.sum(1).clamp(min=1)[:, None]).float()
         product = torch.eye(rows.shape[1]).expand(len(rows), -1, -1) if weights else None
-        if v.normalization == "sphere":
-            length = z.norm(dim=-1, keepdim=True)
-            z, product = z / length, None if product is None else product / length
+        leads = torch.zeros_like(there)
+        if v.normalization == "layer":  # centering and gain are linear: they act on the decoder instead of the words
+            for _ in range(v.layers + 1):
+                direction = self.gain * direction
+                direction = direction - direction.mean()
+        own = z @ direction
+        if v.normalization in ("sphere", "layer"):
+            z, product = self._normalized(z, product)
         for _ in range(v.layers):
             P = self._attention(z, there, generator)
-            moved = z + v.alpha * (P @ z)
-            down = 1.0 + v.alpha if v.normalization == "rescale" else 1.0
-            if v.normalization == "sphere":
-                down = moved.norm(dim=-1, keepdim=True).clamp(min=1e-9)
             if product is not None:
-                product = (product + v.alpha * (P @ product)) / down
-            z = moved / down
-        if v.normalization == "none":  # the growth (1 + alpha)^K is a constant that the scale absorbs
-            z = z / (1.0 + v.alpha) ** v.layers
-            product = None if product is None else product / (1.0 + v.alpha) ** v.layers
-        logits = self.bias + self.scale * (share * z[..., 0]).sum(1)
+                leads = leads | (P.diagonal(dim1=1, dim2=2) > 1 - 1e-6)
+                product = product + v.alpha * (P @ product)
+            z, product = self._normalized(z + v.alpha * (P @ z), product)
+        logits = self.bias + (share * (z @ decoder)).sum(1)
         a = None if product is None else (share[:, None, :] @ product)[:, 0]
-        return logits, own, a
+        return logits, own, a, leads & there
 
     def _attention(self, z: Any, there: Any, generator: Any) -> Any:
         """(B, n, n) attention, averaged over the heads; rows sum to 1."""
@@ -154,12 +177,16 @@ class Classifier:
             scores = scores.masked_fill(~seen, -1e9)
             if v.rule == "softmax":
                 heads.append(torch.softmax(scores / v.temperature, -1))
-            else:  # ties have probability 0 here
-                heads.append(torch.nn.functional.one_hot(scores.argmax(-1), n).float())
+                continue
+            P = torch.nn.functional.one_hot(scores.argmax(-1), n).float()  # ties have probability 0 here
+            if v.learned:
+                soft = torch.softmax(scores / 0.1, -1)
+                P = P + soft - soft.detach()
+            heads.append(P)
         return sum(heads) / len(heads)
 
-    def look(self, reviews: Rows, there: Any = None, weights: bool = False) -> tuple[Floats, Floats, Floats | None]:
-        """Logits (and words' own scores and weights a_j) of many reviews; `there` leaves words out."""
+    def look(self, reviews: Rows, there: Any = None, weights: bool = False) -> tuple[Any, ...]:
+        """Logits (and words' own scores, weights a_j, leaders) of many reviews; `there` leaves words out."""
         torch = self.torch
         rows = torch.from_numpy(reviews.rows)
         there = rows >= 0 if there is None else torch.from_numpy(there)
@@ -168,67 +195,91 @@ class Classifier:
             for k, some in enumerate(torch.arange(len(reviews)).split(BLOCK)):
                 drawn = torch.Generator().manual_seed(self.seed + k)
                 parts.append(self.forward(rows[some], there[some], drawn, weights))
-        logits, own = (torch.cat([part[x] for part in parts]).numpy().astype(np.float64) for x in (0, 1))
-        return logits, own, torch.cat([p[2] for p in parts]).numpy().astype(np.float64) if weights else None
+        kept = 4 if weights else 2
+        return tuple(torch.cat([part[x] for part in parts]).numpy().astype(np.float64) for x in range(kept))
 
 
-def explained(classifier: Classifier, reviews: Rows, top: int, seed: int) -> dict[str, float]:
-    """Comprehensiveness and sufficiency of the `top` words by their exact part a_j s <e_1, z_j>, by their own score,
-    and of words by chance; and how many words carry the logit, 1 / sum_j a_j^2 on average.
+def explained(classifier: Classifier, reviews: Rows, seed: int, tops: Sequence[int] = TOPS) -> dict[str, float]:
+    """Comprehensiveness and sufficiency of the first words by their exact part, by their own score, and by chance.
+
+    Also how many words carry the logit, 1 / sum_j a_j^2 on average, and the mean |<v, z>| of the words that lead and of
+    the others (without leaders, 0).
     """
     there = reviews.rows >= 0
-    logits, own, a = classifier.look(reviews, weights=True)
+    logits, own, a, leads = classifier.look(reviews, weights=True)
     sign = np.where(logits > 0, 1.0, -1.0)[:, None]
-    assert a is not None
-    parts = {"parts": sign * a * own, "score": sign * own, "random": np.random.default_rng(seed).random(own.shape)}
+    rankings = {"parts": sign * a * own, "score": sign * own, "random": np.random.default_rng(seed).random(own.shape)}
     sure = 1 / (1 + np.exp(-np.abs(logits)))
     found = {"carriers": float((1 / np.maximum(((a / a.sum(1, keepdims=True)) ** 2).sum(1), 1e-12)).mean())}
-    for name, value in parts.items():
-        best = np.argsort(-np.where(there, value, -np.inf), axis=1, kind="stable")[:, :top]
-        named = np.zeros_like(there)
-        np.put_along_axis(named, best, True, axis=1)
-        for what, kept in (("comprehensiveness", there & ~named), ("sufficiency", there & named)):
-            left = classifier.look(reviews, kept)[0] * sign[:, 0]
-            found[f"{what} {name}"] = float((sure - 1 / (1 + np.exp(-left))).mean())
+    for name, some in (("leaders", leads > 0), ("others", there & (leads == 0))):
+        found[f"strength of {name}"] = float(np.abs(own[some]).mean()) if some.any() else 0.0
+    for name, value in rankings.items():
+        place = np.where(there, value, -np.inf).argsort(axis=1, kind="stable")[:, ::-1].argsort(axis=1)
+        for top in tops:
+            for what, kept in (("comprehensiveness", place >= top), ("sufficiency", place < top)):
+                left = classifier.look(reviews, there & kept)[0] * sign[:, 0]
+                found[f"{what} {name} {top}"] = float((sure - 1 / (1 + np.exp(-left))).mean())
     return found
 
 
+Runs = dict[str, list[dict[str, float]]]
+
+
 def train_all(
-    context: Context, variants: Mapping[str, Variant], seeds: Sequence[int], *, epochs: int, explain: int, **sizes: int
-) -> dict[str, list[dict[str, float]]]:
+    context: Context, variants: Mapping[str, Variant], *, runs: int, tuning: int, epochs: int, explain: int,
+    **sizes: int,
+) -> Runs:  # fmt: skip
     """Accuracy on the held-out blocks and faithfulness of every variant and seed; finished runs are not repeated.
 
+    Every variant first chooses its pace, by the mean accuracy of `tuning` seeds of their own on reviews of the part to
+    learn from that they did not learn.
+
     Args:
-        seeds: each draws the reviews, the order, the dropped words and the heads of one run.
+        runs: how many seeds from context.seed on; each draws reviews, order, dropped words and heads.
         explain: how many reviews of each class are explained.
         sizes: learn, aside, words and min_texts of `sample`.
     """
     torch = need("torch", "torch", "the studies")
     data = cache(imdb)  # read only if some run is not finished
 
-    @lru_cache(1)
-    def drawn(seed: int) -> Sample:
+    @lru_cache(2)
+    def drawn(seed: int, tuned: bool) -> Sample:
         texts, labels = data()
-        return sample(texts, labels, seed, **sizes)
+        return sample(texts, labels, seed, inside=tuned, **sizes)
 
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
+    def measured(variant: Variant, seed: int, explain: int) -> dict[str, float]:
+        key = {"variant": asdict(variant), "size": sizes, "epochs": epochs, "explained": explain, "seed": seed}
+        found: dict[str, float] = context.memo(key, _measure, drawn, variant, epochs, explain, seed)
+        return found
+
+    found: Runs = {name: [] for name in variants}
+    seeds = [context.seed + k for k in range(runs)]
+    steps, done = len(variants) * (runs + len(PACES) * tuning), 0
     with one_thread(torch):
-        for k, seed in enumerate(seeds):
-            for number, (name, variant) in enumerate(variants.items()):
-                context.tell(k * len(variants) + number, len(variants) * len(seeds), f"{name}, seed {seed}")
-                key = {"variant": asdict(variant), "size": sizes, "epochs": epochs, "explained": explain}
-                run = context.memo({**key, "seed": seed}, _measure, drawn, variant, epochs, explain, seed)
-                found[name].append(run)
+        for name, variant in variants.items():
+            by_pace: dict[float, list[float]] = {pace: [] for pace in PACES}
+            for pace in PACES if tuning else ():
+                for seed in seeds[:tuning]:
+                    context.tell(done, steps, f"{name}, tuning")
+                    by_pace[pace].append(measured(replace(variant, pace=pace), TUNING + seed, 0)["accuracy"])
+                    done += 1
+            best = max(PACES, key=lambda pace: sum(by_pace[pace])) if tuning else 1.0
+            for seed in seeds:
+                context.tell(done, steps, f"{name}, seed {seed}")
+                found[name].append(measured(replace(variant, pace=best), seed, explain) | {"pace": best})
+                done += 1
     return found
 
 
 def _measure(
-    drawn: Callable[[int], Sample], variant: Variant, epochs: int, explain: int, seed: int
+    drawn: Callable[[int, bool], Sample], variant: Variant, epochs: int, explain: int, seed: int
 ) -> dict[str, float]:
     """Train one classifier and measure it; the first `explain` reviews of each class are explained."""
-    reviews = drawn(seed)
+    reviews = drawn(seed, not explain)
     classifier, aside = Classifier(reviews, variant, seed).fit(reviews.learn, epochs), reviews.aside
+    measured = {"accuracy": float(((classifier.look(aside)[0] > 0) == aside.labels).mean())}
+    if not explain:
+        return measured
     some = np.concatenate([np.flatnonzero(aside.labels == k)[:explain] for k in (0, 1)])
-    measured = explained(classifier, Rows(aside.rows[some], aside.labels[some]), TOP, seed)
-    accuracy = float(((classifier.look(aside)[0] > 0) == aside.labels).mean())
-    return {"accuracy": accuracy, "parameters": classifier.parameters, **measured}
+    measured |= explained(classifier, Rows(aside.rows[some], aside.labels[some]), seed)
+    return {**measured, "parameters": classifier.parameters}

@@ -1,31 +1,41 @@
 """Finite depth: how much of the infinite-depth picture holds after 6, 8 or 12 layers?
 
-The theorems are about infinitely many layers, networks have few. For random clouds this study compares layer k with the
-certified limit: how far tokens are from where they end, whether the polytope is already complete (all leaders lead),
-and how well two predictions in closed form do:
+The theorems are about infinitely many layers, networks have few. For random clouds and for the words of reviews in
+trained models this study compares layer k with the certified limit:
 
-- after lock-in: a token that follows one leader v from layer s on is at distance (1+alpha)^{-(k-s)} |z_i^s - v|,
-  exactly;
-- from the input alone: (1+alpha)^{-k} |z_i^0 - z_i^inf|, which is right for tokens decided at layer 0.
+- the Hausdorff distance from hull(Z^k) to the limit polytope K. K lies in every hull, so it is the largest distance of
+  a token from K. A token is at most |z_i^k - z_i^inf| away, so few tokens have to be projected;
+- how far tokens are from where they end, whether all leaders lead, and how many there are, beside the law n
+  E[Phi(chi_d)^(n-1)] of normal clouds (docs/paper.md, Theorem 4);
+- two predictions in closed form: after lock-in at layer s a token is at (1+alpha)^{-(k-s)} |z_i^s - v|, exactly; and
+  from the input alone (1+alpha)^{-k} |z_i^0 - z_i^inf|, which is right for tokens decided at layer 0.
 """
 
-from itertools import product
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.limit import limit
+from hardmax.dynamics.nearest import nearest_to_origin
 from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, study
+from hardmax.experiments.reproduce.models import Models
+from hardmax.experiments.reviews import draw_reviews, imdb
 from hardmax.experiments.table import Table, interval
+from hardmax.theory import expected_leaders
 
 DEPTHS = (6, 8, 12)
 MEASURES = (  # of `measure_cloud`, the columns of the table
-    "median distance", "largest distance", "leaders / tokens", "leaders found", "polytope there", "tokens decided",
+    "Hausdorff distance", "median distance", "leaders", "leaders / tokens", "polytope there", "tokens decided",
     "actual / predicted",
 )  # fmt: skip
+SIZES = ((2, 128), (4, 256), (8, 1000), (16, 20_000))
+LARGE = 10_000  # tokens from which on a fifth of the clouds is drawn, for one alpha
+TRAINED = (("imdb", "words of a review, the model imdb"), ("paper", "words of a review, the paper's recipe"))
 
 
 def draw(family: str, n: int, d: int, rng: np.random.Generator) -> Floats:
@@ -38,17 +48,35 @@ def draw(family: str, n: int, d: int, rng: np.random.Generator) -> Floats:
     return Z
 
 
+def hausdorff(Z: Floats, ends: Floats, vertices: Floats) -> float:
+    """The largest distance of a token from the hull of `vertices`; token i is at most |Z_i - ends_i| away from it.
+
+    Example:
+        >>> square = np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]])
+        >>> hausdorff(np.array([[3.0, 0.5], [0.5, 0.5]]), np.zeros((2, 2)), square)
+        2.0
+    """
+    bound = np.linalg.norm(Z - ends, axis=1)
+    farthest = 0.0
+    for i in np.argsort(-bound):
+        if bound[i] <= farthest:
+            break
+        farthest = max(farthest, float(np.linalg.norm(nearest_to_origin(vertices - Z[i])[0])))
+    return farthest
+
+
 def measure_cloud(Z: Floats, alpha: float) -> list[dict[str, float]]:
     """For each depth: distances to the limit, leaders found, tokens decided, and the error of the two predictions.
 
-    Distances are over the tokens that move at all, relative to the largest |z_i|. "actual / predicted" is the mean
-    of the actual distance over the one predicted from the input: 1 is perfect, more says that tokens are late.
+    Distances are relative to the largest |z_i|, and the median is over the tokens that move. "actual / predicted" is
+    the mean of the actual distance over the one predicted from the input: 1 is perfect, more says that tokens are late.
     """
     eq: Any = limit(Z, alpha)
     traj: Any = simulate(Z, alpha, layers=DEPTHS[-1])
     radius = float(np.linalg.norm(Z, axis=1).max())
     decided = np.asarray(eq.certificate.decided_at)
     since = np.array(sorted(eq.leader_since.values()))
+    vertices = eq.points[sorted(eq.leader_since)]
     start = np.linalg.norm(Z - eq.points, axis=1)
     moving = start > 1e-9 * radius
     found = []
@@ -60,10 +88,10 @@ def measure_cloud(Z: Floats, alpha: float) -> list[dict[str, float]]:
         predicted = (1 + alpha) ** -float(k) * start[moving]
         found.append(
             {
+                "Hausdorff distance": hausdorff(traj.tokens[k], eq.points, vertices) / radius,
                 "median distance": float(np.median(away[moving])) / radius if moving.any() else 0.0,
-                "largest distance": float(away.max()) / radius,
+                "leaders": float(len(since)),
                 "leaders / tokens": len(since) / len(Z),
-                "leaders found": float((since <= k).mean()),
                 "polytope there": float((since <= k).all()),
                 "tokens decided": float((decided <= k).mean()),
                 "actual / predicted": float((away[moving] / predicted).mean()) if moving.any() else 1.0,
@@ -73,69 +101,107 @@ def measure_cloud(Z: Floats, alpha: float) -> list[dict[str, float]]:
     return found
 
 
+def trained_clouds(context: Context, model: str, count: int, epochs: int, reviews: int) -> Iterator[Floats]:
+    """The distinct words of reviews as tokens: in a shipped model, or in one of the paper's recipe (d = 2)."""
+    if model == "paper":
+        made = Models(context, reviews, epochs)
+        run, texts = made.paper(2), made.reviews
+        for t in texts.aside[:count]:
+            yield run.E[texts.ids[texts.offsets[t] : texts.offsets[t + 1]]].astype(np.float64)
+        return
+    from hardmax.sentiment.files import load_classifier
+
+    loaded: Any = load_classifier(model)
+    texts_, labels = imdb()
+    chosen = draw_reviews(labels, count, 1, (context.seed, 5))[0]
+    bags = loaded.vocabulary.bags([texts_[i] for i in chosen])
+    for a, b in zip(bags.offsets[:-1], bags.offsets[1:], strict=True):
+        yield np.unique(loaded.embedding[bags.ids[a:b]].astype(np.float64), axis=0)
+
+
 @study(
     "finite-depth",
-    "At 6, 8 and 12 layers, how far are tokens from their limit, and is the polytope already complete?",
-    minutes=5,
-    quick={"dims": (2, 8), "sizes": (32, 128), "alphas": (0.1, 1.0), "clouds": 10},
+    "At 6, 8 and 12 layers, how far is the hull of the tokens from the limit polytope, and is it already complete?",
+    minutes=10,
+    quick={"sizes": ((2, 32), (8, 512)), "alphas": (0.1, 1.0), "clouds": 4, "trained": ()},
 )
 def finite_depth(
     context: Context,
     *,
     families: tuple[str, ...] = ("gaussian", "cube", "ball"),
-    dims: tuple[int, ...] = (2, 4, 8, 16),
-    sizes: tuple[int, ...] = (32, 128, 512),
-    alphas: tuple[float, ...] = (0.1, 0.5, 1.0, 2.35),
-    clouds: int = 100,
+    sizes: tuple[tuple[int, int], ...] = SIZES,
+    alphas: tuple[float, ...] = (0.1, 0.5, 2.35),
+    clouds: int = 10,
+    trained: tuple[str, ...] = ("imdb", "paper"),
+    epochs: int = 100,
+    reviews: int = 6000,
 ) -> Outcome:
     """Draw `clouds` clouds of every kind, measure them, and gather the tables."""
-    cases = list(product(families, dims, sizes, alphas))
+    kinds: list[tuple[Any, ...]] = []
+    for number, family in enumerate(families):
+        for d, n in sizes:
+            if n < LARGE or number == 0:
+                kinds.append((family, d, n, partial(_drawn, context.seed, number, family, d, n, clouds)))
+    for name, what in TRAINED:
+        if name in trained:
+            kinds.append((what, 2, 0, partial(trained_clouds, context, name, clouds, epochs, reviews)))
     rows, worst = [], 0.0
-    for number, (family, d, n, alpha) in enumerate(cases):
-        context.tell(number, len(cases), f"{family} d={d} n={n} alpha={alpha}")
-        seeds = [(context.seed, families.index(family), d, n, c) for c in range(clouds)]
-        runs = [measure_cloud(draw(family, n, d, np.random.default_rng(seed)), alpha) for seed in seeds]
-        for place, k in enumerate(DEPTHS):
-            at = [one[place] for one in runs]
-            worst = max(worst, *(x["closed_form_error"] for x in at))
-            measured = [interval(x[name] for x in at) for name in MEASURES]
-            rows.append((family, d, n, alpha, k, (1 + alpha) ** -float(k), *measured))
-    columns = ("cloud", "d", "n", "alpha", "layers", "(1+alpha)^-k", *MEASURES)
-    everything = Table("by-depth", "Random clouds against their certified limit", columns, rows)
-    context.table(_summary(everything, families[0], sizes[len(sizes) // 2]))
-    context.table(everything)
+    for number, (kind, d, n, make) in enumerate(kinds):
+        for alpha in alphas if n < LARGE else alphas[1:2]:
+            context.tell(number, len(kinds), f"{kind} d={d} n={n} alpha={alpha}")
+            key = {"study": "finite-depth", "kind": kind, "size": (d, n), "alpha": alpha, "clouds": clouds,
+                   "seed": context.seed, "trained": (epochs, reviews) if n == 0 else None}  # fmt: skip
+            runs, size = context.memo(key, _measured, make, alpha)
+            law = expected_leaders(n, d) if kind == "gaussian" else None
+            for place, k in enumerate(DEPTHS):
+                at = [one[place] for one in runs]
+                worst = max(worst, *(x["closed_form_error"] for x in at))
+                measured = [interval(x[name] for x in at) for name in MEASURES]
+                rows.append((kind, d, n or size, alpha, k, (1 + alpha) ** -float(k), *measured, law))
+    columns = ("cloud", "d", "n", "alpha", "layers", "(1+alpha)^-k", *MEASURES, "leaders by the law")
+    everything = Table("by-depth", "Clouds against their certified limit", columns, rows)
     records = everything.records()
-    context.figure("distance", "measurements:plot_distances", records, text="Median distance to the limit by alpha.")
+    context.table(_summary(everything))
+    context.table(everything)
+    context.figure("distance", "measurements:plot_distances", records, text="Hausdorff distance to the limit polytope.")
     context.figure("decided", "measurements:plot_decided", records, text="Tokens that are not decided, by depth.")
     first = [row for row in records if row["layers"] == DEPTHS[0]]
     there = sum(row["polytope there"]["mean"] == 1 for row in first)
-    ratio = [row["actual / predicted"]["mean"] for row in first]
+    ratio = [row["Hausdorff distance"]["mean"] / row["(1+alpha)^-k"] for row in first]
+    known = [row for row in first if row["leaders by the law"] and row["leaders"]["half"]]
+    near = sum(abs(r["leaders"]["mean"] - r["leaders by the law"]) <= 1.5 * r["leaders"]["half"] for r in known)
     return Outcome(
-        f"After {DEPTHS[0]} layers the polytope is complete in every cloud of {there} of {len(first)} kinds. The mean "
-        f"distance to the limit is {min(ratio):.3g} to {max(ratio):.3g} times (1+alpha)^-{DEPTHS[0]} of the distance "
-        f"at the input. The closed form after lock-in is right to {worst:.1g} of the radius.",
+        f"After {DEPTHS[0]} layers the polytope is complete in every cloud of {there} of {len(first)} kinds. The "
+        f"Hausdorff distance from the hull to it is {min(ratio):.3g} to {max(ratio):.3g} times (1+alpha)^-{DEPTHS[0]} "
+        f"of the radius. The number of leaders agrees with the law in {near} of {len(known)} kinds. The closed form "
+        f"after lock-in is right to {worst:.1g} of the radius.",
         numbers={"closed_form_error": worst},
     )
 
 
-def _summary(table: Table, family: str, n: int) -> Table:
-    """One line per dimension and alpha: the distances at the three depths, and what is decided at the first."""
-    found: dict[tuple[int, float], dict[int, dict[str, Any]]] = {}
+def _drawn(seed: int, number: int, family: str, d: int, n: int, clouds: int) -> Iterator[Floats]:
+    for c in range(clouds if n < LARGE else max(clouds // 5, 2)):
+        yield draw(family, n, d, np.random.default_rng((seed, number, d, n, c)))
+
+
+def _measured(make: Callable[[], Iterator[Floats]], alpha: float) -> tuple[list[list[dict[str, float]]], int]:
+    """The measurements of every cloud, and the mean number of tokens."""
+    every = [(measure_cloud(Z, alpha), len(Z)) for Z in make()]
+    return [found for found, _ in every], round(sum(n for _, n in every) / len(every))
+
+
+def _summary(table: Table) -> Table:
+    """One line for each kind of cloud and alpha at the first and the last depth."""
+    found: dict[Any, dict[int, dict[str, Any]]] = {}
     for row in table.rows:
         cells = dict(zip(table.columns, row, strict=True))
-        if cells["cloud"] == family and cells["n"] == n:
-            found.setdefault((cells["d"], cells["alpha"]), {})[cells["layers"]] = cells
-    first = DEPTHS[0]
-    rows = tuple(
-        (
-            d, alpha, at[first]["leaders / tokens"].mean,
-            *(f"{at[k]['median distance'].mean:.2g} / {at[k]['(1+alpha)^-k']:.2g}" for k in DEPTHS),
-            at[first]["tokens decided"].mean, at[first]["polytope there"].mean, at[first]["actual / predicted"],
-        )
-        for (d, alpha), at in found.items()
-    )  # fmt: skip
-    columns = (
-        "d", "alpha", "leaders / tokens", *(f"median distance at {k} / (1+alpha)^-{k}" for k in DEPTHS),
-        f"tokens decided at {first}", f"polytope there at {first}", "actual / predicted",
-    )  # fmt: skip
-    return Table("summary", f"{family} clouds of {n} tokens", columns, rows)
+        found.setdefault((cells["cloud"], cells["d"], cells["n"], cells["alpha"]), {})[cells["layers"]] = cells
+    rows = []
+    for kind, at in found.items():
+        first, law = at[DEPTHS[0]], at[DEPTHS[0]]["leaders by the law"]
+        rows.append((*kind, *(at[k]["Hausdorff distance"] for k in DEPTHS), first["(1+alpha)^-k"],
+                     *(first[name].mean for name in ("tokens decided", "polytope there")), first["leaders"],
+                     law or ""))  # fmt: skip
+    columns = ("cloud", "d", "n", "alpha", *(f"Hausdorff at {k}" for k in DEPTHS), f"(1+alpha)^-{DEPTHS[0]}",
+               f"decided at {DEPTHS[0]}", f"polytope there at {DEPTHS[0]}", "leaders", "by the law")  # fmt: skip
+    return Table("summary", "Distances relative to the radius of the cloud", columns, rows)

@@ -97,7 +97,7 @@ export function transport(app) {
     scrub.max = String(K);
     scrub.value = String(k);
     scrub.setAttribute("aria-valuetext", `layer ${k} of ${K}`);
-    play.textContent = playing ? "\u23f8" : "\u25b6";
+    play.textContent = playing ? "\u275a\u275a" : "\u25b6";
     play.setAttribute("aria-label", playing ? "Pause" : "Play");
     play.title = playing ? "Pause (space)" : "Play (space)";
     play.disabled = K === 0;

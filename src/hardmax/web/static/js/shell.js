@@ -145,13 +145,13 @@ export function shareMenu(body, app) {
       && `More than ${MOST_POINTS} edited tokens do not fit in a link; use Export, Everything as JSON.`,
     state.pts && !fitsLink(state.pts) && "The link holds the coordinates rounded to 16 bits; this page computes with them as they were "
       + "given. Export, Everything as JSON keeps every digit.",
-    reach(app),
   ];
   body.replaceChildren(...[
     el("p", { class: "menu-title", text: "A link to this view" }), field,
     holdsPersonal(state) ? el("label", { class: "check" }, personal, "include my text") : null,
     el("label", { class: "check" }, teacher, "only the figure, for embedding in another page"),
     ...notes.filter(Boolean).map((text) => el("p", { class: "note warn", text })),
+    reach(app) ? el("p", { class: "note", text: reach(app) }) : null,
     el("div", { class: "row" }, copy, done), size,
   ].filter(Boolean));
   update();
@@ -189,7 +189,7 @@ export class Shell {
   #header() {
     const { app } = this;
     this.tabs = new Map(app.screens.map((entry) => [entry.view, el("a", {
-      class: "tab", href: `#v=1&view=${entry.view}`, text: entry.title, title: `${entry.title} (${entry.key})`,
+      class: "tab", href: `${window.location.href.split("#")[0]}#v=1&view=${entry.view}`, text: entry.title, title: `${entry.title} (${entry.key})`,
       onclick: (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return;
         event.preventDefault();

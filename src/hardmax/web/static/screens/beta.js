@@ -118,7 +118,8 @@ class HardmaxAgainstSoftmax {
     this.polytope = polytopeOf(this.model.cloud, result.limit);
     const { soft, gaps, counts, stale } = tooMany ? { soft: null, gaps: [], counts: [[], []], stale: false } : versusOf(state);
     Object.assign(this, { gaps, counts, stale, layers: [result.tokens, soft ?? []] });
-    this.note.textContent = result.n === 0 ? none : tooMany ? much : soft === null ? "Computing the softmax layers\u2026" : "";
+    this.note.textContent = result.n === 0 ? none : tooMany ? much : soft === null ? "Computing the softmax layers\u2026"
+      : state.k === 0 && state.K > 0 ? "Layer 0: both clouds start from the same tokens. Step forward to see them part." : "";
     for (const side of this.sides) {
       if (!dragging && newCloud) side.editor.fit(!state.pts || !side.editor.fitted);
       side.figure.classList.toggle("absent", this.layers[side.number].length === 0);

@@ -3,6 +3,7 @@
 import { el, freshId, short } from "../js/dom.js";
 import { Plane } from "../js/plane.js";
 import { encodeSequences, parseSequences, SETS, trouble } from "../js/sequences.js";
+import { ServerLost } from "../js/server.js";
 import { pythonString, sentence } from "./models.js";
 import { Scrubber } from "./scrubber.js";
 import { gather, looks, nearZero, SequenceList, sizesTable, thumbnail } from "./sequence_pictures.js";
@@ -153,6 +154,7 @@ class ExactScreen {
       this.#problem(null);
     } catch (error) {
       if (request.signal.aborted) return;
+      if (error instanceof ServerLost) this.#asked = null; // asked again when the server is back
       this.#problem({ sequences: named(error.what ?? ""), text: sentence(error) });
     } finally {
       clearTimeout(slow);

@@ -5,6 +5,7 @@ import { el, freshId } from "../js/dom.js";
 import { atoms, brief, signed, visible } from "../js/reading.js";
 
 const TINT = 24; // per cent at most: the word keeps the color of the page
+const LONG = 24; // a longer word may be broken before its number
 const LONGEST_GAP = 4; // wider gaps (a tag, a line break) are not underlined
 
 /** { node, select(atom), highlight(rank or null), atoms }; onChoose(atom) when a word is clicked or Enter is pressed. */
@@ -87,7 +88,7 @@ function atomNode(atom, i, id, reading, most, after) {
   const node = el("span", {
     class: `atom is-word${atom.known ? "" : " is-unknown"}${look}`, id, role: "option", "aria-selected": "false",
     "data-atom": String(i), "aria-label": describe(atom, reading), title: describe(atom, reading),
-  }, el("bdi", { class: "word", text, "data-mark": marked && after !== atom.mark ? String(marked.rank + 1) : null }));
+  }, el("bdi", { class: `word${text.length > LONG ? " is-long" : ""}`, text, "data-mark": marked && after !== atom.mark ? String(marked.rank + 1) : null }));
   if (marked) node.style.setProperty("--tint", `${Math.round((TINT * Math.abs(atom.weight)) / most)}%`);
   return node;
 }

@@ -95,7 +95,7 @@ export class Scrubber {
   }
 
   #button() {
-    this.play.textContent = this.playing ? "⏸" : "▶";
+    this.play.textContent = this.playing ? "❚❚" : "▶";
     this.play.setAttribute("aria-label", this.playing ? "Pause" : "Play");
     this.play.title = this.playing ? "Pause (space)" : "Play (space)";
   }

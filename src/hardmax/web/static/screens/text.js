@@ -3,6 +3,7 @@
 import { el, freshId } from "../js/dom.js";
 import { EXAMPLES } from "../js/examples.js";
 import { brief, compareLeaders, percent, ranking, readExplanation, signed } from "../js/reading.js";
+import { ServerLost } from "../js/server.js";
 import { MOST_CHARACTERS } from "../js/state.js";
 import { Models, pythonString, sentence, shellWord } from "./models.js";
 import { ReadingPanel } from "./reading_panel.js";
@@ -130,6 +131,7 @@ class TextScreen {
     const wait = this.wait ?? 0;
     this.wait = 0;
     this.models.render(state.model);
+    if (!this.models.ready) this.a.panel.message(this.models.reason ? "" : "Loading the model\u2026");
     this.#fill(this.area, this.#wanted(state), this.a, wait);
     const hasSecond = state.text2 !== null;
     this.second.hidden = !hasSecond;
@@ -171,7 +173,7 @@ class TextScreen {
     if (text === null) return;
     const key = `${this.models.find(this.app.state.model)?.name}\u0000${text}`;
     if (area.value !== text) area.value = text;
-    if (slot.key === key || !this.models.ready) return;
+    if (slot.key === key || !this.models.ready || (slot.key === null && this.app.api.lost)) return;
     slot.key = key;
     slot.text = text;
     clearTimeout(slot.timer);
@@ -211,6 +213,7 @@ class TextScreen {
       slot.panel.show(slot.reading, this.scrubber.value);
     } catch (error) {
       if (request.signal.aborted) return;
+      if (error instanceof ServerLost) slot.key = null; // it is read again when the server is back
       this.error.textContent = sentence(error);
       slot.panel.message(slot.reading ? "The last valid result is shown below." : "", "warn");
     } finally {

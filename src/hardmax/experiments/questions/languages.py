@@ -1,0 +1,182 @@
+"""Question: what do ties buy? PARITY and MAJORITY, and which data no stack of layers without ties separates.
+
+A block is x -> FF(x), the same function for every token, then x_i -> rho x_i + V mean(C_i) [AFZ25]. Without positions
+(docs/paper.md, Theorem 16): two sequences with the same *set* of tokens keep equal sets in every stack without ties,
+and two with the same *proportions* keep equal proportions in every stack. Conversely sets, and with ties proportions,
+that differ can be separated. So MAJORITY needs ties, and PARITY needs positions.
+
+With positions: a start token and then the letters b_1..b_n, token i = (b_i, i/(n+1), (i/(n+1))^2, i mod 2), b_0 = 0.
+
+* Block 1: all scores are 0, everybody receives the mean of b (of 2b - 1 over the letters, for MAJORITY): m = k/(n+1).
+* MAJORITY is the sign of that mean; PARITY needs one block more: the score of token l is 2 m p_l - p_l^2, which is
+  largest, and without a tie, at p_l = m, the token with number k; its last coordinate is k mod 2.
+
+The blocks are the same for all lengths: PARITY in R^7 (four input coordinates, a constant that one unit makes, the
+mean, the answer), MAJORITY in R^3 (letter, start or letter, mean). Checked on all strings of a length, token by token
+in Fractions. Beside it: what `construct` needs to memorize the same strings, with and without ties.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from hardmax.construction.build import construct
+from hardmax.experiments.claims.definition import Cloud, dot, mean
+from hardmax.experiments.context import Context
+from hardmax.experiments.item import Outcome, question
+from hardmax.experiments.table import Table
+
+Bits = tuple[int, ...]
+
+
+def parity(bits: Bits) -> int:
+    """Whether the number of ones is odd."""
+    return sum(bits) % 2
+
+
+def majority(bits: Bits) -> int:
+    """Whether more than half of the letters are ones."""
+    return int(2 * sum(bits) > len(bits))
+
+
+LANGUAGES: dict[str, Callable[[Bits], int]] = {"PARITY": parity, "MAJORITY": majority}
+
+
+def strings(longest: int) -> Iterator[Bits]:
+    """All strings of 1 to `longest` letters 0 and 1.
+
+    Example:
+        >>> sum(1 for _ in strings(12))
+        8190
+    """
+    return (bits for n in range(1, longest + 1) for bits in product((0, 1), repeat=n))
+
+
+def tokens(bits: Bits) -> Cloud:
+    """The start token and the letters, (b, p, p^2, i mod 2, letter or start), with p = i/(n+1)."""
+    n = len(bits) + 1
+    return tuple(
+        (Fraction(b), Fraction(i, n), Fraction(i * i, n * n), Fraction(i % 2), Fraction(int(i > 0)))
+        for i, b in enumerate((0, *bits))
+    )
+
+
+def attend(Z: Cloud, query: Callable[[Any], Sequence[Any]], key: Callable[[Any], Sequence[Any]]) -> list[list[int]]:
+    """C_i = argmax_l <Q x_i, K x_l>, from the definition; equal queries are answered once."""
+    keys, known = [key(x) for x in Z], {}
+    for x in Z:
+        q = tuple(query(x))
+        if q not in known:
+            scores = [dot(q, k) for k in keys]
+            best = max(scores)
+            known[q] = [j for j, score in enumerate(scores) if score == best]
+    return [known[tuple(query(x))] for x in Z]
+
+
+def recognize(bits: Bits, language: str) -> tuple[int, list[int]]:
+    """The answer of the stack above, and the sizes of the largest follow sets of its blocks.
+
+    Example:
+        >>> recognize((1, 0, 1, 1), "PARITY"), recognize((1, 0, 1, 1), "MAJORITY")
+        ((1, [5, 1]), (1, [5]))
+    """
+    Z = tokens(bits)
+    everyone = attend(Z, lambda x: (Fraction(0),), lambda x: (Fraction(0),))
+    if language == "MAJORITY":  # V takes 2b - letter
+        (value,) = {mean([(2 * Z[j][0] - Z[j][4],) for j in C])[0] for C in everyone}
+        return int(value > 0), [max(map(len, everyone))]
+    Z = tuple((*x, mean([(Z[j][0],) for j in C])[0]) for x, C in zip(Z, everyone, strict=True))
+    nearest = attend(Z, lambda x: (2 * x[5], Fraction(-1)), lambda x: (x[1], x[2]))
+    (value,) = {mean([(Z[j][3],) for j in C])[0] for C in nearest}
+    return int(value), [max(map(len, everyone)), max(map(len, nearest))]
+
+
+def separable(first: Sequence[Any], second: Sequence[Any], ties: bool) -> bool:
+    """Whether some stack separates two sequences of tokens: with ties by proportions, without them by sets.
+
+    Example:
+        >>> separable("001", "011", ties=True), separable("001", "011", ties=False), separable("01", "0011", ties=True)
+        (True, False, False)
+    """
+    if not ties:
+        return set(first) != set(second)
+    share = [{x: Fraction(list(s).count(x), len(s)) for x in s} for s in (first, second)]
+    return share[0] != share[1]
+
+
+def inseparable(language: str, longest: int, ties: bool) -> tuple[Bits, Bits] | None:
+    """The first two strings with different answers that, without positions, no stack separates; None if there are none.
+
+    Example:
+        >>> inseparable("MAJORITY", 4, ties=False), inseparable("PARITY", 4, ties=True)
+        (((0, 1), (0, 1, 1)), ((1,), (1, 1)))
+    """
+    answer, seen = LANGUAGES[language], {}
+    for bits in strings(longest):
+        n, k = len(bits), sum(bits)
+        mark = Fraction(k, n) if ties else (k > 0, k < n)
+        other = seen.setdefault((mark, answer(bits)), bits)
+        against = seen.get((mark, 1 - answer(bits)))
+        if against is not None and not separable(against, bits, ties):
+            return against, other
+    return None
+
+
+@question(
+    "languages",
+    "What do ties buy: PARITY and MAJORITY with hardmax attention, and what no tie-free stack separates?",
+    quick={"longest": 6, "averaged": 5, "unique": 3},
+)
+def languages(context: Context, *, longest: int = 12, averaged: int = 12, unique: int = 8) -> Outcome:
+    """Check the stacks on all strings, and build memorizing networks for all strings up to a length."""
+    rows: list[tuple[Any, ...]] = []
+    right = {}
+    for name, answer in LANGUAGES.items():
+        context.tell(0, None, f"{name}, all strings of up to {longest} letters")
+        every = list(strings(longest))
+        found = [recognize(bits, name) for bits in every]
+        right[name] = sum(value == answer(bits) for bits, (value, _) in zip(every, found, strict=True))
+        blocks, units, dim = (2, 1, 7) if name == "PARITY" else (1, 0, 3)
+        assert blocks == len(found[0][1])
+        rows.append((name, "by hand, all lengths", longest, blocks, units, dim, f"{right[name]}/{len(every)}", True))
+    for pool, most in (("mean", averaged), ("max", unique)):
+        for name, answer in LANGUAGES.items():
+            context.tell(0, None, f"{name}, construct with pool {pool}")
+            key = {"languages": name, "pool": pool, "longest": most}
+            blocks, units, exact, total = context.memo(key, _memorized, answer, pool, most)
+            rows.append((name, f"construct, pool {pool}", most, blocks, units, 2, f"{exact}/{total}", pool == "mean"))
+    columns = ("language", "network", "letters up to", "blocks", "widest layer", "dimension", "right", "uses ties")
+    context.table(Table("networks", "PARITY and MAJORITY with positions", columns, rows))
+    pairs = [
+        (name, "with ties" if ties else "without ties", *map(_text, inseparable(name, longest, ties) or ((), ())))
+        for name in LANGUAGES
+        for ties in (True, False)
+    ]
+    context.table(Table("inseparable", "Without positions: strings that no stack separates",
+                        ("language", "stack", "answer 0 or 1", "the other answer"), pairs))  # fmt: skip
+    total = 2 ** (longest + 1) - 2
+    return Outcome(
+        f"With rational positions one block decides MAJORITY and two decide PARITY, at every length; exact on "
+        f"{right['MAJORITY']} and {right['PARITY']} of all {total} strings of up to {longest} letters. Without "
+        "positions a stack without ties separates exactly the sequences whose sets of tokens differ, one with ties "
+        "those whose proportions differ: MAJORITY needs ties, PARITY is out of reach.",
+        numbers={"strings": total, **{name.lower(): count for name, count in right.items()}},
+    )
+
+
+def _text(bits: Bits) -> str:
+    return "".join(map(str, bits)) or "none"
+
+
+def _memorized(answer: Callable[[Bits], int], pool: str, longest: int) -> list[int]:
+    """Blocks, width, strings that are right in rational arithmetic, and strings, of a network that memorizes."""
+    every = list(strings(longest))
+    sequences = [np.array([(b, (i + 1) / 16) for i, b in enumerate(bits)]) for bits in every]
+    labels = [answer(bits) for bits in every]
+    net = construct(sequences, labels, style="bitwise", pool=pool)
+    report = net.verify(sequences, labels, levels=("rational",))
+    right = sum(a == b for a, b in zip(net(sequences), labels, strict=True)) if report.exact else 0
+    return [net.blocks, net.width, right, len(every)]

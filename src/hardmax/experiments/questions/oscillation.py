@@ -1,0 +1,125 @@
+"""Question: how long does a cycle of hardmax heads live under softmax with inverse temperature beta?
+
+Take a cycle without ties in which every moving token follows leaders only, and let
+
+    gamma = min <A_h l, l - x>   over heads h, leaders l, and the places x of all other tokens along the cycle.
+
+Under softmax a leader gives all others a weight of at most (n - 1) exp(-beta gamma), so it stays close to its place
+for a number of layers of the order exp(beta gamma), and while the leaders stand the token cycles (docs/paper.md,
+Theorem 15). Measured: the layer at which the steps of the token have become half as long as the first one. The leader
+with the least gap creeps toward the token at the rate exp(-beta gap), and the gap shrinks on the way: T ~ exp(gamma
+beta) / beta, as for a pair of clusters (`merging`), so that ln(beta T) should grow by gamma, or more,
+for each unit of beta.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from hardmax.experiments.case import Case
+from hardmax.experiments.claims.definition import dot, minus, times
+from hardmax.experiments.context import Context
+from hardmax.experiments.item import Outcome, question
+from hardmax.experiments.questions.cases import layer
+from hardmax.experiments.questions.cycles import at_alpha, wide_cycle
+from hardmax.experiments.table import Table
+from hardmax.jit import njit
+
+CYCLES = {
+    "two-definite-heads-period-2, alpha = 4": (at_alpha, "4", (16, 18, 20, 22, 24)),
+    "two-definite-heads-period-2, alpha = 10": (at_alpha, "10", (16, 18, 20, 22, 24)),
+    "two-definite-heads-wide-cycle, alpha = 1": (wide_cycle, "1", (8, 10, 12, 14, 16)),
+}
+
+
+def least_gap(case: Case) -> Fraction:
+    """gamma of a stored cycle, in rational arithmetic.
+
+    Example:
+        >>> least_gap(at_alpha(Fraction(4)))
+        Fraction(7, 12)
+    """
+    tokens, moving = case["tokens"], set(case["moving"])
+    gaps = []
+    for _ in range(case["period"]):
+        for A in case["heads"]:
+            for i, leader in enumerate(tokens):
+                if i not in moving:
+                    seen = times(A, leader)
+                    gaps += [dot(seen, minus(leader, x)) for j, x in enumerate(tokens) if j != i]
+        tokens, _ = layer(tokens, case["alpha"], case["heads"])
+    return min(gaps)
+
+
+@njit()
+def lifetime(Z: Any, heads: Any, alpha: Any, beta: Any, moving: Any, period: Any, most: Any) -> Any:
+    """The first layer from which the moving token goes less than half of its first way in a whole period.
+
+    Args:
+        Z: (n, d).   heads: (H, d, d).   moving: the index of the token.   most: is returned if it lives longer.
+    """
+    n, d = Z.shape
+    z, new, weight, past = Z.copy(), np.empty((n, d)), np.empty(n), np.zeros(period)
+    first = 0.0
+    for k in range(most):
+        new[:] = 0.0
+        for h in range(heads.shape[0]):
+            for i in range(n):
+                seen = heads[h] @ z[i]
+                top = -np.inf
+                for j in range(n):
+                    weight[j] = beta * (seen * z[j]).sum()
+                    top = max(top, weight[j])
+                total = 0.0
+                for j in range(n):
+                    weight[j] = np.exp(weight[j] - top)
+                    total += weight[j]
+                for j in range(n):
+                    new[i] += weight[j] / (total * heads.shape[0]) * z[j]
+        step = 0.0
+        for c in range(d):
+            step += ((new[moving, c] - z[moving, c]) * alpha / (1.0 + alpha)) ** 2
+        z[:] = (z + alpha * new) / (1.0 + alpha)
+        past[k % period] = np.sqrt(step)
+        if k == period - 1:
+            first = past.sum()
+        elif k >= period and past.sum() < 0.5 * first:
+            return k
+    return most
+
+
+@question(
+    "oscillation",
+    "How long does a cycle of definite heads live under softmax, against beta?",
+    quick={"most_layers": 20_000},
+)
+def oscillation(context: Context, *, most_layers: int = 400_000) -> Outcome:
+    """Measure the lifetime of each cycle, and compare its growth with the least gap of the leaders."""
+    rows: list[tuple[Any, ...]] = []
+    fits: list[tuple[Any, ...]] = []
+    for number, (name, (make, alpha, betas)) in enumerate(CYCLES.items()):
+        context.tell(number, len(CYCLES), name)
+        case = make(Fraction(alpha))
+        key = {"oscillation": name, "betas": betas, "most": most_layers}
+        times_ = [T for T in context.memo(key, _lifetimes, case, betas, most_layers) if most_layers > T]
+        rows += [(name, beta, T) for beta, T in zip(betas, times_, strict=False)]
+        gap = least_gap(case)
+        logs = np.log([beta * T for beta, T in zip(betas, times_, strict=False)])
+        slope = (logs[-1] - logs[-2]) / (betas[len(logs) - 1] - betas[len(logs) - 2]) if len(logs) > 1 else float("nan")
+        fits.append((name, str(gap), float(gap), float(slope), len(times_)))
+    context.table(Table("lifetimes", "Layers until the steps are half as long", ("cycle", "beta", "layers"), rows))
+    columns = ("cycle", "gamma", "gamma as a number", "growth of ln(beta T) per unit of beta", "lifetimes measured")
+    context.table(Table("growth", "Growth between the two largest beta measured", columns, fits))
+    return Outcome(
+        "Exponentially long. Between the two largest beta ln(beta T) grows by "
+        + ", ".join(f"{slope:.3f} (gamma = {gap})" for _, gap, _, slope, _ in fits)
+        + " for each unit of beta; that T is at least exp((gamma - eta) beta) is proved.",
+        numbers={name: {"gamma": gap, "slope": slope} for name, _, gap, slope, _ in fits},
+    )
+
+
+def _lifetimes(case: Case, betas: tuple[float, ...], most: int) -> list[int]:
+    Z, heads = (np.array(case[name], dtype=np.float64) for name in ("tokens", "heads"))
+    given = (case["moving"][0], case["period"], most)
+    return [int(lifetime(Z, heads, float(case["alpha"]), float(beta), *given)) for beta in betas]

@@ -1,0 +1,216 @@
+"""Every state of the page: axe finds nothing, nothing lies on a figure, and random use raises no error.
+
+The suite takes a part of it. Everything, as `make browser` does: HARDMAX_BROWSER=full.
+"""
+
+import os
+import random
+
+import pytest
+
+FULL = os.environ.get("HARDMAX_BROWSER") == "full"
+ACTIONS = 2000 if FULL else 80
+LOOKS = [(390, "light"), (820, "dark"), (1024, "light"), (1440, "dark")]
+if FULL:
+    LOOKS += [(width, {"light": "dark", "dark": "light"}[scheme]) for width, scheme in LOOKS]
+WIDTHS = [320, 336, 360, 375, 390, 412, 480, 540, 600, 640, 768, 820, 900, 1024, 1112, 1280, 1366, 1440, 1680, 1920]
+TEXT = "view=text&ex=halves"
+# name -> the link, and what is done then (JavaScript)
+STATES = {
+    "dynamics": ("view=dyn&k=3", ""),
+    "a token and its table": ("view=dyn&n=12&k=2&sel=3&show=arrows,hull,leaders,limit,sectors,trails", "table()"),
+    "space": ("view=dyn&preset=cube&k=2", ""),
+    "many tokens": ("view=dyn&n=1200&k=1", ""),
+    "no tokens": ("view=dyn&pts=AQIAAIA_", ""),
+    "bad link": ("view=dyn&alpha=none", ""),
+    "figure 1": ("view=dyn&figure=1", ""),
+    "figure 2": ("view=dyn&figure=2&k=3", ""),
+    "layers": ("view=dyn&figure=layers&k=3", ""),
+    "embedded": ("view=dyn&embed=1&preset=square", ""),
+    "hardmax against softmax": ("view=beta&k=5&beta=4", ""),
+    "sentiment": (TEXT, "ready('.verdict-label')"),
+    "two texts": (f"{TEXT}&text2=A%20great%20film", "ready('.compare table')"),
+    "exact": ("view=exact", "ready('.thumb')"),
+    "corpus": ("view=corpus", ""),
+    "help": ("view=dyn", "app.shell.help()"),
+    "share": ("view=dyn", "[...document.querySelectorAll('.menu-place button')][0].click()"),
+    "export": ("view=dyn", "[...document.querySelectorAll('.menu-place button')][1].click()"),
+    "article": ("view=article", ""),
+    "a question": ("lesson=3", "ask(2)"),
+    "an answer": ("lesson=4", "ask(3, true)"),
+    "words": ("lesson=6", "ask(5, true)"),
+}
+ABOVE = {"help", "share", "export"}  # lie above the page on purpose
+LAYOUTS = [name for name in STATES if name not in ABOVE] if FULL else [
+    "dynamics", "figure 2", "hardmax against softmax", "two texts", "exact", "corpus", "a question",
+]  # fmt: skip
+ARRANGE = """async ([link, action]) => {
+    const app = window.hardmaxApp;
+    const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+    const until = async (test) => { for (let i = 0; i < 200 && !test(); i += 1) await pause(50); };
+    document.querySelector("dialog[open]")?.close();
+    app.shell.closeMenus();
+    window.location.hash = `v=1&${link}`;
+    await pause(30);
+    await until(() => app.controller && !app.frame);
+    const ready = (selector) => until(() => document.querySelector(`section:not([hidden]) ${selector}`)?.offsetParent);
+    const table = () => [...document.querySelectorAll("section:not([hidden]) button")]
+        .find((one) => one.textContent === "as a table").click();
+    const ask = async (n, tell = false) => {
+        const node = document.querySelectorAll(".ask")[n];
+        node.scrollIntoView({ block: "center" });
+        await pause(120);
+        const reveal = node.querySelector(".primary:not([hidden])");
+        if (tell) reveal?.click();
+        if (n === 5) await until(() => app.controller.figure.words.facts());
+    };
+    if (action) await eval(action);
+    await pause(60);
+    await until(() => !app.frame);
+}"""
+
+
+def arrange(page, name):
+    page.evaluate(ARRANGE, list(STATES[name]))
+
+
+@pytest.mark.parametrize("look", range(len(LOOKS)))
+def test_axe_finds_nothing_in_any_state(open_page, violations, look):
+    width, scheme = LOOKS[look]
+    page = open_page("v=1", width=width, height=900, color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)
+    found = {}
+    for number, name in enumerate(STATES):
+        if FULL or number % len(LOOKS) == look:
+            arrange(page, name)
+            found[name] = violations(page)
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+OVERLAPS = """() => {
+    const seen = (node) => node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
+    const box = (node) => node.getBoundingClientRect();
+    const figures = [...document.querySelectorAll(".cloud, .plane, .strip, .board svg, .token-box")].filter(seen);
+    const controls = [...document.querySelectorAll("button, input, select, textarea, summary, a, label")].filter(seen)
+        .filter((node) => !node.matches(".ghost, .visually-hidden, .skip") && !node.closest(".menu, dialog"));
+    const bad = [];
+    for (const figure of figures) {
+        const f = box(figure);
+        if (f.width === 0) continue;
+        for (const control of controls) {
+            if (figure.contains(control)) continue;
+            const c = box(control);
+            const across = Math.min(f.right, c.right) - Math.max(f.left, c.left);
+            const along = Math.min(f.bottom, c.bottom) - Math.max(f.top, c.top);
+            if (!(c.width > 0 && across > 1 && along > 1)) continue;
+            // What has scrolled away below the pinned figure of the article does not cover it.
+            const [x, y] = [Math.max(f.left, c.left) + across / 2, Math.max(f.top, c.top) + along / 2];
+            const top = document.elementFromPoint(x, y);
+            const name = control.textContent || control.id || control.className;
+            if (!top || !figure.contains(top)) bad.push(`${name} on ${figure.getAttribute("class")}`);
+        }
+    }
+    const wide = document.documentElement.scrollWidth - window.innerWidth;
+    if (wide > 0) bad.push(`${wide} pixels too wide`);
+    return bad;
+}"""
+
+
+def test_no_control_lies_on_a_figure_at_twenty_widths(open_page):
+    page = open_page("v=1", width=1280, height=860, reduced_motion="reduce", bypass_csp=True)
+    found = []
+    for name in LAYOUTS:
+        page.set_viewport_size({"width": 1280, "height": 860})
+        arrange(page, name)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 860})
+            page.evaluate("window.scrollTo(0, window.scrollY)")
+            page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            found += [f"{name} at {width}: {bad}" for bad in page.evaluate(OVERLAPS)]
+    assert found == []
+
+
+KEYS = [
+    " ", "ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Shift+ArrowRight", "Home", "End", "1", "2", "3", "4", "6",
+    "l", "t", "a", "h", "m", "n", "Delete", "Enter", "Escape", "?", "Tab", "Shift+Tab", "Control+z", "Control+y",
+    "PageDown",
+]  # fmt: skip
+PICK = """(at) => {
+    const dialog = document.querySelector("dialog[open]");
+    const controls = "button, a[href], select, summary, input:not([type=file]), textarea";
+    const all = [...(dialog ?? document).querySelectorAll(controls)]
+        .filter((node) => node.checkVisibility() && !node.disabled && node.getBoundingClientRect().width > 1);
+    if (all.length === 0) return null;
+    const node = all[Math.floor(at * all.length)];
+    node.scrollIntoView({ block: "nearest" });
+    const box = node.getBoundingClientRect();
+    const typed = node.matches("textarea, input:not([type=range], [type=checkbox], [type=radio])");
+    const options = [...(node.options ?? [])].filter((one) => !one.disabled).map((one) => one.value);
+    window.hardmaxPicked = node;
+    return {
+        kind: typed ? "type" : node.tagName, options, name: node.textContent.slice(0, 30) || node.id,
+        x: box.left + box.width / 2, y: box.top + box.height / 2,
+    };
+}"""
+SELECT = """(value) => {
+    window.hardmaxPicked.value = value;
+    window.hardmaxPicked.dispatchEvent(new Event("change", { bubbles: true }));
+}"""
+TYPED = ["", "0", "-1", "2.5", "abc", "1e9", "7", "60", "great film \U0001f600 <b>", "2,-1;-1,2", "999999", "\u202e"]
+LINKS = [link for link, _ in STATES.values()] + ["n=2&K=0", "n=1", "preset=grid&k=20", "A=rot:30,2,0.5", "d=3&n=40&k=3"]
+
+
+def act(page, chance):
+    """One random action; what it was."""
+    kind = chance.choices(["click", "key", "drag", "link", "size", "scroll", "back"], [10, 8, 4, 1, 1, 2, 0.5])[0]
+    if kind == "click":
+        found = page.evaluate(PICK, chance.random())
+        if found is None:
+            return "nothing to click"
+        if found["kind"] == "SELECT" and found["options"]:
+            page.evaluate(SELECT, chance.choice(found["options"]))
+        else:
+            page.mouse.click(found["x"], found["y"])
+            if found["kind"] == "type":
+                page.keyboard.press("Control+a")
+                page.keyboard.insert_text(chance.choice(TYPED) or " ")
+        return f"{found['kind']} {found['name']!r}"
+    size = page.viewport_size
+    somewhere = (chance.uniform(0, size["width"]), chance.uniform(0, size["height"]))
+    if kind == "key":
+        key = chance.choice(KEYS)
+        page.keyboard.press(key)
+        return f"key {key!r}"
+    if kind == "drag":
+        page.mouse.move(*somewhere)
+        page.mouse.down()
+        page.mouse.move(chance.uniform(0, size["width"]), chance.uniform(0, size["height"]), steps=3)
+        page.mouse.up()
+        if chance.random() < 0.2:
+            page.mouse.dblclick(*somewhere)
+    elif kind == "link":
+        page.evaluate("(hash) => { location.hash = hash; }", f"v=1&{chance.choice(LINKS)}")
+    elif kind == "size":
+        page.set_viewport_size({"width": chance.choice(WIDTHS), "height": chance.choice([560, 760, 900])})
+    elif kind == "scroll":
+        page.mouse.wheel(0, chance.uniform(-900, 900))
+    else:
+        page.evaluate("history.back()")
+    return f"{kind} {somewhere}"
+
+
+@pytest.mark.parametrize("seed", range(5) if FULL else [0])
+def test_random_use_raises_no_error(open_page, seed):
+    chance = random.Random(seed)
+    page = open_page("v=1&n=30")
+    page.set_default_timeout(60_000)
+    page.on("dialog", lambda dialog: dialog.dismiss())
+    done = []
+    for _ in range(ACTIONS // (5 if FULL else 1)):
+        done.append(act(page, chance))
+        assert page.watch.errors == [], done[-12:]
+        if not page.url.startswith("http://127.0.0.1"):
+            pytest.fail(f"left the page: {done[-5:]}")
+        if page.evaluate("location.hash") == "":
+            page.evaluate("location.hash = 'v=1'")
+    page.wait_for_function("() => window.hardmaxApp && !window.hardmaxApp.frame")
+    page.wait_for_timeout(500)
