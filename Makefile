@@ -3,7 +3,8 @@
 # make browser  every state of the playground with axe, at all widths, and 2,000 random actions (minutes)
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
 # make numba  the tests of compiled code with another Numba: make numba VERSIONS="numba==0.60.0 numpy==2.0.2"
-# make fuzz   random changes of every input that is read: make fuzz FUZZ="--only links --count 100000"
+# make fuzz   random changes of every input that is read: make fuzz FUZZ="--only links --count 100000"; and clouds that are
+#             hard for float64, against rational arithmetic: make fuzz CLOUDS="--count 10000 --seed 1"
 # make site   the playground as a static site: site/playground/index.html (SITE=folder for another place)
 # make paper  the research note as HTML, and as PDF where Chromium is installed
 # make wheel  build wheel and source archive, check that they install and run  make release  the same, and show the upload
@@ -47,12 +48,12 @@ bench: $(VENV)/.bench
 	-$(BIN)/python benchmarks/start.py
 	-$(BIN)/python benchmarks/engine.py
 	-$(BIN)/python benchmarks/construct.py
-	-$(BIN)/python benchmarks/sentiment.py
-	-$(BIN)/python benchmarks/classifier.py --only explanations,speed
+	-$(BIN)/python benchmarks/classifier.py --only explanations,speed,shipped,relaxation
 	$(BIN)/python scripts/benchmark_page.py
 
 fuzz: $(VENV)/.ready
 	$(BIN)/python scripts/fuzz.py $(FUZZ)
+	$(BIN)/python scripts/fuzz_clouds.py $(CLOUDS)
 
 numba:
 	$(PYTHON) -m venv .venv-numba

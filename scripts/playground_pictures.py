@@ -47,6 +47,9 @@ PICTURES: dict[str, tuple[str, str, tuple[int, int], str | None]] = {
     "beta-tablet": ("v=1&view=beta&beta=4&k=6", "light", (820, 1080), None),
     "text": ("v=1&view=text", "light", (1280, 1000), REVIEW),
     "text-dark": ("v=1&view=text", "dark", (1280, 1000), REVIEW),
+    "text-turned": ("v=1&view=text&ex=turned", "light", (1280, 1240), None),
+    "text-phone": ("v=1&view=text&ex=turned", "light", (390, 1500), None),
+    "text-tablet-dark": ("v=1&view=text&ex=turned", "dark", (820, 1500), None),
     "exact": ("v=1&view=exact", "light", (1280, 1000), None),
 }
 FRAMES, FRAME_MS = 48, 70
