@@ -81,12 +81,6 @@ def _labels(path):
     return write_file(path, lambda to: write_labels(to, RECORDS, COLUMNS))
 
 
-def _site(path):
-    from hardmax.web.static_site import write_site
-
-    write_site(path, "imdb-words")
-
-
 # name -> (name of the output, a function that writes it)
 WRITERS = {
     "model": ("model", lambda p: save_model(two_classes(), p)),
@@ -102,7 +96,6 @@ WRITERS = {
     "sweep part": ("p.parquet", lambda p: write_part({"run": [1], "seed": [2]}, "dynamics", p)),
     "checkpoint": ("c.npz", lambda p: write_checkpoint(p, {"x": [1.0, 2.0]}, "mark")),
     "javascript": ("js", lambda p: export_javascript(two_classes(), p)),
-    "static site": ("site", _site),
 }
 
 
