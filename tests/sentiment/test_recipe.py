@@ -43,7 +43,7 @@ def test_strong_words_lead_themselves_and_all_others_follow_the_pole(recipe, sco
     labels = np.array([v == "pos" for v in labels], np.int64) + (scores > 1) * (np.arange(300) % 5 == 0)
     given = problem(Examples(vocabulary.bags(texts), labels, np.ones(300)), len(vocabulary), np.eye(scores), 3.0)
     recipe = recipe.settled(given.examples.bags, scores, len(vocabulary))
-    begin = start(solve(given, 1e-5), given, recipe, 8, 1e-5, (100, None))
+    begin = start(solve(given, 1e-5), given, recipe, 8, 1e-5)
     z = positions(begin.x, begin.radius, begin.sideways)
     poles, strong = np.flatnonzero(begin.pace == 0), np.flatnonzero(begin.radius == 1.0)
     assert len(poles)
