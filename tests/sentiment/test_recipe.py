@@ -79,8 +79,9 @@ def test_the_selection_is_the_optimum_within_its_limits():
 
     edge = keep * most * least
     box = [(-edge, edge)] * len(x)
-    for w in strong:
-        box[w] = (least, None) if free.x[w, 0] > 0 else (None, -least)
+    for w, rank in zip(strong, np.abs(free.x[strong, 0]).argsort(kind="stable").argsort(), strict=True):
+        low = least * (1 + 0.1 * rank / max(len(strong) - 1, 1))
+        box[w] = (low, None) if free.x[w, 0] > 0 else (None, -low)
     for w in poles:
         box[w] = (0.0, 0.0)
     best = by_scipy(value, x[:, 0] * counts, jac=True, method="L-BFGS-B", bounds=box, options={"maxiter": 2000})

@@ -34,6 +34,7 @@ from hardmax.sentiment.word_scores import Bounds, Floats, Problem, Solution, dot
 
 Steps = tuple[int, Callable[[int, float], object] | None]  # at most how many, and whom to tell
 POLES = 8
+SPREAD = 0.1  # strong words whose scores have to grow get different ones: equal words would tie
 ADAPT = 1  # steps from the scores without attention; more fit the training texts better, but not held-out ones
 NEUTRAL = 0.25  # a pole has |x| below this part of the weakest leader's
 ROOM = 0.999  # |x_w| stays below this part of the radius
@@ -138,7 +139,8 @@ def select(
     """
     least, (keep, most) = limits
     counts, low, high = np.full(len(x), keep), np.zeros(len(x)), np.full(len(x), keep * most * least)
-    counts[strong], low[strong], high[strong], high[poles] = 1.0, least, np.inf, 0.0
+    counts[strong], high[strong], high[poles] = 1.0, np.inf, 0.0
+    low[strong] = least * (1.0 + SPREAD * ranks(np.sqrt((x[strong] ** 2).sum(axis=1))))
     g = given.strength
     unit = np.sqrt((g**2).mean(axis=1))
 
