@@ -3,10 +3,12 @@
 # make browser  every state of the playground with axe, at all widths, and 2,000 random actions (minutes)
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
 # make numba  the tests of compiled code with another Numba: make numba VERSIONS="numba==0.60.0 numpy==2.0.2"
-# make fuzz   random changes of every input that is read: make fuzz FUZZ="--only links --count 100000"
+# make fuzz   random changes of every input that is read: make fuzz FUZZ="--only links --count 100000"; and clouds that are
+#             hard for float64, against rational arithmetic: make fuzz CLOUDS="--count 10000 --seed 1"
 # make site   the playground as a static site: site/playground/index.html (SITE=folder for another place)
 # make paper  the research note as HTML, and as PDF where Chromium is installed
-# make wheel  build the wheel and check that it installs and runs            make clean
+# make wheel  build wheel and source archive, check that they install and run  make release  the same, and show the upload
+# make clean
 PYTHON ?= python3
 VENV   ?= .venv
 TESTS  ?=
@@ -18,9 +20,9 @@ LINTED := src tests benchmarks scripts
 
 NUMBA  := .venv-numba/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
-.PHONY: demo test browser check lint coverage bench fuzz numba docs site paper wheel clean
+.PHONY: demo test browser check lint coverage bench fuzz numba docs site paper wheel release clean
 
-demo: $(VENV)/.ready
+demo: $(VENV)/.demo
 	$(BIN)/hardmax demo -o demo-report --force
 
 test: $(VENV)/.ready
@@ -46,12 +48,12 @@ bench: $(VENV)/.bench
 	-$(BIN)/python benchmarks/start.py
 	-$(BIN)/python benchmarks/engine.py
 	-$(BIN)/python benchmarks/construct.py
-	-$(BIN)/python benchmarks/sentiment.py
-	-$(BIN)/python benchmarks/classifier.py --only explanations,speed
+	-$(BIN)/python benchmarks/classifier.py --only explanations,speed,shipped,relaxation
 	$(BIN)/python scripts/benchmark_page.py
 
 fuzz: $(VENV)/.ready
 	$(BIN)/python scripts/fuzz.py $(FUZZ)
+	$(BIN)/python scripts/fuzz_clouds.py $(CLOUDS)
 
 numba:
 	$(PYTHON) -m venv .venv-numba
@@ -70,17 +72,36 @@ site: $(VENV)/.ready
 paper: $(VENV)/.docs
 	$(BIN)/python scripts/paper.py
 
-wheel: $(VENV)/.ready
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps -w dist .
-	$(BIN)/python scripts/check_wheel.py dist
+# The wheel and the source archive, each installed into an empty environment and tried; EXTRAS="plot web" tries extras too.
+wheel: $(VENV)/.build
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python scripts/check_wheel.py dist $(EXTRAS)
+
+# Everything that comes before an upload, which is left to a person; CONTRIBUTING.md has the steps.
+release: wheel
+	@echo "would be uploaded:" && ls -l dist
+	@echo "$(BIN)/python -m twine upload dist/*"
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e '.[all,dev]'
 	touch $@
 
+# What the demo needs, which is far less than the tests.
+$(VENV)/.demo: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e '.[plot,imdb]'
+	touch $@
+
 $(VENV)/.bench: $(VENV)/.ready
 	$(PIP) -e '.[bench,imdb]'
+	touch $@
+
+$(VENV)/.build: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) build twine hatchling
 	touch $@
 
 # The site needs the package and the tools that build it, but neither torch nor the tools of the tests.

@@ -63,7 +63,8 @@ def commands_page() -> str:
     """
     import typer
 
-    from hardmax.cli.main import EXIT_CODES, app
+    from hardmax.cli.main import app
+    from hardmax.cli.topics import EXIT_CODES
 
     parts = ["# Commands", "This page is generated from the commands. `hardmax COMMAND --help` prints the same text."]
     commands = list(_commands(typer.main.get_command(app), "hardmax"))

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import hardmax
-from hardmax.cli.main import EXIT_CODES, app, run
+from hardmax.cli.main import app, run
+from hardmax.cli.topics import EXIT_CODES
 from hardmax.views import VIEWS
 
 ROOT = Path(__file__).parent.parent

@@ -8,10 +8,13 @@ imports, so that nothing above is loaded before it is asked for, and no other mo
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, need
 from hardmax.io.files import write_file
+
+if TYPE_CHECKING:
+    import pandas
 
 _PICTURES = (".png", ".svg", ".pdf")
 FOLDER = "folder"  # a view that writes a folder: any name without one of the other suffixes
@@ -94,6 +97,16 @@ def view(kind: type, name: str) -> Callable[..., Any]:
 
 def _views(kind: type) -> dict[str, str]:
     return next(VIEWS[base.__name__] for base in kind.__mro__ if base.__name__ in VIEWS)
+
+
+def frame(columns: dict[str, Any]) -> "pandas.DataFrame":
+    """A result as a table of pandas, from its columns.
+
+    Raises:
+        MissingExtra: pandas is not installed.
+    """
+    made: pandas.DataFrame = need("pandas", "pandas", "a result as a table").DataFrame(columns)
+    return made
 
 
 class Shown:

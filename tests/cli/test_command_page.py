@@ -1,13 +1,22 @@
 """The page about the command line lists every command, every schema and every exit code."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from hardmax import errors
-from hardmax.cli.main import EXIT_CODES, app
+from hardmax.attention.rules import RULES
+from hardmax.cli import inputs
+from hardmax.cli.main import app
+from hardmax.cli.topics import EXIT_CODES, TOPICS
+from hardmax.cloud.presets import GENERATED, PRESETS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "command-line.md").read_text()
@@ -32,6 +41,75 @@ def test_every_command_is_on_the_page():
 def test_the_commands_for_data_sets_are_on_the_page(name):
     assert name in typer.main.get_command(app).commands["data"].commands
     assert f"`{name}`" in PAGE
+
+
+def _leaves(command, name=()):
+    """Every command that does something, by its words."""
+    for part, inner in getattr(command, "commands", {}).items():
+        yield from _leaves(inner, (*name, part))
+    if not hasattr(command, "commands"):
+        yield " ".join(name), command
+
+
+LEAVES = dict(_leaves(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_command_has_an_example_and_can_be_quiet(name):
+    command = LEAVES[name]
+    assert f"xample: hardmax {name}" in " ".join(command.help.replace("Examples:", "Example:").split())
+    options = {option for parameter in command.params for option in parameter.opts}
+    assert name == "help" or {"-q", "--quiet", "--json"} <= options
+
+
+def test_every_summary_is_whole():
+    listing = CliRunner().invoke(app, ["--help"]).output
+    commands = listing.split("Commands:")[1].strip().splitlines()
+    assert len(commands) == len(typer.main.get_command(app).commands)
+    assert all(line.endswith(".") and not line.endswith("...") for line in commands)
+
+
+def test_an_option_has_one_meaning_wherever_it_appears():
+    """The same letter for the same name, and no second name for it."""
+    forms = {}
+    for command in LEAVES.values():
+        for parameter in command.params:
+            if parameter.param_type_name == "option":
+                for option in parameter.opts:
+                    forms.setdefault(option, set()).add(frozenset(parameter.opts))
+    assert {option: found for option, found in forms.items() if len(found) > 1} == {}
+
+
+def test_the_choice_of_presets_is_that_of_the_package():
+    assert set(get_args(inputs.PresetName)) == {*PRESETS, *GENERATED}
+
+
+def test_the_choice_of_rules_is_that_of_the_package():
+    rule = next(p for p in LEAVES["simulate"].params if p.name == "rule")
+    assert all(name in CliRunner().invoke(app, ["simulate", "--help"]).output for name in RULES), rule
+
+
+@pytest.mark.parametrize("topic", [*TOPICS, "limit"])
+def test_help_explains_every_topic_and_command(topic):
+    result = CliRunner().invoke(app, ["help", topic])
+    assert result.exit_code == 0
+    assert len(result.output.splitlines()) > 3
+
+
+def test_the_topic_of_exit_codes_lists_those_of_the_page():
+    listed = re.findall(r"^ *(\d+)  ", TOPICS["exit-codes"], re.M)
+    assert listed == _rows("## Exit codes")
+
+
+def test_an_unknown_topic_is_refused_with_the_list():
+    with pytest.raises(errors.BadInput, match="there is no topic 'exit-code'"):
+        CliRunner().invoke(app, ["help", "exit-code"], catch_exceptions=False)
+
+
+def test_the_shell_can_complete_options():
+    asked = {"_HARDMAX_COMPLETE": "complete_bash", "COMP_WORDS": "hardmax simulate --norm", "COMP_CWORD": "2"}
+    found = subprocess.run([sys.executable, "-m", "hardmax"], env=os.environ | asked, capture_output=True, text=True)
+    assert found.stdout.split() == ["--normalization"]
 
 
 def test_every_schema_that_a_command_prints_is_on_the_page():

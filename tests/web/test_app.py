@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -218,3 +220,9 @@ def test_half_a_character_becomes_the_replacement_character(client):
     assert answer.status_code == 200
     assert answer.json()["text"] == "good \ufffd film"
     assert [w["places"] for w in answer.json()["words"] if w["word"] == "film"] == [[[7, 11]]]
+
+
+def test_without_fastapi_the_message_names_the_extra():
+    program = "import sys; sys.modules['fastapi'] = None; import hardmax.web.app"
+    failed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert 'fix:   pip install "hardmax[web]"' in failed.stderr

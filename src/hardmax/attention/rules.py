@@ -7,9 +7,9 @@ the point (causal mask), 2 makes it count twice in a mean.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import isfinite
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,31 @@ class Chain:
 
 
 Rule = Hardmax | Softmax | Localmax | Uniform | RandomFollow | Chain
+RULES: dict[str, type[Any]] = {
+    "hardmax": Hardmax, "softmax": Softmax, "localmax": Localmax, "uniform": Uniform, "random": RandomFollow,
+    "chain": Chain,
+}  # fmt: skip
+
+
+def as_rule(rule: Any, **settings: Any) -> Rule:
+    """A rule, or the rule of a name with those of the settings that it has; None is Hardmax().
+
+    Raises:
+        BadInput: there is no rule of this name, or it is neither a rule nor a name.
+
+    Example:
+        >>> as_rule("softmax", beta=9.0, seed=7)
+        Softmax(beta=9.0)
+    """
+    if isinstance(rule, get_args(Rule)):
+        return rule
+    name = "hardmax" if rule is None else rule
+    if not isinstance(name, str) or name not in RULES:
+        instances = ", ".join(f"{kind.__name__}(...)" for kind in RULES.values())
+        raise BadInput(f"rule is {rule!r}; expected one of {', '.join(RULES)}, or {instances}")
+    kind = RULES[name]
+    made: Rule = kind(**{field.name: settings[field.name] for field in fields(kind) if field.name in settings})
+    return made
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,9 @@
 """`hardmax construct` compiles a data set into a transformer; `hardmax check` verifies one against data."""
 
+from enum import StrEnum
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -22,17 +23,23 @@ Data = Annotated[
 ]
 
 
+Level = StrEnum("Level", ["certificate", "float64", "dense", "rational", "torch"])
+
+
 def construct_command(
     data: Data,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the network.")],
     style: Annotated[
-        str, typer.Option(help="bitwise (exact to the bit), two (two blocks) or narrow (width 4).")
+        Literal["bitwise", "two", "narrow"],
+        typer.Option(help="bitwise is exact to the bit, two has two blocks, narrow has width 4."),
     ] = "bitwise",
     pool: Annotated[
-        str, typer.Option(help="How to tell sequences apart: by their mean (mean) or by extreme tokens (max).")
+        Literal["mean", "max"],
+        typer.Option(help="How to tell sequences apart: by their mean, or by extreme tokens (max)."),
     ] = "mean",
     direction: Annotated[
-        str | None, typer.Option(help="With ridge, project tokens onto a direction learned from the targets.")
+        Literal["ridge"] | None,
+        typer.Option(help="With ridge, project tokens onto a direction learned from the targets."),
     ] = None,
     thin: Annotated[float, typer.Option(help="Position of steps next to exceptions, as a fraction of the gap.")] = 0.5,
     seed: Annotated[int, typer.Option(help="Seed for the random directions.")] = 0,
@@ -61,10 +68,8 @@ def check_command(
     network: Annotated[Path, typer.Argument(metavar="NET", help="A folder written by hardmax construct.")],
     data: Data,
     level: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Level: certificate, float64, dense, rational or torch. May be repeated. Default: all installed ones."
-        ),
+        list[Level] | None,
+        typer.Option(help="Level to check at. May be repeated. Default: all whose packages are installed."),
     ] = None,
     sample: Annotated[
         int | None,
@@ -73,6 +78,7 @@ def check_command(
         ),
     ] = None,
     json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
 ) -> None:
     """Verify a network against data, at several levels that share as little code as possible.
 

@@ -7,6 +7,7 @@ import typer
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, show
+from hardmax.io.progress import telling
 
 app = typer.Typer(
     help="List, inspect and download data sets of labeled texts.", no_args_is_help=True, rich_markup_mode=None
@@ -14,8 +15,11 @@ app = typer.Typer(
 
 
 @app.command("list")
-def list_command(json: inputs.Json = False) -> None:
-    """List the data sets and models on this computer."""
+def list_command(json: inputs.Json = False, quiet: inputs.Quiet = False) -> None:
+    """List the data sets and models on this computer.
+
+    Example: hardmax data list
+    """
     from importlib.util import find_spec
 
     from hardmax.sentiment.files import shipped
@@ -45,10 +49,13 @@ def show_command(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Read a data set and count its texts, classes and bad rows."""
+    """Read a data set and count its texts, classes and bad rows.
+
+    Example: hardmax data show reviews.csv --label sentiment
+    """
     import numpy as np
 
-    found, bad = texts.read_data(data, split, "all", text_column, label, errors, quiet or json)
+    found, bad = texts.read_data(data, split, text_column, label, errors, quiet or json)
     names, counts = np.unique(found.labels.astype(str), return_counts=True)
     document: dict[str, Any] = {
         "schema": "hardmax.data/1",
@@ -68,16 +75,21 @@ def fetch_command(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="Name of the data set; imdb has all 50,000 reviews (84 MB).")
     ] = "imdb",
-    to: Annotated[Path | None, typer.Option(help="Download to this folder instead of the default one.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Download to this folder instead of the default one.")
+    ] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Download a full data set and check it; the exit code is 5 if the download fails or the checksum differs."""
+    """Download a full data set and check it.
+
+    The exit code is 5 if the download fails or the checksum differs. Example: hardmax data fetch imdb
+    """
     from hardmax.text.datasets import fetch
 
     silent = quiet or json
-    with texts.telling(silent, f"fetching {name}") as tell:
-        path = fetch(name, to, progress=lambda done, total: tell(done / 1e6, total / 1e6, f"fetching {name}, MB"))
+    with telling(silent, f"fetching {name}") as tell:
+        path = fetch(name, output, progress=lambda done, total: tell(done / 1e6, total / 1e6, f"fetching {name}, MB"))
     size = path.stat().st_size
     note(f"{size:,} bytes, the checksum matches", silent)
     show(json, {"schema": "hardmax.data/1", "name": name, "file": str(path), "bytes": size}, str(path))

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from hardmax.cli import inputs, texts
+from hardmax.cli import inputs
 from hardmax.cli.output import show
+from hardmax.io.progress import telling
 
 
 def command(
@@ -19,13 +20,13 @@ def command(
     """Try all features once and write an HTML report.
 
     The demo simulates the four configurations of the paper's Fig. 2 and certifies their limits, compiles an exact
-    classifier, and trains a classifier on 25,000 film reviews (extra imdb).
+    classifier, and trains a classifier on 25,000 film reviews (extra imdb). Example: hardmax demo -o report
     """
     inputs.check_output(output, force)
 
     from hardmax.demo.report import write_demo
 
-    with texts.telling(quiet or json, "running the demo") as tell:
+    with telling(quiet or json, "running the demo") as tell:
         report = write_demo(output, tell, quick=quick)
     files = sorted(str(p) for p in output.rglob("*") if p.is_file())
     figures = [file for file in files if file.endswith((".png", ".gif", ".svg"))]

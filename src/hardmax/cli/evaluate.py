@@ -12,6 +12,7 @@ import typer
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, show
 from hardmax.errors import BadInput
+from hardmax.io.progress import Tell, telling
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +44,7 @@ def command(
         str | None, typer.Option(help="Other texts (labels are not needed): how they differ from DATA.")
     ] = None,
     force: inputs.Force = False,
-    split: texts.Split = "",
+    split: texts.Split = "test",
     text_column: texts.TextColumn = None,
     label: texts.Label = None,
     errors: texts.Errors = None,
@@ -73,18 +74,18 @@ def command(
     found: Dataset | None = None
     expected: int | None
     if faithful or report is not None or against is not None:  # these need all texts at once
-        found, bad = texts.read_data(str(data), split, "test", text_column, label, errors, silent)
+        found, bad = texts.read_data(str(data), split, text_column, label, errors, silent)
         parts, expected = found.batches(PART), len(found)
     else:
-        parts, bad = texts.read_parts(str(data), split, "test", text_column, label, errors, silent)
+        parts, bad = texts.read_parts(str(data), split, text_column, label, errors, silent)
         expected = expected_rows(str(data))
-    with texts.telling(silent, f"evaluating on {data}") as tell:
+    with telling(silent, f"evaluating on {data}") as tell:
         document = measure(model, parts, expected, tell)
         if found is not None and faithful:
             document["faithfulness"] = _faithfulness(model, found.texts, sample, tell)
         others = _texts(against, text_column) if against is not None else None
         if found is not None and report is not None:
-            learn = texts.read_data(train, "", "train", text_column, label, None, True)[0] if train else None
+            learn = texts.read_data(train, "train", text_column, label, None, True)[0] if train else None
             document["report"] = _report(model, found, learn, others, report, force, tell)
         if found is not None and others is not None:
             from hardmax.sentiment.drift import Drift
@@ -98,9 +99,7 @@ def command(
     bad.finish()
 
 
-def measure(
-    model: "SentimentModel", parts: Iterable["Dataset"], expected: int | None, tell: texts.Tell
-) -> dict[str, Any]:
+def measure(model: "SentimentModel", parts: Iterable["Dataset"], expected: int | None, tell: Tell) -> dict[str, Any]:
     """The figures, as plain data; every part is used once and forgotten."""
     import numpy as np
 
@@ -168,7 +167,7 @@ class Spread:
         return {"mean": self.total / self.count, "std": spread, "min": self.low, "max": self.high}
 
 
-def _faithfulness(model: "SentimentModel", found: Sequence[str], sample: int, tell: texts.Tell) -> dict[str, Any]:
+def _faithfulness(model: "SentimentModel", found: Sequence[str], sample: int, tell: Tell) -> dict[str, Any]:
     from hardmax.sentiment.faithfulness import faithfulness
 
     step = max(1, len(found) // sample)
@@ -184,7 +183,7 @@ def _texts(data: str, text_column: str | None) -> Sequence[str]:
 
 def _report(
     model: "SentimentModel", found: "Dataset", learn: "Dataset | None", others: Sequence[str] | None, to: Path,
-    force: bool, tell: texts.Tell,
+    force: bool, tell: Tell,
 ) -> dict[str, Any]:  # fmt: skip
     from hardmax.sentiment.estimator import HardmaxClassifier
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hardmax.cli import inputs, texts
+from hardmax.cli import inputs
 from hardmax.cli.output import note, show
 from hardmax.errors import BadInput, need
+from hardmax.io.progress import telling
 
 if TYPE_CHECKING:
     from hardmax.experiments.run import Result
@@ -193,7 +194,7 @@ def _run(
         note(f"about {minutes(items):.0f} min on two cores; an interrupted run can be resumed", silent)
     found: list[Result] = []
     try:
-        with texts.telling(silent, f"running {len(items)} of the {GROUPS[package].plural}") as tell:
+        with telling(silent, f"running {len(items)} of the {GROUPS[package].plural}") as tell:
             for result in run_items(
                 items, output, quick=quick, progress=tell, note=lambda text: note(text, silent), **how
             ):

@@ -44,7 +44,9 @@ def command(
         bool | None, typer.Option("--color/--no-color", help="Use colors (default: only when writing to a terminal).")
     ] = None,
     force: inputs.Force = False,
-    json: inputs.Json = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document; for a table JSON Lines, one object per text.")
+    ] = False,
     quiet: inputs.Quiet = False,
 ) -> None:
     """Explain the label of a text, or of every text of a table: what each word does for it, and their exact sum.

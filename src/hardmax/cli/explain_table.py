@@ -11,6 +11,7 @@ from hardmax.cli import texts
 from hardmax.cli.output import note
 from hardmax.cli.predict import good_rows
 from hardmax.errors import BadInput, need
+from hardmax.io.progress import Tell, telling
 
 if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
@@ -43,7 +44,7 @@ def explain_table(
     else:
         suffix = output.suffix.lower()
 
-        def watched(tell: texts.Tell) -> Iterator[list[Found]]:
+        def watched(tell: Tell) -> Iterator[list[Found]]:
             nonlocal done
             for batch in _explained(model, good, most):
                 yield batch
@@ -56,7 +57,7 @@ def explain_table(
             else:
                 {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[suffix](path, watched(tell))
 
-        with texts.telling(silent, "explaining") as tell:
+        with telling(silent, "explaining") as tell:
             write_file(output, write, force=force)
         note(f"wrote {output}" + (f": {done:,} texts" if done else ""), silent)
     bad.finish()

@@ -1,33 +1,31 @@
 """`hardmax export`: a model for other languages and runtimes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from hardmax.cli import inputs
 from hardmax.cli.output import show
-from hardmax.errors import BadInput
-
-FORMATS = ("js", "onnx")
 
 
 def command(
     output: Annotated[Path, typer.Option("-o", "--output", help="For js: a folder; for onnx: a .onnx file.")],
-    to: Annotated[str, typer.Option(help="Format: js (an ES module for browsers and Node) or onnx.")],
+    to: Annotated[
+        Literal["js", "onnx"], typer.Option(help="Format: js is an ES module for browsers and Node, onnx for ONNX.")
+    ],
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="The name of a shipped model, or a model folder.")
     ] = "imdb",
     force: inputs.Force = False,
     json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
 ) -> None:
     """Write a model for JavaScript or ONNX; both give the numbers of Python.
 
     js predicts and explains from text, without a server. onnx takes the numbers of terms (see the manual).
     Example: hardmax export imdb --to js -o web-model
     """
-    if to not in FORMATS:
-        raise BadInput(f"--to must be js or onnx, not {to!r}")
     inputs.check_output(output, force)
     from hardmax.sentiment.files import load_classifier
 

@@ -1,7 +1,7 @@
 """Options that commands share, and how they become numbers, tokens and matrices."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -11,11 +11,15 @@ Tokens = Annotated[
     str | None,
     typer.Argument(metavar="TOKENS", help="File with the tokens (.csv, .npy, .npz, .json), or - for standard input."),
 ]
+PresetName = Literal[
+    "triangle", "emerging", "square", "square-ties", "grid", "polygon", "late-leader", "cube", "gaussian", "random",
+    "ring", "ball",
+]  # fmt: skip
 Preset = Annotated[
-    str | None,
-    typer.Option(
-        help="Use a built-in cloud: triangle, emerging, ... (see doctor); random, ring, ball take --n --dim --seed.",
-    ),
+    PresetName | None, typer.Option(help="Use a built-in cloud; random, ring and ball take --n, --dim and --seed.")
+]
+Engine = Annotated[
+    Literal["local", "ray"], typer.Option(help="Where to run: local uses the threads of this computer, ray a cluster.")
 ]
 Count = Annotated[int | None, typer.Option(help="Number of tokens of a random preset (random, ring, ball).")]
 Dim = Annotated[int | None, typer.Option(help="Dimension of a random preset.")]
@@ -36,6 +40,7 @@ Output = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON Lines: one JSON object per text.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a summary.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print notes or progress to stderr.")]
 

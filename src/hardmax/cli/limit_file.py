@@ -4,8 +4,8 @@ from pathlib import Path
 
 from hardmax.cli import inputs
 from hardmax.cli.output import point, print_json
-from hardmax.cli.texts import telling
 from hardmax.errors import BadInput
+from hardmax.io.progress import telling
 
 LARGE_FILE = 1 << 30  # bytes of an .npy file from which on it is streamed
 

@@ -23,6 +23,7 @@ from hardmax.cli import (
     predict,
     serve,
     sweep,
+    topics,
     train,
     verify,
 )
@@ -33,46 +34,35 @@ app = typer.Typer(
     name="hardmax",
     help="Transformers with hardmax attention: exact dynamics, certified limits, exact construction.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS: dict[str, Callable[..., None]] = {
-    "simulate": dynamics.simulate_command,
-    "limit": dynamics.limit_command,
-    "train": train.command,
-    "evaluate": evaluate.command,
-    "predict": predict.command,
-    "explain": explain.command,
-    "export": export.command,
-    "construct": construct.construct_command,
-    "check": construct.check_command,
-    "serve": serve.command,
-    "playground": playground.command,
-    "verify": verify.command,
-    "reproduce": experiments.reproduce,
-    "explore": experiments.explore,
-    "study": experiments.study,
-    "sweep": sweep.command,
-    "demo": demo.command,
-    "doctor": doctor.command,
+# name -> the function, and one line about it that fits beside its name
+COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
+    "simulate": (dynamics.simulate_command, "Run the dynamics for a number of layers."),
+    "limit": (dynamics.limit_command, "Compute the infinite-depth limit with a certificate."),
+    "train": (train.command, "Train a text classifier."),
+    "evaluate": (evaluate.command, "Measure a classifier on labeled texts."),
+    "predict": (predict.command, "Label many texts."),
+    "explain": (explain.command, "Show what each word does for the label of a text."),
+    "export": (export.command, "Write a classifier for JavaScript or ONNX."),
+    "construct": (construct.construct_command, "Compile a data set into an exact transformer."),
+    "check": (construct.check_command, "Verify such a transformer against data."),
+    "serve": (serve.command, "Serve a classifier over HTTP."),
+    "playground": (playground.command, "Open the interactive playground."),
+    "verify": (verify.command, "Test claims of the papers on random cases."),
+    "reproduce": (experiments.reproduce, "Reproduce figures and tables of the papers."),
+    "explore": (experiments.explore, "Gather evidence on open questions."),
+    "study": (experiments.study, "Run the studies of what attention brings and costs."),
+    "sweep": (sweep.command, "Run a parameter study, or draw one."),
+    "demo": (demo.command, "Try all features once and write a report."),
+    "doctor": (doctor.command, "Show versions and extras, and run a self-test."),
+    "help": (topics.command, "Explain a command, exit codes, formats or settings."),
 }
-EXIT_CODES = {
-    0: "The command succeeded.",
-    1: "There is a bug in hardmax; `--debug` shows the traceback.",
-    2: "The command line is not valid.",
-    3: "The input cannot be used, or the output exists and `--force` was not given.",
-    4: "A required extra is not installed; the message gives the pip command.",
-    5: "A download failed, or the downloaded file does not match its checksum.",
-    6: "The command ran, but the check failed: no certificate could be computed, `check` found an error, `verify` "
-    "found a violation, an accuracy is below `--min-accuracy`, or a self-test failed.",
-    7: "The command did part of the work: bad rows were left out (`--errors FILE` saves them), or some items failed.",
-    130: "The command was interrupted; complete files are kept.",
-}
-for name, command in COMMANDS.items():
-    app.command(name)(command)
-app.add_typer(data.app, name="data")
+for name, (command, summary) in COMMANDS.items():
+    app.command(name, short_help=summary)(command)
+app.add_typer(data.app, name="data", short_help="List, inspect and download data sets.")
 
 
 def _version(show: bool) -> None:
@@ -133,6 +123,9 @@ def _explain(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):  # the reader closed the pipe: write nothing at exit either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    if isinstance(error, OSError):  # a full disk, a file that vanished: what the system says is what there is to say
+        print(f"error: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}", file=sys.stderr)
+        return 3
     if isinstance(error, MemoryError):
         print("error: not enough memory\n  fix:   use fewer tokens or fewer layers", file=sys.stderr)
         return 3

@@ -12,6 +12,7 @@ import typer
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note
 from hardmax.errors import BadInput
+from hardmax.io.progress import Tell, telling
 
 if TYPE_CHECKING:
     from hardmax.scale.labels import Record
@@ -45,9 +46,7 @@ def command(
         float | None,
         typer.Option(help="Leave the label empty where its probability is lower, and where no word is known."),
     ] = None,
-    engine: Annotated[
-        str, typer.Option(help="Where to run: local uses the threads of this computer, ray a cluster.")
-    ] = "local",
+    engine: inputs.Engine = "local",
     address: Annotated[
         str | None, typer.Option(help="Address of a running Ray cluster. Default: start one on this machine.")
     ] = None,
@@ -55,7 +54,7 @@ def command(
     errors: texts.Errors = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run in its folder.")] = False,
     force: inputs.Force = False,
-    json: inputs.Json = False,
+    json: inputs.JsonLines = False,
     quiet: inputs.Quiet = False,
 ) -> None:
     """Label many texts: print one line per text, in the same order, with the label and its probability.
@@ -63,12 +62,10 @@ def command(
     Example: hardmax predict reviews.csv -o labels.parquet --probabilities --with-text
     """
     from hardmax.scale.label_files import SUFFIXES, columns_of, json_line, write_labels, write_parts
-    from hardmax.scale.labels import ENGINES, Wanted, batches, labeled
+    from hardmax.scale.labels import Wanted, batches, labeled
 
     silent = quiet or json
     name, files = _model_and_files(arguments)
-    if engine not in ENGINES:
-        raise BadInput(f"--engine must be local or ray, not {engine!r}")
     if abstain_below is not None and not 0 <= abstain_below <= 1:
         raise BadInput(f"--abstain-below is {abstain_below}", fix="use a probability, from 0 to 1")
     parts = output is not None and not output.suffix
@@ -100,14 +97,14 @@ def command(
         counts = [expected_rows(file) for file in files]
         expected = None if None in counts else sum(counts)  # type: ignore[arg-type]
 
-        def counted(tell: texts.Tell) -> Iterator[list["Record"]]:
+        def counted(tell: Tell) -> Iterator[list["Record"]]:
             nonlocal done
             for found in labeled(batches(rows, BATCH), wanted, engine, address):
                 yield found or []
                 done += len(found or ())
                 tell(done, max(done, expected) if expected else None, "predicting")
 
-        with texts.telling(silent, "predicting") as tell:
+        with telling(silent, "predicting") as tell:
             if parts:
                 source = "\n".join([*files, text_column or ""])
                 for done in write_parts(output, rows, wanted, columns, source, engine, address, resume):

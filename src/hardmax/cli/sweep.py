@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from hardmax.cli import inputs, texts
+from hardmax.cli import inputs
 from hardmax.cli.output import note, show
 from hardmax.errors import BadInput, need
+from hardmax.io.progress import telling
 
 
 def command(
@@ -22,7 +23,7 @@ def command(
         Path | None,
         typer.Option("-o", "--output", help="Folder for the rows (parquet). With plot: a .png, .svg or .pdf file."),
     ] = None,
-    engine: Annotated[str, typer.Option(help="Where to run: local, or ray for a cluster.")] = "local",
+    engine: inputs.Engine = "local",
     address: Annotated[
         str | None, typer.Option(help="Address of a running Ray cluster. Default: start one on this machine.")
     ] = None,
@@ -64,7 +65,7 @@ def command(
         raise BadInput("a folder for the rows is missing", fix=f"hardmax sweep {arguments[0]} -o DIR")
     silent = quiet or json
     note(f"{sweep.name}: {len(sweep):,} runs, {sweep.rows:,} rows", silent)
-    with texts.telling(silent, "running") as tell:
+    with telling(silent, "running") as tell:
         done, failed = run_sweep(
             sweep, output, engine=engine, address=address, workers=workers, resume=resume,
             progress=lambda rows, of: tell(rows, of, "rows"), command=arguments[0],

@@ -1,12 +1,9 @@
-"""What the commands on texts share: options, the arguments MODEL and FILE, reading data, progress, bad rows."""
+"""What the commands on texts share: options, the arguments MODEL and FILE, reading data, bad rows."""
 
 import json
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Literal, TextIO
 
 import typer
 
@@ -18,9 +15,6 @@ if TYPE_CHECKING:
     from hardmax.text.datasets import Dataset
     from hardmax.text.tables import BadRow
 
-EVERY = 3.0  # seconds between lines of progress if stderr is not a terminal
-
-Tell = Callable[[float, float | None, str], None]
 Data = Annotated[
     str,
     typer.Argument(
@@ -30,7 +24,7 @@ Data = Annotated[
 TextColumn = Annotated[str | None, typer.Option(help="Name of the text column (default: text, review, ...).")]
 Label = Annotated[str | None, typer.Option(help="Name of the label column (default: label, sentiment, ...).")]
 Errors = Annotated[Path | None, typer.Option(help="Write bad rows to this file, one JSON object per line.")]
-Split = Annotated[str, typer.Option(help="Part of the data to use: train, test or all.")]
+Split = Annotated[Literal["train", "test", "all"], typer.Option(help="Part of the data to use.")]
 
 
 def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tuple[str, str | None]:
@@ -48,25 +42,25 @@ def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tu
 
 
 def read_data(
-    data: str, split: str, usual: str, text: str | None, label: str | None, errors: Path | None, silent: bool,
+    data: str, split: str, text: str | None, label: str | None, errors: Path | None, silent: bool,
     store: Path | None = None,
 ) -> tuple["Dataset", "BadRows"]:  # fmt: skip
-    """The data set that the arguments name, and its bad rows; `usual` is the part without --split."""
+    """The data set that the arguments name, and its bad rows."""
     from hardmax.text.datasets import read
 
-    found = read(data, _part(split, usual), text=text, label=label, store=store)
+    found = read(data, _part(split), text=text, label=label, store=store)
     bad = BadRows(data, errors, silent)
     bad.add(found.bad)
     return found, bad
 
 
 def read_parts(
-    data: str, split: str, usual: str, text: str | None, label: str | None, errors: Path | None, silent: bool
+    data: str, split: str, text: str | None, label: str | None, errors: Path | None, silent: bool
 ) -> tuple[Iterator["Dataset"], "BadRows"]:
     """As `read_data`, but in parts that are read when they are asked for; the bad rows are counted on the way."""
     from hardmax.text.datasets import read_batches
 
-    found, bad = read_batches(data, _part(split, usual), text, label), BadRows(data, errors, silent)
+    found, bad = read_batches(data, _part(split), text, label), BadRows(data, errors, silent)
 
     def parts() -> Iterator["Dataset"]:
         for part in found:
@@ -76,74 +70,8 @@ def read_parts(
     return parts(), bad
 
 
-def _part(split: str, usual: str) -> str | None:
-    if split not in ("", "train", "test", "all"):
-        raise BadInput(f"--split is {split!r}", fix="use train, test or all")
-    return None if (split or usual) == "all" else split or usual
-
-
-@contextmanager
-def telling(silent: bool, what: str) -> Iterator[Tell]:
-    """A function that reports progress on stderr: a bar on a terminal, otherwise a line every few seconds, or nothing.
-
-    It is called with the number of steps that are done, the number of all steps (or None), and what is being done; it
-    adds the rate and the time left.
-    """
-    pace = Pace()
-    if silent or not sys.stderr.isatty():
-        note(what, silent)
-        last = time.monotonic()
-
-        def tell(done: float, total: float | None, what: str) -> None:
-            nonlocal last
-            rate, left = pace.at(done, total)
-            if not silent and time.monotonic() - last >= EVERY:
-                last = time.monotonic()
-                of = f" of {total:,.0f}" if total else ""
-                print(", ".join(filter(None, (f"{what}: {done:,.0f}{of}", rate, left))), file=sys.stderr, flush=True)
-
-        yield tell
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TimeElapsedColumn
-    from rich.progress import TextColumn as Column
-
-    columns = (
-        Column("{task.description}", markup=False),
-        BarColumn(),
-        Column("{task.fields[pace]}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None, pace="")
-
-        def update(done: float, total: float | None, what: str) -> None:
-            shown = ", ".join(filter(None, pace.at(done, total)))
-            bar.update(task, completed=done, total=total, description=what, pace=shown)
-
-        yield update
-
-
-class Pace:
-    """How fast something goes, in words; a count that falls begins the next stage."""
-
-    def __init__(self) -> None:
-        self.start, self.first, self.last = time.monotonic(), 0.0, 0.0
-
-    def at(self, done: float, total: float | None) -> tuple[str, str]:
-        """The rate, and the time that is left; empty where they are not known yet."""
-        now = time.monotonic()
-        if done < self.last:
-            self.start, self.first = now, done
-        self.last = done
-        spent, steps = now - self.start, done - self.first
-        if spent < 1 or steps <= 0:
-            return "", ""
-        left = (total - done) * spent / steps if total else 0.0
-        unit, size = next(((u, s) for u, s in (("s", 1), ("min", 60)) if left < 100 * s), ("h", 3600))
-        rate = steps / spent
-        shown = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
-        return f"{shown} per second", f"{left / size:.0f} {unit} left" if left > 0 else ""
+def _part(split: str) -> str | None:
+    return None if split == "all" else split
 
 
 class BadRows:

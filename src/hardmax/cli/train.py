@@ -5,13 +5,14 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, show
 from hardmax.errors import BadInput
+from hardmax.io.progress import telling
 
 if TYPE_CHECKING:
     from hardmax.sentiment.estimator import HardmaxClassifier
@@ -30,16 +31,15 @@ def command(
     ] = None,
     ngrams: Annotated[int, typer.Option(help="Largest number of words in a term, 1 to 3.")] = 2,
     method: Annotated[
-        str, typer.Option(help="hardmax, or softmax for the paper's relaxation (needs the extra torch).")
+        Literal["hardmax", "softmax"],
+        typer.Option(help="softmax is the paper's relaxation, which needs the extra torch."),
     ] = "hardmax",
     alpha: Annotated[float | None, typer.Option(help="Step size of the layers.")] = None,
     train_alpha: Annotated[bool, typer.Option("--train-alpha", help="Learn the step size too.")] = False,
     epochs: Annotated[int | None, typer.Option(help="Number of passes over the data with attention.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Batch size: number of texts per training step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Learning rate of the word vectors.")] = None,
-    min_texts: Annotated[
-        int | None, typer.Option(help="Ignore terms that occur in fewer than this many texts.")
-    ] = None,
+    min_df: Annotated[int | None, typer.Option(help="Ignore terms that occur in fewer than this many texts.")] = None,
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Let all classes count the same, however many texts they have.")
     ] = False,
@@ -48,9 +48,10 @@ def command(
         float, typer.Option(help="Fraction of the texts to hold out for measuring accuracy; 0 trains on all.")
     ] = 0.1,
     holdout: Annotated[
-        str, typer.Option(help="How to hold out texts: blocks (neighbors stay together) or random.")
+        Literal["blocks", "random"],
+        typer.Option(help="How to hold out texts: in blocks, so that neighbors stay together, or at random."),
     ] = "blocks",
-    split: texts.Split = "",
+    split: texts.Split = "train",
     text_column: texts.TextColumn = None,
     label: texts.Label = None,
     errors: texts.Errors = None,
@@ -72,7 +73,7 @@ def command(
     if holdout not in ("blocks", "random"):
         raise BadInput(f"--holdout is {holdout!r}", fix="use blocks or random")
     given = {"dim": dim, "layers": layers, "alpha": alpha, "epochs": epochs, "batch_size": batch_size}
-    given |= {"learning_rate": learning_rate, "min_df": min_texts}
+    given |= {"learning_rate": learning_rate, "min_df": min_df}
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     settings |= {"ngram_range": (1, ngrams), "method": method}
     settings |= {"train_alpha": train_alpha, "random_state": seed, "class_weight": "balanced" if balanced else None}
@@ -82,7 +83,7 @@ def command(
     from hardmax.sentiment.training_loop import remove_checkpoint
 
     begun, folder = time.monotonic(), inputs.existing_parent(output)
-    found, bad = texts.read_data(data, split, "train", text_column, label, errors, silent, store=folder)
+    found, bad = texts.read_data(data, split, text_column, label, errors, silent, store=folder)
     learn, held_out = _hold_out(found, validation, holdout, seed)
     clf = HardmaxClassifier(**settings)
     # Beside the model, hidden: it is of use only until the model is there.
@@ -148,7 +149,7 @@ def _hold_out(found: "Dataset", part: float, how: str, seed: int) -> tuple[Label
 def _fit(
     clf: "HardmaxClassifier", learn: Labeled, held_out: Labeled | None, checkpoint: Path, resume: bool, silent: bool
 ) -> None:
-    with texts.telling(silent, f"training on {len(learn[0]):,} texts") as tell:
+    with telling(silent, f"training on {len(learn[0]):,} texts") as tell:
 
         def progress(p: "Progress") -> None:
             accuracy = "" if p.validation is None else f", accuracy {p.validation:.4f}"

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hardmax.cli import inputs, texts
+from hardmax.cli import inputs
 from hardmax.cli.output import note, show
 from hardmax.errors import BadInput
+from hardmax.io.progress import telling
 
 if TYPE_CHECKING:
     from hardmax.experiments.claims.verify import Report
@@ -80,7 +81,7 @@ def command(
     if replay is not None:
         report = verify.replay(replay)
     else:
-        with texts.telling(silent, "checking claims") as tell:
+        with telling(silent, "checking claims") as tell:
             report = verify.verify(
                 claims or [], trials=trials, seed=seed, folder=output, workers=workers, resume=resume, progress=tell
             )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.cloud.parameters import floats_of_texts
 from hardmax.errors import BadInput
 
 Floats = NDArray[np.float64]
@@ -144,8 +145,11 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
         return IDENTITY
     try:
         matrix = np.array(A, dtype=np.float64, order="C")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise BadInput(f"{name} is not a matrix of numbers: {A!r}") from error
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        written = floats_of_texts(A)
+        if written is None:
+            raise BadInput(f"{name} is not a matrix of numbers: {A!r}") from error
+        matrix = written
     if matrix.shape != (dim, dim):
         raise BadInput(
             f"{name} has shape {matrix.shape}, but the tokens have dimension {dim}", fix=f"give a ({dim}, {dim}) matrix"

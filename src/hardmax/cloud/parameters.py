@@ -1,9 +1,10 @@
 """Checks of step sizes, counts and exact numbers."""
 
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,19 @@ MOST_LAYERS = 10**9
 MOST_DIGITS = 5000  # in an exact number given as text
 
 
+def is_list(alpha: Any) -> TypeGuard[Sequence[Any]]:
+    """Whether this is a list of step sizes, not one."""
+    return isinstance(alpha, (list, tuple, range)) or (isinstance(alpha, np.ndarray) and alpha.ndim > 0)
+
+
 def step_size(alpha: Any) -> float:
-    """Check alpha > 0."""
+    """Check alpha > 0: a number, or a text such as "1/3"."""
     if type(alpha) is float and 1e-100 < alpha < 1e100:
         return alpha
-    if isinstance(alpha, bool) or not isinstance(alpha, (Real, np.floating, np.integer)):
+    if isinstance(alpha, bool) or not isinstance(alpha, (Real, np.floating, np.integer, str, Decimal)):
         raise BadInput(f"alpha is {alpha!r}; expected a number > 0")
     try:
-        value = float(alpha)
+        value = float(exact_number(alpha, "alpha") if isinstance(alpha, (str, Decimal)) else alpha)
     except OverflowError:
         value = np.inf
     if not np.isfinite(value) or value <= 0:
@@ -66,6 +72,19 @@ def exact_number(x: Any, where: str) -> Fraction:
         f"{where} is {x!r}, which has no exact rational value",
         fix='use integers, Fractions, decimal strings such as "0.1" or "1/3", or finite floats',
     )
+
+
+def floats_of_texts(rows: Any) -> NDArray[np.float64] | None:
+    """The float64 matrix nearest to rows in which numbers are written as texts such as "1/3"; None if there are none.
+
+    Example:
+        >>> floats_of_texts([["1/4", 2], ["-0.5", 1]]).tolist()
+        [[0.25, 2.0], [-0.5, 1.0]]
+    """
+    try:
+        return _exact_matrix(rows, "", "").astype(np.float64)
+    except (BadInput, OverflowError, RuntimeError, TypeError):  # the last two: what a torch tensor raises
+        return None
 
 
 def exact_cloud(Z: Any, name: str = "Z") -> NDArray[np.object_]:

@@ -3,12 +3,12 @@
 All numbers are written out or computed from integers, so that a preset is the same bytes on every machine.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
 from math import cos, log, pi, sqrt
 from random import Random
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +165,15 @@ GENERATED: dict[str, tuple[str, Callable[[int], int], int, Callable[[NDArray[np.
 }
 
 
-def random_cloud(kind: str, n: int = DEFAULT_TOKENS, dim: int = 2, seed: int = 0, exact: bool = False) -> NDArray[Any]:
+@overload
+def random_cloud(kind: str, n: int = ..., dim: int = ..., seed: int = ..., exact: bool = ...) -> NDArray[Any]: ...
+@overload
+def random_cloud(
+    kind: str, n: int = ..., dim: int = ..., *, seed: Sequence[int], exact: bool = ...
+) -> list[NDArray[Any]]: ...
+def random_cloud(
+    kind: str, n: int = DEFAULT_TOKENS, dim: int = 2, seed: int | Sequence[int] = 0, exact: bool = False
+) -> NDArray[Any] | list[NDArray[Any]]:
     """The (n, dim) tokens that a kind and a seed stand for: distinct, nonzero, whole thousandths.
 
     They are the same on every machine, and in the page, whose JavaScript mirrors this code: a 32-bit counter generator
@@ -177,7 +185,7 @@ def random_cloud(kind: str, n: int = DEFAULT_TOKENS, dim: int = 2, seed: int = 0
         kind: "random", "ring" or "ball".
         n: the number of tokens, 1 to 100,000.
         dim: 2 to 16 for random, 2 or 3 for ring and ball.
-        seed: 0 to 2^32 - 1.
+        seed: 0 to 2^32 - 1; for several seeds, such as range(10), the result is a list of clouds: a batch.
         exact: Fractions (dtype object) instead of float64.
 
     Raises:
@@ -187,7 +195,11 @@ def random_cloud(kind: str, n: int = DEFAULT_TOKENS, dim: int = 2, seed: int = 0
         >>> random_cloud("ball", n=2, seed=7)
         array([[ 0.043, -0.189],
                [-0.068, -0.52 ]])
+        >>> len(random_cloud("random", n=50, seed=range(10)))
+        10
     """
+    if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, str):
+        return [random_cloud(kind, n, dim, int(one), exact) for one in seed]
     if kind not in GENERATED:
         raise BadInput(
             f"there is no random cloud {kind!r}", found=", ".join(GENERATED), fix="use one of the names above"

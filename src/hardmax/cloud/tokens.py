@@ -13,6 +13,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.cloud.parameters import floats_of_texts
 from hardmax.errors import BadInput
 
 Floats = NDArray[np.float64]
@@ -110,9 +111,13 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
             "expected real numbers"
         )
     try:
-        array = np.array(Z, dtype=np.float64, order="C")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise _not_numbers(Z, name) from error
+        # What is not an array yet is asked for one first: tensors cannot copy in the same step.
+        array = np.array(np.asarray(Z) if hasattr(Z, "__array__") else Z, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        written = floats_of_texts(Z)
+        if written is None:
+            raise _not_numbers(Z, name, error) from error
+        array = written
     _check_shape(array, name)
     _check_numbers(array, name)
     array += 0.0  # -0.0 and 0.0 are one value
@@ -215,8 +220,24 @@ def _check_shape(array: NDArray[Any], name: str) -> None:
         )
 
 
-def _not_numbers(Z: Any, name: str) -> BadInput:
+def _not_numbers(Z: Any, name: str, error: Exception) -> BadInput:
     """The most helpful message for something that does not become a float array."""
+    library = type(Z).__module__.partition(".")[0]
+    if library == "torch":
+        return BadInput(
+            f"{name} is a torch tensor that NumPy cannot read: {error}",
+            fix=f"use {name}.detach().double(): no gradient flows through these layers",
+        )
+    if hasattr(Z, "toarray"):
+        return BadInput(f"{name} is a sparse matrix; expected an (n, d) array of numbers", fix=f"use {name}.toarray()")
+    for column in getattr(Z, "columns", ()):  # a table of pandas or polars
+        try:
+            np.asarray(Z[column], dtype=np.float64)
+        except (TypeError, ValueError):
+            return BadInput(
+                f"{name}: the column {column!r} does not hold numbers; its first value is {next(iter(Z[column]))!r}",
+                fix="select the columns with the coordinates",
+            )
     try:
         rows = list(Z)
     except TypeError:

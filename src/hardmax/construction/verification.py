@@ -21,7 +21,7 @@ from hardmax.cloud.ragged import Bools, Ragged
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.certificate import fingerprint, prove
 from hardmax.construction.problem import Problem
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, need
 from hardmax.io.documents import json_text
 from hardmax.transformer.evaluate import forward
 from hardmax.transformer.export import one_thread
@@ -196,8 +196,7 @@ def _rational(net: "Network", problem: Problem) -> Comparison:
 
 
 def _torch(net: "Network", problem: Problem) -> Comparison:
-    import torch
-
+    torch = need("torch", "torch", "the level torch")
     module = net.to_torch()
     with one_thread(torch), torch.no_grad():
         outputs = [module(torch.from_numpy(np.array(tokens))).numpy() for tokens in problem.batch]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.trajectory import Trajectory
 from hardmax.errors import BadInput, NotCertified
-from hardmax.views import LOAD, Result, view
+from hardmax.io.progress import Report
+from hardmax.views import LOAD, Result, frame, view
+
+if TYPE_CHECKING:
+    import pandas
 
 T = TypeVar("T", bound=Trajectory | Equilibrium)
 
@@ -82,6 +86,21 @@ class Batch(Result, Sequence[T], Generic[T]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def to_frame(self) -> "pandas.DataFrame":
+        """One row per cloud: its number, size, step size, leaders, depth and what happened to it.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+
+        Example:
+            >>> import hardmax as hx
+            >>> hx.limit([[1.0], [0.5]], alpha=[0.5, 1.0]).to_frame()
+               cloud  alpha  n  dim  leaders  undecided  layers  centers  margin
+            0      0    0.5  2    1        1          0       0        1     0.5
+            1      1    1.0  2    1        1          0       0        1     0.5
+        """
+        return frame({"cloud": range(len(self))} | _columns([_row(result) for result in self]))
+
     @staticmethod
     def load(path: str | Path) -> "Batch[Any]":
         """Read back what `save` wrote to .npz or .json."""
@@ -93,19 +112,44 @@ class Batch(Result, Sequence[T], Generic[T]):
         return f"Batch of {len(self)} {what}, {sum(map(len, self.last))} tokens"
 
 
-def run_each(kind: type[T], Z: Any, run: Callable[[Any], T]) -> Batch[T]:
+def _row(result: Trajectory | Equilibrium) -> dict[str, Any]:
+    n, dim = result.tokens.shape[-2:]
+    row = {"alpha": result.alpha, "n": n, "dim": dim, "leaders": len(result.leaders), "undecided": result.undecided}
+    if isinstance(result, Trajectory):
+        return row | {"layers": result.layers, "outcome": result.outcome.kind, "period": result.outcome.period}
+    return row | {"layers": result.layers, "centers": len(result.centers), "margin": result.margin}
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
+
+
+def for_each_step(kind: type[T], alpha: Sequence[Any], run: Callable[[Any], "T | Batch[T]"]) -> Batch[T]:
+    """The results for several step sizes: all clouds with the first one, then all with the next, in one batch."""
+    if len(alpha) == 0:
+        raise BadInput("alpha is an empty list", fix="give at least one step size")
+    found: list[T] = []
+    for step in alpha:
+        result = run(step)
+        found.extend(result if isinstance(result, Batch) else [result])
+    return Batch(kind, found)
+
+
+def run_each(kind: type[T], Z: Any, run: Callable[..., T], report: Report | None = None) -> Batch[T]:
     """Run every cloud of a batch; an error names the cloud."""
     if len(Z) == 0:
         raise BadInput("Z is an empty batch", fix="give at least one cloud")
     done: list[T] = []
     for b, one in enumerate(Z):
         try:
-            done.append(run(one))
+            done.append(run(one, report=None))
         except (BadInput, NotCertified) as error:
             raise of_cloud(b, error) from error
         dim, first = done[b].tokens.shape[-1], done[0].tokens.shape[-1]
         if dim != first:
             raise BadInput(f"Z[{b}] has dimension {dim}, but Z[0] has dimension {first}")
+        if report is not None:
+            report(b + 1, len(Z))
     return Batch(kind, done)
 
 

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.certificate import Certificate
 from hardmax.shapes import Array, Int, Shaped, checked
-from hardmax.views import LOAD, PLOT, WIDGET, Result, view
+from hardmax.views import LOAD, PLOT, WIDGET, Result, frame, view
 
 if TYPE_CHECKING:
+    import pandas
+
     from hardmax.dynamics.polytope import Polytope
 
 
@@ -90,6 +92,29 @@ class Equilibrium(Result, ByValue):
         from hardmax.dynamics.polytope import Polytope
 
         return Polytope.of(self.centers[[k == "vertex" for k in self.kind]], self.A)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One row per token: where it starts (x0, ...) and ends (limit0, ...), its cluster, and whether it leads.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+
+        Example:
+            >>> import hardmax as hx
+            >>> hx.limit([[1, 0], [0.5, 0]]).to_frame()
+               token   x0   x1  limit0  limit1  cluster    kind  leads  decided_at
+            0      0  1.0  0.0     1.0     0.0        0  vertex   True           0
+            1      1  0.5  0.0     1.0     0.0        0  vertex  False           0
+        """
+        every = range(self.tokens.shape[1])
+        token = np.arange(len(self.tokens))
+        return frame(
+            {"token": token}
+            | {f"x{k}": self.tokens[:, k] for k in every}
+            | {f"limit{k}": self.points[:, k] for k in every}
+            | {"cluster": self.cluster, "kind": [self.kind[c] for c in self.cluster]}
+            | {"leads": np.isin(token, self.leaders), "decided_at": self.certificate.decided_at}
+        )
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw start, limit and K (extra `plot`); see `hardmax.plot.plot_limit`."""

@@ -56,10 +56,10 @@ def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibriu
     plane.seal()
     if plane.failed:
         return None
-    slot = np.empty(n, np.int32)
-    for start in range(0, n, CHUNK):
-        slot[start : start + CHUNK] = plane.settled(tokens[start : start + CHUNK])
-    index, passive = np.flatnonzero(slot == -1), np.flatnonzero(slot == -2)
+    target, parts = np.empty(n, np.int64), [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
+    for part in parts:  # for now the numbers of leaders: memory is dear
+        target[part] = plane.settled(tokens[part])
+    index, passive = np.flatnonzero(target == -1), np.flatnonzero(target == -2)
     attempt = 0
     while True:
         if 2 * len(index) > n:
@@ -68,28 +68,26 @@ def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibriu
         rest = limit_of_rest(tokens[index], index, problem, max_layers, plane, history)
         if rest is None:
             return None
+        history.probe(tokens[passive], max_layers)
         taken = [history.take(tokens[passive[at : at + CHUNK]], max_layers) for at in range(0, len(passive), CHUNK)]
         leader, since = (np.concatenate([np.empty(0, np.int64), *(t[k] for t in taken)]) for k in range(2))
         if (leader >= 0).all():
             break
         # Tokens that join may bring along others: rather than try again and again, all of them do.
-        joins = (leader < 0) | (attempt > 0 or 100 * (leader < 0).sum() > n)
+        joins = (leader < 0) | (attempt > 3 or 10 * (leader < 0).sum() > n)
         index, passive = np.sort(np.concatenate((index, passive[joins]))), passive[~joins]
         attempt += 1
-    role, decided_at = np.full(n, FOLLOWER, np.int8), np.zeros(n, np.int64)
-    target, cluster = np.empty(n, np.int64), np.empty(n, np.int64)
+    role, decided_at, cluster = np.full(n, FOLLOWER, np.int8), np.zeros(n, np.int64), np.empty(n, np.int64)
     to = rest.cluster[np.searchsorted(index, plane.leaders)]
-    for start in range(0, n, CHUNK):
-        part = slot[start : start + CHUNK]
-        target[start : start + CHUNK], cluster[start : start + CHUNK] = plane.leaders[part], to[part]
-    del slot
+    for part in parts:
+        cluster[part], target[part] = to[np.maximum(target[part], 0)], plane.leaders[np.maximum(target[part], 0)]
     followed = history.run.cloud.first[leader]  # by passive tokens, as places in the rest
     decided_at[passive], target[passive], cluster[passive] = since, index[followed], rest.cluster[followed]
     role[index], decided_at[index], cluster[index] = rest.role, rest.decided_at, rest.cluster
     target[index] = rest.whole_target()
     return assemble(
         tokens, problem, decided_at, role, target, rest.whole_groups(), (cluster, rest.centers, rest.kind),
-        rest.margin, rest.undecided,
+        min(rest.margin, history.margin), rest.undecided,
     )  # fmt: skip
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from functools import partial
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -11,11 +10,11 @@ from hardmax.attention import small
 from hardmax.attention.rules import Hardmax
 from hardmax.attention.ties import rounding_bound, tie_band, wider
 from hardmax.cloud.metric import Metric, metric
-from hardmax.cloud.parameters import layer_count, step_size
+from hardmax.cloud.parameters import is_list, layer_count, step_size
 from hardmax.cloud.tokens import Cloud, CloudLike, CloudsLike, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
 from hardmax.dynamics.assembly import Problem, copies, equilibrium
-from hardmax.dynamics.batch import Batch, of_cloud, run_each
+from hardmax.dynamics.batch import Batch, for_each_step, of_cloud, run_each
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, Run
 from hardmax.dynamics.equilibrium import Equilibrium
@@ -32,12 +31,17 @@ def limit(  # type: ignore[overload-overlap]  # a string is a sequence of string
 ) -> Equilibrium: ...  # fmt: skip
 @overload
 def limit(
-    Z: CloudsLike, alpha: Number = ..., A: CloudLike | None = ..., *, exact: bool = ..., tie_tolerance: float = ...,
+    Z: CloudsLike, alpha: Number | Sequence[Number] = ..., A: CloudLike | None = ..., *, exact: bool = ...,
+    tie_tolerance: float = ..., max_layers: int = ...,
+) -> Batch[Equilibrium]: ...  # fmt: skip
+@overload
+def limit(
+    Z: CloudLike, alpha: Sequence[Number], A: CloudLike | None = ..., *, exact: bool = ..., tie_tolerance: float = ...,
     max_layers: int = ...,
 ) -> Batch[Equilibrium]: ...  # fmt: skip
 def limit(  # types as strings: help() shows their names
     Z: "CloudLike | CloudsLike",
-    alpha: "Number" = 0.5,
+    alpha: "Number | Sequence[Number]" = 0.5,
     A: "CloudLike | None" = None,
     *,
     exact: bool = False,
@@ -55,14 +59,14 @@ def limit(  # types as strings: help() shows their names
 
     Args:
         Z: (n, d) tokens, or a ragged batch: a list of such clouds of one dimension, or a 3-D array.
-        alpha: step size > 0.
+        alpha: step size > 0, or a list of them: the result is then a Batch, all clouds with the first, and so on.
         A: (d, d) symmetric positive definite matrix; None is the identity.
         exact: rational arithmetic; numbers may be integers, Fractions, decimal strings or floats (binary value).
         tie_tolerance: scores within tie_tolerance |z_i|_A max_j |z_j|_A of the maximum count as equal to it.
         max_layers: give up after this many layers.
 
     Returns:
-        An Equilibrium; for a batch, a Batch of them.
+        An Equilibrium; for a batch or several step sizes, a Batch of them.
 
     Raises:
         BadInput: the input cannot be used.
@@ -72,6 +76,9 @@ def limit(  # types as strings: help() shows their names
         >>> limit([[1, 1], [-1, 1], [1, -1], [-1, -1], [0.5, 0]], alpha=0.5).points[4]
         array([1., 0.])
     """
+    if is_list(alpha):
+        rest: dict[str, Any] = {"exact": exact, "tie_tolerance": tie_tolerance, "max_layers": max_layers}
+        return for_each_step(Equilibrium, alpha, lambda step: limit(Z, step, A, **rest))
     Hardmax(tie_tolerance)  # checks the value
     max_layers = layer_count(max_layers)
     if exact and tie_tolerance:
@@ -79,7 +86,9 @@ def limit(  # types as strings: help() shows their names
     if exact:
         from hardmax.dynamics.exact.limit import limit_exact
 
-        run = partial(limit_exact, alpha=alpha, A=A, max_layers=max_layers)
+        def run(one: Any, report: None = None) -> Equilibrium:
+            return limit_exact(one, alpha, A, max_layers=max_layers)
+
         return run_each(Equilibrium, Z, run) if is_batch(Z) else run(Z)
     if is_batch(Z):
         batch = clouds(Z)

@@ -42,8 +42,9 @@ ROUNDING = Fraction(1, 2**52)
 
 
 def detect(
-    tokens: Floats, normalization: str = "rescale", alpha: float = 1.0, patience: int = 1, undecided: int = 0
-) -> Outcome:
+    tokens: Floats, normalization: str = "rescale", alpha: float = 1.0, patience: int = 1, undecided: int = 0,
+    first_layer: int = 0,
+) -> Outcome:  # fmt: skip
     """Say what the run Z^0..Z^K did; see the top of the file for the thresholds.
 
     Args:
@@ -51,6 +52,7 @@ def detect(
         normalization: on the sphere nothing can grow.
         patience: how many layers in a row must be quiet.
         undecided: the number of comparisons that float64 could not decide.
+        first_layer: the number of the first of these layers, if earlier ones were not kept.
 
     Example:
         >>> still = np.ones((4, 1, 2))
@@ -71,22 +73,25 @@ def detect(
 
     if layers and layers - still_since >= min(patience, layers):
         kind: Any = "undecided" if undecided else "settled"
+        still_since += first_layer
         return Outcome(kind, layer=still_since, detail=f"no token moves from layer {still_since} on{doubt}")
     if layers == 0:
         return Outcome("moving", detail="no layer was run")
     if (found := _period(tokens, scale)) is not None:
-        period, first = found
+        period, first = found[0], found[1] + first_layer
         return Outcome(
             "periodic", period, first, f"the cloud returns every {period} layers from layer {first} on{doubt}"
         )
     if normalization != "sphere" and (since := _growing_since(lengths)) is not None:
         return Outcome(
             "growing",
-            layer=since,
+            layer=since + first_layer,
             detail=f"the largest token grew from {lengths[since]:.3g} to {lengths[-1]:.3g}{doubt}",
         )
     return Outcome(
-        "moving", layer=layers, detail=f"in the last layer a token moved by {steps[-1] / scale:.2g} of the cloud's size"
+        "moving",
+        layer=layers + first_layer,
+        detail=f"in the last layer a token moved by {steps[-1] / scale:.2g} of the cloud's size",
     )
 
 

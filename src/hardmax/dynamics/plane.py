@@ -1,17 +1,12 @@
 """Layer 0 of a large cloud in the plane: the tokens that are settled at once and matter to nobody ever after.
 
 Let l lead at layer 0, so that it stands still forever, and let w follow l alone: w^k = l + rho^k (w - l). A token w is
-*ordinary* if it follows its leader with a clear gap and lies deeper than `depth` inside one of two polygons:
-
-* the convex hull of leaders of layer 0. Then w^k stays inside it, deeper than rho^k depth;
-* a polygon of tokens that follow the same leader. They move by the same affine map, so w^k stays inside their hull,
-  again deeper than rho^k depth.
-
-Either way, for every query q at every layer k, some vertex of the polygon scores more than w^k by rho^k depth |q| at
-least: nobody ever follows w, no tie includes it, and as long as rho^k depth exceeds `wide` it is not even among the
-gaps that the engine looks at (those up to reach |z_i|_A max|z|_A <= wide |q_i| / 2). So the limit of the other tokens
-is computed as if the ordinary ones did not exist, and these go to their leaders. Usually all but a few thousand tokens
-are ordinary, however many there are.
+*ordinary* if it follows its leader with a clear gap and lies deeper than `depth` inside the convex hull of the leaders
+of layer 0. Then w^k stays inside it, deeper than rho^k depth, and for every query q at every layer k some leader scores
+more than w^k by rho^k depth |q| at least: nobody ever follows w, no tie includes it, and as long as rho^k depth exceeds
+`wide` it is not even among the gaps that the engine looks at (those up to reach |z_i|_A max|z|_A <= wide |q_i| / 2). So
+the limit of the other tokens is computed as if the ordinary ones did not exist, and these go to their leaders. All
+others but the outermost few thousand are *passive* (see `hardmax.dynamics.passive`), or turn out not to be.
 
 Tokens are seen in chunks, twice, and only those near the boundary are kept: `add` every chunk, `seal`, then ask
 `settled` about every chunk. Nothing is compiled.
@@ -23,7 +18,6 @@ around v - u: one arc. Only the direction of A z counts, so the arcs of the lead
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +27,14 @@ from hardmax.cloud.tokens import Floats, Ints
 
 Bools = NDArray[np.bool_]
 
-SHELL = 2.0**-10  # of the way from the boundary to the center: how deep the first pass keeps tokens
+SHELL = 2.0**-4  # of the way from the boundary to the center: how deep the first pass keeps tokens, if not too many
+MANY = 1 << 14  # tokens kept from which on they have to be nearer
+OUTERMOST = 8192  # tokens that the engine gets however clear they are: their hull is to hold the passive ones
+DEPTH = 2.0**-6  # of the radius of the leaders' hull: how deep ordinary tokens are
 MOST = 1 << 22  # tokens kept by the first pass
 MOST_VERTICES = 20_000
-LAYERS = 2.0**6  # shrinking of the offsets that the depth allows for, besides two layers
-FEW_ROWS = 512
-FEW = 64  # followers in the sample from which on their polygon is of use
+FEW = 128  # points from which on it pays to look for the farthest first
+DIRECTIONS = 32
 BINS = 8192  # of directions
 FAINT = 1e-250  # queries shorter than this go to the engine
 
@@ -60,9 +56,10 @@ def hull(points: Floats) -> Ints:
         >>> hull(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.5], [2.0, 2.0]])).tolist()
         [0, 1, 3]
     """
-    if len(points) > 4 * FEW_ROWS:  # a loop over all would be slow: first drop what is inside the hull of some
-        some = points[:: len(points) // FEW_ROWS]
-        outer = Polygon(some[hull(some)]).outside(points, 1e-9)
+    if len(points) > FEW:  # a loop over all would be slow: first drop what is inside the hull of the farthest ones
+        turns = np.linspace(0.0, 2 * np.pi, DIRECTIONS if len(points) < 1 << 12 else 8 * DIRECTIONS, endpoint=False)
+        far = np.unique((np.array((np.cos(turns), np.sin(turns))).T @ points.T).argmax(axis=1))
+        outer = Polygon(points[far[hull(points[far])]]).outside(points, 1e-9)
         if len(outer) < len(points) / 2:
             return outer[hull(points[outer])]
     order = np.lexsort((points[:, 1], points[:, 0])).tolist()
@@ -89,8 +86,8 @@ class Polygon:
         self.center = vertices.mean(axis=0)
         away = vertices - self.center
         angle = turn(away[:, 0], away[:, 1])
-        first = int(angle.argmin())
-        self.vertices, away, self.angle = (np.roll(a, -first, axis=0) for a in (vertices, away, angle))
+        self.first = int(angle.argmin())  # of the given vertices
+        self.vertices, away, self.angle = (np.roll(a, -self.first, axis=0) for a in (vertices, away, angle))
         edge = np.roll(away, -1, axis=0) - away
         normal = np.column_stack((edge[:, 1], -edge[:, 0]))
         height = np.einsum("ij,ij->i", normal, away)
@@ -103,6 +100,15 @@ class Polygon:
     def longest(self) -> float:
         return float(np.hypot(self.vertices[:, 0], self.vertices[:, 1]).max())
 
+    def wedge(self, points: Floats) -> Ints:
+        """For each point the edge, from that vertex to the next, in whose direction it lies from the center."""
+        wedge = self._wedge(points[:, 0] - self.center[0], points[:, 1] - self.center[1])
+        return np.where(wedge < 0, len(self.vertices) - 1, wedge)
+
+    def _wedge(self, u: Floats, v: Floats) -> Ints:
+        with np.errstate(invalid="ignore"):
+            return np.searchsorted(self.angle, turn(u, v), side="right") - 1  # -1: the last one, across the cut
+
     def outside(self, points: Floats, share: float) -> Ints:
         """Indices of the points whose gauge is at least 1 - share; all others are deeper than share * radius inside.
 
@@ -114,37 +120,40 @@ class Polygon:
         u, v = points[:, 0] - self.center[0], points[:, 1] - self.center[1]
         far = np.flatnonzero(~(u * u + v * v < ((1.0 - share) * self.radius) ** 2))
         u, v = u[far], v[far]
-        with np.errstate(invalid="ignore"):
-            wedge = np.searchsorted(self.angle, turn(u, v), side="right") - 1  # -1: the last one, across the cut
-        gauge = self.gauge[wedge]
+        gauge = self.gauge[self._wedge(u, v)]
         return far[~(gauge[:, 0] * u + gauge[:, 1] * v < 1.0 - share)]
 
 
 class Directions:
     """In which directions each vertex of a polygon beats every other candidate by more than `wide`: an arc, or none.
 
+    Around a convex polygon scores fall on both sides of the winner, so each vertex is compared with its two neighbors.
+    Any other candidate lies between two vertices and the center, which is deep inside: whoever beats these three by
+    more than `wide` beats it too, so that it is compared with those two only.
+
     Args:
-        vertices: in convex position, counterclockwise; `center` is inside, `candidates` are the vertices and all others
-            that can come near a best score.
+        candidates: all tokens that can come near a best score; vertices may be among them.
     """
 
-    def __init__(self, metric: Metric, vertices: Floats, center: Floats, candidates: Floats, wide: float) -> None:
+    def __init__(self, metric: Metric, polygon: Polygon, candidates: Floats, wide: float) -> None:
         self.metric = metric
-        self.low, self.high = np.full(len(vertices), -np.inf), np.full(len(vertices), np.inf)
-        out = vertices - center
+        vertices = polygon.vertices
+        each, wedge = np.arange(len(vertices)), polygon.wedge(candidates)
+        v = np.concatenate((each, each, wedge, (wedge + 1) % len(vertices)))
+        u = np.concatenate((np.roll(vertices, 1, axis=0), np.roll(vertices, -1, axis=0), candidates, candidates))
+        out, away = vertices - polygon.center, vertices[v] - u
         middle = np.arctan2(out[:, 1], out[:, 0])
-        step = max(1, 1_000_000 // len(candidates))
-        for start in range(0, len(vertices), step):
-            v = slice(start, start + step)
-            away = vertices[v, None, :] - candidates[None, :, :]
-            length = np.hypot(away[..., 0], away[..., 1])
-            # <q, v - u> > wide |q| within arccos(wide / |v - u|) of the direction v - u.
-            reach = np.arccos(np.minimum(wide / np.maximum(length, wide), 1.0))
-            angle = np.arctan2(away[..., 1], away[..., 0]) - middle[v, None]
-            angle -= 2 * np.pi * np.rint(angle / (2 * np.pi))
-            same = length == 0
-            self.low[v] = np.where(same, -np.inf, angle - reach).max(axis=1) + middle[v]
-            self.high[v] = np.where(same, np.inf, angle + reach).min(axis=1) + middle[v]
+        length = np.hypot(away[:, 0], away[:, 1])
+        v, away, length = v[length > 0], away[length > 0], length[length > 0]
+        # <q, v - u> > wide |q| within arccos(wide / |v - u|) of the direction v - u.
+        reach = np.arccos(np.minimum(wide / np.maximum(length, wide), 1.0))
+        angle = np.arctan2(away[:, 1], away[:, 0]) - middle[v]
+        angle -= 2 * np.pi * np.rint(angle / (2 * np.pi))
+        self.low, self.high = np.full(len(vertices), -np.inf), np.full(len(vertices), np.inf)
+        np.maximum.at(self.low, v, angle - reach)
+        np.minimum.at(self.high, v, angle + reach)
+        self.low += middle
+        self.high += middle
         self._tabulate()
 
     def _tabulate(self) -> None:
@@ -198,11 +207,11 @@ class Plane:
     """The ordinary tokens of a cloud of dimension 2. `failed` says why there are none, or is empty."""
 
     def __init__(self, metric: Metric, alpha: float, reach: float, sample: Floats) -> None:
-        self.metric, self.alpha, self.reach, self.sample = metric.normalized, alpha, reach, sample
+        self.metric, self.alpha, self.reach = metric.normalized, alpha, reach
         self.failed = ""
         self.polygon = Polygon(sample[hull(sample)])
         self._parts: list[Pool] = []
-        self._kept, self._refined_at = 0, 1 << 14
+        self._kept, self._refined_at, self.share = 0, 1 << 14, SHELL
         self._shallowest = np.inf  # the least depth of a token that was dropped
 
     # -- first pass ------------------------------------------------------------------------------------------------
@@ -211,8 +220,8 @@ class Plane:
         """Show tokens start..start+len(tokens)-1 to the first pass."""
         if self.failed:
             return
-        here = self.polygon.outside(tokens, SHELL)
-        self._shallowest = min(self._shallowest, SHELL * self.polygon.radius)
+        here = self.polygon.outside(tokens, self.share)
+        self._shallowest = min(self._shallowest, self.share * self.polygon.radius)
         self._parts.append(Pool(tokens[here], start + here))
         self._kept += len(here)
         if self._kept > self._refined_at:
@@ -230,8 +239,11 @@ class Plane:
         beyond = pool.tokens[self.polygon.outside(pool.tokens, 0.0)]
         corners = np.concatenate((self.polygon.vertices, beyond))
         self.polygon = Polygon(corners[hull(corners)])
-        pool = pool.take(self.polygon.outside(pool.tokens, SHELL))
-        self._shallowest = min(self._shallowest, SHELL * self.polygon.radius)
+        pool = pool.take(self.polygon.outside(pool.tokens, self.share))
+        if len(pool) > MANY:
+            self.share /= 4
+            pool = pool.take(self.polygon.outside(pool.tokens, self.share))
+        self._shallowest = min(self._shallowest, self.share * self.polygon.radius)
         self._parts, self._kept = [pool], len(pool)
         return pool
 
@@ -243,7 +255,7 @@ class Plane:
     def restore(self, vertices: Floats, pool: Pool, shallowest: float) -> None:
         """Continue from a `state`."""
         self.polygon, self._parts, self._kept = Polygon(vertices), [pool], len(pool)
-        self._shallowest = shallowest
+        self._shallowest, self.share = shallowest, min(SHELL, shallowest / self.polygon.radius)
 
     # -- between the passes ----------------------------------------------------------------------------------------
 
@@ -264,66 +276,37 @@ class Plane:
         if not 2 * self.wide < min(self._shallowest, radius):
             self.failed = "the tokens are too close to a line, or of too different sizes"
             return
-        pool = pool.take(self.polygon.outside(pool.tokens, 2 * self.wide / radius))
-        candidates, first = np.unique(pool.tokens, axis=0, return_index=True)
+        near = pool.take(self.polygon.outside(pool.tokens, 2 * self.wide / radius))
+        candidates, first = np.unique(near.tokens, axis=0, return_index=True)
         vertices = self.polygon.vertices
-        if len(vertices) > MOST_VERTICES or len(candidates) * len(vertices) > 200_000_000:
+        if len(vertices) > MOST_VERTICES:
             self.failed = f"the convex hull has {len(vertices)} vertices"
             return
-        self.directions = Directions(self.metric, vertices, self.polygon.center, candidates, self.wide)
+        self.directions = Directions(self.metric, self.polygon, candidates, self.wide)
         leads = self.directions.winner(vertices) == np.arange(len(vertices))
         if not leads.any():
             self.failed = "no token clearly leads at layer 0"
             return
-        place = {tuple(z): int(t) for z, t in zip(candidates.tolist(), pool.index[first].tolist(), strict=True)}
+        place = {tuple(z): int(t) for z, t in zip(candidates.tolist(), near.index[first].tolist(), strict=True)}
         self.leaders = np.array([place[tuple(z)] for z in vertices[leads].tolist()], np.int64)  # first copies
         # By vertex: the position among the leaders, or -2. The last entry is for tokens without a clear winner.
-        self.slot = np.append(np.where(leads, np.cumsum(leads) - 1, -2), -1).astype(np.int32)
-        self._find_regions(vertices[leads])
-
-    def _find_regions(self, leaders: Floats) -> None:
-        """The polygons inside which tokens are ordinary, and how far inside they have to be."""
-        least, most = 2 * (1.0 + self.alpha) * self.wide, LAYERS * (1.0 + self.alpha) ** 2 * self.wide
-        shallowest = np.inf
-
-        def region(vertices: Floats) -> tuple[Polygon, float] | None:
-            nonlocal shallowest
-            polygon = Polygon(vertices)
-            if polygon.radius <= 2 * least:
-                return None
-            depth = min(max(polygon.radius / 32, least), most)
-            shallowest = min(shallowest, depth)
-            return polygon, depth / polygon.radius
-
-        self.inner = region(leaders) if len(leaders) >= 3 else None
-        slot = self.slot[self.directions.winner(self.sample)]
-        order = np.argsort(slot, kind="stable")
-        ends = np.searchsorted(slot[order], np.arange(len(self.leaders) + 1))
-        self.regions: list[tuple[Polygon, float] | None] = []
-        for start, end in pairwise(ends.tolist()):
-            members = self.sample[order[start:end]]
-            self.regions.append(region(members[hull(members)]) if len(members) >= FEW else None)
-        if not np.isfinite(shallowest):
-            self.failed = "the tokens are too close to lines through the origin"
-            return
-        self.layers = int(np.log(shallowest / self.wide) / np.log1p(self.alpha))  # up to here the proof holds
+        self.slot = np.append(np.where(leads, np.cumsum(leads) - 1, -2), -2).astype(np.int32)
+        self.inner = Polygon(vertices[leads]) if leads.sum() >= 3 else None
+        self.depth = DEPTH * (radius if self.inner is None else self.inner.radius)
+        self.layers = int(np.log(self.depth / (2 * self.wide)) / np.log1p(self.alpha))  # up to here the proof holds
+        self.shell = 2 * self.wide / radius
+        while self.shell < self.share / 2 and len(self.polygon.outside(pool.tokens, 2 * self.shell)) <= OUTERMOST:
+            self.shell *= 2
 
     # -- second pass -----------------------------------------------------------------------------------------------
 
     def settled(self, tokens: Floats) -> NDArray[np.int32]:
         """For each token the position in `leaders` of the one that it follows if it is ordinary.
 
-        -2: it follows another vertex of the hull, with a clear gap, and nobody looks at it at layer 0. -1: neither.
+        -1: it is one of the outermost tokens. -2: neither.
         """
         slot = self.slot[self.directions.winner(tokens)]
-        far = np.arange(len(tokens)) if self.inner is None else self.inner[0].outside(tokens, self.inner[1])
-        of = slot[far]
-        slot[far] = -1
-        for s in np.unique(of[of >= 0]).tolist():
-            found = self.regions[s]
-            if found is not None:
-                polygon, share = found
-                here = far[of == s]
-                slot[here] = s
-                slot[here[polygon.outside(tokens[here], share)]] = -1
+        slot[slice(None) if self.inner is None else self.inner.outside(tokens, self.depth / self.inner.radius)] = -2
+        passive = np.flatnonzero(slot == -2)
+        slot[passive[self.polygon.outside(tokens[passive], self.shell)]] = -1
         return slot

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention import rules
-from hardmax.attention.rules import FeedForward, Head, NamedFunction
+from hardmax.attention.rules import RULES, FeedForward, Head, NamedFunction
 from hardmax.cloud.parameters import exact_matrix
 from hardmax.dynamics.batch import Batch
 from hardmax.dynamics.certificate import LEADER, Certificate
@@ -31,7 +30,6 @@ from hardmax.io.documents import (
     write_npz,
 )
 
-RULES = {kind.__name__: kind for kind in get_args(rules.Rule)}
 TRAJECTORY = "hardmax.simulate/1"
 EQUILIBRIUM = "hardmax.limit/1"
 BATCH = "hardmax.batch/1"
@@ -64,12 +62,13 @@ def _sublayer_document(sublayer: FeedForward | NamedFunction | None) -> Document
 def _problem(document: Document) -> Problem:
     rule = dict(document["rule"])
     name = rule.pop("name")
-    if name not in RULES:
+    kind = next((kind for kind in RULES.values() if kind.__name__ == name), None)
+    if kind is None:
         raise ValueError(f"the rule {name!r} is unknown")
     return Problem(
         alpha=scalar(document["alpha"]),
         heads=tuple(Head(_matrix(head, "A"), _matrix(head, "V")) for head in document["heads"]),
-        rule=RULES[name](**rule),
+        rule=kind(**rule),
         normalization=str(document["normalization"]),
         causal=bool(document["causal"]),
         feed_forward=_sublayer(document["feed_forward"]),
@@ -96,6 +95,7 @@ def _trajectory_header(traj: Trajectory) -> Document:
         "n": traj.n,
         "dim": traj.dim,
         "layers": traj.layers,
+        "first_layer": traj.first_layer,
         "leaders": traj.leaders.tolist(),
         "leader_since": traj.leader_since,
         "outcome": asdict(traj.outcome),
@@ -133,6 +133,7 @@ def _trajectory(document: Document) -> Trajectory:
         outcome=Outcome(**document["outcome"]),
         sets=_follow_sets(document, tokens.shape),
         undecided=int(document["undecided"]),
+        first_layer=int(document.get("first_layer", 0)),
     )
 
 

@@ -34,7 +34,7 @@ from hardmax.dynamics.passive import History
 from hardmax.dynamics.plane import Plane, Pool
 from hardmax.errors import BadInput
 from hardmax.io.chunks import Chunks
-from hardmax.io.files import write_file
+from hardmax.io.files import remove_partial_files, write_file
 from hardmax.views import Shown
 
 SCHEMA = "hardmax.limit-file/1"
@@ -170,8 +170,7 @@ class _Work:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
             raise BadInput(f"{self.folder} cannot be made: {error.strerror or error}") from error
-        for partial in self.folder.glob(".*.partial*"):  # of a run that was killed
-            partial.unlink()
+        remove_partial_files(self.folder)  # of a run that was killed
         write_file(note, json.dumps(asked))
 
     def run(self) -> FileLimit:
@@ -251,6 +250,8 @@ class _Work:
             rest = limit_of_rest(tokens, index, self.problem, self.max_layers, plane, history)
             if rest is None:
                 raise self._too_large("tokens look from so near the origin, or for so long, that all tokens matter")
+            with np.load(self.folder / "codes-00000.npz") as part:
+                history.probe(part["passive_tokens"], self.max_layers)
             more, layers = self._passive(history, index)
             if not len(more[0]):
                 break
@@ -354,9 +355,9 @@ class _Work:
             self.tell(min(self.tokens.n, begin + self.part), self.tokens.n, "writing the result")
         leading = rest.leads()
         since = dict(zip(rest.index[leading].tolist(), rest.decided_at[leading].tolist(), strict=True))
-        layers = max(layers, int(rest.decided_at.max()))
+        layers, margin = max(layers, int(rest.decided_at.max())), min(rest.margin, history.margin)
         streamed = self.tokens.n - len(rest.index)
-        self._finish(rest.centers, rest.kind, sizes, since, layers, rest.margin, rest.undecided, streamed)
+        self._finish(rest.centers, rest.kind, sizes, since, layers, margin, rest.undecided, streamed)
 
 
 def _among(numbers: Ints, members: Ints) -> NDArray[np.bool_]:

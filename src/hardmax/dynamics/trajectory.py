@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,11 @@ from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.follow_sets import FollowSets
 from hardmax.errors import BadInput
 from hardmax.shapes import Array, Shaped, checked
-from hardmax.views import LOAD, PLOT, WIDGET, Result, Shown, view
+from hardmax.views import LOAD, PLOT, WIDGET, Result, Shown, frame, view
 
 if TYPE_CHECKING:
+    import pandas
+
     from hardmax.dynamics.polytope import Polytope
 
 
@@ -90,6 +92,9 @@ class Trajectory(Result, ByValue):
         outcome: settled, undecided, moving, periodic, self-similar or growing.
         sets: the follow sets of every layer; see `follows`.
         undecided: comparisons closer than float64 rounding can decide (0 in exact arithmetic). They were taken as ties.
+        first_layer: the layer of `tokens[0]`: 0, or the last layer with keep="last".
+
+    A trajectory is also a sequence of clouds: `len(traj)`, `traj[k]` and `np.asarray(traj)` are those of `tokens`.
 
     Example:
         >>> import hardmax as hx
@@ -98,6 +103,8 @@ class Trajectory(Result, ByValue):
         Trajectory of 3 tokens in dimension 2, 2 layers, 2 leaders, moving
         >>> traj.follows(0), traj.leaders, traj.tokens[2, 2]
         (((0,), (1,), (0,)), array([0, 1]), array([0.875, 0.   ]))
+        >>> len(traj), traj[-1][2]
+        (3, array([0.875, 0.   ]))
     """
 
     tokens: Shaped[Array, "depth n d"]
@@ -106,11 +113,25 @@ class Trajectory(Result, ByValue):
     outcome: Outcome
     sets: Sequence[FollowSets]
     undecided: int = 0
+    first_layer: int = 0
 
     @property
     def layers(self) -> int:
         """The number of layers that were run."""
-        return int(self.tokens.shape[0]) - 1
+        return self.first_layer + int(self.tokens.shape[0]) - 1
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @overload
+    def __getitem__(self, index: int) -> NDArray[Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> NDArray[Any]: ...
+    def __getitem__(self, index: int | slice) -> NDArray[Any]:
+        return self.tokens[index]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.tokens, dtype=dtype, copy=copy)
 
     @property
     def n(self) -> int:
@@ -150,7 +171,7 @@ class Trajectory(Result, ByValue):
 
     def follows(self, layer: int) -> FollowSets:
         """C_i(Z^k) for every token: a tuple of ascending index tuples. Implements [AFZ24, eq. (1.1b)]."""
-        return self.sets[self._layer(layer)]
+        return self.sets[self._layer(layer) - self.first_layer]
 
     @cached_property
     def polytope(self) -> "Polytope":
@@ -161,7 +182,32 @@ class Trajectory(Result, ByValue):
         """The convex hull of the tokens at one layer."""
         from hardmax.dynamics.polytope import Polytope
 
-        return Polytope.of(self.tokens[self._layer(layer)], self.A)
+        return Polytope.of(self.tokens[self._layer(layer) - self.first_layer], self.A)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One row per layer and token: layer, token, coordinates x0, x1, ..., whom it follows, whether it leads.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+
+        Example:
+            >>> import hardmax as hx
+            >>> hx.simulate([[1, 0], [0.5, 0]], alpha=1.0, layers=1).to_frame()
+               layer  token    x0   x1 follows  leads
+            0      0      0  1.00  0.0    (0,)   True
+            1      0      1  0.50  0.0    (0,)  False
+            2      1      0  1.00  0.0    (0,)   True
+            3      1      1  0.75  0.0    (0,)  False
+        """
+        layer = np.repeat(np.arange(self.first_layer, self.layers + 1), self.n)
+        token = np.tile(np.arange(self.n), len(self))
+        never = self.layers + 1
+        since = np.array([self.leader_since.get(i, never) for i in range(self.n)])
+        return frame(
+            {"layer": layer, "token": token}
+            | {f"x{k}": self.tokens[:, :, k].ravel() for k in range(self.dim)}
+            | {"follows": [followed for sets in self.sets for followed in sets], "leads": since[token] <= layer}
+        )
 
     def plot(self, layer: int = -1, ax: Any = None, **options: Any) -> Any:
         """Draw one layer (extra `plot`); see `hardmax.plot.plot_layer`."""
@@ -184,8 +230,12 @@ class Trajectory(Result, ByValue):
         )
 
     def _layer(self, layer: int) -> int:
+        """The number of a layer that was kept; -1 is the last one."""
         if isinstance(layer, bool) or not isinstance(layer, (int, np.integer)):
             raise BadInput(f"layer is {layer!r}; expected a whole number from 0 to {self.layers}")
         if not -self.layers - 1 <= layer <= self.layers:
             raise BadInput(f"layer {layer} is outside 0..{self.layers}")
-        return int(layer) % (self.layers + 1)
+        number = int(layer) % (self.layers + 1)
+        if number < self.first_layer:
+            raise BadInput(f'layer {number} was not kept: keep="last" stores layer {self.layers} only')
+        return number

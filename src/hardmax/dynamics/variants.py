@@ -7,7 +7,7 @@ has a much faster engine (`hardmax.dynamics.engine`); both follow the same tie r
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +18,19 @@ from hardmax.cloud.metric import Metric
 from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import Floats, Ints, cloud
 from hardmax.dynamics.follow_sets import FollowSets, LayerSets
+from hardmax.dynamics.history import TokenHistory
 from hardmax.dynamics.layer_parts import Parts, check_parts, on_sphere
 from hardmax.dynamics.locks import Locks
 from hardmax.dynamics.outcome import detect
 from hardmax.dynamics.trajectory import Problem, Trajectory
 from hardmax.errors import BadInput
+from hardmax.io.progress import Report
 
 
 def simulate_variant(
     Z: Any, alpha: Any, layers: Any, *, A: Any = None, rule: Rule, normalization: str = "rescale", V: Any = None,
-    heads: Any = None, causal: bool = False, feed_forward: Any = None, definite: bool = True,
+    heads: Any = None, causal: bool = False, feed_forward: Any = None, definite: bool = True, keep: str = "all",
+    report: Report | None = None,
 ) -> Trajectory:  # fmt: skip
     """Run layers of a variant of the hardmax dynamics.
 
@@ -49,6 +52,7 @@ def simulate_variant(
         heads: a list of `Head(A, V)` or of matrices A, instead of A and V.
         causal: token i sees the tokens j <= i only.
         feed_forward: `FeedForward(W, U, b, eta)`, or a function from (n, d) to (n, d) arrays.
+        keep: "all" layers, or the "last" one. report: called with (layers done, layers).
         definite: False lets A be any real matrix.
 
     Returns:
@@ -65,13 +69,11 @@ def simulate_variant(
     """
     start = cloud(Z)
     alpha, layers = step_size(alpha), layer_count(layers)
-    if not isinstance(rule, get_args(Rule)):
-        raise BadInput(f"rule is {rule!r}; expected one of {', '.join(r.__name__ + '(...)' for r in get_args(Rule))}")
     parts = check_parts(
         start.dim, alpha, A=A, V=V, heads=heads, normalization=normalization, feed_forward=feed_forward,
         definite=definite,
     )  # fmt: skip
-    tokens = np.empty((layers + 1, start.n, start.dim))
+    tokens = TokenHistory(layers, start.n, start.dim, keep)
     tokens[0] = start.tokens if normalization != "sphere" else on_sphere(start.tokens, range(start.n), "in Z")
     origin = start.point_of if normalization != "sphere" else cloud(tokens[0]).point_of
     # Lock-in is a fact about layers that average; a tolerance is a rule of its own, under which it fails.
@@ -85,16 +87,21 @@ def simulate_variant(
     run = _Run(parts, attention)
     for layer in range(layers):
         run.advance(layer, run.look(layer))
+        if report is not None:
+            report(layer + 1, layers)
     run.look(layers)
     heads = tuple(Head(metric.A, V) for metric, V in zip(parts.metrics, parts.values, strict=True))
     undecided = run.undecided + (attention.locks.undecided if attention.locks is not None else 0)
     return Trajectory(
-        tokens=tokens,
+        tokens=tokens.kept(),
         problem=Problem(alpha, heads, rule, normalization, bool(causal), parts.feed_forward),
         leader_since=dict(sorted(run.leader_since.items())),
-        outcome=detect(tokens, normalization, alpha, patience=5 if is_random(rule) else 1, undecided=undecided),
-        sets=attention,
+        outcome=detect(
+            tokens.last_layers(), normalization, alpha, 5 if is_random(rule) else 1, undecided, tokens.oldest
+        ),
+        sets=attention if keep == "all" else [attention.at(layers)],
         undecided=undecided,
+        first_layer=tokens.first_layer,
     )
 
 
@@ -102,7 +109,7 @@ def simulate_variant(
 class _Attention(LayerSets):
     """Who follows whom at each layer: what is needed to compute it from the tokens, now or later."""
 
-    tokens: Floats
+    tokens: TokenHistory
     origin: Ints
     rule: Rule
     causal: bool

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, need
 from hardmax.text.datasets import at_random, by_blocks
 from hardmax.text.vocabulary import Vocabulary
 
@@ -99,8 +99,7 @@ def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: in
     Raises:
         BadInput: fewer than 10 texts, or labels other than 0 and 1.
     """
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
+    stop_words = need("sklearn.feature_extraction.text", "sklearn", "the paper's list of words").ENGLISH_STOP_WORDS
     labels = np.asarray(labels, np.int64)
     if len(texts) < 10 or len(labels) != len(texts) or not np.isin(labels, (0, 1)).all():
         raise BadInput(
@@ -109,7 +108,7 @@ def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: in
     chosen = np.arange(len(texts))
     if most is not None and most < len(texts):
         chosen = at_random(len(texts), most / len(texts), seed)[1]
-    found = [paper_words(texts[i], ENGLISH_STOP_WORDS) for i in chosen.tolist()]
+    found = [paper_words(texts[i], stop_words) for i in chosen.tolist()]
     # As the paper does, the words of the held-out reviews have vectors too (random ones: nothing is learned there).
     often = Counter(word for review in found for word in review)
     words = (PADDING, *sorted(often, key=lambda word: (-often[word], word)))

@@ -1,11 +1,13 @@
 """Results as parts of notebooks and as pages: facts, a picture, a table.
 
 Parts for notebooks need neither matplotlib nor a script, so that `_repr_html_` works wherever HTML is shown. The pages
-of trajectories and limits have figures by matplotlib; `hardmax.web.single_file` adds the playground to them.
+of trajectories and limits have figures by matplotlib where it is installed; `hardmax.web.single_file` adds the
+playground to them.
 """
 
 from collections.abc import Callable
 from dataclasses import fields
+from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,15 +99,15 @@ def _trajectory_facts(traj: "Trajectory") -> Markup:
 def trajectory_part(traj: "Trajectory") -> str:
     """A trajectory in a notebook: `save("x.html")` writes the page with the playground."""
     label = f"{traj.n} tokens from layer 0 to layer {traj.layers}; {len(traj.leaders)} leaders"
-    picture = _pictured(traj.dim, lambda: cloud_sketch(traj.tokens[0], traj.tokens[-1], traj.leaders, label))
-    return _part("Trajectory", [picture, _trajectory_facts(traj)])
+    return _part("Trajectory", [_trajectory_sketch(traj, label), _trajectory_facts(traj)])
+
+
+def _trajectory_sketch(traj: "Trajectory", label: str) -> Markup:
+    return _pictured(traj.dim, lambda: cloud_sketch(traj.tokens[0], traj.tokens[-1], traj.leaders, label))
 
 
 def trajectory_parts(traj: "Trajectory", **options: Any) -> Parts:
     """Facts, figure and table of a trajectory; `options` go to `hardmax.plot.plot_panels`."""
-    from hardmax.plot.layer import plot_panels
-    from hardmax.plot.style import svg_text
-
     label = f"{traj.n} tokens in dimension {traj.dim} at several of {traj.layers} layers; {len(traj.leaders)} leaders."
     caption = "A star follows itself; a circle has the color of the token it follows; the leaders' hull is shaded."
     last = traj.follows(traj.layers)
@@ -113,12 +115,19 @@ def trajectory_parts(traj: "Trajectory", **options: Any) -> Parts:
         (i, point(traj.tokens[0, i]), point(traj.tokens[-1, i]), _some(last[i]), traj.leader_since.get(i, ""))
         for i in range(min(traj.n, MOST_ROWS))
     )
+    if find_spec("matplotlib") is not None:
+        from hardmax.plot.layer import plot_panels
+        from hardmax.plot.style import svg_text
+
+        picture = _figure(svg_text(plot_panels(traj, **options), label), caption, wide=True)
+    else:
+        picture = _trajectory_sketch(traj, label)
     return [
         _trajectory_facts(traj),
-        _figure(svg_text(plot_panels(traj, **options), label), caption, wide=True),
+        picture,
         table(
             _caption("tokens", traj.n, note=FILES),
-            ["token", "layer 0", f"layer {traj.layers}", "follows", "leader since"],
+            ["token", f"layer {traj.first_layer}", f"layer {traj.layers}", "follows", "leader since"],
             rows,
         ),
     ]
@@ -142,15 +151,16 @@ def _equilibrium_facts(eq: "Equilibrium") -> Markup:
 def equilibrium_part(eq: "Equilibrium") -> str:
     """A limit in a notebook: `save("x.html")` writes the page with the playground."""
     label = f"{len(eq.tokens)} tokens and the {len(eq.centers)} points where they end; {len(eq.leaders)} leaders"
-    picture = _pictured(eq.tokens.shape[1], lambda: cloud_sketch(eq.tokens, eq.points, eq.leaders, label))
-    return _part("Equilibrium", [picture, _equilibrium_facts(eq)])
+    return _part("Equilibrium", [_equilibrium_sketch(eq, label), _equilibrium_facts(eq)])
+
+
+def _equilibrium_sketch(eq: "Equilibrium", label: str) -> Markup:
+    return _pictured(eq.tokens.shape[1], lambda: cloud_sketch(eq.tokens, eq.points, eq.leaders, label))
 
 
 def equilibrium_parts(eq: "Equilibrium", **options: Any) -> Parts:
     """Facts, figure and table of a limit; `options` go to `hardmax.plot.limit.plot_limit`."""
     from hardmax.dynamics.certificate import ROLE_NAMES
-    from hardmax.plot.limit import limit_figure
-    from hardmax.plot.style import svg_text
 
     n, faces, c = len(eq.tokens), eq.kind.count("face"), eq.certificate
     ends = f"{len(eq.kind)} points where they end: {len(eq.kind) - faces} vertices, {faces} on faces."
@@ -159,12 +169,17 @@ def equilibrium_parts(eq: "Equilibrium", **options: Any) -> Parts:
          int(c.decided_at[i]))
         for i in range(min(n, MOST_ROWS))
     )  # fmt: skip
+    label, caption = f"{n} tokens and the {ends}", "Start and limit of every token; the limit polytope K is shaded."
+    if find_spec("matplotlib") is not None:
+        from hardmax.plot.limit import limit_figure
+        from hardmax.plot.style import svg_text
+
+        picture = _figure(svg_text(limit_figure(eq, **options), label), caption)
+    else:
+        picture = _equilibrium_sketch(eq, label)
     return [
         _equilibrium_facts(eq),
-        _figure(
-            svg_text(limit_figure(eq, **options), f"{n} tokens and the {ends}"),
-            "Start and limit of every token; the limit polytope K is shaded.",
-        ),
+        picture,
         table(_caption("tokens", n, note=FILES), ["token", "start", "limit", "kind", "role", "decided at layer"], rows),
     ]
 

@@ -2,9 +2,8 @@
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +39,21 @@ def write_file(path: str | Path, write: Callable[[Path], Any] | str | bytes, *, 
         os.replace(partial, path)
     except OSError as error:
         raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+    except BadInput as error:  # the writer knows the temporary name only, which is nothing to show
+        what, found = (text and text.replace(str(partial), str(path)) for text in (error.what, error.found))
+        raise BadInput(what or "", found=found, fix=error.fix) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
     return path
 
 
 def remove_partial_files(path: Path) -> None:
-    """Remove what a process that was killed while writing `path` left beside it."""
+    """Remove what a process that was killed left: in the folder `path`, or beside the file `path`."""
     from glob import escape
 
-    for partial in path.parent.glob(f".{escape(path.stem)}.*.partial{escape(path.suffix)}"):
+    folder, name = (path, "*") if path.is_dir() else (path.parent, f"{escape(path.stem)}.*")
+    for partial in folder.glob(f".{name}.partial" + ("*" if path.is_dir() else escape(path.suffix))):
         partial.unlink(missing_ok=True)
 
 
@@ -69,7 +73,10 @@ def new_folder(folder: str | Path, *, force: bool = True) -> Iterator[Path]:
     from tempfile import mkdtemp
 
     folder = Path(folder)
-    recover_folder(folder)
+    try:
+        recover_folder(folder)
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be written: {error.strerror or error}") from error
     if folder.exists() and not force:
         raise BadInput(f"{folder} exists", fix=EXISTS)
     if folder.exists() and not _is_ours(folder):
@@ -86,7 +93,7 @@ def new_folder(folder: str | Path, *, force: bool = True) -> Iterator[Path]:
     except OSError as error:
         raise BadInput(f"{folder} cannot be written: {error.strerror or error}") from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        _remove(beside)
 
 
 def _replace(folder: Path, beside: Path) -> None:
@@ -99,7 +106,7 @@ def _replace(folder: Path, beside: Path) -> None:
     except BaseException:
         recover_folder(folder)
         raise
-    shutil.rmtree(old, ignore_errors=True)
+    _remove(old)
 
 
 def _is_ours(folder: Path) -> bool:
@@ -120,6 +127,12 @@ def recover_folder(folder: Path) -> None:
     if not old.exists():
         return
     if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
+        _remove(old)
     else:
         os.replace(old, folder)
+
+
+def _remove(folder: Path) -> None:
+    from shutil import rmtree  # only here: it takes longer to import than a model to load
+
+    rmtree(folder, ignore_errors=True)

@@ -145,14 +145,15 @@ def plot_layer(
 
 def draw_layer(ax: Any, traj: Trajectory, layer: int, where: View, paint: Colors, between: float = 0.0) -> Roles:
     """Hull, trails and markers of one layer; `between` in (0, 1) moves tokens toward the next layer for movies."""
-    shown = where(traj.tokens[layer])
+    place = layer - traj.first_layer
+    shown = where(traj.tokens[place])
     if between:
-        shown = shown + between * (where(traj.tokens[layer + 1]) - shown)
+        shown = shown + between * (where(traj.tokens[place + 1]) - shown)
     seen = roles(traj, layer, paint)
     leading = np.array([i for i, since in traj.leader_since.items() if since <= layer], dtype=np.int64)
     shade(ax, shown[leading], where)
-    if layer > 0 and traj.n <= MOST_TRAILS and where.kind != "line":
-        _trails(ax, where(traj.tokens[: layer + 1]), shown, seen)
+    if place > 0 and traj.n <= MOST_TRAILS and where.kind != "line":
+        _trails(ax, where(traj.tokens[: place + 1]), shown, seen)
     _markers(ax, shown, seen, traj.n)
     return seen
 
@@ -266,7 +267,7 @@ def plot_panels(traj: Trajectory, layers: Sequence[int] | None = None, *, title:
         The figure.
     """
     if layers is None:
-        layers = list(dict.fromkeys([k for k in PAPER_LAYERS if k <= traj.layers] + [traj.layers]))
+        layers = list(dict.fromkeys([k for k in PAPER_LAYERS if traj.first_layer <= k <= traj.layers] + [traj.layers]))
     chosen = tuple(traj._layer(int(k)) for k in layers)
     where = view(traj.tokens)
     columns = min(len(chosen), 6)

@@ -88,7 +88,7 @@ def movie(
 def _pictures(traj: Trajectory, between: int, size: float, dpi: int, title: str | None) -> Iterator[Frame]:
     """Pictures of all layers, all of one even size, as video needs it."""
     where = view(traj.tokens)
-    everything = tuple(range(traj.layers + 1))
+    everything = tuple(range(traj.first_layer, traj.layers + 1))
     paint = colors(traj, everything)
     figure = Figure(figsize=(size, size * where.ratio + 0.95), dpi=dpi, layout="constrained")
     ax = figure.add_subplot(**({"projection": "3d"} if where.kind == "space" else {}))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.rules import Hardmax, Localmax, Softmax, Uniform
+from hardmax.attention.rules import Hardmax, as_rule
 from hardmax.errors import HardmaxError
 from hardmax.scale.clouds import clouds, matrices
 
@@ -106,7 +106,7 @@ def _one(settings: dict[str, Any], seed: int, depths: tuple[int, ...]) -> list[d
 
     Z = clouds(settings["cloud"], settings["n"], settings["d"], seed, 1)[0]
     heads = matrices(settings, seed)
-    rule = _rule(settings)
+    rule = as_rule(settings["rule"], beta=settings["beta"], eps=settings["eps"])
     at = depths or (settings["layers"],)
     papers = isinstance(rule, Hardmax) and settings["normalization"] == "rescale" and not settings["causal"]
     ends = papers and (heads is None or len(heads) == 1)
@@ -165,11 +165,3 @@ def groups(tokens: NDArray[np.float64], tolerance: float) -> int:
     squares = ((tokens[:, None] - tokens[None]) ** 2).sum(axis=2)
     reach = tolerance * float(np.sqrt((tokens**2).sum(axis=1)).max())
     return int(connected_components(squares <= reach**2, directed=False)[0])
-
-
-def _rule(settings: dict[str, Any]) -> Any:
-    if settings["rule"] == "softmax":
-        return Softmax(beta=settings["beta"])
-    if settings["rule"] == "localmax":
-        return Localmax(eps=settings["eps"])
-    return Uniform() if settings["rule"] == "uniform" else Hardmax()

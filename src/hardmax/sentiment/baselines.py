@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.errors import need
 from hardmax.sentiment.model import SentimentModel, probabilities
 from hardmax.sentiment.scoring import numbered, scores_of
 
@@ -52,9 +53,8 @@ def regression(
     model: SentimentModel, learn: list[str], labels: NDArray[np.int64], texts: list[str]
 ) -> NDArray[np.float64]:
     """(B, C) probabilities by TF-IDF of the model's words and pairs of them with logistic regression."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-
+    TfidfVectorizer = need("sklearn.feature_extraction.text", "sklearn", "the baseline of a report").TfidfVectorizer
+    LogisticRegression = need("sklearn.linear_model", "sklearn", "the baseline of a report").LogisticRegression
     classes = len(model.classes)
     if len(np.unique(labels)) < 2:
         return np.tile(np.bincount(labels, minlength=classes) / len(labels), (len(texts), 1))

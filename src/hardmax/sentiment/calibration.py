@@ -19,7 +19,7 @@ from hardmax.sentiment.word_scores import Examples, Floats, Problem, minimize
 from hardmax.text.vocabulary import AT_ONCE, Bags
 
 BEGINNINGS = (6, 12, 24, 48, 96)  # terms
-PART = 0.25  # weight of a beginning; a whole text has 1
+PART = 1.0  # weight of a beginning; a whole text has 1
 STAY = 1e-4  # log-loss for n0 times e: texts of one length say nothing about n0, only about s / (n + n0)
 LEAST, MOST = np.log([1e-3, 1e-3]), np.log([1e3, 1e6])  # of the logarithms of s and n0
 
@@ -34,7 +34,7 @@ class Calibration:
 
 
 def beginnings(examples: Examples) -> Examples:
-    """The texts, and the first terms of those that are longer, with smaller weights."""
+    """The texts, and the first terms of those that are longer."""
     sizes, offsets, parts = examples.sizes, examples.bags.offsets, [examples]
     for length in BEGINNINGS:
         which = np.flatnonzero(sizes > length)

@@ -109,9 +109,11 @@ def as_labels(y: Any, count: int) -> NDArray[Any]:
     if given.ndim == 2 and given.shape[1] == 1:
         from warnings import warn
 
-        from sklearn.exceptions import DataConversionWarning
-
-        warn("A column-vector y was passed when a 1d array was expected", DataConversionWarning, stacklevel=3)
+        try:
+            from sklearn.exceptions import DataConversionWarning as Conversion
+        except ImportError:  # it is an optional package
+            Conversion = UserWarning
+        warn("A column-vector y was passed when a 1d array was expected", Conversion, stacklevel=3)
         given = given[:, 0]
     if given.ndim != 1:
         raise BadInput(f"y should be a 1d array, got an array of shape {given.shape} instead")
@@ -158,7 +160,7 @@ def _gap(first: int, value: Any, count: int) -> BadInput:
     missing = isinstance(value, float | np.floating) and np.isinf(value)
     return BadInput(
         f"label {first} is {'infinite' if missing else 'missing'}{more}: a label is NaN, None or infinite",
-        found=repr(value),
+        found=repr(value.item() if isinstance(value, np.generic) else value),
         fix="leave out the texts without a label",
     )
 

@@ -65,9 +65,12 @@ class Classifier:
         return hasattr(self, "classes_")
 
     def _not_fitted(self) -> NoReturn:
-        from sklearn.exceptions import NotFittedError
-
-        raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+        message = f"this {type(self).__name__} is not fitted yet; call fit first"
+        try:
+            from sklearn.exceptions import NotFittedError
+        except ImportError:  # it is an optional package
+            raise BadInput(message) from None
+        raise NotFittedError(message)
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags

@@ -62,7 +62,7 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
         as_ = "pandas" if find_spec("pandas") else "arrow"
     if as_ == "arrow":
         return need("pyarrow", "parquet", "a table of explanations").table(columns)
-    return need(as_, "sweep" if as_ == "pandas" else as_, "a table of explanations").DataFrame(columns)
+    return need(as_, as_, "a table of explanations").DataFrame(columns)
 
 
 def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Iterator[dict[str, Any]]:

@@ -3,9 +3,14 @@
 import mimetypes
 from pathlib import Path
 
-from fastapi import FastAPI, Request, Response
-from starlette.responses import HTMLResponse
-from starlette.staticfiles import StaticFiles
+from hardmax.errors import MissingExtra
+
+try:
+    from fastapi import FastAPI, Request, Response
+    from starlette.responses import HTMLResponse
+    from starlette.staticfiles import StaticFiles
+except ImportError as error:
+    raise MissingExtra("fastapi", "web", "the playground") from error
 
 from hardmax.web import api, limits
 from hardmax.web.bundle import STATIC, index_page

@@ -113,16 +113,11 @@ def _sequences() -> list[Body]:
 
 def simulate(body: Body) -> Document:
     """All layers of a trajectory: the document of its .json file."""
-    from hardmax.attention import rules
+    from hardmax.attention.rules import as_rule
     from hardmax.dynamics.records import trajectory_document
     from hardmax.dynamics.simulate import simulate as run
 
-    made: dict[str, Callable[[], Any]] = {
-        "hardmax": rules.Hardmax,
-        "softmax": lambda: rules.Softmax(body["beta"]),
-        "localmax": lambda: rules.Localmax(body["eps"]),
-        "uniform": rules.Uniform,
-    }
+    rule = as_rule(body.get("rule"), **{name: body[name] for name in ("beta", "eps") if name in body})
     tokens = body["tokens"]
     numbers = (body["layers"] + 1) * len(tokens) * len(tokens[0])
     if numbers > limits.COORDINATES:
@@ -131,7 +126,7 @@ def simulate(body: Body) -> Document:
             f"more than the {limits.COORDINATES:,} allowed in one answer",
             fix="use fewer tokens or layers",
         )
-    traj: Any = run(tokens, body["alpha"], body.get("matrix"), body["layers"], rule=made[body.get("rule", "hardmax")]())
+    traj: Any = run(tokens, body["alpha"], body.get("matrix"), body["layers"], rule=rule)
     _check_follow_sets(traj)
     return trajectory_document(traj)
 

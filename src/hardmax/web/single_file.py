@@ -103,7 +103,13 @@ def _save(path: Path, title: str, parts: list[Markup], state: dict[str, Any] | N
 def trajectory_state(traj: "Trajectory") -> dict[str, Any] | None:
     """The state in which the playground shows a trajectory; None where it does not know these dynamics."""
     state = _state(traj.tokens[0], traj.alpha, traj.A)
-    if state is None or traj.layers > MOST_LAYERS or not traj.problem.is_plain or not _is_definite(traj.A):
+    if (
+        state is None
+        or traj.first_layer
+        or traj.layers > MOST_LAYERS
+        or not traj.problem.is_plain
+        or not _is_definite(traj.A)
+    ):
         return None
     if isinstance(traj.rule, Hardmax) and traj.rule.tie_tolerance == 0:
         view: dict[str, Any] = {"view": "dyn"}

@@ -7,6 +7,7 @@ import pytest
 
 import hardmax as hx
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, fingerprint
+from large_clouds import clouds
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 CLOUDS = {
@@ -172,11 +173,11 @@ def test_in_a_large_cloud_every_corrupted_field_is_refused(name):
 @pytest.mark.parametrize("name", LARGE)
 def test_in_a_large_cloud_followers_that_are_set_aside_are_checked(name, monkeypatch):
     """One claim about one of them is changed at a time."""
-    from hardmax.dynamics.check.large import SetAside
+    from hardmax.dynamics.check import floats
 
     Z, aside = LARGE[name], []
-    original = SetAside.__init__
-    monkeypatch.setattr(SetAside, "__init__", lambda self, *a: (original(self, *a), aside.append(self.aside))[0])
+    original = floats._ends
+    monkeypatch.setattr(floats, "_ends", lambda *a: aside.append(a[-1]) or original(*a))
     eq = hx.limit(Z)
     c = eq.certificate
     assert c.verify(Z)
@@ -190,3 +191,19 @@ def test_in_a_large_cloud_followers_that_are_set_aside_are_checked(name, monkeyp
         assert not replace(c, decided_at=changed(c.decided_at, i, 1)).verify(Z)
         assert not replace(c, limit=changed(c.limit, (i, 0), c.limit[i, 0] + 1e-9)).verify(Z)
         assert not replace(c, role=changed(c.role, i, LEADER)).verify(Z)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 10.0])
+@pytest.mark.parametrize("name", clouds())
+def test_large_clouds_of_all_kinds_are_verified_with_and_without_cells(name, alpha, monkeypatch):
+    from hardmax.dynamics.check import floats
+
+    Z = clouds()[name]
+    c = hx.limit(Z, alpha, [[2.0, -1.0], [-1.0, 3.0]]).certificate
+    assert c.check(Z) == []
+    i = int(np.flatnonzero(c.role == FOLLOWER)[1234])
+    wrong = replace(c, decided_at=changed(c.decided_at, i, c.decided_at[i] + 1))
+    assert not wrong.verify(Z)
+    if name in ("gaussian", "cube", "disc"):
+        monkeypatch.setattr(floats, "LARGE", 10**9)
+        assert c.check(Z) == []

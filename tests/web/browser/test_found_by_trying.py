@@ -130,6 +130,43 @@ def test_the_open_tab_is_in_sight_on_a_phone(open_page):
         assert tab["x"] + tab["width"] <= 336
 
 
+def test_the_first_pictures_of_hardmax_and_softmax_differ(open_page):
+    page = open_page("v=1")
+    page.get_by_role("link", name="Hardmax vs softmax").click()
+    page.wait_for_function("() => window.hardmaxApp.controller?.layers?.[1]?.length")
+    hard, soft = page.evaluate("window.hardmaxApp.controller.layers.map((all) => [...all[window.hardmaxApp.state.k]])")
+    assert max(abs(a - b) for a, b in zip(hard, soft, strict=True)) > 0.05
+    page.keyboard.press("Home")
+    page.get_by_text("both clouds start from the same tokens").wait_for()
+
+
+def test_a_leader_has_one_color_in_the_list_and_in_the_plane_and_counts_are_words(open_page):
+    page = open_page("v=1&view=text&ex=halves")
+    page.locator(".leaders .bar-fill").first.wait_for()
+    bars = page.locator(".leaders tbody tr:has(.leader-name)").evaluate_all(
+        "(rows) => rows.map((row) => [row.querySelector('bdi').textContent, row.querySelector('.bar-fill').className])"
+    )
+    stars = dict(
+        page.locator(".words-figure .point.is-leader").evaluate_all(
+            "(all) => all.map((one) => [one.getAttribute('aria-label').split(',')[0], one.getAttribute('class')])"
+        )
+    )
+    assert len(bars) >= 3
+    for word, bar in bars:
+        assert re.search(r"is-(positive|negative|neutral)", bar)[0] in stars[word].split(), word
+    page.get_by_label("Text", exact=True).fill("awful")
+    page.get_by_text("1 known term, 1 leader").wait_for()
+
+
+@pytest.mark.parametrize("view", ["text", "corpus"])
+def test_a_screen_is_not_blank_while_its_model_loads(open_page, view):
+    page = open_page("v=1")
+    page.route("**/api/models", lambda route: page.wait_for_timeout(700) or route.continue_())
+    page.evaluate("(view) => window.hardmaxApp.openScreen(view)", view)
+    page.locator(f".screen-{view}").get_by_text("Loading the model\u2026").wait_for()
+    page.locator(f".screen-{view}").get_by_text("Loading the model\u2026").wait_for(state="hidden")
+
+
 def test_small_gaps_use_the_whole_chart(open_page):
     page = open_page("v=1&view=beta&beta=200&k=3")
     page.wait_for_function("() => window.hardmaxApp.controller.gaps.length > 1")

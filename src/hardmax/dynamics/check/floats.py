@@ -19,7 +19,7 @@ from hardmax.cloud.parameters import step_size
 from hardmax.cloud.tokens import Floats, Ints, cloud
 from hardmax.dynamics.check.claims import FOLLOWER, LEADER, TIE, malformed
 from hardmax.dynamics.check.exact_ties import ExactClaims
-from hardmax.dynamics.check.strongest import SMALL, by_direction, strongest
+from hardmax.dynamics.check.strongest import SMALL, strongest
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
     if len(tokens) >= LARGE:
         try:
             return _without_those_set_aside(c, tokens, alpha, matrix)
-        except _TooClose:  # a token looks from so near the origin that everyone is near its best score
+        except _TooClose:  # a token that was set aside may be seen after all
             pass
     return _Replay(c, tokens, alpha, matrix).run()
 
@@ -68,35 +68,75 @@ class _TooClose(Exception):
 
 
 def _without_those_set_aside(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> list[str]:
-    from hardmax.dynamics.check.large import SetAside
-
     if len(np.unique(tokens[: 4 * SMALL], axis=0)) <= SMALL:
         raise _TooClose  # perhaps so few distinct tokens that all gaps are reported
-    A, size = _scaled(matrix)
-    shortest = float(np.sqrt(size / matrix.condition))
-    queries = _times_matrix(A, tokens)
-    norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, tokens), 0.0))
     reach = max(2.0**-19, 4 * _flag(c, tokens.shape[1], matrix).own)
-    found = SetAside(c, tokens, queries, norms, shortest, reach, alpha)
-    aside, left = found.aside, np.flatnonzero(~found.aside)
-    if 2 * len(left) > len(tokens):
-        raise _TooClose
-    near = 32 * EPS * np.abs(tokens[left]).max()
+    if tokens.shape[1] == 2:
+        return _in_the_plane(c, tokens, alpha, matrix, reach)
+    from hardmax.dynamics.check.large import SetAside
+
+    queries = _times_matrix(_scaled(matrix)[0], tokens)
+    norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, tokens), 0.0))
+    found = SetAside(c, tokens, queries, norms, reach)
+    left = np.flatnonzero(~found.aside)
+    replay = _part(c, tokens, alpha, matrix, left, reach, found.bar)
+    return replay.run() or _ends(c, tokens, found.aside)
+
+
+def _in_the_plane(c: "Certificate", tokens: Floats, alpha: float, matrix: Any, reach: float) -> list[str]:
+    from hardmax.dynamics.check.plane import Inside, outermost
+
+    aside = np.ones(len(tokens), bool)
+    aside[outermost(tokens)] = False
+    aside &= c.role == FOLLOWER
+    aside[np.array(sorted({i for group in c.groups for i in group}), np.int64)] = False
+    last = int(c.decided_at.max())
+    for _ in range(4):
+        replay = _part(c, tokens, alpha, matrix, np.flatnonzero(~aside), reach)
+        if replay.run():  # wrong, or one of the others is followed: all of them can tell
+            raise _TooClose
+        largest = replay.largest
+        inside = Inside(
+            replay.scenes(last), alpha, replay.A, 2 * reach * largest / replay.shortest, 4 * replay.flag.at(last)[0],
+            largest,
+        )  # fmt: skip
+        good = inside.as_claimed(c, tokens, aside)
+        if np.array_equal(good, aside):
+            replay.margin = min(replay.margin, inside.margin)
+            replay.check_figures()
+            return replay.wrong or _ends(c, tokens, aside)
+        aside &= good
+    raise _TooClose
+
+
+def _ends(c: "Certificate", tokens: Floats, aside: Any) -> list[str]:
+    """Whether the tokens that were set aside end at the places of their leaders."""
+    near = 32 * EPS * np.abs(tokens[~aside]).max()
     for start in range(0, len(tokens), CHUNK):
         part = slice(start, start + CHUNK)
-        for ends, at in zip(c.limit[part].T, tokens.T, strict=True):
-            if (np.abs(ends - at[c.target[part]])[aside[part]] > near).any():
-                return ["limit is not the leader's place"]
-    place = np.searchsorted(left, np.maximum(c.target[left], 0))
-    place = np.minimum(place, len(left) - 1)
-    if ((c.target[left] >= 0) & (left[place] != c.target[left])).any():
-        return ["target names a token that follows another"]
+        away = np.abs(c.limit[part] - c.limit[c.target[part]])  # the leader's limit is its place
+        if ((away > near).T & aside[part]).any():
+            return ["limit is not the leader's place"]
+    return []
+
+
+def _part(
+    c: "Certificate", tokens: Floats, alpha: float, matrix: Any, left: Ints, reach: float, bar: float = 0.0
+) -> "_Replay":
+    """The replay of some of the tokens."""
+    if 2 * len(left) > len(tokens):
+        raise _TooClose
+    place = np.minimum(np.searchsorted(left, np.maximum(c.target[left], 0)), len(left) - 1)
+    known = (c.target[left] < 0) | (left[place] == c.target[left])
     part_of_c = replace(
         c, decided_at=c.decided_at[left], role=c.role[left], limit=c.limit[left],
         target=np.where(c.target[left] >= 0, place, c.target[left]),
         groups=tuple(tuple(np.searchsorted(left, group).tolist()) for group in c.groups),
     )  # fmt: skip
-    return _Replay(part_of_c, tokens[left], alpha, matrix, names=left, reach=reach, bar=found.bar).run()
+    replay = _Replay(part_of_c, tokens[left], alpha, matrix, names=left, reach=reach, bar=bar)
+    if not known.all():
+        replay.wrong.append("target names a token that follows another")
+    return replay
 
 
 class _Replay:
@@ -127,7 +167,8 @@ class _Replay:
         self.tie = tie_band(c.tie_tolerance)
         self.flag = _flag(c, tokens.shape[1], matrix)
         self.wrong: list[str] = []
-        self.margin, self.undecided = np.inf, 0
+        self.margin, self.undecided, self.largest = np.inf, 0, 0.0
+        self.seen: list[Floats] = []  # the places at each layer
         self._reached: dict[tuple[int, bytes], float] = {}
         # In larger clouds the margin is a lower bound, at most 2^-20.
         self.small = names is None and len(self.start) <= SMALL
@@ -139,6 +180,8 @@ class _Replay:
 
     def run(self) -> list[str]:
         c, inverse, first = self.c, self.inverse, self.first
+        if self.wrong:
+            return self.wrong
         for name in ("decided_at", "role", "target", "limit"):
             array = getattr(c, name)
             if (array != array[first][inverse]).any():
@@ -160,45 +203,24 @@ class _Replay:
                 return self.wrong
             still = self.decided[looking] > layer
             moving = looking[still]
-            kept = self._still_seen(x, layer, last)
+            self.seen.append(x)
             ahead = (x[moving] + self.alpha * mean[still]) / (1 + self.alpha)
-            if kept is not None:
-                self._keep(kept)
-                moving = np.searchsorted(kept, moving)
-            shrink = (1 + self.alpha) ** np.minimum(self.decided - layer - 1.0, 0.0)
-            x = self.limit + np.where(self.decided <= layer, shrink, 0.0)[:, None] * self.offset_at_decision
+            x = self._decided_places(layer + 1)
             x[moving] = ahead
-        self._check_figures()
+        if not np.isfinite(self.reach) or x.shape[1] > 2:  # otherwise there are other tokens to be looked at
+            self.check_figures()
         return self.wrong
 
-    def _still_seen(self, x: Floats, layer: int, last: int) -> Ints | None:
-        """In the plane the tokens that matter after this layer; None if those are most of them.
+    def _decided_places(self, layer: int) -> Floats:
+        """Where the tokens decided before a layer are at it."""
+        shrink = (1 + self.alpha) ** np.minimum(self.decided - float(layer), 0.0)
+        return self.limit + np.where(self.decided < layer, shrink, 0.0)[:, None] * self.offset_at_decision
 
-        A follower w of a leader l, deep inside a polygon of leaders, scores less than some of these by depth |q|, and
-        later it is on the way to l: it never comes near a best score again (see `check.large`).
-        """
-        leaders = np.flatnonzero((self.role == LEADER) & (self.decided <= layer))
-        rows = np.flatnonzero((self.role == FOLLOWER) & (self.decided <= layer))
-        if x.shape[1] != 2 or not np.isfinite(self.reach) or len(leaders) < 3 or 2 * len(rows) < len(x):
-            return None
-        from hardmax.dynamics.check.large import corners, deep_inside
-
-        depth = 2 * self.reach * np.linalg.norm(x[leaders], axis=1).max() * np.sqrt(self.size) / self.shortest
-        depth *= (1 + self.alpha) ** float(last - layer)
-        kept = np.ones(len(x), bool)
-        kept[rows[deep_inside(x, rows, corners(x[leaders]), depth)]] = False
-        for group in self.groups:
-            kept[group] = True
-        return np.flatnonzero(kept)
-
-    def _keep(self, kept: Ints) -> None:
-        """Forget all other tokens."""
-        place = np.full(len(self.role), -1)
-        place[kept] = np.arange(len(kept))
-        for name in ("decided", "role", "limit", "target", "weight", "name", "offset_at_decision"):
-            setattr(self, name, getattr(self, name)[kept])
-        self.target = np.where(self.target >= 0, place[self.target], self.target)
-        self.groups = [place[group] for group in self.groups]
+    def scenes(self, last: int) -> list[tuple[Floats, Any, Ints]]:
+        """For each layer the places of the tokens, who of them leads by then, and their names."""
+        places = self.seen + [self._decided_places(layer) for layer in range(len(self.seen), last + 1)]
+        leads = [(self.role == LEADER) & (self.decided <= layer) for layer in range(last + 1)]
+        return [(x, now, self.name) for x, now in zip(places, leads, strict=True)]
 
     def _look(self, layer: int, x: Floats, looking: Ints) -> Floats:
         """Follow sets of the tokens not decided before `layer`; tests the claims made at it; returns the means."""
@@ -210,7 +232,7 @@ class _Replay:
         q = _times_matrix(self.A, near)
         own = np.sqrt(np.maximum(np.einsum("ij,ij->i", q, near), 0.0))
         norm = np.ldexp(own, exponent)
-        largest = norm.max()
+        largest = self.largest = norm.max()
         own, power = own[looking], exponent[looking]
         flag, tie = (self._band(band, layer, own, largest, power) for band in (self.flag, self.tie))
         best, top, gap = self._strongest(q[looking], own, x, norm, flag)
@@ -253,13 +275,13 @@ class _Replay:
         return mean
 
     def _strongest(self, q: Floats, own: Floats, x: Floats, norm: Floats, flag: Floats) -> tuple[Floats, Ints, Floats]:
-        if x.shape[1] != 2 or not np.isfinite(self.reach) or len(x) < LARGE:
+        if x.shape[1] != 2 or not np.isfinite(self.reach):
             return strongest(q, own, x, norm, flag)
-        from hardmax.dynamics.check.large import corners, deep_inside
+        from hardmax.dynamics.check.plane import by_direction, corners, deep_inside
 
         # No token deep inside a polygon of tokens comes near a best score.
         wide = 2 * self.reach * float(norm.max()) / self.shortest
-        keys = np.flatnonzero(~deep_inside(x, np.arange(len(x)), corners(x), wide))
+        keys = np.flatnonzero(~deep_inside(x, corners(x), depth=wide))
         best, top, gap = by_direction(q, x[keys], wide)
         return best, keys[top], gap
 
@@ -377,7 +399,7 @@ class _Replay:
     def exact(self) -> ExactClaims:
         return ExactClaims(self.start, self.c.A, self.weight, self.role, self.target, self.groups)
 
-    def _check_figures(self) -> None:
+    def check_figures(self) -> None:
         margin = self.margin if self.small else min(self.margin, 2.0**-20)
         # The two computations of a gap differ by their rounding.
         near = np.isfinite(margin) and abs(self.c.margin - margin) <= 1e-6 * margin + self.flag.at(0)[0]

@@ -38,29 +38,3 @@ def strongest(q: Floats, q_norm: Floats, x: Floats, norm: Floats, band: Floats) 
         if start < len(x):
             alive = alive[q_norm[alive] * norm[order[start]] >= best[alive] - slack[alive]]
     return best, top, best - second
-
-
-def by_direction(q: Floats, x: Floats, wide: float) -> tuple[Floats, Ints, Floats]:
-    """For every query in the plane the largest <q, x_j>, its j, and the gap to the next, if at most wide |q|.
-
-    Queries of about one direction are compared with the same few candidates: a point that loses to another one by more
-    than `wide` from both ends of a cone of less than a half turn loses to it everywhere in the cone.
-    """
-    best, gap = np.empty(len(q)), np.empty(len(q))
-    top = np.empty(len(q), np.int64)
-    angle = np.arctan2(q[:, 1], q[:, 0])
-    order = np.argsort(angle)
-    for block in np.array_split(order, 1 + len(order) // 4096):
-        first, last = float(angle[block[0]]), float(angle[block[-1]])
-        keys = np.arange(len(x))
-        if last - first < 3.0:
-            ends = np.array([first - 1e-12, last + 1e-12])
-            scores = x @ np.stack((np.cos(ends), np.sin(ends)))
-            for winner in scores.argmax(axis=0):
-                keys = keys[~(scores[winner] - scores[keys] > wide).all(axis=1)]
-        scores = np.ascontiguousarray(x[keys] @ q[block].T)
-        which, columns = scores.argmax(axis=0), np.arange(len(block))
-        best[block], top[block] = scores[which, columns], keys[which]
-        scores[which, columns] = -np.inf
-        gap[block] = best[block] - scores.max(axis=0)
-    return best, top, gap

@@ -15,6 +15,7 @@ from hardmax.dynamics.exact.numbers import IntegerCloud, exact_metric, exact_ste
 from hardmax.dynamics.outcome import exact_outcome
 from hardmax.dynamics.trajectory import Problem, Trajectory
 from hardmax.errors import BadInput, NotExact
+from hardmax.io.progress import Report
 
 
 def simulate_exact(
@@ -29,6 +30,8 @@ def simulate_exact(
     normalization: str = "rescale",
     feed_forward: Any = None,
     definite: bool = True,
+    keep: str = "all",
+    report: Report | None = None,
 ) -> Trajectory:
     """Run layers of hardmax attention in rational arithmetic.
 
@@ -43,6 +46,7 @@ def simulate_exact(
         normalization: "rescale", or "none": z_i' = z_i + alpha mean_h V_h m_i^h.
         feed_forward: a `FeedForward`, applied to every token after the attention of a layer.
         definite: whether A must be symmetric positive definite.
+        keep: "all" layers, or the "last" one. report: called with (layers done, layers).
 
     Raises:
         BadInput: something cannot be used as it is. NotExact: the variant has no rational values.
@@ -68,9 +72,12 @@ def simulate_exact(
                 leader_since[i] = k
         cloud = layer.apply(cloud, by_head)
         states.append(cloud)
+        if report is not None:
+            report(k, depth)
 
-    history = np.empty((depth + 1, *tokens.shape), dtype=object)
-    for k, state in enumerate(states[:-1]):
+    first = 0 if keep == "all" else depth
+    history = np.empty((depth + 1 - first, *tokens.shape), dtype=object)
+    for k, state in enumerate(states[first:-1]):
         history[k] = state.fractions()
 
     linear = layer.feed_forward is None and all(head.V is None for head in layer.heads)
@@ -80,7 +87,8 @@ def simulate_exact(
         problem=Problem(step, layer.heads, Hardmax(), normalization, causal, sublayer, exact=True),
         leader_since=leader_since,
         outcome=exact_outcome(states, step, layer.matrices if linear else None),
-        sets=sets,
+        sets=sets[first:],
+        first_layer=first,
     )
 
 

@@ -22,7 +22,10 @@ const SWITCHES = { l: "leaders", t: "trails", a: "arrows", h: "hull" };
 /** Screens in the order of their tabs; those with `load` are read when first opened, those with `server` need one. */
 const SCREENS = [
   { view: "dyn", title: "Dynamics", key: "1", screen: dynamicsScreen },
-  { view: "beta", title: "Hardmax vs softmax", key: "2", screen: betaScreen },
+  {
+    view: "beta", title: "Hardmax vs softmax", key: "2", screen: betaScreen,
+    arrive: ({ k, K }) => (k === 0 ? { k: Math.min(5, K) } : {}), // at layer 0 both clouds are the same
+  },
   { view: "text", title: "Sentiment", key: "3", load: () => loadModule("screens/text.js") },
   { view: "exact", title: "Exact", key: "4", server: true, load: () => loadModule("screens/exact.js") },
   { view: "corpus", title: "Corpus", key: "5", server: true, load: () => loadModule("screens/corpus.js") },
@@ -78,7 +81,8 @@ export class App {
     this.history.note(this.state, changed);
     this.state = after;
     if (changed.size === 0) return;
-    if ([...changed].some((key) => !PASSING.has(key))) for (const id of SHORT_LIVED) this.clearBanner(id);
+    // Not during a drag: the page would move under the hand.
+    if (!this.history.held && [...changed].some((key) => !PASSING.has(key))) for (const id of SHORT_LIVED) this.clearBanner(id);
     this.redraw(changed);
     this.#writeAddress(push || changed.has("view"));
   }
@@ -139,8 +143,8 @@ export class App {
   /** Go to a screen, changing the state on the way. */
   async openScreen(view, patch = {}, changed = null) {
     const arriving = changed === null;
-    if (arriving) this.set({ lesson: 0, ...patch, view }, { push: true });
     const entry = this.screens.find((one) => one.view === view);
+    if (arriving) this.set({ lesson: 0, ...entry.arrive?.(this.state), ...patch, view }, { push: true });
     if (!this.controllers.has(view)) await this.#mount(entry);
     if (this.state.view !== view) return; // the reader went on in the meantime
     this.shell.show(view);

@@ -75,6 +75,7 @@ class CorpusScreen {
     const query = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value !== null).map(([key, value]) => [key, String(value)]));
     if (query.toString() === this.#asked || !this.models.ready) {
       if (!this.models.ready && this.models.reason) this.#say(`There is no model to classify texts with: ${this.models.reason}`);
+      else if (!this.models.ready) this.#say("Loading the model\u2026", "note");
       return;
     }
     this.#asked = query.toString();

@@ -79,7 +79,7 @@ function row({ word, followers, since, part, rank }, side, most, onLight, select
   const name = el("button", {
     type: "button", class: "leader-name", "aria-pressed": String(selected === rank), onclick: () => onLight(selected === rank ? null : rank, true),
   }, el("span", { class: `leader-number is-${side}`, text: String(rank + 1) }), el("bdi", { text: brief(word) }));
-  const bar = el("span", { class: `bar-fill is-${side}` });
+  const bar = el("span", { class: `bar-fill is-${side === "neutral" ? side : part < 0 ? "negative" : "positive"}` });
   bar.style.setProperty("--size", `${(100 * Math.abs(part)) / most}%`);
   return el("tr", { class: selected === rank ? "is-lit" : null, onpointerenter: () => onLight(rank, false), onpointerleave: () => onLight(null, false) },
     el("th", { scope: "row" }, name),
@@ -275,8 +275,8 @@ export class ReadingPanel {
     this.verdict.replaceChildren(
       el("p", { class: `verdict-label ${positive ? "is-positive" : "is-negative"}` },
         el("span", { class: "sign", "aria-hidden": "true", text: two ? (positive ? "▲" : "▼") : "●" }),
-        el("strong", { text: this.label(reading.label) }),
-        el("span", { class: "soft", text: ` ${calibrated ? "calibrated " : ""}probability ${percent(reading.probability)}` })),
+        el("strong", { text: this.label(reading.label) }), " ",
+        el("span", { class: "soft", text: `${calibrated ? "calibrated " : ""}probability ${percent(reading.probability)}` })),
       el("p", { class: "soft verdict-logit", text: this.layer >= last
         ? `logit ${signed(logit)}, ${counted(reading.terms.length, "known term")}, ${counted(reading.leaders.length, "leader")}`
         : `after layer ${this.layer} of ${last} the logit would be ${signed(logit)}` }),
@@ -288,12 +288,11 @@ export class ReadingPanel {
     const { reading } = this;
     const layer = this.#flat.layers[this.layer];
     const start = this.#flat.layers[0];
-    const most = Math.max(...reading.terms.map(({ contribution }) => Math.abs(contribution)), 1e-12);
     const points = this.#shown.map((t) => {
       const { term, leader, leads, rank, index, contribution } = reading.terms[t];
       const since = reading.leaders[rank]?.since ?? null;
       const isLeader = leads && (since === null || since <= this.layer);
-      const side = Math.abs(contribution) < most / 100 ? "neutral" : contribution < 0 ? "negative" : "positive";
+      const side = reading.sides[rank] ?? "neutral"; // the color of its leader, in the text, in the list and here
       const followers = reading.leaders[rank]?.followers.length ?? 0;
       const role = leads ? `leader, followed by ${followers} word${followers === 1 ? "" : "s"}` : `follows ${brief(leader)}`;
       return {
@@ -310,7 +309,7 @@ export class ReadingPanel {
     this.plane.draw({ points, frame, line }, { animate });
     const more = reading.terms.length > points.length ? ` ${points.length} of ${reading.terms.length} terms are drawn, the largest parts first.` : "";
     this.key.replaceChildren(
-      legend([["star", "is-neutral", "leader"], ["triangle-up", "is-positive", `for ${this.label(reading.toward)}`], ["triangle-down", "is-negative", `for ${this.#otherLabel()}`], ["circle", "is-neutral", "close to zero"]]),
+      legend([["star", "is-neutral", "leader"], ["triangle-up", "is-positive", `for ${this.label(reading.toward)}`], ["triangle-down", "is-negative", `for ${this.#otherLabel()}`], ["circle", "is-neutral", "follows a neutral leader"]]),
       el("p", { class: "note", text: `Shaded: where the decoder says ${this.label(reading.toward)} or ${this.#otherLabel()}. Lines: the path from layer 0.${this.#flat.note ? ` ${this.#flat.note}` : ""}${more}` }));
   }
 

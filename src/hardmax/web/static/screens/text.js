@@ -131,6 +131,7 @@ class TextScreen {
     const wait = this.wait ?? 0;
     this.wait = 0;
     this.models.render(state.model);
+    if (!this.models.ready) this.a.panel.message(this.models.reason ? "" : "Loading the model\u2026");
     this.#fill(this.area, this.#wanted(state), this.a, wait);
     const hasSecond = state.text2 !== null;
     this.second.hidden = !hasSecond;

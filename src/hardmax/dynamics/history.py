@@ -1,0 +1,55 @@
+"""The tokens of a run while it goes on: of every layer, or only of the last ones."""
+
+from typing import Any
+
+import numpy as np
+
+from hardmax.cloud.tokens import Floats
+
+KEPT = ("all", "last")
+WINDOW = 2**22  # coordinates of the last layers, by which the outcome of a run is judged that keeps only its end
+
+
+class TokenHistory:
+    """Z^0..Z^K by layer. With keep="last", a layer takes the place of one that is no longer needed.
+
+    Example:
+        >>> history = TokenHistory(1000, 1, 1, "last")
+        >>> for layer in range(1001):
+        ...     history[layer] = layer
+        >>> history.last_layers()[-1].item(), history.first_layer, history.kept().shape
+        (1000.0, 1000, (1, 1, 1))
+    """
+
+    def __init__(self, layers: int, n: int, dim: int, keep: str = "all") -> None:
+        self.layers, self.keep = layers, keep
+        most = layers + 1 if keep == "all" else max(3, min(WINDOW // (n * dim), 128))
+        self._rows: Floats = np.empty((min(layers + 1, most), n, dim))
+
+    @property
+    def first_layer(self) -> int:
+        """The first layer that the result keeps."""
+        return 0 if self.keep == "all" else self.layers
+
+    @property
+    def oldest(self) -> int:
+        """The first layer that will still be there at the end of the run."""
+        return self.layers + 1 - len(self._rows)
+
+    def __getitem__(self, layer: int) -> Floats:
+        row: Floats = self._rows[layer % len(self._rows)]
+        return row
+
+    def __setitem__(self, layer: int, tokens: Any) -> None:
+        self._rows[layer % len(self._rows)] = tokens
+
+    def __len__(self) -> int:
+        return self.layers + 1
+
+    def last_layers(self) -> Floats:
+        """The layers that are still there, in order."""
+        return np.roll(self._rows, -((self.layers + 1) % len(self._rows)), axis=0) if self.first_layer else self._rows
+
+    def kept(self) -> Floats:
+        """The tokens of the result: of all layers, or of the last one."""
+        return self._rows if self.keep == "all" else self[self.layers][None].copy()
