@@ -48,8 +48,7 @@ bench: $(VENV)/.bench
 	-$(BIN)/python benchmarks/start.py
 	-$(BIN)/python benchmarks/engine.py
 	-$(BIN)/python benchmarks/construct.py
-	-$(BIN)/python benchmarks/sentiment.py
-	-$(BIN)/python benchmarks/classifier.py --only explanations,speed
+	-$(BIN)/python benchmarks/classifier.py --only explanations,speed,shipped,relaxation
 	$(BIN)/python scripts/benchmark_page.py
 
 fuzz: $(VENV)/.ready

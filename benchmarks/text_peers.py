@@ -33,6 +33,10 @@ class Peer(ABC):
     def __init__(self, seed: int = 0) -> None:
         self.seed, self.chosen = seed, dict(self.grid[0])
 
+    def settings(self, count: int) -> tuple[dict[str, Any], ...]:
+        """What is tried for this many training texts."""
+        return self.grid
+
     def fit(self, texts: list[str], labels: Any) -> Self:
         texts, labels = spaced(texts), np.asarray(labels)
         self.classes_ = np.unique(labels)
@@ -46,13 +50,14 @@ class Peer(ABC):
         once = len(texts) >= ONE_SPLIT_FROM
         splitter = StratifiedShuffleSplit(1, test_size=0.2, random_state=self.seed)
         folds = splitter if once else StratifiedKFold(3, shuffle=True, random_state=self.seed)
-        right = np.zeros(len(self.grid))
+        grid = self.settings(len(texts))
+        right = np.zeros(len(grid))
         for learn, held_out in folds.split(np.zeros(len(texts)), labels):
             X, Y = self.learn_features([texts[i] for i in learn]), self.features([texts[i] for i in held_out])
-            for k, settings in enumerate(self.grid):
+            for k, settings in enumerate(grid):
                 self.train(X, labels[learn], **settings)
                 right[k] += (self.classes_[self.scores(Y).argmax(axis=1)] == labels[held_out]).sum()
-        return self.grid[int(right.argmax())]
+        return grid[int(right.argmax())]
 
     def predict_proba(self, texts: list[str]) -> np.ndarray:
         return self.scores(self.features(spaced(texts)))
@@ -141,6 +146,10 @@ class FastText(Peer):
 
     name = "fastText"
     grid = tuple({"lr": lr, "epoch": epoch} for lr, epoch in ((0.3, 5), (0.5, 10), (0.5, 25), (1.0, 25)))
+
+    def settings(self, count: int) -> tuple[dict[str, Any], ...]:
+        """25 epochs are for small data; 20,000 long texts need fewer and would take an hour."""
+        return tuple(s for s in self.grid if count < 20_000 or s["epoch"] < 25)
 
     def features(self, texts: list[str]) -> Any:
         return [" ".join(re.findall(r"\w+|[!?.,;:()\"]", text.lower())) for text in texts]

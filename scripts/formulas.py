@@ -26,6 +26,7 @@ def mathml(latex: str, block: bool = False) -> str:
     """
     latex = re.sub(r"\s+", " ", latex.strip())
     found = convert(latex, display="block" if block else "inline")
+    found = found.replace("<mi>:</mi>", "<mo>:</mo>")
     # Brackets are fences; as identifiers they would be slanted and have the wrong height.
     return re.sub(r"<mi>(&#x027E[89];|&#x0007[BD];)</mi>", r'<mo fence="true" stretchy="false">\1</mo>', found)
 

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,40 +23,66 @@ from PIL import Image, ImageColor, ImageDraw
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 PALETTE = Path(__file__).parent.parent / "src" / "hardmax" / "palette.json"
 CHROMIUM = "/usr/bin/chromium"
-REVIEW = "The plot is dull and the jokes fall flat, but the acting is great and the last scene is a wonderful surprise."
-# name -> the state, the theme, the size of the window, and a text to type into the sentiment screen
-PICTURES: dict[str, tuple[str, str, tuple[int, int], str | None]] = {
-    "dynamics": ("v=1&n=120&k=4&sel=9", "light", (1280, 860), None),
-    "dynamics-dark": ("v=1&n=120&k=4&sel=9", "dark", (1280, 860), None),
-    "ties": (
-        "v=1&preset=square-ties&k=3&sel=4&show=arrows,hull,leaders,limit,sectors,trails",
-        "light",
-        (1280, 860),
-        None,
-    ),
-    "space-dark": ("v=1&preset=ring&n=200&d=3&k=3", "dark", (1280, 860), None),
-    "many-dark": ("v=1&n=3000&k=2", "dark", (1280, 860), None),
-    "beta": ("v=1&view=beta&beta=4&k=6", "light", (1280, 900), None),
-    "beta-dark": ("v=1&view=beta&beta=4&k=6", "dark", (1280, 900), None),
-    "phone": ("v=1&preset=emerging&k=2", "light", (390, 844), None),
-    "tablet": ("v=1&k=10", "light", (820, 1080), None),
-    "step": ("v=1&preset=ball&n=40&seed=3&sel=11&show=leaders,limit", "light", (1280, 860), None),
-    "figure": ("v=1&figure=2&k=3", "light", (1280, 720), None),
-    "figure-phone": ("v=1&figure=1", "light", (390, 844), None),
-    "figure-tablet-dark": ("v=1&figure=layers&k=9", "dark", (820, 1080), None),
-    "beta-phone": ("v=1&view=beta&beta=4&k=6", "light", (390, 844), None),
-    "beta-tablet": ("v=1&view=beta&beta=4&k=6", "light", (820, 1080), None),
-    "text": ("v=1&view=text", "light", (1280, 1000), REVIEW),
-    "text-dark": ("v=1&view=text", "dark", (1280, 1000), REVIEW),
-    "exact": ("v=1&view=exact", "light", (1280, 1000), None),
+ASK = "document.querySelectorAll('.ask')[2].scrollIntoView({ block: 'center' })"
+REVEAL = "document.querySelectorAll('.ask .primary')[2].click()"
+# Every screen: its state, and what is done then (JavaScript).
+SCREENS = {
+    "dynamics": ("v=1&n=120&k=4&sel=9", ""),
+    "figure": ("v=1&figure=2&k=3", ""),
+    "beta": ("v=1&view=beta&beta=4&k=6", ""),
+    "text": ("v=1&view=text&ex=turned", ""),
+    "exact": ("v=1&view=exact", ""),
+    "corpus": ("v=1&view=corpus&wrong=0", ""),
+    "article": ("v=1&lesson=3", ASK),
+}
+# Each at three sizes: what its name ends in, the window, the theme.
+SIZES = {"": ((1280, 860), "light"), "-tablet": ((820, 1080), "dark"), "-phone": ((390, 844), "light")}
+# name -> the state, what is done then, the window, the theme
+PICTURES = {
+    screen + ending: (*shown, size, theme)
+    for screen, shown in SCREENS.items()
+    for ending, (size, theme) in SIZES.items()
+} | {
+    "ties": ("v=1&preset=square-ties&k=3&sel=4&show=arrows,hull,leaders,limit,sectors", "", (1280, 860), "light"),
+    "space-dark": ("v=1&preset=ring&n=200&d=3&k=3", "", (1280, 860), "dark"),
+    "step": ("v=1&preset=ball&n=40&seed=3&sel=11&show=leaders,limit", "", (1280, 860), "light"),
+    "answer": ("v=1&lesson=3", f"{ASK}; setTimeout(() => {{ {REVEAL}; }}, 400)", (1280, 860), "light"),
 }
 FRAMES, FRAME_MS = 48, 70
+
+
+# Labeled texts for the corpus screen, written for it; two are labeled against their words.
+TEXTS = [
+    ("A wonderful film with great music and a clever plot. I loved every minute.", 1),
+    ("Boring, far too long and a waste of a good cast.", 0),
+    ("The jokes fall flat and the ending is awful.", 0),
+    ("Funny, moving and perfectly acted: one of the best films of the year.", 1),
+    ("A terrible mess that I would watch again tomorrow.", 1),
+    ("Great pictures, excellent sound, and nothing to say.", 0),
+    ("The first half is dull, but the last scene is a brilliant surprise.", 1),
+    ("The worst script in years, poorly directed and predictable.", 0),
+    ("A small, honest and charming story.", 1),
+    ("I was disappointed: weak characters and no tension at all.", 0),
+]
 
 
 @contextmanager
 def server() -> Iterator[str]:
     """The playground's address while it runs."""
-    words = [sys.executable, "-m", "hardmax", "playground", "--no-browser", "--port", "0", "--json"]
+    data = Path(tempfile.mkdtemp()) / "reviews.jsonl"
+    data.write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in TEXTS))
+    words = [
+        sys.executable,
+        "-m",
+        "hardmax",
+        "playground",
+        "--no-browser",
+        "--port",
+        "0",
+        "--json",
+        "--data",
+        str(data),
+    ]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
     try:
         assert process.stdout is not None
@@ -68,7 +95,7 @@ def server() -> Iterator[str]:
 def open_page(browser: Any, url: str, state: str, theme: str, size: tuple[int, int]) -> Any:
     """A page that stands ready in one state."""
     context = browser.new_context(
-        viewport={"width": size[0], "height": size[1]}, color_scheme=theme, device_scale_factor=1.5
+        viewport={"width": size[0], "height": size[1]}, color_scheme=theme, device_scale_factor=1
     )
     page = context.new_page()
     page.goto(f"{url}#{state}")
@@ -98,12 +125,13 @@ def few_colors(frames: list[Image.Image], theme: str) -> list[Image.Image]:
 
 def still(browser: Any, url: str, name: str) -> None:
     """One picture of the whole window."""
-    state, theme, size, text = PICTURES[name]
+    state, action, size, theme = PICTURES[name]
     page = open_page(browser, url, state, theme, size)
-    if text is not None:
-        page.locator(".screen-text textarea").first.fill(text)
-        page.wait_for_timeout(4000)
-    page.wait_for_timeout(2500)  # the server has checked the certificate by then
+    if "view=corpus" in state:
+        page.locator(".review-text").first.wait_for(timeout=120_000)
+    if action:
+        page.evaluate(f"() => {{ {action}; }}")
+    page.wait_for_timeout(4000)  # the server has checked the certificate and read the text by then
     image = Image.open(BytesIO(page.screenshot())).convert("RGB")
     few_colors([image], theme)[0].save(IMAGES / f"playground-{name}.png", optimize=True)
     page.context.close()

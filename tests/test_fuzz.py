@@ -79,6 +79,15 @@ def test_an_npy_header_that_is_not_closed_is_refused(tmp_path, suffix):
         Chunks(path) if suffix == ".chunks" else read_tokens(path)
 
 
+def test_an_npy_header_with_a_negative_size_is_refused(tmp_path):
+    path = tmp_path / "a.npy"
+    path.write_bytes(
+        HEADER + b"{'descr': '<f8', 'fortran_order': False, 'shape': (6, -12), }".ljust(117) + b"\n" + bytes(96)
+    )
+    with pytest.raises(BadInput, match=r"\(6, -12\); expected \(n, d\) numbers"):
+        Chunks(path)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
 def test_utf_16_with_half_a_character_is_refused(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"

@@ -190,6 +190,14 @@ def test_predict_prints_texts_and_all_probabilities(cli, model):
     assert first[3].startswith("positive=0.")
 
 
+def test_a_table_without_a_header_is_said_to_be_empty(cli, model, tmp_path):
+    path = tmp_path / "nothing.csv"
+    path.write_text("")
+    code, out, err = cli("predict", model, path)
+    assert (code, out) == (3, "")
+    assert f"{path} is empty: it has no header" in err
+
+
 @pytest.mark.parametrize("name", ["empty.jsonl", "empty.csv", "empty.txt"])
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
 def test_a_file_without_texts_gets_a_clear_answer(cli, model, tmp_path, name, suffix):

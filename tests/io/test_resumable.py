@@ -5,7 +5,13 @@ import json
 import pytest
 
 from hardmax.errors import BadInput
-from hardmax.io.resumable import begin_or_resume
+from hardmax.io.resumable import begin_or_resume as begin
+
+
+def begin_or_resume(*arguments):
+    with begin(*arguments):
+        pass
+
 
 MINE = {"digest": "a"}
 
@@ -14,7 +20,9 @@ def test_a_folder_is_made_continued_or_refused(tmp_path):
     folder = tmp_path / "deep" / "rows"
     begin_or_resume(folder, "m.json", MINE, "sweep", False)
     assert json.loads((folder / "m.json").read_text()) == MINE
+    (folder / ".part-000001.77.partial.parquet").write_text("half")
     begin_or_resume(folder, "m.json", MINE, "sweep", True)
+    assert [p.name for p in folder.iterdir()] == ["m.json"]
     with pytest.raises(BadInput, match="already exists"):
         begin_or_resume(folder, "m.json", MINE, "sweep", False)
     with pytest.raises(BadInput, match="another sweep"):

@@ -2,12 +2,8 @@
 
 import json
 import math
-import os
-import random
-import signal
 import subprocess
 import sys
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -193,30 +189,6 @@ def test_training_settings_are_swept(tmp_path):
     assert (rows.parameters > 0).all()
     failed = hx.sweep({"sweep": {"kind": "training"}, "fixed": {"data": str(tmp_path / "none.csv")}}, workers=1)
     assert "none.csv" in failed.error[0]
-
-
-@pytest.mark.slow
-def test_killed_at_random_moments_a_sweep_resumes_to_the_same_rows(tmp_path):
-    config = tmp_path / "c.toml"
-    config.write_text("[sweep]\nseeds = 60000\n[grid]\nn = [40, 50]\nalpha = [0.5, 1]\n")
-    words = [sys.executable, "-m", "hardmax", "sweep", str(config), "-q", "--resume", "-o"]
-    chance = random.Random(0)
-    kills = 0
-    for _ in range(12):
-        process = subprocess.Popen([*words, str(tmp_path / "killed")], stdout=subprocess.DEVNULL)
-        time.sleep(chance.uniform(1.0, 4.0))
-        if process.poll() is None:
-            os.kill(process.pid, signal.SIGKILL)
-            kills += 1
-        process.wait()
-        if process.returncode == 0:
-            break
-    subprocess.run([*words, str(tmp_path / "killed")], check=True, timeout=300, stdout=subprocess.DEVNULL)
-    subprocess.run([*words, str(tmp_path / "whole")], check=True, timeout=300, stdout=subprocess.DEVNULL)
-    one, other = (read_rows(tmp_path / name).drop_columns(["seconds"]) for name in ("killed", "whole"))
-    assert kills
-    assert one == other
-    assert not [p for p in (tmp_path / "killed").iterdir() if p.suffix not in (".parquet", ".json")]
 
 
 def test_a_part_is_plain_parquet(tmp_path):

@@ -38,7 +38,7 @@ def test_large_data_holds_out_one_part_in_blocks_of_neighbors():
 
 def test_attention_is_used_only_where_it_helps_and_the_classifier_says_why():
     clf = HardmaxClassifier(epochs=2).fit(TEXTS, LABELS)  # short texts
-    assert set(clf.choices_) == {"penalty", "layers"}
+    assert set(clf.choices_) == {"penalty", "smoothing", "layers"}
     assert (clf.model_.layers, clf.choices_["layers"][:2]) == (0, "0:")
     long = [" ".join(f"w{(37 * i + 7 * k) % 400}" for k in range(150)) + " " + text for i, text in enumerate(TEXTS)]
     clf = HardmaxClassifier(epochs=2).fit(long, LABELS)

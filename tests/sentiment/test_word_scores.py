@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize as by_scipy
 
 from hardmax.sentiment.calibration import BEGINNINGS, beginnings, calibrate
-from hardmax.sentiment.word_scores import Examples, minimize, problem, solve
+from hardmax.sentiment.word_scores import Bounds, Examples, minimize, problem, solve
 from hardmax.text.vocabulary import Bags
 
 RNG = np.random.default_rng(5)
@@ -74,13 +74,42 @@ def test_minimize_agrees_with_scipy_on_a_hard_valley():
     np.testing.assert_allclose(found, [1.0, 1.0], atol=1e-4)
 
 
+def test_minimize_within_limits_agrees_with_scipy():
+    # A convex function of 40 numbers; the first half may be at most 0.3 in size, the second at least 0.5 and positive.
+    rng = np.random.default_rng(2)
+    M, b = rng.normal(size=(60, 40)), rng.normal(size=60)
+    b += M @ np.r_[np.zeros(20), np.full(20, 0.6)]
+
+    def value(x):
+        rest = M @ x - b
+        return float(rest @ rest), 2 * M.T @ rest
+
+    low, high = np.r_[np.zeros(20), np.full(20, 0.5)], np.r_[np.full(20, 0.3), np.full(20, np.inf)]
+    found, losses = minimize(value, np.ones(40), 500, tolerance=1e-13, bounds=Bounds(low, high))
+    box = [(-0.3, 0.3)] * 20 + [(0.5, None)] * 20
+    best = by_scipy(value, np.ones(40), jac=True, method="L-BFGS-B", bounds=box, options={"ftol": 1e-15})
+    assert losses[-1] == pytest.approx(best.fun, rel=1e-6)
+    np.testing.assert_allclose(found, best.x, atol=1e-3)
+    assert np.isclose(np.abs(found[:20]), 0.3).any()
+    assert np.isclose(found[20:], 0.5).any()
+
+
+def test_limits_are_on_the_length_of_rows_and_a_row_may_turn_along_them():
+    def value(x):
+        return float(((x - np.array([0.0, 3.0, 0.1, 0.0])) ** 2).sum()), 2 * (x - np.array([0.0, 3.0, 0.1, 0.0]))
+
+    limits = Bounds(np.array([0.0, 1.0]), np.array([2.0, np.inf]))
+    found, _ = minimize(value, np.array([2.0, 0.0, 0.0, 1.0]), 200, tolerance=1e-12, bounds=limits)
+    np.testing.assert_allclose(found, [0.0, 2.0, 1.0, 0.0], atol=1e-3)
+
+
 def test_beginnings_are_the_first_terms_of_longer_texts():
     long = Examples(Bags.of(np.arange(60), [50, 10]), np.array([1, 0]), np.array([1.0, 2.0]))
     every = beginnings(long)
     assert every.sizes.tolist() == [50, 10, 6, 6, 12, 24, 48]
     assert every.bags.ids[60:66].tolist() == list(range(6))
     assert every.labels.tolist() == [1, 0, 1, 0, 1, 1, 1]
-    assert every.weight.tolist() == [1.0, 2.0, 0.25, 0.5, 0.25, 0.25, 0.25]
+    assert every.weight.tolist() == [1.0, 2.0, 1.0, 2.0, 1.0, 1.0, 1.0]
     assert max(BEGINNINGS) > 50
 
 

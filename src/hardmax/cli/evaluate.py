@@ -85,7 +85,7 @@ def command(
             document["faithfulness"] = _faithfulness(model, found.texts, sample, tell)
         others = _texts(against, text_column) if against is not None else None
         if found is not None and report is not None:
-            learn = texts.read_data(train, "", "train", text_column, label, None, True)[0] if train else None
+            learn = texts.read_data(train, "train", text_column, label, None, True)[0] if train else None
             document["report"] = _report(model, found, learn, others, report, force, tell)
         if found is not None and others is not None:
             from hardmax.sentiment.drift import Drift

@@ -123,6 +123,9 @@ def _explain(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):  # the reader closed the pipe: write nothing at exit either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    if isinstance(error, OSError):  # a full disk, a file that vanished: what the system says is what there is to say
+        print(f"error: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}", file=sys.stderr)
+        return 3
     if isinstance(error, MemoryError):
         print("error: not enough memory\n  fix:   use fewer tokens or fewer layers", file=sys.stderr)
         return 3

@@ -6,6 +6,7 @@ options that it does not know, and errors, are left to the complete command line
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import Any, NamedTuple
 
 from hardmax.cli.output import DEFAULT_MODEL, show_explanation
@@ -25,6 +26,9 @@ class Asked(NamedTuple):
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):  # a locale without a character, or half of one: \u4e2d instead of an error
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     asked = explanation_asked(arguments)
     if asked is not None:
         from hardmax.errors import HardmaxError

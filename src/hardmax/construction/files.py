@@ -111,7 +111,7 @@ def _checked_label(value: Any, where: str) -> Hashable:
 
 def save_network(net: Network, folder: str | Path, *, force: bool = True) -> Path:
     """Write a network folder; it appears complete or not at all."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     config = {
         "schema": SCHEMA,
@@ -128,7 +128,7 @@ def save_network(net: Network, folder: str | Path, *, force: bool = True) -> Pat
     for i, block in enumerate(net.stack):
         tensors.update(_block_tensors(f"block.{i}", block, net.dim))
     with new_folder(folder, force=force) as beside:
-        save_file(tensors, beside / TENSORS)
+        (beside / TENSORS).write_bytes(save(tensors))  # its save_file has errors of its own for a full disk
         (beside / CONFIG).write_text(json.dumps(config, indent=1) + "\n", encoding="utf-8")
     return Path(folder)
 

@@ -34,7 +34,7 @@ from hardmax.dynamics.passive import PROBE, History
 from hardmax.dynamics.plane import Plane, Pool
 from hardmax.errors import BadInput
 from hardmax.io.chunks import Chunks
-from hardmax.io.files import write_file
+from hardmax.io.files import remove_partial_files, write_file
 from hardmax.views import Shown
 
 SCHEMA = "hardmax.limit-file/1"
@@ -170,8 +170,7 @@ class _Work:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
             raise BadInput(f"{self.folder} cannot be made: {error.strerror or error}") from error
-        for partial in self.folder.glob(".*.partial*"):  # of a run that was killed
-            partial.unlink()
+        remove_partial_files(self.folder)  # of a run that was killed
         write_file(note, json.dumps(asked))
 
     def run(self) -> FileLimit:

@@ -67,7 +67,7 @@ class Chunks:
                 self._offset = file.tell()
         except Exception as error:  # a damaged header is parsed as Python, which raises nearly anything
             raise BadInput(f"{self.path} cannot be read as .npy: {error}") from error
-        if len(shape) != 2 or self._dtype.kind not in "fiu":
+        if len(shape) != 2 or min(shape) < 0 or self._dtype.kind not in "fiu":
             raise BadInput(f"{self.path} holds an array of {self._dtype} of shape {shape}; expected (n, d) numbers")
         if fortran and shape[1] > 1:
             raise BadInput(f"{self.path} is in Fortran order", fix="save it as np.ascontiguousarray(Z)")

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +43,17 @@ def write_file(path: str | Path, write: Callable[[Path], Any] | str | bytes, *, 
         what, found = (text and text.replace(str(partial), str(path)) for text in (error.what, error.found))
         raise BadInput(what or "", found=found, fix=error.fix) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
     return path
 
 
 def remove_partial_files(path: Path) -> None:
-    """Remove what a process that was killed while writing `path` left beside it."""
+    """Remove what a process that was killed left: in the folder `path`, or beside the file `path`."""
     from glob import escape
 
-    for partial in path.parent.glob(f".{escape(path.stem)}.*.partial{escape(path.suffix)}"):
+    folder, name = (path, "*") if path.is_dir() else (path.parent, f"{escape(path.stem)}.*")
+    for partial in folder.glob(f".{name}.partial" + ("*" if path.is_dir() else escape(path.suffix))):
         partial.unlink(missing_ok=True)
 
 
@@ -71,7 +73,10 @@ def new_folder(folder: str | Path, *, force: bool = True) -> Iterator[Path]:
     from tempfile import mkdtemp
 
     folder = Path(folder)
-    recover_folder(folder)
+    try:
+        recover_folder(folder)
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be written: {error.strerror or error}") from error
     if folder.exists() and not force:
         raise BadInput(f"{folder} exists", fix=EXISTS)
     if folder.exists() and not _is_ours(folder):

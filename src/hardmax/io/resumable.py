@@ -1,15 +1,21 @@
 """Folders that are filled part by part: a manifest says what is being made, so that only the same work continues it."""
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hardmax.errors import BadInput
 from hardmax.io.files import remove_partial_files, write_file
 
 
-def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str, resume: bool) -> None:
+@contextmanager
+def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str, resume: bool) -> Iterator[None]:
     """Make a folder with a manifest, or see that the one that is there belongs to the same work.
+
+    While the block runs, no other process on this machine can continue the folder.
 
     Args:
         name: of the manifest's file.
@@ -18,7 +24,7 @@ def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str
         resume: whether a folder that is there may be continued. What a kill left half written is removed.
 
     Raises:
-        BadInput: the folder holds something else, or is not to be continued.
+        BadInput: the folder holds something else, is not to be continued, is in use, or cannot be written.
     """
     place = folder / name
     if place.exists():
@@ -32,9 +38,35 @@ def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str
         if not resume:
             found = f"it already holds this {what}"
             raise BadInput(f"{folder} already exists", found=found, fix="use --resume to continue it")
-        remove_partial_files(folder / "part")
-        return
-    if folder.exists() and any(folder.iterdir()):
-        raise BadInput(f"{folder} holds other files", found=f"it is not a {what}", fix="give a new folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    write_file(place, json.dumps(manifest, indent=1))
+    else:
+        try:
+            if folder.is_dir():
+                remove_partial_files(folder)
+            if folder.exists() and any(folder.iterdir()):
+                raise BadInput(f"{folder} holds other files", found=f"it is not a {what}", fix="give a new folder")
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(f"{folder} cannot be made: {error.strerror or error}") from error
+        write_file(place, json.dumps(manifest, indent=1))
+    with place.open("rb") as file:
+        if not _locked(file, place):
+            raise BadInput(f"{folder} is being written by another process", fix="wait until it ends, then use --resume")
+        remove_partial_files(folder)
+        yield
+
+
+def _locked(file: IO[bytes], place: Path) -> bool:
+    """Whether this process alone has the file, as long as it is open; the lock ends with the process."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    with suppress(OSError):
+        return os.fstat(file.fileno()).st_ino == place.stat().st_ino
+    return False

@@ -97,7 +97,6 @@ def write_parts(
     """
     digest = sha256(repr((wanted, source, size)).encode()).hexdigest()
     manifest = {"schema": SCHEMA, "digest": digest, "model": wanted.model, "source": source, "rows_per_part": size}
-    begin_or_resume(folder, MANIFEST, manifest, "set of labels", resume)
     counts: list[int] = []
 
     def work() -> Iterator[list["Row"] | None]:
@@ -106,12 +105,13 @@ def write_parts(
             yield None if _part(folder, number).exists() else batch
 
     done = 0
-    for number, found in enumerate(labeled(work(), wanted, engine, address)):
-        if found is not None:
-            one = [found]
-            write_file(_part(folder, number), lambda to, one=one: write_parquet(to, one, columns))  # type: ignore[misc]
-        done += counts[number]
-        yield done
+    with begin_or_resume(folder, MANIFEST, manifest, "set of labels", resume):
+        for number, found in enumerate(labeled(work(), wanted, engine, address)):
+            if found is not None:
+                one = [found]
+                write_file(_part(folder, number), lambda to, one=one: write_parquet(to, one, columns))  # type: ignore[misc]
+            done += counts[number]
+            yield done
 
 
 def _part(folder: Path, number: int) -> Path:

@@ -98,19 +98,19 @@ def run_sweep(
     """
     need("pyarrow", "sweep", "a sweep")
     known = {"schema": SCHEMA, "digest": sweep.digest, "name": sweep.name, "runs": len(sweep), "plot": sweep.plot}
-    begin_or_resume(folder, MANIFEST, known, "sweep", resume)
-    open_tasks = [task for task in tasks(sweep) if not (folder / task.file).exists()]
-    depths = max(1, len(sweep.layers))
-    done = sweep.rows - sum(task.count for task in open_tasks) * depths
-    for task, columns in _engine(engine, address, workers, sweep)(open_tasks):
-        columns["command"] = [
-            f"hardmax sweep {shlex.quote(command)} --run {run}" if error else None
-            for run, error in zip(columns["run"], columns["error"], strict=True)
-        ]
-        write_part(columns, sweep.kind, folder / task.file)
-        done += task.count * depths
-        if progress is not None:
-            progress(done, sweep.rows)
+    with begin_or_resume(folder, MANIFEST, known, "sweep", resume):
+        open_tasks = [task for task in tasks(sweep) if not (folder / task.file).exists()]
+        depths = max(1, len(sweep.layers))
+        done = sweep.rows - sum(task.count for task in open_tasks) * depths
+        for task, columns in _engine(engine, address, workers, sweep)(open_tasks):
+            columns["command"] = [
+                f"hardmax sweep {shlex.quote(command)} --run {run}" if error else None
+                for run, error in zip(columns["run"], columns["error"], strict=True)
+            ]
+            write_part(columns, sweep.kind, folder / task.file)
+            done += task.count * depths
+            if progress is not None:
+                progress(done, sweep.rows)
     failed = sum(value is not None for value in read_rows(folder)["error"].to_pylist())
     return done, failed
 

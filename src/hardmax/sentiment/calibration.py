@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardmax.io.scratch import empty, joined
-from hardmax.sentiment.word_scores import Examples, Floats, Problem, minimize
+from hardmax.sentiment.word_scores import Examples, Floats, grade, minimize
 from hardmax.text.vocabulary import AT_ONCE, Bags
 
 BEGINNINGS = (6, 12, 24, 48, 96)  # terms
-PART = 0.25  # weight of a beginning; a whole text has 1
+PART = 1.0  # weight of a beginning; a whole text has 1
 STAY = 1e-4  # log-loss for n0 times e: texts of one length say nothing about n0, only about s / (n + n0)
 LEAST, MOST = np.log([1e-3, 1e-3]), np.log([1e3, 1e6])  # of the logarithms of s and n0
 
@@ -34,7 +34,7 @@ class Calibration:
 
 
 def beginnings(examples: Examples) -> Examples:
-    """The texts, and the first terms of those that are longer, with smaller weights."""
+    """The texts, and the first terms of those that are longer."""
     sizes, offsets, parts = examples.sizes, examples.bags.offsets, [examples]
     for length in BEGINNINGS:
         which = np.flatnonzero(sizes > length)
@@ -61,12 +61,11 @@ def calibrate(examples: Examples, sums: Floats, neutral: float, bias: Floats) ->
         sums: (N, C') sum_i <v, z_i^K> of every text.   neutral: n0 to begin with.   bias: (C',) b.
     """
     sizes = examples.sizes
-    plain = Problem(examples, np.eye(len(bias)), np.ones(len(sizes)), np.empty((0, len(bias))), bias)
 
     def value(theta: Floats) -> tuple[float, Floats]:
         scale, rest = np.exp(np.clip(theta, LEAST, MOST))
         mean = sums / np.maximum(sizes + rest, 1e-9)[:, None]
-        loss, error = plain.grade(scale * mean + bias)
+        loss, error = grade(examples.labels, examples.weight, scale * mean + bias)
         pull = (error * mean).sum(axis=1)
         away = theta[1] - begin[1]
         slope = scale * np.array([pull.sum(), -rest * (pull / np.maximum(sizes + rest, 1e-9)).sum()])

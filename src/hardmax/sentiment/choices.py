@@ -3,7 +3,7 @@
 The held-out texts are blocks of neighbors of every class, a fifth of all texts; of small data every fifth is held out
 in turn. Everything is then learned again from all texts. Chosen are
 
-- the penalty of `word_scores` with the least log-loss after calibration;
+- the penalty of `word_scores` with the least log-loss of whole texts after calibration, and then the smoothing;
 - with layers = "auto": 8 layers if texts are long, there are two classes, and attention labels at least as many
   held-out texts correctly as the model without it; otherwise none;
 - the scale and the neutral words of `calibration`.
@@ -24,10 +24,11 @@ from hardmax.sentiment.placing import directions, start
 from hardmax.sentiment.recipe import LAYERS, Recipe
 from hardmax.sentiment.training import Trainer
 from hardmax.sentiment.training_loop import Progress, Watch
-from hardmax.sentiment.word_scores import Examples, Floats, Problem, Solution, problem, solve
+from hardmax.sentiment.word_scores import SMOOTHING, Examples, Floats, Problem, Solution, grade, problem, solve
 from hardmax.text.vocabulary import Bags, Vocabulary, spans
 
 PENALTIES = (1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+SMOOTHINGS = (5.0, 20.0)  # tried after 1, in this order, while they help
 USUAL = 1e-5  # penalty where nothing can be held out
 NEUTRAL = 0.3  # neutral words while learning, as a part of the mean number of terms
 FOLDS, BLOCKS = 5, 20
@@ -35,6 +36,7 @@ ENOUGH = 1000  # held-out texts
 LEAST = 20  # texts; with fewer nothing is held out
 LONG = 100  # terms; in shorter texts attention is not tried by default
 PASSES = 100
+Fold = tuple[Examples, Examples]  # to learn from, and to measure on
 
 
 def prepare(
@@ -51,10 +53,10 @@ def prepare(
     recipe = recipe.settled(examples.bags, scores + (several and scores > 1), len(vocabulary))
     towards = directions(scores, int(recipe.dim), several, recipe.seed)
     task = Task(vocabulary, classes, recipe, towards, NEUTRAL * float(examples.sizes.mean()), stream, progress)
-    whole = task.problem(examples)
     if stream or len(examples.bags) < LEAST:
-        return task.trainer(whole, task.solve(whole, recipe.penalty or USUAL))
-    return _choose(task, whole)
+        whole, penalty = task.problem(examples), recipe.penalty or USUAL
+        return task.trainer(whole, task.solve(whole, penalty), penalty)
+    return _choose(task, examples)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,60 +71,74 @@ class Task:
     alike: bool = False  # all words learn at the same rate
     progress: Callable[[Progress], object] | None = None
 
-    def problem(self, examples: Examples) -> Problem:
+    def problem(self, examples: Examples, smoothing: float = SMOOTHING) -> Problem:
         """The first phase."""
-        return problem(examples, len(self.vocabulary), self.directions, self.neutral)
+        return problem(examples, len(self.vocabulary), self.directions, self.neutral, smoothing)
 
     def solve(
         self, given: Problem, penalty: float, begin: Solution | None = None, what: str = "learning the words"
     ) -> Solution:
         """The optimum of the first phase."""
-        most, begun = self.recipe.warm_epochs or PASSES, monotonic()
+        return solve(given, penalty, begin, self.most, self._telling(what))
+
+    @property
+    def most(self) -> int:
+        """Steps to an optimum, at most."""
+        return self.recipe.warm_epochs or PASSES
+
+    def _telling(self, what: str) -> Callable[[int, float], None]:
+        begun = monotonic()
 
         def tell(step: int, loss: float) -> None:
             if self.progress is not None:
-                self.progress(Progress(0, 0, step, most, loss, monotonic() - begun, what=what))
+                self.progress(Progress(0, 0, step, self.most, loss, monotonic() - begun, what=what))
 
-        return solve(given, penalty, begin, most, tell)
+        return tell
 
     def trying(self, at: Progress) -> None:
         """Progress of a model that is trained only to see whether attention helps."""
         if self.progress is not None:
             self.progress(replace(at, epoch=0, epochs=0, what="trying attention on held-out texts"))
 
-    def trainer(self, given: Problem, found: Solution, layers: int | None = None) -> Trainer:
-        """The beginning of the second phase."""
+    def trainer(self, given: Problem, found: Solution, penalty: float, layers: int | None = None) -> Trainer:
+        """The model that was found or, with layers, the one that is found from there for the words that lead."""
         if layers is None:
             layers = 0 if self.recipe.layers == "auto" else int(self.recipe.layers)
-        begin, several = start(found, given, self.recipe), given.examples.labels.ndim == 2
+        tell = self._telling("learning the words that lead")
+        begin, several = (
+            start(found, given, self.recipe, layers, penalty, tell),
+            given.examples.labels.ndim == 2,
+        )
         if self.alike:
-            begin = replace(begin, pace=np.ones_like(begin.pace))
+            begin = replace(begin, pace=np.where(begin.pace > 0, 1.0, 0.0))  # poles stay where they are
         recipe = replace(self.recipe, layers=layers)
         trainer = Trainer(self.vocabulary, self.classes, recipe, begin, self.neutral, several)
-        trainer.losses = list(found.losses)
+        trainer.losses = list(begin.losses)
         return trainer
 
 
-def _choose(task: Task, whole: Problem) -> Trainer:
-    folds = split(whole.examples)
-    problems = [task.problem(learn) for learn, _ in folds]
-    tried: list[tuple[float, list[Solution], Measured]] = []
+def _choose(task: Task, examples: Examples) -> Trainer:
+    folds, whole = split(examples), task.problem(examples)
+    best: Tried | None = None
     for penalty in PENALTIES if task.recipe.penalty is None else [task.recipe.penalty]:
-        before = tried[-1][1] if tried else [None] * len(folds)
-        what = "choosing the penalty on held-out texts"
-        found = [task.solve(p, penalty, s, what) for p, s in zip(problems, before, strict=True)]
-        trainers = [task.trainer(p, s, 0) for p, s in zip(problems, found, strict=True)]
-        tried.append((penalty, found, measure(trainers, folds, whole.prior)))
-        if len(tried) > 1 and tried[-1][2].calibration.loss > tried[-2][2].calibration.loss:
+        found = _try(task, folds, penalty, SMOOTHING, best)
+        if best is not None and found.plain.loss > best.plain.loss:
             break
-    penalty, solutions, plain = min(tried, key=lambda one: one[2].calibration.loss)
-    reasons = {"penalty": f"{penalty:g}: the least log-loss on {plain.texts:,} held-out texts"}
+        best = found
+    assert best is not None
+    for smoothing in SMOOTHINGS:
+        found = _try(task, folds, best.penalty, smoothing, best)
+        if found.plain.loss > best.plain.loss:
+            break
+        best = found
+    penalty, plain, given = best.penalty, best.plain, f"the least log-loss on {best.plain.texts:,} held-out texts"
+    reasons = {"penalty": f"{penalty:g}: {given}", "smoothing": f"{best.smoothing:g}: {given}"}
     layers, measured = 0, plain
-    if task.recipe.layers == "auto" and (len(whole.prior) > 1 or whole.examples.sizes.mean() < LONG):
+    if task.recipe.layers == "auto" and (len(whole.prior) > 1 or examples.sizes.mean() < LONG):
         reasons["layers"] = "0: attention is tried by default only for long texts of two classes"
     elif task.recipe.layers != 0:
         layers = LAYERS if task.recipe.layers == "auto" else int(task.recipe.layers)
-        trainers = [task.trainer(p, s, layers) for p, s in zip(problems, solutions, strict=True)]
+        trainers = [task.trainer(p, s, penalty, layers) for p, s in zip(best.problems, best.found, strict=True)]
         for trainer, (learn, _) in zip(trainers, folds, strict=True):
             trainer.train(learn, Watch(progress=task.trying))
         measured = measure(trainers, folds, whole.prior)
@@ -131,9 +147,32 @@ def _choose(task: Task, whole: Problem) -> Trainer:
         if task.recipe.layers == "auto" and measured.accuracy < plain.accuracy:
             reasons["layers"] = f"0, attention does not help here; {figures}{plain.accuracy:.4f} without"
             layers, measured = 0, plain
-    trainer = task.trainer(whole, task.solve(whole, penalty), layers)
+    whole = task.problem(examples, best.smoothing)
+    trainer = task.trainer(whole, task.solve(whole, penalty), penalty, layers)
     trainer.calibration, trainer.choices = measured.calibration, reasons
     return trainer
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Settings of the first phase, and what they lead to on every fold."""
+
+    penalty: float
+    smoothing: float
+    problems: list[Problem]
+    found: list[Solution]
+    plain: "Measured"
+
+
+def _try(task: Task, folds: list[Fold], penalty: float, smoothing: float, before: Tried | None) -> Tried:
+    """Solve and measure, from the scores that were found with other settings."""
+    same = before is not None and before.smoothing == smoothing
+    problems = before.problems if before is not None and same else [task.problem(x, smoothing) for x, _ in folds]
+    begin = before.found if before is not None else [None] * len(folds)
+    what = "choosing the penalty on held-out texts"
+    found = [task.solve(p, penalty, s, what) for p, s in zip(problems, begin, strict=True)]
+    trainers = [task.trainer(p, s, penalty, 0) for p, s in zip(problems, found, strict=True)]
+    return Tried(penalty, smoothing, problems, found, measure(trainers, folds, problems[0].prior))
 
 
 @dataclass(frozen=True)
@@ -142,10 +181,11 @@ class Measured:
 
     texts: int
     accuracy: float
+    loss: float  # the calibrated log-loss of whole texts
     calibration: Calibration
 
 
-def measure(trainers: list[Trainer], folds: list[tuple[Examples, Examples]], bias: Floats) -> Measured:
+def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats) -> Measured:
     """Calibrate models on held-out texts and their beginnings; the accuracy is that of whole texts."""
     parts, sums, right = [], [], []
     for trainer, (learn, held) in zip(trainers, folds, strict=True):
@@ -154,12 +194,15 @@ def measure(trainers: list[Trainer], folds: list[tuple[Examples, Examples]], bia
         right.append(trainer.right(logits[: len(held.bags)], held.labels))
         parts.append(part)
         sums.append((logits - trainer.bias) * (part.sizes + trainer.neutral)[:, None])
-    every = np.concatenate(right)
-    found = calibrate(together(parts), np.concatenate(sums), trainers[0].neutral, bias)
-    return Measured(len(every), float(every.mean()), found)
+    every, scores = together(parts), np.concatenate(sums)
+    found = calibrate(every, scores, trainers[0].neutral, bias)
+    scores = bias + found.scale * scores / np.maximum(every.sizes + found.neutral, 1e-9)[:, None]
+    whole = np.concatenate([np.arange(len(p.bags)) < len(r) for p, r in zip(parts, right, strict=True)])
+    loss, _ = grade(every.labels[whole], every.weight[whole], scores[whole])
+    return Measured(int(whole.sum()), float(np.concatenate(right).mean()), loss, found)
 
 
-def split(examples: Examples) -> list[tuple[Examples, Examples]]:
+def split(examples: Examples) -> list[Fold]:
     """Parts to learn from and parts to measure on: as many folds as hold out enough texts."""
     labels = examples.labels if examples.labels.ndim == 1 else np.zeros(len(examples.labels), np.int64)
     order = np.argsort(labels, kind="stable")

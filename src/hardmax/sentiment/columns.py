@@ -160,7 +160,7 @@ def _gap(first: int, value: Any, count: int) -> BadInput:
     missing = isinstance(value, float | np.floating) and np.isinf(value)
     return BadInput(
         f"label {first} is {'infinite' if missing else 'missing'}{more}: a label is NaN, None or infinite",
-        found=repr(value),
+        found=repr(value.item() if isinstance(value, np.generic) else value),
         fix="leave out the texts without a label",
     )
 

@@ -34,9 +34,10 @@ class Continued(Trainer):
         length = np.sqrt((x**2).sum(axis=1))
         radius = np.sqrt(length**2 + height**2) if rest.shape[1] else np.maximum(1.0, 1.01 * length)
         pace = np.where((length == 0) & (radius > 1), 0.0, 1.0)
-        begin = Start(x, pace, np.zeros(len(x)), sideways, scores[:, :m].copy(), model.bias.copy())
+        begin = Start(x, pace, radius, sideways, scores[:, :m].copy(), model.bias.copy(), [])
         super().__init__(model.vocabulary, model.classes, like(recipe, model), begin)
-        self.radius, self.layers, self.neutral = radius, model.layers, model.neutral_words
+        self.place()
+        self.neutral = model.neutral_words
         self.vectors = positions(self.x, self.radius, sideways)
         self.card = {name: value for name, value in model.card.items() if name != "figures"}
 

@@ -11,7 +11,7 @@ from hardmax.text.vocabulary import Bags
 LEAST_STEPS = 200
 MOST_NUMBERS = 8_000_000  # in all word vectors; with more classes than fit, classes share dimensions
 LAYERS = 8  # with attention, if nothing else is asked for
-MOST_LEADERS = 30.0
+MOST_LEADERS = 12.0
 TERMS_PER_LEADER = 8.0  # in short texts
 
 
@@ -21,11 +21,11 @@ class Tuning:
 
     Attributes:
         leaders: about how many words of a text lead, not counting the pole; None means one for every 8 terms, at most
-            30.
+            12.
         pole_reach: how far a pole reaches, as a part of the weakest leader's score; 0 to 1.
         follower_radius: the radius of words that can only follow; 0 to 1, where 1 lets more words lead.
         sideways_noise: size of the random directions orthogonal to the scores (for dim > 2); more noise, more leaders.
-        penalty: of the first phase, on the squares of the words' scores; None chooses it by held-out texts.
+        penalty: on the squares of the words' scores; None chooses it by held-out texts.
         score_rate, bias_rate, alpha_rate: learning rates of the score vectors (relative), bias (in streams), alpha.
 
     Example:
@@ -36,8 +36,8 @@ class Tuning:
     """
 
     leaders: float | None = None
-    pole_reach: float = 0.75
-    follower_radius: float = 0.8
+    pole_reach: float = 0.93
+    follower_radius: float = 0.98
     sideways_noise: float = 0.0
     penalty: float | None = None
     score_rate: float = 0.003
@@ -69,9 +69,10 @@ class Recipe(Tuning):
         dim, layers, alpha, train_alpha: of the model; "auto" is explained in `settled` and in `choices`.
         dropout: part of a text's words left out at each step.
         batch_size: texts per step.   seed: for all random choices.
-        learning_rate: of x_w in the second phase. All learning rates fall linearly to 0.
-        warm_epochs: at most this many passes in the first phase; None means 100.
-        epochs: passes of the second phase, if there are layers; None means 3, or as many as make 200 steps.
+        learning_rate: of x_w in these passes. All learning rates fall linearly to 0.
+        warm_epochs: at most this many steps to an optimum; None means 100.
+        epochs: passes through the layers, in batches; None means none where none is needed (see `Trainer.train`),
+            otherwise 3, or as many as make 200 steps.
     """
 
     dim: int | str = "auto"
@@ -98,7 +99,7 @@ class Recipe(Tuning):
         self._positive("alpha", "learning_rate")
 
     def passes(self, count: int) -> int:
-        """How many epochs the second phase has for this many texts.
+        """How many passes there are over this many texts, if any are made.
 
         Example:
             >>> Recipe().passes(25_000), Recipe().passes(256), Recipe(epochs=2).passes(256)
@@ -116,7 +117,7 @@ class Recipe(Tuning):
         Example:
             >>> long, short = (Bags(np.zeros(n, np.int32), np.array([0, n])) for n in (300, 40))
             >>> [Recipe().settled(bags, 9, 50_000).leaders for bags in (long, short)]
-            [30.0, 5.0]
+            [12.0, 5.0]
             >>> [Recipe().settled(long, scores, 50_000).dim for scores in (1, 9, 1000)]
             [2, 9, 161]
         """

@@ -14,7 +14,7 @@ from hardmax.sentiment.batches import Batch, run_bags, run_batch
 from hardmax.sentiment.calibration import Calibration
 from hardmax.sentiment.layers_numpy import Parameters, powers
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
-from hardmax.sentiment.placing import ROOM, Start, positions, radii
+from hardmax.sentiment.placing import ROOM, Start, positions
 from hardmax.sentiment.recipe import Recipe
 from hardmax.sentiment.training_loop import Examples, Learner, Watch
 from hardmax.sentiment.word_scores import Floats, times
@@ -75,14 +75,8 @@ class Trainer(Learner):
         self.vectors = positions(self.x, self.radius, self.begin.sideways)
 
     def place(self) -> None:
-        """Begin the second phase: give the words their radii; poles stay at score 0."""
-        self.pace = self.begin.pace.copy()
-        if self.begin.sideways.shape[1]:  # with scores in every direction there is no place for a pole
-            self.radius, poles = radii(self.x, self.begin.part, self.recipe)
-            self.x[poles], self.pace[poles] = 0.0, 0.0
-            length = np.sqrt((self.x**2).sum(axis=1))
-            self.x *= np.minimum(1.0, ROOM * self.radius / np.maximum(length, 1e-300))[:, None]
-        self.layers = int(self.recipe.layers)
+        """Begin the second phase: the words get their radii, and the layers run."""
+        self.radius, self.layers = self.begin.radius.copy(), int(self.recipe.layers)
         self._fresh()
 
     # What a checkpoint holds.
@@ -115,10 +109,13 @@ class Trainer(Learner):
         return SentimentModel(self.vocabulary, *numbers, self.classes, card, self.neutral, self.several)
 
     def train(self, examples: Examples, watch: Watch) -> None:
-        """All epochs of the second phase, and the calibration."""
-        if self.recipe.layers:
+        """The passes through the layers that were asked for, if any, and the calibration."""
+        r = self.recipe
+        if r.layers:
             self.place()
-            self.go_through(examples, self.recipe.passes(len(examples.bags)), watch)
+        solved = r.epochs is None and not r.train_alpha and watch.patience is None and self.begin.sideways.shape[1]
+        if r.layers and not solved:
+            self.go_through(examples, r.passes(len(examples.bags)), watch)
         elif watch.validation is not None:
             self.accuracies.append(self.accuracy(watch.validation))
         if self.calibration is not None:

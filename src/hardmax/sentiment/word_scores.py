@@ -28,7 +28,7 @@ from hardmax.text.vocabulary import AT_ONCE, Bags, spans
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-SMOOTHING = 1.0  # added to the counts of the log-odds
+SMOOTHING = 1.0  # added to the counts of the log-odds, where nothing else is chosen
 FLOOR = 0.1  # the least strength: a word that says nothing by itself may still learn
 MEMORY = 6  # steps that L-BFGS remembers
 TOLERANCE = 1e-4  # it stops when a step lowers the loss by less than this part
@@ -90,7 +90,8 @@ class Problem:
         means = np.empty((len(bags), x.shape[1]))
         work = 4.0 * bags.ids.size * x.shape[1]
         over_parts(lambda a, b: _means(a, b, bags.ids, bags.offsets, self.share, x, means), len(bags), work, _PART)
-        loss, error = self.grade(times(means + self.known[:, None] * every, self.directions.T) + self.prior)
+        scores = times(means + self.known[:, None] * every, self.directions.T) + self.prior
+        loss, error = grade(self.examples.labels, self.examples.weight, scores)
         pull = times(error, self.directions)
         by_every = (pull * self.known[:, None]).sum(axis=0)
         pull *= self.share[:, None]
@@ -104,17 +105,21 @@ class Problem:
         """(N,) n / (n + n0)."""
         return self.examples.sizes * self.share
 
-    def grade(self, scores: Floats) -> tuple[float, Floats]:
-        """The mean loss of scores (N, C'), and its gradient by them."""
-        labels, weight = self.examples.labels, self.examples.weight / self.examples.weight.sum()
-        losses, error = np.empty(len(scores)), scores.copy()
-        kernel = _grade_one if labels.ndim == 1 else _grade_each
-        over_parts(lambda a, b: kernel(a, b, labels, weight, error, losses), len(scores), 50.0 * scores.size, _PART)
-        return float(losses.sum()), error
+
+def grade(labels: Ints, weight: Floats, scores: Floats) -> tuple[float, Floats]:
+    """The mean loss of scores (N, C'), and its gradient by them."""
+    weight = weight / weight.sum()
+    losses, error = np.empty(len(scores)), scores.copy()
+    kernel = _grade_one if labels.ndim == 1 else _grade_each
+    over_parts(lambda a, b: kernel(a, b, labels, weight, error, losses), len(scores), 50.0 * scores.size, _PART)
+    return float(losses.sum()), error
 
 
-def problem(examples: Examples, size: int, directions: Floats, neutral: float) -> Problem:
-    """The problem of some texts over a vocabulary of `size` terms, with the log-odds of these."""
+def problem(examples: Examples, size: int, directions: Floats, neutral: float, smoothing: float = SMOOTHING) -> Problem:
+    """The problem of some texts over a vocabulary of `size` terms, with the log-odds of these.
+
+    `smoothing` texts are added to the counts of the log-odds: with more, words that few texts have are less free.
+    """
     several = examples.labels.ndim == 2
     classes = examples.labels.shape[1] if several else max(2, len(directions))
     share = 1.0 / np.maximum(examples.sizes + neutral, 1e-9)
@@ -129,8 +134,8 @@ def problem(examples: Examples, size: int, directions: Floats, neutral: float) -
     pieces = ((c, min(c + step, b)) for a, b in spans(starts) for c in range(a, b, step))
     for a, b in pieces:
         counts, every = _counts(examples, a, b, classes)
-        inside = np.log(counts + SMOOTHING) - np.log(mass + 2 * SMOOTHING)
-        outside = np.log(every - counts + SMOOTHING) - np.log(total - mass + 2 * SMOOTHING)
+        inside = np.log(counts + smoothing) - np.log(mass + 2 * smoothing)
+        outside = np.log(every - counts + smoothing) - np.log(total - mass + 2 * smoothing)
         odds = (inside - outside)[:, -len(directions) :]  # with two classes in favor of the second
         strength[a : a + len(odds)] = np.sqrt(times(odds, directions) ** 2 + FLOOR**2)
     square, bags, feature = (strength**2).mean(axis=1), examples.bags, np.zeros(len(share))
@@ -167,9 +172,8 @@ def _counts(examples: Examples, a: int, b: int, classes: int) -> tuple[Floats, F
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The optimum: u (V, m) and `every` (m,), the word vectors x = g u + every, and the loss after every step."""
+    """The optimum: the word vectors x = g u + every (V, m), `every` (m,), and the loss after every step."""
 
-    u: Floats
     every: Floats
     x: Floats
     losses: list[float]
@@ -182,7 +186,7 @@ def solve(
     most: int = 100,
     tell: Callable[[int, float], object] | None = None,
 ) -> Solution:
-    """Minimize, from the optimum for another penalty if there is one; at most `most` steps."""
+    """Minimize, from the optimum for other settings if there is one; at most `most` steps."""
     g, split = given.strength, given.strength.size
 
     def value(theta: Floats) -> tuple[float, Floats]:
@@ -190,11 +194,10 @@ def solve(
         loss, by_x, by_every = given.loss(g * u, theta[split:])
         return loss + 0.5 * penalty * dot(u, u), np.concatenate([(g * by_x + penalty * u).ravel(), by_every])
 
-    begin = np.zeros(split) if start is None else start.u.ravel()
+    begin = np.zeros(split) if start is None else ((start.x - start.every) / g).ravel()
     start_every = np.zeros(g.shape[1]) if start is None else start.every
     theta, losses = minimize(value, np.concatenate([begin, start_every]), most, tell)
-    u = theta[:split].reshape(g.shape)
-    return Solution(u, theta[split:], g * u + theta[split:], losses)
+    return Solution(theta[split:], g * theta[:split].reshape(g.shape) + theta[split:], losses)
 
 
 def minimize(
@@ -203,6 +206,7 @@ def minimize(
     most: int,
     tell: Callable[[int, float], object] | None = None,
     tolerance: float = TOLERANCE,
+    bounds: "Bounds | None" = None,
 ) -> tuple[Floats, list[float]]:
     """The least value of a smooth function of many numbers, by L-BFGS with step halving; and the values on the way.
 
@@ -211,34 +215,80 @@ def minimize(
         >>> found.round(6).tolist()
         [3.0, 3.0]
     """
+    limits = bounds or Bounds(None, None)
+    x = limits.clip(x)
     now, gradient = value(x)
-    steps: list[tuple[Floats, Floats, float]] = []  # (s, y, <s, y>)
+    steps: list[tuple[Floats, Floats]] = []
     losses: list[float] = []
     for k in range(most):
-        way = -_inverse_hessian(gradient, steps)
-        slope = dot(way, gradient)
+        along = limits.along(x, gradient)
+        free = along(gradient)
+        known = [(s, y, curve) for s, y in ((along(s), along(y)) for s, y in steps)
+                 if (curve := dot(s, y)) > 1e-12 * dot(y, y)]  # fmt: skip
+        way = -along(_inverse_hessian(free, known))
+        slope = dot(way, free)
         if slope >= 0.0:
             break
-        size = 1.0 if steps else min(1.0, 1.0 / np.sqrt(-slope)) * 10.0
+        size = 1.0 if known else min(1.0, 1.0 / np.sqrt(-slope)) * 10.0
         for _ in range(30):
-            there = x + size * way
+            there = limits.clip(x + size * way)
             after, gradient_there = value(there)
-            if after <= now + 1e-4 * size * slope:
+            if after <= now + 1e-4 * dot(gradient, there - x):
                 break
             size *= 0.5
         else:
             break
-        s, y = there - x, gradient_there - gradient
-        curve = dot(s, y)
-        if curve > 1e-12 * dot(y, y):
-            steps = [*steps[1 - MEMORY :], (s, y, curve)]
+        steps = [*steps[1 - MEMORY :], (there - x, gradient_there - gradient)]
         decrease, x, now, gradient = now - after, there, after, gradient_there
         losses.append(now)
         if tell is not None:
             tell(k + 1, now)
-        if decrease <= tolerance * abs(now):
+        if decrease <= tolerance * abs(now) and k >= MEMORY - 1:  # a first step says little, it knows no curvature
             break
     return x, losses
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """Limits on the lengths of the rows of x (V, m), as one array of V m numbers; None is no limit at all.
+
+    Example:
+        >>> limits = Bounds(np.array([0.0, 2.0]), np.array([1.0, np.inf]))
+        >>> limits.clip(np.array([3.0, 4.0, 0.0, 1.0])).tolist()
+        [0.6, 0.8, 0.0, 2.0]
+    """
+
+    least: Floats | None
+    most: Floats | None
+
+    def clip(self, x: Floats) -> Floats:
+        """The nearest rows within the limits, in their own directions."""
+        if self.least is None or self.most is None:
+            return x
+        rows = x.reshape(len(self.least), -1)
+        length = np.sqrt((rows**2).sum(axis=1))
+        wanted = np.clip(length, self.least, self.most)
+        return np.asarray(rows * np.where(length > 0, wanted / np.maximum(length, 1e-300), 1.0)[:, None]).ravel()
+
+    def along(self, x: Floats, gradient: Floats) -> Callable[[Floats], Floats]:
+        """What is left of a direction without its part across the limits against which -gradient pushes."""
+        if self.least is None or self.most is None:
+            return lambda v: v
+        rows = x.reshape(len(self.least), -1)
+        length = np.sqrt((rows**2).sum(axis=1))
+        normal = rows / np.maximum(length, 1e-300)[:, None]
+        push = (gradient.reshape(rows.shape) * normal).sum(axis=1)
+        out, back = length >= self.most * (1 - 1e-12), length <= self.least * (1 + 1e-12)
+        normal[~((out & (push < 0)) | (back & (push > 0)))] = 0.0
+        fixed = self.most <= 0
+
+        def along(v: Floats) -> Floats:
+            some = v.reshape(rows.shape)
+            some = some - (some * normal).sum(axis=1, keepdims=True) * normal
+            some[fixed] = 0.0
+            return np.asarray(some).ravel()
+
+        return along
 
 
 def _inverse_hessian(gradient: Floats, steps: list[tuple[Floats, Floats, float]]) -> Floats:

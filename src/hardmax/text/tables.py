@@ -170,9 +170,11 @@ def _choose(name: str, columns: list[str], text: str | None, label: str | None, 
             return given
         found = next((known for known in usual if known in columns), None) if given is None else None
         if found is None and (required or given is not None):
+            if not columns:
+                raise BadInput(f"{name} is empty: it has no header", fix="name the columns in its first line")
             raise BadInput(
                 f"{name} has no column {(given or usual[0])!r}",
-                found=", ".join(repr(c) for c in columns) or "no columns",
+                found=", ".join(repr(c) for c in columns),
                 fix=f"--{option} {quote(likely(columns, given, usual))}",
             )
         return found

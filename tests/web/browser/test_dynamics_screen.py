@@ -68,7 +68,7 @@ def test_dragging_a_token_moves_it_and_the_certified_limit_follows_while_it_is_h
     assert "4 clusters in the end" in badges(page)
     across = page.evaluate("(1.3 - 0.313) * window.hardmaxApp.controller.scene.view.scale")
     drag(page, 6, across, 0)  # out of the square: a new leader, while the button is still down
-    assert "5 clusters in the end" in badges(page)
+    page.wait_for_function("() => document.querySelector('.status').textContent.includes('5 clusters in the end')")
     assert "decided here at layer 0" in badges(page)
     moved = tokens(page)[6]
     assert abs(moved[0] - 1.3) < 0.01

@@ -194,7 +194,8 @@ def act(page, chance):
     elif kind == "scroll":
         page.mouse.wheel(0, chance.uniform(-900, 900))
     else:
-        page.evaluate("history.back()")
+        link = f"v=1&{chance.choice(LINKS)}"
+        page.evaluate("(hash) => { location.hash = hash; setTimeout(() => history.back(), 40); }", link)
     return f"{kind} {somewhere}"
 
 

@@ -81,7 +81,8 @@ export class App {
     this.history.note(this.state, changed);
     this.state = after;
     if (changed.size === 0) return;
-    if ([...changed].some((key) => !PASSING.has(key))) for (const id of SHORT_LIVED) this.clearBanner(id);
+    // Not during a drag: the page would move under the hand.
+    if (!this.history.held && [...changed].some((key) => !PASSING.has(key))) for (const id of SHORT_LIVED) this.clearBanner(id);
     this.redraw(changed);
     this.#writeAddress(push || changed.has("view"));
   }

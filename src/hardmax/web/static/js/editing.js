@@ -315,6 +315,23 @@ export class Pointing {
   }
 }
 
+const SELDOM = 100; // ms
+
+/** What surrounds a cloud is drawn at most ten times a second while a token is held, so that the token moves in every frame. */
+export class Seldom {
+  constructor(draw) {
+    Object.assign(this, { draw, timer: 0 });
+  }
+
+  render(held) {
+    if (held && this.timer) return;
+    clearTimeout(this.timer);
+    this.timer = 0;
+    if (held) this.timer = setTimeout(() => { this.timer = 0; this.draw(); }, SELDOM);
+    else this.draw();
+  }
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // A cloud that can be changed by hand: a scene whose drags, keys and files become a new state.
 

@@ -358,7 +358,7 @@ export class Figure {
     this.wait.hidden = reading !== null && reading !== undefined;
     this.wait.textContent = this.words.error ? `The model cannot be asked: ${this.words.error}.` : "Loading the model…";
     this.caption.textContent = `model ${WORD_MODEL}`;
-    if (!reading) return;
+    if (!reading || this.box.clientHeight === 0) return; // nothing known yet, or another screen is open
     const layers = this.#wordLayers();
     if (this.state.K !== layers.length - 1) this.state = tidy({ ...this.state, K: layers.length - 1 });
     const k = Math.min(this.state.k, layers.length - 1);

@@ -3,7 +3,7 @@
 import { lineStrip } from "../js/chart.js";
 import { alphaField, cloudFields, matrixField, numberField, showField } from "../js/controls.js";
 import { el, inPercent, short, svgEl } from "../js/dom.js";
-import { CloudEditor } from "../js/editing.js";
+import { CloudEditor, Seldom } from "../js/editing.js";
 import { undoButtons } from "../js/history.js";
 import { modelOf, polytopeOf, startHullOf, versusOf } from "../js/model.js";
 import { OneStep } from "../js/onestep.js";
@@ -26,6 +26,7 @@ class HardmaxAgainstSoftmax {
     this.gapStrip = lineStrip("Gap between the two clouds, in % of the cloud's size", scrub);
     this.clusterStrip = lineStrip("Clusters: hardmax solid, softmax dashed", scrub);
     this.undo = undoButtons(app);
+    this.around = new Seldom(() => this.#renderRest());
     this.status = el("div", { class: "status", role: "group", "aria-label": "What is known" });
     root.append(
       el("div", { class: "stage" }, el(
@@ -126,7 +127,7 @@ class HardmaxAgainstSoftmax {
         this.layers[side.number][state.k] ?? new Float64Array(0), changed.has("k") && !dragging && !newCloud,
       );
     }
-    this.#renderRest(state);
+    this.around.render(dragging);
   }
 
   /** Draw with the state of the last `render`: the app's may be ahead of the model. */
@@ -153,7 +154,8 @@ class HardmaxAgainstSoftmax {
     scene.draw({ d: model.result.d, coords, ...look, ...crowd, under: parts, turn: state.turn, selected: state.sel });
   }
 
-  #renderRest(state) {
+  #renderRest() {
+    const { state } = this;
     const { k } = state;
     this.transport.render(state);
     this.undo.render();

@@ -4,7 +4,7 @@ import { certificates } from "../js/certificates.js";
 import { lineStrip } from "../js/chart.js";
 import { alphaField, cloudFields, field, matrixField, numberField, showField } from "../js/controls.js";
 import { counted, el, inPercent, short, svgEl } from "../js/dom.js";
-import { CloudEditor } from "../js/editing.js";
+import { CloudEditor, Seldom } from "../js/editing.js";
 import { FigureBoard, FIGURE_TITLES } from "../js/figures.js";
 import { undoButtons } from "../js/history.js";
 import { degenerate, lateLeaders, modelOf, polytopeOf, startHullOf } from "../js/model.js";
@@ -54,6 +54,7 @@ class Dynamics {
     });
     this.scene = this.editor.scene;
     this.tween = new Tween((coords) => this.#paint(coords), () => app.player.motion);
+    this.around = new Seldom(() => this.#renderAround());
     this.certify = certificates(app, () => app.redraw(["certificate"]));
     app.tableToggle(figure, () => tokenTable(this.model, app.state));
     for (const [strip, name, values] of [[
@@ -122,6 +123,13 @@ class Dynamics {
     if (!this.editor.dragging && newCloud) this.editor.fit(!state.pts || !this.editor.fitted);
     const target = result.tokens[state.k];
     this.tween.to(target, changed.has("k") && !this.editor.dragging && !newCloud);
+    this.board.render(state, changed);
+    this.around.render(this.editor.dragging);
+  }
+
+  /** Everything beside the cloud. */
+  #renderAround() {
+    const { state } = this;
     this.transport.render(state);
     this.#renderStatus(state);
     this.#renderControls(state);
@@ -131,7 +139,6 @@ class Dynamics {
     this.fields.cloud.node.hidden = !whole && state.figure !== "layers";
     this.fields.matrix.node.hidden = this.fields.show.node.hidden = state.figure === "1";
     this.strips.forEach(({ node }) => { node.hidden ||= !whole; });
-    this.board.render(state, changed);
     this.app.formula(whole ? formulaNode(this.model, state) : null);
   }
 

@@ -275,8 +275,8 @@ export class ReadingPanel {
     this.verdict.replaceChildren(
       el("p", { class: `verdict-label ${positive ? "is-positive" : "is-negative"}` },
         el("span", { class: "sign", "aria-hidden": "true", text: two ? (positive ? "▲" : "▼") : "●" }),
-        el("strong", { text: this.label(reading.label) }),
-        el("span", { class: "soft", text: ` ${calibrated ? "calibrated " : ""}probability ${percent(reading.probability)}` })),
+        el("strong", { text: this.label(reading.label) }), " ",
+        el("span", { class: "soft", text: `${calibrated ? "calibrated " : ""}probability ${percent(reading.probability)}` })),
       el("p", { class: "soft verdict-logit", text: this.layer >= last
         ? `logit ${signed(logit)}, ${counted(reading.terms.length, "known term")}, ${counted(reading.leaders.length, "leader")}`
         : `after layer ${this.layer} of ${last} the logit would be ${signed(logit)}` }),

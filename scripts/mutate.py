@@ -1,0 +1,180 @@
+"""Mutation testing of the core: change one operator or number of a module, and see whether its tests notice.
+
+    python scripts/mutate.py                      a sample of 40 mutants of every group
+    python scripts/mutate.py --only limits --count 0   all mutants of one group
+    python scripts/mutate.py --only explanations --show   print the mutants that survive
+
+Each mutant runs in a process of its own, in which the module is loaded from changed source. A mutant is killed if a
+test fails, or does not end within --seconds. Modules with compiled kernels are not mutated: their oracle is plain code.
+"""
+
+import argparse
+import ast
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parent.parent
+# group -> module -> the tests that must notice
+GROUPS = {
+    "follow sets": {
+        "attention/small.py": ["tests/attention", "tests/dynamics/test_two_ways.py"],
+        "dynamics/follow_sets.py": ["tests/dynamics/test_engine.py", "tests/dynamics/test_simulate.py"],
+        "dynamics/exact/follow.py": ["tests/dynamics/exact"],
+    },
+    "limits": {
+        "dynamics/limit.py": ["tests/dynamics/test_limit.py"],
+        "dynamics/locks.py": ["tests/dynamics/test_locks.py", "tests/dynamics/test_limit.py"],
+        "dynamics/tie_locks.py": ["tests/dynamics/test_tie_locks.py", "tests/dynamics/test_limit.py"],
+    },
+    "certificates": {
+        "dynamics/check/floats.py": ["tests/dynamics/check"],
+        "dynamics/check/rational.py": ["tests/dynamics/check"],
+    },
+    "explanations": {
+        "sentiment/explain.py": ["tests/sentiment/test_explain.py"],
+        "sentiment/explain_parts.py": ["tests/sentiment/test_explain.py"],
+    },
+}
+OTHER = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Add: ast.Sub, ast.Sub: ast.Add,
+    ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.And: ast.Or, ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+}  # fmt: skip
+
+
+def places(tree: ast.Module) -> Iterator[ast.AST]:
+    """Everything that can be changed: not annotations, and not what is said to people."""
+    skipped = set()
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns", "exc"):
+            part = getattr(node, name, None)
+            if isinstance(part, ast.AST):
+                skipped |= {id(inner) for inner in ast.walk(part)}
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            skipped |= {id(inner) for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        known = isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER
+        known |= isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in OTHER
+        known |= isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub)
+        known |= isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float)
+        if known:
+            yield node
+
+
+def mutant(source: str, number: int) -> tuple[str, str]:
+    """The source with its `number`-th place changed, and what was changed."""
+    tree = ast.parse(source)
+    node = list(places(tree))[number]
+    before = ast.unparse(node)
+    if isinstance(node, ast.Compare):
+        node.ops[0] = OTHER[type(node.ops[0])]()
+    elif isinstance(node, ast.BinOp | ast.BoolOp):
+        node.op = OTHER[type(node.op)]()
+    elif isinstance(node, ast.UnaryOp):
+        node.op = ast.UAdd() if isinstance(node.op, ast.USub) else ast.Not()
+        if isinstance(node.op, ast.Not):
+            node.operand = ast.UnaryOp(ast.Not(), node.operand)
+    elif isinstance(node, ast.Constant):
+        node.value = not node.value if isinstance(node.value, bool) else node.value + 1
+    return ast.unparse(ast.fix_missing_locations(tree)), f"line {node.lineno}: {before}  ->  {ast.unparse(node)}"
+
+
+class Changed(MetaPathFinder, Loader):
+    """Loads one module from other source."""
+
+    def __init__(self, name: str, source: str, path: Path) -> None:
+        self.name, self.source, self.path = name, source, path
+
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        """Ours for our module only."""
+        return spec_from_loader(name, self, origin=str(self.path)) if name == self.name else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the changed source in the place of the file."""
+        module.__file__ = str(self.path)
+        exec(compile(self.source, str(self.path), "exec"), module.__dict__)
+
+
+def survives(name: str, source: str, path: Path, tests: list[str], seconds: float) -> bool:
+    """Whether all tests pass with the changed source, in a process of its own."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            for stream in (1, 2):
+                os.dup2(quiet, stream)
+            os.setsid()
+            sys.meta_path.insert(0, Changed(name, source, path))
+            import pytest
+
+            words = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow", *tests]
+            words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis is there before pytest begins
+            code = int(pytest.main(words))
+        finally:
+            os._exit(code)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.05)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", choices=sorted(GROUPS), action="append")
+    parser.add_argument("--count", type=int, default=40, help="mutants of each group, drawn at random; 0 for all")
+    parser.add_argument("--seed", type=int, default=0, help="seed for the choice")
+    parser.add_argument("--seconds", type=float, default=300.0, help="most time for the tests of one mutant")
+    parser.add_argument("--show", action="store_true", help="print the mutants that survive")
+    options = parser.parse_args()
+    os.chdir(ROOT)
+    import hypothesis  # loaded once, before the forks
+    import numpy
+    import pytest
+
+    print(f"pytest {pytest.__version__}, hypothesis {hypothesis.__version__}, numpy {numpy.__version__}")
+    for group, modules in GROUPS.items():
+        if options.only and group not in options.only:
+            continue
+        every = []
+        for file, tests in modules.items():
+            path = ROOT / "src" / "hardmax" / file
+            source = path.read_text(encoding="utf-8")
+            name = "hardmax." + file.removesuffix(".py").replace("/", ".")
+            assert survives(name, source, path, tests, 10 * options.seconds), f"the tests of {file} fail as it is"
+            every += [(name, source, path, tests, k) for k in range(len(list(places(ast.parse(source)))))]
+        chosen = random.Random(options.seed).sample(every, min(options.count or len(every), len(every)))
+        left = 0
+        for name, source, path, tests, number in chosen:
+            changed, what = mutant(source, number)
+            if survives(name, changed, path, tests, options.seconds):
+                left += 1
+                if options.show:
+                    print(f"    survives: {path.name} {what}", flush=True)
+        share = 1 - left / max(len(chosen), 1)
+        print(
+            f"{group}: {len(chosen) - left} of {len(chosen)} mutants killed ({share:.0%}); {len(every)} in all",
+            flush=True,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
