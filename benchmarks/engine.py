@@ -252,14 +252,7 @@ def batches(bars: Bars, clouds: int) -> None:
     bars.check(ratio >= 1000, f"{ratio:.0f}x the literal loop, needed 1000x")
 
 
-def main(arguments: list[str]) -> int:
-    if arguments[:1] == ["--limit"]:
-        limit_alone(arguments[1], int(arguments[2]), int(arguments[3]))
-        return 0
-    quick, only_limits = arguments == ["--quick"], arguments == ["--limits"]
-    if arguments and not quick and not only_limits:
-        print(__doc__, file=sys.stderr)
-        return 2
+def _tell_versions() -> None:
     import faiss
     import numba
     import torch
@@ -270,6 +263,18 @@ def main(arguments: list[str]) -> int:
         f"torch {torch.__version__} ({torch.get_num_threads()} threads), FAISS {faiss.__version__} "
         f"({faiss.omp_get_max_threads()} threads). Float64, except torch and FAISS (float32, ties ignored)."
     )
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--limit"]:
+        limit_alone(arguments[1], int(arguments[2]), int(arguments[3]))
+        return 0
+    quick, only_limits = arguments == ["--quick"], arguments == ["--limits"]
+    if arguments and not quick and not only_limits:
+        print(__doc__, file=sys.stderr)
+        return 2
+    if not only_limits:
+        _tell_versions()
     if hasattr(os, "getloadavg") and os.getloadavg()[0] > 0.5:
         print(f"The load average is {os.getloadavg()[0]:.1f}: other programs are running, and times are not reliable.")
     bars = Bars(count=not quick)

@@ -149,6 +149,8 @@ def main() -> int:
         for number, wrong, answered, seconds, about in pool.map(partial(one, seed=given.seed), numbers, chunksize=10):
             answers += answered
             slow.append((seconds, number, about))
+            if len(slow) % 50 == 0:
+                print(f"{len(slow)} clouds, {findings} wrong", file=sys.stderr, flush=True)
             if wrong:
                 findings += 1
                 print(f"cloud {number} {about}: {'; '.join(wrong[:3])}", flush=True)

@@ -32,6 +32,8 @@ def filled(text: str) -> str:
 
     def block(found: re.Match[str]) -> str:
         run, name = found.groups()
+        if not (STORED / f"{run}.json").exists():  # a block of somebody else, such as the benchmarks'
+            return found[0]
         record = json.loads((STORED / f"{run}.json").read_text(encoding="utf-8"))
         tables = {table["name"]: read_table(table) for table in record["tables"]}
         body = record["answer"] if name == "answer" else f"{tables[name].caption}:\n\n{tables[name].markdown()}"

@@ -34,9 +34,9 @@ def test_the_tables_of_all_pages_are_those_of_the_stored_runs():
     runs = [run for run, _ in paper.BLOCK.findall(TEXT)]
     assert runs.count("laws") == 5
     assert {"oscillation", "languages"} < set(runs)
-    texts = "".join(page.read_text(encoding="utf-8") for page in paper.pages())
-    shown = {run for run, _ in paper.BLOCK.findall(texts)}
-    assert {path.stem for path in paper.STORED.glob("*.json")} <= shown
+    stored = {path.stem for path in paper.STORED.glob("*.json")}
+    texts = "".join(path.read_text(encoding="utf-8") for path in [*paper.STORED.glob("*.md"), paper.NOTE])
+    assert {run for run, _ in paper.BLOCK.findall(texts)} == stored
 
 
 def test_stored_runs_are_full_runs():

@@ -43,7 +43,7 @@ def test_strong_words_lead_themselves_and_all_others_follow_the_pole(recipe, sco
     labels = np.array([v == "pos" for v in labels], np.int64) + (scores > 1) * (np.arange(300) % 5 == 0)
     given = problem(Examples(vocabulary.bags(texts), labels, np.ones(300)), len(vocabulary), np.eye(scores), 3.0)
     recipe = recipe.settled(given.examples.bags, scores, len(vocabulary))
-    begin = start(solve(given, 1e-5), given, recipe, 8, 1e-5, (100, None))
+    begin = start(solve(given, 1e-5), given, recipe, 8, 1e-5)
     z = positions(begin.x, begin.radius, begin.sideways)
     poles, strong = np.flatnonzero(begin.pace == 0), np.flatnonzero(begin.radius == 1.0)
     assert len(poles)
@@ -79,8 +79,9 @@ def test_the_selection_is_the_optimum_within_its_limits():
 
     edge = keep * most * least
     box = [(-edge, edge)] * len(x)
-    for w in strong:
-        box[w] = (least, None) if free.x[w, 0] > 0 else (None, -least)
+    for w, rank in zip(strong, np.abs(free.x[strong, 0]).argsort(kind="stable").argsort(), strict=True):
+        low = least * (1 + 0.1 * rank / max(len(strong) - 1, 1))
+        box[w] = (low, None) if free.x[w, 0] > 0 else (None, -low)
     for w in poles:
         box[w] = (0.0, 0.0)
     best = by_scipy(value, x[:, 0] * counts, jac=True, method="L-BFGS-B", bounds=box, options={"maxiter": 2000})

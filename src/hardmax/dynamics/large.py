@@ -11,7 +11,7 @@ from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
-from hardmax.dynamics.passive import History
+from hardmax.dynamics.passive import PROBE, History
 from hardmax.dynamics.plane import Plane
 
 CHUNK = 1 << 15  # tokens looked at together: they stay in the cache
@@ -68,9 +68,11 @@ def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibriu
         rest = limit_of_rest(tokens[index], index, problem, max_layers, plane, history)
         if rest is None:
             return None
-        history.probe(tokens[passive], max_layers)
-        taken = [history.take(tokens[passive[at : at + CHUNK]], max_layers) for at in range(0, len(passive), CHUNK)]
-        leader, since = (np.concatenate([np.empty(0, np.int64), *(t[k] for t in taken)]) for k in range(2))
+        history.probe(tokens[passive[:: 1 + len(passive) // PROBE]], max_layers)
+        leader, since = np.empty((2, len(passive)), np.int32)
+        for at in range(0, len(passive), CHUNK):
+            some = slice(at, at + CHUNK)
+            leader[some], since[some] = history.take(tokens[passive[some]], max_layers)
         if (leader >= 0).all():
             break
         # Tokens that join may bring along others: rather than try again and again, all of them do.

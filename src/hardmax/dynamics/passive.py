@@ -55,7 +55,7 @@ class History:
     def probe(self, tokens: Floats, max_layers: int) -> None:
         """From some passive tokens, how many layers more they take: those who take longer will join the system."""
         self.more = MORE
-        leader, since = self.take(tokens[:: 1 + len(tokens) // PROBE], max_layers)
+        leader, since = self.take(tokens, max_layers)
         self.more = max(0, int(since[leader >= 0].max(initial=0)) + 1 - self.looks)
 
     def take(self, tokens: Floats, max_layers: int) -> tuple[Ints, Ints]:

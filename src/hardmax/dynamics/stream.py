@@ -30,7 +30,7 @@ from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.engine import SMALL
 from hardmax.dynamics.large import CHUNK, SAMPLE, Rest, few_distinct, limit_of_rest, reach
 from hardmax.dynamics.limit import limit
-from hardmax.dynamics.passive import History
+from hardmax.dynamics.passive import PROBE, History
 from hardmax.dynamics.plane import Plane, Pool
 from hardmax.errors import BadInput
 from hardmax.io.chunks import Chunks
@@ -251,7 +251,8 @@ class _Work:
             if rest is None:
                 raise self._too_large("tokens look from so near the origin, or for so long, that all tokens matter")
             with np.load(self.folder / "codes-00000.npz") as part:
-                history.probe(part["passive_tokens"], self.max_layers)
+                some = part["passive_tokens"]
+                history.probe(some[:: 1 + len(some) // PROBE], self.max_layers)
             more, layers = self._passive(history, index)
             if not len(more[0]):
                 break

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardmax.io.scratch import empty, joined
-from hardmax.sentiment.word_scores import Examples, Floats, Problem, minimize
+from hardmax.sentiment.word_scores import Examples, Floats, grade, minimize
 from hardmax.text.vocabulary import AT_ONCE, Bags
 
 BEGINNINGS = (6, 12, 24, 48, 96)  # terms
@@ -61,12 +61,11 @@ def calibrate(examples: Examples, sums: Floats, neutral: float, bias: Floats) ->
         sums: (N, C') sum_i <v, z_i^K> of every text.   neutral: n0 to begin with.   bias: (C',) b.
     """
     sizes = examples.sizes
-    plain = Problem(examples, np.eye(len(bias)), np.ones(len(sizes)), np.empty((0, len(bias))), bias)
 
     def value(theta: Floats) -> tuple[float, Floats]:
         scale, rest = np.exp(np.clip(theta, LEAST, MOST))
         mean = sums / np.maximum(sizes + rest, 1e-9)[:, None]
-        loss, error = plain.grade(scale * mean + bias)
+        loss, error = grade(examples.labels, examples.weight, scale * mean + bias)
         pull = (error * mean).sum(axis=1)
         away = theta[1] - begin[1]
         slope = scale * np.array([pull.sum(), -rest * (pull / np.maximum(sizes + rest, 1e-9)).sum()])

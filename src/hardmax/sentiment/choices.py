@@ -3,7 +3,7 @@
 The held-out texts are blocks of neighbors of every class, a fifth of all texts; of small data every fifth is held out
 in turn. Everything is then learned again from all texts. Chosen are
 
-- the penalty of `word_scores` with the least log-loss after calibration, and then the smoothing;
+- the penalty of `word_scores` with the least log-loss of whole texts after calibration, and then the smoothing;
 - with layers = "auto": 8 layers if texts are long, there are two classes, and attention labels at least as many
   held-out texts correctly as the model without it; otherwise none;
 - the scale and the neutral words of `calibration`.
@@ -24,7 +24,7 @@ from hardmax.sentiment.placing import directions, start
 from hardmax.sentiment.recipe import LAYERS, Recipe
 from hardmax.sentiment.training import Trainer
 from hardmax.sentiment.training_loop import Progress, Watch
-from hardmax.sentiment.word_scores import SMOOTHING, Examples, Floats, Problem, Solution, problem, solve
+from hardmax.sentiment.word_scores import SMOOTHING, Examples, Floats, Problem, Solution, grade, problem, solve
 from hardmax.text.vocabulary import Bags, Vocabulary, spans
 
 PENALTIES = (1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
@@ -106,7 +106,7 @@ class Task:
             layers = 0 if self.recipe.layers == "auto" else int(self.recipe.layers)
         tell = self._telling("learning the words that lead")
         begin, several = (
-            start(found, given, self.recipe, layers, penalty, (self.most, tell)),
+            start(found, given, self.recipe, layers, penalty, tell),
             given.examples.labels.ndim == 2,
         )
         if self.alike:
@@ -122,13 +122,13 @@ def _choose(task: Task, examples: Examples) -> Trainer:
     best: Tried | None = None
     for penalty in PENALTIES if task.recipe.penalty is None else [task.recipe.penalty]:
         found = _try(task, folds, penalty, SMOOTHING, best)
-        if best is not None and found.plain.calibration.loss > best.plain.calibration.loss:
+        if best is not None and found.plain.loss > best.plain.loss:
             break
         best = found
     assert best is not None
     for smoothing in SMOOTHINGS:
         found = _try(task, folds, best.penalty, smoothing, best)
-        if found.plain.calibration.loss > best.plain.calibration.loss:
+        if found.plain.loss > best.plain.loss:
             break
         best = found
     penalty, plain, given = best.penalty, best.plain, f"the least log-loss on {best.plain.texts:,} held-out texts"
@@ -181,6 +181,7 @@ class Measured:
 
     texts: int
     accuracy: float
+    loss: float  # the calibrated log-loss of whole texts
     calibration: Calibration
 
 
@@ -193,9 +194,12 @@ def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats) -> Measure
         right.append(trainer.right(logits[: len(held.bags)], held.labels))
         parts.append(part)
         sums.append((logits - trainer.bias) * (part.sizes + trainer.neutral)[:, None])
-    every = np.concatenate(right)
-    found = calibrate(together(parts), np.concatenate(sums), trainers[0].neutral, bias)
-    return Measured(len(every), float(every.mean()), found)
+    every, scores = together(parts), np.concatenate(sums)
+    found = calibrate(every, scores, trainers[0].neutral, bias)
+    scores = bias + found.scale * scores / np.maximum(every.sizes + found.neutral, 1e-9)[:, None]
+    whole = np.concatenate([np.arange(len(p.bags)) < len(r) for p, r in zip(parts, right, strict=True)])
+    loss, _ = grade(every.labels[whole], every.weight[whole], scores[whole])
+    return Measured(int(whole.sum()), float(np.concatenate(right).mean()), loss, found)
 
 
 def split(examples: Examples) -> list[Fold]:

@@ -47,8 +47,8 @@ class HardmaxClassifier(Fitting):
         alpha: step size of the layers, z_i <- (z_i + alpha z_leader) / (1 + alpha).
         train_alpha: learn alpha too, starting from the given one.
         warm_epochs: at most this many steps to the optimum of the words' scores; None means 100.
-        epochs: further passes through the layers, in batches. None means none, since the scores are an optimum
-            already; with `train_alpha`, `early_stopping` or dim=1 it means 3, or more for small data.
+        epochs: further passes through the layers, in batches. None means none, since the scores are
+            adapted already; with `train_alpha`, `early_stopping` or dim=1 it means 3, or more for small data.
         batch_size: number of texts per training step; None means 256, or 64 for softmax.
         learning_rate: of the word vectors, at the beginning; None means 0.001.
         dropout: part of the words of a text that is left out at each training step.

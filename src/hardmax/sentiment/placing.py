@@ -18,7 +18,7 @@ Then every word gets one of three radii, which decide who leads, and the scores 
 
 In such a text a strong word therefore counts with its own score, and every other word with the part (1 + alpha)^-K of
 its score that it keeps on its way to the pole. With these weights the logit is linear in the scores, and the second
-phase minimizes the loss of the first within the limits on |x_w|: the selection is part of what is learned. Only words
+phase lowers the loss of the first within the limits on |x_w|: the selection is part of what is learned. Only words
 whose best weight is between these limits lose anything, and s is chosen such that they are few.
 """
 
@@ -34,6 +34,8 @@ from hardmax.sentiment.word_scores import Bounds, Floats, Problem, Solution, dot
 
 Steps = tuple[int, Callable[[int, float], object] | None]  # at most how many, and whom to tell
 POLES = 8
+SPREAD = 0.1  # strong words whose scores have to grow get different ones: equal words would tie
+ADAPT = 1  # steps from the scores without attention; more fit the training texts better, but not held-out ones
 NEUTRAL = 0.25  # a pole has |x| below this part of the weakest leader's
 ROOM = 0.999  # |x_w| stays below this part of the radius
 
@@ -58,7 +60,8 @@ class Start:
 
 
 def start(
-    found: Solution, given: Problem, recipe: Recipe, layers: int, penalty: float, steps: Steps
+    found: Solution, given: Problem, recipe: Recipe, layers: int, penalty: float,
+    tell: Callable[[int, float], object] | None = None,
 ) -> Start:  # fmt: skip
     """The optimum of the first phase or, with layers, of the second; turned and scaled such that |x_w| <= ROOM."""
     x, scores = found.x, given.directions
@@ -81,7 +84,7 @@ def start(
             least, strong, poles = chosen(x, texts / max(len(given.share), 1), recipe, layers)
             every = found.every if turn is None else times(found.every[None], turn)[0]
             x, more = select(x, every, replace(given, directions=scores), turn, penalty, strong, poles,
-                             (least, _kept(recipe, layers)), steps)  # fmt: skip
+                             (least, _kept(recipe, layers)), (ADAPT, tell))  # fmt: skip
             losses, unit, pace[poles] = losses + more, least, 0.0
     size = max(float(np.sqrt((x**2).sum(axis=1)).max(initial=0.0)) / ROOM, 1e-9)
     if unit:
@@ -127,7 +130,7 @@ def select(
     x: Floats, every: Floats, given: Problem, turn: Floats | None, penalty: float, strong: NDArray[np.int64],
     poles: NDArray[np.int64], limits: tuple[float, tuple[float, float]], steps: Steps,
 ) -> tuple[Floats, list[float]]:  # fmt: skip
-    """The scores that minimize the loss where strong words lead and the others follow a pole; see the module.
+    """Scores of a lower loss, where strong words lead and the others follow a pole; with many steps its least.
 
     Args:
         x, every: the optimum without attention, and what all words have in common there.
@@ -136,7 +139,8 @@ def select(
     """
     least, (keep, most) = limits
     counts, low, high = np.full(len(x), keep), np.zeros(len(x)), np.full(len(x), keep * most * least)
-    counts[strong], low[strong], high[strong], high[poles] = 1.0, least, np.inf, 0.0
+    counts[strong], high[strong], high[poles] = 1.0, np.inf, 0.0
+    low[strong] = least * (1.0 + SPREAD * ranks(np.sqrt((x[strong] ** 2).sum(axis=1))))
     g = given.strength
     unit = np.sqrt((g**2).mean(axis=1))
 

@@ -71,7 +71,7 @@ class Recipe(Tuning):
         batch_size: texts per step.   seed: for all random choices.
         learning_rate: of x_w in these passes. All learning rates fall linearly to 0.
         warm_epochs: at most this many steps to an optimum; None means 100.
-        epochs: passes through the layers, in batches; None means none where the optimum is known (see `Trainer.train`),
+        epochs: passes through the layers, in batches; None means none where none is needed (see `Trainer.train`),
             otherwise 3, or as many as make 200 steps.
     """
 

@@ -90,7 +90,8 @@ class Problem:
         means = np.empty((len(bags), x.shape[1]))
         work = 4.0 * bags.ids.size * x.shape[1]
         over_parts(lambda a, b: _means(a, b, bags.ids, bags.offsets, self.share, x, means), len(bags), work, _PART)
-        loss, error = self.grade(times(means + self.known[:, None] * every, self.directions.T) + self.prior)
+        scores = times(means + self.known[:, None] * every, self.directions.T) + self.prior
+        loss, error = grade(self.examples.labels, self.examples.weight, scores)
         pull = times(error, self.directions)
         by_every = (pull * self.known[:, None]).sum(axis=0)
         pull *= self.share[:, None]
@@ -104,13 +105,14 @@ class Problem:
         """(N,) n / (n + n0)."""
         return self.examples.sizes * self.share
 
-    def grade(self, scores: Floats) -> tuple[float, Floats]:
-        """The mean loss of scores (N, C'), and its gradient by them."""
-        labels, weight = self.examples.labels, self.examples.weight / self.examples.weight.sum()
-        losses, error = np.empty(len(scores)), scores.copy()
-        kernel = _grade_one if labels.ndim == 1 else _grade_each
-        over_parts(lambda a, b: kernel(a, b, labels, weight, error, losses), len(scores), 50.0 * scores.size, _PART)
-        return float(losses.sum()), error
+
+def grade(labels: Ints, weight: Floats, scores: Floats) -> tuple[float, Floats]:
+    """The mean loss of scores (N, C'), and its gradient by them."""
+    weight = weight / weight.sum()
+    losses, error = np.empty(len(scores)), scores.copy()
+    kernel = _grade_one if labels.ndim == 1 else _grade_each
+    over_parts(lambda a, b: kernel(a, b, labels, weight, error, losses), len(scores), 50.0 * scores.size, _PART)
+    return float(losses.sum()), error
 
 
 def problem(examples: Examples, size: int, directions: Floats, neutral: float, smoothing: float = SMOOTHING) -> Problem:

@@ -188,7 +188,7 @@ def test_in_a_large_cloud_followers_that_are_set_aside_are_checked(name, monkeyp
         other = int(rng.choice(np.setdiff1d(c.target[eq.leaders], c.target[i])))
         place = changed(c.limit, i, Z[other])
         assert not replace(c, target=changed(c.target, i, other), limit=place).verify(Z)
-        assert not replace(c, decided_at=changed(c.decided_at, i, 1)).verify(Z)
+        assert not replace(c, decided_at=changed(c.decided_at, i, c.decided_at[i] + 1)).verify(Z)
         assert not replace(c, limit=changed(c.limit, (i, 0), c.limit[i, 0] + 1e-9)).verify(Z)
         assert not replace(c, role=changed(c.role, i, LEADER)).verify(Z)
 

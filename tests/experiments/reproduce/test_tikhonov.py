@@ -72,6 +72,18 @@ def test_the_same_seed_gives_the_same_numbers():
     assert measure(SMALL, (1e-2,)) == measure(SMALL, (1e-2,))
 
 
+def test_the_authors_set_up_starts_each_eps_where_the_one_before_ended():
+    setting = Setting(sequences=3, dim=4, tokens=6, width=4, steps=200, rate=1e-3, rank=1, falling=False)
+    rows = tikhonov.measure_authors(setting, (1e-1, 1e-2))
+    assert [row[0] for row in rows] == [1e-1, 1e-2]
+    assert [row[5] for row in rows] == [40, 200]
+    for eps, loss, penalty, objective, threshold, _ in rows:
+        assert objective == pytest.approx(loss + penalty)
+        assert threshold / eps == pytest.approx(rows[0][4] / rows[0][0])
+    assert rows[1][2] < rows[0][2]  # a tenth of the weight on parameters that hardly moved
+    assert {name: part.shape for name, part in random_start(setting).items()}["Q"] == (1, 4)
+
+
 def test_too_many_sequences_for_the_dimension_are_refused():
     with pytest.raises(BadInput, match="5 sequences in dimension 4"):
         interpolator(np.ones((5, 2, 4)), np.ones((5, 4)), 3)
@@ -79,7 +91,7 @@ def test_too_many_sequences_for_the_dimension_are_refused():
 
 def test_figure_and_tables_are_written(tmp_path):
     context = Context("reproduce", "tikhonov-curves", tmp_path, seed=3, quick=True)
-    outcome = tikhonov.tikhonov_curves(context, steps=40)
+    outcome = tikhonov.tikhonov_curves(context, steps=40, authors_steps=50)
     folder = tmp_path / "tikhonov-curves"
     rows = list(csv.DictReader((folder / "tikhonov-curves.csv").read_text().splitlines()))
     expected, _ = measure(Setting(steps=40, seed=3))

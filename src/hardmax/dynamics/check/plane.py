@@ -29,7 +29,7 @@ Bools = NDArray[np.bool_]
 
 DIRECTIONS = 720  # in which the corners of a polygon are looked for
 SAMPLE = 1 << 14
-OUTERMOST = 8000  # tokens that are replayed
+OUTERMOST = 12000  # tokens that are replayed
 RAYS, SQUARES = 1024, 8  # by which the plane is divided at first
 HALVINGS = 3  # how often cells are divided whose corners disagree
 WORTH = 2  # of 65,000 tokens, in a cell that is looked at
@@ -41,10 +41,10 @@ def outermost(tokens: Floats) -> Ints:
     """The tokens nearest to the boundary of their convex hull, about as many as can be replayed in no time."""
     most = min(OUTERMOST, len(tokens) // 8)
     polygon = corners(tokens[:: max(1, len(tokens) // SAMPLE)])
-    for share in (0.0, 0.02, 0.08, 0.3):  # the polygon of some may leave many outside: then look again
+    for share in (0.0, 0.02, 0.2):  # the polygon of some may leave many outside: then look again
         far = np.flatnonzero(~deep_inside(tokens, polygon, share))
         polygon = corners(np.concatenate((polygon, tokens[far])))
-        if len(far) > most / 4:
+        if len(far) > most / 2:
             break
     for halvings in range(5, 20):
         if len(far) <= most:
@@ -85,8 +85,8 @@ class Inside:
         """Which of the tokens set aside end as the certificate says, and are seen by nobody."""
         good = np.zeros(len(tokens), bool)
         size = 1.001 * float(np.abs(tokens[~aside]).sum(axis=1).max())
-        some = tokens[:: 1 + len(tokens) // (4 * SAMPLE)]
-        leader, since = self._cells(size, np.bincount(_cell(some, size), minlength=(RAYS * SQUARES) << 2 * HALVINGS))
+        part = _cell(tokens[:: 1 + len(tokens) // (4 * SAMPLE)], size)
+        leader, since = self._cells(size, np.bincount(part, minlength=(RAYS * SQUARES) << 2 * HALVINGS))
         for start in range(0, len(tokens), CHUNK):
             here = slice(start, start + CHUNK)
             cell = _cell(tokens[here], size)
