@@ -4,13 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { csvOf } from "../../src/hardmax/web/static/js/export.js";
-import { added, freePlace, moved, readTokens, removed } from "../../src/hardmax/web/static/js/editing.js";
+import { added, freePlace, moved, removed } from "../../src/hardmax/web/static/js/editing.js";
 import { cloudOfState, degenerate, hold, hullOf, modelOf } from "../../src/hardmax/web/static/js/model.js";
 import { paletteSheet } from "../../src/hardmax/web/static/js/shell.js";
 import { commandText, pythonText } from "../../src/hardmax/web/static/js/report.js";
 import { describe, documentOf, tokenTable } from "../../src/hardmax/web/static/js/report.js";
 import { decodeState, encodeState } from "../../src/hardmax/web/static/js/state.js";
-import { View } from "../../src/hardmax/web/static/js/scene.js";
+import { readTokens } from "../../src/hardmax/web/static/js/token_file.js";
+import { View } from "../../src/hardmax/web/static/js/view.js";
 import { readFileSync } from "node:fs";
 
 const state = (hash) => decodeState(hash).state;
