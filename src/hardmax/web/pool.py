@@ -47,14 +47,14 @@ class Worker:
             TooSlow: there was no answer in time; the process has been ended.
             Broken: the process ended by itself.
         """
-        self.warm(job)
+        self.warm(job, seconds)
         return self._run(job, body, seconds)
 
-    def warm(self, job: str) -> None:
-        """Start the process if needed, and let it compile and read what a job needs, once."""
+    def warm(self, job: str, seconds: float = 0.0) -> None:
+        """Start the process if needed, and let it compile and read what a job needs, once: in as much time as the job."""
         self._start()
         if job not in self.warmed:
-            self._run("warm", {"job": job}, limits.START_SECONDS)
+            self._run("warm", {"job": job}, max(limits.START_SECONDS, seconds))
             self.warmed.add(job)
 
     def _run(self, job: str, body: dict[str, Any], seconds: float) -> jobs.Answer:
