@@ -114,7 +114,8 @@ def inseparable(language: str, longest: int, ties: bool) -> tuple[Bits, Bits] | 
         >>> inseparable("MAJORITY", 4, ties=False), inseparable("PARITY", 4, ties=True)
         (((0, 1), (0, 1, 1)), ((1,), (1, 1)))
     """
-    answer, seen = LANGUAGES[language], {}
+    answer = LANGUAGES[language]
+    seen: dict[tuple[object, int], Bits] = {}
     for bits in strings(longest):
         n, k = len(bits), sum(bits)
         mark = Fraction(k, n) if ties else (k > 0, k < n)

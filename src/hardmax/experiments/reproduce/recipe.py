@@ -87,8 +87,8 @@ def begin(words: int, dim: int, seed: int = 0, layers: int = LAYERS) -> PaperRun
     rng = np.random.default_rng((seed, dim))
     E = rng.standard_normal((words, dim)).astype(np.float32)
     few = np.concatenate([rng.uniform(-1, 1, dim + 1) / np.sqrt(dim), rng.uniform(0, 1, 1)])
-    moments = (np.zeros_like(part) for part in (E, E, few, few))
-    return PaperRun(E, few, *moments, layers=layers)
+    zero = np.zeros_like
+    return PaperRun(E, few, zero(E), zero(E), zero(few), zero(few), layers=layers)
 
 
 def order_of(reviews: Reviews, seed: int, epoch: int) -> NDArray[np.int64]:

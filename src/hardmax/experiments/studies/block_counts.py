@@ -41,7 +41,7 @@ def block_counts(
     context: Context, *, sizes: Sequence[tuple[int, int]] = ((10, 2), (10, 16), (50, 2), (50, 16), (200, 2))
 ) -> Outcome:
     """Build every style for both tasks and all sizes."""
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for task in TASKS:
         for N, d in sizes:
             context.tell(len(rows), None, f"{task}, N = {N}, d = {d}")
