@@ -56,7 +56,7 @@ class Worker:
         return self._run(job, body, seconds)
 
     def warm(self, job: str, seconds: float = 0.0) -> None:
-        """Start the process if needed, and let it compile and read what a job needs, once: in as much time as the job."""
+        """Start the process if needed, and let it compile and read what a job needs, once, in as much time."""
         try:
             self._start()
             if job not in self.warmed:
