@@ -23,14 +23,14 @@ def run(path: Path, where: Path) -> Any:
     return notebook
 
 
-def printed(notebook: Any) -> list[list[str]]:
-    """The text that each code cell shows; pictures and pages are left out."""
+def printed(notebook: Any) -> list[str]:
+    """The text that each code cell shows; pictures and pages are left out. How a stream is cut into parts is chance."""
     return [
-        [
-            str(output.get("text") or output.get("data", {}).get("text/plain", "")).strip()
+        "".join(
+            str(output.get("text") or output.get("data", {}).get("text/plain", ""))
             for output in cell.outputs
             if output.output_type == "stream" or "image/png" not in output.get("data", {})
-        ]
+        )
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]

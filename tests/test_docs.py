@@ -208,7 +208,7 @@ def test_notebooks_print_what_is_stored_in_them_and_draw_as_many_pictures(path, 
         sum("image/png" in output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))
         for notebook in (stored, fresh)
     ]
-    assert pictures[0] == pictures[1] >= 3
+    assert pictures[0] == pictures[1] >= 1
     assert not any(output.get("name") == "stderr" for cell in stored.cells for output in cell.get("outputs", []))
 
 

@@ -74,9 +74,11 @@ assert_type(hx.limit([rows, rows])[0], hx.Equilibrium)
 assert_type(hx.simulate([rows, rows])[:1], hx.Batch[hx.Trajectory])
 assert_type([t.outcome for t in hx.simulate([Z])], list[hx.Outcome])
 assert_type(hx.simulate(Z).polytope, hx.Polytope)
+assert_type(hx.simulate(Z, [0.5, "1/3"], rule="softmax"), hx.Batch[hx.Trajectory])
+assert_type(hx.limit(rows, alpha=[0.5, 1]), hx.Batch[hx.Equilibrium])
 assert_type(hx.Trajectory.load("x.npz"), hx.Trajectory)
 hx.simulate(3)  # type: ignore[call-overload]
-hx.simulate(Z, rule="softmax")  # type: ignore[call-overload]
+hx.simulate(Z, rule=3)  # type: ignore[call-overload]
 hx.simulate(Z, depth=3)  # type: ignore[call-overload]
 hx.limit(Z, layers=3)  # type: ignore[call-overload]
 """

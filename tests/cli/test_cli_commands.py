@@ -298,11 +298,12 @@ def test_the_first_compilation_is_announced_once_per_installation(tmp_path):
 
     def said(*more, cache):
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache)}
-        return subprocess.run([*command, *more], env=environment, capture_output=True, text=True, check=True).stderr
+        done = subprocess.run([*command, *more], env=environment, capture_output=True, text=True, check=True)
+        return [line for line in done.stderr.splitlines() if not line.startswith("simulating: ")]  # a slow machine
 
-    assert said(cache="one") == "compiling, once per installation ...\n"
-    assert said(cache="one") == ""
-    assert said("--quiet", cache="two") == ""
+    assert said(cache="one") == ["compiling, once per installation ..."]
+    assert said(cache="one") == []
+    assert said("--quiet", cache="two") == []
 
 
 def test_version_and_help(cli):

@@ -195,7 +195,7 @@ def test_a_table_without_a_header_is_said_to_be_empty(cli, model, tmp_path):
     path.write_text("")
     code, out, err = cli("predict", model, path)
     assert (code, out) == (3, "")
-    assert f"{path} is empty: it has no header" in err
+    assert f"{path.name} is empty: it has no header" in err
 
 
 @pytest.mark.parametrize("name", ["empty.jsonl", "empty.csv", "empty.txt"])
@@ -248,7 +248,7 @@ def test_predict_replaces_a_file_as_a_whole_or_not_at_all(cli, model, tmp_path, 
 
 def test_progress_tells_the_rate_and_the_time_left_of_each_stage(monkeypatch):
     now = 100.0
-    monkeypatch.setattr("hardmax.cli.texts.time.monotonic", lambda: now)
+    monkeypatch.setattr("hardmax.io.progress.time.monotonic", lambda: now)
     pace = Pace()
     assert pace.at(5, 1000) == ("", "")
     now = 110.0

@@ -88,7 +88,7 @@ def test_an_interruption_leaves_no_half_written_folder(tmp_path, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("safetensors.numpy.save_file", interrupt)
+    monkeypatch.setattr("safetensors.numpy.save", interrupt)
     with pytest.raises(KeyboardInterrupt):
         net.save(tmp_path / "net")
     assert os.listdir(tmp_path) == []

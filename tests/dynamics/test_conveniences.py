@@ -131,10 +131,11 @@ def test_progress_of_a_batch_counts_clouds():
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
-def test_a_bar_is_written_to_standard_error(capsys):
+def test_progress_is_written_to_standard_error(capsys, monkeypatch):
+    monkeypatch.setattr("hardmax.io.progress.EVERY", 0.0)
     hx.simulate(SQUARE, rule="softmax", layers=3, progress=True)
     shown = capsys.readouterr()
-    assert "simulating" in shown.err
+    assert "simulating: 3 of 3" in shown.err
     assert shown.out == ""
 
 

@@ -19,7 +19,7 @@ BAD = {
         {"normalization": "layer"},
         "normalization is 'layer'; expected one of 'rescale', 'none', 'sphere'",
     ),
-    "rule": ({"rule": "hardmax"}, "rule is 'hardmax'; expected one of Hardmax"),
+    "rule": ({"rule": "hardmaxx"}, "rule is 'hardmaxx'; expected one of hardmax"),
     "shape of V": ({"V": np.eye(3)}, r"V has shape \(3, 3\); expected \(2, 2\)"),
     "V with NaN": ({"V": [[1.0, np.nan], [0.0, 1.0]]}, "V holds nan"),
     "V of text": ({"V": [["a", "b"], ["c", "d"]]}, "V is .* not an array of numbers"),

@@ -162,7 +162,7 @@ def test_the_command_writes_both_and_refuses_the_rest(tmp_path, capsys):
     assert call("--to", "js", "-o", str(tmp_path / "js"), "--force")[0] == 0
     assert call("--to", "onnx", "-o", str(tmp_path / "m.onnx"))[0] == 0
     assert call("--to", "onnx", "-o", str(tmp_path / "m.bin"))[0] == 3
-    assert call("--to", "tflite", "-o", str(tmp_path / "m"))[0] == 3
+    assert call("--to", "tflite", "-o", str(tmp_path / "m"))[0] == 2
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "x").write_text("x")
     with pytest.raises(BadInput, match="not replaced"):

@@ -206,6 +206,16 @@ def test_a_bug_is_answered_without_its_details(app, client, monkeypatch):
         assert answer.headers[name] == value
 
 
+def test_a_server_without_a_process_for_computations_says_when_to_ask_again(app, client, monkeypatch):
+    monkeypatch.setattr(limits, "START_SECONDS", 0.0)
+    answer = client.post("/api/limit", json={"tokens": SQUARE})
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert _error(answer) == {"what": "no process for computations could be started in time", "found": None,
+                              "fix": "try again in a moment"}  # fmt: skip
+    monkeypatch.undo()
+    assert client.post("/api/limit", json={"tokens": SQUARE}).status_code == 200
+
+
 def test_text_of_a_request_comes_back_as_json_and_never_as_markup(client):
     hostile = "<script>alert(1)</script> good \u202e \U0001f600 &amp; \u0000"
     answer = client.post("/api/explain", json={"text": hostile})

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hardmax.web import limits
-from hardmax.web.pool import Broken, Busy, Pool, TooSlow
+from hardmax.web.pool import Broken, Busy, NotReady, Pool, TooSlow
 
 SLOW = "corpus"  # reads and predicts a thousand reviews: a second or two
 
@@ -66,6 +66,22 @@ def test_a_worker_that_dies_at_work_is_an_error_and_not_a_hang(two):
         process.kill()
     with pytest.raises(Broken, match="without an answer"):
         busy.result(300)
+
+
+def test_a_worker_that_does_not_start_in_time_is_ended_and_the_next_request_starts_one(monkeypatch):
+    pool = Pool({"model": "imdb", "data": None}, workers=1)
+    before = set(multiprocessing.active_children())
+    try:
+        monkeypatch.setattr(limits, "START_SECONDS", 0.001)
+        with pytest.raises(NotReady, match="could be started in time"):
+            pool.submit("models", {}).result(60)
+        for process in set(multiprocessing.active_children()) - before:
+            process.join(10)
+            assert process.exitcode is not None
+        monkeypatch.undo()
+        assert pool.submit("models", {}).result(300).status == 200
+    finally:
+        pool.close()
 
 
 def test_errors_come_with_their_texts(two):

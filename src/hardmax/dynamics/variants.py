@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hardmax.attention.dense import Scene, attend, supports
-from hardmax.attention.rules import Hardmax, Head, Localmax, Rule, is_random
+from hardmax.attention.rules import Hardmax, Head, Localmax, Rule, as_rule, is_random
 from hardmax.attention.ties import EPS
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.parameters import layer_count, step_size
@@ -68,7 +68,7 @@ def simulate_variant(
         array([ 2. , -2. ,  1.5])
     """
     start = cloud(Z)
-    alpha, layers = step_size(alpha), layer_count(layers)
+    alpha, layers, rule = step_size(alpha), layer_count(layers), as_rule(rule)
     parts = check_parts(
         start.dim, alpha, A=A, V=V, heads=heads, normalization=normalization, feed_forward=feed_forward,
         definite=definite,

@@ -26,7 +26,7 @@ def reporting(progress: "bool | Report", what: str) -> Iterator["Report | None"]
     if progress is False or progress is None:
         yield None
     elif progress is True:
-        with telling(False, what) as tell:
+        with telling(False, what, first=False) as tell:
             yield lambda done, total: tell(done, total, what)
     elif callable(progress):
         yield progress
@@ -35,15 +35,15 @@ def reporting(progress: "bool | Report", what: str) -> Iterator["Report | None"]
 
 
 @contextmanager
-def telling(silent: bool, what: str) -> Iterator[Tell]:
+def telling(silent: bool, what: str, first: bool = True) -> Iterator[Tell]:
     """A function that reports progress on stderr: a bar on a terminal, otherwise a line every few seconds, or nothing.
 
     It is called with the number of steps that are done, the number of all steps (or None), and what is being done; it
-    adds the rate and the time left.
+    adds the rate and the time left. Unless `first` is False, what begins is said at once.
     """
     pace = Pace()
     if silent or not sys.stderr.isatty():
-        if not silent:
+        if first and not silent:
             print(what, file=sys.stderr)
         last = time.monotonic()
 

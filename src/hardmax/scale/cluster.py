@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hardmax.errors import need
+from hardmax.errors import BadInput, need
 
 AHEAD = 4  # tasks that wait for each processor of the cluster
 RETRIES = 10  # of a task whose worker died
@@ -20,7 +20,11 @@ def on_cluster(function: Any, address: str | None) -> Iterator[tuple[Any, Any, i
     ray = need("ray", "ray", "engine ray")
     started = not ray.is_initialized()
     if started:
-        ray.init(address=address, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+        try:
+            ray.init(address=address, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+        except ConnectionError as error:
+            fix = "check the address; a cluster that asks for a token needs RAY_AUTH_MODE and RAY_AUTH_TOKEN here too"
+            raise BadInput("the Ray cluster cannot be reached", found=address or str(error), fix=fix) from None
     try:
         room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         yield ray, ray.remote(num_cpus=1, max_retries=RETRIES)(function), room

@@ -254,7 +254,7 @@ class Bounds:
 
     Example:
         >>> limits = Bounds(np.array([0.0, 2.0]), np.array([1.0, np.inf]))
-        >>> limits.clip(np.array([3.0, 4.0, 0.0, 1.0])).tolist()
+        >>> limits.clip(np.array([3.0, 4.0, 0.0, 1.0])).round(6).tolist()
         [0.6, 0.8, 0.0, 2.0]
     """
 

@@ -24,6 +24,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     413: {"model": schemas.ErrorDocument, "description": "The body is too long."},
     429: {"model": schemas.ErrorDocument, "description": "Too many computations are already waiting."},
     500: {"model": schemas.ErrorDocument, "description": "A bug, or a computation ended without an answer."},
+    503: {"model": schemas.ErrorDocument, "description": "No process for computations could be started in time."},
 }
 Name = Annotated[str | None, Query(max_length=200)]
 
@@ -49,7 +50,7 @@ class CorpusStore:
 
         Raises:
             BadInput: there is no such model.
-            TooSlow, Busy, Broken: the computation failed; the next request starts it again.
+            TooSlow, Busy, Broken, NotReady: the computation failed; the next request starts it again.
         """
         key = model or ""
         if key in self._known:

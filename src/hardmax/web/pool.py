@@ -30,6 +30,10 @@ class Broken(HardmaxError):
     """A process ended without an answer."""
 
 
+class NotReady(HardmaxError):
+    """No process was ready for a computation in time, because the machine is overloaded or still starting."""
+
+
 class Worker:
     """One process that computes. It starts with its first job, and again after it has ended."""
 
@@ -46,16 +50,22 @@ class Worker:
         Raises:
             TooSlow: there was no answer in time; the process has been ended.
             Broken: the process ended by itself.
+            NotReady: no process could be started, or it did not get ready in time.
         """
-        self.warm(job)
+        self.warm(job, seconds)
         return self._run(job, body, seconds)
 
-    def warm(self, job: str) -> None:
-        """Start the process if needed, and let it compile and read what a job needs, once."""
-        self._start()
-        if job not in self.warmed:
-            self._run("warm", {"job": job}, limits.START_SECONDS)
-            self.warmed.add(job)
+    def warm(self, job: str, seconds: float = 0.0) -> None:
+        """Start the process if needed, and let it compile and read what a job needs, once, in as much time."""
+        try:
+            self._start()
+            if job not in self.warmed:
+                self._run("warm", {"job": job}, max(limits.START_SECONDS, seconds))
+                self.warmed.add(job)
+        except (BrokenProcessPool, OSError, TooSlow):  # TimeoutError is an OSError
+            self.end()
+            message = "no process for computations could be started in time"
+            raise NotReady(message, fix="try again in a moment") from None
 
     def _run(self, job: str, body: dict[str, Any], seconds: float) -> jobs.Answer:
         try:
@@ -84,11 +94,9 @@ class Worker:
         context = multiprocessing.get_context("spawn")
         self._executor = ProcessPoolExecutor(1, context, jobs.start, (self.setup,))
         self.warmed = set()
-        try:
-            self.pid = self._executor.submit(os.getpid).result(limits.START_SECONDS)
-        except (BrokenProcessPool, TimeoutError):
-            self.end()
-            raise Broken("no process for computations could be started", fix="try again") from None
+        started = self._executor.submit(os.getpid)
+        self.pid = next(iter(self._executor._processes or ()), None)  # known before it answers, so that it can be ended
+        started.result(limits.START_SECONDS)
 
     def kill(self) -> None:
         """End the process at once, whatever it does."""
@@ -127,7 +135,7 @@ class Pool:
         self._compiler: Worker | None = None
 
     def submit(self, job: str, body: dict[str, Any], seconds: float = limits.WORK_SECONDS) -> Future[jobs.Answer]:
-        """Ask for a computation; the future gives its answer, or raises TooSlow, Busy or Broken.
+        """Ask for a computation; the future gives its answer, or raises TooSlow, Busy, Broken or NotReady.
 
         Raises:
             Busy: too many are already waiting.

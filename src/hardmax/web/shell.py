@@ -16,10 +16,10 @@ from hardmax import __version__
 from hardmax.errors import HardmaxError
 from hardmax.web import limits
 from hardmax.web.guard import Access, Guard
-from hardmax.web.pool import Broken, Busy, TooSlow
+from hardmax.web.pool import Broken, Busy, NotReady, TooSlow
 from hardmax.web.wording import error_document, validation_document
 
-STATUS = {TooSlow: 408, Busy: 429, Broken: 500}
+STATUS = {TooSlow: 408, Busy: 429, Broken: 500, NotReady: 503}
 
 
 def application(
@@ -94,7 +94,7 @@ def _answer_errors(app: FastAPI) -> None:
     @app.exception_handler(HardmaxError)
     async def failed(request: Request, error: HardmaxError) -> JSONResponse:
         status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 400)
-        headers = {"retry-after": "5"} if status == 429 else None
+        headers = {"retry-after": "5"} if status in (429, 503) else None
         return JSONResponse(error_document(error.what, error.found, error.fix), status, headers=headers)
 
 
