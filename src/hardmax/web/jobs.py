@@ -214,6 +214,7 @@ EXAMPLES: dict[str, Callable[[], list[Body]]] = {
     "limit": _clouds,
     "construct": _sequences,
     "explain": lambda: [{"text": "fine"}],
+    "corpus": lambda: [{"sample": (["fine"], [None], [0])}],
 }
 JOBS: dict[str, Callable[[Body], Document]] = {
     "warm": warm,

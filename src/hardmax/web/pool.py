@@ -52,15 +52,15 @@ class Worker:
             Broken: the process ended by itself.
             NotReady: no process could be started, or it did not get ready in time.
         """
-        self.warm(job)
+        self.warm(job, seconds)
         return self._run(job, body, seconds)
 
-    def warm(self, job: str) -> None:
-        """Start the process if needed, and let it compile and read what a job needs, once."""
+    def warm(self, job: str, seconds: float = 0.0) -> None:
+        """Start the process if needed, and let it compile and read what a job needs, once, in as much time."""
         try:
             self._start()
             if job not in self.warmed:
-                self._run("warm", {"job": job}, limits.START_SECONDS)
+                self._run("warm", {"job": job}, max(limits.START_SECONDS, seconds))
                 self.warmed.add(job)
         except (BrokenProcessPool, OSError, TooSlow):  # TimeoutError is an OSError
             self.end()

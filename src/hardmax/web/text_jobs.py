@@ -117,7 +117,7 @@ def corpus(body: dict[str, Any]) -> dict[str, Any]:
         model(body["model"])  # a wrong name is the caller's error; having no model at all is not
     try:
         name, one = model(body.get("model"))
-        texts, labels, ids = _sample(one.classes, given)
+        texts, labels, ids = body.get("sample") or _sample(one.classes, given)
     except HardmaxError as error:
         return {"available": False, "reason": str(error), "data": data}
     note = "" if given else TRAINED_ON

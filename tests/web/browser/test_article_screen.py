@@ -18,6 +18,14 @@ def shown(page, key):
     return page.evaluate(f"(key) => {FIGURE}.state[key]", key)
 
 
+REST = """async () => {
+    for (let last = -1; last !== window.scrollY; ) {
+        last = window.scrollY;
+        await new Promise((done) => setTimeout(done, 300));
+    }
+}"""
+
+
 def part(page, number):
     return page.locator(".article-part").nth(number - 1)
 
@@ -170,6 +178,7 @@ def test_space_scrolls_and_arrows_step_the_figure(open_page):
     page = open_page("v=1&lesson=1")
     page.keyboard.press(" ")
     page.wait_for_function("() => window.scrollY > 100")
+    page.evaluate(REST)  # the figure follows the part that is read
     before = shown(page, "k")
     page.keyboard.press("ArrowRight")
     assert shown(page, "k") == before + 1

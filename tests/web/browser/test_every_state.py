@@ -102,11 +102,12 @@ OVERLAPS = """() => {
             const across = Math.min(f.right, c.right) - Math.max(f.left, c.left);
             const along = Math.min(f.bottom, c.bottom) - Math.max(f.top, c.top);
             if (!(c.width > 0 && across > 1 && along > 1)) continue;
-            // What has scrolled away below the pinned figure of the article does not cover it.
+            // What has scrolled away below the pinned figure of the article, or its ghost, does not cover it.
             const [x, y] = [Math.max(f.left, c.left) + across / 2, Math.max(f.top, c.top) + along / 2];
             const top = document.elementFromPoint(x, y);
             const name = control.textContent || control.id || control.className;
-            if (!top || !figure.contains(top)) bad.push(`${name} on ${figure.getAttribute("class")}`);
+            const below = top && (figure.contains(top) || top.closest(".ghost"));
+            if (!below) bad.push(`${name} on ${figure.getAttribute("class")}`);
         }
     }
     const wide = document.documentElement.scrollWidth - window.innerWidth;

@@ -210,6 +210,18 @@ def test_a_tooltip_tells_what_a_token_does_and_escape_takes_it_away(open_page):
     assert "Token 1, a leader" in tip.inner_text()
     page.keyboard.press("Escape")
     assert tip.is_hidden()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tip.wait_for()
+    page.mouse.down()
+    page.mouse.move(box["x"] + 40, box["y"] + 20, steps=3)
+    page.wait_for_timeout(300)
+    assert tip.is_hidden()  # while a token is held
+    before = page.evaluate("location.hash")
+    page.mouse.move(box["x"] + 60, box["y"] + 30, steps=3)
+    page.wait_for_timeout(400)
+    assert page.evaluate("location.hash") == before
+    page.mouse.up()
+    page.wait_for_function("(hash) => location.hash !== hash", arg=before)
 
 
 def test_undo_and_redo_by_key_and_button(open_page):

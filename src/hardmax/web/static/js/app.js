@@ -129,7 +129,8 @@ export class App {
 
   #writeAddress(push) {
     const write = () => {
-      this.writing = 0;
+      this.writing = this.history.held ? setTimeout(write, ADDRESS_EVERY) : 0;
+      if (this.writing) return; // a link of thousands of tokens takes longer than a frame: it waits for the hand
       this.written = encodeState(this.state);
       if (!this.start.hash) window.history.replaceState({ leftOut: leftOut(this.state) }, "", `#${this.written}`);
     };

@@ -83,7 +83,10 @@ export class Pointing {
     if (!this.editable) return;
     if (!grip.dragging && Math.hypot(x - grip.x, y - grip.y) < 3) return;
     const point = scene.view.unplace(x + grip.dx, y + grip.dy, this.#coordinates(grip.token));
-    if (!grip.dragging) this.options.onDrag?.(grip.token, point, "start");
+    if (!grip.dragging) {
+      scene.tip.hide(); // it would be laid out again in every frame
+      this.options.onDrag?.(grip.token, point, "start");
+    }
     grip.dragging = true;
     scene.svg.classList.add("dragging");
     this.options.onDrag?.(grip.token, point, "move");

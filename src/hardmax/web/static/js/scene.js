@@ -11,6 +11,7 @@
 import { el, keep, svgEl } from "./dom.js";
 import { glyph } from "./picture.js";
 import { Pointing } from "./pointing.js";
+import { effectiveTheme } from "./shell.js";
 import { Tip } from "./tip.js";
 import { View } from "./view.js";
 
@@ -278,7 +279,7 @@ class Scene {
     this.canvas.height = height * ratio;
     const pen = this.canvas.getContext("2d");
     pen.scale(ratio, ratio);
-    pen.fillStyle = getComputedStyle(this.svg).getPropertyValue("--hull");
+    pen.fillStyle = this.options.palette[effectiveTheme()].hull;
     for (const { d } of this.ground) pen.fill(new Path2D(d.join(""))); // the shaded ground lies below the dots
     pen.globalAlpha = 0.85;
     for (const [color, tokens] of this.#byColor()) { // a pen changes its color slowly
