@@ -14,6 +14,8 @@ from markdown.preprocessors import Preprocessor
 
 # A "<" and its ">" with a comma between them: no HTML tag looks like this outside of attributes.
 PRODUCT = re.compile(r"(?<![<\w`])<(?=[^\s!/])([^<>=\"`]*,[^<>=\"`]*)>")
+# A letter with an index or an exponent in prose, such as v_{i+1}, z_i^s or Z^k.
+LETTER = r"(?<![A-Za-z_/\\^}])([A-Za-z](?:[_^](?:\{[^{}]+\}|\d+|[A-Za-z](?![A-Za-z0-9]))){1,2})(?!\w)"
 FORMULA = r"(?<![\\$\w])(\$\$?)(?=[^\s$])(.+?)(?<=[^\s\\])\1(?![\w$])"
 
 
@@ -58,3 +60,15 @@ class Formulas(Extension):
     def extendMarkdown(self, md: Markdown) -> None:
         md.preprocessors.register(_Products(md), "inner_products", 22)  # fenced code: 25, raw HTML: 20
         md.inlinePatterns.register(_Formula(FORMULA, md), "formula", 185)  # code spans: 190, escapes: 180
+
+
+class _Letter(InlineProcessor):
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[Any, int, int]:  # type: ignore[override]
+        return self.md.htmlStash.store(mathml(m[1])), m.start(0), m.end(0)
+
+
+class Letters(Extension):
+    """Indices and exponents of single letters in prose, for a page without file names and addresses."""
+
+    def extendMarkdown(self, md: Markdown) -> None:
+        md.inlinePatterns.register(_Letter(LETTER, md), "letter", 184)  # formulas: 185, escapes: 180

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from formulas import Formulas
+from formulas import Formulas, Letters
 
 from hardmax.experiments.table import read_table
 
@@ -61,7 +61,7 @@ def html(text: str) -> str:
     """The note as one page; pictures are found beside the Markdown file."""
     import markdown
 
-    body = markdown.markdown(text, extensions=["tables", Formulas()])
+    body = markdown.markdown(text, extensions=["tables", Formulas(), Letters()])
     return f'<!doctype html><meta charset="utf-8"><title>Hardmax attention</title><style>{STYLE}</style>{body}\n'
 
 

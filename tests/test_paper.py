@@ -97,3 +97,11 @@ def test_inner_products_and_formulas_survive_the_way_to_html():
     assert "⟨z, y⟩" in page
     assert page.count("&lt;") == 1
     assert "<msup><mi>&#x003C1;</mi><mi>m</mi></msup>" in page
+
+
+def test_indices_of_letters_in_prose_are_drawn_and_names_in_code_stay():
+    page = paper.html("The edge [v_i, v_{i+1}] and 2E^2, but `v_i` and n_jobs.\n").split("</style>")[1]
+    assert page.count("<msub>") == 2
+    assert page.count("<msup>") == 1
+    assert "<code>v_i</code>" in page
+    assert "n_jobs" in page
