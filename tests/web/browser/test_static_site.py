@@ -45,7 +45,7 @@ def test_every_screen_stands_without_a_server(open_page, address):
         page.wait_for_function("() => window.hardmaxApp.controller && !window.hardmaxApp.frame")
         assert page.locator(".banner").all_inner_texts() == []
     commands = page.locator(".screen-corpus .needs-server")
-    assert "hardmax playground --open '#v=1&view=corpus'" in commands.inner_text()
+    assert "hardmax playground --open '#v=1&view=corpus" in commands.inner_text()
 
 
 def test_the_model_in_the_page_gives_the_numbers_of_python(open_page, address):
