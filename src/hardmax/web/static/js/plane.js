@@ -154,7 +154,8 @@ export class Plane {
   }
 
   redraw() {
-    if (this.#lastDraw && this.svg.clientWidth !== this.width) this.draw(this.#lastDraw);
+    const width = this.svg.clientWidth; // 0 while the picture is hidden: it is drawn when it is seen again
+    if (this.#lastDraw && width && width !== this.width) this.draw(this.#lastDraw);
   }
 
   /** Where a point of the plane is in the picture. */
@@ -181,7 +182,7 @@ export class Plane {
     const { points, frame = [], line = null, axes = false, equal = true } = this.#lastDraw;
     this.width = this.svg.clientWidth || 640;
     const { height } = this.options;
-    this.height = typeof height === "function" ? height() : Math.min(height, Math.max(220, 0.8 * this.width));
+    this.height = typeof height === "function" ? Math.max(1, height()) : Math.min(height, Math.max(220, 0.8 * this.width));
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     this.svg.style.height = `${this.height}px`;
     const page = this.svg.querySelector(".plane-page");
