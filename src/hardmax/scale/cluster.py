@@ -21,7 +21,8 @@ def on_cluster(function: Any, address: str | None) -> Iterator[tuple[Any, Any, i
     started = not ray.is_initialized()
     if started:
         try:
-            ray.init(address=address, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+            # Without an address Ray would look for a cluster that runs here, or ran here and left its address behind.
+            ray.init(address=address or "local", logging_level="ERROR", log_to_driver=False, include_dashboard=False)
         except ConnectionError as error:
             fix = "check the address; a cluster that asks for a token needs RAY_AUTH_MODE and RAY_AUTH_TOKEN here too"
             raise BadInput("the Ray cluster cannot be reached", found=address or str(error), fix=fix) from None
