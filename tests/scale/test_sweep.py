@@ -226,6 +226,6 @@ def test_the_command_runs_plots_and_refuses(tmp_path, capsys):
     assert "no column 'nothing'" in told.err
     assert call("sweep", "plot", rows)[0] == 2
     assert call("sweep", "one", "two")[0] == 2
-    assert call("sweep", str(config), "-o", str(tmp_path / "e"), "--engine", "cloud")[0] == 3
+    assert call("sweep", str(config), "-o", str(tmp_path / "e"), "--engine", "cloud")[0] == 2
     code, told = call("sweep", str(config), "--run", "3")
     assert "seed\t3" in told.out

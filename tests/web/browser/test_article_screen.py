@@ -62,14 +62,14 @@ def test_old_links_and_set_lead_to_the_section(open_page):
     assert page.locator(".tab[aria-current]").inner_text() == "Lessons"
     for number in (5, 7, 1):
         page.evaluate("(hash) => { location.hash = hash; }", f"v=1&lesson={number}")
-        page.wait_for_function(f"(n) => {FIGURE}.section.title === n", arg=LESSONS[number - 1])
+        page.wait_for_function(f"(n) => {FIGURE}?.section?.title === n", arg=LESSONS[number - 1])
         heading = part(page, number).get_by_role("heading", name=LESSONS[number - 1])
         assert 0 < heading.bounding_box()["y"] < 860
     page.get_by_role("link", name="Dynamics").click()
     page.wait_for_selector(".screen-dyn:not([hidden])")
     assert state(page, "lesson") == 0
     page.evaluate("window.hardmaxApp.set({ lesson: 2 })")
-    page.wait_for_function(f"() => {FIGURE}?.section.title === 'Why the hull shrinks'")
+    page.wait_for_function(f"() => {FIGURE}?.section?.title === 'Why the hull shrinks'")
     assert state(page, "view") == "article"
 
 
