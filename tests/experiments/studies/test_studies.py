@@ -220,6 +220,4 @@ def test_every_study_is_drawn(name, imdb, tmp_path):
     assert getattr(module, name)(context, **given[name]).answer
     drawn = {"csv"} if name == "mechanism" else {"csv", "png", "pdf"}
     assert {path.rpartition(".")[2] for path in context.files} == drawn
-        {"csv"} if name == "mechanism" else {"csv", "png", "pdf"}
-    )
     assert len(context.tables) == {"robustness": 2, "ablation": 3, "mechanism": 3}[name]
