@@ -66,7 +66,8 @@ def test_without_tokens_the_page_says_how_to_add_one(open_page):
     assert "No tokens yet" in page.locator(".screen-beta .token-note").inner_text()
     assert page.locator(".screen-beta .status").inner_text() == "no tokens"
     page.locator(".screen-beta svg.cloud").first.dblclick(position={"x": 200, "y": 100})
-    page.wait_for_function("() => !document.querySelector('.screen-beta .token-note').textContent.includes('No tokens')")
+    note = "document.querySelector('.screen-beta .token-note').textContent"
+    page.wait_for_function(f"() => !{note}.includes('No tokens')")
 
 
 def test_the_screen_can_be_walked_with_the_keyboard_alone(open_page):
