@@ -57,7 +57,7 @@ def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibriu
     if plane.failed:
         return None
     target, parts = np.empty(n, np.int64), [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
-    for part in parts:  # for now the numbers of leaders: memory is dear
+    for part in parts:  # the number of a leader within the plane, renamed in place below: one array saves memory
         target[part] = plane.settled(tokens[part])
     index, passive = np.flatnonzero(target == -1), np.flatnonzero(target == -2)
     attempt = 0
