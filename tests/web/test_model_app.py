@@ -1,5 +1,6 @@
 """`hardmax serve`: the same numbers as Python, bounds, metrics, its page; a real server, stopped and killed."""
 
+import asyncio
 import json
 import re
 import signal
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import hardmax as hx
-from asgi_client import Client
+from asgi_client import Client, run_apart
 from hardmax.errors import BadInput
 from hardmax.web import limits
 from hardmax.web.guard import Access
@@ -113,17 +114,13 @@ def test_too_many_waiting_requests_are_told_to_come_back(monkeypatch):
 
 
 def test_a_task_that_fails_frees_its_place():
-    import asyncio
-
     work = Work(1)
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(work.run(lambda: 1 / 0))
+        run_apart(work.run(lambda: 1 / 0))
     assert work.waiting == 0
 
 
 def test_a_request_that_is_cancelled_gets_an_answer():
-    import asyncio
-
     async def cancelled():
         work = Work(1)
         held = threading.Event()
@@ -136,7 +133,7 @@ def test_a_request_that_is_cancelled_gets_an_answer():
             held.set()
 
     with pytest.raises(Busy, match="shutting down"):
-        asyncio.run(cancelled())
+        run_apart(cancelled())
 
 
 def test_a_folder_without_a_model_is_refused_before_anything_starts(tmp_path):
