@@ -20,6 +20,8 @@ LINTED := src tests benchmarks scripts
 
 NUMBA  := .venv-numba/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
+unexport PYTHONDONTWRITEBYTECODE  # without stored bytecode every worker of the tests rewrites every module again
+
 .PHONY: demo test browser check lint coverage bench fuzz numba docs site paper wheel release clean
 
 demo: $(VENV)/.demo
