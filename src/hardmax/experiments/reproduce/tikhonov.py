@@ -235,15 +235,18 @@ def tikhonov_curves(context: Context, *, steps: int = 6000, authors_steps: int =
     key = {"tikhonov": "authors", "steps": authors_steps, "seed": context.seed}
     authors = context.memo(key, measure_authors, theirs, AUTHORS, context.tell)
     found, norm = measure(sizes, EPSILONS, context.tell)
-    text = "Loss and objective against eps on logarithmic axes, with the threshold."
-    title = f"one softmax block, N = {sizes.sequences}, d = {sizes.dim}, n = {sizes.tokens}, {steps} steps"
-    context.figure("tikhonov-curves", "training:plot_tikhonov", [asdict(row) for row in found], title, text=text)
+    ours = f"our set-up: N = {sizes.sequences}, d = {sizes.dim}, n = {sizes.tokens}, {steps} steps"
     columns = ["eps", "start", "loss", "penalty", "objective", "threshold", "below"]
     rows = [[*asdict(row).values(), row.below] for row in found]
     context.table(Table("tikhonov-curves", "Our set-up, all runs", columns, rows))
     caption = "The authors' set-up: width 4, rank one, uniform data, targets made by a block, warm starts; n = 20"
     columns = ["eps", "loss", "penalty", "objective", "threshold", "steps"]
-    context.table(Table("authors", caption, columns, authors))
+    table = context.table(Table("authors", caption, columns, authors))
+    panels = {ours: [asdict(row) for row in found], f"the authors' set-up: n = {theirs.tokens}, width {theirs.width}": [
+        {**row, "start": "warm"} for row in table.records()
+    ]}  # fmt: skip
+    text = "Loss and objective against eps on logarithmic axes, with the threshold: our set-up and the authors'."
+    context.figure("tikhonov-curves", "training:plot_tikhonov", panels, text=text)
     last, before = authors[-1], authors[-2]
     falls = [float(np.log(before[x] / last[x]) / np.log(before[0] / last[0])) for x in (3, 1)]
     slope, below = slopes(found), sum(row.below for row in found)
