@@ -18,9 +18,6 @@ BIN    := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 LINTED := src tests benchmarks scripts
 
-# Where this is set, every program that a test starts would compile the whole package again.
-unexport PYTHONDONTWRITEBYTECODE
-
 NUMBA  := .venv-numba/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
 .PHONY: demo test browser check lint coverage bench fuzz numba docs site paper wheel release clean
