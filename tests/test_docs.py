@@ -6,7 +6,6 @@ import importlib
 import pkgutil
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -145,22 +144,6 @@ def test_the_package_index_can_show_the_readme():
     assert pictures
     assert all(target.startswith(RAW) for target in pictures)
     assert all("://" in target for target in re.findall(r"\]\(([^)]+)\)", text))
-
-
-@pytest.mark.slow
-def test_the_readme_passes_a_strict_type_checker(tmp_path):
-    lines = []
-    for block in re.findall(r"```pycon\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
-        lines += [example.source for example in doctest.DocTestParser().get_examples(block)]
-    assert len(lines) > 15
-    (tmp_path / "readme.py").write_text("".join(lines))
-    script = "import sys; from mypy.api import run; out, err, code = run(sys.argv[1:]); print(out, err); sys.exit(code)"
-    words = ["--strict", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
-    done = subprocess.run(
-        [sys.executable, "-c", script, *words, "--follow-imports=silent", str(tmp_path / "readme.py")],
-        capture_output=True, text=True, env={"MYPYPATH": str(ROOT / "src"), "PATH": ""}, cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("module", [benchmark_page, docstrings, formulas, site_hooks], ids=lambda m: m.__name__)

@@ -1,5 +1,6 @@
 """The public names: each has an example and a place in the reference, and a type checker knows what comes back."""
 
+import doctest
 import inspect
 import pickle
 import re
@@ -85,12 +86,16 @@ hx.limit(Z, layers=3)  # type: ignore[call-overload]
 
 
 @pytest.mark.slow
-def test_a_type_checker_knows_what_comes_back(tmp_path):
-    (tmp_path / "typed.py").write_text(TYPED)
-    words = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
+def test_a_strict_type_checker_knows_what_comes_back_and_passes_the_readme(tmp_path):
+    blocks = re.findall(r"```pycon\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    lines = [example.source for block in blocks for example in doctest.DocTestParser().get_examples(block)]
+    assert len(lines) > 15
+    for name, text in {"typed.py": TYPED, "readme.py": "".join(lines)}.items():
+        (tmp_path / name).write_text(text)
+    # One process for both: most of its time goes into reading the package and numpy. Its flags are not those of lint.
+    words = ["--strict", "--config-file", str(ROOT / "pyproject.toml"), "--follow-imports=silent"]
+    words += ["--cache-dir", str(ROOT / ".mypy_cache" / "strict"), "typed.py", "readme.py"]
     script = "import sys; from mypy.api import run; out, err, code = run(sys.argv[1:]); print(out, err); sys.exit(code)"
-    done = subprocess.run(
-        [sys.executable, "-c", script, *words, "--follow-imports=silent", str(tmp_path / "typed.py")],
-        capture_output=True, text=True, env={"MYPYPATH": str(ROOT / "src"), "PATH": ""}, cwd=tmp_path,
-    )  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, cwd=tmp_path,
+                          env={"MYPYPATH": str(ROOT / "src"), "PATH": ""})  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

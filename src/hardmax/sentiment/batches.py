@@ -103,7 +103,7 @@ def run_texts(start: Any, stop: Any, batch: Any, parameters: Any, out: Any) -> N
     offsets, texts, places, E, V = batch.offsets, batch.texts, batch.places, parameters.vectors, parameters.scores
     layers, logits, c, slopes = parameters.layers, out.logits, out.weights, out.slopes
     d, classes = E.shape[1], V.shape[0]
-    longest = 1
+    longest = np.int64(1)
     for t in range(start, stop):
         longest = max(longest, offsets[texts[t] + 1] - offsets[texts[t]])
     work = workspace_for(longest, d, layers)
@@ -113,7 +113,7 @@ def run_texts(start: Any, stop: Any, batch: Any, parameters: Any, out: Any) -> N
     for t in range(start, stop):
         text = texts[t]
         first, size = offsets[text], offsets[text + 1] - offsets[text]
-        n = 0
+        n = np.int64(0)
         for p in range(size):
             c[places[t] + p] = 0.0
             if batch.drop > 0.0 and (coin(batch.seed, np.uint64(text), np.uint64(p)) >> np.uint64(11)) < threshold:
@@ -203,7 +203,7 @@ def _trace(start: Any, stop: Any, ids: Any, offsets: Any, parameters: Any, leade
            logits: Any, busy: Any) -> None:  # fmt: skip
     E, V, rest, layers = parameters.vectors, parameters.scores, parameters.rest, parameters.layers
     d, classes = E.shape[1], V.shape[0]
-    longest = 1
+    longest = np.int64(1)
     for t in range(start, stop):
         longest = max(longest, offsets[t + 1] - offsets[t])
     work = workspace_for(longest, d, layers)

@@ -58,7 +58,7 @@ def follow_in_plane(n: Any, work: Any) -> Any:
         stage[v, 0], stage[v, 1] = x[ring[v]], y[ring[v]]
     for i in range(n):
         best[i], second[i] = -np.inf, -np.inf
-    compare(work.columns, n, ring, stage, 0, rim, score, best, second, work.leader)
+    compare(work.columns, n, ring, stage, np.int64(0), rim, score, best, second, work.leader)
     _decide(n, square, longest, best, second, work.leader)
     for v in range(rim, rim + copies):  # a copy of a word that follows itself follows itself too
         first = work.leader[ring[v]]
@@ -131,13 +131,13 @@ def _hull(x: Any, y: Any, ring: Any, size: Any, longest: Any, hull: Any) -> Any:
     if size < 2:
         return NO_HULL
     hull[0] = ring[0]
-    count = 1
+    count = np.int64(1)
     origins = 0
     for k in range(1, size + 1):
         q = ring[k] if k < size else ring[0]
         before = ring[k - 1]
         if x[before] * y[q] - y[before] * x[q] <= little:  # half a circle or more without a word
-            count = _drop(x, y, hull, count, -1, little)
+            count = _drop(x, y, hull, count, np.int64(-1), little)
             hull[count] = -1
             count += 1
             origins += 1

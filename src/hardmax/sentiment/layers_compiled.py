@@ -13,6 +13,9 @@ Four facts make it fast.
    conv(z). So z_i^K = r z_i^s + (1 - r) z_j with r = (1 + a)^-(K - s), s the layer at which it settled.
 3. Leaders never move, and only words that have not settled can become leaders later.
 4. Hence after layer 0 only words that follow a word which is not a leader need another search: a few per text.
+
+Counters that are handed to another function begin as np.int64(0): for a plain 0 Numba compiles that function, and all
+that it calls, a second time for this constant alone, which takes three times as long.
 """
 
 from typing import Any
@@ -45,7 +48,7 @@ def run_bag(n: Any, each: Any, rest: Any, layers: Any, c: Any, work: Any) -> Any
             c[i], leader[i], since[i], settled[i] = each, i, 0, 0
         return 0, False
     any_tie, in_plane = _first_layer(n, work)
-    moving = 0
+    moving = np.int64(0)
     for i in range(n):
         if target[0, i] >= 0 and since[target[0, i]] == 0:
             settled[i] = 0
@@ -124,7 +127,7 @@ def _who_may_be_followed(n: Any, work: Any, in_plane: Any) -> Any:
     """
     since, settled = work.since, work.settled
     who, reach = work.integers[row.WHO], work.floats[row.REACH]
-    n_heads = 0
+    n_heads = np.int64(0)
     for i in range(n):
         if since[i] == 0:
             who[n_heads] = i
@@ -182,7 +185,7 @@ def _later_layers(n: Any, rest: Any, layers: Any, work: Any, moving: Any, in_pla
                 columns[x, p] = history[k + 1, still_open[p], x]
         for p in range(n_open):
             best[p], second[p] = -np.inf, -np.inf
-        compare(columns, n_open, some, stage, 0, n_heads, score, best, second, choice)
+        compare(columns, n_open, some, stage, np.int64(0), n_heads, score, best, second, choice)
         lowest = np.inf
         for p in range(n_open):
             size = length[still_open[p]]

@@ -294,5 +294,6 @@ def study_texts(model: "SentimentModel", texts: Sequence[str]) -> tuple[Study, N
     found = deletions(words, find, len(model.vocabulary))
     rows = np.concatenate([words.ids, found.new.ids.astype(np.int64)])
     vectors = np.asarray(model.embedding[rows], np.float64).reshape(len(rows), model.dim)
-    numbers = model.layers, model.scores, model.bias, float(model.neutral_words)
+    # Copies, as arrays that must not be written to have compiled layers of their own.
+    numbers = model.layers, model.scores.copy(), model.bias.copy(), float(model.neutral_words)
     return study(words, found, Parameters(vectors, powers(model.alpha, model.layers), *numbers)), names

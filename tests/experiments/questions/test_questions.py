@@ -211,7 +211,7 @@ def test_models_of_equal_size_are_compared(monkeypatch):
         " ".join(rng.permutation([*rng.choice(good if y else bad, 2), *rng.choice(other, 4)]).tolist()) for y in labels
     ]
     monkeypatch.setattr(equal_size, "imdb", lambda: (texts, labels))
-    tables, _, _ = explore("equal-size", trials=1, learn=100, aside=12, min_texts=2, epochs=30)
+    tables, _, _ = explore("equal-size", trials=1, learn=100, aside=12, min_texts=2, epochs=6)
     rows = {(row[0], row[1]): row for row in tables["accuracy"].rows}
     assert rows["words", 0][2] == rows["words", 8][2]
     assert rows["words + bigrams", 0][2] == rows["words + picked partners", 0][2]
