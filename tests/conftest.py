@@ -1,4 +1,4 @@
-"""For all tests: the shapes in signatures are checked, and Ctrl-C reaches the programs that tests start.
+"""For all tests: shapes in signatures are checked, byte code is stored, and Ctrl-C reaches the programs they start.
 
 A shell without job control starts background jobs with the interrupt signal ignored, and children inherit that; tests
 that interrupt a run would then wait for its end.
@@ -6,9 +6,12 @@ that interrupt a run would then wait for its end.
 
 import os
 import signal
+import sys
 import threading
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ["HARDMAX_CHECK_SHAPES"] = "1"  # before any test imports hardmax; see hardmax.shapes
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or every program that a test starts compiles the package again
+sys.dont_write_bytecode = False

@@ -113,25 +113,25 @@ def plot_accuracies(
 
 
 @house()
-def plot_tikhonov(rows: Sequence[Mapping[str, Any]], title: str) -> Figure:
+def plot_tikhonov(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     """Loss (filled) and objective (open) of every run on logarithmic axes; the line is eps |theta*|^2.
 
     Args:
-        rows: runs with eps, start ("random" or "interpolator"), loss, objective and threshold.
+        panels: by title, runs with eps, start (such as "random"), loss, objective and threshold.
     """
-    figure = Figure(figsize=(4.8, 3.8), layout="constrained")
-    ax = figure.add_subplot()
-    rows = sorted(rows, key=lambda row: row["eps"])
-    line = {row["eps"]: row["threshold"] for row in rows}
-    ax.plot(list(line), list(line.values()), color=INK, linewidth=1, label=r"threshold $\epsilon\,|\theta^*|^2$")
-    for number, (start, marker) in enumerate({"random": "o", "interpolator": "s"}.items()):
-        some = [row for row in rows if row["start"] == start]
-        x = [row["eps"] for row in some]
-        style: dict[str, Any] = {"marker": marker, "color": color(number), "linewidth": 0.8}
-        ax.plot(x, [row["loss"] for row in some], label=f"loss, {start} start", **style)
-        ax.plot(x, [row["objective"] for row in some], linestyle=":", markerfacecolor="white",
-                label=f"objective, {start} start", **style)  # fmt: skip
-    ax.set(xscale="log", yscale="log", xlabel=r"$\epsilon$", title=title)
-    ax.grid(color=FAINT, linewidth=0.3)
-    ax.legend()
+    figure = Figure(figsize=(4.8 * len(panels), 3.8), layout="constrained")
+    for ax, (title, unsorted) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+        rows = sorted(unsorted, key=lambda row: row["eps"])
+        line = {row["eps"]: row["threshold"] for row in rows}
+        ax.plot(list(line), list(line.values()), color=INK, linewidth=1, label=r"threshold $\epsilon\,|\theta^*|^2$")
+        for number, start in enumerate(dict.fromkeys(row["start"] for row in unsorted)):
+            some = [row for row in rows if row["start"] == start]
+            x = [row["eps"] for row in some]
+            style: dict[str, Any] = {"marker": "os"[number], "color": color(number), "linewidth": 0.8}
+            ax.plot(x, [row["loss"] for row in some], label=f"loss, {start} start", **style)
+            ax.plot(x, [row["objective"] for row in some], linestyle=":", markerfacecolor="white",
+                    label=f"objective, {start} start", **style)  # fmt: skip
+        ax.set(xscale="log", yscale="log", xlabel=r"$\epsilon$", title=title)
+        ax.grid(color=FAINT, linewidth=0.3)
+        ax.legend()
     return figure

@@ -10,19 +10,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
 from hardmax.sentiment.columns import as_texts
-from hardmax.sentiment.explain import Explanation, explain
-from hardmax.sentiment.explain_many import explain_many
 from hardmax.sentiment.files import load_model
 from hardmax.sentiment.fitting import Fitting
 from hardmax.sentiment.model import Label, SentimentModel, winners
 from hardmax.sentiment.recipe import Recipe, Tuning
-from hardmax.sentiment.vocabulary_view import LeaderCount, TermScore, abstaining, leaders, words
 from hardmax.text.tokenizer import Given
 from hardmax.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from hardmax.sentiment.drift import Drift
+    from hardmax.sentiment.explain import Explanation
     from hardmax.sentiment.report import Report
+    from hardmax.sentiment.vocabulary_view import LeaderCount, TermScore
 
 
 class HardmaxClassifier(Fitting):
@@ -170,6 +169,8 @@ class HardmaxClassifier(Fitting):
         if abstain_below is None:
             chosen = winners(self._logits(X))
             return np.asarray(self.classes_[chosen])
+        from hardmax.sentiment.vocabulary_view import abstaining
+
         return abstaining(self._fitted(), self._texts(X, False), abstain_below)
 
     @property
@@ -197,12 +198,14 @@ class HardmaxClassifier(Fitting):
         """The terms of the vocabulary, in the order of `coef_`; `input_features` is ignored."""
         return np.array(self._fitted().vocabulary.terms, object)
 
-    def explain(self, text: str | bytes, label: Label | None = None) -> Explanation:
+    def explain(self, text: str | bytes, label: Label | None = None) -> "Explanation":
         """Why a text gets its label: logit = bias + sum of the contributions of its words, exactly.
 
         Args:
             label: if texts have several labels, the one that is explained; None means the most probable.
         """
+        from hardmax.sentiment.explain import explain
+
         model = self._fitted()
         if model.multi_label:
             best = int(self._logits([text if isinstance(text, str) else text.decode("utf-8", "replace")])[0].argmax())
@@ -211,12 +214,16 @@ class HardmaxClassifier(Fitting):
 
     def explain_many(self, texts: Iterable[str], *, most: int = 10, as_: str | None = None) -> Any:
         """The words that matter in many texts, as one table; see `hardmax.sentiment.explain_many.explain_many`."""
+        from hardmax.sentiment.explain_many import explain_many
+
         return explain_many(self._fitted(), as_texts(texts), most=most, as_=as_)
 
     def leaders(
         self, texts: Iterable[str], labels: ArrayLike | None = None, *, most: int = 30, confident: float = 0.0
-    ) -> dict[Label, list[LeaderCount]]:
+    ) -> "dict[Label, list[LeaderCount]]":
         """The most frequent leaders by class; see `hardmax.sentiment.vocabulary_view.leaders`."""
+        from hardmax.sentiment.vocabulary_view import leaders
+
         return leaders(self._fitted(), as_texts(texts), labels, most=most, confident=confident)
 
     def report(
@@ -253,8 +260,10 @@ class HardmaxClassifier(Fitting):
 
         return Drift.between(self._fitted(), as_texts(before), as_texts(after))
 
-    def words(self, most: int | None = None) -> list[TermScore]:
+    def words(self, most: int | None = None) -> "list[TermScore]":
         """The words of the vocabulary by their own score; see `hardmax.sentiment.vocabulary_view.words`."""
+        from hardmax.sentiment.vocabulary_view import words
+
         return words(self._fitted(), most)
 
     def save(self, path: str | Path, *, force: bool = True) -> Path:

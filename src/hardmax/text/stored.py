@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput
-from hardmax.io.scratch import scratch_file
 
 
 class _File:
@@ -33,6 +32,8 @@ class StoredTexts(Sequence[str]):
     """
 
     def __init__(self, texts: Iterable[str], folder: str | Path) -> None:
+        from hardmax.io.scratch import scratch_file
+
         self._file = _File(scratch_file(folder))
         ends, end = array("q", [0]), 0
         try:

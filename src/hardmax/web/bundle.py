@@ -1,8 +1,8 @@
 """The files of the page: its style sheets, and its modules as a few classic scripts.
 
-A page that was opened from disk cannot import modules from other files, and a page from a server would ask for dozens of
-them one by one. So every module becomes a function that is given `need`, which returns what another module exports, and
-returns what it exports itself:
+A page that was opened from disk cannot import modules from other files, and a page from a server would ask for dozens
+of them one by one. So every module becomes a function that is given `need`, which returns what another module exports,
+and returns what it exports itself:
 
     import { el } from "./dom.js";                       hardmaxModules.define("js/app.js", ["js/dom.js"], (need) => {
     export function start() { ... }                      const { el } = need("js/dom.js");

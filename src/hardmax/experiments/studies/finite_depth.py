@@ -130,7 +130,7 @@ def finite_depth(
     families: tuple[str, ...] = ("gaussian", "cube"),
     sizes: tuple[tuple[int, int], ...] = SIZES,
     alphas: tuple[float, ...] = (0.5, 2.35),
-    clouds: int = 5,
+    clouds: int = 30,
     trained: tuple[str, ...] = ("imdb", "paper"),
     epochs: int = 100,
     reviews: int = 6000,

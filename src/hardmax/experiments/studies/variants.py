@@ -3,8 +3,9 @@
 Robustness: the same Gaussian clouds run through variants of the layer: several heads, matrices of several condition
 numbers or not symmetric, unit sphere and LayerNorm (centering and gain), no normalization, causal mask; several sizes
 and steps. Counted are distinct final positions (clusters; without normalization distinct directions), tokens that
-ever follow only themselves (leaders), and what the run did. Then the same of a classifier (`classifier.py`): accuracy
-and explanations with each kind of layer, heads trained through hardmax among them.
+ever follow only themselves (leaders), and what the run did: decided in rational arithmetic where float64 cannot decide
+and the layer has rational values; otherwise "undecided" is an outcome of its own. Then the same of a classifier
+(`classifier.py`): accuracy and explanations with each kind of layer, heads trained through hardmax among them.
 
 Ablation: no attention, softmax at three temperatures, hardmax, and random attention, all in the same classifier with
 the same words, radii, budget and seeds, each with its own best learning rate; beside it the paper's recipe
@@ -27,6 +28,7 @@ from hardmax.experiments.table import Table, interval
 
 CLOUDS = ((2, 64, 0.5), (2, 128, 2.0), (8, 64, 0.5))  # dimension, tokens, alpha
 DEPTH = 110
+FATES = ("settled", "growing", "periodic", "moving", "undecided")  # kinds of `hardmax.dynamics.trajectory.Outcome`
 CLOSE = 1e-3  # positions nearer than this part of the cloud's radius are one cluster
 
 
@@ -150,7 +152,7 @@ def accuracies(name: str, found: Runs) -> Table:
     quick={"clouds": 3, **QUICK},
 )
 def robustness(
-    context: Context, *, clouds: int = 3, runs: int = 3, tuning: int = 0, sizes: Mapping[str, int] = FULL
+    context: Context, *, clouds: int = 10, runs: int = 10, tuning: int = 0, sizes: Mapping[str, int] = FULL
 ) -> Outcome:
     """Run every variant on the same clouds, and train every kind of layer on the same reviews."""
     rows = []
@@ -158,7 +160,7 @@ def robustness(
         context.tell(number, len(CLOUDS) * len(LAYERS), f"{name}, d={size[0]}")
         key = {"study": "robustness", "size": size, "variant": name, "clouds": clouds, "seed": context.seed}
         rows.append(_row(*size, name, context.memo(key, _fates, context.seed, *size, name, clouds)))
-    columns = ["d", "n", "alpha", "variant", "clusters", "leaders", "settled", "growing", "periodic", "moving"]
+    columns = ["d", "n", "alpha", "variant", "clusters", "leaders", *FATES]
     caption = f"{clouds} clouds each, {DEPTH} layers; parts of the clouds by outcome"
     dynamics = context.table(Table("dynamics", caption, columns, rows))
     accuracy = context.table(accuracies("layer", train_all(context, CLASSIFIERS, runs=runs, tuning=tuning, **sizes)))
@@ -168,8 +170,10 @@ def robustness(
     text = "Accuracy with each kind of layer."
     context.figure("accuracy", "measurements:plot_accuracy_by", accuracy.records(), "layer", text=text)
     kept, means = sum(row[6] == 1 for row in rows), [value.mean for value in accuracy.column("accuracy")]
+    open_, growing = (sum(row[column] > 0 for row in rows) for column in (10, 7))
     return Outcome(
-        f"All clouds settle in {kept} of {len(rows)} rows. The accuracy is {min(means):.3f} to {max(means):.3f} over "
+        f"All clouds settle in {kept} of {len(rows)} rows, some grow in {growing}, and in {open_} some come to rest on "
+        f"comparisons that float64 cannot decide. The accuracy is {min(means):.3f} to {max(means):.3f} over "
         f"{len(means)} kinds of layers, and {accuracy.column('accuracy')[0]} with the paper's."
     )
 
@@ -180,16 +184,19 @@ def _fates(seed: int, d: int, n: int, alpha: float, name: str, clouds: int) -> d
     for c in range(clouds):
         rng = np.random.default_rng((seed, d, n, c))
         Z = rng.standard_normal((n, d))
-        traj: Any = simulate(Z, alpha, layers=DEPTH, **LAYERS[name][1](d, rng))
-        found["clusters"].append(clusters(traj.tokens[-1], directions=name == "none"))
+        options = LAYERS[name][1](d, rng)
+        traj: Any = simulate(Z, alpha, layers=DEPTH, **options)
+        if traj.undecided and options.get("normalization") != "sphere" and "feed_forward" not in options:
+            traj = simulate(Z, alpha, layers=DEPTH, exact=True, **options)  # rational values: nothing stays undecided
+        found["clusters"].append(clusters(np.asarray(traj.tokens[-1], np.float64), directions=name == "none"))
         found["leaders"].append(len(traj.leaders))
-        found["kinds"].append(traj.outcome.kind.replace("undecided", "settled"))  # at rest, whatever the rounding
+        found["kinds"].append(traj.outcome.kind)
     return found
 
 
 def _row(d: int, n: int, alpha: float, name: str, found: dict[str, list[Any]]) -> tuple[Any, ...]:
     kinds = found["kinds"]
-    shares = [kinds.count(kind) / len(kinds) for kind in ("settled", "growing", "periodic", "moving")]
+    shares = [kinds.count(kind) / len(kinds) for kind in FATES]
     return d, n, alpha, name, interval(found["clusters"]), interval(found["leaders"]), *shares
 
 
