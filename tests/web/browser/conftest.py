@@ -229,9 +229,7 @@ def page(open_page: OpenPage) -> Page:
 
 
 COLORS = ["color-contrast", "link-in-text-block"]  # the rules of axe that depend on the color scheme
-SETTLED = (
-    "document.getAnimations().forEach((one) => { if (one instanceof CSSTransition) one.finish(); })"
-)
+SETTLED = "document.getAnimations().forEach((one) => { if (one instanceof CSSTransition) one.finish(); })"
 
 
 def axe_violations(page: Page) -> list[str]:
