@@ -18,6 +18,7 @@ import pytest
 from hardmax.errors import BadInput
 from hardmax.scale.label_files import write_parts
 from hardmax.scale.labels import Wanted, batches, label, labeled
+from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
 from hardmax.text.tables import Row
 
@@ -57,9 +58,12 @@ def test_records_are_those_of_the_model():
     assert [list(r["probabilities"].values()) for r in found] == model.probabilities(texts).tolist()
     assert [r.get("id", r.get("line")) for r in found] == [k.line if k.id is None else k.id for k in rows]
     for record, text in zip(found, texts, strict=True):
-        total = record["bias"] + sum(leader["contribution"] for leader in record["leaders"])
-        assert abs(total - record["logit"]) < 1e-9
-        assert record["text"] == text
+        alone = explain(model, text)
+        assert (record["logit"], record["bias"], record["text"]) == (alone.logit, alone.bias, text)
+        assert record["leaders"] == [
+            {"word": one.word, "contribution": one.contribution, "followers": list(one.followers)}
+            for one in alone.leaders
+        ]
 
 
 def test_a_batch_that_is_done_is_passed_over():
@@ -127,6 +131,15 @@ def test_parts_that_are_there_are_not_made_again(tmp_path):
     (tmp_path / "full" / "x").write_text("x")
     with pytest.raises(BadInput, match="holds other files"):
         list(write_parts(tmp_path / "full", rows, *arguments, True, 20))
+
+
+def test_a_run_does_not_continue_on_other_texts(tmp_path):
+    table = _table(tmp_path / "a.jsonl", _rows(3))
+    assert _run(table, "-o", tmp_path / "o").returncode == 0
+    _table(tmp_path / "a.jsonl", _rows(4))
+    done = _run(table, "-o", tmp_path / "o", "--resume")
+    assert done.returncode == 3
+    assert "of other texts or settings" in done.stderr
 
 
 def test_bad_rows_are_written_and_the_rest_is_labeled(tmp_path):
