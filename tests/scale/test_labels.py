@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -149,6 +150,19 @@ def test_bad_rows_are_written_and_the_rest_is_labeled(tmp_path):
     assert done.returncode == 7
     assert [r["label"] for r in _parts(tmp_path / "o")] == ["positive", "negative"]
     assert [json.loads(line)["line"] for line in (tmp_path / "e.jsonl").read_text().splitlines()] == [2, 3]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:{}", "ray://127.0.0.1:{}", "nowhere"])
+def test_a_cluster_that_is_not_there_is_one_error_and_leaves_nothing(tmp_path, address):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # nobody listens here
+        address = address.format(closed.getsockname()[1])
+        work = write_parts(tmp_path / "o", _rows(3), Wanted(MODEL), ["id", "label", "probability"], "here", "ray",
+                           address, False)  # fmt: skip
+        with pytest.raises(BadInput, match=r"cannot be reached|is not the address") as told:
+            list(work)
+    assert address in str(told.value)
+    assert not (tmp_path / "o").exists()
 
 
 @pytest.mark.slow
