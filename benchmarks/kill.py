@@ -120,7 +120,11 @@ def disturbed(job: Job, place: Path, count: int, chance: random.Random) -> tuple
         number += 1
         out = place / str(number) / "out"
         out.parent.mkdir()
-        killed += job.run(out, False, chance.uniform(0.0, usual))[0] == -signal.SIGKILL
+        code, seconds, _ = job.run(out, False, chance.uniform(0.0, usual))
+        if code == -signal.SIGKILL:
+            killed += 1
+        else:  # it is faster than it was
+            usual = min(usual, seconds)
         code, _, said = job.run(out, True)
         if code == 3 and "exists" in said:  # it had finished
             code = 0
@@ -137,11 +141,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=20, help="kills of each command")
     parser.add_argument("--seed", type=int, default=0, help="seed for the moments")
+    parser.add_argument("--size", type=float, default=1.0, help="amount of work; 1 is some seconds of an idle machine")
     parser.add_argument("--only", choices=["train", "predict", "sweep", "limit"], action="append")
     options = parser.parse_args()
     bars = Bars()
     with tempfile.TemporaryDirectory() as folder:
-        for name, job in jobs(Path(folder)).items():
+        for name, job in jobs(Path(folder), options.size).items():
             if options.only and name not in options.only:
                 continue
             place = Path(folder) / name

@@ -5,6 +5,8 @@
 
 `sweep`: 100,000 simulations of 100 x 2 against one batched `hx.simulate` of the same clouds, processor time.
 `ray`: 200,000 texts labeled by a Ray cluster of 2 workers on this machine, against the local engine with 2 threads.
+`export`: 1,000 reviews of IMDb's training rows (extra imdb), labeled by each shipped model as ONNX, and labeled and
+explained by it as JavaScript under Node, against Python.
 `serve`: a real server under full load from 32 connections that never pause, then killed and started again under load.
 The exit status is 1 if a bar is missed.
 """
@@ -16,6 +18,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +28,14 @@ from bars import Bars
 from record import record
 
 CONNECTIONS = 32
-PARTS = ["sweep", "ray", "serve"]
+PARTS = ["export", "sweep", "ray", "serve"]
+REVIEWS = 1000
+SCRIPT = """
+import { load } from %s;
+import { readFileSync } from "node:fs";
+const model = await load(), texts = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(texts.map((text) => [model.predict(text), model.explain(text)])));
+"""
 GROWTH = 1.05  # memory at the end against memory after the first third
 
 
@@ -42,6 +52,48 @@ def main() -> int:
     if not options.only:
         record("scale", ["measured (with what is required)"], [[line] for line in bars.lines])
     return 1 if bars.failed else 0
+
+
+def export(bars: Bars, options: argparse.Namespace) -> None:
+    """The largest difference between an exported model and Python."""
+    import numpy as np
+    import onnxruntime
+
+    from hardmax.sentiment.explain import explain
+    from hardmax.sentiment.export.javascript import export_javascript
+    from hardmax.sentiment.export.onnx import export_onnx, term_matrix
+    from hardmax.sentiment.files import load_model, shipped
+    from hardmax.text.datasets import read
+
+    every = read("imdb").texts
+    texts = [every[k] for k in np.random.default_rng(0).choice(len(every), REVIEWS, replace=False)]
+    for name in shipped():
+        model = load_model(name)
+        logits, sure = model.logits(texts), model.probabilities(texts)
+        with tempfile.TemporaryDirectory() as folder:
+            session = onnxruntime.InferenceSession(str(export_onnx(model, Path(folder) / "model.onnx")))
+            found = [session.run(None, {"terms": term_matrix(model, [text])}) for text in texts]
+            js = export_javascript(model, Path(folder) / "js") / "hardmax.js"
+            done = subprocess.run(["node", "--input-type=module", "-e", SCRIPT % json.dumps(js.as_uri())],
+                                  input=json.dumps(texts), capture_output=True, text=True, check=True)  # fmt: skip
+        away = max(
+            np.abs(np.vstack(part) - mine).max()
+            for part, mine in zip(zip(*found, strict=True), (logits, sure), strict=True)
+        )
+        bars.check(away <= 1e-6, f"{name}, {REVIEWS:,} reviews: ONNX is within {away:.1e} of Python (at most 1e-6)")
+        away, same = 0.0, True
+        for text, p, (predicted, explained) in zip(texts, sure, json.loads(done.stdout), strict=True):
+            mine = explain(model, text)
+            same &= predicted["label"] == mine.label
+            pairs = [(explained["logit"], mine.logit), *zip(predicted["probabilities"], p, strict=True)]
+            for what in ("leaders", "words"):
+                theirs = {one["word"]: one["contribution"] for one in explained[what]}
+                ours = {one.word: one.contribution for one in getattr(mine, what)}
+                same &= theirs.keys() == ours.keys()
+                pairs += [(theirs.get(word, np.inf), part) for word, part in ours.items()]
+            away = max(away, *(abs(a - b) for a, b in pairs))
+        bars.check(same and away <= 1e-9, f"{name}, {REVIEWS:,} reviews: labels, probabilities and explanations of "
+                   f"JavaScript are within {away:.1e} of Python (at most 1e-9)")  # fmt: skip
 
 
 def sweep(bars: Bars, options: argparse.Namespace) -> None:

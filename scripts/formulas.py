@@ -18,6 +18,19 @@ PRODUCT = re.compile(r"(?<![<\w`])<(?=[^\s!/])([^<>=\"`]*,[^<>=\"`]*)>")
 LETTER = r"(?<![A-Za-z_/\\^}])([A-Za-z](?:[_^](?:\{[^{}]+\}|\d+|[A-Za-z](?![A-Za-z0-9]))){1,2})(?!\w)"
 FORMULA = r"(?<![\\$\w])(\$\$?)(?=[^\s$])(.+?)(?<=[^\s\\])\1(?![\w$])"
 
+ROUND = "border: solid; border-width: 0 1px; border-radius: 0.8em; padding: 0 0.3em"
+REPAIRS = (
+    # Brackets are fences; as identifiers they would be slanted and have the wrong height.
+    (r"<mi>(&#x027E[89];|&#x0007[BD];)</mi>", r'<mo fence="true" stretchy="false">\1</mo>'),
+    # The bars of a norm have no space around them, as a sign between two numbers would.
+    (r'<mo stretchy="false">&#x0007C;</mo>', r'<mo stretchy="false" lspace="0" rspace="0">&#x0007C;</mo>'),
+    # A minus after "(", "[", a comma or a relation belongs to the number after it.
+    (r"((?:&#x0002[8C]|&#x0005B|&#x0003[C-E]|&#x0226[45]|&#x02192);</mo>)<mo>&#x02212;</mo>",
+     r'\1<mo form="prefix">&#x02212;</mo>'),
+    # Brackets of a matrix grow only in fonts for mathematics, which not every machine has; borders do everywhere.
+    (r"<mo>&#x00028;</mo><mtable>(.*?)</mtable><mo>&#x00029;</mo>", rf'<mtable style="{ROUND}">\1</mtable>'),
+)  # fmt: skip
+
 
 def mathml(latex: str, block: bool = False) -> str:
     """One formula as MathML.
@@ -29,8 +42,9 @@ def mathml(latex: str, block: bool = False) -> str:
     latex = re.sub(r"\s+", " ", latex.strip())
     found = convert(latex, display="block" if block else "inline")
     found = found.replace("<mi>:</mi>", "<mo>:</mo>")
-    # Brackets are fences; as identifiers they would be slanted and have the wrong height.
-    return re.sub(r"<mi>(&#x027E[89];|&#x0007[BD];)</mi>", r'<mo fence="true" stretchy="false">\1</mo>', found)
+    for pattern, better in REPAIRS:
+        found = re.sub(pattern, better, found)
+    return found
 
 
 def inner_products(text: str) -> str:

@@ -70,6 +70,17 @@ def test_rescaling_with_a_value_matrix_moves_each_coordinate_by_its_own_weight()
     assert traj.tokens[1, 0, 1] > traj.tokens[1, 0, 0] + 1.1
 
 
+@pytest.mark.parametrize("u", [(1.0, 1.0), (0.5, -0.5)])  # parallel to v, and perpendicular
+def test_a_value_matrix_of_rank_one_moves_tokens_along_one_direction(u):
+    V = np.outer(u, (1.0, 1.0))
+    z = np.random.default_rng(0).uniform(-1, 1, (10, 2))
+    traj = simulate_variant(z, 1, 30, rule=Hardmax(), V=V)
+    for _ in range(30):
+        followed = z[(z @ z.T).argmax(axis=1)]
+        z = z - (z - followed) @ V.T / (1 + np.trace(V))  # Sherman and Morrison: (I + V)^-1 V = V / (1 + <u, v>)
+    np.testing.assert_allclose(traj.tokens[-1], z, atol=1e-12)
+
+
 def test_the_identity_as_value_matrix_changes_no_bit():
     Z = gaussian(20, 3)
     plain, identity = (simulate_variant(Z, 0.7, 5, rule=Hardmax(), V=V) for V in (None, np.eye(3)))

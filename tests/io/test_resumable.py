@@ -29,6 +29,22 @@ def test_a_folder_is_made_continued_or_refused(tmp_path):
         begin_or_resume(folder, "m.json", {"digest": "b"}, "sweep", True)
 
 
+def test_work_that_fails_before_its_first_part_leaves_nothing(tmp_path):
+    def work(folder, *parts):
+        with begin(folder, "m.json", MINE, "sweep", False):
+            for part in parts:
+                (folder / part).write_text("whole")
+            raise BadInput("no cluster")
+
+    (tmp_path / "empty").mkdir()
+    for folder, *parts in (["new"], ["empty"], ["begun", "part-000000.parquet"]):
+        with pytest.raises(BadInput, match="no cluster"):
+            work(tmp_path / folder, *parts)
+    assert not (tmp_path / "new").exists()
+    assert list((tmp_path / "empty").iterdir()) == []
+    assert sorted(p.name for p in (tmp_path / "begun").iterdir()) == ["m.json", "part-000000.parquet"]
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
 def test_a_damaged_manifest_is_named(tmp_path, text):
     (tmp_path / "m.json").write_text(text)

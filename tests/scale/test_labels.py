@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -18,6 +19,7 @@ import pytest
 from hardmax.errors import BadInput
 from hardmax.scale.label_files import write_parts
 from hardmax.scale.labels import Wanted, batches, label, labeled
+from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
 from hardmax.text.tables import Row
 
@@ -57,9 +59,12 @@ def test_records_are_those_of_the_model():
     assert [list(r["probabilities"].values()) for r in found] == model.probabilities(texts).tolist()
     assert [r.get("id", r.get("line")) for r in found] == [k.line if k.id is None else k.id for k in rows]
     for record, text in zip(found, texts, strict=True):
-        total = record["bias"] + sum(leader["contribution"] for leader in record["leaders"])
-        assert abs(total - record["logit"]) < 1e-9
-        assert record["text"] == text
+        alone = explain(model, text)
+        assert (record["logit"], record["bias"], record["text"]) == (alone.logit, alone.bias, text)
+        assert record["leaders"] == [
+            {"word": one.word, "contribution": one.contribution, "followers": list(one.followers)}
+            for one in alone.leaders
+        ]
 
 
 def test_a_batch_that_is_done_is_passed_over():
@@ -129,6 +134,15 @@ def test_parts_that_are_there_are_not_made_again(tmp_path):
         list(write_parts(tmp_path / "full", rows, *arguments, True, 20))
 
 
+def test_a_run_does_not_continue_on_other_texts(tmp_path):
+    table = _table(tmp_path / "a.jsonl", _rows(3))
+    assert _run(table, "-o", tmp_path / "o").returncode == 0
+    _table(tmp_path / "a.jsonl", _rows(4))
+    done = _run(table, "-o", tmp_path / "o", "--resume")
+    assert done.returncode == 3
+    assert "of other texts or settings" in done.stderr
+
+
 def test_bad_rows_are_written_and_the_rest_is_labeled(tmp_path):
     table = tmp_path / "a.jsonl"
     table.write_text('{"text": "good"}\nnot json\n{"text": 5}\n{"text": "bad"}\n')
@@ -136,6 +150,19 @@ def test_bad_rows_are_written_and_the_rest_is_labeled(tmp_path):
     assert done.returncode == 7
     assert [r["label"] for r in _parts(tmp_path / "o")] == ["positive", "negative"]
     assert [json.loads(line)["line"] for line in (tmp_path / "e.jsonl").read_text().splitlines()] == [2, 3]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:{}", "ray://127.0.0.1:{}", "nowhere"])
+def test_a_cluster_that_is_not_there_is_one_error_and_leaves_nothing(tmp_path, address):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # nobody listens here
+        address = address.format(closed.getsockname()[1])
+        work = write_parts(tmp_path / "o", _rows(3), Wanted(MODEL), ["id", "label", "probability"], "here", "ray",
+                           address, False)  # fmt: skip
+        with pytest.raises(BadInput, match=r"cannot be reached|is not the address") as told:
+            list(work)
+    assert address in str(told.value)
+    assert not (tmp_path / "o").exists()
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from hardmax import __version__
 from hardmax.cloud.presets import PRESETS, preset
 from hardmax.web import limits
 from hardmax.web.app import create_app
-from hardmax.web.bundle import STATIC, index_page
+from hardmax.web.bundle import STATIC, file_names, file_text, index_page
 from hardmax.web.guard import HEADERS
 
 SQUARE = [[1, 1], [-1, 1], [-1, -1], [1, -1]]
@@ -28,13 +29,19 @@ def test_the_page_and_every_file_of_it_are_served_with_their_type(client):
     page = client.get("/")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.text == index_page({"public_url": None})
-    kinds = {".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".svg": "image/svg+xml"}
-    files = [p for p in STATIC.rglob("*") if p.is_file()]
-    for path in files:
-        answer = client.get(f"/static/{path.relative_to(STATIC).as_posix()}")
+    kinds = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+    for name in file_names():
+        answer = client.get(f"/static/{name}")
         assert answer.status_code == 200
-        assert answer.content == path.read_bytes()
-        assert answer.headers["content-type"].startswith(kinds.get(path.suffix, "text/html"))
+        assert answer.content == file_text(name).encode()
+        assert answer.headers["content-type"].startswith(kinds[Path(name).suffix])
+    assert client.get("/static/style.css").content == (STATIC / "style.css").read_bytes()
+
+
+def test_every_file_that_the_page_names_is_served(client):
+    named = re.findall(r'(?:src|href)="([^"]+)"', client.get("/").text)
+    assert len(named) > 3
+    assert [client.get(f"/{name}").status_code for name in named] == [200] * len(named)
 
 
 def test_a_file_that_has_not_changed_is_not_sent_again(client):

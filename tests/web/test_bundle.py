@@ -6,7 +6,6 @@ import subprocess
 import pytest
 
 import programs
-from hardmax.html.page import script
 from hardmax.web import bundle
 from hardmax.web.bundle import UnusableModule, defined, later_modules, later_script, modules, page_modules, styles
 
@@ -36,40 +35,43 @@ def _with_files(folder, monkeypatch, **files):
     for name, text in files.items():
         (folder / f"{name}.js").write_text(text)
     monkeypatch.setattr(bundle, "STATIC", folder)
-    bundle.source.cache_clear()
-    defined.cache_clear()
+    _forget()
 
 
-@pytest.fixture(autouse=True)
 def _forget():
-    yield
-    bundle.source.cache_clear()
-    defined.cache_clear()
+    for remembered in (bundle.source, bundle.imports, defined):
+        remembered.cache_clear()
 
 
-def test_modules_in_a_circle_are_refused(tmp_path, monkeypatch):
-    _with_files(tmp_path, monkeypatch, a='import { b } from "./b.js";', b="import './a.js'")
+@pytest.fixture
+def own_files(tmp_path, monkeypatch):
+    """own_files(a="...") makes a.js the page's only module."""
+    yield lambda **files: _with_files(tmp_path, monkeypatch, **files)
+    monkeypatch.undo()
+    _forget()
+
+
+def test_modules_in_a_circle_are_refused(own_files):
+    own_files(a='import { b } from "./b.js";', b="import './a.js'")
     with pytest.raises(UnusableModule, match=r"a.js -> b.js -> a.js"):
         modules("a.js")
 
 
 @pytest.mark.parametrize("text", ["export default 1;", 'import all from "./b.js";', "export let x = 1;"])
-def test_what_has_no_translation_is_refused(tmp_path, monkeypatch, text):
-    _with_files(tmp_path, monkeypatch, a=text, b="")
+def test_what_has_no_translation_is_refused(own_files, text):
+    own_files(a=text, b="")
     with pytest.raises(UnusableModule, match="cannot become a classic script"):
         defined("a.js")
 
 
-def test_the_translation_exports_what_the_module_did(tmp_path, monkeypatch):
-    _with_files(
-        tmp_path,
-        monkeypatch,
+def test_the_translation_exports_what_the_module_did(own_files):
+    own_files(
         a='import {\n  f, two as deux,\n} from "./b.js";\nexport { f as again, C } from "./b.js";\n'
         "export const [x, y] = [f(), deux];\nexport async function late() { return new C().z; }\n",
         b="export function f() { return one; }\nconst one = 1;\nexport const two = 2;\n"
         "export class C { z = `${two}` }\n",
     )
-    text = "".join([script("loader.js"), *map(defined, modules("a.js"))])
+    text = "".join([bundle.LOADER.read_text(), *map(defined, modules("a.js"))])
     check = """const a = hardmaxModules.need("a.js");
       a.late().then((z) => console.log(JSON.stringify([Object.keys(a), a.x, a.y, a.again(), z])));"""
     done = subprocess.run([programs.node(), "-e", text + check], capture_output=True, text=True, check=True)

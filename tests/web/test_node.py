@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from hardmax.cloud.presets import PRESETS, preset
-from hardmax.web.app import STATIC
+from hardmax.web.bundle import STATIC
 from programs import node
 
 JS_TESTS = Path(__file__).parent.parent / "js"

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from glob import glob
+from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,8 +87,8 @@ def command(
     rows = good_rows(files, text_column, bad)
     done = 0
     if output is None:
-        for batch in batches(rows, BATCH):
-            (found,) = labeled([batch], wanted, engine, address)
+        sent, kept = tee(batches(rows, BATCH))
+        for found, batch in zip(labeled(sent, wanted, engine, address), kept, strict=True):
             for record, row in zip(found or (), batch, strict=True):
                 sys.stdout.write((json_line(record) if json else _line(record, row.text)) + "\n")
             sys.stdout.flush()
@@ -106,7 +107,7 @@ def command(
 
         with telling(silent, "predicting") as tell:
             if parts:
-                source = "\n".join([*files, text_column or ""])
+                source = "\n".join([*map(_stamp, files), text_column or ""])
                 for done in write_parts(output, rows, wanted, columns, source, engine, address, resume):
                     tell(done, max(done, expected) if expected else None, "predicting")
             else:
@@ -176,6 +177,12 @@ def _source(file: str, column: str | None) -> Iterator["Row | BadRow"]:
         found = read(file, None, labeled=False)
         for i, text in enumerate(found.texts):
             yield tables.Row(text, None, found.ids[i] if found.ids else None, i + 1)
+
+
+def _stamp(file: str) -> str:
+    """The name of a file, its size and its time of change: a run continues only on the texts it began with."""
+    state = Path(file).stat() if Path(file).is_file() else None
+    return file if state is None else f"{file} {state.st_size} {state.st_mtime_ns}"
 
 
 def _line(record: "Record", text: str) -> str:

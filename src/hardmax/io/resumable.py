@@ -15,7 +15,8 @@ from hardmax.io.files import remove_partial_files, write_file
 def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str, resume: bool) -> Iterator[None]:
     """Make a folder with a manifest, or see that the one that is there belongs to the same work.
 
-    While the block runs, no other process on this machine can continue the folder.
+    While the block runs, no other process on this machine can continue the folder. If the block fails before it has
+    written anything into a new folder, nothing is left behind.
 
     Args:
         name: of the manifest's file.
@@ -26,7 +27,7 @@ def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str
     Raises:
         BadInput: the folder holds something else, is not to be continued, is in use, or cannot be written.
     """
-    place = folder / name
+    place, new, made = folder / name, not folder.exists(), False
     if place.exists():
         try:
             digest = json.loads(place.read_text(encoding="utf-8"))["digest"]
@@ -48,11 +49,19 @@ def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str
         except OSError as error:
             raise BadInput(f"{folder} cannot be made: {error.strerror or error}") from error
         write_file(place, json.dumps(manifest, indent=1))
+        made = True
     with place.open("rb") as file:
         if not _locked(file, place):
             raise BadInput(f"{folder} is being written by another process", fix="wait until it ends, then use --resume")
         remove_partial_files(folder)
-        yield
+        try:
+            yield
+        except BaseException:
+            if made and [p.name for p in folder.iterdir()] == [name]:
+                place.unlink()
+                if new:
+                    folder.rmdir()
+            raise
 
 
 def _locked(file: IO[bytes], place: Path) -> bool:

@@ -113,17 +113,21 @@ def plot_accuracies(
 
 
 @house()
-def plot_tikhonov(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
-    """Loss (filled) and objective (open) of every run on logarithmic axes; the line is eps |theta*|^2.
+def plot_tikhonov(
+    panels: Mapping[str, Sequence[Mapping[str, Any]]], curve: Sequence[Sequence[float]], threshold: float
+) -> Figure:
+    """Loss (filled) and objective (open) of every run on logarithmic axes, the line is the threshold; and one training.
 
     Args:
         panels: by title, runs with eps, start (such as "random"), loss, objective and threshold.
+        curve, threshold: the loss by epoch of a training at eps = 0.0001, and the penalty of theta* there.
     """
-    figure = Figure(figsize=(4.8 * len(panels), 3.8), layout="constrained")
-    for ax, (title, unsorted) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
+    figure = Figure(figsize=(4.2 * (len(panels) + 1), 3.6), layout="constrained")
+    *axes, last = figure.subplots(1, len(panels) + 1)
+    for ax, (title, unsorted) in zip(axes, panels.items(), strict=True):
         rows = sorted(unsorted, key=lambda row: row["eps"])
         line = {row["eps"]: row["threshold"] for row in rows}
-        ax.plot(list(line), list(line.values()), color=INK, linewidth=1, label=r"threshold $\epsilon\,|\theta^*|^2$")
+        ax.plot(list(line), list(line.values()), color=INK, linewidth=1, label=r"penalty of $\theta^*$")
         for number, start in enumerate(dict.fromkeys(row["start"] for row in unsorted)):
             some = [row for row in rows if row["start"] == start]
             x = [row["eps"] for row in some]
@@ -131,7 +135,12 @@ def plot_tikhonov(panels: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
             ax.plot(x, [row["loss"] for row in some], label=f"loss, {start} start", **style)
             ax.plot(x, [row["objective"] for row in some], linestyle=":", markerfacecolor="white",
                     label=f"objective, {start} start", **style)  # fmt: skip
-        ax.set(xscale="log", yscale="log", xlabel=r"$\epsilon$", title=title)
+        ax.set(xlabel=r"$\epsilon$", title=title)
+    last.plot([step for step, _ in curve if step], [loss for step, loss in curve if step], color=color(0), label="loss")
+    last.axhline(threshold, color=INK, linewidth=1, label=r"penalty of $\theta^*$")
+    last.set(xlabel="epoch", title=r"the authors' set-up, $\epsilon = 0.0001$")
+    for ax in (*axes, last):
+        ax.set(xscale="log", yscale="log")
         ax.grid(color=FAINT, linewidth=0.3)
         ax.legend()
     return figure

@@ -1,13 +1,19 @@
 """A Ray cluster: the one at an address, or one that lives as long as it is used."""
 
+import os
+import socket
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from hardmax.errors import BadInput, need
 
 AHEAD = 4  # tasks that wait for each processor of the cluster
 RETRIES = 10  # of a task whose worker died
+SECONDS = 10.0  # to wait for a machine to answer
+TOKEN = "a cluster that asks for a token needs RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too"
 
 
 @contextmanager
@@ -15,20 +21,48 @@ def on_cluster(function: Any, address: str | None) -> Iterator[tuple[Any, Any, i
     """Ray, the function as one that runs on the cluster, and how many calls should be under way.
 
     Args:
-        address: of a running cluster ("auto", "ray://host:10001"); None starts one on this machine.
+        address: of a running cluster ("auto", "head:6379", "ray://head:10001"); None starts one on this machine.
+
+    Raises:
+        BadInput: no cluster can be reached at the address.
     """
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # what fails is told once, here
     ray = need("ray", "ray", "engine ray")
     started = not ray.is_initialized()
     if started:
+        if address not in (None, "auto", "local"):
+            _listening(str(address))
         try:
-            # Without an address Ray would look for a cluster that runs here, or ran here and left its address behind.
-            ray.init(address=address or "local", logging_level="ERROR", log_to_driver=False, include_dashboard=False)
-        except ConnectionError as error:
-            fix = "check the address; a cluster that asks for a token needs RAY_AUTH_MODE and RAY_AUTH_TOKEN here too"
-            raise BadInput("the Ray cluster cannot be reached", found=address or str(error), fix=fix) from None
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                # Without an address Ray would look for a cluster that runs here, or ran here and left its address.
+                ray.init(
+                    address=address or "local", logging_level="ERROR", log_to_driver=False, include_dashboard=False
+                )
+        except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+            why = str(error).strip().splitlines()[:1]
+            raise BadInput("the Ray cluster cannot be reached", found=": ".join([address or "local", *why]),
+                           fix=f"check the address; {TOKEN}") from None  # fmt: skip
     try:
         room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
         yield ray, ray.remote(num_cpus=1, max_retries=RETRIES)(function), room
     finally:
         if started:
             ray.shutdown()
+
+
+def _listening(address: str) -> None:
+    """See that something listens at an address: Ray itself would try again for minutes."""
+    try:
+        where = urlsplit(address if "://" in address else f"//{address}")
+        host, port = where.hostname, where.port
+    except ValueError:
+        host = port = None
+    if not host or not port:
+        raise BadInput(f"{address!r} is not the address of a Ray cluster",
+                       fix="use auto, host:port (6379 unless it was given) or ray://host:port (10001)")  # fmt: skip
+    try:
+        socket.create_connection((host, port), SECONDS).close()
+    except OSError as error:
+        raise BadInput("the Ray cluster cannot be reached", found=f"{address}: {error.strerror or error}",
+                       fix="check the address, and that the cluster is running") from None  # fmt: skip

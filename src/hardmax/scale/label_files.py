@@ -12,6 +12,7 @@ from hardmax.errors import BadInput, need
 from hardmax.io.files import write_file
 from hardmax.io.resumable import begin_or_resume
 from hardmax.scale.labels import Record, Wanted, batches, labeled
+from hardmax.sentiment.files import model_folder
 
 if TYPE_CHECKING:
     from hardmax.text.tables import Row
@@ -95,7 +96,8 @@ def write_parts(
     Raises:
         BadInput: the folder holds the labels of something else, or exists and is not to be resumed.
     """
-    digest = sha256(repr((wanted, source, size)).encode()).hexdigest()
+    config = sha256((model_folder(wanted.model) / "config.json").read_bytes()).hexdigest()  # has that of every file
+    digest = sha256(repr((wanted, config, source, size)).encode()).hexdigest()
     manifest = {"schema": SCHEMA, "digest": digest, "model": wanted.model, "source": source, "rows_per_part": size}
     counts: list[int] = []
 

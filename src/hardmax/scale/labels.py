@@ -6,8 +6,9 @@ is a batch of texts, what comes back is a batch of records.
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hardmax.errors import BadInput
@@ -42,7 +43,7 @@ def label(rows: list["Row"], wanted: Wanted) -> list[Record]:
     """The records of some rows: line or id, label, probability, and what else is wanted."""
     import numpy as np
 
-    from hardmax.sentiment.explain import explain
+    from hardmax.sentiment.explain_many import leaders
     from hardmax.sentiment.files import load_classifier
     from hardmax.sentiment.model import probabilities, winners
     from hardmax.sentiment.vocabulary_view import abstaining
@@ -56,19 +57,15 @@ def label(rows: list["Row"], wanted: Wanted) -> list[Record]:
         labels = list(abstaining(model, texts, wanted.abstain_below))
     names = [str(c) for c in model.classes]
     sure = p[np.arange(len(rows)), chosen].tolist()
+    why = leaders(model, texts) if wanted.explain else None
     records = []
     for i, row in enumerate(rows):
         record: Record = {"line": row.line} if row.id is None else {"id": row.id}
         record |= {"label": labels[i], "probability": sure[i]}
         if wanted.probabilities:
             record["probabilities"] = dict(zip(names, p[i].tolist(), strict=True))
-        if wanted.explain:
-            ex = explain(model, row.text)
-            record |= {"logit": ex.logit, "bias": ex.bias}
-            record["leaders"] = [
-                {"word": one.word, "contribution": one.contribution, "followers": list(one.followers)}
-                for one in ex.leaders
-            ]
+        if why is not None:
+            record |= dict(zip(("logit", "bias", "leaders"), next(why), strict=True))
         if wanted.text:
             record["text"] = row.text
         records.append(record)
@@ -105,6 +102,8 @@ def labeled(
 
 def _on_ray(work: Iterable[list["Row"] | None], wanted: Wanted, address: str | None) -> Iterator[list[Record] | None]:
     """A window of batches on the cluster; Ray runs a batch again if its worker dies."""
+    if Path(wanted.model).exists():  # workers have another working folder
+        wanted = replace(wanted, model=str(Path(wanted.model).resolve()))
     with on_cluster(label, address) as (ray, remote, room):
         asked: deque[Any] = deque()
         for batch in work:

@@ -157,22 +157,19 @@ class Explanation(Result):
     @cached_property
     def leaders(self) -> tuple[Leader, ...]:
         """Every `Leader`, the largest contribution first."""
-        clusters: dict[int, list[int]] = {}
-        for i, j in enumerate(self.study.leader.tolist()):
-            clusters.setdefault(j, []).append(i)
         own, since, names = self.contributions.tolist(), self.study.since.tolist(), list(self.term_names)
-        found = [
+        found = clusters(self.study.leader.tolist(), own)
+        self._check("leaders", [part for _, part, _ in found])
+        return tuple(
             Leader(
                 word=names[j],
-                contribution=fsum(own[i] for i in members),
-                followers=tuple(names[i] for i in members if i != j),
+                contribution=part,
+                followers=tuple(names[i] for i in followers),
                 since=since[j] if since[j] >= 0 else None,
-                share=len(members) / len(own),
+                share=(1 + len(followers)) / len(own),
             )
-            for j, members in clusters.items()
-        ]
-        self._check("leaders", [leader.contribution for leader in found])
-        return tuple(sorted(found, key=lambda leader: -abs(leader.contribution)))
+            for j, part, followers in found
+        )
 
     @cached_property
     def _ranked(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
@@ -363,6 +360,20 @@ class Explanation(Result):
 def write_json(ex: Explanation, path: Path) -> None:
     """Write what `to_json` gives."""
     path.write_bytes(ex.to_json().encode("utf-8", "replace"))
+
+
+def clusters(leader: Sequence[int], parts: Sequence[float]) -> list[tuple[int, float, list[int]]]:
+    """(leader, sum of its cluster's parts, followers), the largest sum first; `leader` holds the leader of each term.
+
+    Example:
+        >>> clusters([0, 2, 2], [0.5, 1.0, -3.0])
+        [(2, -2.0, [1]), (0, 0.5, [])]
+    """
+    members: dict[int, list[int]] = {}
+    for i, j in enumerate(leader):
+        members.setdefault(j, []).append(i)
+    found = [(j, fsum(parts[i] for i in mine), [i for i in mine if i != j]) for j, mine in members.items()]
+    return sorted(found, key=lambda cluster: -abs(cluster[1]))
 
 
 def explain(model: SentimentModel, text: str | bytes) -> Explanation:

@@ -97,6 +97,29 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
         }  # fmt: skip
 
 
+def leaders(model: "SentimentModel", texts: Sequence[str]) -> Iterator[tuple[float, float, list[dict[str, Any]]]]:
+    """For each text the logit, the bias, and the leaders; a leader is {word, contribution, followers}.
+
+    Example:
+        >>> from hardmax.sentiment.files import load_model
+        >>> ((logit, bias, found),) = leaders(load_model("imdb-words"), ["Superb, never dull."])
+        >>> [one["word"] for one in found], abs(bias + sum(one["contribution"] for one in found) - logit) < 1e-9
+        (['superb', 'dull'], True)
+    """
+    from hardmax.sentiment.explain import clusters
+
+    for _, part in _portions(texts):
+        study, names = study_texts(model, part)
+        rows_of = np.zeros(len(part), int) if len(model.bias) == 1 else winners(study.logits)
+        terms = list(TermNames(study.words, names))
+        for (a, b), logits, row in zip(pairwise(study.words.terms.tolist()), study.logits, rows_of, strict=True):
+            found = clusters((study.leader[a:b] - a).tolist(), study.contributions[a:b, row].tolist())
+            yield float(logits[row]), float(model.bias[row]), [
+                {"word": terms[a + j], "contribution": whole, "followers": [terms[a + i] for i in followers]}
+                for j, whole, followers in found
+            ]  # fmt: skip
+
+
 def _portions(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """The texts in portions that fit into memory, with the number of the first of each."""
     some: list[str] = []

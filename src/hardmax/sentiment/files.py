@@ -85,6 +85,25 @@ def shipped() -> list[str]:
     return sorted(p.name for p in SHIPPED.iterdir() if (p / "config.json").is_file()) if SHIPPED.is_dir() else []
 
 
+def model_folder(where: str | Path) -> Path:
+    """The folder of a model; an existing folder comes before a shipped model of the same name.
+
+    Raises:
+        BadInput: there is no such model.
+    """
+    folder = Path(where)
+    recover_folder(folder)
+    if not folder.exists() and str(where) in shipped():
+        folder = SHIPPED / str(where)
+    if not folder.is_dir():
+        raise BadInput(
+            f"there is no model {str(where)!r}",
+            found=f"shipped models: {', '.join(shipped())}",
+            fix="use the name of a shipped model or of a model folder",
+        )
+    return folder
+
+
 def load_model(where: str | Path) -> SentimentModel:
     """Read a model folder, or a shipped model by its name; an existing folder of that name comes first.
 
@@ -99,16 +118,7 @@ def load_model(where: str | Path) -> SentimentModel:
         >>> model.classes, model.dim, load_model("imdb-words") is model
         (('negative', 'positive'), 2, True)
     """
-    folder = Path(where)
-    recover_folder(folder)
-    if not folder.exists() and str(where) in shipped():
-        folder = SHIPPED / str(where)
-    if not folder.is_dir():
-        raise BadInput(
-            f"there is no model {str(where)!r}",
-            found=f"shipped models: {', '.join(shipped())}",
-            fix="use the name of a shipped model or of a model folder",
-        )
+    folder = model_folder(where)
     files = sorted(folder.resolve().rglob("*"))
     for path in files:
         if path.suffix.lower() in UNSAFE:

@@ -66,7 +66,7 @@ def kind_of(code: int) -> str:
     if of == "Cf":
         return IGNORED
     # Characters that a later version of Unicode adds to the last range will be emoji.
-    symbol = of == "So" or (of == "Cn" and code > 0x1F000)
+    symbol = of == "So" or (of == "Cn" and 0x1F000 < code <= 0x1FAFF)
     return EMOJI if symbol and any(first <= code <= last for first, last in _SYMBOLS) else NOTHING
 
 

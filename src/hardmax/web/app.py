@@ -1,25 +1,24 @@
 """The playground as an application: the page and its files, and the routes under /api."""
 
-import mimetypes
+from hashlib import sha256
 from pathlib import Path
 
 from hardmax.errors import MissingExtra
 
 try:
     from fastapi import FastAPI, Request, Response
+    from starlette.exceptions import HTTPException
     from starlette.responses import HTMLResponse
-    from starlette.staticfiles import StaticFiles
 except ImportError as error:
     raise MissingExtra("fastapi", "web", "the playground") from error
 
 from hardmax.web import api, limits
-from hardmax.web.bundle import STATIC, index_page
+from hardmax.web.bundle import file_names, file_text, index_page
 from hardmax.web.guard import Access
 from hardmax.web.pool import Pool
 from hardmax.web.shell import application
 
-for kind, suffix in (("text/javascript", ".js"), ("text/css", ".css")):
-    mimetypes.add_type(kind, suffix)  # Windows may have other ideas, and browsers refuse modules of another type
+KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 ACCEPTED = (
     f"Bodies up to {limits.BODY_BYTES:,} bytes, {limits.TOKENS:,} tokens of dimension {limits.DIM}, "
     f"{limits.LAYERS:,} layers, texts of {limits.TEXT:,} characters, {limits.WORK_SECONDS:g} seconds of work."
@@ -81,6 +80,16 @@ def _serve_files(app: FastAPI, public_url: str | None) -> None:
     async def no_icon(request: Request) -> Response:
         return Response(status_code=204)
 
+    async def file(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in file_names():
+            raise HTTPException(404)
+        body = file_text(name).encode()
+        tag = f'"{sha256(body).hexdigest()[:32]}"'
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers={"etag": tag})
+        return Response(body, headers={"etag": tag}, media_type=KINDS[Path(name).suffix])
+
     app.add_route("/", page)
     app.add_route("/favicon.ico", no_icon)
-    app.mount("/static", StaticFiles(directory=STATIC))
+    app.add_route("/static/{name:path}", file)

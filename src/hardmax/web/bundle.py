@@ -1,7 +1,8 @@
-"""The page's own files: which there are, and its modules as classic scripts for pages without a server.
+"""The files of the page: its style sheets, and its modules as a few classic scripts.
 
-A page that was opened from disk cannot import modules from other files, so every module becomes a function that is
-given `need`, which returns what another module exports, and returns what it exports itself:
+A page that was opened from disk cannot import modules from other files, and a page from a server would ask for dozens
+of them one by one. So every module becomes a function that is given `need`, which returns what another module exports,
+and returns what it exports itself:
 
     import { el } from "./dom.js";                       hardmaxModules.define("js/app.js", ["js/dom.js"], (need) => {
     export function start() { ... }                      const { el } = need("js/dom.js");
@@ -9,7 +10,7 @@ given `need`, which returns what another module exports, and returns what it exp
                                                          return { start };
                                                          });
 
-`html/scripts/loader.js` keeps these functions and runs each when it is first needed.
+`loader.js` keeps these functions and runs each when it is first needed.
 """
 
 import json
@@ -24,7 +25,9 @@ from hardmax.errors import HardmaxError
 from hardmax.palette import FILE as PALETTE
 
 STATIC = Path(__file__).parent / "static"
+LOADER = Path(__file__).parent / "loader.js"
 ENTRY = "js/app.js"
+PAGE = "playground.js"  # the script that a page runs when it opens
 # Modules of the page that are no files of `static`: the one that reads exported models.
 ELSEWHERE = {"js/hardmax.js": Path(__file__).parents[1] / "sentiment" / "export" / "hardmax.js"}
 
@@ -68,9 +71,28 @@ def data_blocks(start: dict[str, Any], **more: Any) -> str:
 
 
 def index_page(start: dict[str, Any]) -> str:
-    """The page of the server: index.html with the data that it carries."""
+    """index.html with the data that it carries."""
     text = (STATIC / "index.html").read_text(encoding="utf-8")
     return text.replace("</body>", f"{data_blocks(start)}</body>")
+
+
+@cache
+def file_names() -> tuple[str, ...]:
+    """The files below static/ that a page may ask for.
+
+    Example:
+        >>> "playground.js" in file_names() and "js/app.js" not in file_names()
+        True
+    """
+    return (PAGE, "icon.svg", *styles(), *later_modules())
+
+
+@cache
+def file_text(name: str) -> str:
+    """The text of one of `file_names`."""
+    if name == PAGE:
+        return page_script()
+    return later_script(name) if name in later_modules() else (STATIC / name).read_text(encoding="utf-8")
 
 
 @cache
@@ -107,11 +129,13 @@ def modules(*entries: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+@cache
 def imports(name: str) -> list[str]:
     """The modules that a module imports."""
     return [_resolved(name, match[2]) for kind in (IMPORT, FORWARD) for match in kind.finditer(source(name))]
 
 
+@cache
 def page_modules() -> tuple[str, ...]:
     """The modules that a page needs when it opens, and those of its workers."""
     first = modules(ENTRY)
@@ -119,6 +143,7 @@ def page_modules() -> tuple[str, ...]:
     return modules(ENTRY, *workers)
 
 
+@cache
 def later_modules() -> tuple[str, ...]:
     """The modules with scripts of their own: those named in loadModule("..."), and what two of them have in common."""
     found = list(dict.fromkeys(name for one in page_modules() for name in LATER.findall(source(one))))
@@ -173,10 +198,9 @@ def _resolved(importer: str, specifier: str) -> str:
 
 @cache
 def page_script() -> str:
-    """Everything that a page without a server runs when it opens, as one classic script."""
-    from hardmax.html.page import script  # reads more than the server needs
-
-    text = "".join([script("loader.js"), *map(defined, page_modules()), f'hardmaxModules.need("{ENTRY}");\n'])
+    """Everything that a page runs when it opens, as one classic script."""
+    loader = LOADER.read_text(encoding="utf-8")
+    text = "".join([loader, *map(defined, page_modules()), f'hardmaxModules.need("{ENTRY}");\n'])
     return text.replace("</script", "<\\/script")
 
 

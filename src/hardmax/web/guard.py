@@ -26,7 +26,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 COOKIE = "hardmax_token"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
-    "font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    "worker-src blob:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 HOST = re.compile(r"(.*?)(?::([0-9]{1,5}))?")

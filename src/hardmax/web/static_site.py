@@ -12,13 +12,14 @@ Two screens compute on the server and only say here how to get one: `SERVER_ONLY
 import json
 import re
 from base64 import b64encode
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hardmax import __version__
 from hardmax.errors import BadInput
 from hardmax.io.files import new_folder
-from hardmax.web.bundle import STATIC, UnusableModule, data_blocks, later_modules, later_script, page_script, styles
+from hardmax.web.bundle import UnusableModule, file_names, file_text, index_page
 
 if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
@@ -31,7 +32,6 @@ POLICY = (
     "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data: blob:; "
     "worker-src blob:; base-uri 'none'; form-action 'none'"
 )
-PAGE_SCRIPT = re.compile(r'<script type="module" src="static/[^"]+"></script>')
 PUBLIC_URL = re.compile(r"https?://[^\s#\"'<>]+")
 CSS_SPACE = re.compile(r"(\"[^\"]*\")|/\*.*?\*/|(?<=[{};:,])\s+|\s+(?=[{}])", re.DOTALL)
 PIECES = re.compile(
@@ -62,13 +62,9 @@ def write_site(folder: str | Path, model: str = MODEL, *, public_url: str | None
     with new_folder(folder, force=force) as beside:
         _write(beside / "index.html", site_page(start))
         _write(beside / "config.json", json.dumps({"schema": SCHEMA, "version": __version__, "model": name}))
-        _write(beside / "static" / "playground.js", shortened(page_script()))
-        _write(beside / "static" / "icon.svg", (STATIC / "icon.svg").read_text(encoding="utf-8"))
-        for sheet in styles():
-            _write(beside / "static" / sheet, shortened_css((STATIC / sheet).read_text(encoding="utf-8")))
-        for module in later_modules():
-            if module not in SERVER_ONLY:
-                _write(beside / "static" / module, shortened(later_script(module)))
+        for file in file_names():
+            if file not in SERVER_ONLY:
+                _write(beside / "static" / file, _short_file(file))
         _write(beside / "static" / "model.js", model_script(loaded, name))
     return Path(folder)
 
@@ -85,12 +81,9 @@ def check_public_url(address: str | None) -> None:
 
 
 def site_page(start: dict[str, object]) -> str:
-    """index.html for a page without a server: one classic script in the place of the modules."""
-    text = (STATIC / "index.html").read_text(encoding="utf-8")
-    text = PAGE_SCRIPT.sub('<script defer src="static/playground.js"></script>', text)
+    """index.html with the policy that a server would send."""
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    text = text.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n  {policy}')
-    return text.replace("</body>", f"{data_blocks(start)}</body>")
+    return index_page(start).replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n  {policy}')
 
 
 def model_script(model: "SentimentModel", name: str) -> str:
@@ -141,6 +134,13 @@ def shortened_css(text: str) -> str:
         '.a,.b{color:red;}'
     """
     return CSS_SPACE.sub(lambda match: match[1] or "", text).strip()
+
+
+@cache
+def _short_file(name: str) -> str:
+    """A file of the page, shortened by what it is."""
+    shorten = {".js": shortened, ".css": shortened_css}.get(Path(name).suffix, str)
+    return shorten(file_text(name))
 
 
 def _with(rest: "re.Pattern[str]", begun: str, text: str, place: int) -> tuple[str, int]:

@@ -19,6 +19,7 @@ from hardmax.experiments.reproduce.tikhonov import (
     measure,
     random_start,
     slopes,
+    train,
 )
 
 SMALL = Setting(sequences=3, dim=4, tokens=6, width=5, steps=40)
@@ -72,16 +73,44 @@ def test_the_same_seed_gives_the_same_numbers():
     assert measure(SMALL, (1e-2,)) == measure(SMALL, (1e-2,))
 
 
-def test_the_authors_set_up_starts_each_eps_where_the_one_before_ended():
-    setting = Setting(sequences=3, dim=4, tokens=6, width=4, steps=200, rate=1e-3, rank=1, falling=False)
-    rows = tikhonov.measure_authors(setting, (1e-1, 1e-2))
-    assert [row[0] for row in rows] == [1e-1, 1e-2]
-    assert [row[5] for row in rows] == [40, 200]
-    for eps, loss, penalty, objective, threshold, _ in rows:
-        assert objective == pytest.approx(loss + penalty)
-        assert threshold / eps == pytest.approx(rows[0][4] / rows[0][0])
-    assert rows[1][2] < rows[0][2]  # a tenth of the weight on parameters that hardly moved
-    assert {name: part.shape for name, part in random_start(setting).items()}["Q"] == (1, 4)
+def test_the_authors_block_interpolates_and_each_eps_starts_where_the_one_before_ended():
+    setting = Setting(sequences=3, dim=4, tokens=6, width=4, steps=200, rate=1e-3, rank=1, attention_first=True)
+    X, Y, exact = tikhonov.authors_data(setting)
+    assert float(block_loss(torch, tensors(exact), torch.tensor(X), torch.tensor(Y), True)) < 1e-28
+    free = tensors(random_start(setting))
+    first, then = (tikhonov.block(torch, free, torch.tensor(X), order) for order in (True, False))
+    assert float((first - then).abs().max()) > 1e-3
+    rows, curve, norm = tikhonov.measure_authors(setting)
+    assert norm == pytest.approx(1 + 4 + sum((exact[name] ** 2).sum() for name in "UbW"))
+    assert [(row.eps, row.start) for row in rows] == [(1e-1, "warm"), (1e-2, "warm"), (1e-3, "warm"), (1e-4, "fresh")]
+    for row in rows:
+        assert row.objective == pytest.approx(row.loss + row.penalty)
+        assert row.threshold == pytest.approx(row.eps / 2 * norm)
+        assert row.least <= row.loss
+    assert rows[1].penalty < rows[0].penalty  # a tenth of the weight on parameters that hardly moved
+    assert curve[0][0] == 0
+    assert curve[-1][1] < curve[0][1]
+    start = tikhonov.authors_start(setting)
+    assert start["Q"].shape == (1, 4)
+    assert start["rho"] == start["eta"] == 0
+    assert 0 < np.abs(start["V"]).max() <= 0.5
+
+
+def test_weight_decay_of_adam_is_half_the_penalty():
+    setting = Setting(sequences=3, dim=4, tokens=6, width=4, steps=5, rank=1, attention_first=True)
+    X, Y, _ = tikhonov.authors_data(setting)
+    start = tikhonov.authors_start(setting)
+    flat = np.array(train(X, Y, start, 0.05, setting)["end"])
+    theta = {name: torch.tensor(start[name], requires_grad=True) for name in setting.shapes()}
+    adam = torch.optim.Adam(theta.values(), lr=setting.rate, weight_decay=0.1)
+    falling = torch.optim.lr_scheduler.CosineAnnealingLR(adam, 5)
+    for _ in range(5):
+        adam.zero_grad()
+        block_loss(torch, theta, torch.tensor(X), torch.tensor(Y), True).backward()
+        adam.step()
+        falling.step()
+    for name, part in tikhonov.named(flat, start).items():
+        np.testing.assert_allclose(part, theta[name].detach().numpy(), atol=1e-9, err_msg=name)
 
 
 def test_too_many_sequences_for_the_dimension_are_refused():
@@ -91,7 +120,7 @@ def test_too_many_sequences_for_the_dimension_are_refused():
 
 def test_figure_and_tables_are_written(tmp_path):
     context = Context("reproduce", "tikhonov-curves", tmp_path, seed=3, quick=True)
-    outcome = tikhonov.tikhonov_curves(context, steps=40, authors_steps=50)
+    outcome = tikhonov.tikhonov_curves(context, steps=40, authors_steps=20)
     folder = tmp_path / "tikhonov-curves"
     rows = list(csv.DictReader((folder / "tikhonov-curves.csv").read_text().splitlines()))
     expected, _ = measure(Setting(steps=40, seed=3))

@@ -13,9 +13,10 @@ import pytest
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 import programs
+from hardmax.web.static_site import write_site
 
 OWN = ("127.0.0.1", "localhost")
-WAIT = 20_000  # ms: two shared cores can be slow
+WAIT = 60_000  # ms: two shared cores can be slow
 
 
 class Server:
@@ -55,6 +56,12 @@ def own_server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
+def static_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a static site, two folders down."""
+    return write_site(tmp_path_factory.mktemp("host") / "docs" / "play ground")
+
+
+@pytest.fixture(scope="session")
 def playwright() -> Iterator[Playwright]:
     """The driver of the browser."""
     with sync_playwright() as started:
@@ -77,9 +84,19 @@ class Watch:
         self.errors: list[str] = []
         self.outside: list[str] = []
         self.forgiven: list[str] = []
-        page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: self.errors.append(f"{error}"))
-        page.on("request", self._request)
+        self.page = page
+        self.listeners: dict[str, Callable[[Any], None]] = {
+            "console": lambda message: self.errors.append(message.text) if message.type == "error" else None,
+            "pageerror": lambda error: self.errors.append(f"{error}"),
+            "request": self._request,
+        }
+        for event, listener in self.listeners.items():
+            page.on(event, listener)  # type: ignore[call-overload]
+
+    def end(self) -> None:
+        """Look no longer: the page goes to another test."""
+        for event, listener in self.listeners.items():
+            self.page.remove_listener(event, listener)
 
     def _request(self, request: Any) -> None:
         parts = urlsplit(request.url)
@@ -94,15 +111,64 @@ class Watch:
 
 
 OpenPage = Callable[..., Page]
+# The cloud plays once, on the first visit.
+VISITED = "try { localStorage.setItem('hardmax-visited', '1') } catch {}"
+
+
+class Kept:
+    """One page that goes from test to test, because a new one takes four times as long as another address in this one.
+
+    Every test finds it with an empty storage, without routes, and with a document of its own.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.page: Page | None = None
+        self.lent = False
+        self.turn = 0
+
+    def lend(self, width: int, height: int, color_scheme: Any = "light", reduced_motion: Any = "no-preference") -> Page:
+        """The page as a reader has it who is new here, but for the cloud that plays once."""
+        if self.page is None:
+            context = self.browser.new_context()
+            context.add_init_script(VISITED)
+            self.page = context.new_page()
+        self.lent, self.turn = True, self.turn + 1
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
+        return self.page
+
+    def back(self, spoiled: bool) -> None:
+        """Take it back; one that had errors, or that a test closed, is thrown away."""
+        assert self.page is not None
+        self.lent = False
+        if spoiled or self.page.is_closed():
+            self.page.context.close()
+            self.page = None
+            return
+        self.page.unroute_all(behavior="ignoreErrors")
+        self.page.mouse.up()
+        self.page.mouse.move(0, 0)
+        self.page.context.clear_cookies()
+        self.page.evaluate("() => { try { localStorage.clear(); } catch {} }")
+
+
+@pytest.fixture(scope="session")
+def kept(browser: Browser) -> Kept:
+    """The page that goes from test to test."""
+    return Kept(browser)
 
 
 @pytest.fixture
-def open_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
-    """open_page(hash="", url=None, width=1280, height=860, first_visit=False, **options) -> a page that stands ready.
+def open_page(browser: Browser, server: Server, kept: Kept) -> Iterator[OpenPage]:
+    """open_page(hash="", url=None, width=1280, height=860, **options) -> a page that stands ready.
 
+    The first one that a test opens is `kept`; `fresh=True`, `first_visit=True`, or other options of a context give it a
+    page that no other test has. A test that adds listeners or scripts to its page asks for such a one.
+    With `clock=True` the page's time is `page.clock`: `run_for` passes it quickly, `stop_clock` stops it.
     `page.watch.forgiven.append("text")` allows console errors that a test provokes.
     """
-    opened: list[tuple[Any, Watch]] = []
+    opened: list[tuple[Page, Watch]] = []
 
     def start(
         fragment: str = "",
@@ -111,17 +177,28 @@ def open_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
         height: int = 860,
         ready: bool = True,
         first_visit: bool = False,
+        fresh: bool = False,
+        clock: bool = False,
         **options: Any,
     ) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        if not first_visit:  # the cloud plays once, on the first visit
-            context.add_init_script("try { localStorage.setItem('hardmax-visited', '1') } catch {}")
-        page = context.new_page()
+        address = url or server.url
+        special = not address.startswith(("http://127.0.0.1:", "file:"))
+        if fresh or first_visit or clock or special or kept.lent or options.keys() - {"color_scheme", "reduced_motion"}:
+            context = browser.new_context(viewport={"width": width, "height": height}, **options)
+            if not first_visit:
+                context.add_init_script(VISITED)
+            page = context.new_page()
+        else:
+            page = kept.lend(width, height, **options)
+            base, _, given = address.partition("#")
+            address = f"{base}?{kept.turn}" + (f"#{given}" if given else "")  # another address is another document
         page.set_default_timeout(WAIT)
         watch = Watch(page)
         page.watch = watch  # type: ignore[attr-defined]
-        opened.append((context, watch))
-        page.goto((url or server.url) + (f"#{fragment}" if fragment else ""))
+        opened.append((page, watch))
+        if clock:
+            page.clock.install()
+        page.goto(address + (f"#{fragment}" if fragment else ""), wait_until="commit" if ready else "load")
         if ready:
             page.wait_for_function("() => window.hardmaxApp?.controller && !window.hardmaxApp.frame")
         return page
@@ -131,8 +208,18 @@ def open_page(browser: Browser, server: Server) -> Iterator[OpenPage]:
         for _, watch in opened:
             watch.check()
     finally:
-        for context, _ in opened:
-            context.close()
+        for page, watch in opened:
+            watch.end()
+            if page is kept.page:
+                kept.back(spoiled=bool(watch.errors or watch.outside or watch.forgiven))
+            else:
+                page.context.close()
+
+
+@pytest.fixture
+def stop_clock() -> Callable[[Page], None]:
+    """From now on the time of a page with `clock=True` moves by `page.clock.run_for` alone."""
+    return lambda page: page.clock.pause_at(page.evaluate("Date.now()") + 3_600_000)  # not over when the order arrives
 
 
 @pytest.fixture
@@ -141,11 +228,27 @@ def page(open_page: OpenPage) -> Page:
     return open_page()
 
 
+COLORS = ["color-contrast", "link-in-text-block"]  # the rules of axe that depend on the color scheme
+SETTLED = "document.getAnimations().forEach((one) => { if (one instanceof CSSTransition) one.finish(); })"
+
+
 def axe_violations(page: Page) -> list[str]:
-    """What axe finds, as readable lines."""
+    """What axe finds, as readable lines: all in the scheme that the page has, the colors in the other one too."""
+    dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    schemes: list[Any] = ["dark", "light"] if dark else ["light", "dark"]
+    found = [f"{schemes[0]} {line}" for line in _axe(page)]
+    page.emulate_media(color_scheme=schemes[1])
+    found += [f"{schemes[1]} {line}" for line in _axe(page, runOnly=COLORS)]
+    page.emulate_media(color_scheme=schemes[0])
+    return found
+
+
+def _axe(page: Page, **options: Any) -> list[str]:
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page).response["violations"]
+    page.evaluate(SETTLED)
+    options |= {"resultTypes": ["violations"], "preload": False}  # pages from disk cannot read their style sheets
+    found = Axe().run(page, options=options).response["violations"]
     return [f"{v['id']}: {v['help']} {[n['target'] for n in v['nodes']][:4]}" for v in found]
 
 

@@ -75,11 +75,18 @@ def test_old_links_and_set_lead_to_the_section(open_page):
 
 def test_scrolling_moves_the_figure_the_address_and_back(open_page):
     page = open_page("v=1&view=article")
-    seen = []
-    for _ in range(70):
-        page.mouse.wheel(0, 330)
-        page.wait_for_timeout(40)
-        seen.append(page.evaluate(f"{FIGURE}.section.title"))
+    page.mouse.wheel(0, 330)
+    page.wait_for_function("() => window.scrollY > 0")
+    seen = page.evaluate(f"""async () => {{
+        const seen = [];
+        for (let last = -1; last !== window.scrollY;) {{
+            last = window.scrollY;
+            window.scrollBy({{ top: 330, behavior: "instant" }});
+            for (let i = 0; i < 3; i += 1) await new Promise(requestAnimationFrame);
+            seen.push({FIGURE}.section.title);
+        }}
+        return seen;
+    }}""")
     assert list(dict.fromkeys(seen)) == LESSONS
     page.wait_for_function("() => location.hash.includes('lesson=7')")
     figure = page.locator(".pinned").bounding_box()
@@ -190,8 +197,8 @@ def test_the_figure_stays_in_view_and_nothing_covers_it(open_page, width):
     page = open_page("v=1&lesson=4", width=width, height=844, reduced_motion="reduce")
     ask(page, 4).get_by_role("button", name="Reveal").click()
     for by in (0, 400):
-        page.mouse.wheel(0, by)
-        page.wait_for_timeout(80)
+        page.evaluate("(by) => window.scrollBy({ top: by, behavior: 'instant' })", by)
+        page.evaluate("async () => { for (let i = 0; i < 3; i += 1) await new Promise(requestAnimationFrame); }")
         covered = page.evaluate("""() => {
             const node = document.querySelector(".pinned .token-box");
             const box = node.getBoundingClientRect();

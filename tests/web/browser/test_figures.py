@@ -10,7 +10,6 @@ import pytest
 
 import hardmax as hx
 from hardmax.cloud.presets import random_cloud
-from hardmax.web.static_site import write_site
 
 APP = "window.hardmaxApp"
 LINE = "document.querySelector('.screen-dyn .support').getAttribute('d')"
@@ -160,9 +159,8 @@ def test_a_figure_is_saved_as_svg_and_as_pdf_in_one_click_and_both_look_the_same
     assert (off > 60).mean() < 0.02
 
 
-def test_the_static_site_saves_figures_too(open_page, tmp_path):
-    folder = write_site(tmp_path / "site")
-    page = open_page(url=(folder / "index.html").as_uri() + "#v=1&figure=1")
+def test_the_static_site_saves_figures_too(open_page, static_site):
+    page = open_page("v=1&figure=1", url=(static_site / "index.html").as_uri())
     document = pypdfium2.PdfDocument(saved(page, "PDF"))
     assert "token 1 follows tokens 2 and 3, a tie" in document[0].get_textpage().get_text_range()
     page.evaluate(f"{APP}.set({{ figure: null, sel: 3 }}); {APP}.flush()")
@@ -172,9 +170,9 @@ def test_the_static_site_saves_figures_too(open_page, tmp_path):
     assert len(pypdfium2.PdfDocument(Path(waiting.value.path()))) == 1
 
 
-@pytest.mark.parametrize(("figure", "scheme"), [("1", "light"), ("2", "dark"), ("layers", "light")])
-def test_axe_finds_nothing_and_a_phone_shows_every_panel(open_page, violations, figure, scheme):
-    page = open_page(f"v=1&figure={figure}&k=2", color_scheme=scheme, width=320, height=780)
+@pytest.mark.parametrize("figure", ["1", "2", "layers"])
+def test_axe_finds_nothing_and_a_phone_shows_every_panel(open_page, violations, figure):
+    page = open_page(f"v=1&figure={figure}&k=2", width=320, height=780)
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     assert violations(page) == []
 

@@ -22,35 +22,37 @@ def story(page):
 
 
 def test_the_cloud_plays_once_on_the_first_visit_and_stops_with_a_sentence_when_it_is_settled(open_page):
-    page = open_page(first_visit=True)
+    page = open_page(first_visit=True, clock=True)
     assert page.get_by_role(
         "heading", name="Each token walks toward whoever reaches farthest in its direction"
     ).is_visible()
-    page.wait_for_function(f"() => {APP}.player.playing")
-    page.evaluate(f"{APP}.player.speed = 4")
-    page.wait_for_function(f"() => {APP}.state.k > 0 && !{APP}.player.playing")
+    page.clock.run_for(1000)
+    assert page.evaluate(f"{APP}.player.playing || {APP}.state.k > 0")
+    page.clock.run_for(15_000)
+    assert not page.evaluate(f"{APP}.player.playing")
     assert k(page) == 10, "it stops where it is settled, before the last layer"
     page.wait_for_function("(text) => document.querySelector('.story').textContent === text", arg=CERTAIN)
     assert "60 tokens became 6 clusters after 10 layers" in page.locator("[aria-live]").first.inner_text()
+    page.wait_for_function("() => location.hash.includes('k=10')")
     page.reload()
     page.wait_for_function(f"() => {APP}?.controller?.model")
-    page.wait_for_timeout(1500)
+    page.clock.run_for(3000)
     assert k(page) == 10, "the second time it stands where the reader left it"
     page.goto(page.url.split("#")[0] + "?again")
     page.wait_for_function(f"() => {APP}?.controller?.model")
-    page.wait_for_timeout(1500)
+    page.clock.run_for(3000)
     assert k(page) == 0
 
 
 @pytest.mark.parametrize(("fragment", "options"), [("", {"reduced_motion": "reduce"}), ("v=1&preset=square", {})])
 def test_nothing_plays_for_readers_who_asked_for_less_motion_or_came_by_a_link(open_page, fragment, options):
-    page = open_page(fragment, first_visit=True, **options)
-    page.wait_for_timeout(1500)
+    page = open_page(fragment, first_visit=True, clock=True, **options)
+    page.clock.run_for(3000)
     assert k(page) == 0
 
 
 def test_a_reader_who_begins_is_not_interrupted(open_page):
-    page = open_page("v=1&preset=square")  # by a link: nothing plays
+    page = open_page("v=1&preset=square", clock=True)  # by a link: nothing plays
     page.context.add_init_script("""localStorage.removeItem("hardmax-visited");
         const look = setInterval(() => {
             if (!window.hardmaxApp) return;
@@ -59,7 +61,7 @@ def test_a_reader_who_begins_is_not_interrupted(open_page):
         }, 1);""")
     page.goto(page.url.split("#")[0] + "?again")
     page.wait_for_function(f"() => {APP}?.controller?.model")
-    page.wait_for_timeout(1500)
+    page.clock.run_for(3000)
     assert k(page) == 0
     assert page.evaluate("localStorage.getItem('hardmax-visited')") == "1", "it would have played"
 
@@ -148,29 +150,17 @@ def test_clusters_collapse_into_markers_that_count_their_tokens(open_page):
     assert crowds == ["\u00d72"] * 4, "two ends have one token each"
 
 
-def test_the_speed_can_be_chosen(open_page):
-    page = open_page("v=1&preset=triangle")
-    page.get_by_label("Speed").select_option("4")
-    times = page.evaluate(f"""async () => {{
-        const {{ player }} = {APP};
-        const wait = (k) => new Promise((done) => {{
-            const look = () => ({APP}.state.k >= k ? done(performance.now()) : setTimeout(look, 1));
-            look();
-        }});
-        const taken = [];
-        for (const speed of [4, 1]) {{
-            player.speed = speed;
-            player.go(0);
-            player.play();
-            const first = await wait(1);
-            taken.push(await wait(3) - first);
-            player.pause();
-        }}
-        return taken;
-    }}""")  # fmt: skip
-    assert 300 < times[0] < times[1]
-    assert times[1] >= 1290, "a layer lasts 650 ms at speed 1"
-    assert page.evaluate(f"{APP}.player.motion") == pytest.approx(0.58 * 650)
+def test_the_speed_can_be_chosen(open_page, stop_clock):
+    page = open_page("v=1&preset=triangle", clock=True)
+    stop_clock(page)
+    for speed, first, layer in ((4, 163, 163), (1, 250, 650)):  # ms until layer 1, and of every later layer
+        page.get_by_label("Speed").select_option(str(speed))
+        page.evaluate(f"{APP}.player.go(0); {APP}.player.play()")
+        for wait, reached in ((first - 2, 0), (2, 1), (layer - 2, 1), (2, 2)):
+            page.clock.run_for(wait)
+            assert k(page) == reached, (speed, wait)
+        assert page.evaluate(f"{APP}.player.motion") == pytest.approx(0.58 * 650 / speed)
+        page.evaluate(f"{APP}.player.pause()")
 
 
 def test_charts_scrub_and_show_percent(open_page):
@@ -247,9 +237,8 @@ def test_undo_and_redo_by_key_and_button(open_page):
     assert page.evaluate(f"[...{APP}.state.pts.coords]") == moved
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_at_the_end_and_in_the_hint(open_page, violations, scheme):
-    page = open_page("v=1&k=10&sel=3", color_scheme=scheme)
+def test_axe_finds_nothing_at_the_end_and_in_the_hint(open_page, violations):
+    page = open_page("v=1&k=10&sel=3")
     assert violations(page) == []
     page.get_by_role("button", name="Drag a token").click()
     assert violations(page) == []

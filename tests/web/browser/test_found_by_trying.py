@@ -113,10 +113,12 @@ def test_notices_go_when_the_reader_goes_on(open_page):
 
 def test_a_screen_that_is_slow_to_load_says_so_in_place_of_the_last_one(open_page):
     page = open_page("v=1")
-    page.route("**/screens/exact.js", lambda route: page.wait_for_timeout(900) or route.continue_())
+    held = []
+    page.route("**/screens/exact.js", lambda route: held.append(route))
     page.get_by_role("link", name="Exact").click()
     page.get_by_text("Loading\u2026").wait_for()
     assert page.locator(".screen-dyn").is_hidden()
+    held[0].continue_()
     page.locator(".screen-exact .exact-grid").wait_for()
 
 
@@ -161,9 +163,11 @@ def test_a_leader_has_one_color_in_the_list_and_in_the_plane_and_counts_are_word
 @pytest.mark.parametrize("view", ["text", "corpus"])
 def test_a_screen_is_not_blank_while_its_model_loads(open_page, view):
     page = open_page("v=1")
-    page.route("**/api/models", lambda route: page.wait_for_timeout(700) or route.continue_())
+    held = []
+    page.route("**/api/models", lambda route: held.append(route))
     page.evaluate("(view) => window.hardmaxApp.openScreen(view)", view)
     page.locator(f".screen-{view}").get_by_text("Loading the model\u2026").wait_for()
+    held[0].continue_()
     page.locator(f".screen-{view}").get_by_text("Loading the model\u2026").wait_for(state="hidden")
 
 
@@ -205,18 +209,17 @@ def test_line_breaks_of_reviews_are_line_breaks(open_page, server, reviews):
 
 def test_nothing_is_cut_at_336_pixels(open_page):
     page = open_page("v=1", width=336, height=780)
-    for fragment in (
-        "view=dyn",
-        "view=beta&k=3",
-        "view=text&text2=good%20film",
-        "view=exact",
-        "view=corpus",
-        "lesson=3",
+    for fragment, full in (
+        ("view=dyn", ".screen-dyn .status"),
+        ("view=beta&k=3", ".screen-beta .strip"),
+        ("view=text&text2=good%20film", ".screen-text .compare table"),
+        ("view=exact", ".screen-exact .thumb"),
+        ("view=corpus", ".screen-corpus .review-text"),
+        ("lesson=3", ".screen-article .ask"),
     ):
         page.evaluate("(hash) => { location.hash = hash; }", f"v=1&{fragment}")
-        view = re.match(r"view=(\w+)", fragment)
-        page.wait_for_selector(f".screen-{view[1] if view else 'article'}:not([hidden])")
-        page.wait_for_timeout(700)
+        page.locator(full).first.wait_for()
+        page.wait_for_function("() => !window.hardmaxApp.frame")
         for button in page.get_by_role("button", name="as a table").all():
             if button.is_visible():
                 button.click()

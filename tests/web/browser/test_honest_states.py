@@ -90,7 +90,7 @@ def test_a_check_that_failed_can_be_repeated(open_page):
 
 
 def test_a_server_that_compiles_is_slow_and_not_lost(open_page):
-    page = open_page(ready=False)
+    page = open_page(ready=False, fresh=True)
     page.add_init_script("const f = AbortSignal.timeout.bind(AbortSignal); AbortSignal.timeout = () => f(400);")
     page.route("**/api/limit", lambda route: None)  # no answer in time
     told = {"status": "ok", "compiling": True}

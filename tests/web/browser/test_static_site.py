@@ -7,7 +7,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import hardmax as hx
-from hardmax.web.static_site import write_site
 
 TEXT = "The first hour is brilliant. The last half hour is awful and ruins everything."
 
@@ -18,14 +17,9 @@ class _Silent(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return write_site(tmp_path_factory.mktemp("host") / "docs" / "play ground")
-
-
-@pytest.fixture(scope="module")
-def host(folder):
+def host(static_site):
     """The address of the site on a plain web host, two folders down."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Silent, directory=folder.parent.parent))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Silent, directory=static_site.parent.parent))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/docs/play%20ground/"
     server.shutdown()
@@ -33,8 +27,8 @@ def host(folder):
 
 
 @pytest.fixture(params=["disk", "host"])
-def address(request, folder, host):
-    return (folder / "index.html").as_uri() if request.param == "disk" else host
+def address(request, static_site, host):
+    return (static_site / "index.html").as_uri() if request.param == "disk" else host
 
 
 def test_every_screen_stands_without_a_server(open_page, address):

@@ -16,7 +16,7 @@ through: forward hardmax, backward the gradient of softmax with temperature 0.1.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -242,7 +242,7 @@ def train_all(
     torch = need("torch", "torch", "the studies")
     data = cache(imdb)  # read only if some run is not finished
 
-    @lru_cache(2)
+    @cache  # every variant trains on the same draws
     def drawn(seed: int, tuned: bool) -> Sample:
         texts, labels = data()
         return sample(texts, labels, seed, inside=tuned, **sizes)

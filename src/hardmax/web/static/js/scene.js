@@ -105,8 +105,7 @@ class Scene {
     if (!this.tip.node.hidden) this.tip.show(this.tip.token);
     this.svg.setAttribute("role", this.elements.length ? "listbox" : "group");
     clearTimeout(this.labelTimer);
-    if (!this.labeled) this.label();
-    else this.labelTimer = setTimeout(() => this.label(), LABELS_WAIT);
+    this.labelTimer = setTimeout(() => this.label(), LABELS_WAIT);
   }
 
   // -- below the tokens ------------------------------------------------------------------------------------------
@@ -174,6 +173,7 @@ class Scene {
       );
       change("tab", i === this.focus ? "0" : "-1", (v) => node.setAttribute("tabindex", v));
       change("chosen", String(i === picture.selected), (v) => node.setAttribute("aria-selected", v));
+      if (was.label === undefined) this.#labelToken(i); // an element is never without a name
       if (picture.text?.[i]) texts += 1;
     }
     this.#drawTexts(picture, chosen, texts);
@@ -313,7 +313,6 @@ class Scene {
 
   /** Bring the spoken labels up to date. */
   label() {
-    this.labeled = true;
     this.elements.forEach((i) => this.#labelToken(i));
   }
 
