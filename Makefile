@@ -4,7 +4,8 @@
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
 # make numba  the tests of compiled code with another Numba: make numba VERSIONS="numba==0.60.0 numpy==2.0.2"
 # make fuzz   random changes of every input that is read: make fuzz FUZZ="--only links --count 100000"; and clouds that are
-#             hard for float64, against rational arithmetic: make fuzz CLOUDS="--count 10000 --seed 1"
+#             hard for float64, against rational arithmetic: make fuzz CLOUDS="--count 10000 --seed 1"; and the tests that
+#             take random cases with ten times as many of them
 # make site   the playground as a static site: site/playground/index.html (SITE=folder for another place)
 # make paper  the research note as HTML, and as PDF where Chromium is installed
 # make wheel  build wheel and source archive, check that they install and run  make release  the same, and show the upload
@@ -56,6 +57,7 @@ bench: $(VENV)/.bench
 fuzz: $(VENV)/.ready
 	$(BIN)/python scripts/fuzz.py $(FUZZ)
 	$(BIN)/python scripts/fuzz_clouds.py $(CLOUDS)
+	HARDMAX_CASES=many $(BIN)/python -m pytest -q -n $(WORKERS) $(shell grep -l "import cases" -r tests --include=*.py)
 
 numba:
 	$(PYTHON) -m venv .venv-numba

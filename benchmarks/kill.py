@@ -116,7 +116,7 @@ def disturbed(job: Job, place: Path, count: int, chance: random.Random) -> tuple
     assert job.run(whole, False)[0] == 0  # compiles what is not compiled yet
     usual = job.run(again, False)[1]
     wanted, wrong, killed, number = job.contents(whole), [], 0, 0
-    while killed < count and number < 3 * count:
+    while killed < count and number < 10 * count:
         number += 1
         out = place / str(number) / "out"
         out.parent.mkdir()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hardmax as hx
+from hardmax.demo.report import FIGURE_2
 
 SQUARE = "x,y\n1,1\n-1,1\n1,-1\n-1,-1\n0.5,0\n"
 
@@ -165,7 +166,7 @@ def test_output_is_written_and_not_overwritten(cli, square, tmp_path):
         ),
         (["simulate", "--preset", "square", "-o", "nowhere/x.png"], 3, "does not exist"),
         (["simulate", "--preset", "square", "-o", "x.doc"], 3, ".doc"),
-        (["simulate", "--preset", "triangle", "--normalization", "none", "--layers", "3000"], 3, "layer"),
+        (["simulate", "--preset", "triangle", "--normalization", "none", "--layers", "1800"], 3, "layer"),
         (["simulate"], 2, "TOKENS or --preset"),
         (["simulate", "--preset", "square", "--frobnicate"], 2, "No such option"),
         (["nothing"], 2, "No such command"),
@@ -325,7 +326,9 @@ def test_a_missing_extra_is_exit_4_with_its_pip_line(cli, monkeypatch, tmp_path)
 
 
 @pytest.mark.slow
-def test_demo_writes_a_report_and_prints_its_path(cli, tmp_path):
+def test_demo_writes_a_report_and_prints_its_path(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr("hardmax.demo.report.FIGURE_2", FIGURE_2[:1])  # tests/demo has all of it
+    monkeypatch.setattr("hardmax.demo.report.SEQUENCES", 40)
     code, out, err = cli("demo", "-o", tmp_path / "report", "--quick")
     assert code == 0
     assert out.strip().endswith("report.html")

@@ -16,7 +16,8 @@ def study(cli):
 
 
 def test_a_study_writes_tables_figures_and_a_report(study, tmp_path, monkeypatch):
-    monkeypatch.setitem(STUDIES["finite-depth"].quick, "clouds", 3)
+    for name, value in {"clouds": 3, "sizes": ((2, 32), (3, 24))}.items():
+        monkeypatch.setitem(STUDIES["finite-depth"].quick, name, value)
     code, out, err = study("finite-depth", "--quick", "-o", tmp_path / "s", "--json")
     assert (code, err) == (0, "")
     document = json.loads(out)

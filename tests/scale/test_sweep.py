@@ -144,7 +144,7 @@ def test_what_is_there_is_not_done_again(tmp_path):
 
 def test_a_failed_run_is_recorded_with_the_command_that_repeats_it(tmp_path):
     config = tmp_path / "c.toml"
-    config.write_text('[fixed]\nnormalization = "none"\nlayers = 2000\n[grid]\nalpha = [0.5, 1e6]\n')
+    config.write_text('[fixed]\nnormalization = "none"\nlayers = 220\n[grid]\nalpha = [30, 1e6]\n')
     done = subprocess.run([sys.executable, "-m", "hardmax", "sweep", str(config), "-o", str(tmp_path / "o"), "--json",
                            "--workers", "1"], capture_output=True, text=True, timeout=300)  # fmt: skip
     assert done.returncode == 7

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hardmax as hx
+from cases import cases
 from hardmax.errors import BadInput
 from hardmax.sentiment.export.javascript import export_javascript
 from hardmax.sentiment.export.onnx import export_onnx, term_matrix
@@ -101,7 +102,7 @@ def test_javascript_finds_the_words_of_python_in_any_text(tmp_path):
     folder = export_javascript(load_model("imdb-words"), tmp_path / "model")
     seen = []
 
-    @settings(max_examples=3000, database=None, derandomize=True, deadline=None)
+    @settings(max_examples=cases(600, 6000), database=None, derandomize=True, deadline=None)
     @given(TEXTS.filter(lambda text: not any(0xD800 <= ord(c) < 0xE000 for c in text)))
     def collect(text):
         seen.append(text)

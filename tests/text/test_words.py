@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cases import cases
 from hardmax.text import words_compiled as compiled
 from hardmax.text.clean import clean, compose, prepared
 from hardmax.text.hashes import word_hash
@@ -104,7 +105,7 @@ def test_places_point_at_the_word_as_it_was_written():
 
 
 @given(texts)
-@settings(derandomize=True, deadline=None, max_examples=500)
+@settings(derandomize=True, deadline=None, max_examples=cases(120, 2000))
 def test_words_stand_in_order_without_overlaps(text):
     words = split(text)
     assert all(0 <= w.start < w.end <= len(text) and w.form for w in words)
@@ -113,7 +114,7 @@ def test_words_stand_in_order_without_overlaps(text):
 
 
 @given(texts)
-@settings(derandomize=True, deadline=None, max_examples=500)
+@settings(derandomize=True, deadline=None, max_examples=cases(120, 2000))
 def test_composing_by_parts_is_composing_the_whole(text):
     composed, places = compose(text)
     assert composed == normalize("NFC", text)
@@ -132,7 +133,7 @@ def _compiled(text):
 
 
 @given(texts)
-@settings(derandomize=True, deadline=None, max_examples=600)
+@settings(derandomize=True, deadline=None, max_examples=cases(200, 5000))
 def test_the_compiled_splitter_finds_the_same_words(text):
     hashes, places, before = _compiled(text)
     words = split(text)

@@ -6,6 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
+from cases import cases
 from hardmax.io.documents import json_text
 from hardmax.sentiment.export.javascript import export_javascript
 from hardmax.sentiment.files import load_model
@@ -45,7 +46,7 @@ def _texts(model, count):
 @pytest.mark.parametrize("name", ["imdb-words", "imdb"])
 def test_the_page_answers_like_the_server(name, tmp_path):
     model = load_model(name)
-    texts = [*WRITTEN, *_texts(model, 90)]
+    texts = [*WRITTEN, *_texts(model, cases(25, 250))]
     folder = export_javascript(model, tmp_path / "model")
     script = RUN.format(
         module=json.dumps((folder / "hardmax.js").as_uri()),

@@ -224,8 +224,11 @@ def test_words_that_are_left_out_are_not_read(data):
 @pytest.mark.parametrize("name", ["robustness", "ablation", "mechanism"])
 def test_every_study_is_drawn(name, imdb, tmp_path):
     context = Context("studies", name, tmp_path)
-    given = {"robustness": {"cases": ((2, 12, 0.5), (3, 8, 2.0)), "clouds": 2, **SMALL, "tuning": 0}, "ablation": {**SMALL, "recipe": RECIPE}}
-    given["mechanism"] = {"runs": 2, **RECIPE}
+    given = {
+        "robustness": {"cases": ((2, 12, 0.5), (3, 8, 2.0)), "clouds": 2, **SMALL, "tuning": 0},
+        "ablation": {**SMALL, "recipe": RECIPE},
+        "mechanism": {"runs": 2, **RECIPE},
+    }
     module = mechanism if name == "mechanism" else variants
     assert getattr(module, name)(context, **given[name]).answer
     drawn = {"csv"} if name == "mechanism" else {"csv", "png", "pdf"}
