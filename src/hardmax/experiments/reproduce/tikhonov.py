@@ -152,7 +152,8 @@ def train(
     flat = torch.tensor(np.concatenate([part.ravel() for part in start.values()]), requires_grad=True)
     optimizer = torch.optim.Adam([flat], lr=setting.rate, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, setting.steps)
-    best, least, curve = (np.inf, np.inf), np.inf, []
+    best, least = (np.inf, np.inf), np.inf
+    curve: list[tuple[int, float]] = []
     for step in range(setting.steps + 1):
         if step % 50 == 0:
             tell(step)
