@@ -38,5 +38,5 @@ def test_a_full_disk_is_one_clear_error(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "posix_fallocate", full)
     with scratch.spilling(tmp_path), pytest.raises(BadInput, match=r"bytes of scratch space are missing \(No space"):
         scratch.empty(scratch.LARGE, np.int32)
-    with scratch.spilling(tmp_path / "gone"), pytest.raises(BadInput, match="no file can be made in it"):
+    with scratch.spilling(tmp_path / "gone"), pytest.raises(BadInput, match="no file can be created in it"):
         scratch.joined(iter([np.arange(3)]), np.int32)

@@ -82,7 +82,9 @@ def check_command(
 ) -> None:
     """Verify a network against data, at several levels that share as little code as possible.
 
-    The exit code is 6 if the network is not exact. Example: hardmax check net data.jsonl
+    The exit code is 6 if the network is not exact.
+
+    Example: hardmax check net data.jsonl
     """
     from hardmax.construction.files import read_data
     from hardmax.construction.network import Network

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hardmax.cli import inputs, texts
+from hardmax.cli import inputs, texts, topics
 from hardmax.cli.output import note, show
 from hardmax.io.progress import telling
 
@@ -14,7 +14,7 @@ app = typer.Typer(
 )
 
 
-@app.command("list")
+@app.command("list", cls=topics.Command)
 def list_command(json: inputs.Json = False, quiet: inputs.Quiet = False) -> None:
     """List the data sets and models on this computer.
 
@@ -39,7 +39,7 @@ def list_command(json: inputs.Json = False, quiet: inputs.Quiet = False) -> None
     show(json, document, *lines, "models: " + (", ".join(document["models"]) or "none"))
 
 
-@app.command("show")
+@app.command("show", cls=topics.Command)
 def show_command(
     data: texts.Data,
     label: texts.Label = None,
@@ -70,7 +70,7 @@ def show_command(
     bad.finish()
 
 
-@app.command("fetch")
+@app.command("fetch", cls=topics.Command)
 def fetch_command(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="Name of the data set; imdb has all 50,000 reviews (84 MB).")
@@ -83,7 +83,9 @@ def fetch_command(
 ) -> None:
     """Download a full data set and check it.
 
-    The exit code is 5 if the download fails or the checksum differs. Example: hardmax data fetch imdb
+    The exit code is 5 if the download fails or the checksum differs.
+
+    Example: hardmax data fetch imdb
     """
     from hardmax.text.datasets import fetch
 

@@ -20,7 +20,9 @@ def command(
     """Try all features once and write an HTML report.
 
     The demo simulates the four configurations of the paper's Fig. 2 and certifies their limits, compiles an exact
-    classifier, and trains a classifier on 25,000 film reviews (extra imdb). Example: hardmax demo -o report
+    classifier, and trains a classifier on 25,000 film reviews (extra imdb).
+
+    Example: hardmax demo -o report
     """
     inputs.check_output(output, force)
 

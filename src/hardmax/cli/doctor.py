@@ -34,15 +34,15 @@ EXTRAS = {
 
 
 def command(
-    warm_up: Annotated[
-        bool, typer.Option("--warm-up", help="Compile everything now, so that nothing has to be compiled later.")
-    ] = False,
+    warm_up: Annotated[bool, typer.Option("--warm-up", help="Compile everything now instead of at first use.")] = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Show versions, extras, stored code and built-in clouds, and run a self-test.
+    """Show versions, extras, compiled code and presets, and run a self-test.
 
-    The exit code is 6 if the self-test fails. Example: hardmax doctor --warm-up
+    The exit code is 6 if the self-test fails.
+
+    Example: hardmax doctor --warm-up
     """
     if warm_up:
         from hardmax.demo.warm_up import warm_up as compile_all

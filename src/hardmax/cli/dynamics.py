@@ -25,7 +25,7 @@ def simulate_command(
     layers: Annotated[int, typer.Option(help="Number of layers.")] = 30,
     rule: Annotated[
         Literal["hardmax", "softmax", "localmax", "uniform", "random", "chain"],
-        typer.Option(help="Whom a token follows."),
+        typer.Option(help="Attention rule: how a token chooses the tokens it follows."),
     ] = "hardmax",
     beta: Annotated[float, typer.Option(help="Inverse temperature of softmax and chain.")] = 1.0,
     eps: Annotated[
@@ -78,7 +78,7 @@ def simulate_command(
 
 def _print_trajectory(traj: "Trajectory") -> None:
     print(f"{traj.n} tokens in dimension {traj.dim}, {traj.layers} layers, alpha = {traj.alpha}")
-    print(f"outcome: {traj.outcome.kind} ({traj.outcome.detail})" if traj.outcome.detail else f"{traj.outcome.kind}")
+    print(f"outcome: {traj.outcome.kind}" + (f" ({traj.outcome.detail})" if traj.outcome.detail else ""))
     _print_leaders(traj)
     follows = traj.follows(traj.layers)
     print("token  follows          place after the last layer")
@@ -103,17 +103,18 @@ def limit_command(
         typer.Option(
             "-o",
             "--output",
-            help="Write the result; the extension selects the format: .npz .json .png .svg .pdf .html. A folder for a "
-            "cloud that is streamed.",
+            help="Write the result; the extension selects the format: .npz .json .png .svg .pdf .html. With "
+            "--stream, the name of a folder.",
         ),
     ] = None,
     stream: Annotated[
         bool,
         typer.Option(
-            "--stream", help="Read the tokens in parts (default for a folder of .parquet files or an .npy over 1 GB)."
+            "--stream",
+            help="Read the tokens in parts (the default for a folder of .parquet files and for .npy files over 1 GB).",
         ),
     ] = False,
-    memory: Annotated[float, typer.Option(help="Memory for a cloud that is streamed, in GB.")] = 1.0,
+    memory: Annotated[float, typer.Option(help="Memory limit for --stream, in GB.")] = 1.0,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted streamed run.")] = False,
     force: inputs.Force = False,
     json: inputs.Json = False,
@@ -121,7 +122,9 @@ def limit_command(
 ) -> None:
     """Compute where every token ends at infinite depth, with a certificate that is checked before it is shown.
 
-    The exit code is 6 if no certificate can be computed. Example: hardmax limit --preset square-ties
+    The exit code is 6 if no certificate can be computed.
+
+    Example: hardmax limit --preset square-ties
     """
     from hardmax.cli.limit_file import is_streamed, limit_of_file
 

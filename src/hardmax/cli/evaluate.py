@@ -35,14 +35,11 @@ def command(
     ] = False,
     sample: Annotated[int, typer.Option(help="Number of evenly spaced texts for --faithfulness.")] = 200,
     report: Annotated[
-        Path | None, typer.Option(help="Write a report with confusion matrix, reliability, errors: .html or .json.")
+        Path | None,
+        typer.Option(help="Write a report (confusion matrix, calibration, errors) to this .html or .json file."),
     ] = None,
-    train: Annotated[
-        str | None, typer.Option(help="Training texts: what the report compares with is trained on them.")
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option(help="Other texts (labels are not needed): how they differ from DATA.")
-    ] = None,
+    train: Annotated[str | None, typer.Option(help="Texts on which the baselines in the report are trained.")] = None,
+    against: Annotated[str | None, typer.Option(help="Other texts to compare DATA with; they need no labels.")] = None,
     force: inputs.Force = False,
     split: texts.Split = "test",
     text_column: texts.TextColumn = None,
@@ -64,7 +61,7 @@ def command(
     if report is not None and report.suffix.lower() not in (".html", ".json"):
         raise BadInput(f"--report is {report}", fix="use a name that ends in .html or .json")
     if train is not None and report is None:
-        raise BadInput("--train is for the report", fix="add --report report.html")
+        raise BadInput("--train needs --report", fix="add --report report.html")
     inputs.check_output(report, force)
 
     from hardmax.sentiment.files import load_classifier

@@ -16,10 +16,10 @@ from hardmax.io.progress import telling
 if TYPE_CHECKING:
     from hardmax.experiments.run import Result
 
-Names = Annotated[
-    list[str] | None, typer.Argument(metavar="NAME", help="Names of experiments, see --list. Default: all.")
+Names = Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="Names from --list. Default: all.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Use less data and fewer steps, so that everything takes minutes.")
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Use less data and fewer steps: everything within minutes.")]
 Listing = Annotated[bool, typer.Option("--list", help="Print the names and exit.")]
 Folder = Annotated[Path, typer.Option("-o", "--output", help="Folder for the results and the report.")]
 Again = Annotated[bool, typer.Option("--force", help="Run everything again, including trained models.")]
@@ -43,7 +43,9 @@ def reproduce(
 ) -> None:
     """Reproduce the figures and tables of the papers and write a report with the paper's numbers beside ours.
 
-    To resume an interrupted run, give the same command again. Example: hardmax reproduce fig1 fig2 -o report
+    To resume an interrupted run, give the same command again.
+
+    Example: hardmax reproduce fig1 fig2 -o report
     """
     from hardmax.experiments.item import select, whole
 
@@ -106,6 +108,7 @@ def explore(
     """Explore open questions of the theory and save the evidence. Exact cases can be replayed.
 
     To resume an interrupted run, give the same command again. The exit code is 6 if a replayed case does not hold.
+
     Example: hardmax explore --replay two-definite-heads-period-2
     """
     if replay is not None:
@@ -156,7 +159,9 @@ def study(
 ) -> None:
     """Run the studies (finite depth, mechanism, robustness, ablation, block counts), with tables, figures and a report.
 
-    To resume an interrupted run, give the same command again. Example: hardmax study finite-depth -o studies
+    To resume an interrupted run, give the same command again.
+
+    Example: hardmax study finite-depth -o studies
     """
     if listing:
         from hardmax.experiments.item import select

@@ -22,7 +22,7 @@ def command(
     ] = None,
     text: Annotated[str | None, typer.Option(help="Text to explain, instead of FILE.")] = None,
     without: Annotated[
-        list[str] | None, typer.Option(help="Explain the text without this word. May be repeated.")
+        list[str] | None, typer.Option(metavar="WORD", help="Explain the text without this word. May be repeated.")
     ] = None,
     replace: Annotated[
         list[str] | None,
@@ -37,7 +37,7 @@ def command(
             ".parquet or .html file.",
         ),
     ] = None,
-    most: Annotated[int, typer.Option(help="Number of words named for each text of a table.")] = 10,
+    most: Annotated[int, typer.Option(help="Number of words to list for each text of a table.")] = 10,
     text_column: texts.TextColumn = None,
     errors: texts.Errors = None,
     color: Annotated[
@@ -49,7 +49,7 @@ def command(
     ] = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Explain the label of a text, or of every text of a table: what each word does for it, and their exact sum.
+    """Explain the label of a text, or of every text in a table: the effect of each word, and their exact sum.
 
     Example: hardmax explain --text "A great film, never dull." -o why.html
     """

@@ -53,7 +53,7 @@ def explain_table(
 
         def write(path: Path) -> None:
             if suffix == ".html":
-                _page(path, model, good)
+                _page(path, model, good, silent)
             else:
                 {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[suffix](path, watched(tell))
 
@@ -126,12 +126,12 @@ def _parquet(path: Path, batches: Iterable[list[Found]]) -> None:
             )
 
 
-def _page(path: Path, model: "SentimentModel", good: Iterator["Row"]) -> None:
+def _page(path: Path, model: "SentimentModel", good: Iterator["Row"], silent: bool) -> None:
     from hardmax.html.explanation import explanation_section
     from hardmax.html.page import page
     from hardmax.sentiment.explain import explain
 
     sections = [explanation_section(explain(model, row.text)) for row in islice(good, MOST_PAGES)]
     if next(good, None) is not None:
-        note(f"the page holds the first {MOST_PAGES} texts; a .csv, .jsonl or .parquet file holds all", False)
+        note(f"the page holds the first {MOST_PAGES} texts; a .csv, .jsonl or .parquet file holds all", silent)
     path.write_text(page("Why these labels", sections), encoding="utf-8")

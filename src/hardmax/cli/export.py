@@ -12,7 +12,8 @@ from hardmax.cli.output import show
 def command(
     output: Annotated[Path, typer.Option("-o", "--output", help="For js: a folder; for onnx: a .onnx file.")],
     to: Annotated[
-        Literal["js", "onnx"], typer.Option(help="Format: js is an ES module for browsers and Node, onnx for ONNX.")
+        Literal["js", "onnx"],
+        typer.Option(help="Format: js is an ES module for browsers and Node, onnx a graph for ONNX runtimes."),
     ],
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="The name of a shipped model, or a model folder.")
@@ -21,9 +22,10 @@ def command(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Write a model for JavaScript or ONNX; both give the numbers of Python.
+    """Write a model for JavaScript or ONNX; both compute the same numbers as Python.
 
-    js predicts and explains from text, without a server. onnx takes the numbers of terms (see the manual).
+    js predicts and explains from text, without a server. onnx takes term numbers (see the documentation).
+
     Example: hardmax export imdb --to js -o web-model
     """
     inputs.check_output(output, force)

@@ -16,7 +16,7 @@ PresetName = Literal[
     "ring", "ball",
 ]  # fmt: skip
 Preset = Annotated[
-    PresetName | None, typer.Option(help="Use a built-in cloud; random, ring and ball take --n, --dim and --seed.")
+    PresetName | None, typer.Option(help="Use a built-in cloud; random, ring and ball accept --n, --dim and --seed.")
 ]
 Engine = Annotated[
     Literal["local", "ray"], typer.Option(help="Where to run: local uses the threads of this computer, ray a cluster.")
@@ -30,7 +30,9 @@ Matrix = Annotated[
     str | None, typer.Option(help='The matrix A: a file, or rows such as "2,-1; -1,2". Default: the identity.')
 ]
 Exact = Annotated[bool, typer.Option("--exact", help="Use rational arithmetic, without rounding.")]
-TieTolerance = Annotated[float, typer.Option(help="Scores this close to the largest count as equal to it (relative).")]
+TieTolerance = Annotated[
+    float, typer.Option(help="Relative tolerance within which scores count as tied with the largest.")
+]
 Output = Annotated[
     Path | None,
     typer.Option(

@@ -30,9 +30,10 @@ from hardmax.cli import (
 from hardmax.errors import HardmaxError
 from hardmax.jit import ways
 
+ABOUT = "Simulate hardmax attention, certify limits, classify and explain texts, and construct exact transformers."
 app = typer.Typer(
     name="hardmax",
-    help="Transformers with hardmax attention: exact dynamics, certified limits, exact construction.",
+    help=ABOUT,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -48,20 +49,20 @@ COMMANDS: dict[str, tuple[Callable[..., None], str]] = {
     "explain": (explain.command, "Show what each word does for the label of a text."),
     "export": (export.command, "Write a classifier for JavaScript or ONNX."),
     "construct": (construct.construct_command, "Compile a data set into an exact transformer."),
-    "check": (construct.check_command, "Verify such a transformer against data."),
+    "check": (construct.check_command, "Verify a constructed transformer against data."),
     "serve": (serve.command, "Serve a classifier over HTTP."),
     "playground": (playground.command, "Open the interactive playground."),
     "verify": (verify.command, "Test claims of the papers on random cases."),
     "reproduce": (experiments.reproduce, "Reproduce figures and tables of the papers."),
     "explore": (experiments.explore, "Gather evidence on open questions."),
-    "study": (experiments.study, "Run the studies of what attention brings and costs."),
+    "study": (experiments.study, "Run studies of what attention gains and costs."),
     "sweep": (sweep.command, "Run a parameter study, or draw one."),
     "demo": (demo.command, "Try all features once and write a report."),
     "doctor": (doctor.command, "Show versions and extras, and run a self-test."),
-    "help": (topics.command, "Explain a command, exit codes, formats or settings."),
+    "help": (topics.command, "Explain a command, exit codes, file formats or settings."),
 }
 for name, (command, summary) in COMMANDS.items():
-    app.command(name, short_help=summary)(command)
+    app.command(name, cls=topics.Command, short_help=summary)(command)
 app.add_typer(data.app, name="data", short_help="List, inspect and download data sets.")
 
 
@@ -78,7 +79,7 @@ def _main(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of errors.")] = False,
 ) -> None:
-    """Transformers with hardmax attention: exact dynamics, certified limits, exact construction."""
+    """Simulate hardmax attention, certify limits, classify and explain texts, and construct exact transformers."""
 
 
 def run(arguments: list[str] | None = None) -> None:

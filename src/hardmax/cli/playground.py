@@ -18,7 +18,7 @@ def command(
         str | None,
         typer.Argument(
             metavar="MODEL",
-            help="Model of the sentiment screen: a shipped one, or a folder (default: imdb; with --static imdb-words).",
+            help="Model for the Sentiment screen: a name or a folder (default: imdb; with --static, imdb-words).",
         ),
     ] = None,
     host: Annotated[
@@ -29,11 +29,14 @@ def command(
         typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port (default: 8377, or a free port)."),
     ] = None,
     open_: Annotated[
-        str | None, typer.Option("--open", metavar="LINK", help="Open this view: a link, or its part from # on.")
+        str | None,
+        typer.Option(
+            "--open", metavar="LINK", help="Open this view: a shared link, or the part of it that starts with #."
+        ),
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     data: Annotated[
-        Path | None, typer.Option(help="Labeled texts for the corpus screen (default: the IMDb reviews).")
+        Path | None, typer.Option(help="Labeled texts for the Corpus screen (default: the IMDb reviews).")
     ] = None,
     token: Annotated[
         str | None, typer.Option(help="Secret token that every request must carry (letters, digits, - and _).")
@@ -46,7 +49,7 @@ def command(
     ] = None,
     public_url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Address of a playground that others can reach, for the links of Share."),
+        typer.Option(metavar="URL", help="Public address of this playground, used in shared links."),
     ] = None,
     static: Annotated[
         Path | None,

@@ -36,8 +36,8 @@ def command(
         typer.Option(
             "-o",
             "--output",
-            help="Write the labels to a .jsonl, .csv or .parquet file; any other name is a folder of parquet parts, "
-            "which --resume continues.",
+            help="Write the labels to a .jsonl, .csv or .parquet file. A name without an extension is a folder of "
+            "parquet parts, which can be resumed.",
         ),
     ] = None,
     every_class: Annotated[bool, typer.Option("--probabilities", help="Add the probability of every class.")] = False,
@@ -45,7 +45,7 @@ def command(
     explain: Annotated[bool, typer.Option("--explain", help="Add the leaders and what each contributes.")] = False,
     abstain_below: Annotated[
         float | None,
-        typer.Option(help="Leave the label empty where its probability is lower, and where no word is known."),
+        typer.Option(help="Leave the label empty if its probability is lower, or if no word is known."),
     ] = None,
     engine: inputs.Engine = "local",
     address: Annotated[

@@ -25,14 +25,15 @@ def command(
         ),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Requests computed at a time (default: one per processor).")
+        int | None,
+        typer.Option(min=1, help="Number of requests processed at the same time (default: one per processor)."),
     ] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
     """Serve a model until Ctrl-C: POST /predict and /explain, GET /health, /metrics and a page about them at /.
 
-    Requests that are being answered when the server is told to end are finished first. /health needs no token.
+    When the server is told to stop, it first finishes the requests it has accepted. /health needs no token.
 
     Example: hardmax serve imdb --port 8000
     """

@@ -16,7 +16,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="CONFIG | plot DIR",
-            help="A TOML file, or a shipped study: leaders, decision, sphere, accuracy; with plot, its results.",
+            help="A TOML file or a built-in study: leaders, decision, sphere, accuracy. With plot: the folder of one.",
         ),
     ],
     output: Annotated[
@@ -28,24 +28,26 @@ def command(
         str | None, typer.Option(help="Address of a running Ray cluster. Default: start one on this machine.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes at a time on this machine. Default: one per processor.")
+        int | None, typer.Option(min=1, help="Number of processes on this machine. Default: one per processor.")
     ] = None,
-    run: Annotated[int | None, typer.Option(help="Run only the run with this number and print its row.")] = None,
+    run: Annotated[int | None, typer.Option(help="Compute only the run with this number and print its row.")] = None,
     x: Annotated[str | None, typer.Option(help="With plot: the column along the x axis.")] = None,
     y: Annotated[str | None, typer.Option(help="With plot: the column along the y axis.")] = None,
     by: Annotated[str | None, typer.Option(help="With plot: one curve for each value of this column.")] = None,
     color: Annotated[
         str | None, typer.Option(help="With plot: draw a phase diagram with this column as color.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted sweep in its folder.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted study in its folder.")] = False,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Run a parameter study: every run becomes one row of a table; or draw one that has run.
+    """Run a parameter study, with one table row per run, or plot a finished study.
 
-    An interrupted sweep continues with --resume; a failed run's row holds the command that repeats it alone.
-    Examples: hardmax sweep leaders -o rows      hardmax sweep plot rows -o leaders.png
+    An interrupted study can be resumed with --resume. The row of a failed run holds the command that repeats it.
+
+    Examples: hardmax sweep leaders -o rows
+              hardmax sweep plot rows -o leaders.png
     """
     if arguments[0] == "plot":
         if len(arguments) != 2 or output is None:

@@ -1,8 +1,10 @@
-"""`hardmax help`: about a command, or about what all commands share."""
+"""`hardmax help`: about a command, or about what all commands share; and how the help of a command is laid out."""
 
-from typing import Annotated
+from inspect import cleandoc
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from hardmax.errors import BadInput
 
@@ -45,8 +47,27 @@ TOPICS = {
 
   HARDMAX_DATA     folder for downloaded data sets
   NUMBA_CACHE_DIR  folder for compiled code; hardmax doctor shows which one is used
+  HARDMAX_TOKEN    token that clients of hardmax serve must send, as with --token
   NO_COLOR         no colors in the terminal""",
 }
+
+
+class Command(TyperCommand):
+    """A command whose usage line shows the arguments as they are typed, and whose examples can be copied."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """`[MODEL] DATA` instead of `{[MODEL] DATA}...`."""
+        arguments = [part for part in self.params if part.param_type_name == "argument"]
+        shown = [(str(part.metavar or part.name), part.required) for part in arguments]
+        return ["[OPTIONS]", *(name if required or "[" in name else f"[{name}]" for name, required in shown)]
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """The text, and below it the examples, which are not wrapped."""
+        text, mark, examples = cleandoc(self.help or "").partition("\n\nExample")
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(text)
+        formatter.write("\n" + "".join(f"  {line}\n" for line in (mark.strip() + examples).splitlines()))
 
 
 def _names(context: typer.Context, incomplete: str) -> list[str]:
@@ -63,7 +84,7 @@ def command(
         ),
     ] = None,
 ) -> None:
-    """Explain a command, or what all commands share: exit codes, file formats, environment variables.
+    """Explain a command, or what all commands have in common: exit codes, file formats, environment variables.
 
     Example: hardmax help exit-codes
     """

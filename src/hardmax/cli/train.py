@@ -1,4 +1,4 @@
-"""`hardmax train`: a sentiment model from labeled texts."""
+"""`hardmax train`: a text classifier from labeled texts."""
 
 import shlex
 import sys
@@ -36,12 +36,14 @@ def command(
     ] = "hardmax",
     alpha: Annotated[float | None, typer.Option(help="Step size of the layers.")] = None,
     train_alpha: Annotated[bool, typer.Option("--train-alpha", help="Learn the step size too.")] = False,
-    epochs: Annotated[int | None, typer.Option(help="Number of passes over the data with attention.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Number of further passes over the data, with attention (default: none).")
+    ] = None,
     batch_size: Annotated[int | None, typer.Option(help="Batch size: number of texts per training step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Learning rate of the word vectors.")] = None,
     min_df: Annotated[int | None, typer.Option(help="Ignore terms that occur in fewer than this many texts.")] = None,
     balanced: Annotated[
-        bool, typer.Option("--balanced", help="Let all classes count the same, however many texts they have.")
+        bool, typer.Option("--balanced", help="Give all classes the same weight, however many texts they have.")
     ] = False,
     seed: inputs.AnySeed = 0,
     validation: Annotated[
@@ -60,7 +62,7 @@ def command(
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Train a sentiment model.
+    """Train a text classifier on labeled texts.
 
     An interrupted run can be resumed with --resume; the result is bit-for-bit the same.
 
@@ -70,8 +72,6 @@ def command(
     inputs.check_output(output, force)
     if not 0 <= validation < 1:
         raise BadInput(f"--validation is {validation}", fix="use a number of at least 0 and less than 1")
-    if holdout not in ("blocks", "random"):
-        raise BadInput(f"--holdout is {holdout!r}", fix="use blocks or random")
     given = {"dim": dim, "layers": layers, "alpha": alpha, "epochs": epochs, "batch_size": batch_size}
     given |= {"learning_rate": learning_rate, "min_df": min_df}
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

@@ -23,7 +23,8 @@ def command(
     claims: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="CLAIM", help="Names of claims, or beginnings of names such as fact or theorem-1.1. Default: all."
+            metavar="CLAIM...",
+            help="Names of claims, or beginnings of names such as fact or theorem-1.1. Default: all.",
         ),
     ] = None,
     trials: Annotated[
@@ -55,7 +56,9 @@ def command(
 ) -> None:
     """Test claims of the papers on random cases; exact cases are decided in rational arithmetic.
 
-    No violation is evidence and not a proof. If a claim is violated, the case is saved and the exit code is 6.
+    The absence of violations is evidence, not a proof. If a claim is violated, the case is saved and the exit code
+    is 6.
+
     Example: hardmax verify theorem-1.1 --trials 100000 --workers 2 --resume
     """
     silent = quiet or json

@@ -169,7 +169,7 @@ class _Work:
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
-            raise BadInput(f"{self.folder} cannot be made: {error.strerror or error}") from error
+            raise BadInput(f"{self.folder} cannot be created: {error.strerror or error}") from error
         remove_partial_files(self.folder)  # of a run that was killed
         write_file(note, json.dumps(asked))
 

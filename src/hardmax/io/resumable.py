@@ -34,7 +34,7 @@ def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str
         except (ValueError, KeyError, TypeError):
             raise BadInput(f"{place} is damaged", fix="give another folder") from None
         if digest != manifest["digest"]:
-            found = f"it holds another {what}, of other texts or settings"
+            found = f"it holds another {what}, with other texts or settings"
             raise BadInput(f"{folder} cannot be continued", found=found, fix="give another folder")
         if not resume:
             found = f"it already holds this {what}"
@@ -47,7 +47,7 @@ def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str
                 raise BadInput(f"{folder} holds other files", found=f"it is not a {what}", fix="give a new folder")
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise BadInput(f"{folder} cannot be made: {error.strerror or error}") from error
+            raise BadInput(f"{folder} cannot be created: {error.strerror or error}") from error
         write_file(place, json.dumps(manifest, indent=1))
         made = True
     with place.open("rb") as file:

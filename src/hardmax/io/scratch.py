@@ -46,7 +46,7 @@ def scratch_file(folder: str | Path) -> IO[bytes]:
     try:
         return TemporaryFile(dir=folder)
     except OSError as error:
-        raise BadInput(f"{folder}: no file can be made in it: {error.strerror or error}") from error
+        raise BadInput(f"{folder}: no file can be created in it: {error.strerror or error}") from error
 
 
 def empty(size: int, dtype: DTypeLike) -> NDArray[Any]:
