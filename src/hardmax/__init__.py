@@ -87,7 +87,7 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module 'hardmax' has no attribute {name!r}")
+        raise AttributeError(f"module 'hardmax' has no attribute {name!r}", name=name, obj=import_module(__name__))
     home = import_module(_HOME[name])
     value = home if home.__name__ == f"hardmax.{name}" else getattr(home, name)
     globals()[name] = value

@@ -75,7 +75,7 @@ class ImpossibleTarget(BadInput):
         ...     hx.construct([[[0, 1], [0, 1]]], targets=[[[1, 0], [2, 0]]])
         ... except ImpossibleTarget as error:
         ...     print(error.what.split(";")[0])
-        targets[0] has 2 distinct tokens, but sequences[0] has only 1 distinct token(s) among its 2
+        targets[0] has 2 distinct tokens, but sequences[0] has only 1 distinct token among its 2
     """
 
 
@@ -158,6 +158,16 @@ class NotCertified(HardmaxError):
     ) -> None:
         super().__init__(what, found=found, fix=fix)
         self.known = known or {}
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number and its noun in the right form.
+
+    Example:
+        >>> counted(1, "leader"), counted(1200, "token"), counted(2, "trajectory", "trajectories")
+        ('1 leader', '1,200 tokens', '2 trajectories')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def need(package: str, extra: str, needed_for: str) -> Any:

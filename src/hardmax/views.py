@@ -134,7 +134,7 @@ class Result(Shown):
             >>> import hardmax as hx
             >>> hx.limit([[1, 0], [-1, 0]]).save("limit.xyz")
             Traceback (most recent call last):
-            hardmax.errors.BadInput: limit.xyz: Equilibrium has no .xyz form
+            hardmax.errors.BadInput: limit.xyz: a result of type Equilibrium cannot be saved as .xyz
               fix:   use one of .npz .json .png .svg .pdf .html
         """
         path = Path(path)
@@ -147,6 +147,6 @@ class Result(Shown):
             folder: Path = view(type(self), FOLDER)(self, path, force=force, **options)
             return folder
         raise BadInput(
-            f"{path}: {type(self).__name__} has no {suffix or 'extensionless'} form",
+            f"{path}: a result of type {type(self).__name__} cannot be saved as {suffix or 'a file without extension'}",
             fix=f"use one of {' '.join(v for v in views if v.startswith('.'))}",
         )

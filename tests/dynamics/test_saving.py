@@ -40,7 +40,7 @@ def test_unknown_suffixes_and_missing_folders_are_named(tmp_path):
     traj, eq = short(), hx.limit(hx.preset("square"))
     with pytest.raises(BadInput, match=r"\.npz \.json \.png \.svg \.pdf \.gif \.mp4 \.html"):
         traj.save(tmp_path / "t.doc")
-    with pytest.raises(BadInput, match=r"Equilibrium has no \.gif form"):
+    with pytest.raises(BadInput, match=r"Equilibrium cannot be saved as \.gif"):
         eq.save(tmp_path / "e.gif")
     with pytest.raises(BadInput, match="nowhere does not exist"):
         traj.save(tmp_path / "nowhere" / "t.npz")

@@ -144,7 +144,7 @@ def test_a_widget_shows_the_page_and_follows_the_link():
 def test_what_a_widget_cannot_show_is_refused():
     with pytest.raises(hx.BadInput, match="not ndarray"):
         hx.widget(np.eye(2))
-    with pytest.raises(hx.BadInput, match="Trajectory of 1 tokens in dimension 4"):
+    with pytest.raises(hx.BadInput, match="Trajectory of 1 token in dimension 4"):
         hx.simulate([[1.0, 2, 3, 4]]).widget()
 
 

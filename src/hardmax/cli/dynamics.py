@@ -7,7 +7,7 @@ import typer
 
 from hardmax.cli import inputs
 from hardmax.cli.output import indices, note, point, print_json
-from hardmax.errors import BadInput, NotCertified
+from hardmax.errors import BadInput, NotCertified, counted
 
 if TYPE_CHECKING:
     from hardmax.dynamics.batch import Batch
@@ -77,7 +77,7 @@ def simulate_command(
 
 
 def _print_trajectory(traj: "Trajectory") -> None:
-    print(f"{traj.n} tokens in dimension {traj.dim}, {traj.layers} layers, alpha = {traj.alpha}")
+    print(f"{counted(traj.n, 'token')} in dimension {traj.dim}, {counted(traj.layers, 'layer')}, alpha = {traj.alpha}")
     print(f"outcome: {traj.outcome.kind}" + (f" ({traj.outcome.detail})" if traj.outcome.detail else ""))
     _print_leaders(traj)
     follows = traj.follows(traj.layers)
@@ -164,9 +164,9 @@ def limit_command(
 
 
 def _print_limit(eq: "Equilibrium") -> None:
-    proof = "proved" if eq.undecided == 0 else f"conditional on {eq.undecided} ties"
+    proof = "proved" if eq.undecided == 0 else f"conditional on {counted(eq.undecided, 'tie')}"
     n, dim = eq.points.shape
-    print(f"{n} tokens in dimension {dim}, alpha = {eq.alpha}: {proof}, certificate checked")
+    print(f"{counted(n, 'token')} in dimension {dim}, alpha = {eq.alpha}: {proof}, certificate checked")
     print(f"everything is decided at layer {eq.layers} ({eq.certificate.method}, margin {eq.margin:.3g})")
     _print_leaders(eq)
     print("center  kind    tokens  place")

@@ -7,7 +7,7 @@ import typer
 
 from hardmax.cli import inputs
 from hardmax.cli.output import note, show
-from hardmax.errors import BadInput, need
+from hardmax.errors import BadInput, counted, need
 from hardmax.io.progress import telling
 
 
@@ -73,7 +73,7 @@ def command(
             progress=lambda rows, of: tell(rows, of, "rows"), command=arguments[0],
         )  # fmt: skip
     document = {"schema": "hardmax.sweep/1", "rows": done, "failed": failed, "folder": str(output)}
-    show(json, document, f"wrote {output}: {done:,} row{'s' * (done != 1)}, {failed:,} failed")
+    show(json, document, f"wrote {output}: {counted(done, 'row')}, {failed:,} failed")
     if failed:
         note(f"warning: {failed:,} runs failed; their rows have the error and the command that repeats them", silent)
         raise typer.Exit(7)

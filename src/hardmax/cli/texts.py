@@ -9,7 +9,7 @@ import typer
 
 from hardmax.cli.inputs import check_parent
 from hardmax.cli.output import DEFAULT_MODEL, note
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 
 if TYPE_CHECKING:
     from hardmax.text.datasets import Dataset
@@ -100,8 +100,7 @@ class BadRows:
         if not self.count:
             return
         where = f"written to {self.errors}" if self.errors else "write them to a file with --errors FILE"
-        rows = f"{self.count} bad row{'s' * (self.count > 1)}"
-        note(f"warning: {self.source}: {rows} left out ({self._first}); {where}", self.silent)
+        note(f"warning: {self.source}: {counted(self.count, 'bad row')} left out ({self._first}); {where}", self.silent)
         raise typer.Exit(7)
 
 

@@ -186,7 +186,7 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
     if definite:
         raise BadInput(
             f"{name} must be symmetric positive definite, but {problem}",
-            fix="(A + A.T) / 2 if rounding did it; definite=False (--any-matrix) simulates with any matrix, which the "
-            "theorem does not cover",
+            fix="use (A + A.T) / 2 if A is symmetric up to rounding; definite=False (--any-matrix) simulates with any "
+            "matrix, without the guarantees of the theorem",
         )
     return Metric(matrix, np.inf, definite=False, size=float(np.linalg.norm(matrix, 2)))

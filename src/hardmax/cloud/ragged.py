@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardmax.cloud.by_value import ByValue
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 
 # Sums of squares and products with a direction of the opposite scale must stay inside float64.
 LARGEST, SMALLEST = 2.0**900, 2.0**-900
@@ -234,7 +234,7 @@ def _not_finite(batch: Sequences, name: str) -> BadInput:
     j = int(batch.owner[row])
     return BadInput(
         f"{name}[{j}]: token {row - batch.starts[j]} is {batch.values[row].tolist()}; tokens must be finite",
-        fix=f"remove or replace the {int((~finite).sum())} token(s) with NaN or infinity",
+        fix=f"remove or replace {counted(int((~finite).sum()), 'token')} with NaN or infinity",
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.cloud.parameters import floats_of_texts
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -118,6 +118,8 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
         if written is None:
             raise _not_numbers(Z, name, error) from error
         array = written
+    if not array.ndim:
+        raise BadInput(f"{name} is {Z!r}; expected an (n, d) array of numbers")
     _check_shape(array, name)
     _check_numbers(array, name)
     array += 0.0  # -0.0 and 0.0 are one value
@@ -141,7 +143,7 @@ def _check_numbers(array: Floats, name: str) -> None:
         i, k = bad[0]
         raise BadInput(
             f"{name}: token {i}, coordinate {k} is {array[i, k]}; tokens must be finite",
-            fix=f"remove or replace the {len(np.unique(bad[:, 0]))} token(s) with NaN or infinity",
+            fix=f"remove or replace {counted(len(np.unique(bad[:, 0])), 'token')} with NaN or infinity",
         )
     # Scores are sums of products of two coordinates: beyond 1e150 they overflow, below 1e-150 they vanish.
     largest = np.abs(array).max()
@@ -209,14 +211,14 @@ def clouds(batch: Any) -> Clouds:
 
 
 def _check_shape(array: NDArray[Any], name: str) -> None:
+    if array.size == 0:
+        raise BadInput(
+            f"{name} is empty: shape {array.shape}", fix="give at least one token with at least one coordinate"
+        )
     if array.ndim != 2:
         raise BadInput(
             f"{name} has shape {array.shape}; expected (n, d): one row per token",
             fix="for tokens in dimension 1 use shape (n, 1)" if array.ndim == 1 else None,
-        )
-    if array.shape[0] == 0 or array.shape[1] == 0:
-        raise BadInput(
-            f"{name} is empty: shape {array.shape}", fix="give at least one token with at least one coordinate"
         )
 
 
@@ -254,6 +256,8 @@ def _not_numbers(Z: Any, name: str, error: Exception) -> BadInput:
         for k, x in enumerate(row if lengths[i] is not None else [row]):
             try:
                 float(x)
-            except (TypeError, ValueError, OverflowError):
-                return BadInput(f"{name}: token {i}, coordinate {k} is {x!r}, which is not a number that float64 holds")
+            except OverflowError:
+                return BadInput(f"{name}: token {i}, coordinate {k} is too large for float64", fix="use exact=True")
+            except (TypeError, ValueError):
+                return BadInput(f"{name}: token {i}, coordinate {k} is {x!r}, which is not a real number")
     return BadInput(f"{name} is not an (n, d) array of numbers")

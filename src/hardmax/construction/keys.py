@@ -16,7 +16,7 @@ from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.problem import Problem
 from hardmax.construction.separate_mean import NEAR, Separated
 from hardmax.construction.steps import Steps, Trouble, fit_steps, step_units
-from hardmax.errors import IllConditioned, ImpossibleTarget
+from hardmax.errors import IllConditioned, ImpossibleTarget, counted
 from hardmax.transformer.blocks import Block
 from hardmax.transformer.exact import EPS
 
@@ -127,9 +127,9 @@ def _check_cuts(problem: Problem, separated: Separated, order: Ints, gap: Floats
     distinct, wanted = len(np.unique(batch[j], axis=0)), len(problem.wanted[j])
     if distinct < wanted:
         raise ImpossibleTarget(
-            f"targets[{j}] has {wanted} distinct tokens, but sequences[{j}] has only {distinct} distinct "
-            f"token(s) among its {batch.lengths[j]}; equal tokens stay equal",
-            fix=f"give sequence {j} at most {distinct} target token(s)",
+            f"targets[{j}] has {wanted} distinct tokens, but sequences[{j}] has only "
+            f"{counted(distinct, 'distinct token')} among its {batch.lengths[j]}; equal tokens stay equal",
+            fix=f"give sequence {j} at most {counted(distinct, 'target token')}",
         )
     a, b = sorted(int(order[bad[0] + step] - batch.starts[j]) for step in (0, 1))
     raise IllConditioned(

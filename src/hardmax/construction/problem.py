@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from hardmax.cloud.distinct import distinct_rows
 from hardmax.cloud.ragged import Ragged, Sequences, SequencesLike, ragged
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.errors import BadInput, ImpossibleTarget
+from hardmax.errors import BadInput, ImpossibleTarget, counted
 
 STYLES = ("bitwise", "two", "narrow")
 POOLS = ("mean", "max")
@@ -145,7 +145,8 @@ def _interpolation(batch: Sequences, listed: list[Any]) -> Problem:
     if len(too_many):
         j = int(too_many[0])
         raise ImpossibleTarget(
-            f"targets[{j}] has {counts[j]} distinct tokens, but sequences[{j}] has only {batch.lengths[j]} token(s)",
+            f"targets[{j}] has {counts[j]} distinct tokens, but sequences[{j}] has only "
+            f"{counted(int(batch.lengths[j]), 'token')}",
             fix="a transformer maps tokens to tokens: give at most as many targets as tokens",
         )
     return Problem(batch, stacked[first], wanted, None)

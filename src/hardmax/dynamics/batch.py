@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hardmax.dynamics.equilibrium import Equilibrium
 from hardmax.dynamics.trajectory import Trajectory
-from hardmax.errors import BadInput, NotCertified
+from hardmax.errors import BadInput, NotCertified, counted
 from hardmax.io.progress import Report
 from hardmax.views import LOAD, Result, frame, view
 
@@ -108,8 +108,8 @@ class Batch(Result, Sequence[T], Generic[T]):
         return loaded
 
     def __repr__(self) -> str:
-        what = "trajectories" if self.kind is Trajectory else "limits"
-        return f"Batch of {len(self)} {what}, {sum(map(len, self.last))} tokens"
+        nouns = ("trajectory", "trajectories") if self.kind is Trajectory else ("limit",)
+        return f"Batch of {counted(len(self), *nouns)}, {counted(sum(map(len, self.last)), 'token')}"
 
 
 def _row(result: Trajectory | Equilibrium) -> dict[str, Any]:

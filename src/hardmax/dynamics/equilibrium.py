@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.certificate import Certificate
+from hardmax.errors import counted
 from hardmax.shapes import Array, Int, Shaped, checked
 from hardmax.views import LOAD, PLOT, WIDGET, Result, frame, view
 
@@ -127,8 +128,9 @@ class Equilibrium(Result, ByValue):
     def __repr__(self) -> str:
         n, dim = self.points.shape
         return (
-            f"Equilibrium of {n} tokens in dimension {dim}: {len(self.centers)} centers, {len(self.leaders)} leaders, "
-            f"decided at layer {self.layers}, {'proved' if self.undecided == 0 else f'{self.undecided} undecided'}"
+            f"Equilibrium of {counted(n, 'token')} in dimension {dim}: {counted(len(self.centers), 'center')}, "
+            f"{counted(len(self.leaders), 'leader')}, decided at layer {self.layers}, "
+            f"{'proved' if self.undecided == 0 else f'{self.undecided} undecided'}"
         )
 
     @staticmethod

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hardmax.attention.rules import FeedForward, Hardmax, Head, NamedFunction, Rule
 from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.follow_sets import FollowSets
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 from hardmax.shapes import Array, Shaped, checked
 from hardmax.views import LOAD, PLOT, WIDGET, Result, Shown, frame, view
 
@@ -225,8 +225,8 @@ class Trajectory(Result, ByValue):
 
     def __repr__(self) -> str:
         return (
-            f"Trajectory of {self.n} tokens in dimension {self.dim}, {self.layers} layers, "
-            f"{len(self.leaders)} leaders, {self.outcome.kind}"
+            f"Trajectory of {counted(self.n, 'token')} in dimension {self.dim}, {counted(self.layers, 'layer')}, "
+            f"{counted(len(self.leaders), 'leader')}, {self.outcome.kind}"
         )
 
     def _layer(self, layer: int) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from hardmax.errors import counted
 from hardmax.html.page import facts, heading, notebook, page, point, render, table
 from hardmax.html.sketch import cloud_sketch, polytope_sketch
 from hardmax.io.documents import readable
@@ -98,7 +99,7 @@ def _trajectory_facts(traj: "Trajectory") -> Markup:
 
 def trajectory_part(traj: "Trajectory") -> str:
     """A trajectory in a notebook: `save("x.html")` writes the page with the playground."""
-    label = f"{traj.n} tokens from layer 0 to layer {traj.layers}; {len(traj.leaders)} leaders"
+    label = f"{counted(traj.n, 'token')} from layer 0 to layer {traj.layers}; {counted(len(traj.leaders), 'leader')}"
     return _part("Trajectory", [_trajectory_sketch(traj, label), _trajectory_facts(traj)])
 
 

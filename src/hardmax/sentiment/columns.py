@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 from hardmax.text.encoding import decoded
 from hardmax.text.stored import StoredTexts
 
@@ -144,7 +144,7 @@ def _plain(values: list[Any], given: NDArray[Any]) -> NDArray[Any]:
         "number" if isinstance(v, numeric) else "string" if isinstance(v, str) else type(v).__name__ for v in values
     )
     if len(kinds) > 1:
-        shown = ", ".join(f"{n:,} {kind}{'s' * (n > 1)}" for kind, n in kinds.most_common(4))
+        shown = ", ".join(counted(n, kind) for kind, n in kinds.most_common(4))
         raise BadInput("labels of mixed types cannot be ordered", found=shown, fix="use strings only, or numbers only")
     kind = next(iter(kinds), "string")
     if kind in ("list", "tuple", "set", "dict"):
@@ -212,7 +212,7 @@ def as_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         raise BadInput("labels of mixed types cannot be ordered", fix="use strings only, or numbers only") from None
     if len(classes) < 2:
         raise BadInput(
-            f"there is only one class in {len(labels)} text{'s' * (len(labels) > 1)}",
+            f"there is only one class in {counted(len(labels), 'text')}",
             found=repr(classes.tolist()), fix="add texts of another class",
         )  # fmt: skip
     return classes, numbers.astype(np.int64)

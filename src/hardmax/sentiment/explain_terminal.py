@@ -11,6 +11,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from hardmax.errors import counted
 from hardmax.palette import palette
 from hardmax.sentiment.highlight import marks, visible
 
@@ -26,7 +27,7 @@ FOR, AGAINST = (Style(color=Color.from_ansi(palette("terminal")[name] - 30)) for
 def terminal_text(ex: "Explanation", color: bool, width: int = 80) -> str:
     """Label and sum, a bar for every word with an opinion, the marked text, and what was ignored."""
     width = max(width, 40)
-    count = f"{len(ex.words)} word{'s' * (len(ex.words) != 1)}"
+    count = counted(len(ex.words), "word")
     parts: list[RenderableType] = [
         Text.assemble((_line(ex.label, width - 22), "bold"), f"  probability {ex.probability:.4f}"),
         Text(f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f} + parts of {count}; + speaks for {_line(ex.toward, 30)}"),

@@ -19,7 +19,7 @@ from hardmax.dynamics.exact.follow import Places, Scores, distinct, next_layer
 from hardmax.dynamics.exact.linear import Objects
 from hardmax.dynamics.exact.numbers import IntegerCloud, exact_metric, exact_step, over_common_denominator
 from hardmax.dynamics.exact.pattern import Forms, first_change, forms_of
-from hardmax.errors import NotCertified
+from hardmax.errors import NotCertified, counted
 
 OPEN = -1
 Point = tuple[Fraction, ...]
@@ -129,7 +129,8 @@ def _not_certified(descent: "Descent", place: list[int], max_layers: int) -> Not
     best = [descent.base[p] or tuple(now[p]) for p in range(len(now))]
     return NotCertified(
         f"{len(waiting)} of {len(place)} tokens are not decided after {max_layers} layers",
-        found=f"token {waiting[0]} still follows {len(descent.sets[place[waiting[0]]])} point(s) that may move",
+        found=f"token {waiting[0]} still follows "
+        f"{counted(len(descent.sets[place[waiting[0]]]), 'point')} that may move",
         fix="raise max_layers",
         known={
             "certain": [i for i, p in enumerate(place) if descent.role[p] != OPEN],
