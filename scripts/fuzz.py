@@ -4,6 +4,7 @@
     python scripts/fuzz.py --only links words --seconds 60
     python scripts/fuzz.py --only study --atheris            guided by coverage (needs atheris)
     python scripts/fuzz.py --only study --replay crash.bin
+    python scripts/fuzz.py --count 30000 --seed 1 --record   store the counts for docs/testing.md
 
 An input must be accepted or refused with an error of hardmax. Every other exception is a crash: its input is written
 to --crashes, and the exit status is 1. The last line counts the inputs.
@@ -22,14 +23,17 @@ from hashlib import sha256
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+
+from record import record
 
 from fuzz_targets import Target, targets
 
 PATIENCE = 20  # different crashes of one target after which it stops
 
 
-def fuzz(name: str, target: Target, options: argparse.Namespace) -> tuple[int, int, int]:
-    """How many inputs were tried and accepted, and how many different crashes there were."""
+def fuzz(name: str, target: Target, options: argparse.Namespace) -> tuple[int, int, float, int]:
+    """How many inputs were tried and accepted, the slowest in seconds, and how many different crashes there were."""
     rng = random.Random(f"{options.seed} {name}")
     until = time.monotonic() + options.seconds if options.seconds else float("inf")
     tried = accepted = 0
@@ -51,7 +55,7 @@ def fuzz(name: str, target: Target, options: argparse.Namespace) -> tuple[int, i
         slowest = max(slowest, time.process_time() - began)
     print(f"{name:20s} {tried:9,d} inputs, {accepted / max(tried, 1):5.1%} accepted, slowest {slowest:.2f} s, "
           f"{len(crashes)} crashes", flush=True)  # fmt: skip
-    return tried, accepted, len(crashes)
+    return tried, accepted, slowest, len(crashes)
 
 
 def keep(name: str, data: bytes, folder: Path) -> None:
@@ -86,10 +90,12 @@ def main() -> int:
     )
     parser.add_argument("--atheris", action="store_true", help="guide the changes by coverage")
     parser.add_argument("--replay", type=Path, help="run one target on the input in this file")
+    parser.add_argument("--record", action="store_true", help="store the counts in benchmarks/results")
     parser.add_argument("--list", action="store_true", help="print the names of the targets")
     options = parser.parse_args()
     warnings.simplefilter("error")
     total = failed = 0
+    rows: list[list[str]] = []
     memory = Path("/dev/shm")  # inputs are written to files and read back: better without a disk
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         makers = targets(Path(folder))
@@ -107,9 +113,15 @@ def main() -> int:
                 failed += subprocess.run([*words, "--seconds", str(options.seconds)]).returncode != 0
                 total += options.count
             else:
-                tried, _, crashes = fuzz(name, makers[name](), options)
+                tried, accepted, slowest, crashes = fuzz(name, makers[name](), options)
                 total, failed = total + tried, failed + crashes
+                rows.append(
+                    [f"`{name}`", f"{tried:,}", f"{accepted / max(tried, 1):.1%}", f"{slowest:.2f} s", str(crashes)]
+                )
                 gc.collect()
+    if options.record:
+        rows.append(["all", f"{total:,}", "", "", str(failed)])
+        record("fuzz", ["what is read", "inputs", "accepted", "slowest", "crashes"], rows)
     print(f"{total:,} inputs, {failed} crashes", flush=True)
     return 1 if failed else 0
 

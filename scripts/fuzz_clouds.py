@@ -1,6 +1,7 @@
 """Fuzz `limit` and `simulate` with clouds that are hard for float64, against rational arithmetic.
 
     python scripts/fuzz_clouds.py --count 2000 --seed 1 --workers 2
+    python scripts/fuzz_clouds.py --count 20000 --record          store the counts for docs/testing.md
 
 Tokens, columns and entries of very different scale, offsets up to 1e15, points one unit in the last place apart, ties,
 copies, zeros, step sizes from 1e-12 to 1e12, ill-conditioned matrices. Whatever is certified must be right and verify;
@@ -17,11 +18,15 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from math import cos, pi, sin
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import hardmax as hx
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+from record import record
 
 MAGNITUDES = [1e-323, 1e-310, 1e-300, 1e-200, 1e-167, 1e-162, 1e-155, 1e-150, 1e-100, 1e-16, 1e-8]
 STEPS = [1e-12, 1e-6, 0.01, 0.1, 0.25, 0.5, 1.0, 2.0, 10.0, 1e3, 1e6, 1e12]
@@ -142,6 +147,7 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=10.0, help="of processor time that a cloud may take")
     parser.add_argument("--only", type=int, help="the number of one cloud")
+    parser.add_argument("--record", action="store_true", help="store the counts in benchmarks/results")
     given = parser.parse_args()
     numbers = range(given.count) if given.only is None else [given.only]
     findings, slow, answers = 0, [], Counter[str]()
@@ -155,6 +161,9 @@ def main() -> int:
                 findings += 1
                 print(f"cloud {number} {about}: {'; '.join(wrong[:3])}", flush=True)
     slow.sort(key=lambda row: -row[0])
+    if given.record:
+        counts = [["clouds", f"{len(slow):,}"], *([what, f"{count:,}"] for what, count in sorted(answers.items()))]
+        record("fuzz-clouds", ["answer", "number"], [*counts, ["wrong", str(findings)]])
     print(f"{len(slow)} clouds, {findings} wrong; {', '.join(f'{count} {what}' for what, count in answers.items())}")
     print("slowest: " + ", ".join(f"{seconds:.1f} s (cloud {k}, {about})" for seconds, k, about in slow[:5]))
     return 1 if findings or slow[0][0] > given.seconds else 0

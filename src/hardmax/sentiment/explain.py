@@ -11,7 +11,7 @@ occurrence by its words. Each of the three sums is exact; it is checked when an 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 from pathlib import Path
@@ -39,7 +39,7 @@ class Inconsistent(HardmaxError):
     """The parts of an explanation do not add up: a bug in hardmax, never a fault of the input."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Result):
     """One prediction and its reasons. `HardmaxClassifier.explain` makes it.
 
@@ -61,6 +61,8 @@ class Explanation(Result):
         >>> import hardmax as hx
         >>> model = hx.load("imdb-words")
         >>> ex = model.explain("A great film, never dull.")
+        >>> ex
+        Explanation of 'A great film, never dull.': negative, probability 0.6644
         >>> ex.label, ex.reasons[0].word, ex.against[0].word
         ('negative', 'dull', 'great')
         >>> abs(ex.bias + sum(word.contribution for word in ex.words) - ex.logit) < 1e-9
@@ -76,9 +78,9 @@ class Explanation(Result):
     bias: float
     toward: Label
     scores: dict[Label, float]
-    study: Study = field(repr=False)
-    names: Names = field(repr=False)
-    _model: "ref[SentimentModel] | None" = field(default=None, repr=False)
+    study: Study
+    names: Names
+    _model: "ref[SentimentModel] | None" = None
 
     def __post_init__(self) -> None:
         self._check("terms", self.contributions.tolist())
@@ -96,6 +98,10 @@ class Explanation(Result):
 
     def __hash__(self) -> int:
         return hash((self.text, self.label, self.logit))
+
+    def __repr__(self) -> str:
+        start = self.text if len(self.text) <= 60 else self.text[:57] + "..."
+        return f"Explanation of {start!r}: {self.label}, probability {self.probability:.4f}"
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_model": None}
