@@ -170,13 +170,6 @@ def test_the_static_site_saves_figures_too(open_page, static_site):
     assert len(pypdfium2.PdfDocument(Path(waiting.value.path()))) == 1
 
 
-@pytest.mark.parametrize("figure", ["1", "2", "layers"])
-def test_axe_finds_nothing_and_a_phone_shows_every_panel(open_page, violations, figure):
-    page = open_page(f"v=1&figure={figure}&k=2", width=320, height=780)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
-    assert violations(page) == []
-
-
 def test_a_cloud_of_900_tokens_is_drawn_as_it_was_before_the_inner_points_were_left_out():
     """The corners of the initial hull are those that SciPy finds."""
     from scipy.spatial import ConvexHull

@@ -33,11 +33,13 @@ def test_a_limit_is_grey_until_the_certificate_came(open_page):
     assert color(badge(page, CHECKED)) != before
 
 
-def test_a_large_cloud_is_checked_when_the_reader_asks_for_it(open_page):
-    page = open_page("v=1&n=1200&K=3")
+def test_a_large_cloud_is_checked_when_the_reader_asks_for_it(open_page, stop_clock):
+    page = open_page("v=1&n=1200&K=3", clock=True)
     badge(page, "decided here at layer")
-    page.wait_for_timeout(600)  # longer than a small cloud waits for
+    stop_clock(page)
+    page.clock.run_for(2000)  # longer than a small cloud waits for
     assert "not checked" in page.locator("[data-certificate]").inner_text()
+    page.clock.resume()
     page.get_by_role("button", name="check", exact=True).click()
     badge(page, ", checked")
     assert page.get_by_role("button", name="check", exact=True).count() == 0
@@ -104,17 +106,17 @@ def test_a_server_that_compiles_is_slow_and_not_lost(open_page):
     page.locator(".banner", has_text="Compiling once").wait_for(state="detached")
 
 
-@pytest.mark.parametrize("how", ["button", "tab"])
-def test_a_screen_that_failed_recovers_without_a_reload(open_page, how):
+def test_a_screen_that_failed_recovers_without_a_reload(open_page):
     page = open_page()
     page.watch.forgiven.append("ERR_FAILED")
-    page.route("**/static/screens/*", lambda route: route.abort())
-    page.keyboard.press("5")
-    page.get_by_text("The screen Corpus could not be loaded").wait_for()
-    page.unroute("**/static/screens/*")
-    page.get_by_role("button", name="Try again").click() if how == "button" else page.keyboard.press("5")
-    page.locator(".corpus-controls").wait_for()
-    assert page.get_by_text("could not be loaded").count() == 0
+    for key, title, stands in (("5", "Corpus", ".corpus-controls"), ("4", "Exact", ".exact-grid")):
+        page.route("**/static/screens/*", lambda route: route.abort())
+        page.keyboard.press(key)
+        page.get_by_text(f"The screen {title} could not be loaded").wait_for()
+        page.unroute("**/static/screens/*")
+        page.get_by_role("button", name="Try again").click() if key == "5" else page.keyboard.press(key)
+        page.locator(stands).wait_for()
+        assert page.get_by_text("could not be loaded").count() == 0
 
 
 def test_unknown_numbers_are_dashes_while_a_large_cloud_is_computed(open_page):
@@ -151,7 +153,7 @@ def test_the_coordinates_of_a_file_are_used_as_given_and_only_a_link_rounds_them
     page.evaluate(
         "() => window.hardmaxApp.controller.editor.edit(window.hardmaxApp.controller.editor.cloud, { sel: 1 })"
     )
-    page.wait_for_timeout(400)
+    page.wait_for_function("() => location.hash.includes('sel=1')")
     page.reload()
     page.wait_for_function("() => window.hardmaxApp?.controller && !window.hardmaxApp.frame")
     assert page.evaluate(coords) == flat

@@ -31,19 +31,19 @@ def address(request, static_site, host):
     return (static_site / "index.html").as_uri() if request.param == "disk" else host
 
 
-def test_every_screen_stands_without_a_server(open_page, address):
-    page = open_page(url=address)
-    for view in ("dyn", "beta", "text", "exact", "article", "corpus"):
+def test_every_screen_stands_without_a_server_and_the_model_gives_the_numbers_of_python(open_page, address):
+    page = open_page("v=1&view=beta&preset=ring&n=20&beta=4&lesson=1", url=address)
+    page.get_by_role("heading", name="What a leader is").wait_for()
+    page.reload()  # a link survives
+    page.get_by_role("heading", name="What a leader is").wait_for()
+    for view in ("dyn", "beta", "exact", "article", "corpus"):
         page.evaluate("(view) => window.hardmaxApp.openScreen(view)", view)
         page.locator(f".screen-{view}:visible").wait_for()
         page.wait_for_function("() => window.hardmaxApp.controller && !window.hardmaxApp.frame")
         assert page.locator(".banner").all_inner_texts() == []
     commands = page.locator(".screen-corpus .needs-server")
     assert "hardmax playground --open '#v=1&view=corpus" in commands.inner_text()
-
-
-def test_the_model_in_the_page_gives_the_numbers_of_python(open_page, address):
-    page = open_page("v=1&view=text&ex=halves", url=address)
+    page.evaluate("window.hardmaxApp.openScreen('text', { ex: 'halves' })")
     page.locator(".verdict-label:visible").wait_for()
     logit = page.evaluate("() => window.hardmaxApp.controller.a.reading.logit")
     assert logit == pytest.approx(hx.load("imdb-words").explain(TEXT).logit, abs=1e-9)
@@ -52,7 +52,7 @@ def test_the_model_in_the_page_gives_the_numbers_of_python(open_page, address):
     assert page.locator(".verdict-label strong").inner_text() == "positive"
 
 
-def test_large_clouds_are_computed_by_a_worker_of_the_page(open_page, address):
+def test_clouds_are_computed_in_the_page_and_nothing_is_called_certified(open_page, address):
     page = open_page("v=1&view=dyn&preset=random&n=2000&seed=3", url=address)
     count = page.evaluate("() => window.hardmaxApp.controller.model.result.limit.centers.length")
     Z = hx.preset("random", n=2000, dim=2, seed=3)
@@ -60,17 +60,8 @@ def test_large_clouds_are_computed_by_a_worker_of_the_page(open_page, address):
     page.evaluate("() => window.hardmaxApp.set({ alpha: 1 })")
     page.wait_for_function("() => !window.hardmaxApp.frame && !window.hardmaxApp.controller.model.stale")
     assert page.evaluate("() => window.hardmaxApp.controller.model.result.alpha ?? window.hardmaxApp.state.alpha") == 1
-
-
-def test_the_lessons_open_and_a_link_survives(open_page, address):
-    page = open_page("v=1&view=beta&preset=ring&n=20&beta=4&lesson=1", url=address)
-    page.get_by_role("heading", name="What a leader is").wait_for()
-    page.reload()
-    page.get_by_role("heading", name="What a leader is").wait_for()
-
-
-def test_nothing_is_called_certified_and_python_can_certify_it(open_page, address):
-    page = open_page("v=1&view=dyn&preset=square-ties", url=address)
+    assert len(page.workers) == 1
+    page.evaluate("() => { window.hardmaxApp.set({ preset: 'square-ties', alpha: 0.5 }); window.hardmaxApp.flush(); }")
     clipboard = "{ value: { writeText: async (text) => { window.copied = text; } } }"
     page.evaluate(f"() => Object.defineProperty(navigator, 'clipboard', {clipboard})")
     badge = page.locator("[data-certificate]")

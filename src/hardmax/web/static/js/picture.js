@@ -93,7 +93,7 @@ export class Tween {
 // ---------------------------------------------------------------------------------------------------------------------
 // From a model and a layer to what the scene draws: colors, shapes, trails, arrows, hulls, sectors.
 
-const MOST_TRAILS = 800;
+export const MOST_MARKS = 800; // tokens that have a mark, a trail and arrows of their own; of more, plain ones are dots on a canvas
 const MOST_NAMES = 24; // leaders whose numbers are written beside them
 const MOST_TIES = 6; // arrows drawn for one token
 const MOST_EDGES = 120; // of a hull in space whose hidden edges are drawn
@@ -105,7 +105,7 @@ export function marks(model, state, k, colors) {
   const { result } = model;
   const { cluster, kind } = result.limit;
   const leads = (i) => state.show.includes("leaders") && (result.leaderSince.get(i) ?? Infinity) <= k;
-  const size = result.n > 800 ? 4 : result.n > 150 ? 5 : 6.5;
+  const size = result.n > MOST_MARKS ? 4 : result.n > 150 ? 5 : 6.5;
   const [shape, color, sizes, text] = [[], [], [], []];
   for (let i = 0; i < result.n; i += 1) {
     const c = cluster[i];
@@ -156,9 +156,9 @@ export function under(model, state, k, coords, { hull, polytope, marks: look, vi
     coords, model.metric, look.color, view,
   ));
   if (state.show.includes("hull")) parts.push(...outline(hull, view));
-  if (state.show.includes("trails") && n <= MOST_TRAILS) parts.push(...trails(result, k, coords, look.color));
+  if (state.show.includes("trails") && n <= MOST_MARKS) parts.push(...trails(result, k, coords, look.color));
   if (state.show.includes("limit")) parts.push(...rings(result));
-  if (state.show.includes("arrows") && n <= MOST_TRAILS) {
+  if (state.show.includes("arrows") && n <= MOST_MARKS) {
     const sets = result.follows(k);
     for (let i = 0; i < n; i += 1) parts.push(...arrows(i, sets[i], coords, d, look.color[i]));
   }

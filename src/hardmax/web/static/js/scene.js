@@ -9,13 +9,12 @@
 // scene.fit(coords, d) chooses the window. Points of `under` have as many coordinates as the tokens.
 
 import { el, keep, svgEl } from "./dom.js";
-import { glyph } from "./picture.js";
+import { glyph, MOST_MARKS } from "./picture.js";
 import { Pointing } from "./pointing.js";
 import { effectiveTheme } from "./shell.js";
 import { Tip } from "./tip.js";
 import { View } from "./view.js";
 
-const MOST_ELEMENTS = 800; // above this plain tokens are drawn on a canvas below
 const SPOT = 0.08; // of the window: a cloud that is smaller cannot be read
 const LABELS_WAIT = 300; // ms of rest before spoken labels are brought up to date
 
@@ -140,9 +139,9 @@ class Scene {
 
   /** Which tokens are elements: all, or in large clouds those that stand out. */
   #choose(picture, n) {
-    if (n <= MOST_ELEMENTS) return Array.from({ length: n }, (_, i) => i);
+    if (n <= MOST_MARKS) return Array.from({ length: n }, (_, i) => i);
     const chosen = [];
-    for (let i = 0; i < n && chosen.length < MOST_ELEMENTS; i += 1) {
+    for (let i = 0; i < n && chosen.length < MOST_MARKS; i += 1) {
       if (picture.shape[i] === "star" || i === picture.selected || i === this.focus) chosen.push(i);
     }
     return chosen;

@@ -11,7 +11,7 @@ const set = (...rows) => rows.map(([label, ...tokens]) => ({ label, tokens }));
 // name -> what it shows, and the sequences
 export const SETS = {
   overlap: {
-    text: "Overlapping: three sequences share a token, two share a label",
+    text: "three that share a token",
     sequences: set(
       ["sun", [0, 0], [0.9, 0.5], [-0.6, 0.8]],
       ["moon", [0, 0], [-0.9, -0.4], [0.5, -0.8]],
@@ -19,7 +19,7 @@ export const SETS = {
     ),
   },
   xor: {
-    text: "Pairs: the same four corners, paired differently",
+    text: "four corners, paired in two ways",
     sequences: set(
       ["beside", [-1, -1], [1, -1]],
       ["beside", [-1, 1], [1, 1]],
@@ -28,7 +28,7 @@ export const SETS = {
     ),
   },
   counting: {
-    text: "Counting: the label is the number of tokens",
+    text: "counting: one to four tokens",
     sequences: set(
       ["one", [0.5, 0.5]],
       ["two", [0.5, 0.5], [-0.5, 0.5]],
@@ -39,7 +39,7 @@ export const SETS = {
     ),
   },
   parity: {
-    text: "Parity: twelve sequences on a grid, even or odd number of tokens",
+    text: "parity: even or odd length",
     sequences: Array.from({ length: MOST_SEQUENCES }, (_, j) => ({
       label: j % 2 ? "even" : "odd",
       tokens: Array.from({ length: 1 + j }, (_, i) => [((7 * i + 3 * j) % 9) / 4 - 1, ((5 * i + 2 * j + (i >> 1)) % 9) / 4 - 1]),

@@ -89,7 +89,7 @@ const TEXT = [
 export function helpDialog() {
   const close = el("button", { class: "button primary", type: "button", text: "Close", onclick: () => dialog.close() });
   const dialog = el("dialog", { class: "help", "aria-labelledby": "help-title" },
-    el("h2", { id: "help-title", text: "How to play" }),
+    el("h2", { id: "help-title", tabindex: "-1", autofocus: true, text: "How to play" }), // or a phone would scroll to the button
     ...TEXT.map((text) => el("p", { text })),
     el("table", { class: "keys" }, el("caption", { class: "visually-hidden", text: "Keys" }), el("tbody", {},
       KEYS.map(([keys, what]) => el("tr", {}, el("th", { scope: "row" }, el("kbd", { text: keys })), el("td", { text: what }))))),
@@ -285,9 +285,6 @@ export class Shell {
       if (name === view) tab.setAttribute("aria-current", "page");
       else tab.removeAttribute("aria-current");
     }
-    const tab = this.tabs.get(view); // on a phone the tabs are a row that scrolls
-    const row = tab.parentElement;
-    row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
     this.formula(null);
   }
 

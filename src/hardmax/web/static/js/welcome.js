@@ -6,15 +6,19 @@ import { glyph, still } from "./picture.js";
 const SEEN = "hardmax-visited";
 const BEGIN = 900; // ms after the page stands
 
-/** The headline and the three starts; `drag()` shows which token to drag. */
-export function headline(app, drag) {
-  const start = (text, action, kind = "") => el("button", { class: `button ${kind}`, type: "button", text, onclick: action });
+/** What a screen is about, in one sentence, and what to know before; then more nodes. */
+export function headline(sentence, about = "", ...more) {
   return el("div", { class: "headline" },
-    el("h2", { text: "Each token walks toward whoever reaches farthest in its direction. Drag one." }),
-    el("div", { class: "starts", role: "group", "aria-label": "Start" },
-      start("\u25b6 Play", () => app.player.play(), "primary"),
-      start("Drag a token", drag),
-      app.screens.some(({ view }) => view === "article") ? start("Lesson 1", () => app.set({ lesson: 1 })) : null));
+    el("div", { class: "headline-text" }, el("h2", { text: sentence }), about ? el("p", { text: about }) : null), ...more);
+}
+
+/** Three ways to start; `drag()` shows which token to drag. */
+export function starts(app, drag) {
+  const start = (text, action, kind = "") => el("button", { class: `button ${kind}`, type: "button", text, onclick: action });
+  return el("div", { class: "starts", role: "group", "aria-label": "Start" },
+    start("\u25b6 Play", () => app.player.play(), "primary"),
+    start("Drag a token", drag),
+    app.screens.some(({ view }) => view === "article") ? start("Lesson 1", () => app.set({ lesson: 1 })) : null);
 }
 
 /** Play the cloud once if this is the first visit, nobody asked for less motion, and no link says what to show. */
@@ -45,11 +49,11 @@ const path = (d, name) => svgEl("path", { d, class: name });
 
 const ENTRIES = [
   ["leaders", "leader: never moves", () => icon(path(glyph("star", 5.6), "legend-ink"))],
-  ["", "token, colored by where it ends", () => icon(path(glyph("circle", 4.4), "legend-token"))],
   ["crowd", "tokens that have met", () => icon(svgEl("rect", { x: -8.5, y: -6, width: 17, height: 12, rx: 6, class: "legend-pill" }), svgEl("text", { y: 3.4, "text-anchor": "middle", text: "\u00d75" }))],
+  ["", "token, colored by where it ends", () => icon(path(glyph("circle", 4.4), "legend-token"))],
+  ["trails", "way so far", () => icon(path("M-8 5C-4 -5 2 4 8 -4", "legend-trail"))],
   ["limit", "where tokens end; their hull", () => icon(svgEl("rect", { x: -9, y: -9, width: 18, height: 18, class: "polytope" }), svgEl("circle", { r: 5.4, class: "under-ring" }))],
   ["hull", "hull at the start", () => icon(path("M-8 5L8 -5", "start-hull"))],
-  ["trails", "way so far", () => icon(path("M-8 5C-4 -5 2 4 8 -4", "legend-trail"))],
   ["arrows", "follows", () => icon(path("M-8 0H7M3 -3.5L7 0L3 3.5", "legend-arrow"))],
 ];
 

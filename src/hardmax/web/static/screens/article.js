@@ -159,7 +159,7 @@ class Article {
   #scrolled() {
     if (this.app.state.view !== "article" || this.root.hidden) return;
     const top = this.#ceiling();
-    const line = top + 0.42 * (window.innerHeight - top);
+    const line = top + 0.5 * (window.innerHeight - top);
     const passed = this.steps.filter(({ node }) => node.getBoundingClientRect().top <= line);
     const step = passed.at(-1) ?? this.steps[0];
     this.#reading = step.part.number;

@@ -12,6 +12,7 @@ import { transport } from "../js/player.js";
 import { commandText, describe, documentOf, pythonText, tipOf } from "../js/report.js";
 import { rowsOf } from "../js/state.js";
 import { selectedStep } from "../js/step.js";
+import { headline } from "../js/welcome.js";
 
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
 const MOST_WORK = 4e7; // exponentials of one picture
@@ -29,6 +30,10 @@ class HardmaxAgainstSoftmax {
     this.around = new Seldom(() => this.#renderRest());
     this.status = el("div", { class: "status", role: "group", "aria-label": "What is known" });
     root.append(
+      headline(
+        "Hardmax follows one token, softmax listens to all of them. How far apart do they end?",
+        "Both start from the same tokens. The larger \u03b2 is, the more softmax behaves like hardmax.",
+      ),
       el("div", { class: "stage" }, el(
         "div", { class: "pair" }, this.sides.map((side) => side.figure),
       ), el("div", { class: "token-caption" }, this.undo.nodes), this.note, this.transport.node,

@@ -2,6 +2,7 @@
 
 import { el, freshId } from "../js/dom.js";
 import { brief, percent, visible } from "../js/reading.js";
+import { headline } from "../js/welcome.js";
 import { Models, sentence } from "./models.js";
 
 const PATIENCE = 300; // ms before "loading" is said
@@ -41,7 +42,13 @@ class CorpusScreen {
     this.body = el("div", { class: "corpus-body", hidden: true },
       el("div", { class: "panel" }, el("h2", { text: "Leaders" }), this.figures, this.figure, this.more, this.countsFigure),
       el("div", { class: "panel" }, this.heading, this.#filters(), this.reviews, this.pages));
-    root.append(el("div", { class: "panel controls corpus-controls" }, el("div", { class: "row" }, this.models.node), this.status), this.body);
+    root.append(
+      headline(
+        "Which words lead in many reviews, and which reviews does the model get wrong?",
+        "Click a word to see the reviews that it leads, or a review to read it word by word.",
+      ),
+      el("div", { class: "panel controls corpus-controls" }, el("div", { class: "row" }, this.models.node), this.status), this.body,
+    );
   }
 
   #filters() {

@@ -9,11 +9,11 @@ import { FigureBoard, FIGURE_TITLES } from "../js/figures.js";
 import { undoButtons } from "../js/history.js";
 import { degenerate, lateLeaders, modelOf, polytopeOf, startHullOf } from "../js/model.js";
 import { OneStep } from "../js/onestep.js";
-import { gathered, marks, Tween, under } from "../js/picture.js";
+import { gathered, marks, MOST_MARKS, Tween, under } from "../js/picture.js";
 import { transport } from "../js/player.js";
 import { commandText, describe, documentOf, formulaNode, pythonText, tipOf, tokenTable } from "../js/report.js";
 import { selectedStep } from "../js/step.js";
-import { headline, legend } from "../js/welcome.js";
+import { headline, legend, starts } from "../js/welcome.js";
 
 const CLOUD_KEYS = ["preset", "n", "d", "seed", "pts"];
 
@@ -39,7 +39,11 @@ class Dynamics {
     this.step = new OneStep({ changed: () => this.#stepped() });
     this.controls = this.#controls();
     root.append(
-      headline(app, () => this.#showDrag()),
+      headline(
+        "Each token walks toward whoever reaches farthest in its direction. Drag one.",
+        "Each mark is a token of a transformer. Every layer of attention moves them all.",
+        starts(app, () => this.#showDrag()),
+      ),
       el(
         "div", { class: "stage" }, figure, this.board.node, this.transport.node, el("div", { class: "story-row" }, this.story, this.status),
         el("div", { class: "strips" }, this.strips.map((strip) => strip.node)),
@@ -154,7 +158,8 @@ class Dynamics {
       model, state, state.k, coords,
       { hull: this.hull, polytope: this.polytope, marks: look, view: this.scene.view, step: this.step },
     );
-    this.legend.render([...state.show, ...(crowd.crowds.length ? ["crowd"] : [])]);
+    const drawn = model.result.n > MOST_MARKS ? state.show.filter((word) => word !== "trails" && word !== "arrows") : state.show;
+    this.legend.render([...drawn, ...(crowd.crowds.length ? ["crowd"] : [])]);
     this.scene.draw({ d: model.result.d, coords, ...look, ...crowd, under: parts, turn: state.turn, selected: state.sel });
   }
 
@@ -208,7 +213,7 @@ class Dynamics {
     this.undo.render();
     this.status.replaceChildren(...badges);
     const notes = result.n ? [degenerate(this.model.cloud, this.hull), lateLeaders(limit, state.K)] : []; // an empty cloud says so itself
-    if (result.n > 800) notes.push(`${result.n} tokens: those that are not leaders are drawn as dots, without trails or arrows.`);
+    if (result.n > MOST_MARKS) notes.push(`${result.n} tokens: those that are not leaders are drawn as dots, without trails or arrows.`);
     const text = notes.filter(Boolean).join(" ");
     if (text !== this.noted) this.note.textContent = this.noted = text;
     this.empty.hidden = result.n > 0;

@@ -4,6 +4,7 @@ import { el, freshId, short } from "../js/dom.js";
 import { Plane } from "../js/plane.js";
 import { encodeSequences, parseSequences, SETS, trouble } from "../js/sequences.js";
 import { ServerLost } from "../js/server.js";
+import { headline } from "../js/welcome.js";
 import { pythonString, sentence } from "./models.js";
 import { Scrubber } from "./scrubber.js";
 import { gather, looks, nearZero, SequenceList, sizesTable, thumbnail } from "./sequence_pictures.js";
@@ -13,9 +14,9 @@ const PATIENCE = 300;
 const DRAWN = [[-1.5, -1.5], [1.5, 1.5]]; // the picture of the input shows at least this
 const MOST_BYTES = 200_000;
 const STYLES = {
-  bitwise: "bitwise: exact in float64, bit for bit", two: "two: two blocks, exact over the reals", narrow: "narrow: at most four units wide, as in the paper",
+  bitwise: "bitwise: exact in float64", two: "two: only two blocks", narrow: "narrow: four units wide",
 };
-const POOLS = { mean: "mean: averages tell sequences apart", max: "max: extreme tokens tell sequences apart" };
+const POOLS = { mean: "their averages (mean)", max: "their extreme tokens (max)" };
 
 export const screen = {
   view: "exact", title: "Exact", key: "4",
@@ -43,7 +44,13 @@ class ExactScreen {
       onPlace: (at) => this.#placed(at), onRemove: (i) => this.#removed(i),
       onPick: (i) => this.app.state.stage === 0 && this.#activate(this.drawn[i].sequence),
     });
-    root.append(el("div", { class: "exact-grid" }, this.#controls(), this.#picture()));
+    root.append(
+      headline(
+        "This network is computed, not trained: it gives every sequence its label, and that is proved.",
+        "Draw sequences of tokens, give them labels, and go through the stages that tell them apart.",
+      ),
+      el("div", { class: "exact-grid" }, this.#controls(), this.#picture()),
+    );
   }
 
   #controls() {
@@ -59,8 +66,8 @@ class ExactScreen {
     const field = (id, text, node) => el("div", { class: "field" }, el("label", { for: id, text }), node);
     return el("div", { class: "panel controls exact-controls" },
       field(set, "Sequences", this.set), this.list.node, this.error,
-      field(file, "or a file (one {\"tokens\", \"label\"} per line)", this.file),
-      field(style, "Style", this.style), field(pool, "Pool", this.pool));
+      field(file, "or a file: .jsonl, one {\"tokens\", \"label\"} per line", this.file),
+      field(style, "Construction", this.style), field(pool, "Sequences are told apart by", this.pool));
   }
 
   #picture() {

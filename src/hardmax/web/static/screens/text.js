@@ -5,6 +5,7 @@ import { EXAMPLES } from "../js/examples.js";
 import { brief, compareLeaders, percent, ranking, readExplanation, signed } from "../js/reading.js";
 import { ServerLost } from "../js/server.js";
 import { MOST_CHARACTERS } from "../js/state.js";
+import { headline } from "../js/welcome.js";
 import { Models, pythonString, sentence, shellWord } from "./models.js";
 import { ReadingPanel } from "./reading_panel.js";
 import { Scrubber } from "./scrubber.js";
@@ -46,7 +47,13 @@ class TextScreen {
     this.a = panel("The text", (text, said) => this.#try(text, said));
     this.b = panel("Second text", (text, said) => this.#try(text, this.#sofar() + said));
     this.scrubber = new Scrubber(app, { name: "layer", onChange: (layer, last) => app.set({ layer: layer === last ? -1 : layer }) });
-    root.append(this.#controls(), this.scrubber.node, this.#compared(), el("div", { class: "readings" }, this.a.panel.node, this.b.panel.node));
+    root.append(
+      headline(
+        "Every word of a review follows a leader, and what the leaders say adds up to the verdict.",
+        "Write your own review, or click a word below to see what happens without it.",
+      ),
+      this.#controls(), this.scrubber.node, this.#compared(), el("div", { class: "readings" }, this.a.panel.node, this.b.panel.node),
+    );
     this.b.panel.node.hidden = true;
   }
 
@@ -195,7 +202,7 @@ class TextScreen {
       slot.reading = null;
       slot.panel.clear();
       slot.panel.busy(false);
-      slot.panel.message("Write or choose a text above: its leader words will be boxed here.");
+      slot.panel.message("Write or choose a text above: the words that decide will be underlined here.");
       this.#both();
       return;
     }
