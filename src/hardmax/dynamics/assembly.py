@@ -23,22 +23,6 @@ class Problem:
     tie_tolerance: float
 
 
-def equilibrium(
-    tokens: Floats,
-    problem: Problem,
-    decided_at: Ints,
-    role: NDArray[np.int8],
-    target: Ints,
-    groups: tuple[tuple[int, ...], ...],
-    limit: Floats,
-    margin: float,
-    undecided: int,
-) -> Equilibrium:
-    """Find the clusters, and put everything in its place; arguments as the attributes of Certificate."""
-    clusters = find_centers(role, target, limit)
-    return assemble(tokens, problem, decided_at, role, target, groups, clusters, margin, undecided)
-
-
 def assemble(
     tokens: Floats,
     problem: Problem,
@@ -50,7 +34,11 @@ def assemble(
     margin: float,
     undecided: int,
 ) -> Equilibrium:
-    """The same for clusters that are known: the one of each token, the centers and their kinds."""
+    """An Equilibrium with its Certificate.
+
+    `clusters` are the result of `find_centers`: the center of each token, the centers and their kinds. The other
+    arguments are those of Certificate.
+    """
     cluster, centers, kind = clusters
     A = problem.matrix.A
     certificate = Certificate(

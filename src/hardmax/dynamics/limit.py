@@ -13,7 +13,7 @@ from hardmax.cloud.metric import Metric, metric
 from hardmax.cloud.parameters import is_list, layer_count, step_size
 from hardmax.cloud.tokens import Cloud, CloudLike, CloudsLike, Number, clouds, is_batch
 from hardmax.cloud.tokens import cloud as one_cloud
-from hardmax.dynamics.assembly import Problem, copies, equilibrium
+from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.batch import Batch, for_each_step, of_cloud, run_each
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, Run
@@ -133,10 +133,10 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
         here = slice(offsets[k], offsets[k + 1])
         if not fused.flagged[k] and (fused.lock_target[here] >= 0).all():
             target = fused.lock_target[here].astype(np.int64)
-            found[b] = equilibrium(
-                cloud.tokens, problem, fused.lock_layer[here].astype(np.int64),
-                np.where(fused.leads[here], LEADER, FOLLOWER).astype(np.int8), target, (), fused.tokens[here],
-                float(fused.margin[k]), 0,
+            role = np.where(fused.leads[here], LEADER, FOLLOWER).astype(np.int8)
+            found[b] = assemble(
+                cloud.tokens, problem, fused.lock_layer[here].astype(np.int64), role, target, (),
+                find_centers(role, target, fused.tokens[here]), float(fused.margin[k]), 0,
             )  # fmt: skip
     return found
 
@@ -169,10 +169,10 @@ def _from_run(run: Run, problem: Problem) -> Equilibrium:
     """From distinct points to tokens."""
     cloud, of = run.cloud, run.cloud.point_of
     tied = run.role == TIE
-    target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])
-    limit = run.base[of] + 0.0  # no -0.0
-    return equilibrium(
-        cloud.tokens, problem, run.decided_at[of], run.role[of], target[of], copies(cloud, run.groups), limit,
+    target = np.where(tied, run.target, cloud.first[np.where(tied, 0, run.target)])[of]
+    clusters = find_centers(run.role[of], target, run.base[of] + 0.0)  # no -0.0
+    return assemble(
+        cloud.tokens, problem, run.decided_at[of], run.role[of], target, copies(cloud, run.groups), clusters,
         run.margin if run.small else min(run.margin, RESOLUTION), run.undecided,
     )  # fmt: skip
 
