@@ -233,9 +233,12 @@ def test_ctrl_c_ends_it_cleanly_and_its_workers_too():
 
 def test_ctrl_c_while_it_computes_ends_it_cleanly_too():
     running = _Server()
+    running.ask("POST", "/api/limit", json.dumps(SQUARE))  # one process is ready
+    tokens = [[i % 97 / 97, i % 89 / 89] for i in range(4000)]
+    long = json.dumps({"tokens": tokens, "rule": "softmax", "layers": 100})  # more than a billion exponentials
     with ThreadPoolExecutor(5) as clients:
-        asked = [clients.submit(running.ask, "POST", "/api/simulate", json.dumps(SQUARE)) for _ in range(5)]
-        time.sleep(0.5)  # the first request waits for its kernels, the others for their turn
+        asked = [clients.submit(running.ask, "POST", "/api/simulate", long) for _ in range(5)]
+        time.sleep(0.5)  # one computes, others start their processes or wait for their turn
         assert not any(one.done() for one in asked)
         began = time.monotonic()
         code, err = running.stop()

@@ -34,6 +34,10 @@ class NotReady(HardmaxError):
     """No process was ready for a computation in time, because the machine is overloaded or still starting."""
 
 
+def _ended() -> Broken:
+    return Broken("the computation ended without an answer", fix="use fewer tokens or layers, or try again")
+
+
 class Worker:
     """One process that computes. It starts with its first job, and again after it has ended."""
 
@@ -64,6 +68,8 @@ class Worker:
                 self.warmed.add(job)
         except (BrokenProcessPool, OSError, TooSlow):  # TimeoutError is an OSError
             self.end()
+            if self.closed:
+                raise _ended() from None
             message = "no process for computations could be started in time"
             raise NotReady(message, fix="try again in a moment") from None
 
@@ -78,8 +84,7 @@ class Worker:
             raise TooSlow(message, fix="use fewer tokens or layers") from None
         except BrokenProcessPool:
             self.end()
-            message = "the computation ended without an answer"
-            raise Broken(message, fix="use fewer tokens or layers, or try again") from None
+            raise _ended() from None
 
     def _start(self) -> None:
         """Do nothing if the process answers; else start one."""
