@@ -1,4 +1,4 @@
-"""For all tests: shapes in signatures are checked, byte code is stored, and Ctrl-C reaches the programs they start.
+"""For all tests: array shapes are checked, byte code is stored, libraries use one thread, Ctrl-C reaches programs.
 
 A shell without job control starts background jobs with the interrupt signal ignored, and children inherit that; tests
 that interrupt a run would then wait for its end.
@@ -15,3 +15,5 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_threa
 os.environ["HARDMAX_CHECK_SHAPES"] = "1"  # before any test imports hardmax; see hardmax.shapes
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or every program that a test starts compiles the package again
 sys.dont_write_bytecode = False
+for library in ("OMP", "OPENBLAS", "MKL"):  # the tests are many processes: threads that wait for each other take a core
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
