@@ -151,6 +151,8 @@ def _output(output: dict[str, Any], cell: dict[str, Any]) -> str:
         alt = cell.get("metadata", {}).get("alt", "The figure that the code above draws")
         return f"![{alt}](data:image/png;base64,{''.join(data['image/png']).strip()})"
     if "text/html" in data:
-        return f'<div class="output">{"".join(data["text/html"])}</div>'
+        # A table with a class is not laid out by the theme, but by the style sheet that comes with the result.
+        html = "".join(data["text/html"]).replace("<table>", '<table class="result">')
+        return f'<div class="output">{html}</div>'
     text = "".join(data.get("text/plain", output.get("text", "")))
     return f"```text\n{text.rstrip()}\n```"
