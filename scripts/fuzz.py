@@ -118,10 +118,10 @@ def main() -> int:
                 rows.append(
                     [f"`{name}`", f"{tried:,}", f"{accepted / max(tried, 1):.1%}", f"{slowest:.2f} s", str(crashes)]
                 )
+                if options.record:  # after every target, so that an interrupted run counts too
+                    sums = [["all", f"{total:,}", "", "", str(failed)]]
+                    record("fuzz", ["what is read", "inputs", "accepted", "slowest", "crashes"], rows + sums)
                 gc.collect()
-    if options.record:
-        rows.append(["all", f"{total:,}", "", "", str(failed)])
-        record("fuzz", ["what is read", "inputs", "accepted", "slowest", "crashes"], rows)
     print(f"{total:,} inputs, {failed} crashes", flush=True)
     return 1 if failed else 0
 

@@ -3,6 +3,7 @@
     python scripts/mutate.py                      a sample of 40 mutants of every group
     python scripts/mutate.py --only limits --count 0   all mutants of one group
     python scripts/mutate.py --only explanations --show   print the mutants that survive
+    python scripts/mutate.py --record             store the shares for docs/testing.md
 
 Each mutant runs in a process of its own, in which the module is loaded from changed source. A mutant is killed if a
 test fails, or does not end within --seconds. Modules with compiled kernels are not mutated: their oracle is plain code.
@@ -23,6 +24,10 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from record import record  # noqa: E402
+
 # group -> module -> the tests that must notice
 GROUPS = {
     "follow sets": {
@@ -143,7 +148,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="seed for the choice")
     parser.add_argument("--seconds", type=float, default=300.0, help="most time for the tests of one mutant")
     parser.add_argument("--show", action="store_true", help="print the mutants that survive")
+    parser.add_argument("--record", action="store_true", help="store the shares in benchmarks/results")
     options = parser.parse_args()
+    rows: list[list[str]] = []
     os.chdir(ROOT)
     import hypothesis  # loaded once, before the forks
     import numpy
@@ -173,6 +180,9 @@ def main() -> int:
             f"{group}: {len(chosen) - left} of {len(chosen)} mutants killed ({share:.0%}); {len(every)} in all",
             flush=True,
         )
+        rows.append([group, f"{len(every):,}", f"{len(chosen):,}", f"{len(chosen) - left:,}", f"{share:.0%}"])
+        if options.record:
+            record("mutation", ["group", "mutants", "tried", "killed", "share"], rows)
     return 0
 
 

@@ -8,6 +8,11 @@ import pytest
 from hardmax.cli import playground
 from hardmax.web.guard import Access
 
+WITHOUT_WEB = (
+    "import sys; sys.modules.update(dict.fromkeys(('fastapi', 'starlette', 'uvicorn', 'prometheus_client'))); "
+    "from hardmax.cli.main import run"
+)
+
 
 def _run(*words):
     return subprocess.run([sys.executable, "-m", "hardmax", *words], capture_output=True, text=True, timeout=300)
@@ -37,7 +42,7 @@ def test_what_cannot_be_served_is_refused_before_anything_starts(words, code, sa
 
 
 def test_without_the_extra_the_pip_line_is_named():
-    script = "import sys; sys.modules['fastapi'] = None; from hardmax.cli.main import run; run(['playground'])"
+    script = f"{WITHOUT_WEB}; run(['playground'])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert done.returncode == 4
     assert 'pip install "hardmax[web]"' in done.stderr
@@ -70,7 +75,7 @@ def test_the_browser_is_opened_with_the_address_unless_told_otherwise(monkeypatc
 
 
 def test_a_static_site_needs_no_extra_and_is_replaced_only_when_told_to(tmp_path):
-    script = "import sys; sys.modules['fastapi'] = None; from hardmax.cli.main import run; run(sys.argv[1:])"
+    script = f"{WITHOUT_WEB}; run(sys.argv[1:])"
     words = ["playground", "--static", str(tmp_path / "site")]
 
     def write(*more):

@@ -1,5 +1,6 @@
 """`hardmax playground`: serve the web page, or write it as a static site."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ from hardmax.cli.output import announce, note, show
 from hardmax.errors import BadInput, need
 
 SHIPPED = Path(__file__).parent.parent / "sentiment" / "pretrained"  # checked without loading NumPy
+ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 
 
 def command(
@@ -107,8 +109,6 @@ def _check(model: str, data: Path | None, token: str | None, origins: list[str])
     if data is not None and str(data) != "imdb" and not data.exists():
         raise BadInput(f"--data {data} does not exist", fix="give a table, folder or archive of labeled texts")
     check_token(token)
-    from hardmax.web.guard import ORIGIN
-
     for origin in origins:  # they become part of a header of every answer
         if not ORIGIN.fullmatch(origin):
             raise BadInput(

@@ -28,7 +28,6 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "worker-src blob:; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 HOST = re.compile(r"(.*?)(?::([0-9]{1,5}))?")
 HEADERS = {
     "content-security-policy": POLICY,
