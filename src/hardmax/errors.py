@@ -38,7 +38,7 @@ class BadInput(HardmaxError, ValueError):
         ...     hx.simulate([[1, 2], [3]])
         ... except BadInput as error:
         ...     print(error.what)
-        Z: token 1 has 1 coordinates, but token 0 has 2
+        Z: token 1 has 1 coordinate, but token 0 has 2
     """
 
     exit_code = 3

@@ -54,6 +54,7 @@ def test_explain_reads_files_and_standard_input(cli, model, tmp_path):
     code, out, err = cli("explain", model, path, "--json")
     assert (code, out) == (3, "")
     assert "review.txt is not UTF-8" in err
+    assert "iconv -f" in err
 
 
 @pytest.mark.parametrize("suffix", [".html", ".png", ".gif", ".json"])

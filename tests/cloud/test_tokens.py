@@ -29,7 +29,7 @@ def test_the_callers_array_is_not_touched():
     [
         ([[1, 2], [3, np.nan]], "token 1, coordinate 1 is nan"),
         ([[1, 2], [-np.inf, 0]], "token 1, coordinate 0 is -inf"),
-        ([[1, 2], [3]], "token 1 has 1 coordinates, but token 0 has 2"),
+        ([[1, 2], [3]], "token 1 has 1 coordinate, but token 0 has 2"),
         ([[1, 2], 3], "token 1 has a single value"),
         ([], "is empty|shape"),
         (np.empty((0, 2)), "is empty"),

@@ -76,7 +76,7 @@ def test_json_may_hold_rows_an_object_or_a_batch(tmp_path):
         ('[[1, 2], [3, "x"]]', "[1][1] is 'x'"),
         ("[[1, 2], [3, null]]", "[1][1] is null"),
         ("[[1, 2], [3, true]]", "[1][1] is true"),
-        ("[[1, 2], [3]]", "token 1 has 1 coordinates"),
+        ("[[1, 2], [3]]", "token 1 has 1 coordinate"),
         ('{"rows": [[1]]}', 'has no "tokens"'),
         ("[]", "is empty"),
         ("3", "(n, d)"),

@@ -103,4 +103,4 @@ def _read(file: str) -> str:
             raise BadInput(
                 f"{path} cannot be read: {error.strerror or error}", fix='pass a text with --text "..."'
             ) from error
-    return decoded(data, "standard input" if file == "-" else file)
+    return decoded(data, "standard input" if file == "-" else file, is_file=file != "-")

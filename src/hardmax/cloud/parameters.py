@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 
 MOST_LAYERS = 10**9
 MOST_DIGITS = 5000  # in an exact number given as text
@@ -115,7 +115,7 @@ def _exact_matrix(Z: Any, name: str, row_name: str) -> NDArray[np.object_]:
     for i, row in enumerate(rows):
         if len(row) != len(rows[0]):
             raise BadInput(
-                f"{name}: {row_name} {i} has {len(row)} coordinates, but {row_name} 0 has {len(rows[0])}",
+                f"{name}: {row_name} {i} has {counted(len(row), 'coordinate')}, but {row_name} 0 has {len(rows[0])}",
                 fix=f"give every {row_name} the same dimension",
             )
         for k, x in enumerate(row):

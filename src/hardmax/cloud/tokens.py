@@ -247,7 +247,7 @@ def _not_numbers(Z: Any, name: str, error: Exception) -> BadInput:
     lengths = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else None for row in rows]
     for i, length in enumerate(lengths):
         if length != lengths[0]:
-            was = "a single value" if length is None else f"{length} coordinates"
+            was = "a single value" if length is None else counted(length, "coordinate")
             first = "a single value" if lengths[0] is None else f"{lengths[0]}"
             return BadInput(
                 f"{name}: token {i} has {was}, but token 0 has {first}", fix="give every token the same dimension"

@@ -41,8 +41,8 @@ def file_encoding(path: Path) -> str:
         return encoding_of(file.read(_START), str(path))
 
 
-def decoded(data: bytes, name: str) -> str:
-    """The text of some bytes; `name` says in an error where they come from.
+def decoded(data: bytes, name: str, is_file: bool = False) -> str:
+    """The text of some bytes; `name` says in an error where they come from, and whether that is a file.
 
     Raises:
         BadInput: they are in another encoding.
@@ -57,7 +57,7 @@ def decoded(data: bytes, name: str) -> str:
         raise BadInput(
             f"{name} is not UTF-8",
             found=f"byte 0x{data[error.start]:02x} at position {error.start}",
-            fix="convert it to UTF-8, or decode it with its own encoding first: data.decode('latin-1')",
+            fix=_iconv("WINDOWS-1252", name) if is_file else "decode it with its own encoding: data.decode('latin-1')",
         ) from error
 
 
