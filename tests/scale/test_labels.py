@@ -140,7 +140,7 @@ def test_a_run_does_not_continue_on_other_texts(tmp_path):
     _table(tmp_path / "a.jsonl", _rows(4))
     done = _run(table, "-o", tmp_path / "o", "--resume")
     assert done.returncode == 3
-    assert "of other texts or settings" in done.stderr
+    assert "with other texts or settings" in done.stderr
 
 
 def test_bad_rows_are_written_and_the_rest_is_labeled(tmp_path):

@@ -116,7 +116,7 @@ def test_it_is_saved_as_data_and_as_a_page(report, tmp_path):
     page = r.save(tmp_path / "r.html").read_text()
     assert "Most confident errors" in page
     assert "<svg" in r._repr_html_()
-    with pytest.raises(BadInput, match=r"no \.pdf form"):
+    with pytest.raises(BadInput, match=r"cannot be saved as \.pdf"):
         r.save(tmp_path / "r.pdf")
 
 
