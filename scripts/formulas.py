@@ -18,6 +18,8 @@ PRODUCT = re.compile(r"(?<![<\w`])<(?=[^\s!/])([^<>=\"`]*,[^<>=\"`]*)>")
 LETTER = r"(?<![A-Za-z_/\\^}])([A-Za-z](?:[_^](?:\{[^{}]+\}|\d+|[A-Za-z](?![A-Za-z0-9]))){1,2})(?!\w)"
 FORMULA = r"(?<![\\$\w])(\$\$?)(?=[^\s$])(.+?)(?<=[^\s\\])\1(?![\w$])"
 
+# Browsers break no line in a formula: one with more signs than this is given a scroll bar on phones.
+LONG = 30
 ROUND = "border: solid; border-width: 0 1px; border-radius: 0.8em; padding: 0 0.3em"
 REPAIRS = (
     # Brackets are fences; as identifiers they would be slanted and have the wrong height.
@@ -44,6 +46,8 @@ def mathml(latex: str, block: bool = False) -> str:
     found = found.replace("<mi>:</mi>", "<mo>:</mo>")
     for pattern, better in REPAIRS:
         found = re.sub(pattern, better, found)
+    if not block and len(re.sub(r"&#\w+;", "x", re.sub(r"<[^>]*>", "", found))) > LONG:
+        found = found.replace("<math ", '<math class="long" ', 1)
     return found
 
 
