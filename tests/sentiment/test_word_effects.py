@@ -87,7 +87,8 @@ def test_many_texts_at_once_are_as_one_by_one():
 def test_most_deletions_need_no_new_run(monkeypatch):
     model = random_model(terms=300, layers=4)
     text = " ".join(f"w{i}" for i in range(300))
-    study = study_texts(model, [text])[0]
+    with forced(PLAIN):
+        study = study_texts(model, [text])[0]
     ran = []
     again = word_effects.run
     monkeypatch.setattr(word_effects, "run", lambda bags, numbers: ran.append(len(bags)) or again(bags, numbers))
@@ -98,7 +99,8 @@ def test_most_deletions_need_no_new_run(monkeypatch):
 
 def test_of_a_very_long_text_the_strongest_words_are_run_again():
     model = random_model(terms=200, dim=6)  # many leaders
-    study = study_texts(model, [" ".join(f"w{i}" for i in range(200))])[0]
+    with forced(PLAIN):
+        study = study_texts(model, [" ".join(f"w{i}" for i in range(200))])[0]
     every, _ = without_each(study)
     some, _ = without_each(study, most=0)
     missing = np.isnan(some[:, 0])
@@ -108,7 +110,8 @@ def test_of_a_very_long_text_the_strongest_words_are_run_again():
 
 def test_a_word_whose_effect_is_not_known_comes_last(monkeypatch):
     monkeypatch.setattr(word_effects.without_each, "__defaults__", (0,))
-    ex = explain(random_model(terms=200, dim=6), " ".join(f"w{i}" for i in range(200)))
+    with forced(PLAIN):
+        ex = explain(random_model(terms=200, dim=6), " ".join(f"w{i}" for i in range(200)))
     known = [word.effect is not None for word in ex.words]
     assert known == sorted(known, reverse=True)
     assert not known[-1]

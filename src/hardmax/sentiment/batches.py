@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.jit import njit, over_parts
+from hardmax.jit import bare_njit, njit, over_parts
 from hardmax.sentiment.layers_compiled import run_bag, weigh
 from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters
 from hardmax.sentiment.search import workspace_for
@@ -19,7 +19,7 @@ from hardmax.text.vocabulary import Bags
 if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
 
-_PART = 16  # texts that a thread takes at a time
+PART = 16  # texts that a thread takes at a time
 _CHUNK = 8192  # texts whose weights are held at once
 _NONE = np.empty((0, 0))
 _A = np.uint64(0x9E3779B97F4A7C15)
@@ -72,7 +72,7 @@ def run_batch(
     shape = len(texts), len(parameters.bias)
     out = Scored(np.empty(shape), np.empty(int(sizes.sum())), np.empty(len(texts), np.int64), np.zeros(shape))
     work = 100.0 * out.weights.size
-    over_parts(lambda start, stop: run_texts(start, stop, batch, parameters, out), len(texts), work, _PART)
+    over_parts(lambda start, stop: run_texts(start, stop, batch, parameters, out), len(texts), work, PART)
     Compiled.ready = True
     return batch, out
 
@@ -190,65 +190,89 @@ def trace(model: "SentimentModel", texts: Sequence[str]) -> Traces:
 
 def trace_bags(bags: Bags, parameters: Parameters) -> Traces:
     """The same for texts as bags of terms."""
-    total, classes = bags.ids.size, len(parameters.bias)
-    leader, since, busy = np.empty(total, np.int64), np.empty(total, np.int64), np.zeros(total, np.bool_)
-    traces = Traces(bags, leader, since, np.empty((total, classes)), np.empty((len(bags), classes)), busy)
-    arrays = bags.ids, bags.offsets, parameters, leader, since, traces.contributions, traces.logits, busy
-    over_parts(lambda start, stop: _trace(start, stop, *arrays), len(bags), 100.0 * total, _PART)
-    return traces
+    out = traced_for(bags.ids.size, len(bags), len(parameters.bias))
+
+    def part(start: int, stop: int) -> None:
+        _trace(start, stop, bags.ids, bags.offsets, parameters, out)
+
+    over_parts(part, len(bags), 100.0 * bags.ids.size, PART)
+    return Traces(bags, *out)
+
+
+class Traced(NamedTuple):
+    """The arrays of `Traces`."""
+
+    leader: Ints
+    since: Ints
+    contributions: Floats
+    logits: Floats
+    busy: NDArray[np.bool_]
+
+
+def traced_for(terms: int, texts: int, classes: int) -> Traced:
+    """Room for the traces of texts."""
+    leader, since = np.empty((2, terms), np.int64)
+    return Traced(leader, since, np.empty((terms, classes)), np.empty((texts, classes)), np.zeros(terms, np.bool_))
 
 
 @njit()
-def _trace(start: Any, stop: Any, ids: Any, offsets: Any, parameters: Any, leader_of: Any, since_of: Any, parts: Any,
-           logits: Any, busy: Any) -> None:  # fmt: skip
-    E, V, rest, layers = parameters.vectors, parameters.scores, parameters.rest, parameters.layers
-    d, classes = E.shape[1], V.shape[0]
-    longest = np.int64(1)
+def _trace(start: Any, stop: Any, ids: Any, offsets: Any, parameters: Any, out: Any) -> None:
+    longest, d = np.int64(1), parameters.vectors.shape[1]
     for t in range(start, stop):
         longest = max(longest, offsets[t + 1] - offsets[t])
-    work = workspace_for(longest, d, layers)
-    z, leader, since, settled, history = work.z, work.leader, work.since, work.settled, work.history
-    weight, end, mean = np.empty(longest), np.empty(d), np.empty(d)
+    work, weight, end, mean = workspace_for(longest, d, parameters.layers), np.empty(longest), np.empty(d), np.empty(d)
     for t in range(start, stop):
-        first, n = offsets[t], offsets[t + 1] - offsets[t]
-        for k in range(classes):
-            logits[t, k] = parameters.bias[k]
-        if n == 0:
-            continue
+        trace_text(t, offsets[t], offsets[t + 1] - offsets[t], ids, parameters, out, work, weight, end, mean)
+
+
+@bare_njit()
+def trace_text(
+    t: Any, first: Any, n: Any, ids: Any, parameters: Any, out: Any, work: Any, weight: Any, end: Any, mean: Any
+) -> Any:
+    """Text t with the terms ids[first : first + n], into `out`; what `run_bag` returns, ties in any layer counted."""
+    E, V, rest, layers = parameters.vectors, parameters.scores, parameters.rest, parameters.layers
+    d, classes = E.shape[1], V.shape[0]
+    z, leader, since, settled, history = work.z, work.leader, work.since, work.settled, work.history
+    for k in range(classes):
+        out.logits[t, k] = parameters.bias[k]
+    if n == 0:
+        return np.int64(0), False
+    for i in range(n):
+        for x in range(d):
+            z[i, x] = E[ids[first + i], x]
+    words = n + parameters.neutral
+    moving, tie = run_bag(n, 1.0 / words, rest, layers, weight, work)
+    for p in range(moving):
+        i = work.moving[p]
+        for k in range(min(settled[i], layers)):
+            if work.target[k, i] < 0:
+                tie = True
+            else:
+                out.busy[first + work.target[k, i]] = True
+    if tie:
         for i in range(n):
-            for x in range(d):
-                z[i, x] = E[ids[first + i], x]
-        words = n + parameters.neutral
-        moving, tie = run_bag(n, 1.0 / words, rest, layers, weight, work)
-        for p in range(moving):
-            i = work.moving[p]
-            for k in range(min(settled[i], layers)):
-                if work.target[k, i] < 0:
-                    tie = True
-                else:
-                    busy[first + work.target[k, i]] = True
-        if tie:
-            busy[first : first + n] = True
-        mean[:] = 0.0
-        for i in range(n):
-            # A settled word is on the straight way to its leader, which stands where it was when it began to lead.
-            s, j = settled[i], leader[i]
-            for x in range(d):
-                if s > layers:
-                    end[x] = history[layers, i, x]
-                else:
-                    own = z[i, x] if s == 0 else history[s, i, x]
-                    at = z[j, x] if since[j] == 0 else history[since[j], j, x]
-                    end[x] = own if j == i else rest[layers - s] * own + (1.0 - rest[layers - s]) * at
-                mean[x] += weight[i] * z[i, x]
-            leader_of[first + i], since_of[first + i] = j, since[i]
-            for k in range(classes):
-                total = 0.0
-                for x in range(d):
-                    total += V[k, x] * end[x]
-                parts[first + i, k] = total / words
+            out.busy[first + i] = True
+    mean[:] = 0.0
+    for i in range(n):
+        # A settled word is on the straight way to its leader, which stands where it was when it began to lead.
+        s, j = settled[i], leader[i]
+        for x in range(d):
+            if s > layers:
+                end[x] = history[layers, i, x]
+            else:
+                own = z[i, x] if s == 0 else history[s, i, x]
+                at = z[j, x] if since[j] == 0 else history[since[j], j, x]
+                end[x] = own if j == i else rest[layers - s] * own + (1.0 - rest[layers - s]) * at
+            mean[x] += weight[i] * z[i, x]
+        out.leader[first + i], out.since[first + i] = j, since[i]
         for k in range(classes):
             total = 0.0
             for x in range(d):
-                total += V[k, x] * mean[x]
-            logits[t, k] = parameters.bias[k] + total
+                total += V[k, x] * end[x]
+            out.contributions[first + i, k] = total / words
+    for k in range(classes):
+        total = 0.0
+        for x in range(d):
+            total += V[k, x] * mean[x]
+        out.logits[t, k] = parameters.bias[k] + total
+    return moving, tie

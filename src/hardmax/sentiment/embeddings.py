@@ -173,7 +173,7 @@ def _explanation(
     parameters = Parameters(vectors, powers(1.0, 0), 0, weights, bias)
     scores = np.array(parts).reshape(n, len(bias)), logits[None], np.zeros(n, bool), (given, left)
     study = Study(layout, empty, parameters, own, np.zeros(n, np.int64), *scores)
-    every = Names(["".join(names)], True, [0] * len(names), starts[:-1].tolist(), starts[1:].tolist())
+    every = Names(["".join(names)], True, np.zeros(len(names), np.int64), np.stack([starts[:-1], starts[1:]], axis=1))
     winner = int(winners(logits[None])[0])
     two = len(bias) == 1
     row, toward = (0, classes[1]) if two else (winner, classes[winner])

@@ -13,7 +13,7 @@ occurrence by its words. Each of the three sums is exact; it is checked when an 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum
+from math import fsum, isnan
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.sentiment.editing import edited, occurrences
-from hardmax.sentiment.explain_parts import Leader, Term, Word
+from hardmax.sentiment.explain_parts import Found, Leader, Term, Word
 from hardmax.sentiment.layers_numpy import Flow, score
 from hardmax.sentiment.layout import Names, TermNames, known_words, places, shared, terms_of
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
@@ -192,13 +192,15 @@ class Explanation(Result):
 
     def _word(self, f: int) -> Word:
         _, effect, neutral, parts = self._ranked
-        words = self.study.words
+        lost = float(effect[f])
+        return Word(self.names[f], None if isnan(lost) else lost, float(parts[f]), bool(neutral[f]), lambda: self._at(f))
+
+    def _at(self, f: int) -> Found:
+        """The terms that hold a form, the leader of the first of them, and the places of the form."""
+        words, names = self.study.words, self.term_names
         at = np.flatnonzero(words.form == f)
         inside = terms_of(words, self.contributions, at)
-        names = self.term_names
-        lost = None if np.isnan(effect[f]) else float(effect[f])
-        rest = tuple(names[i] for i in inside), names[self.study.leader[inside[0]]], tuple(places(words, at))
-        return Word(self.names[f], lost, float(parts[f]), bool(neutral[f]), *rest)
+        return tuple(names[i] for i in inside), names[self.study.leader[inside[0]]], tuple(places(words, at))
 
     @cached_property
     def words(self) -> tuple[Word, ...]:

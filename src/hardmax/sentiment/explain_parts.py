@@ -1,10 +1,14 @@
 """The parts of an explanation: words, terms and leaders."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+Found = tuple[tuple[str, ...], str, tuple[tuple[int, int], ...]]
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Word:
     """A known word of the text: all occurrences of one form.
 
@@ -24,13 +28,41 @@ class Word:
     effect: float | None
     contribution: float
     neutral: bool
-    terms: tuple[str, ...]
-    leader: str
-    places: tuple[tuple[int, int], ...]
+    find: Callable[[], Found] | Found  # terms, leader and places, or what finds them when one of them is read
+
+    @cached_property
+    def _found(self) -> Found:
+        return self.find() if callable(self.find) else self.find
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        return self._found[0]
+
+    @property
+    def leader(self) -> str:
+        return self._found[1]
+
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        return self._found[2]
 
     def as_dict(self) -> dict[str, Any]:
         """The word as plain data."""
-        return vars(self) | {"terms": list(self.terms), "places": [list(place) for place in self.places]}
+        own = {"word": self.word, "effect": self.effect, "contribution": self.contribution, "neutral": self.neutral}
+        terms, leader, places = self._found
+        return own | {"terms": list(terms), "leader": leader, "places": [list(place) for place in places]}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Word, (self.word, self.effect, self.contribution, self.neutral, self._found)
+
+    def __eq__(self, other: object) -> bool:
+        return self.as_dict() == other.as_dict() if isinstance(other, Word) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.word, self.effect, self.contribution))
+
+    def __repr__(self) -> str:
+        return f"Word({', '.join(f'{name}={value!r}' for name, value in self.as_dict().items())})"
 
 
 @dataclass(frozen=True)

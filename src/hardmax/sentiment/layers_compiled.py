@@ -145,7 +145,7 @@ def _who_may_be_followed(n: Any, work: Any, in_plane: Any) -> Any:
 
 
 @bare_njit()
-def _place(j: Any, x: Any, k: Any, rest: Any, z: Any, leader: Any, settled: Any, history: Any) -> Any:
+def place(j: Any, x: Any, k: Any, rest: Any, z: Any, leader: Any, settled: Any, history: Any) -> Any:
     """Coordinate x of word j at layer k: in closed form if it settled at layer 0, else as recorded."""
     if settled[j] > 0:
         return history[k, j, x]
@@ -203,7 +203,7 @@ def _later_layers(n: Any, rest: Any, layers: Any, work: Any, moving: Any, in_pla
             count += 1
         for h in range(n_heads, count):
             for x in range(d):
-                stage[h, x] = _place(some[h], x, k + 1, rest, z, leader, settled, history)
+                stage[h, x] = place(some[h], x, k + 1, rest, z, leader, settled, history)
         # A word that is not among these is shorter than its best score allows: it does not follow itself.
         compare(columns, n_open, some, stage, n_heads, count, score, best, second, choice)
         for p in range(n_open):
@@ -238,7 +238,7 @@ def _step(k: Any, rest: Any, work: Any, moving: Any) -> None:
         for x in range(d):
             at = history[k, i, x]
             if j != i:
-                at = keep * at + move * _place(j, x, k, rest, z, leader, settled, history)
+                at = keep * at + move * place(j, x, k, rest, z, leader, settled, history)
             history[k + 1, i, x] = at
             square += at * at
         length[i] = np.sqrt(square)

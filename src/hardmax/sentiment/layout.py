@@ -22,6 +22,7 @@ from hardmax.text.hashes import find as find_plain
 from hardmax.text.vocabulary import FEW, Bags, Vocabulary
 from hardmax.text.words import form_of
 
+POINTS = np.uint64(word_hash("!")), np.uint64(word_hash("?"))
 SCANNER = Job("ngrams._scan_all")  # the compiled splitter: whether it is in memory, or worth loading
 Ints = NDArray[np.int64]
 
@@ -73,11 +74,13 @@ class Deletions:
     new: Bags
 
 
+# begins, ends, sentence, hashes, where texts begin; and for the names: places (W, 2) in the texts of the last item
+Words = tuple[Ints, Ints, Ints, Keys, Ints, Ints, Sequence[str]]
 Find = Callable[..., Ints]  # words that would stand side by side, (Q, length) each -> vocabulary numbers, or -1
 
 
-def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Names", Find]:
-    """The layout of texts, the forms of their words, and how to find more terms.
+def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Names", Deletions]:
+    """The layout of texts, the forms of their words, and what deleting each of them does.
 
     Example:
         >>> found, names, _ = lay_out(Vocabulary(["dull", "not dull"], 2), ["Not dull, not a dull film"])
@@ -87,21 +90,32 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
         ['not', 'dull', 'a', 'film']
     """
     size = sum(map(len, texts))
-    plain = vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size))
-    if plain:
+    if vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size)):
         with SCANNER.counted():
-            (begins, ends, sentence, hashes, offsets, where, written), look_up = (
-                _plain_words(vocabulary, texts),
-                find_plain,
-            )
-    else:
-        from hardmax.text.ngrams import find_compiled as look_up
+            return _lay_out_plain(vocabulary, _plain_words(vocabulary, texts))
+    from hardmax.sentiment.study_compiled import lay_out_texts
 
-        begins, ends, sentence, hashes, offsets, where, written = _compiled_words(texts)
-        SCANNER.ready = True
-    text = np.repeat(np.arange(len(texts)), np.diff(offsets))
+    begins, ends, sentence, hashes, offsets, where, written = _compiled_words(texts)
+    points = (hashes == POINTS[0]) | (hashes == POINTS[1])
+    table = vocabulary.table.view()
+    table.setflags(write=False)  # a table that is mapped into memory has no other kind: one specialization for both
+    bits = np.uint64(bits_for(len(vocabulary)))
+    forms_at, terms_at, form, spans, ids, first, *pairs, new_ids, new_at, seen = lay_out_texts(
+        hashes, sentence, points, offsets, vocabulary.ngrams, table, bits
+    )
+    SCANNER.ready = True
+    words = Layout(offsets, forms_at, terms_at, begins, ends, sentence, points, form, spans, ids, first)
+    text = np.searchsorted(offsets, seen, side="right") - 1
+    return words, Names(written, False, text, where[seen]), Deletions(*pairs, Bags(new_ids.astype(np.int32), new_at))
+
+
+def _lay_out_plain(vocabulary: Vocabulary, words: Words) -> tuple[Layout, "Names", Deletions]:
+    """The same in NumPy, for words that were split."""
+    begins, ends, sentence, hashes, offsets, where, written = words
+    texts = len(offsets) - 1
+    text = np.repeat(np.arange(texts), np.diff(offsets))
     form, first = _numbered(np.lexsort((hashes, text)), lambda a, b: (hashes[a] != hashes[b]) | (text[a] != text[b]))
-    names = Names(written, plain, text[first].tolist(), *where[first].T.tolist())
+    names = Names(written, True, text[first], where[first])
 
     def find(*windows: Ints) -> Ints:
         keys = []
@@ -110,7 +124,7 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
             for column in window.T[1:]:
                 key = chain(key, hashes[column])
             keys.append(key)
-        return look_up(vocabulary.table, bits_for(len(vocabulary)), np.concatenate(keys))
+        return find_plain(vocabulary.table, bits_for(len(vocabulary)), np.concatenate(keys))
 
     spans = np.full((len(form), vocabulary.ngrams), -1)
     lasts = [
@@ -125,10 +139,11 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
     owner, ids = text[at // vocabulary.ngrams], spans.ravel()[at]
     term, first_term = _numbered(np.lexsort((ids, owner)), lambda a, b: (ids[a] != ids[b]) | (owner[a] != owner[b]))
     spans.ravel()[at] = term
-    forms_at, terms_at = (np.searchsorted(of, np.arange(len(texts) + 1)) for of in (text[first], owner[first_term]))
-    points = (hashes == np.uint64(word_hash("!"))) | (hashes == np.uint64(word_hash("?")))
+    forms_at, terms_at = (np.searchsorted(of, np.arange(texts + 1)) for of in (text[first], owner[first_term]))
+    points = (hashes == POINTS[0]) | (hashes == POINTS[1])
     places = begins, ends, sentence, points
-    return Layout(offsets, forms_at, terms_at, *places, form, spans, ids[first_term], at[first_term]), names, find
+    layout = Layout(offsets, forms_at, terms_at, *places, form, spans, ids[first_term], at[first_term])
+    return layout, names, _deletions(layout, find, len(vocabulary))
 
 
 def _numbered(order: Ints, differ: Callable[[Ints, Ints], NDArray[np.bool_]]) -> tuple[Ints, Ints]:
@@ -149,25 +164,21 @@ class Names(Sequence[str]):
 
     texts: Sequence[str]
     plain: bool
-    text: Sequence[int]
-    begins: Sequence[int]
-    ends: Sequence[int]
+    text: Ints  # of each form
+    places: Ints  # (F, 2) within it
 
     made: dict[int, str] = field(default_factory=dict)
 
     def __getitem__(self, f: Any) -> Any:
         name = self.made.get(f)
         if name is None:
-            name = self.texts[self.text[f]][self.begins[f] : self.ends[f]]
+            start, end = self.places[f]
+            name = self.texts[self.text[f]][start:end]
             name = self.made[f] = name if self.plain else form_of(name)
         return name
 
     def __len__(self) -> int:
         return len(self.text)
-
-
-# begins, ends, sentence, hashes, where texts begin; and for the names: places (W, 2) in the texts of the last item
-Words = tuple[Ints, Ints, Ints, Keys, Ints, Ints, Sequence[str]]
 
 
 def _plain_words(vocabulary: Vocabulary, texts: Sequence[str]) -> Words:
@@ -200,18 +211,30 @@ def _compiled_words(texts: Sequence[str]) -> Words:
     return was[:, 0].copy(), was[:, 1].copy(), np.cumsum(before == 0), hashes, offsets, places, cleaned
 
 
-def deletions(words: Layout, find: Find, terms_known: int) -> Deletions:
+def _deletions(words: Layout, find: Find, terms_known: int) -> Deletions:
     """What deleting each form does; `terms_known` is the size of the vocabulary."""
     gone_form, gone_term = _gone(words)
     form, text, ids = _neighbors(words, find)
     # A new n-gram that stands elsewhere in the text adds nothing. (It does not contain the deleted word, so it stays.)
     owner = np.repeat(np.arange(len(words)), np.diff(words.terms))
-    there = np.isin(text * terms_known + ids, owner * terms_known + words.ids)
+    there = member(text * terms_known + ids, np.sort(owner * terms_known + words.ids))  # np.isin loads np.ma
     keys, which = np.unique((text * terms_known + ids)[~there], return_inverse=True)
     pairs, _ = np.unique(form[~there] * max(len(keys), 1) + which, return_index=True)  # alone, np.unique loads np.ma
     new_form, new_term = np.divmod(pairs, max(len(keys), 1))
     new = Bags.of(keys % terms_known, np.bincount(keys // terms_known, minlength=len(words)))
     return Deletions(gone_form, gone_term, new_form, new_term, new)
+
+
+def member(values: Ints, among: Ints) -> NDArray[np.bool_]:
+    """Whether each value is in a sorted array.
+
+    Example:
+        >>> member(np.array([1, 5]), np.array([2, 5, 7])).tolist()
+        [False, True]
+    """
+    if not len(among):
+        return np.zeros(len(values), bool)
+    return np.asarray(among[np.minimum(np.searchsorted(among, values), len(among) - 1)] == values)
 
 
 def _gone(words: Layout) -> tuple[Ints, Ints]:

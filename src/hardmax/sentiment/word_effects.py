@@ -27,14 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.jit.ways import Job
-from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters, contributions, powers, score
-from hardmax.sentiment.layout import Deletions, Layout, Names, deletions, lay_out
+from hardmax.sentiment.layers_numpy import MANY, Compiled, Floats, Ints, Parameters, contributions, powers, score
+from hardmax.sentiment.layout import Deletions, Layout, Names, lay_out, member
 from hardmax.text.vocabulary import Bags
 
 if TYPE_CHECKING:
+    from hardmax.sentiment.batches import Traced, Traces
     from hardmax.sentiment.model import SentimentModel
 
-TRACER = Job("batches._trace")  # the compiled layers with all that they find out
+TRACER = Job("study_compiled.study_bags")  # the compiled layers with all that they find out
 FEW = 20_000  # terms; up to here plain NumPy is quicker than loading the compiled code
 CLOSE = 1e-9  # scores within this part of the largest count as undecided: the layers run again
 MOST_TERMS = 1_000_000  # in all bags that are run again, for each text
@@ -73,12 +74,12 @@ def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
     """Run the layers on texts. `parameters` hold the vectors of the terms of the texts and of the added ones only."""
     bags = Bags(np.arange(len(words.ids), dtype=np.int32), words.terms)
     if bags.ids.size > FEW or not TRACER.plain(bags.ids.size):
-        from hardmax.sentiment.batches import trace_bags
-
-        traced = trace_bags(bags, parameters)
+        traced, given = _compiled(bags, words, found, parameters)
         TRACER.ready = True
-        leader, parts = traced.leader + np.repeat(words.terms[:-1], np.diff(words.terms)), traced.contributions
-        return Study(words, found, parameters, leader, traced.since, parts, traced.logits, traced.busy)
+        leader = traced.leader + np.repeat(words.terms[:-1], np.diff(words.terms))
+        return Study(
+            words, found, parameters, leader, traced.since, traced.contributions, traced.logits, traced.busy, given
+        )
     total, classes = len(bags.ids), len(parameters.bias)
     leader, since, busy = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, bool)
     parts, logits = np.empty((total, classes)), np.empty((len(words), classes))
@@ -88,6 +89,20 @@ def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
             leader[a:b], since[a:b], busy[a:b] = f.leader + a, f.since, f.busy
             parts[a:b] = contributions(f, parameters)
     return Study(words, found, parameters, leader, since, parts, logits, busy)
+
+
+def _compiled(
+    bags: Bags, words: Layout, found: Deletions, parameters: Parameters
+) -> tuple["Traced | Traces", tuple[Floats, Ints] | None]:
+    """The layers in compiled code, and, unless a text is very long, the scores without each form in the same pass."""
+    if np.diff(words.terms).max(initial=0) > MANY:
+        from hardmax.sentiment.batches import trace_bags
+
+        return trace_bags(bags, parameters), None
+    from hardmax.sentiment.study_compiled import study_texts as compiled
+
+    worth = compiled(bags.ids, words, found, parameters)
+    return worth.traces, (worth.without, worth.left)
 
 
 def without_each(of: Study, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
@@ -172,18 +187,6 @@ def log_odds(logits: Floats, label: NDArray[np.integer]) -> Floats:
     others[every, label] = -np.inf
     top = others.max(axis=1, initial=-np.inf)
     return np.asarray(logits[every, label] - top - np.log(np.exp(others - top[:, None]).sum(axis=1)))
-
-
-def member(values: Ints, among: Ints) -> NDArray[np.bool_]:
-    """Whether each value is in a sorted array.
-
-    Example:
-        >>> member(np.array([1, 5]), np.array([2, 5, 7])).tolist()
-        [False, True]
-    """
-    if not len(among):
-        return np.zeros(len(values), bool)
-    return np.asarray(among[np.minimum(np.searchsorted(among, values), len(among) - 1)] == values)
 
 
 def _sums(of: Ints, values: Floats, count: int) -> Floats:
@@ -290,8 +293,7 @@ def _edited(of: Study, forms: Ints, text: Ints) -> Bags:
 
 def study_texts(model: "SentimentModel", texts: Sequence[str]) -> tuple[Study, Names]:
     """Texts and what deleting their words would do, for a model; and the word forms of the texts."""
-    words, names, find = lay_out(model.vocabulary, texts)
-    found = deletions(words, find, len(model.vocabulary))
+    words, names, found = lay_out(model.vocabulary, texts)
     rows = np.concatenate([words.ids, found.new.ids.astype(np.int64)])
     vectors = np.asarray(model.embedding[rows], np.float64).reshape(len(rows), model.dim)
     # Copies, as arrays that must not be written to have compiled layers of their own.
