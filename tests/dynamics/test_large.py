@@ -16,12 +16,34 @@ SET_ASIDE = {"gaussian", "disc", "cube", "grid", "copies", "one side", "square w
 def test_the_limit_is_that_of_the_engine_on_the_whole_cloud(name, alpha, A, monkeypatch):
     Z = clouds()[name]
     used = []
-    original = large.limit_large
-    monkeypatch.setattr(large, "limit_large", lambda *a: used.append(original(*a)) or used[-1])
+    original = large.limit_in_plane
+    monkeypatch.setattr(large, "limit_in_plane", lambda *a: used.append(original(*a)) or used[-1])
     found = hx.limit(Z, alpha, A)
     assert len(used) == 1
     if name in SET_ASIDE and alpha == 0.5:
         assert used[0] is not None, "the engine had to do it all"
+    monkeypatch.setattr(limit_module, "LARGE", 10**9)
+    whole = hx.limit(Z, alpha, A)
+    assert found == whole
+    assert found.certificate == whole.certificate
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "copies", "sheared", "flat", "cube"])
+@pytest.mark.parametrize("alpha", [0.5, 10.0])
+def test_short_tokens_are_set_aside_in_space(kind, alpha, monkeypatch):
+    rng = np.random.default_rng(3)
+    Z = rng.normal(size=(9000, 3)) if kind != "cube" else rng.uniform(-1, 1, (9000, 3))
+    if kind == "copies":
+        Z[4000:] = Z[rng.integers(0, 4000, 5000)]
+    if kind == "flat":
+        Z[:, 2] *= 1e-7
+    A = np.array([[2.0, -1.0, 0.5], [-1.0, 3.0, 0.0], [0.5, 0.0, 1.0]]) if kind == "sheared" else None
+    used = []
+    original = large.limit_by_norm
+    monkeypatch.setattr(large, "limit_by_norm", lambda *a: used.append(original(*a)) or used[-1])
+    found = hx.limit(Z, alpha, A)
+    if alpha == 0.5:
+        assert (used[0] is not None) == (kind in ("gaussian", "copies", "flat"))
     monkeypatch.setattr(limit_module, "LARGE", 10**9)
     whole = hx.limit(Z, alpha, A)
     assert found == whole

@@ -3,6 +3,7 @@
 Everything a caller hands over passes once through here, `metric` and `parameters`; the code behind can rely on it.
 """
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -106,10 +107,8 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
         array([2, 1])
     """
     if _would_lose_information(Z):
-        raise BadInput(
-            f"{name} holds values of type {Z.dtype}{' with masked entries' if np.ma.is_masked(Z) else ''}; "
-            "expected real numbers"
-        )
+        masked = " with masked entries" if _is_masked(Z) else ""
+        raise BadInput(f"{name} holds values of type {Z.dtype}{masked}; expected real numbers")
     try:
         # What is not an array yet is asked for one first: tensors cannot copy in the same step.
         array = np.array(np.asarray(Z) if hasattr(Z, "__array__") else Z, dtype=np.float64, order="C")
@@ -129,7 +128,11 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
 def _would_lose_information(Z: Any) -> bool:
     """Arrays that NumPy would make floats of by dropping something: an imaginary part, a mask, a date."""
     kind = getattr(getattr(Z, "dtype", None), "kind", "")
-    return kind in ("c", "m", "M") or np.ma.is_masked(Z)
+    return kind in ("c", "m", "M") or _is_masked(Z)
+
+
+def _is_masked(Z: Any) -> bool:
+    return "numpy.ma" in sys.modules and bool(np.ma.is_masked(Z))  # a masked array has imported it, which takes a while
 
 
 def _check_numbers(array: Floats, name: str) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.search import collect, find
+from hardmax.attention.search import Found, collect, find
 from hardmax.attention.small import SMALL
 from hardmax.attention.ties import EPS, WIDEST, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
 from hardmax.cloud.metric import Metric
@@ -39,6 +39,28 @@ class Look:
     ties: dict[int, Ints]  # point -> points it follows, ascending
 
 
+@dataclass(frozen=True)
+class Search:
+    """What is known of the active points before anything is decided, all (a,) but `norms` and `queries`.
+
+    Attributes:
+        queries: (a, d) A z_i, and `own` their A-norms, both in units of `power`.
+        norms: (m,) A-norms of all points.
+        tie, flag: scores within these of the best are tied, or too close for float64.
+        scale: |z_i|_A max|z|_A, the unit of margins.
+        found: the best point and the gap to the second.
+    """
+
+    queries: Floats
+    own: Floats
+    power: Floats
+    norms: Floats
+    tie: Floats
+    flag: Floats
+    scale: Floats
+    found: Found
+
+
 @dataclass
 class Run:
     """The state of one run. `look` finds the follow sets at the present layer, `move` goes to the next."""
@@ -53,6 +75,7 @@ class Run:
     inexact_ties: int = 0  # ties at layer 0 that hold only within the tolerance: the given floats do not tie exactly
     margin: float = np.inf
     largest: float = 0.0  # max_j |z_j|_A
+    lowest: float = 0.0  # the least best score of a query at this layer, in units of its norm
     groups: list[Ints] = field(default_factory=list)  # sets of points that are followed as a whole forever
 
     def __post_init__(self) -> None:
@@ -72,46 +95,56 @@ class Run:
         self.flag: Band = wider(self.tie, rounding_bound(dim, self.metric))
         self.exactly_tied: set[int] = set()  # points whose ties at layer 0 hold for the given floats exactly
         self._pattern: bytes = b""
+        self._searched: Search | None = None
         # After this many layers without a change, followers have merged with their leaders in float64.
         self.patience = int(40 / np.log1p(self.alpha)) + 8
         self.unchanged_for = 0  # layers for which the follow sets of the active points have been the same
 
     # -- looking ---------------------------------------------------------------------------------------------------
 
+    def search(self) -> "Search":
+        """The largest scores of the active points, and what they are to be compared with."""
+        if self._searched is not None:
+            return self._searched
+        active = self.active
+        # Scores, bands and gaps of a query are all in units of its power of two.
+        queries, scaled, power = self.metric.normalized.looks(self.points)
+        norms = scaled / power if np.ndim(power) else scaled
+        # The longest point leads, so it stands still, and no norm ever exceeds its own.
+        self.largest = largest = float(norms.max()) if self.layer == 0 else self.largest
+        everyone = len(active) == len(queries)
+        q, own = (queries, scaled) if everyone else (queries[active], scaled[active])
+        power = np.broadcast_to(power, len(queries))[active]
+        tie, flag = (self._width(band, own, largest, power) for band in (self.tie, self.flag))
+        scale = own * largest
+        resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            self.reach = float((resolution / scale).max())
+        found = find(q, own, self.points, norms, resolution, active, condition=self.metric.condition)
+        self._searched = Search(q, own, power, norms, tie, flag, scale, found)
+        return self._searched
+
     def look(self) -> Look:
         """Find C_i for every active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""
         active = self.active
         if not len(active):
             return Look(active, active, {})
-        # Scores, bands and gaps of a query are all in units of its power of two.
-        queries, scaled, power = self.metric.normalized.looks(self.points)
-        norms = scaled / power
-        # The longest point leads, so it stands still, and no norm ever exceeds its own.
-        self.largest = largest = float(norms.max()) if self.layer == 0 else self.largest
-        q, own_norms = queries[active], scaled[active]
-        power = np.broadcast_to(power, len(queries))[active]
-        tie, flag = (self._width(band, own_norms, largest, power) for band in (self.tie, self.flag))
-        scale = own_norms * largest
-        resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            self.reach = float((resolution / scale).max())
-        found = find(
-            q, own_norms, self.points, norms, resolution, active,
-            condition=self.metric.condition,
-        )  # fmt: skip
-        target = found.target.astype(np.int64, copy=True)
+        s, self._searched = self.search(), None
+        with np.errstate(invalid="ignore"):
+            self.lowest = float((s.found.best / s.own).min())
+        target = s.found.target.astype(np.int64, copy=True)
         ties: dict[int, Ints] = {}
-        close = np.flatnonzero(found.gap <= flag)
+        close = np.flatnonzero(s.found.gap <= s.flag)
         if len(close):
-            ties = self._resolve_close(active, close, q, found.best, tie, flag, own_norms, norms, target, power)
-        won = (target >= 0) & (found.gap > tie) & np.isfinite(found.gap)
+            ties = self._resolve_close(active, close, s, target)
+        won = (target >= 0) & (s.found.gap > s.tie) & np.isfinite(s.found.gap)
         if won.any():
-            self.margin = min(self.margin, float((found.gap[won] / scale[won]).min()))
+            self.margin = min(self.margin, float((s.found.gap[won] / s.scale[won]).min()))
         self._decide(active, target)
         if ties:
             from hardmax.dynamics.tie_locks import lock_ties
 
-            lock_ties(self, ties, norms, largest)
+            lock_ties(self, ties, s.norms, self.largest)
         still = self.role[active] == ACTIVE
         self.active = active[still]
         self._note_pattern(target[still], [t for i, t in ties.items() if self.role[i] == ACTIVE])
@@ -122,13 +155,11 @@ class Run:
         a, b = band.at(self.layer)
         return a * own * largest + np.minimum(b * largest * largest * power, WIDEST)
 
-    def _resolve_close(
-        self, active: Ints, close: Ints, q: Floats, best: Floats, tie: Floats, flag: Floats,
-        own_norms: Floats, norms: Floats, target: Ints, power: Floats,
-    ) -> dict[int, Ints]:  # fmt: skip
+    def _resolve_close(self, active: Ints, close: Ints, s: "Search", target: Ints) -> dict[int, Ints]:
         """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
+        q, best, tie = s.queries, s.found.best, s.tie
         indptr, index = collect(
-            q[close], own_norms[close], best[close], flag[close], self.points, norms,
+            q[close], s.own[close], best[close], s.flag[close], self.points, s.norms,
             condition=self.metric.condition,
         )  # fmt: skip
         row = np.repeat(np.arange(len(close)), np.diff(indptr))
@@ -144,7 +175,7 @@ class Run:
             self.inexact_ties += int(blurred.sum())
             self.exactly_tied = set(active[np.setdiff1d(close, close[row[blurred]])].tolist())
         else:
-            behind = self._behind_its_base(row, index, q[close], followed, power[close])
+            behind = self._behind_its_base(row, index, q[close], followed, s.power[close])
             followed &= ~behind
             self.undecided += int((~behind).sum()) - len(close)
         ties: dict[int, Ints] = {}

@@ -1,5 +1,6 @@
 """The limit of a large cloud: ordinary tokens go to their leaders at once, the engine runs on the others."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from hardmax.dynamics.plane import Plane
 
 CHUNK = 1 << 15  # tokens looked at together: they stay in the cache
 SAMPLE = 8192
+LOW = 0.97  # of the least best score of a token that is not settled at layer 0: ordinary tokens are shorter
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +47,10 @@ class Rest:
         return tuple(tuple(self.index[list(group)].tolist()) for group in self.groups)
 
 
-def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibrium | None:
+def limit_in_plane(tokens: Floats, problem: Problem, max_layers: int) -> Equilibrium | None:
     """The limit, bit for bit as the engine computes it on the whole cloud; None if only that can."""
-    n, dim = tokens.shape
-    if dim != 2 or few_distinct(tokens[: 4 * SMALL]):
+    n = len(tokens)
+    if few_distinct(tokens[: 4 * SMALL]):
         return None
     plane = Plane(problem.matrix, problem.alpha, reach(problem), tokens[:: max(32, n // SAMPLE)])
     for start in range(0, n, CHUNK):
@@ -65,7 +67,7 @@ def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibriu
         if 2 * len(index) > n:
             return None
         history = History(plane, len(passive) > 0)
-        rest = limit_of_rest(tokens[index], index, problem, max_layers, plane, history)
+        rest = limit_of_rest(tokens[index], index, problem, max_layers, history.note)
         if rest is None:
             return None
         history.probe(tokens[passive[:: 1 + len(passive) // PROBE]], max_layers)
@@ -93,6 +95,52 @@ def limit_large(tokens: Floats, problem: Problem, max_layers: int) -> Equilibriu
     )  # fmt: skip
 
 
+def limit_by_norm(run: Run, problem: Problem, max_layers: int) -> Equilibrium | None:
+    """The same in three and more dimensions, with the first search of a run that has not begun.
+
+    A follower w of a leader l is ordinary if it has a clear gap at layer 0 and |w|_A < low. Nobody looks at it later:
+    a query q of layer k >= 1 with best score b sees w^k = l + rho^k (w - l) at
+
+        <q, w^k> = (1 - rho^k) <q, l> + rho^k <q, w> <= b - rho^k (b - |q|_A low),
+
+    which is out of reach as long as rho^k (b / |q|_A - low) > reach max|z|_A: tested at every layer. At layer 0 no
+    ordinary token is followed, or in a tie, if the others have best scores above |q|_A low.
+    """
+    s, tokens, of = run.search(), run.cloud.tokens, run.cloud.point_of
+    m = len(s.norms)
+    if run.small or not s.own.all():
+        return None
+    target, clear = s.found.target, s.found.gap > s.flag
+    leads = clear & (target == np.arange(m))
+    settled = clear & leads[target] & ~leads
+    low = LOW * float((s.found.best / s.own)[~settled].min())
+    ordinary = settled & (s.norms < low)
+    if 2 * ordinary.sum() < m:
+        return None
+    won = clear & np.isfinite(s.found.gap)
+    margin = float((s.found.gap[won] / s.scale[won]).min(initial=np.inf))
+    index = np.flatnonzero(~ordinary[of])
+
+    def unseen(rest: Run) -> bool:
+        within = rest.reach * rest.largest * (1.0 + problem.alpha) ** rest.layer
+        return rest.layer == 0 or rest.lowest - low > within
+
+    rest = limit_of_rest(tokens[index], index, problem, max_layers, unseen)
+    if rest is None:
+        return None
+    n, first = len(tokens), run.cloud.first
+    role, decided_at = np.full(n, FOLLOWER, np.int8), np.zeros(n, np.int64)
+    cluster_of = np.zeros(m, np.int64)
+    cluster_of[of[index]] = rest.cluster
+    cluster, targets = cluster_of[target][of], first[target][of]
+    role[index], decided_at[index], cluster[index] = rest.role, rest.decided_at, rest.cluster
+    targets[index] = rest.whole_target()
+    return assemble(
+        tokens, problem, decided_at, role, targets, rest.whole_groups(), (cluster, rest.centers, rest.kind),
+        min(rest.margin, margin), rest.undecided,
+    )  # fmt: skip
+
+
 def reach(problem: Problem) -> float:
     """The largest gap that the engine looks at, in units of |z_i|_A max|z|_A, with room for a number of layers."""
     flag = wider(tie_band(problem.tie_tolerance), rounding_bound(2, problem.matrix))
@@ -105,9 +153,13 @@ def few_distinct(tokens: Floats) -> bool:
 
 
 def limit_of_rest(
-    tokens: Floats, index: Ints, problem: Problem, max_layers: int, plane: Plane, history: History
+    tokens: Floats, index: Ints, problem: Problem, max_layers: int, unseen: Callable[[Run], bool]
 ) -> Rest | None:
-    """Run the engine on the tokens that are not ordinary; None if it would have to look at the ordinary ones."""
+    """Run the engine on the tokens that are not ordinary; None if it would have to look at the ordinary ones.
+
+    Args:
+        unseen: called after every look; whether nobody looks at an ordinary token.
+    """
     if not tokens.any(axis=1).all():  # a token at 0 follows everyone
         return None
     cloud = Cloud(tokens)
@@ -115,8 +167,7 @@ def limit_of_rest(
     run.small = False
     while True:
         look = run.look()
-        history.note(run)
-        if not run.reach <= plane.reach or run.layer > plane.layers:
+        if not unseen(run):
             return None
         if not len(run.active):
             break

@@ -46,11 +46,12 @@ class History:
         self.layers: list[Arena] = []
         self.more, self.margin = MORE, np.inf
 
-    def note(self, run: Run) -> None:
-        """Called after every look of the engine."""
+    def note(self, run: Run) -> bool:
+        """Called after every look of the engine; whether it looked at no ordinary token."""
         self.run, self.looks = run, run.layer
         if self.wanted:
             self._add(run.points)
+        return run.reach <= self.plane.reach and run.layer <= self.plane.layers
 
     def probe(self, tokens: Floats, max_layers: int) -> None:
         """From some passive tokens, how many layers more they take: those who take longer will join the system."""

@@ -247,7 +247,7 @@ class _Work:
         while True:
             self.tell(0, None, f"layers of {len(index):,} tokens")
             history = History(plane)
-            rest = limit_of_rest(tokens, index, self.problem, self.max_layers, plane, history)
+            rest = limit_of_rest(tokens, index, self.problem, self.max_layers, history.note)
             if rest is None:
                 raise self._too_large("tokens look from so near the origin, or for so long, that all tokens matter")
             with np.load(self.folder / "codes-00000.npz") as part:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import IO, Any
 
 import numpy as np
@@ -44,6 +43,8 @@ def scratch_file(folder: str | Path) -> IO[bytes]:
         BadInput: the folder cannot be written to.
     """
     try:
+        from tempfile import TemporaryFile  # takes a while to import
+
         return TemporaryFile(dir=folder)
     except OSError as error:
         raise BadInput(f"{folder}: no file can be created in it: {error.strerror or error}") from error

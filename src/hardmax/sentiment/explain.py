@@ -192,8 +192,8 @@ class Explanation(Result):
 
     def _word(self, f: int) -> Word:
         _, effect, neutral, parts = self._ranked
-        lost = float(effect[f])
-        return Word(self.names[f], None if isnan(lost) else lost, float(parts[f]), bool(neutral[f]), lambda: self._at(f))
+        lost = None if isnan(effect[f]) else float(effect[f])
+        return Word(self.names[f], lost, float(parts[f]), bool(neutral[f]), lambda: self._at(f))
 
     def _at(self, f: int) -> Found:
         """The terms that hold a form, the leader of the first of them, and the places of the form."""

@@ -23,7 +23,7 @@ from hardmax.text.vocabulary import FEW, Bags, Vocabulary
 from hardmax.text.words import form_of
 
 POINTS = np.uint64(word_hash("!")), np.uint64(word_hash("?"))
-SCANNER = Job("ngrams._scan_all")  # the compiled splitter: whether it is in memory, or worth loading
+SCANNER = Job("layout_compiled.lay_out_texts")  # the compiled splitter: whether it is in memory, or worth loading
 Ints = NDArray[np.int64]
 
 
@@ -93,20 +93,22 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
     if vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size)):
         with SCANNER.counted():
             return _lay_out_plain(vocabulary, _plain_words(vocabulary, texts))
-    from hardmax.sentiment.study_compiled import lay_out_texts
+    from hardmax.sentiment.layout_compiled import lay_out_texts
 
     begins, ends, sentence, hashes, offsets, where, written = _compiled_words(texts)
     points = (hashes == POINTS[0]) | (hashes == POINTS[1])
     table = vocabulary.table.view()
     table.setflags(write=False)  # a table that is mapped into memory has no other kind: one specialization for both
     bits = np.uint64(bits_for(len(vocabulary)))
-    forms_at, terms_at, form, spans, ids, first, *pairs, new_ids, new_at, seen = lay_out_texts(
+    forms_at, terms_at, form, spans, ids, first, *pairs, seen = lay_out_texts(
         hashes, sentence, points, offsets, vocabulary.ngrams, table, bits
     )
     SCANNER.ready = True
     words = Layout(offsets, forms_at, terms_at, begins, ends, sentence, points, form, spans, ids, first)
     text = np.searchsorted(offsets, seen, side="right") - 1
-    return words, Names(written, False, text, where[seen]), Deletions(*pairs, Bags(new_ids.astype(np.int32), new_at))
+    gone_form, gone_term, new_form, new_term, new_ids, new_at = pairs
+    new = Bags(new_ids.astype(np.int32), new_at)
+    return words, Names(written, False, text, where[seen]), Deletions(gone_form, gone_term, new_form, new_term, new)
 
 
 def _lay_out_plain(vocabulary: Vocabulary, words: Words) -> tuple[Layout, "Names", Deletions]:

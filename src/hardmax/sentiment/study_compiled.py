@@ -1,7 +1,4 @@
-"""What `layout` and `word_effects` compute, in two compiled passes over each text: what is found, and what it is worth.
-
-`lay_out_texts` numbers the forms and the terms of texts and finds what deleting each form removes and adds.
-`study_bags` runs the layers once, and from what they left behind it computes the scores without each form.
+"""What `word_effects` computes, compiled: one run of the layers, and from that the scores without each form.
 
 Most deletions change little. Let the layers have run without a tie, and call a term *head* if it leads since layer 0.
 Deleting a form removes terms and adds others. The others keep what they follow at layer 0 unless it is removed; who
@@ -22,11 +19,8 @@ from hardmax.sentiment.batches import PART, Traced, trace_text, traced_for
 from hardmax.sentiment.layers_compiled import place, run_bag
 from hardmax.sentiment.layers_numpy import Parameters
 from hardmax.sentiment.layout import Deletions, Layout
-from hardmax.sentiment.search import BAND, TINY, by_norm, dot, workspace_for
-from hardmax.text.hashes import EMPTY, GOLDEN
-from hardmax.text.words_compiled import chain
+from hardmax.sentiment.search import BAND, BUCKETS, TINY, by_norm, dot, workspace_for
 
-_EMPTY, _GOLDEN, _32 = EMPTY, np.uint64(GOLDEN), np.uint64(32)
 DOUBT = 4.0  # scores closer than so many times the band of ties are left to the layers
 
 
@@ -59,159 +53,51 @@ class Worth(NamedTuple):
     left: Any
 
 
-@bare_njit()
-def _slot(keys: Any, marks: Any, mark: Any, key: Any) -> Any:
-    """Where a key is in a table, or where it would be: the slots with another mark are free."""
-    mask = np.uint64(keys.size - 1)
-    at = (key * _GOLDEN >> _32) & mask
-    while marks[at] == mark and keys[at] != key:
-        at = (at + np.uint64(1)) & mask
-    return at
+class Base(NamedTuple):
+    """What is known of one text before anything is deleted; room for the longest, made once for many texts.
 
+    Attributes:
+        norm, order, reach: those of `by_norm`.
+        gone: (n,) the last form that removed a term.   seen: (n,) whether a moving term follows it.
+        followers, follower: the terms that follow term j at layer 0 are follower[followers[j - 1] : followers[j]].
+        columns, floors: (d, n) the terms, and the scores they choose at layer 0, less a doubt.
+        looks, bars: the same for the places of the moving terms at all layers at which they look.
+        to, level, calm: of each new term whom it would follow (n: itself), the score, and whether nothing else changes.
+    """
 
-@bare_njit()
-def _find(table: Any, bits: Any, key: Any) -> Any:
-    """The number of a term in the vocabulary, or -1."""
-    mask, low = np.uint64(table.size - 1), (np.uint64(1) << bits) - np.uint64(1)
-    at, tag = key & mask, key >> bits
-    while table[at] != _EMPTY and table[at] >> bits != tag:
-        at = (at + np.uint64(1)) & mask
-    return np.int64(-1) if table[at] == _EMPTY else np.int64(table[at] & low)
-
-
-@bare_njit()
-def _joined(sentence: Any, points: Any, a: Any, b: Any) -> Any:
-    """Words that become neighbors are in one sentence if they were; ! and ? always end the sentence before them."""
-    return sentence[a] == sentence[b] or points[b]
+    norm: Any
+    order: Any
+    reach: Any
+    gone: Any
+    seen: Any
+    followers: Any
+    follower: Any
+    columns: Any
+    floors: Any
+    looks: Any
+    bars: Any
+    to: Any
+    level: Any
+    calm: Any
 
 
 @njit()
-def lay_out_texts(hashes: Any, sentence: Any, points: Any, offsets: Any, ngrams: Any, table: Any, bits: Any) -> Any:
-    """The arrays of `Layout` and `Deletions`; then where new terms begin in each text, and the first word of each form."""
-    count, texts = hashes.size, offsets.size - 1
-    form, spans = np.empty(count, np.int64), np.full((count, ngrams), -1)
-    forms_at, terms_at, new_at = np.zeros((3, texts + 1), np.int64)
-    ids, first = np.empty(count * ngrams, np.int64), np.empty(count * ngrams, np.int64)
-    windows = 1 if ngrams == 2 else 3
-    pair_form, pair_term = np.empty(count * windows, np.int64), np.empty(count * windows, np.int64)
-    new_ids, seen = np.empty(count * windows, np.int64), np.empty(count, np.int64)
-    longest = np.int64(1)
-    for t in range(texts):
-        longest = max(longest, offsets[t + 1] - offsets[t])
-    size = 16
-    while size < 2 * longest * max(ngrams, windows):
-        size *= 2
-    # For words, terms, new terms, and pairs of a form and a new term.
-    keys, marks, values = np.empty((4, size), np.uint64), np.full((4, size), -1), np.empty((4, size), np.int64)
-    forms, terms, news, pairs = 0, 0, 0, 0
-    for t in range(texts):
-        begin, end = offsets[t], offsets[t + 1]
-        for w in range(begin, end):
-            at = _slot(keys[0], marks[0], t, hashes[w])
-            if marks[0, at] != t:
-                keys[0, at], marks[0, at], values[0, at] = hashes[w], t, forms
-                seen[forms] = w
-                forms += 1
-            form[w] = values[0, at]
-            key = np.uint64(0)
-            for length in range(ngrams):
-                if w - length < begin or sentence[w - length] != sentence[w]:
-                    break
-                key = hashes[w - length]
-                for v in range(w - length + 1, w + 1):
-                    key = chain(key, hashes[v])
-                number = _find(table, bits, key)
-                if number >= 0:
-                    at = _slot(keys[1], marks[1], t, np.uint64(number))
-                    if marks[1, at] != t:
-                        keys[1, at], marks[1, at], values[1, at] = np.uint64(number), t, terms
-                        ids[terms], first[terms] = number, w * ngrams + length
-                        terms += 1
-                    spans[w, length] = values[1, at]
-        w = begin
-        while w < end and ngrams > 1:
-            deleted, last = form[w], w
-            while last + 1 < end and form[last + 1] == deleted:
-                last += 1
-            left, right = w - 1, last + 1
-            w = right
-            if left < begin or right >= end or not _joined(sentence, points, left, right):
-                continue
-            for window in range(windows):
-                if window == 0:
-                    key = chain(hashes[left], hashes[right])
-                elif window == 1:
-                    before = left - 1
-                    while before >= begin and form[before] == deleted:
-                        before -= 1
-                    if before < begin or not _joined(sentence, points, before, left):
-                        continue
-                    key = chain(chain(hashes[before], hashes[left]), hashes[right])
-                else:
-                    after = right + 1
-                    while after < end and form[after] == deleted:
-                        after += 1
-                    if after >= end or not _joined(sentence, points, right, after):
-                        continue
-                    key = chain(chain(hashes[left], hashes[right]), hashes[after])
-                number = _find(table, bits, key)
-                # A new n-gram that stands elsewhere in the text adds nothing: it does not contain the deleted word.
-                if number < 0 or marks[1, _slot(keys[1], marks[1], t, np.uint64(number))] == t:
-                    continue
-                at = _slot(keys[2], marks[2], t, np.uint64(number))
-                if marks[2, at] != t:
-                    keys[2, at], marks[2, at], values[2, at] = np.uint64(number), t, news
-                    new_ids[news] = number
-                    news += 1
-                pair = np.uint64(deleted * count * windows + values[2, at])
-                new = values[2, at]
-                at = _slot(keys[3], marks[3], t, pair)
-                if marks[3, at] != t:
-                    keys[3, at], marks[3, at] = pair, t
-                    pair_form[pairs], pair_term[pairs] = deleted, new
-                    pairs += 1
-        forms_at[t + 1], terms_at[t + 1], new_at[t + 1] = forms, terms, news
-    new_form, new_term = _by_form(pair_form[:pairs], pair_term[:pairs], forms)
-    # A term stands for the same words wherever it stands: without any one of them it is gone.
-    pairs = 0
-    gone_form, gone_term = np.empty(terms * ngrams, np.int64), np.empty(terms * ngrams, np.int64)
-    for i in range(terms):
-        w, length = first[i] // ngrams, first[i] % ngrams
-        for v in range(w - length, w + 1):
-            again = False
-            for u in range(w - length, v):
-                again |= form[u] == form[v]
-            if not again:
-                gone_form[pairs], gone_term[pairs] = form[v], i
-                pairs += 1
-    gone_form, gone_term = _by_form(gone_form[:pairs], gone_term[:pairs], forms)
-    return (
-        forms_at, terms_at, form, spans, ids[:terms].copy(), first[:terms].copy(),
-        gone_form, gone_term, new_form, new_term, new_ids[:news].copy(), new_at, seen[:forms].copy(),
+def _base_for(longest: Any, new: Any, d: Any, layers: Any) -> Any:
+    return Base(
+        np.empty(longest), np.empty(longest, np.int64), np.empty(longest), np.full(longest, -1),
+        np.empty(longest, np.bool_), np.empty(longest + 1, np.int64), np.empty(longest, np.int64),
+        np.empty((d, longest)), np.empty(longest), np.empty((d, longest * (layers + 1))),
+        np.empty(longest * (layers + 1)), np.empty(new, np.int64), np.empty(new), np.empty(new, np.bool_),
     )  # fmt: skip
 
 
-@njit()
-def _by_form(form: Any, term: Any, forms: Any) -> Any:
-    """Pairs in the order of their forms."""
-    at = np.zeros(forms + 1, np.int64)
-    for p in range(form.size):
-        at[form[p] + 1] += 1
-    for f in range(forms):
-        at[f + 1] += at[f]
-    forms_of, terms_of = np.empty(form.size, np.int64), np.empty(form.size, np.int64)
-    for p in range(form.size):
-        forms_of[at[form[p]]], terms_of[at[form[p]]] = form[p], term[p]
-        at[form[p]] += 1
-    return forms_of, terms_of
-
-
 @bare_njit()
-def _look(x: Any, row: Any, own: Any, z: Any, n: Any, norm: Any, order: Any, reach: Any, gone: Any, f: Any) -> Any:
+def _look(x: Any, row: Any, own: Any, z: Any, n: Any, base: Any, f: Any) -> Any:
     """Whom x[row] follows among the terms that are not gone with the form f: the term, its score, whether it is clear.
 
     `own` is the place of x[row] among the terms, or n if it is a new one, which then is the answer if it leads.
     """
+    order, reach, gone = base.order, base.reach, base.gone
     square = dot(x, row, row)
     length, best, second, target = np.sqrt(square), square, -np.inf, own
     doubt = DOUBT * BAND * max(length, TINY * reach[0]) * reach[0]
@@ -302,61 +188,25 @@ def study_bags(start: Any, stop: Any, found: Any, parameters: Any, out: Any) -> 
         longest = max(longest, found.terms[t + 1] - found.terms[t])
         most_new = max(most_new, found.new[t + 1] - found.new[t])
     work, again = workspace_for(longest, d, layers), workspace_for(longest + most_new, d, layers)
-    weight = np.empty(longest + most_new)
-    norm, reach, order = np.empty(longest), np.empty(longest), np.empty(longest, np.int64)
-    counts = np.empty(65, np.int64)
-    gone, seen = np.full(longest, -1), np.empty(longest, np.bool_)
-    columns, floors = np.empty((d, longest)), np.empty(longest)
-    looks, bars = np.empty((d, longest * (layers + 1))), np.empty(longest * (layers + 1))
-    followers, follower = np.empty(longest + 1, np.int64), np.empty(longest, np.int64)
-    to, level, calm = np.empty(most_new, np.int64), np.empty(most_new), np.empty(most_new, np.bool_)
+    base = _base_for(longest, most_new, d, layers)
+    counts, weight = np.empty(BUCKETS + 1, np.int64), np.empty(longest + most_new)
     change, end, mean = np.empty(V.shape[0]), np.empty(d), np.empty(d)
     for t in range(start, stop):
-        a, n = found.terms[t], found.terms[t + 1] - found.terms[t]
+        first, n = found.terms[t], found.terms[t + 1] - found.terms[t]
         x = parameters.vectors[found.new_rows + found.new[t] : found.new_rows + found.new[t + 1]]
-        moving, tie = trace_text(t, a, n, found.ids, parameters, out.traces, work, weight, end, mean)
-        z, leader, since, target = work.z, work.leader, work.since, work.target[0]
+        moving, tie = trace_text(t, first, n, found.ids, parameters, out.traces, work, weight, end, mean)
         looked = np.int64(0)
         if n and not tie:
-            by_norm(z, n, norm, order, reach, counts)
-            followers[: n + 1] = 0
-            for i in range(n):
-                gone[i], seen[i] = -1, False
-            if layers:
-                for i in range(n):
-                    j = target[i]
-                    followers[j + 1] += j != i
-                    for k in range(d):
-                        columns[k, i] = z[i, k]
-                    floors[i] = dot(z, i, j) - DOUBT * BAND * max(norm[i], TINY * reach[0]) * reach[0]
-                for j in range(n):
-                    followers[j + 1] += followers[j]
-                for i in range(n):
-                    if target[i] != i:
-                        follower[followers[target[i]]] = i
-                        followers[target[i]] += 1
-                looked = _moving_looks(moving, parameters, work, reach[0], looks, bars, seen)
-            for b in range(x.shape[0]):
-                to[b], level[b], calm[b] = n, 0.0, True
-                if layers:
-                    to[b], level[b], clear = _look(x, b, n, z, n, norm, order, reach, gone, np.int64(-2))
-                    calm[b] = (
-                        clear
-                        and (to[b] == n or since[to[b]] == 0)
-                        and not _near(x, b, columns, floors, n)
-                        and not _near(x, b, looks, bars, looked)
-                    )
-        keep, words = parameters.rest[layers], n + parameters.neutral
+            looked = _prepare(n, moving, x, parameters, work, base, counts)
+        words = n + parameters.neutral
         for f in range(found.forms[t], found.forms[t + 1]):
-            g0, g1, n0, n1 = found.gone_at[f], found.gone_at[f + 1], found.new_at[f], found.new_at[f + 1]
-            left = n - (g1 - g0) + (n1 - n0)
+            left = n - (found.gone_at[f + 1] - found.gone_at[f]) + (found.new_at[f + 1] - found.new_at[f])
             out.left[f] = left
-            change[:] = 0.0
-            if left and (tie or not n or not _changed(
-                f, g0, g1, n0, n1, a, n, found.new[t], found, parameters, out.traces.contributions, work, x, norm, order, reach,
-                gone, seen, followers, follower, looks, bars, looked, to, level, calm, words, keep, change,
-            )):  # fmt: skip
-                _run_again(f, g0, g1, n0, n1, a, n, found.new[t], found, parameters, work, again, x, gone, weight, out.without)
+            once_more = left > 0
+            if once_more and n and not tie:
+                once_more = not _changed(f, t, n, looked, words, found, parameters, out.traces, work, x, base, change)
+            if once_more:
+                _run_again(f, t, n, found, parameters, work, again, x, base.gone, weight, out.without)
                 continue
             for k in range(V.shape[0]):
                 bias = parameters.bias[k]
@@ -365,60 +215,95 @@ def study_bags(start: Any, stop: Any, found: Any, parameters: Any, out: Any) -> 
 
 
 @bare_njit()
+def _prepare(n: Any, moving: Any, x: Any, parameters: Any, work: Any, base: Any, counts: Any) -> Any:
+    """Fill `base` for the n terms of a text and its new terms x; returns the number of looks of moving terms."""
+    z, target, d = work.z, work.target[0], work.z.shape[1]
+    followers, norm, top = base.followers, base.norm, 0.0
+    by_norm(z, n, norm, base.order, base.reach, counts)
+    for i in range(n):
+        base.gone[i], base.seen[i] = -1, False
+    if parameters.layers == 0:
+        return np.int64(0)
+    top = base.reach[0]
+    for j in range(n + 1):
+        followers[j] = 0
+    for i in range(n):
+        followers[target[i] + 1] += target[i] != i
+        for k in range(d):
+            base.columns[k, i] = z[i, k]
+        base.floors[i] = dot(z, i, target[i]) - DOUBT * BAND * max(norm[i], TINY * top) * top
+    for j in range(n):
+        followers[j + 1] += followers[j]
+    for i in range(n):
+        if target[i] != i:
+            base.follower[followers[target[i]]] = i
+            followers[target[i]] += 1
+    looked = _moving_looks(moving, parameters, work, top, base.looks, base.bars, base.seen)
+    for b in range(x.shape[0]):
+        to, base.level[b], clear = _look(x, b, n, z, n, base, np.int64(-2))
+        base.to[b] = to
+        base.calm[b] = (
+            clear
+            and (to == n or work.since[to] == 0)
+            and not _near(x, b, base.columns, base.floors, n)
+            and not _near(x, b, base.looks, base.bars, looked)
+        )
+    return looked
+
+
+@bare_njit()
 def _changed(
-    f: Any, g0: Any, g1: Any, n0: Any, n1: Any, a: Any, n: Any, first_new: Any, found: Any, parameters: Any, parts: Any, work: Any,
-    x: Any, norm: Any, order: Any, reach: Any, gone: Any, seen: Any, followers: Any, follower: Any, looks: Any,
-    bars: Any, looked: Any, to: Any, level: Any, calm: Any, words: Any, keep: Any, change: Any,
+    f: Any, t: Any, n: Any, looked: Any, words: Any, found: Any, parameters: Any, traces: Any, work: Any, x: Any,
+    base: Any, change: Any,
 ) -> Any:  # fmt: skip
     """By how much the sum of the scores changes without the form f; False if the layers have to run again."""
-    V, z, since, leader, layers = parameters.scores, work.z, work.since, work.leader, parameters.layers
-    for p in range(g0, g1):
-        g = found.gone_term[p] - a
-        gone[g] = f
+    V, z, since, layers, gone = parameters.scores, work.z, work.since, parameters.layers, base.gone
+    first, first_new, keep = found.terms[t], found.new[t], parameters.rest[parameters.layers]
+    n0, n1 = found.new_at[f], found.new_at[f + 1]
+    change[:] = 0.0
+    for p in range(found.gone_at[f], found.gone_at[f + 1]):
+        gone[found.gone_term[p] - first] = f
         for k in range(V.shape[0]):
-            change[k] -= parts[a + g, k] * words
+            change[k] -= traces.contributions[found.gone_term[p], k] * words
     for p in range(n0, n1):
-        b = found.new_term[p] - first_new
-        if layers == 0:
-            for k in range(V.shape[0]):
-                change[k] += _end(x, b, z, np.int64(0), 1.0, V, k)
-            continue
-        if not calm[b]:
-            return False
-        head, best = to[b], level[b]
-        if head < n and gone[head] == f:
-            head, best, clear = _look(x, b, n, z, n, norm, order, reach, gone, f)
-            if not clear or (head < n and since[head] != 0):
+        b, head = found.new_term[p] - first_new, n
+        if layers:
+            if not base.calm[b]:
                 return False
-        for q in range(n0, n1):  # of several terms that come together, none may follow another
-            other = found.new_term[q] - first_new
-            if other != b and dot_of(x, b, x, other) >= best * (1.0 - 1e-9):
-                return False
+            head, best = base.to[b], base.level[b]
+            if head < n and gone[head] == f:
+                head, best, clear = _look(x, b, n, z, n, base, f)
+                if not clear or (head < n and since[head] != 0):
+                    return False
+            for q in range(n0, n1):  # of several terms that come together, none may follow another
+                if q != p and dot_of(x, b, x, found.new_term[q] - first_new) >= best * (1.0 - 1e-9):
+                    return False
         for k in range(V.shape[0]):
             change[k] += _end(x, b, z, head, 1.0 if head == n else keep, V, k)
     if layers == 0:
         return True
-    for p in range(g0, g1):
-        g = found.gone_term[p] - a
-        if seen[g]:
+    for p in range(found.gone_at[f], found.gone_at[f + 1]):
+        g = found.gone_term[p] - first
+        if base.seen[g]:
             return False
-        for s in range(followers[g - 1] if g else 0, followers[g]):
-            i = follower[s]
+        for s in range(base.followers[g - 1] if g else 0, base.followers[g]):
+            i = base.follower[s]
             if gone[i] == f:
                 continue
-            head, best, clear = _look(z, i, i, z, n, norm, order, reach, gone, f)
-            if not clear or _near(z, i, looks, bars, looked):
+            head, best, clear = _look(z, i, i, z, n, base, f)
+            if not clear or _near(z, i, base.looks, base.bars, looked):
                 return False
-            if head != i and since[head] != 0:
-                if gone[work.target[0, head]] != f:
-                    return False
-                if _look(z, head, head, z, n, norm, order, reach, gone, f)[0] != head:
-                    return False
+            # It may follow one that leads from now on, because it followed a removed term too.
+            if head != i and since[head] != 0 and (
+                gone[work.target[0, head]] != f or _look(z, head, head, z, n, base, f)[0] != head
+            ):  # fmt: skip
+                return False
             for q in range(n0, n1):
                 if dot_of(z, i, x, found.new_term[q] - first_new) >= best * (1.0 - 1e-9):
                     return False
             for k in range(V.shape[0]):
-                change[k] += _end(z, i, z, head, 1.0 if head == i else keep, V, k) - parts[a + i, k] * words
+                change[k] += _end(z, i, z, head, 1.0 if head == i else keep, V, k)
+                change[k] -= traces.contributions[first + i, k] * words
     return True
 
 
@@ -433,22 +318,21 @@ def dot_of(x: Any, i: Any, y: Any, j: Any) -> Any:
 
 @bare_njit()
 def _run_again(
-    f: Any, g0: Any, g1: Any, n0: Any, n1: Any, a: Any, n: Any, first_new: Any, found: Any, parameters: Any, work: Any,
-    again: Any, x: Any, gone: Any, weight: Any, without: Any,
+    f: Any, t: Any, n: Any, found: Any, parameters: Any, work: Any, again: Any, x: Any, gone: Any, weight: Any,
+    without: Any,
 ) -> None:  # fmt: skip
     """The layers on the text without the form f."""
-    z, V = again.z, parameters.scores
-    d, count = z.shape[1], np.int64(0)
-    for p in range(g0, g1):
-        gone[found.gone_term[p] - a] = f
+    z, V, d, count = again.z, parameters.scores, again.z.shape[1], np.int64(0)
+    for p in range(found.gone_at[f], found.gone_at[f + 1]):
+        gone[found.gone_term[p] - found.terms[t]] = f
     for i in range(n):
         if gone[i] != f:
             for k in range(d):
                 z[count, k] = work.z[i, k]
             count += 1
-    for p in range(n0, n1):
+    for p in range(found.new_at[f], found.new_at[f + 1]):
         for k in range(d):
-            z[count, k] = x[found.new_term[p] - first_new, k]
+            z[count, k] = x[found.new_term[p] - found.new[t], k]
         count += 1
     run_bag(count, 1.0 / (count + parameters.neutral), parameters.rest, parameters.layers, weight, again)
     for c in range(V.shape[0]):

@@ -215,29 +215,6 @@ def _fill(table: Any, bits: Any, hashes: Any) -> Any:
     return -1
 
 
-@bare_njit()
-def _find(table: Any, bits: Any, keys: Any, found: Any) -> None:
-    mask, low = np.uint64(table.size - 1), (np.uint64(1) << bits) - np.uint64(1)
-    for k in range(keys.size):
-        place, tag = keys[k] & mask, keys[k] >> bits
-        while table[place] != _EMPTY and table[place] >> bits != tag:
-            place = (place + np.uint64(1)) & mask
-        found[k] = -1 if table[place] == _EMPTY else np.int64(table[place] & low)
-
-
-def find_compiled(table: Keys, bits: int, keys: Keys) -> NDArray[np.int64]:
-    """`hardmax.text.hashes.find`, compiled.
-
-    Example:
-        >>> from hardmax.text.hashes import term_hashes
-        >>> find_compiled(table_of(["good", "film"]), bits_for(2), term_hashes(["film", "dull"])).tolist()
-        [1, -1]
-    """
-    found = np.empty(keys.size, np.int64)
-    _find(table, np.uint64(bits), keys, found)
-    return found
-
-
 def table_of(terms: Sequence[str]) -> Keys:
     """The table of the terms; see `hardmax.text.hashes`."""
     codes, begins_of = code_points(list(terms))

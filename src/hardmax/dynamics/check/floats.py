@@ -79,8 +79,8 @@ def _without_those_set_aside(c: "Certificate", tokens: Floats, alpha: float, mat
     norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, tokens), 0.0))
     found = SetAside(c, tokens, queries, norms, reach)
     left = np.flatnonzero(~found.aside)
-    replay = _part(c, tokens, alpha, matrix, left, reach, found.bar)
-    return replay.run() or _ends(c, tokens, found.aside)
+    replay = _part(c, tokens, alpha, matrix, left, reach, found.bar, found.known[left])
+    return replay.run() or _ends(c, tokens, found.known)
 
 
 def _in_the_plane(c: "Certificate", tokens: Floats, alpha: float, matrix: Any, reach: float) -> list[str]:
@@ -121,20 +121,21 @@ def _ends(c: "Certificate", tokens: Floats, aside: Any) -> list[str]:
 
 
 def _part(
-    c: "Certificate", tokens: Floats, alpha: float, matrix: Any, left: Ints, reach: float, bar: float = 0.0
-) -> "_Replay":
+    c: "Certificate", tokens: Floats, alpha: float, matrix: Any, left: Ints, reach: float, bar: float = 0.0,
+    known: Any = None,
+) -> "_Replay":  # fmt: skip
     """The replay of some of the tokens."""
     if 2 * len(left) > len(tokens):
         raise _TooClose
     place = np.minimum(np.searchsorted(left, np.maximum(c.target[left], 0)), len(left) - 1)
-    known = (c.target[left] < 0) | (left[place] == c.target[left])
+    named = (c.target[left] < 0) | (left[place] == c.target[left])
     part_of_c = replace(
         c, decided_at=c.decided_at[left], role=c.role[left], limit=c.limit[left],
         target=np.where(c.target[left] >= 0, place, c.target[left]),
         groups=tuple(tuple(np.searchsorted(left, group).tolist()) for group in c.groups),
     )  # fmt: skip
-    replay = _Replay(part_of_c, tokens[left], alpha, matrix, names=left, reach=reach, bar=bar)
-    if not known.all():
+    replay = _Replay(part_of_c, tokens[left], alpha, matrix, names=left, reach=reach, bar=bar, known=known)
+    if not named.all():
         replay.wrong.append("target names a token that follows another")
     return replay
 
@@ -151,6 +152,7 @@ class _Replay:
         names: Ints | None = None,
         reach: float = np.inf,
         bar: float = 0.0,
+        known: Any = None,
     ) -> None:
         self.c, self.alpha, self.reach, self.bar = c, alpha, reach, bar
         self.A, self.size = _scaled(matrix)
@@ -173,6 +175,7 @@ class _Replay:
         # In larger clouds the margin is a lower bound, at most 2^-20.
         self.small = names is None and len(self.start) <= SMALL
         self.name = first if names is None else names[first]
+        self.known = np.zeros(len(first), bool) if known is None else known[first]  # shown to be as claimed at layer 0
         # The claims by distinct token; `target` and `groups` by position among them.
         self.decided, self.role, self.limit = c.decided_at[first], c.role[first], c.limit[first]
         self.target = np.where(c.target[first] >= 0, self.inverse[np.maximum(c.target[first], 0)], c.target[first])
@@ -198,6 +201,7 @@ class _Replay:
             looking = np.flatnonzero(self.decided >= layer)
             new = looking[self.decided[looking] == layer]
             self.offset_at_decision[new] = x[new] - self.limit[new]
+            looking = looking[(layer > 0) | ~self.known[looking]]
             mean = self._look(layer, x, looking)
             if self.wrong:
                 return self.wrong

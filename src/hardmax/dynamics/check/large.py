@@ -1,8 +1,8 @@
 """Followers of a large cloud that are checked all at once, so that only the others have to be replayed.
 
-A token is *set aside* if it is said to follow one leader l from layer 0 on, and two things are shown here: it does so,
-by a gap of more than `reach` |z|_A max|z|_A; and no token that is not set aside ever looks at it, at any layer up to
-the last one. What is left, usually a few thousand tokens, is replayed without them. Nothing is taken from the engine.
+A token that is said to follow one leader l from layer 0 on is *known* if it is shown here that it does so, by a gap of
+more than `reach` |z|_A max|z|_A. It is *set aside* if no token that is not set aside ever looks at it, at any layer up
+to the last one. What is left is replayed without them. Nothing is taken from the engine.
 
 Write w^k = l + rho^k (w - l) for the place of a follower of l, and V for the tokens that are not set aside.
 
@@ -10,10 +10,14 @@ Let N be A-norms, and `bar` a number.
 * Nobody looks at w if N_w < bar, provided that every query of V, at every layer, has a best score above bar times its
   norm, with room (this is tested while V is replayed): <q, w^k> is between <q, w> and <q, l>, and <q, w> <= N_q N_w.
 * Each query is compared with its claimed target, b = <q, l>, and with every x in V of N_x >= b / N_q (less the gap);
-  shorter ones cannot reach it (Cauchy-Schwarz), and those set aside are shorter if b / N_q > bar. Scores in float32
-  decide only where they differ by more than their rounding.
+  shorter ones cannot reach it (Cauchy-Schwarz), and those set aside are shorter if b / N_q > bar.
+* All followers of l are compared with the same x at once, or with none: if their directions are within an angle theta
+  of a unit vector c, then <u, l - x> >= <c, l - x> cos(theta) - (|l - x|^2 - <c, l - x>^2)^(1/2) sin(theta) for each
+  of these directions u. Where this is large enough, none of them follows x.
 """
 
+from itertools import pairwise
+from math import acos, cos, sin
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +31,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CHUNK = 1 << 15  # tokens looked at together: they stay in the cache
+CHUNK = 1 << 13  # tokens looked at together: they stay in the cache
+SHARES = 0.5, 0.9  # of the followers of a leader, in the order of their angles: they are compared in parts
+ROUGH = 2e-3  # of the lengths: the square root of the rounding of float32, the error of the root of a difference
+FEW = 24  # followers up to which that does not pay
 
 
 class SetAside:
@@ -38,7 +45,7 @@ class SetAside:
         reach: gaps up to this many |z_i|_A max|z|_A are looked at when V is replayed.
 
     Attributes:
-        aside: (n,) whether a token is set aside.
+        known, aside: (n,) whether a token is known, and whether it is set aside as well.
         bar: best scores of V must stay above this many |q|_A.
     """
 
@@ -55,47 +62,77 @@ class SetAside:
         self.follows &= self.leads[np.where(self.follows, c.target, 0)]
         self.follows[np.array(sorted({i for group in c.groups for i in group}), np.int64)] = False
         self.target = c.target
-        self.aside = np.zeros(n, bool)
+        self.known, self.aside = np.zeros((2, n), bool)
         self._by_norm()
 
     def _by_norm(self) -> None:
         rows = np.flatnonzero(self.follows & (self.norms > 0))
         if not len(rows):
             return
+        rows = rows[np.argsort(self.target[rows], kind="stable")]
         best = np.concatenate([
             np.einsum("ij,ij->i", self.queries[part], self.tokens[self.target[part]])
             for part in np.array_split(rows, 1 + len(rows) // CHUNK)
         ])  # fmt: skip
         floor = best - self.reach * self.norms[rows] * self.largest
         need = floor / self.norms[rows] * (1 - 1e-9)
-        self.bar = 0.9 * float(np.partition(need, len(need) // 10_000)[len(need) // 10_000])
-        good = (need > self.bar) & (self.norms[rows] < self.bar)
-        self.aside[rows[good]] = True
-        rows, floor, need = rows[good], floor[good], need[good]
+        self.bar = 0.97 * float(need.min())
+        self.known[rows] = True
+        self.aside[rows] = self.norms[rows] < self.bar
         keys = np.flatnonzero(~self.aside)
         keys = keys[np.argsort(-self.norms[keys])]
-        order = np.argsort(-need)
-        unit = 1.0 / float(np.abs(self.tokens).max())
-        single = np.ascontiguousarray((self.tokens[keys] * unit).astype(np.float32).T)
-        for part in np.array_split(order, 1 + len(order) // 4096):
-            if len(part):
-                count = int(np.searchsorted(-self.norms[keys], -need[part].min(), side="right"))
-                self._compare(rows[part], floor[part], keys[:count], single[:, :count], unit)
+        self.places, self.rising = self.tokens[keys], -self.norms[keys]
+        self.unit = 1.0 / float(np.abs(self.places).max())  # float32 has a narrow range
+        self.single = (self.places * self.unit).astype(np.float32)
+        self.columns = np.ascontiguousarray(self.single.T)
+        self.squares = np.einsum("ki,ki->i", self.columns, self.columns)
+        self.longest = float(self.squares.max())
+        # Equal rows have equal sums; most of the others do not.
+        self.sums = sum(np.sqrt(k + 2.0) * column for k, column in enumerate(self.places.T))
+        ends = np.flatnonzero(np.diff(self.target[rows], append=-1)) + 1
+        for start, stop in zip(np.append(0, ends[:-1]).tolist(), ends.tolist(), strict=True):
+            for at in range(start, stop, CHUNK):
+                some = slice(at, min(stop, at + CHUNK))
+                self._compare(rows[some], floor[some], need[some])
+        self.aside &= self.known
 
-    def _compare(self, rows: Ints, floor: Floats, keys: Ints, single: NDArray[np.float32], unit: float) -> None:
-        """Take back those of the rows that have another key than their target above the floor."""
+    def _compare(self, rows: Ints, floor: Floats, need: Floats) -> None:
+        """Take back those of the followers of one leader that have another token above the floor."""
+        leader = self.tokens[self.target[rows[0]]]
         q = self.queries[rows]
         length = np.sqrt(np.einsum("ij,ij->i", q, q))
-        dim = q.shape[1]
-        longest = np.sqrt(dim)  # of a key in units of the largest coordinate
-        # Rounding of both factors and of the sum in float32, relative to |q| times the longest key.
-        error = (2 * dim + 8) * 2.0**-24 * longest
-        query = (q / length[:, None]).astype(np.float32)
-        bar = (floor * unit / length - error).astype(np.float32)
-        for start in range(0, len(keys), 2048):
-            scores = query @ single[:, start : start + 2048]
-            for r in np.flatnonzero(scores.max(axis=1) >= bar):
-                near = keys[start + np.flatnonzero(scores[r] >= bar[r])]
-                near = near[self.tokens[near] @ q[r] >= floor[r]]
-                if (self.tokens[near] != self.tokens[self.target[rows[r]]]).any():
-                    self.aside[rows[r]] = False
+        directions = q / length[:, None]
+        middle = directions.sum(axis=0)
+        middle /= np.sqrt(middle @ middle)
+        cosine = directions @ middle
+        count = int(np.searchsorted(self.rising, -need.min(), side="right"))
+        place = leader * self.unit
+        along, square = np.stack((middle, place)).astype(np.float32) @ self.columns[:, :count]
+        along -= np.float32(place @ middle)
+        square *= -2
+        square += self.squares[:count]
+        square += np.float32(place @ place)
+        across = np.sqrt(np.maximum(square - along * along, 0.0))
+        size = np.sqrt(self.longest + place @ place)
+        # Besides the gap, with room for the rounding of float32: of `across`, it is that of a difference of squares.
+        room = float(((q @ leader - floor) / length).max()) * self.unit + 1e-5 * size
+        same = sum(np.sqrt(k + 2.0) * value for k, value in enumerate(leader))
+        others = self.sums[:count] != same
+        doubt = np.flatnonzero(~others)
+        others[doubt] = (self.places[doubt] != leader).any(axis=1)
+        single = directions.astype(np.float32)
+        bar = (floor / length * self.unit - 2e-6 * size).astype(np.float32)
+        order = np.argsort(-cosine)
+        for a, b in pairwise([0, *(int(share * len(rows)) for share in SHARES if len(rows) > FEW), len(rows)]):
+            some = order[a:b]
+            angle = acos(max(-1.0, min(1.0, cosine[some[-1]])))
+            near = slice(0, int(np.searchsorted(self.rising, -need[some].min(), side="right")))
+            close = others[near]
+            if angle < 1.5:  # from half a circle on, the bound says nothing
+                towards, sine = np.float32(cos(angle)), np.float32(sin(angle))
+                close = close & (towards * along[near] + sine * across[near] >= -room - ROUGH * size * sine)
+            keys = np.flatnonzero(close)
+            if len(keys):
+                some = some[(single[some] @ self.single[keys].T).max(axis=1) >= bar[some]]
+                if len(some):
+                    self.known[rows[some[(q[some] @ self.places[keys].T).max(axis=1) >= floor[some]]]] = False
