@@ -18,8 +18,11 @@ PRODUCT = re.compile(r"(?<![<\w`])<(?=[^\s!/])([^<>=\"`]*,[^<>=\"`]*)>")
 LETTER = r"(?<![A-Za-z_/\\^}])([A-Za-z](?:[_^](?:\{[^{}]+\}|\d+|[A-Za-z](?![A-Za-z0-9]))){1,2})(?!\w)"
 FORMULA = r"(?<![\\$\w])(\$\$?)(?=[^\s$])(.+?)(?<=[^\s\\])\1(?![\w$])"
 
-# Browsers break no line in a formula: one with more signs than this is given a scroll bar on phones.
-LONG = 30
+LONG = 40  # characters of a formula that does not fit into a line of a phone
+RELATIONS = {"=", "<", ">", "\\le", "\\ge", "\\lt", "\\gt", "\\ne", "\\in", "\\to", "\\subseteq", "\\approx", "\\iff"}
+OPENING = {"(", "[", "{", "\\langle", "\\lbrace", "\\left", "\\begin", "\\lceil", "\\lfloor"}
+CLOSING = {")", "]", "}", "\\rangle", "\\rbrace", "\\right", "\\end", "\\rceil", "\\rfloor"}
+
 ROUND = "border: solid; border-width: 0 1px; border-radius: 0.8em; padding: 0 0.3em"
 REPAIRS = (
     # Brackets are fences; as identifiers they would be slanted and have the wrong height.
@@ -29,6 +32,8 @@ REPAIRS = (
     # A minus after "(", "[", a comma or a relation belongs to the number after it.
     (r"((?:&#x0002[8C]|&#x0005B|&#x0003[C-E]|&#x0226[45]|&#x02192);</mo>)<mo>&#x02212;</mo>",
      r'\1<mo form="prefix">&#x02212;</mo>'),
+    # A function has a thin space between its name and the factor before it.
+    (r"(</m(?:i|n|sub|sup)>)(<mi>(?:exp|ln|log|cos|sin)</mi>)", r'\1<mspace width="0.17em"/>\2'),
     # Brackets of a matrix grow only in fonts for mathematics, which not every machine has; borders do everywhere.
     (r"<mo>&#x00028;</mo><mtable>(.*?)</mtable><mo>&#x00029;</mo>", rf'<mtable style="{ROUND}">\1</mtable>'),
 )  # fmt: skip
@@ -46,8 +51,28 @@ def mathml(latex: str, block: bool = False) -> str:
     found = found.replace("<mi>:</mi>", "<mo>:</mo>")
     for pattern, better in REPAIRS:
         found = re.sub(pattern, better, found)
-    if not block and len(re.sub(r"&#\w+;", "x", re.sub(r"<[^>]*>", "", found))) > LONG:
-        found = found.replace("<math ", '<math class="long" ', 1)
+    return found
+
+
+def pieces(latex: str) -> list[str]:
+    """A long formula, cut before its relations and after a plus, where a line may end; brackets stay whole.
+
+    Example:
+        >>> pieces("X_s - 2 Y_s = -1/2 + f(s = 0) \\\\le 1/2 + {a = b}")
+        ['X_s - 2 Y_s ', '= -1/2 + f(s = 0) ', '\\\\le 1/2 + {a = b}']
+        >>> pieces("x = y")
+        ['x = y']
+    """
+    if len(latex) <= LONG:
+        return [latex]
+    found, depth = [""], 0
+    for token in re.findall(r"\\[A-Za-z]+|\\.|.", latex, re.DOTALL):
+        depth += (token in OPENING) - (token in CLOSING)
+        if token in RELATIONS and not depth and found[-1].strip():
+            found.append("")
+        found[-1] += token
+        if token == "+" and not depth and len(found[-1]) > LONG / 2:
+            found.append("")
     return found
 
 
@@ -69,7 +94,9 @@ class _Products(Preprocessor):
 
 class _Formula(InlineProcessor):
     def handleMatch(self, m: re.Match[str], data: str) -> tuple[Any, int, int]:  # type: ignore[override]
-        return self.md.htmlStash.store(mathml(m[2], m[1] == "$$")), m.start(0), m.end(0)
+        block = m[1] == "$$"
+        parts = [mathml(part, block) for part in ([m[2]] if block else pieces(m[2]))]
+        return self.md.htmlStash.store("<wbr>".join(parts)), m.start(0), m.end(0)
 
 
 class Formulas(Extension):
