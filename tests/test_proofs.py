@@ -119,6 +119,19 @@ def test_the_return_map_of_the_limit_cycle():
         assert 3 * t / (1 + 10 * t) == Y
 
 
+@pytest.mark.parametrize("alpha", [F(1, 50), F(1, 3), F(1, 2), F(99, 100)])
+def test_five_tokens_without_ties_that_never_converge(alpha):
+    A, M, h = ((-1, 0, 0), (0, -1, 0), (0, 0, 0)), (1 - alpha) / (1 + alpha), alpha / (2 + alpha)
+    rows = [(1, 0, 1), (-1, 0, 1), (0, 1, -1), (0, -1, -1), (1 / (2 - alpha), (1 - alpha) / (2 - alpha), -h)]
+    Z = [tuple(map(F, row)) for row in rows]
+    for height, followed in ((h, 1), (-h, 3)):
+        after, sets = layer(Z, [A], alpha)
+        assert sets[0] == [[1], [0], [3], [2], [followed]]
+        assert after[4][2] == height
+        assert set(after) == {(M * y, M * x, -z) for x, y, z in Z}
+        Z = after
+
+
 def test_a_run_without_ties_that_never_converges():
     A = ((-2, -5, 0), (5, -2, 0), (0, 0, 0))
     rows = [(2, 0, 1), (0, 2, 1), (-2, 0, 1), (0, -2, 1), (1, 2, -1), (-2, 1, -1), (-1, -2, -1), (2, -1, -1)]
