@@ -7,7 +7,7 @@ from hardmax.errors import BadInput, MissingExtra
 from hardmax.experiments import item as registry
 from hardmax.experiments.case import Case
 from hardmax.experiments.item import Group, Outcome, item
-from hardmax.experiments.table import Share, Table, interval
+from hardmax.experiments.table import Share, interval
 
 PACKAGE = "toys"
 CALLS: list[str] = []  # names of the toys that ran, and what they computed
@@ -19,8 +19,8 @@ def dice(context, *, trials: int = 15, sides: tuple[int, ...] = (4, 6)):
     context.tell(1, 2, "throwing")
     sixes = context.memo({"trials": trials, "seed": context.seed}, lambda: CALLS.append("throws") or trials // 6)
     rows = [(f"d{n} <b>|*", Share(sixes, trials), interval([0.5, 1.5])) for n in sides]
-    context.table(Table("sixes", "How many sixes", ("die", "share", "mean"), rows))
-    context.table(Table("hidden", "Not in the report", ("x",), [(1,)]), show=False)
+    context.table("sixes", "How many sixes", rows, ("die", "share", "mean"))
+    context.table("hidden", "Not in the report", [{"x": 1}], show=False)
     context.data("throws", {"sixes": sixes})
     context.case(Case("cycle", {"name": "a-die", "period": 2}))
     return Outcome(f"{sixes} sixes.", paper="1 in 6.", differs="Chance & luck.", numbers={"sixes": sixes})

@@ -10,7 +10,6 @@ from hardmax.errors import BadInput, MissingExtra
 from hardmax.experiments.context import JOURNAL, MODELS, Context, Journal
 from hardmax.experiments.item import select
 from hardmax.experiments.run import RECORD, finished_in, read_result, run_items
-from hardmax.experiments.table import Table
 from toy_experiments import CALLS, PACKAGE
 
 
@@ -219,5 +218,5 @@ def test_an_item_that_needs_a_folder_and_has_none_says_so():
 def test_a_table_written_again_is_listed_once(tmp_path):
     context = Context("toys", "dice", tmp_path)
     for _ in range(2):
-        context.table(Table("t", "", ("x",), [(1,)]), show=False)
+        context.table("t", "", [{"x": 1}], show=False)
     assert context.files == ["t.csv"]

@@ -48,6 +48,10 @@ def command(
             "--resume", help="Keep finished trials in the output folder and continue from those already there."
         ),
     ] = False,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0, help="Run as many trials as fit into this time, all claims equally often, with --resume."),
+    ] = None,
     replay: Annotated[
         Path | None, typer.Option(help="Check only the case in this file, saved by an earlier run.")
     ] = None,
@@ -86,16 +90,18 @@ def command(
     else:
         with telling(silent, "checking claims") as tell:
             report = verify.verify(
-                claims or [], trials=trials, seed=seed, folder=output, workers=workers, resume=resume, progress=tell
-            )
+                claims or [], trials=trials, seed=seed, folder=output, workers=workers, resume=resume, minutes=minutes,
+                progress=tell,
+            )  # fmt: skip
     show(json, report.document(), *_lines(report))
     if replay is None:
         for path in report.files:
             note(f"saved {path}; check it again: {shlex.join(['hardmax', 'verify', '--replay', str(path)])}", silent)
     if report.interrupted:
-        again = ["hardmax", "verify", *(claims or [] if resume else report.waiting), "--seed", str(seed)]
+        kept = resume or minutes is not None
+        again = ["hardmax", "verify", *(claims or [] if kept else report.waiting), "--seed", str(seed)]
         again += ["--workers", str(workers)] if workers > 1 else []
-        again += ["--resume"] if resume else []
+        again += ["--minutes", f"{minutes:g}"] if minutes is not None else ["--resume"] if resume else []
         again += ["--trials", str(trials)] if trials else []
         again += ["-o", str(output)] if output != DEFAULT_FOLDER else []
         print(f"\ninterrupted; the counts so far are above\n  resume: {shlex.join(again)}", file=sys.stderr)

@@ -24,7 +24,7 @@ An open question (`questions/`, hardmax explore) is answered in a sentence, with
 
     @question("one-head", "Can one head cycle?", quick={"trials": 2})
     def one_head(context: Context, *, trials: int = 15) -> Outcome:
-        context.table(Table("drawn", "Random leaders", ("d", "cycles"), [(2, Share(0, trials))]))
+        context.table("drawn", "Random leaders", [{"d": 2, "cycles": Share(0, trials)}])
         return Outcome("Yes, with ties.")
 
 A study (`studies/`, hardmax study) measures; finished parts are kept by `context.memo`:
@@ -32,6 +32,6 @@ A study (`studies/`, hardmax study) measures; finished parts are kept by `contex
     @study("ablation", "What does attention bring?", quick={"seeds": (0, 1)})
     def ablation(context: Context, *, seeds: tuple[int, ...] = (0, 1, 2, 3, 4)) -> Outcome:
         runs = [context.memo({"study": "ablation", "seed": s}, measure, s) for s in seeds]
-        context.table(Table("accuracy", "Accuracy", ("runs", "accuracy"), [(len(runs), interval(runs))]))
+        context.table("accuracy", "Accuracy", [{"runs": len(runs), "accuracy": interval(runs)}])
         return Outcome("Attention costs 0.3 points.")
 """

@@ -1,7 +1,7 @@
 """What an item gets when it runs: its folder, its seed, how to report progress, and the one way to write its files."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +11,7 @@ from hardmax import __version__
 from hardmax.errors import BadInput, MissingExtra
 from hardmax.experiments.case import Case
 from hardmax.experiments.provenance import provenance
-from hardmax.experiments.table import Table
+from hardmax.experiments.table import Table, table_of
 from hardmax.io.documents import json_text, write_json
 from hardmax.io.files import write_file
 
@@ -158,10 +158,14 @@ class Context:
         about = {"schema": f"hardmax.{self.group}.{name}/1", "settings": self.settings, "provenance": self.provenance()}
         return self.write(f"{name}.json", lambda to: write_json({**about, **values}, to))
 
-    def table(self, table: Table, *, csv: bool = True, show: bool = True) -> Table:
-        """Write a table as name.csv, and show it in the report; returns it."""
+    def table(
+        self, name: str, caption: str, rows: Iterable[Any], columns: Sequence[str] = (), *, csv: bool = True,
+        show: bool = True,
+    ) -> Table:  # fmt: skip
+        """Write a table as name.csv, and show it in the report; returns it. Rows are sequences, or dicts by column."""
+        table = table_of(name, caption, rows, columns)
         if csv:
-            self.write(f"{table.name}.csv", table.csv())
+            self.write(f"{name}.csv", table.csv())
         if show:
             self.tables.append(table)
         return table

@@ -48,6 +48,18 @@ def interval(values: Iterable[float]) -> Interval:
     return Interval(float(x.mean()), float(quantile * x.std(ddof=1) / sqrt(len(x))), len(x))
 
 
+def gains(
+    runs: Iterable[dict[str, Any]], base: Iterable[dict[str, Any]], name: str = "accuracy", scale: int = 1
+) -> Interval:
+    """By how much runs differ from those that they are paired with, in the mean.
+
+    Example:
+        >>> gains([{"accuracy": 0.75}], [{"accuracy": 0.5}], scale=100).mean
+        25.0
+    """
+    return interval(scale * (run[name] - other[name]) for run, other in zip(runs, base, strict=True))
+
+
 @dataclass(frozen=True)
 class Share:
     """`count` of `trials` with Wilson's 95 % interval, which stays inside [0, 1] and is valid at 0 and at 1.
@@ -129,6 +141,20 @@ class Table:
         """The table as plain data; `read_table` reads it back."""
         rows = [list(map(plain, row)) for row in self.rows]
         return {"name": self.name, "caption": self.caption, "columns": list(self.columns), "rows": rows}
+
+
+def table_of(name: str, caption: str, rows: Iterable[Any], columns: Sequence[str] = ()) -> Table:
+    """A table of rows with these columns, or of dicts, whose keys are the columns.
+
+    Example:
+        >>> table_of("t", "", [{"x": 1, "y": 2}, {"x": 3, "y": 4}]).rows
+        [(1, 2), (3, 4)]
+    """
+    every = list(rows)
+    if every and isinstance(every[0], dict):
+        columns = tuple(every[0])
+        every = [tuple(row[column] for column in columns) for row in every]
+    return Table(name, caption, columns, every)
 
 
 def read_table(document: dict[str, Any]) -> Table:

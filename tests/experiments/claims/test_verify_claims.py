@@ -1,6 +1,7 @@
 """Running claims: they hold, the same seed gives the same cases, violations are saved, an interruption is kept."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -215,3 +216,19 @@ def test_two_processes_and_a_second_start_give_the_counts_of_one(tmp_path, monke
 def test_resuming_needs_a_folder():
     with pytest.raises(BadInput, match="needs a folder"):
         runner.verify(["lemma-4.3"], trials=1, resume=True)
+
+
+def test_a_limited_time_runs_all_claims_equally_often_and_resumes(tmp_path, monkeypatch):
+    seen = []
+    pair = [replace(_claim(lambda case: seen.append(case.kind)), name=name) for name in ("first", "second")]
+    monkeypatch.setattr(runner, "claims", lambda names: pair)
+    clock = iter(range(0, 10**6, 60))  # every look at the clock takes a minute
+    monkeypatch.setattr(runner, "monotonic", lambda: float(next(clock)))
+    done = runner.verify(folder=tmp_path, minutes=20)
+    first, second = (row["trials"] for row in done.claims)
+    assert first >= 100
+    assert (first % 50, first - second in (0, 50), done.interrupted) == (0, True, False)
+    assert len(seen) == first + second
+    capped = runner.verify(trials=60, folder=tmp_path, minutes=1e6)
+    assert capped.total["trials"] == 120
+    assert len(seen) == first + second + 20  # trials 50 to 59 of both belong to no finished part

@@ -1,19 +1,21 @@
 """`verify`: check claims on random cases, and check a saved case again."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from hardmax.errors import BadInput
-from hardmax.experiments.claims.claim import Claim, Undecided, claims, load_violation, pool
+from hardmax.experiments.claims.claim import CHUNK, Claim, Undecided, claims, load_violation, pool
 from hardmax.experiments.context import Progress, silent
-from hardmax.experiments.item import Outcome
+from hardmax.experiments.item import Outcome, whole
 from hardmax.experiments.provenance import provenance
 from hardmax.experiments.run import Result, run_items
 from hardmax.io.documents import write_json
 from hardmax.io.files import write_file
+
+MOST = 1_000_000_000  # trials of a claim in a limited time, if no number is given
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def verify(
     folder: str | Path | None = None,
     workers: int = 1,
     resume: bool = False,
+    minutes: float | None = None,
     progress: Progress = silent,
 ) -> Report:
     """Check claims of the papers on random cases.
@@ -105,6 +108,7 @@ def verify(
         workers: the number of processes.
         resume: keep finished trials in the folder, and continue from those that are there. The counts are the same as
             without an interruption, and more trials can be added later.
+        minutes: run as many trials as fit into this time, all claims equally often (at most `trials`); implies resume.
         progress: called with (trials done, trials in all, claim).
 
     Returns:
@@ -118,30 +122,45 @@ def verify(
         0
     """
     chosen, root = claims(names), None if folder is None else Path(folder)
-    options = {"trials": trials, "workers": workers, "resume": resume}
-    if resume and root is None:
+    options = {"trials": trials, "workers": workers, "resume": resume or minutes is not None}
+    if options["resume"] and root is None:
         raise BadInput("resume=True needs a folder to keep finished trials in", fix="give folder=...")
     total = sum(one.settings(options=options)["trials"] for one in chosen)
-    results: list[Result] = []
-    counted = finished = 0
+    results: dict[str, Result] = {}
+    begun, counted, finished = monotonic(), 0, 0
+    last = 0 if minutes is None else whole("trials", trials or MOST, 1)
+
+    def over() -> bool:
+        return minutes is not None and monotonic() - begun >= 60 * minutes
 
     def tell(done: float, _: float | None, what: str) -> None:
-        progress(counted + done, total, what)
+        if minutes is None:
+            progress(counted + done, total, what)
+        else:
+            progress(monotonic() - begun, 60 * minutes, what)
 
     try:
-        for result in run_items(chosen, root, seed=seed, options=options, progress=tell):
-            if result.outcome is None:
-                raise result.error or AssertionError("a claim without an outcome has an error")
-            results.append(result)
-            counted += result.outcome.numbers["trials"]
-            finished += result.outcome.complete
+        # One round, or rounds of 50 further trials of every claim until the time is over.
+        for most in [trials] if minutes is None else (min(n, last) for n in range(CHUNK, last + CHUNK, CHUNK)):
+            finished = 0
+            for result in run_items(chosen, root, seed=seed, options={**options, "trials": most}, progress=tell):
+                if result.outcome is None:
+                    raise result.error or AssertionError("a claim without an outcome has an error")
+                before = results.get(result.item.name)
+                results[result.item.name] = replace(result, seconds=result.seconds + (before.seconds if before else 0))
+                counted += result.outcome.numbers["trials"]
+                finished += result.outcome.complete
+                if over():
+                    break
+            if over() or finished < len(chosen):
+                break
     finally:
         if workers > 1:
             pool(workers).shutdown(cancel_futures=True)
             pool.cache_clear()
-    files = [Path(folder or "", name) for result in results for name in result.files]
-    waiting = tuple(one.name for one in chosen[finished:])
-    return Report(tuple(results), waiting, tuple(files), provenance(seed))
+    files = [Path(folder or "", name) for result in results.values() for name in result.files]
+    waiting = () if over() else tuple(one.name for one in chosen[finished:])
+    return Report(tuple(results.values()), waiting, tuple(files), provenance(seed))
 
 
 def replay(path: str | Path) -> Report:
@@ -151,7 +170,7 @@ def replay(path: str | Path) -> Report:
         BadInput: the file cannot be used.
     """
     one, case = load_violation(Path(path))
-    start, sentence, undecided = time.monotonic(), None, 0
+    start, sentence, undecided = monotonic(), None, 0
     try:
         sentence = one.judge(case)
     except Undecided:
@@ -164,5 +183,5 @@ def replay(path: str | Path) -> Report:
         "first": sentence,
     }
     outcome = Outcome(sentence or "No violation.", numbers=numbers)
-    result = Result(replace(one, kinds=(case.kind,)), "made", outcome, seconds=time.monotonic() - start)
+    result = Result(replace(one, kinds=(case.kind,)), "made", outcome, seconds=monotonic() - start)
     return Report((result,), (), (Path(path),), provenance())

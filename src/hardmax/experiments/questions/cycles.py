@@ -11,6 +11,7 @@ for every alpha > 0 (proof in docs/paper.md). Fewer leaders, a lower dimension o
 impossible.
 """
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
@@ -18,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
-from hardmax.experiments.case import Case, read_case
+from hardmax.experiments.case import Case, read_case, shown
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, question
 from hardmax.experiments.questions.cases import check, layer, load, stored
 from hardmax.experiments.questions.matrices import fates, still_cycle
 from hardmax.experiments.questions.search import Size, confirmed, draw_leaders, sweep
-from hardmax.experiments.table import Share, Table
+from hardmax.experiments.table import Share
 
 WORDS = {"any": "any matrix", "positive": "positive definite symmetric part", "definite": "symmetric positive definite"}
 SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "refuted", "cycles", "margin", "follows", "exact")
@@ -70,17 +71,19 @@ def one_head(
     for number, (dim, leaders, period, among) in enumerate(drawn):
         context.tell(len(sizes) + number, steps, f"random leaders, d = {dim}, {WORDS[among]}")
         at_random.append(_drawn(context, Size(leaders, period, 1, among, ties=True), dim, alphas, trials))
-    caption = "All patterns of a size: how many are refuted in rational numbers, how many can be cycles (pattern and "
-    caption += "alpha), the widest one, and whether an "
-    context.table(Table("patterns", caption + "exact case was made from it", SEARCHED, complete))
+    caption = (
+        "All patterns of a size: how many are refuted in rational numbers, how many can be cycles (pattern and alpha), "
+        "the widest one, and whether an exact case was made from it"
+    )
+    context.table("patterns", caption, complete, SEARCHED)
     caption = "Random leaders with whole coordinates from -3 to 3 that can all lead, pairs that tie"
     columns = ("d", "leaders", "period", "matrices", "clouds", "cycles of programs", "exact")
-    context.table(Table("drawn", caption, columns, at_random))
-    cases = context.table(stored_table())
+    context.table("drawn", caption, at_random, columns)
+    cases = context.table("stored", "Exact cases that come with the package", replayed())
     shown = [orbit("one-head-period-2"), orbit("one-head-period-3")]
     text = "The smallest cycle of one head, and a cycle of period 3."
     context.figure("cycles", "cycles:plot_one_head_cycles", *shown, text=text)
-    holds = [row[0] for row in cases.rows if row[-1] == "yes"]
+    holds = [row["case"] for row in cases.records() if row["holds exactly"] == "yes"]
     return Outcome(
         f"{'Yes' if 'one-head-period-2' in holds else 'Not shown here'}: with ties. The smallest cycle has 5 tokens in "
         "dimension 3 and period 2; each of the three numbers is proved to be minimal. Without ties one head never "
@@ -122,17 +125,16 @@ def _drawn(context: Context, size: Size, dim: int, alphas: tuple[str, ...], tria
     return dim, size.leaders, size.period, WORDS[size.among], trials, cycles, exact
 
 
-def stored_table() -> Table:
+def replayed() -> Iterator[dict[str, Any]]:
     """The cases that come with the package, each replayed now."""
-    rows = []
     for name in stored():
         case, changed = load(name)
-        holds = "no" if changed or check(case) else "yes"
-        n, d = len(case["tokens"]), len(case["tokens"][0])
-        rows.append((name, case.kind, case["matrices"], len(case["heads"]), n, d, str(case["alpha"]), case["period"],
-                     "yes" if case["ties"] else "no", holds))  # fmt: skip
-    columns = ("case", "kind", "matrices", "heads", "n", "d", "alpha", "period", "ties", "holds exactly")
-    return Table("stored", "Exact cases that come with the package", columns, rows)
+        yield {
+            "case": name, "kind": case.kind, "matrices": case["matrices"], "heads": len(case["heads"]),
+            "n": len(case["tokens"]), "d": len(case["tokens"][0]), "alpha": str(case["alpha"]),
+            "period": case["period"], "ties": "yes" if case["ties"] else "no",
+            "holds exactly": "no" if changed or check(case) else "yes",
+        }  # fmt: skip
 
 
 def orbit(name: str) -> dict[str, Floats]:
@@ -217,21 +219,24 @@ def definite_heads(
         row = _searched(context, Size(leaders, period, heads, "definite", ties=False), alphas)
         complete.append((heads, *row[:2], *row[3:]))
     context.tell(parts - 1, parts, "the cycle for many alphas, and with noise")
-    columns = ["heads drawn as", "heads", "n", "d", "cycles", "moving"]
-    random = context.table(Table("random", f"{trials} clouds per row, alpha = 1", columns, at_random))
-    columns = ["heads", *(name for name in SEARCHED if name != "matrices")]
+    columns: tuple[str, ...] = ("heads drawn as", "heads", "n", "d", "cycles", "moving")
+    random = context.table("random", f"{trials} clouds per row, alpha = 1", at_random, columns)
     caption = "All patterns without ties, both heads symmetric positive definite"
-    patterns = context.table(Table("patterns", caption, columns, complete))
-    exact = []
-    for alpha in steps:
-        case = at_alpha(Fraction(alpha))
-        place = "(" + ", ".join(str(x) for x in case["tokens"][3]) + ")"
-        exact.append((alpha, place, 2, "no" if check(case) else "yes"))
-    columns = ["alpha", "token", "period", "holds exactly"]
-    context.table(Table("steps", "The cycle in rational arithmetic, by alpha", columns, exact))
+    columns = ("heads", *(name for name in SEARCHED if name != "matrices"))
+    patterns = context.table("patterns", caption, complete, columns)
+    exact = [
+        {
+            "alpha": alpha,
+            "token": shown(case["tokens"][3]),
+            "period": 2,
+            "holds exactly": "no" if check(case) else "yes",
+        }
+        for alpha, case in ((alpha, at_alpha(Fraction(alpha))) for alpha in steps)
+    ]
+    context.table("steps", "The cycle in rational arithmetic, by alpha", exact)
     caption = "All tokens and matrices moved by normal noise (the matrices stay symmetric), alpha = 1"
-    shaken = [(size, _shaken(context.seed, trials, layers, size)) for size in noise]
-    context.table(Table("noise", caption, ("noise", "still a cycle"), shaken))
+    shaken = [{"noise": size, "still a cycle": _shaken(context.seed, trials, layers, size)} for size in noise]
+    context.table("noise", caption, shaken)
     text = "A cycle of two definite heads on the triangle of its three leaders."
     context.figure("cycle", "cycles:plot_cycle_in_triangle", orbit(FOUND), text=text)
     text = "The widest margin of a cycle, by size."

@@ -21,7 +21,7 @@ from hardmax.cloud.tokens import Floats, Ints
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, question
 from hardmax.experiments.reviews import draw_reviews, imdb
-from hardmax.experiments.table import Table, interval
+from hardmax.experiments.table import gains, interval
 from hardmax.text.vocabulary import Vocabulary
 from hardmax.text.words import split
 
@@ -165,13 +165,13 @@ def equal_size(
             )
     rows: list[tuple[Any, ...]] = []
     for features, layers in MODELS:
-        mine, base = runs[features, layers], runs[features, 0]
-        gain = interval(a["accuracy"] - b["accuracy"] for a, b in zip(mine, base, strict=True))
+        mine = runs[features, layers]
+        gain = gains(mine, runs[features, 0]) if layers else ""
         sizes_of = [int(np.mean([run[name] for run in mine])) for name in ("terms", "parameters")]
-        rows.append((features, layers, *sizes_of, interval(run["accuracy"] for run in mine), gain if layers else ""))
+        rows.append((features, layers, *sizes_of, interval(run["accuracy"] for run in mine), gain))
     caption = f"{learn} reviews to learn from, {aside} held out in blocks, {trials} samples: mean and 95 % interval"
     columns = ("terms", "K", "number of terms", "numbers in the model", "accuracy", "against K = 0")
-    table = context.table(Table("accuracy", caption, columns, rows))
+    table = context.table("accuracy", caption, rows, columns)
     plot = ("measurements:plot_dots", table.records(), "terms", "K", "accuracy on held-out reviews", "K = ")
     context.figure("accuracy", *plot, text="Accuracy by terms and number of layers.")
     return Outcome(_answer(rows))

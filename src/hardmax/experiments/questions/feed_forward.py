@@ -19,7 +19,7 @@ from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import need
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, question
-from hardmax.experiments.table import Table, interval
+from hardmax.experiments.table import gains, interval
 from hardmax.transformer.export import one_thread
 
 TASKS = ("majority", "loudest", "agreement")
@@ -134,16 +134,15 @@ def feed_forward(
             runs.setdefault(kind, []).append(run)
     rows: list[tuple[Any, ...]] = []
     for (task, noise, attention), mine in runs.items():
-        base = runs[task, noise, "none"]
-        gain = interval(a["accuracy"] - b["accuracy"] for a, b in zip(mine, base, strict=True))
+        gain = "" if attention == "none" else gains(mine, runs[task, noise, "none"])
         accuracy = interval(run["accuracy"] for run in mine)
-        rows.append((task, noise, attention, int(mine[0]["parameters"]), accuracy, "" if attention == "none" else gain))
+        rows.append((task, noise, attention, int(mine[0]["parameters"]), accuracy, gain))
     caption = (
         f"{trials} seeds, {BLOCKS} blocks, width {WIDTH}, {TOKENS} tokens in R^{DIM}, {learn} sequences to learn from: "
         "mean and 95 % interval"
     )
     columns = ("task", "noise", "attention", "trained numbers", "accuracy", "against none")
-    table = context.table(Table("accuracy", caption, columns, rows))
+    table = context.table("accuracy", caption, rows, columns)
     tasks = [{**row, "task": f"{row['task']}, noise {row['noise']:g}"} for row in table.records()]
     labels = ("task", "attention", "accuracy on fresh sequences", "attention: ")
     context.figure("accuracy", "measurements:plot_dots", tasks, *labels, text="Accuracy by task and attention.")

@@ -27,7 +27,6 @@ from hardmax.construction.build import construct
 from hardmax.experiments.claims.definition import Cloud, dot, mean
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, question
-from hardmax.experiments.table import Table
 
 Bits = tuple[int, ...]
 
@@ -149,15 +148,24 @@ def languages(context: Context, *, longest: int = 12, averaged: int = 12, unique
             key = {"languages": name, "pool": pool, "longest": most}
             blocks, units, exact, total = context.memo(key, _memorized, answer, pool, most)
             rows.append((name, f"construct, pool {pool}", most, blocks, units, 2, f"{exact}/{total}", pool == "mean"))
-    columns = ("language", "network", "letters up to", "blocks", "widest layer", "dimension", "right", "uses ties")
-    context.table(Table("networks", "PARITY and MAJORITY with positions", columns, rows))
+    columns: tuple[str, ...] = (
+        "language",
+        "network",
+        "letters up to",
+        "blocks",
+        "widest layer",
+        "dimension",
+        "right",
+        "uses ties",
+    )
+    context.table("networks", "PARITY and MAJORITY with positions", rows, columns)
     pairs = [
         (name, "with ties" if ties else "without ties", *map(_text, inseparable(name, longest, ties) or ((), ())))
         for name in LANGUAGES
         for ties in (True, False)
     ]
-    context.table(Table("inseparable", "Without positions: strings that no stack separates",
-                        ("language", "stack", "answer 0 or 1", "the other answer"), pairs))  # fmt: skip
+    columns = ("language", "stack", "answer 0 or 1", "the other answer")
+    context.table("inseparable", "Without positions: strings that no stack separates", pairs, columns)
     total = 2 ** (longest + 1) - 2
     return Outcome(
         f"With rational positions one block decides MAJORITY and two decide PARITY, at every length; exact on "

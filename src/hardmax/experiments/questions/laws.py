@@ -16,7 +16,7 @@ from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.limit import limit
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, question
-from hardmax.experiments.table import Interval, Table, interval
+from hardmax.experiments.table import Interval, interval
 
 AT_ONCE = 1 << 22  # scores that are held at the same time
 OTHERS: tuple[tuple[str, int, int, dict[str, Any]], ...] = (
@@ -108,21 +108,20 @@ def laws(
     for number, (n, d) in enumerate(cells):
         context.tell(number, len(cells), f"leaders, n = {n}, d = {d}")
         rows.append((n, d, *row(n, d, {}, 0), theory.leader_variance(n, d), theory.leader_asymptotics(n, d)))
-    heads: tuple[str, ...] = ("n", "d", "leaders", "law", "residual", "variance", "its law", "leading term")
+    columns: tuple[str, ...] = ("n", "d", "leaders", "law", "residual", "variance", "its law", "leading term")
     caption = f"Leaders at layer 0 of {trials} standard normal clouds; the residual is in standard errors"
-    table = context.table(Table("leaders", caption, heads, rows))
+    table = context.table("leaders", caption, rows, columns)
     more = [(name, n, d, *row(n, d, about, 1 + k)[:3]) for k, (name, n, d, about) in enumerate(OTHERS)]
     caption = "Other clouds and matrices (expected number by the law)"
-    others = context.table(Table("others", caption, ("cloud", "n", "d", "leaders", "law", "residual"), more))
+    others = context.table("others", caption, more, ("cloud", "n", "d", "leaders", "law", "residual"))
     times = {alpha: _decided(context, alpha, clouds) for alpha in alphas}
     caption = f"Time until everything is decided, layers x ln(1+alpha): {clouds} clouds, n = 100, d = 2"
-    heads = ("alpha", "time", "median", "95 %", "P(time > 2)", "P(time > 3)", "distance to the row above")
-    decided = context.table(Table("times", caption, heads, _time_rows(times)))
+    columns = ("alpha", "time", "median", "95 %", "P(time > 2)", "P(time > 3)", "distance to the row above")
+    decided = context.table("times", caption, _time_rows(times), columns)
     after = [(n, d, *_late(context, n, d, clouds)) for n, d in late]
     caption = f"Leaders that are not yet leaders at layer 0, alpha = 1/2, {clouds} clouds"
-    lates = context.table(
-        Table("late", caption, ("n", "d", "late leaders", "for each leader", "clouds with one", "latest layer"), after)
-    )
+    columns = ("n", "d", "late leaders", "for each leader", "clouds with one", "latest layer")
+    lates = context.table("late", caption, after, columns)
     text = "Residuals of the number of leaders in standard errors, for every n and d."
     context.figure("residuals", "laws:plot_residuals", table.records(), text=text)
     text = "The part of the clouds that is not decided yet, against layers x ln(1+alpha), for several alpha."

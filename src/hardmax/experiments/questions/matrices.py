@@ -16,7 +16,7 @@ from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, question
 from hardmax.experiments.questions.cases import load
-from hardmax.experiments.table import Share, Table
+from hardmax.experiments.table import Share
 
 FATES = ("several points", "one point", "zero", "cycle", "moving")
 LONGEST_PERIOD = 24
@@ -161,7 +161,7 @@ def matrices(
             total[fate] += found[fate]
         rows.append((family, d, n, *(Share(found[fate], trials) for fate in FATES)))
     caption = f"{trials} clouds per row, alpha = {ALPHA:g}, at most {layers} layers: count (95 % interval)"
-    table = context.table(Table("fates", caption, ("family", "d", "n", *FATES), rows))
+    table = context.table("fates", caption, rows, ("family", "d", "n", *FATES))
     context.case(load("square-collapses-to-zero")[0])
     text = "The part of the clouds that ends at one point, by dimension."
     context.figure("one-point", "measurements:plot_fates", table.records(), text=text)

@@ -22,7 +22,7 @@ from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, question
 from hardmax.experiments.studies.variants import clusters
-from hardmax.experiments.table import Table, interval
+from hardmax.experiments.table import interval
 
 MERGED = 0.01  # of the first distance (or of a right angle): together
 ALPHA = 1.0
@@ -125,19 +125,22 @@ def merging(
         _fit_row("pair, on the circle", rows["circle"], 1 - float(np.cos(np.radians(ANGLE)))),
     ]
     of_pairs = ("beta", "layers", "predicted")
-    tables = [
-        Table("pair", f"Pair (0, +-{HEIGHT:g}), rescaled layers, alpha = {ALPHA:g}", of_pairs, rows["pair"]),
-        Table("circle", f"Pair at {ANGLE:g} degrees on the unit circle", of_pairs, rows["circle"]),
-        Table("fits", "log(beta * layers) = c + slope * beta over the upper half of the betas",
-              ("case", "slope", "standard error", "R2", "gap at the start", "slope of the prediction",
-               "R2 of a power law"), fits),
-        Table("clouds", f"{CLOUD_TOKENS} random tokens on the circle, {trials} clouds: layers until one cluster",
-              ("beta", "median", "first", "last", "not merged"), [_cloud_row(*row) for row in rows["clouds"]]),
-        Table("localmax", f"Localmax, {CLOUD_TOKENS} random tokens in the plane, {trials} clouds",
-              ("eps", "clusters", "layers until rest"),
-              [(e, interval(c), interval(t)) for e, c, t in rows["localmax"]]),
-    ]  # fmt: skip
-    records = {table.name: context.table(table).records() for table in tables}
+    fit_columns = ("case", "slope", "standard error", "R2", "gap at the start", "slope of the prediction",
+                   "R2 of a power law")  # fmt: skip
+    clouds = [_cloud_row(*row) for row in rows["clouds"]]
+    localmax = [(e, interval(c), interval(t)) for e, c, t in rows["localmax"]]
+    records = {
+        name: context.table(name, caption, some, columns).records()
+        for name, caption, some, columns in (
+            ("pair", f"Pair (0, +-{HEIGHT:g}), rescaled layers, alpha = {ALPHA:g}", rows["pair"], of_pairs),
+            ("circle", f"Pair at {ANGLE:g} degrees on the unit circle", rows["circle"], of_pairs),
+            ("fits", "log(beta * layers) = c + slope * beta over the upper half of the betas", fits, fit_columns),
+            ("clouds", f"{CLOUD_TOKENS} random tokens on the circle, {trials} clouds: layers until one cluster",
+             clouds, ("beta", "median", "first", "last", "not merged")),
+            ("localmax", f"Localmax, {CLOUD_TOKENS} random tokens in the plane, {trials} clouds", localmax,
+             ("eps", "clusters", "layers until rest")),
+        )
+    }  # fmt: skip
     text = "Layers until clusters merge, against beta and against eps."
     context.figure("layers", "measurements:plot_merging", records, text=text)
     parts = [

@@ -23,9 +23,9 @@ from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, question
 from hardmax.experiments.questions.cases import layer
 from hardmax.experiments.questions.cycles import at_alpha, wide_cycle
-from hardmax.experiments.table import Table
 from hardmax.jit import njit
 
+GROWTH = "growth of ln(beta T) per unit of beta"
 CYCLES = {
     "two-definite-heads-period-2, alpha = 4": (at_alpha, "4", (16, 18, 20, 22, 24)),
     "two-definite-heads-period-2, alpha = 10": (at_alpha, "10", (16, 18, 20, 22, 24)),
@@ -96,26 +96,27 @@ def lifetime(Z: Any, heads: Any, alpha: Any, beta: Any, moving: Any, period: Any
 )
 def oscillation(context: Context, *, most_layers: int = 400_000) -> Outcome:
     """Measure the lifetime of each cycle, and compare its growth with the least gap of the leaders."""
-    rows: list[tuple[Any, ...]] = []
-    fits: list[tuple[Any, ...]] = []
+    rows: list[dict[str, Any]] = []
+    fits: list[dict[str, Any]] = []
     for number, (name, (make, alpha, betas)) in enumerate(CYCLES.items()):
         context.tell(number, len(CYCLES), name)
         case = make(Fraction(alpha))
         key = {"oscillation": name, "betas": betas, "most": most_layers}
-        times_ = [T for T in context.memo(key, _lifetimes, case, betas, most_layers) if most_layers > T]
-        rows += [(name, beta, T) for beta, T in zip(betas, times_, strict=False)]
+        lived = context.memo(key, _lifetimes, case, betas, most_layers)
+        found = [(beta, T) for beta, T in zip(betas, lived, strict=True) if most_layers > T]
+        rows += [{"cycle": name, "beta": beta, "layers": T} for beta, T in found]
         gap = least_gap(case)
-        logs = np.log([beta * T for beta, T in zip(betas, times_, strict=False)])
-        slope = (logs[-1] - logs[-2]) / (betas[len(logs) - 1] - betas[len(logs) - 2]) if len(logs) > 1 else float("nan")
-        fits.append((name, str(gap), float(gap), float(slope), len(times_)))
-    context.table(Table("lifetimes", "Layers until the steps are half as long", ("cycle", "beta", "layers"), rows))
-    columns = ("cycle", "gamma", "gamma as a number", "growth of ln(beta T) per unit of beta", "lifetimes measured")
-    context.table(Table("growth", "Growth between the two largest beta measured", columns, fits))
+        steps = np.diff([np.log(beta * T) for beta, T in found]) / np.diff([beta for beta, _ in found])
+        slope = float(steps[-1]) if len(steps) else float("nan")
+        fits.append({"cycle": name, "gamma": str(gap), "gamma as a number": float(gap), GROWTH: slope,
+                     "lifetimes measured": len(found)})  # fmt: skip
+    context.table("lifetimes", "Layers until the steps are half as long", rows)
+    context.table("growth", "Growth between the two largest beta measured", fits)
     return Outcome(
         "Exponentially long. Between the two largest beta ln(beta T) grows by "
-        + ", ".join(f"{slope:.3f} (gamma = {gap})" for _, gap, _, slope, _ in fits)
+        + ", ".join(f"{fit[GROWTH]:.3f} (gamma = {fit['gamma']})" for fit in fits)
         + " for each unit of beta; that T is at least exp((gamma - eta) beta) is proved.",
-        numbers={name: {"gamma": gap, "slope": slope} for name, _, gap, slope, _ in fits},
+        numbers={fit["cycle"]: {"gamma": fit["gamma as a number"], "slope": fit[GROWTH]} for fit in fits},
     )
 
 

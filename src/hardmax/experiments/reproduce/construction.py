@@ -11,7 +11,6 @@ from hardmax.construction.build import construct
 from hardmax.construction.network import Network
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, reproduction
-from hardmax.experiments.table import Table
 
 LEVELS = ("certificate", "float64", "dense", "rational")
 # Among the first forty, the seed whose keys are closest together: the panels show all sequences on one scale.
@@ -53,14 +52,14 @@ def construction_stages(context: Context) -> Outcome:
     steps = net.stages(sequences, every="block")
     context.movie("construction-stages", "stages:stages_movie", steps, text=text, width=440)
     rows = [
-        [stage.name, j, i, *token.tolist()]
+        {"stage": stage.name, "sequence": j, "token": i, "x_0": token[0], "x_1": token[1]}
         for stage in stages
         for j, cloud in enumerate(stage.clouds)
-        for i, token in enumerate(cloud[:, :2])
+        for i, token in enumerate(cloud.tolist())
     ]
-    context.table(Table("construction-stages", "", ["stage", "sequence", "token", "x_0", "x_1"], rows), show=False)
-    by_stage = [[stage.name, stage.blocks] for stage in stages]
-    context.table(Table("blocks", "Blocks by stage", ["stage", "blocks"], by_stage), csv=False)
+    context.table("construction-stages", "", rows, show=False)
+    by_stage = [{"stage": stage.name, "blocks": stage.blocks} for stage in stages]
+    context.table("blocks", "Blocks by stage", by_stage, csv=False)
     counts = {"blocks": net.blocks, "bound": net.bound, "parameters": net.parameters}
     return Outcome(
         f"{net.blocks} blocks, {net.parameters} parameters; "

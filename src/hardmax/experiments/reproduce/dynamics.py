@@ -16,7 +16,6 @@ from hardmax.dynamics.limit import limit
 from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, reproduction
-from hardmax.experiments.table import Table
 
 TOKENS = ((1.0, 0.0), (2.0, 1.0), (2.0, -1.0), (1.5, 2.5))
 TOKEN = 0
@@ -70,16 +69,16 @@ def follow_set(tokens: Any, token: int, matrix: Any) -> FollowSet:
 def follow_sets(context: Context) -> Outcome:
     """Draw one panel for each matrix."""
     found = [follow_set(TOKENS, TOKEN, A) for A in MATRICES]
-    columns = ["matrix", "token", "x", "y", "score", "in_half_space", "followed"]
     rows = [
-        [m, j + 1, *each.tokens[j].tolist(), each.scores[j], j in each.allowed, j in each.follows]
+        (m, j + 1, *each.tokens[j].tolist(), each.scores[j], j in each.allowed, j in each.follows)
         for m, each in enumerate(found)
         for j in range(len(TOKENS))
     ]
-    context.table(Table("follow-set", "", columns, rows), show=False)
-    scores = [[j + 1, *(f"{each.scores[j]:g}" for each in found)] for j in range(len(TOKENS))]
+    columns = ("matrix", "token", "x", "y", "score", "in_half_space", "followed")
+    context.table("follow-set", "", rows, columns, show=False)
+    scores = [(j + 1, *(f"{each.scores[j]:g}" for each in found)) for j in range(len(TOKENS))]
     caption = "Scores <A z_1, z_j> (largest: followed); tokens are numbered from 1, as in the paper"
-    context.table(Table("scores", caption, ["token j", "A = I", "A = (2 1; 1 1)"], scores), csv=False)
+    context.table("scores", caption, scores, ("token j", "A = I", "A = (2 1; 1 1)"), csv=False)
     text = "Two panels: the direction A z_1, the shaded half-space H_1 and the followed tokens."
     context.figure("follow-set", "dynamics:plot_follow_sets", found, text=text)
     inside = all(set(each.follows) <= set(each.allowed) for each in found)
@@ -101,21 +100,18 @@ def configurations(context: Context) -> Outcome:
     text = "Four rows of five panels: tokens at layers 0, 1, 2, 5 and 30."
     plot = "dynamics:plot_configurations", list(runs.values()), LAYERS, list(CLOUDS.values())
     context.figure("configurations", *plot, text=text)
-    columns = ["configuration", "layer", "token", "x", "y", "follows", "leader_since"]
     rows = [
-        [name, k, i, *traj.tokens[k, i].tolist(), " ".join(map(str, traj.follows(k)[i])), traj.leader_since.get(i, "")]
+        (name, k, i, *traj.tokens[k, i].tolist(), " ".join(map(str, traj.follows(k)[i])), traj.leader_since.get(i, ""))
         for name, traj in runs.items()
         for k in LAYERS
         for i in range(traj.n)
     ]
-    context.table(Table("configurations", "", columns, rows), show=False)
+    columns: tuple[str, ...] = ("configuration", "layer", "token", "x", "y", "follows", "leader_since")
+    context.table("configurations", "", rows, columns, show=False)
     summary = [_summary(name, runs[name], ends[name]) for name in CLOUDS]
-    columns = ["configuration", "tokens", "leaders", "limit points on faces", "farthest from its limit at layer 30"]
-    shown = [
-        [each["name"], each["tokens"], each["leaders"], len(each["face_limits"]), f"{each['gap']:.2g}"]
-        for each in summary
-    ]
-    context.table(Table("limits", "Layer 30 against infinite depth", columns, shown), csv=False)
+    shown = [(x["name"], x["tokens"], x["leaders"], len(x["face_limits"]), f"{x['gap']:.2g}") for x in summary]
+    columns = ("configuration", "tokens", "leaders", "limit points on faces", "farthest from its limit at layer 30")
+    context.table("limits", "Layer 30 against infinite depth", shown, columns, csv=False)
     proved = all(each["certificate_verified"] for each in summary)
     return Outcome(
         f"{', '.join(str(each['leaders']) for each in summary)} leaders; in the second row they lead since layers "

@@ -8,6 +8,7 @@ C_i = {i} at some layer, found exactly (Def. 1.1); copies of a word count once. 
 paper; the table says how often.
 """
 
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from hardmax.experiments.item import Outcome, reproduction
 from hardmax.experiments.reproduce import models
 from hardmax.experiments.reproduce.models import DIMS, QUICK, TRAINED, Dims, Models
 from hardmax.experiments.reproduce.recipe import read
-from hardmax.experiments.table import Table
 
 TABLE_1 = {**TRAINED, "source": "[AFZ24] Table 1"}
 
@@ -53,15 +53,16 @@ def training_loss(
         "hardmax_trained_test_accuracy": (hard, "test_accuracy"),
     }
     rows = [
-        [d, e + 1, *(history[d][name][e] if e < len(history[d][name]) else "" for history, name in curves.values())]
+        (d, epoch, *values)
         for d in dims
-        for e in range(max(len(soft[d]["loss"]), len(hard[d]["loss"])))
+        for epoch, values in enumerate(
+            zip_longest(*(history[d][name] for history, name in curves.values()), fillvalue=""), 1
+        )
     ]
-    context.table(Table("training-loss", "", ["dim", "epoch", *curves], rows), show=False)
+    context.table("training-loss", "", rows, ("dim", "epoch", *curves), show=False)
     summary = [_losses(d, soft[d], hard[d]) for d in dims]
     last = summary[0]["epochs"]
-    shown = [list(row.values()) for row in summary]
-    context.table(Table("summary", f"At epoch {last} (the paper: at epoch 100)", list(summary[0]), shown), csv=False)
+    context.table("summary", f"At epoch {last} (the paper: at epoch 100)", summary, csv=False)
     losses = ", ".join(f"{row['softmax']:.3f} (d = {row['dim']})" for row in summary)
     exact = ", ".join(f"{row['hardmax_trained']:.3f}" for row in summary)
     return Outcome(
@@ -107,11 +108,11 @@ def accuracy(context: Context, *, epochs: int = 100, reviews: int | None = None,
         *(["paper", d, e, *values] for d in dims for e, values in enumerate(by_epoch[d], 1)),
         *(["ours", d, e, "", "", "", value, ""] for d in dims for e, value in enumerate(ours[d], 1)),
     ]
-    columns = ["recipe", "dim", "epoch", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "alpha"]
-    context.table(Table("accuracy", "", columns, rows), show=False)
+    columns = ("recipe", "dim", "epoch", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "alpha")
+    context.table("accuracy", "", rows, columns, show=False)
     summary = [_best(d, histories[d]["test_accuracy"], ours[d], paper[d].alpha) for d in dims]
     caption = "Accuracy on the held-out reviews: the paper's best, its recipe here, and ours at the last epoch"
-    context.table(Table("summary", caption, list(summary[0]), [list(row.values()) for row in summary]), csv=False)
+    context.table("summary", caption, summary, csv=False)
     best, last, mine = (", ".join(f"{row[name]:.3f}" for row in summary) for name in ("best", "last", "ours"))
     sizes = {"learn": len(texts.learn), "test": len(texts.aside), "words": len(texts.words)}
     return Outcome(
@@ -202,8 +203,7 @@ def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | Non
         rows.append({**about, "padding_leads": None, **statistics(*found)})
     text = "Distribution of the number of leaders by review, both recipes."
     context.figure("leader-statistics", "reviews:plot_leader_counts", counts, text=text)
-    caption = f"Leaders of {len(texts.aside):,} held-out reviews"
-    context.table(Table("leader-statistics", caption, list(rows[0]), [list(row.values()) for row in rows]))
+    context.table("leader-statistics", f"Leaders of {len(texts.aside):,} held-out reviews", rows)
     context.data("leader-statistics", {"rows": rows, "leaders_by_review": counts})
     means = {r: ", ".join(f"{row['mean']:.1f}" for row in rows if row["recipe"] == r) for r in ("paper", "ours")}
     least = {r: min(row["initial_fraction"] for row in rows if row["recipe"] == r) for r in ("paper", "ours")}

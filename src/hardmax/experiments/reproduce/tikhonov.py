@@ -28,7 +28,6 @@ from hardmax.cloud.tokens import Floats
 from hardmax.errors import BadInput, need
 from hardmax.experiments.context import Context, silent
 from hardmax.experiments.item import Outcome, reproduction
-from hardmax.experiments.table import Table
 from hardmax.transformer.export import one_thread
 
 EPSILONS = (1e-1, 1e-2, 1e-3)
@@ -152,8 +151,7 @@ def train(
     flat = torch.tensor(np.concatenate([part.ravel() for part in start.values()]), requires_grad=True)
     optimizer = torch.optim.Adam([flat], lr=setting.rate, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, setting.steps)
-    best, least = (np.inf, np.inf), np.inf
-    curve: list[tuple[int, float]] = []
+    best, least, curve = (np.inf, np.inf), np.inf, list[tuple[int, float]]()
     for step in range(setting.steps + 1):
         if step % 50 == 0:
             tell(step)
@@ -274,12 +272,10 @@ def tikhonov_curves(context: Context, *, steps: int = 6000, authors_steps: int =
     theirs = Setting(width=4, steps=authors_steps, rate=1e-3, seed=context.seed, rank=1, attention_first=True)
     authors, curve, authors_norm = measure_authors(theirs, context)
     found, norm = measure(sizes, EPSILONS, context)
-    columns = ["eps", "start", "loss", "penalty", "objective", "threshold", "least loss", "below"]
-    for name, caption, some in (
-        ("tikhonov-curves", "Our set-up, all runs", found),
-        ("authors", "The authors' set-up", authors),
-    ):
-        context.table(Table(name, caption, columns, [[*asdict(row).values(), row.below] for row in some]))
+    columns = ("eps", "start", "loss", "penalty", "objective", "threshold", "least loss", "below")
+    both = {"tikhonov-curves": ("Our set-up, all runs", found), "authors": ("The authors' set-up", authors)}
+    for name, (caption, some) in both.items():
+        context.table(name, caption, [(*asdict(row).values(), row.below) for row in some], columns)
     panels = {
         f"our set-up, {steps:,} steps": [asdict(row) for row in found],
         f"the authors' set-up, up to {authors_steps:,} epochs": [

@@ -18,7 +18,6 @@ from hardmax.experiments.reproduce import models
 from hardmax.experiments.reproduce.models import CLASSES, TRAINED, Models
 from hardmax.experiments.reproduce.recipe import LAYERS, PaperRun, read
 from hardmax.experiments.reviews import Reviews
-from hardmax.experiments.table import Table
 
 DIM = 2
 WORDS = (20, 45)  # distinct words of a review that can be drawn
@@ -128,17 +127,17 @@ def review_clouds(context: Context, *, epochs: int = 100, reviews: int | None = 
             context.tell(0, None, f"a movie, {name}, {cloud.label}")
             text = f"Words of a {cloud.label} review moving, {name}."
             context.movie(f"review-{recipe}-{cloud.label}", "reviews:cloud_movie", cloud, text=text, width=460)
+    every = [(recipe, cloud) for recipe, both in clouds.items() for cloud in both]
     rows = [
-        [recipe, c.label, c.words[i], *c.states[0, i], *c.states[-1, i], int(c.since[i]), c.words[int(c.leader[i])]]
-        for recipe, both in clouds.items()
-        for c in both
+        (recipe, c.label, c.words[i], *c.states[0, i], *c.states[-1, i], int(c.since[i]), c.words[int(c.leader[i])])
+        for recipe, c in every
         for i in range(len(c.words))
     ]
-    columns = ["recipe", "review", "word", "x_0", "y_0", "x_K", "y_K", "leader_since", "ends_at"]
-    context.table(Table("review-clouds", "", columns, rows), show=False)
-    summary = [_summary(recipe, c) for recipe, both in clouds.items() for c in both]
-    shown = [list({**row, "leader_words": ", ".join(row["leader_words"])}.values()) for row in summary]
-    context.table(Table("summary", "The two reviews", list(summary[0]), shown), csv=False)
+    columns = ("recipe", "review", "word", "x_0", "y_0", "x_K", "y_K", "leader_since", "ends_at")
+    context.table("review-clouds", "", rows, columns, show=False)
+    summary = [_summary(recipe, cloud) for recipe, cloud in every]
+    shown = [{**row, "leader_words": ", ".join(row["leader_words"])} for row in summary]
+    context.table("summary", "The two reviews", shown, csv=False)
     said = "; ".join(
         f"{NAMES[row['recipe']]}, {row['review']}: {row['leaders']} leaders of {row['words']} words, "
         f"probability of its label {row['probability_of_label']:.3f}"
@@ -220,12 +219,12 @@ def leader_words(context: Context, *, epochs: int = 100, reviews: int | None = N
     text = "Bars: the fifteen most frequent leaders of both recipes."
     plot = "reviews:plot_leader_words", found, models.PAPER_LEADERS, counted
     context.figure("leader-words", *plot, text=text)
-    rows = [[r, k + 1, w["word"], w["count"], w["score"]] for r, words in found.items() for k, w in enumerate(words)]
-    context.table(Table("leader-words", "", ["recipe", "rank", "word", "reviews", "score"], rows), show=False)
-    columns = ["rank", "the paper's recipe", "reviews", "score", "ours", "reviews", "score"]
-    shown = [[k + 1, *_cells(found["paper"], k), *_cells(found["ours"], k)] for k in range(MOST)]
+    rows = [(r, k + 1, *word.values()) for r, words in found.items() for k, word in enumerate(words)]
+    context.table("leader-words", "", rows, ("recipe", "rank", "word", "reviews", "score"), show=False)
+    shown = [(k + 1, *_cells(found["paper"], k), *_cells(found["ours"], k)) for k in range(MOST)]
     caption = "The most frequent leaders (reviews in which they lead; mean score)"
-    context.table(Table("summary", caption, columns, shown), csv=False)
+    columns = ("rank", "the paper's recipe", "reviews", "score", "ours", "reviews", "score")
+    context.table("summary", caption, shown, columns, csv=False)
     same = {r: [w["word"] for w in words if w["word"].lower() in models.PAPER_LEADERS] for r, words in found.items()}
     return Outcome(
         f"The paper's recipe: {_list(found['paper'])}; {len(same['paper'])} of the {len(found['paper'])} are among the "

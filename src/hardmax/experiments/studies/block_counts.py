@@ -15,7 +15,6 @@ import numpy as np
 from hardmax.construction.build import construct
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, study
-from hardmax.experiments.table import Table
 
 STYLES = (("narrow", "mean"), ("narrow", "max"), ("bitwise", "mean"), ("bitwise", "max"), ("two", "mean"))
 TASKS = ("classes", "targets")
@@ -41,29 +40,30 @@ def block_counts(
     context: Context, *, sizes: Sequence[tuple[int, int]] = ((10, 2), (10, 16), (50, 2), (50, 16), (200, 2))
 ) -> Outcome:
     """Build every style for both tasks and all sizes."""
-    rows: list[tuple[object, ...]] = []
+    rows: list[dict[str, Any]] = []
     for task in TASKS:
         for N, d in sizes:
             context.tell(len(rows), None, f"{task}, N = {N}, d = {d}")
             sequences, targets, M = data(task, N, d, context.seed)
-            about = (task, N, M, d)
-            rows.append((*about, "[AFZ25], hardmax", 2 * M + 2 * N + 1, 4, "", ""))
-            rows.append((*about, "[AFZ25], softmax", 2 * M + 3 * N, 4, "", ""))
+            sizes_of: list[tuple[Any, ...]] = [
+                ("[AFZ25], hardmax", 2 * M + 2 * N + 1, 4, "", ""),
+                ("[AFZ25], softmax", 2 * M + 3 * N, 4, "", ""),
+            ]
             for style, pool in STYLES:
                 net = construct(sequences, targets, style=style, pool=pool)
-                exact = net.verify(sequences, targets, levels=("rational",)).exact
-                rows.append(
-                    (*about, f"{style}, {pool}", net.blocks, net.width, net.parameters, "yes" if exact else "no")
-                )
-    columns = ("task", "N", "M", "d", "network", "blocks", "width", "parameters", "exact")
-    table = context.table(Table("block-counts", "Blocks, width and parameters", columns, rows))
-    narrow = [row for row in table.records() if row["network"] == "narrow, max"]
+                exact = "yes" if net.verify(sequences, targets, levels=("rational",)).exact else "no"
+                sizes_of.append((f"{style}, {pool}", net.blocks, net.width, net.parameters, exact))
+            names = ("network", "blocks", "width", "parameters", "exact")
+            about = {"task": task, "N": N, "M": M, "d": d}
+            rows += [{**about, **dict(zip(names, each, strict=True))} for each in sizes_of]
+    context.table("block-counts", "Blocks, width and parameters", rows)
+    narrow = [row for row in rows if row["network"] == "narrow, max"]
     share = [row["blocks"] / (2 * row["M"] + 2 * row["N"] + 1) for row in narrow]
-    wide = [row for row in table.records() if row["network"] == "bitwise, mean"]
+    wide = [row for row in rows if row["network"] == "bitwise, mean"]
     return Outcome(
         f"At width 4 and without ties (narrow, max) our networks have {min(share):.0%} to {max(share):.0%} of the "
         f"paper's 2M + 2N + 1 blocks. With {wide[0]['blocks']} blocks the width grows to "
-        f"{max(row['width'] for row in wide)}. All {sum(row['exact'] == 'yes' for row in table.records())} networks "
+        f"{max(row['width'] for row in wide)}. All {sum(row['exact'] == 'yes' for row in rows)} networks "
         "are exact in rational arithmetic.",
         numbers={"share": share},
     )

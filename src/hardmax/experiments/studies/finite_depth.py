@@ -25,7 +25,7 @@ from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, study
 from hardmax.experiments.reproduce.models import Models
 from hardmax.experiments.reviews import draw_reviews, imdb
-from hardmax.experiments.table import Table, interval
+from hardmax.experiments.table import interval
 from hardmax.theory import expected_leaders
 
 DEPTHS = (6, 8, 12)
@@ -38,13 +38,8 @@ TRAINED = (("imdb", "words of a review, the model imdb"), ("paper", "words of a 
 
 
 def draw(family: str, n: int, d: int, rng: np.random.Generator) -> Floats:
-    """n tokens in R^d: standard normal, uniform in [-1, 1]^d, or uniform in the unit ball."""
-    if family == "cube":
-        return rng.uniform(-1, 1, (n, d))
-    Z = rng.standard_normal((n, d))
-    if family == "ball":
-        Z *= (rng.random(n) ** (1 / d) / np.linalg.norm(Z, axis=1))[:, None]
-    return Z
+    """n tokens in R^d: standard normal, or uniform in [-1, 1]^d."""
+    return rng.uniform(-1, 1, (n, d)) if family == "cube" else rng.standard_normal((n, d))
 
 
 def hausdorff(Z: Floats, ends: Floats, vertices: Floats) -> float:
@@ -143,7 +138,8 @@ def finite_depth(
     for name, what in TRAINED:
         if name in trained:
             kinds.append((what, 2, 0, partial(trained_clouds, context, name, clouds, epochs, reviews)))
-    rows, worst = [], 0.0
+    rows: list[dict[str, Any]] = []
+    worst = 0.0
     for number, (kind, d, n, make) in enumerate(kinds):
         for alpha in alphas:
             context.tell(number, len(kinds), f"{kind} d={d} n={n} alpha={alpha}")
@@ -154,13 +150,11 @@ def finite_depth(
             for place, k in enumerate(DEPTHS):
                 at = [one[place] for one in runs]
                 worst = max(worst, *(x["closed_form_error"] for x in at))
-                measured = [interval(x[name] for x in at) for name in MEASURES]
-                rows.append((kind, d, n or size, alpha, k, (1 + alpha) ** -float(k), *measured, law))
-    columns = ("cloud", "d", "n", "alpha", "layers", "(1+alpha)^-k", *MEASURES, "leaders by the law")
-    everything = Table("by-depth", "Clouds against their certified limit", columns, rows)
-    records = everything.records()
-    context.table(_summary(everything))
-    context.table(everything)
+                about = {"cloud": kind, "d": d, "n": n or size, "alpha": alpha, "layers": k}
+                measured = {name: interval(x[name] for x in at) for name in MEASURES}
+                rows.append({**about, "(1+alpha)^-k": (1 + alpha) ** -float(k), **measured, "leaders by the law": law})
+    context.table("summary", "Distances relative to the radius of the cloud", _summary(rows))
+    records = context.table("by-depth", "Clouds against their certified limit", rows).records()
     context.figure("distance", "measurements:plot_distances", records, text="Hausdorff distance to the limit polytope.")
     context.figure("decided", "measurements:plot_decided", records, text="Tokens that are not decided, by depth.")
     first = [row for row in records if row["layers"] == DEPTHS[0]]
@@ -188,18 +182,16 @@ def _measured(make: Callable[[], Iterator[Floats]], alpha: float) -> tuple[list[
     return [found for found, _ in every], round(sum(n for _, n in every) / len(every))
 
 
-def _summary(table: Table) -> Table:
-    """One line for each kind of cloud and alpha at the first and the last depth."""
-    found: dict[Any, dict[int, dict[str, Any]]] = {}
-    for row in table.rows:
-        cells = dict(zip(table.columns, row, strict=True))
-        found.setdefault((cells["cloud"], cells["d"], cells["n"], cells["alpha"]), {})[cells["layers"]] = cells
-    rows = []
-    for kind, at in found.items():
-        first, law = at[DEPTHS[0]], at[DEPTHS[0]]["leaders by the law"]
-        rows.append((*kind, *(at[k]["Hausdorff distance"] for k in DEPTHS), first["(1+alpha)^-k"],
-                     *(first[name].mean for name in ("tokens decided", "polytope there")), first["leaders"],
-                     law or ""))  # fmt: skip
-    columns = ("cloud", "d", "n", "alpha", *(f"Hausdorff at {k}" for k in DEPTHS), f"(1+alpha)^-{DEPTHS[0]}",
-               f"decided at {DEPTHS[0]}", f"polytope there at {DEPTHS[0]}", "leaders", "by the law")  # fmt: skip
-    return Table("summary", "Distances relative to the radius of the cloud", columns, rows)
+def _summary(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """One line for each kind of cloud and alpha, with the distances at all depths."""
+    for place in range(0, len(rows), len(DEPTHS)):
+        first = rows[place]
+        yield {
+            **{name: first[name] for name in ("cloud", "d", "n", "alpha")},
+            **{f"Hausdorff at {k}": rows[place + at]["Hausdorff distance"] for at, k in enumerate(DEPTHS)},
+            f"(1+alpha)^-{DEPTHS[0]}": first["(1+alpha)^-k"],
+            f"decided at {DEPTHS[0]}": first["tokens decided"].mean,
+            f"polytope there at {DEPTHS[0]}": first["polytope there"].mean,
+            "leaders": first["leaders"],
+            "by the law": first["leaders by the law"] or "",
+        }

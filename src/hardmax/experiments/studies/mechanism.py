@@ -18,7 +18,7 @@ from hardmax.experiments.item import Outcome, study
 from hardmax.experiments.reproduce.models import PAPER_ALPHA, Models
 from hardmax.experiments.reproduce.recipe import LAYERS, PaperRun, read
 from hardmax.experiments.reviews import Reviews
-from hardmax.experiments.table import Table, interval
+from hardmax.experiments.table import gains, interval
 
 TOPS = (1, 3, 5, 10, 20)
 QUICK: dict[str, Any] = {"runs": 2, "epochs": 2, "reviews": 600, "explained": 50}
@@ -143,26 +143,22 @@ def mechanism(
              "their share of the words", "their part of the logit", "their part without attention",
              "strength of leaders", "strength of others")  # fmt: skip
     rows = [(d, name, interval(run[name] for run in found[d, LAYERS])) for d in dims for name in names]
+    each: list[dict[str, Any]] = []
     for d in dims:
-        pairs = list(zip(found[d, LAYERS], found[d, 0], strict=True))
         rows += [
-            (d, "accuracy of K = 0, trained by itself", interval(b["accuracy"] for _, b in pairs)),
-            (
-                d,
-                "attention against its own K = 0, points",
-                interval(100 * (a["accuracy"] - b["accuracy"]) for a, b in pairs),
-            ),
-            (d, "the same at the best epochs, points", interval(100 * (a["best"] - b["best"]) for a, b in pairs)),
+            (d, "accuracy of K = 0, trained by itself", interval(zero["accuracy"] for zero in found[d, 0])),
+            (d, "attention against its own K = 0, points", gains(found[d, LAYERS], found[d, 0], scale=100)),
+            (d, "the same at the best epochs, points", gains(found[d, LAYERS], found[d, 0], "best", 100)),
         ]
-    context.table(Table("mechanism", f"The paper's recipe, {runs} seeds", ("d", "measure", "value"), rows))
-    each = [
-        (d, seed, run["alpha"], (1 + run["alpha"]) ** -LAYERS, run["accuracy"], zero["accuracy"])
-        for d in dims
-        for seed, (run, zero) in enumerate(zip(found[d, LAYERS], found[d, 0], strict=True), context.seed)
-    ]
-    columns = ("d", "seed", "alpha", "(1+alpha)^-8", "accuracy", "accuracy of K = 0")
-    context.table(Table("by-seed", "Every seed", columns, each))
-    context.table(faithfulness_table({f"paper's recipe, d = {d}, K = {k}": runs_ for (d, k), runs_ in found.items()}))
+        each += [
+            {"d": d, "seed": seed, "alpha": run["alpha"], "(1+alpha)^-8": (1 + run["alpha"]) ** -LAYERS,
+             "accuracy": run["accuracy"], "accuracy of K = 0": zero["accuracy"]}
+            for seed, (run, zero) in enumerate(zip(found[d, LAYERS], found[d, 0], strict=True), context.seed)
+        ]  # fmt: skip
+    context.table("mechanism", f"The paper's recipe, {runs} seeds", rows, ("d", "measure", "value"))
+    context.table("by-seed", "Every seed", each)
+    named = {f"paper's recipe, d = {d}, K = {k}": runs_ for (d, k), runs_ in found.items()}
+    context.table("faithfulness", FAITHFULNESS, faithfulness_rows(named))
     first = {name: value for d, name, value in rows if d == dims[0]}
     gain = first["attention against its own K = 0, points"]
     return Outcome(
@@ -174,16 +170,16 @@ def mechanism(
     )
 
 
-def faithfulness_table(
-    found: dict[str, list[Run]], rankings: Sequence[str] = ("parts", "leaders", "score", "random")
-) -> Table:
+FAITHFULNESS = "Leaving out, or keeping only, the first k words of a ranking"
+
+
+def faithfulness_rows(found: dict[str, list[Run]]) -> list[dict[str, Any]]:
     """Comprehensiveness and sufficiency at every k of TOPS."""
-    rows = [
-        (name, ranking, what, *(interval(run[f"{what} {ranking} {k}"] for run in runs) for k in TOPS))
+    return [
+        {"model": name, "ranking": ranking, "measure": what}
+        | {f"k = {k}": interval(run[f"{what} {ranking} {k}"] for run in runs) for k in TOPS}
         for name, runs in found.items()
-        for ranking in rankings
+        for ranking in ("parts", "leaders", "score", "random")
         for what in ("comprehensiveness", "sufficiency")
         if f"{what} {ranking} {TOPS[0]}" in runs[0]
     ]
-    columns = ("model", "ranking", "measure", *(f"k = {k}" for k in TOPS))
-    return Table("faithfulness", "Leaving out, or keeping only, the first k words of a ranking", columns, rows)

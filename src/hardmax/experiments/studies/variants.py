@@ -23,8 +23,8 @@ from hardmax.dynamics.simulate import simulate
 from hardmax.experiments.context import Context
 from hardmax.experiments.item import Outcome, study
 from hardmax.experiments.studies.classifier import Runs, Variant, train_all
-from hardmax.experiments.studies.mechanism import faithfulness_table, paper_runs
-from hardmax.experiments.table import Table, interval
+from hardmax.experiments.studies.mechanism import FAITHFULNESS, faithfulness_rows, paper_runs
+from hardmax.experiments.table import gains, interval
 
 CLOUDS = ((2, 64, 0.5), (2, 128, 2.0), (8, 64, 0.5))  # dimension, tokens, alpha
 DEPTH = 110
@@ -130,19 +130,27 @@ SMALL = {"learn": 600, "aside": 400, "words": 40, "min_texts": 5, "epochs": 2, "
 QUICK: dict[str, Any] = {"runs": 2, "tuning": 1, "sizes": SMALL}
 
 
-def accuracies(name: str, found: Runs) -> Table:
-    """Accuracy of every variant, the differences to the first one in pairs, and what carries the logit."""
-    base = [run["accuracy"] for run in next(iter(found.values()))]
-    rows: list[tuple[Any, ...]] = []
-    for variant, runs in found.items():
-        gain = interval(100 * (run["accuracy"] - b) for run, b in zip(runs, base, strict=True))
-        others = (interval(run[x] for run in runs) for x in ("carriers", "strength of leaders", "strength of others"))
-        accuracy = interval(run["accuracy"] for run in runs)
-        rows.append((variant, f"{runs[0]['pace']:.2g}", accuracy, gain, *others, int(runs[0]["parameters"])))
-    columns = (name, "rate", "accuracy", "against the first, points", "words that carry the logit",
-               "score of leaders", "score of others", "learned numbers")  # fmt: skip
+def accuracies(context: Context, name: str, found: Runs) -> list[dict[str, Any]]:
+    """Accuracy of every variant, the differences to the first one in pairs, and what carries the logit; as a table."""
+    base = next(iter(found.values()))
+    rows = [
+        {
+            name: variant,
+            "rate": f"{runs[0]['pace']:.2g}",
+            "accuracy": interval(run["accuracy"] for run in runs),
+            "against the first, points": gains(runs, base, scale=100),
+            "words that carry the logit": interval(run["carriers"] for run in runs),
+            "score of leaders": interval(run["strength of leaders"] for run in runs),
+            "score of others": interval(run["strength of others"] for run in runs),
+            "learned numbers": int(runs[0]["parameters"]),
+        }
+        for variant, runs in found.items()
+    ]
     caption = f"Accuracy on held-out reviews, {len(base)} seeds; differences are paired by seed"
-    return Table("accuracy", caption, columns, rows)
+    table = context.table("accuracy", caption, rows)
+    text = f"Accuracy with each kind of {name}."
+    context.figure("accuracy", "measurements:plot_accuracy_by", table.records(), name, text=text)
+    return rows
 
 
 @study(
@@ -160,22 +168,22 @@ def robustness(
     for number, (size, name) in enumerate(product(cases, LAYERS)):
         context.tell(number, len(cases) * len(LAYERS), f"{name}, d={size[0]}")
         key = {"study": "robustness", "size": size, "variant": name, "clouds": clouds, "seed": context.seed}
-        rows.append(_row(*size, name, context.memo(key, _fates, context.seed, *size, name, clouds)))
-    columns = ["d", "n", "alpha", "variant", "clusters", "leaders", *FATES]
+        found = context.memo(key, _fates, context.seed, *size, name, clouds)
+        about = {**dict(zip(("d", "n", "alpha"), size, strict=True)), "variant": name}
+        counts = {what: interval(found[what]) for what in ("clusters", "leaders")}
+        rows.append({**about, **counts, **{kind: found["kinds"].count(kind) / clouds for kind in FATES}})
     caption = f"{clouds} clouds each, {DEPTH} layers; parts of the clouds by outcome"
-    dynamics = context.table(Table("dynamics", caption, columns, rows))
-    accuracy = context.table(accuracies("layer", train_all(context, CLASSIFIERS, runs=runs, tuning=tuning, **sizes)))
+    dynamics = context.table("dynamics", caption, rows)
     text = "Clusters and leaders of every variant."
     shown = [row for row in dynamics.records() if (row["n"], row["alpha"]) == cases[0][1:]]
     context.figure("dynamics", "measurements:plot_clusters", shown, cases[0][1], text=text)
-    text = "Accuracy with each kind of layer."
-    context.figure("accuracy", "measurements:plot_accuracy_by", accuracy.records(), "layer", text=text)
-    kept, means = sum(row[6] == 1 for row in rows), [value.mean for value in accuracy.column("accuracy")]
-    open_, growing = (sum(row[column] > 0 for row in rows) for column in (10, 7))
+    trained = accuracies(context, "layer", train_all(context, CLASSIFIERS, runs=runs, tuning=tuning, **sizes))
+    means = [row["accuracy"].mean for row in trained]
     return Outcome(
-        f"All clouds settle in {kept} of {len(rows)} rows, some grow in {growing}, and in {open_} some come to rest on "
-        f"comparisons that float64 cannot decide. The accuracy is {min(means):.3f} to {max(means):.3f} over "
-        f"{len(means)} kinds of layers, and {accuracy.column('accuracy')[0]} with the paper's."
+        f"All clouds settle in {sum(row['settled'] == 1 for row in rows)} of {len(rows)} rows, some grow in "
+        f"{sum(row['growing'] > 0 for row in rows)}, and in {sum(row['undecided'] > 0 for row in rows)} some come to "
+        f"rest on comparisons that float64 cannot decide. The accuracy is {min(means):.3f} to {max(means):.3f} over "
+        f"{len(means)} kinds of layers, and {trained[0]['accuracy']} with the paper's."
     )
 
 
@@ -195,12 +203,6 @@ def _fates(seed: int, d: int, n: int, alpha: float, name: str, clouds: int) -> d
     return found
 
 
-def _row(d: int, n: int, alpha: float, name: str, found: dict[str, list[Any]]) -> tuple[Any, ...]:
-    kinds = found["kinds"]
-    shares = [kinds.count(kind) / len(kinds) for kind in FATES]
-    return d, n, alpha, name, interval(found["clusters"]), interval(found["leaders"]), *shares
-
-
 @study(
     "ablation", "What does attention cost or bring, in accuracy and in faithful explanations?", minutes=25,
     quick={**QUICK, "recipe": {"epochs": 2, "reviews": 600, "explained": 50}},
@@ -211,24 +213,22 @@ def ablation(
 ) -> Outcome:  # fmt: skip
     """Train every kind of attention with every seed, and the paper's recipe with and without attention."""
     found = train_all(context, ATTENTIONS, runs=runs, tuning=tuning, **sizes)
-    accuracy = context.table(accuracies("attention", found))
+    trained = {row["attention"]: row for row in accuracies(context, "attention", found)}
     paper = paper_runs(context, runs=runs, dims=(2,), **recipe)
     named = {f"the paper's recipe, K = {k}": some for (_, k), some in paper.items()}
-    base = [run["accuracy"] for run in paper[2, 0]]
-    rows = []
-    for name, some in named.items():
-        gain = interval(100 * (run["accuracy"] - b) for run, b in zip(some, base, strict=True))
-        strength = [interval(run.get(f"strength of {x}", 0.0) for run in some) for x in ("leaders", "others")]
-        rows.append((name, interval(run["accuracy"] for run in some), gain, *strength))
-    columns = ("model", "accuracy", "against K = 0, points", "score of leaders", "score of others")
-    context.table(Table("paper", f"The paper's recipe, {runs} seeds", columns, rows))
-    faith = context.table(faithfulness_table({**found, **named}))
-    text = "Accuracy with each kind of attention."
-    context.figure("accuracy", "measurements:plot_accuracy_by", accuracy.records(), "attention", text=text)
+    rows = [
+        {"model": name, "accuracy": interval(run["accuracy"] for run in some),
+         "against K = 0, points": gains(some, paper[2, 0], scale=100)}
+        | {f"score of {x}": interval(run.get(f"strength of {x}", 0.0) for run in some) for x in ("leaders", "others")}
+        for name, some in named.items()
+    ]  # fmt: skip
+    context.table("paper", f"The paper's recipe, {runs} seeds", rows)
+    faith = context.table("faithfulness", FAITHFULNESS, faithfulness_rows({**found, **named}))
     text = "Comprehensiveness and sufficiency by the number of words."
     context.figure("faithfulness", "measurements:plot_faithfulness", faith.records(), text=text)
-    hard = dict(zip(accuracy.column("attention"), accuracy.rows, strict=True))["hardmax"]
+    hard, carriers = trained["hardmax"], "words that carry the logit"
     return Outcome(
-        f"Hardmax attention changes the accuracy by {hard[3]} points against no attention, and {hard[4]} words carry "
-        f"the logit instead of {accuracy.rows[0][4]}. In the paper's recipe it changes the accuracy by {rows[0][2]}."
+        f"Hardmax attention changes the accuracy by {hard['against the first, points']} points against no attention, "
+        f"and {hard[carriers]} words carry the logit instead of {trained['none (K = 0)'][carriers]}. In the paper's "
+        f"recipe it changes the accuracy by {rows[0]['against K = 0, points']}."
     )
