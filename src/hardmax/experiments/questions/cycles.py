@@ -1,14 +1,8 @@
 """Questions: can one head cycle, and do several symmetric positive definite heads always converge?
 
-One head, proved (docs/open-questions.md): without ties never; never when the tokens span at most a plane, so a cycle
-needs dimension 3, four leaders and five tokens; period 2 needs a direction x with <A x, x> <= 0. `one-head-period-2`
-attains 5, 3 and 2 at once. What is searched here: all patterns of a size by linear programs, for matrices of any kind
-and for those whose symmetric part is positive definite, and random leaders with small whole coordinates by dimension.
-
-One symmetric positive definite head always converges [AFZ24, Theorem 1.1]. Random clouds of two always converged. They
-need not: the linear programs of `search` find a cycle of 4 tokens in dimension 3, period 2, without ties, and it exists
-for every alpha > 0 (proof in docs/paper.md). Fewer leaders, a lower dimension or a shorter period are
-impossible.
+What is proved stands in docs/paper.md, section 4. What is searched here: all patterns of a size by linear programs, for
+matrices of any kind and for those whose symmetric part is positive definite, and random leaders with small whole
+coordinates by dimension; random clouds; and what becomes of the smallest cycle for many alphas and with noise.
 """
 
 from collections.abc import Iterator

@@ -1,19 +1,10 @@
 """Question: what do ties buy? PARITY and MAJORITY, and which data no stack of layers without ties separates.
 
-A block is x -> FF(x), the same function for every token, then x_i -> rho x_i + V mean(C_i) [AFZ25]. Without positions
-(docs/paper.md, Theorem 16): two sequences with the same *set* of tokens keep equal sets in every stack without ties,
-and two with the same *proportions* keep equal proportions in every stack. Conversely sets, and with ties proportions,
-that differ can be separated. So MAJORITY needs ties, and PARITY needs positions.
-
-With positions: a start token and then the letters b_1..b_n, token i = (b_i, i/(n+1), (i/(n+1))^2, i mod 2), b_0 = 0.
-
-* Block 1: all scores are 0, everybody receives the mean of b (of 2b - 1 over the letters, for MAJORITY): m = k/(n+1).
-* MAJORITY is the sign of that mean; PARITY needs one block more: the score of token l is 2 m p_l - p_l^2, which is
-  largest, and without a tie, at p_l = m, the token with number k; its last coordinate is k mod 2.
-
-The blocks are the same for all lengths: PARITY in R^7 (four input coordinates, a constant that one unit makes, the
-mean, the answer), MAJORITY in R^3 (letter, start or letter, mean). Checked on all strings of a length, token by token
-in Fractions. Beside it: what `construct` needs to memorize the same strings, with and without ties.
+Without positions stacks without ties see sets of tokens and stacks with ties see proportions; with positions two blocks
+decide PARITY and one MAJORITY, at every length (docs/paper.md, section 7). Their dimensions: PARITY in R^7 (four input
+coordinates, a constant that one unit makes, the mean, the answer), MAJORITY in R^3 (letter, start or letter, mean).
+Checked on all strings of a length, token by token in Fractions. Beside it: what `construct` needs to memorize the same
+strings, with and without ties.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -76,7 +67,7 @@ def attend(Z: Cloud, query: Callable[[Any], Sequence[Any]], key: Callable[[Any],
 
 
 def recognize(bits: Bits, language: str) -> tuple[int, list[int]]:
-    """The answer of the stack above, and the sizes of the largest follow sets of its blocks.
+    """The answer of the stack, and the sizes of the largest follow sets of its blocks.
 
     Example:
         >>> recognize((1, 0, 1, 1), "PARITY"), recognize((1, 0, 1, 1), "MAJORITY")

@@ -2,13 +2,9 @@
 
 Under hardmax two leaders stand forever. Under softmax each gives the other the weight w = 1 / (1 + exp(beta gap)), gap
 the difference of their scores, and they merge, slowly. Pair (0, +-y), rescaled layers: y' = y (1 - 2 g w), g =
-alpha/(1+alpha), gap = 2 y^2. With the layer as time, dy/dt = -2 g w y and
-
-    T(y0 -> y1) = integral_{y1}^{y0} (1 + exp(2 beta y^2)) / (2 g y) dy ~ exp(2 beta y0^2) / (8 g beta y0^2),
-
-so log(beta T) grows like 2 y0^2 beta: the gap at the start is the rate. On the circle, with tokens at the angles +-f,
-dT = (1 + exp(beta (1 - cos 2f))) / (g sin 2f) df in the same way. Measured: layers for a pair in the plane and on the
-circle, for random clouds on the circle, and for localmax, where a pair within eps merges at once and one beyond never.
+alpha/(1+alpha), gap = 2 y^2; with the layer as time dy/dt = -2 g w y, which `predicted` integrates. On the circle, with
+tokens at the angles +-f, dT = (1 + exp(beta (1 - cos 2f))) / (g sin 2f) df in the same way. Measured: layers for a pair
+in the plane and on the circle, for random clouds on the circle, and for localmax.
 """
 
 from collections.abc import Callable, Sequence
@@ -66,7 +62,7 @@ def layers_to_merge(Z: Floats, beta: Floats, alpha: float, sphere: bool, near: f
 
 
 def predicted(beta: float) -> float:
-    """The integral above: layers until the upright pair merges when beta is large."""
+    """Layers until the upright pair merges when beta is large: the integral of (1 + exp(2 beta y^2)) / (2 g y) dy."""
     y = np.geomspace(HEIGHT * MERGED, HEIGHT, 4001)
     return float(np.trapezoid((1 + np.exp(2 * beta * y**2)) / (2 * PULL * y), y))
 

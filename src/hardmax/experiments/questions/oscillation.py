@@ -1,15 +1,8 @@
 """Question: how long does a cycle of hardmax heads live under softmax with inverse temperature beta?
 
-Take a cycle without ties in which every moving token follows leaders only, and let
-
-    gamma = min <A_h l, l - x>   over heads h, leaders l, and the places x of all other tokens along the cycle.
-
-Under softmax a leader gives all others a weight of at most (n - 1) exp(-beta gamma), so it stays close to its place
-for a number of layers of the order exp(beta gamma), and while the leaders stand the token cycles (docs/paper.md,
-Theorem 15). Measured: the layer at which the steps of the token have become half as long as the first one. The leader
-with the least gap creeps toward the token at the rate exp(-beta gap), and the gap shrinks on the way: T ~ exp(gamma
-beta) / beta, as for a pair of clusters (`merging`), so that ln(beta T) should grow by gamma, or more,
-for each unit of beta.
+At least of the order exp(gamma beta), gamma = min <A_h l, l - x> over heads h, leaders l, and the places x of all other
+tokens along the cycle (docs/paper.md, Theorem 15). Measured: the layer at which the steps of the token have become half
+as long as the first one, beside the growth of ln(beta T) that is expected, gamma or more for each unit of beta.
 """
 
 from fractions import Fraction
