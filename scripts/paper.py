@@ -21,11 +21,11 @@ from hardmax.experiments.table import read_table
 ROOT = Path(__file__).parent.parent
 NOTE, STORED = ROOT / "docs" / "paper.md", ROOT / "docs" / "studies"
 BLOCK = re.compile(r"<!-- ([a-z-]+): (\S+) -->\n.*?<!-- end -->", re.DOTALL)
-STYLE = """@page { size: A4; margin: 22mm 20mm }
+STYLE = """@page { size: A4; margin: 20mm }
 body { font: 10.5pt/1.38 Georgia, serif; max-width: 46em; margin: auto }
 table { border-collapse: collapse; font-size: 8.5pt; margin: 1em 0 }
 td, th { border-bottom: 1px solid #ccc; padding: 1px 6px }
-pre { font-size: 9pt } img { max-width: 100% } h1 { font-size: 19pt } h2 { font-size: 14pt; margin-top: 1.6em }"""
+pre { font-size: 9pt } img { display: block; max-width: 72%; margin: auto } h1 { font-size: 19pt } h2 { font-size: 14pt; margin-top: 1.6em }"""
 
 
 def filled(text: str) -> str:

@@ -132,6 +132,34 @@ def test_five_tokens_without_ties_that_never_converge(alpha):
         Z = after
 
 
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_tokens_that_follow_each_other_without_ties_soon_share_a_weight(n):
+    # Theorem 12 (ii): graphs of who follows whom, all orders of blocks, and the sets of tokens with a positive weight.
+    graphs = [f for f in product(range(n), repeat=n) if all(f[i] != i for i in range(n))]
+    pairs = [f for f in graphs if n == 4 and all(f[f[i]] == i for i in range(n))]
+    for f in graphs:  # all but the pairs are connected: every token comes to the same cycle
+        cycles = set()
+        for i in range(n):
+            for _ in range(n):
+                i = f[i]
+            cycles.add(frozenset((i, f[i], f[f[i]], f[f[f[i]]])))
+        assert (len(cycles) == 1) == (f not in pairs)
+    states, grown = {tuple(1 << i for i in range(n))}, 0  # sets as bits, while two of them are disjoint
+    while states:
+        after = set()
+        for sets in states:
+            joined = {f: tuple(sets[i] | sets[f[i]] for i in range(n)) for f in graphs}
+            idle = [f for f in graphs if joined[f] == sets]
+            assert len(idle) <= 1  # two successive blocks with different arrows make a set grow
+            assert set(idle) <= set(pairs)
+            after |= {new for new in joined.values() if new != sets and any(a & b == 0 for a in new for b in new)}
+        states, grown = after, grown + 1
+    assert grown <= 12
+    for rho in (F(1, 20), F(1, 2), F(2, 3), F(19, 20)):
+        assert max(1 - rho + rho**2, 2 * rho - rho**2) < 1
+        assert all(min(1 + (2 * rho - 1) ** m, 1 - (2 * rho - 1) ** m) / 2 >= min(rho, 1 - rho) for m in range(1, 9))
+
+
 def test_a_run_without_ties_that_never_converges():
     A = ((-2, -5, 0), (5, -2, 0), (0, 0, 0))
     rows = [(2, 0, 1), (0, 2, 1), (-2, 0, 1), (0, -2, 1), (1, 2, -1), (-2, 1, -1), (-1, -2, -1), (2, -1, -1)]
