@@ -14,7 +14,7 @@ Hardmax has no gradient with respect to its matrices (a small change changes no 
 through: forward hardmax, backward the gradient of softmax with temperature 0.1.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
@@ -24,7 +24,7 @@ import numpy as np
 from hardmax.errors import need
 from hardmax.experiments.context import Context
 from hardmax.experiments.reviews import Rows, Sample, imdb, sample
-from hardmax.experiments.studies.mechanism import TOPS
+from hardmax.experiments.studies.mechanism import without_words
 from hardmax.transformer.export import one_thread
 
 BATCH = 64
@@ -199,7 +199,7 @@ class Classifier:
         return tuple(torch.cat([part[x] for part in parts]).numpy().astype(np.float64) for x in range(kept))
 
 
-def explained(classifier: Classifier, reviews: Rows, seed: int, tops: Sequence[int] = TOPS) -> dict[str, float]:
+def explained(classifier: Classifier, reviews: Rows, seed: int) -> dict[str, float]:
     """Comprehensiveness and sufficiency of the first words by their exact part, by their own score, and by chance.
 
     Also how many words carry the logit, 1 / sum_j a_j^2 on average, and the mean |<v, z>| of the words that lead and of
@@ -209,17 +209,14 @@ def explained(classifier: Classifier, reviews: Rows, seed: int, tops: Sequence[i
     logits, own, a, leads = classifier.look(reviews, weights=True)
     sign = np.where(logits > 0, 1.0, -1.0)[:, None]
     rankings = {"parts": sign * a * own, "score": sign * own, "random": np.random.default_rng(seed).random(own.shape)}
-    sure = 1 / (1 + np.exp(-np.abs(logits)))
     found = {"carriers": float((1 / np.maximum(((a / a.sum(1, keepdims=True)) ** 2).sum(1), 1e-12)).mean())}
     for name, some in (("leaders", leads > 0), ("others", there & (leads == 0))):
         found[f"strength of {name}"] = float(np.abs(own[some]).mean()) if some.any() else 0.0
-    for name, value in rankings.items():
-        place = np.where(there, value, -np.inf).argsort(axis=1, kind="stable")[:, ::-1].argsort(axis=1)
-        for top in tops:
-            for what, kept in (("comprehensiveness", place >= top), ("sufficiency", place < top)):
-                left = classifier.look(reviews, there & kept)[0] * sign[:, 0]
-                found[f"{what} {name} {top}"] = float((sure - 1 / (1 + np.exp(-left))).mean())
-    return found
+    places = {
+        name: np.where(there, value, -np.inf).argsort(axis=1, kind="stable")[:, ::-1].argsort(axis=1)
+        for name, value in rankings.items()
+    }
+    return found | without_words(places, logits, lambda kept: classifier.look(reviews, there & kept)[0])
 
 
 Runs = dict[str, list[dict[str, float]]]

@@ -6,7 +6,7 @@ each run the same start without attention (K = 0). The logit is exactly b + sum_
 the weights c_j toward the words that are followed, so "what leaders carry" is a sum that needs no approximation.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +34,24 @@ def without(reviews: Reviews, which: Sequence[int], kept: NDArray[np.bool_]) -> 
     return replace(reviews, ids=reviews.ids[every], counts=reviews.counts[every], offsets=offsets)
 
 
+def without_words(
+    places: Mapping[str, NDArray[np.int64]], logits: NDArray[np.float64], logits_of: Callable[[Any], Any]
+) -> dict[str, float]:
+    """Comprehensiveness and sufficiency of the first k words of every ranking, k in TOPS.
+
+    Args:
+        places: the place of every word in each ranking.   logits: of the whole reviews.
+        logits_of: the logits that the model gives to the words that are kept, a mask.
+    """
+    sign, found = np.where(logits > 0, 1.0, -1.0), {}
+    sure = 1 / (1 + np.exp(-np.abs(logits)))
+    for name, place in places.items():
+        for top in TOPS:
+            for what, kept in (("comprehensiveness", place >= top), ("sufficiency", place < top)):
+                found[f"{what} {name} {top}"] = float((sure - 1 / (1 + np.exp(-logits_of(kept) * sign))).mean())
+    return found
+
+
 def faithfulness(run: PaperRun, reviews: Reviews, which: NDArray[np.int64], seed: int) -> dict[str, float]:
     """Comprehensiveness and sufficiency of the first k words, k in TOPS, by four rankings.
 
@@ -42,11 +60,9 @@ def faithfulness(run: PaperRun, reviews: Reviews, which: NDArray[np.int64], seed
     """
     found = read(run, reviews, which)
     own = run.E[reviews.ids] @ run.few[: run.dim]
-    sign = np.where(found.logits > 0, 1.0, -1.0)
-    sure = 1 / (1 + np.exp(-np.abs(found.logits)))
     side = np.zeros(len(own))
-    for t, s in zip(which, sign, strict=True):
-        side[reviews.offsets[t] : reviews.offsets[t + 1]] = s
+    for t, logit in zip(which, found.logits, strict=True):
+        side[reviews.offsets[t] : reviews.offsets[t + 1]] = 1.0 if logit > 0 else -1.0
     part = side * found.weights * own
     rankings = {
         "parts": part,
@@ -56,18 +72,13 @@ def faithfulness(run: PaperRun, reviews: Reviews, which: NDArray[np.int64], seed
     }
     if not run.layers:
         del rankings["leaders"]
-    measured = {}
-    everyone = np.arange(len(which))
+    places = {name: np.full(len(own), len(own)) for name in rankings}
     for name, value in rankings.items():
-        place = np.full(len(own), len(own))
         for t in which:
             here = slice(reviews.offsets[t], reviews.offsets[t + 1])
-            place[here] = np.argsort(np.argsort(-value[here], kind="stable"))
-        for top in TOPS:
-            for what, kept in (("comprehensiveness", place >= top), ("sufficiency", place < top)):
-                logits = read(run, without(reviews, which.tolist(), kept), everyone).logits
-                measured[f"{what} {name} {top}"] = float((sure - 1 / (1 + np.exp(-logits * sign))).mean())
-    return measured
+            places[name][here] = np.argsort(np.argsort(-value[here], kind="stable"))
+    everyone, texts = np.arange(len(which)), which.tolist()
+    return without_words(places, found.logits, lambda kept: read(run, without(reviews, texts, kept), everyone).logits)
 
 
 def carried(run: PaperRun, reviews: Reviews) -> dict[str, float]:
