@@ -25,7 +25,8 @@ STYLE = """@page { size: A4; margin: 20mm }
 body { font: 10.5pt/1.38 Georgia, serif; max-width: 46em; margin: auto }
 table { border-collapse: collapse; font-size: 8.5pt; margin: 1em 0 }
 td, th { border-bottom: 1px solid #ccc; padding: 1px 6px }
-pre { font-size: 9pt } img { display: block; max-width: 72%; margin: auto } h1 { font-size: 19pt } h2 { font-size: 14pt; margin-top: 1.6em }"""
+pre { font-size: 9pt } img { display: block; max-width: 72%; margin: auto }
+h1 { font-size: 19pt } h2 { font-size: 14pt; margin-top: 1.6em }"""
 
 
 def filled(text: str) -> str:
