@@ -168,10 +168,7 @@ def robustness(
     for number, (size, name) in enumerate(product(cases, LAYERS)):
         context.tell(number, len(cases) * len(LAYERS), f"{name}, d={size[0]}")
         key = {"study": "robustness", "size": size, "variant": name, "clouds": clouds, "seed": context.seed}
-        found = context.memo(key, _fates, context.seed, *size, name, clouds)
-        about = {**dict(zip(("d", "n", "alpha"), size, strict=True)), "variant": name}
-        counts = {what: interval(found[what]) for what in ("clusters", "leaders")}
-        rows.append({**about, **counts, **{kind: found["kinds"].count(kind) / clouds for kind in FATES}})
+        rows.append(_row(*size, name, context.memo(key, _fates, context.seed, *size, name, clouds)))
     caption = f"{clouds} clouds each, {DEPTH} layers; parts of the clouds by outcome"
     dynamics = context.table("dynamics", caption, rows)
     text = "Clusters and leaders of every variant."
@@ -201,6 +198,12 @@ def _fates(seed: int, d: int, n: int, alpha: float, name: str, clouds: int) -> d
         found["leaders"].append(len(traj.leaders))
         found["kinds"].append(traj.outcome.kind)
     return found
+
+
+def _row(d: int, n: int, alpha: float, name: str, found: dict[str, list[Any]]) -> dict[str, Any]:
+    counts = {what: interval(found[what]) for what in ("clusters", "leaders")}
+    shares = {kind: found["kinds"].count(kind) / len(found["kinds"]) for kind in FATES}
+    return {"d": d, "n": n, "alpha": alpha, "variant": name, **counts, **shares}
 
 
 @study(
