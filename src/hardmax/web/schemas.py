@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from hardmax.sentiment.explain_parts import Leader, Term, Word
+from hardmax.sentiment.explain_parts import Leader, Term
 from hardmax.web import limits
 
 Coordinate = Annotated[float, Field(ge=-limits.SIZE, le=limits.SIZE, allow_inf_nan=False)]
@@ -218,6 +218,18 @@ class Trace(BaseModel):
     settled: list[int]
     contributions: list[float]
     shadow: bool = Field(description="a long text in many dimensions: two coordinates, the first along the score")
+
+
+class Word(BaseModel):
+    """A known word of the text, as `hardmax.sentiment.explain_parts.Word.as_dict` gives it."""
+
+    word: str
+    effect: float | None
+    contribution: float
+    neutral: bool
+    terms: list[str]
+    leader: str
+    places: list[tuple[int, int]]
 
 
 class ExplanationParts(Document):
