@@ -46,7 +46,7 @@ PICTURES = {
     "ties": ("v=1&preset=square-ties&k=3&sel=4&show=arrows,hull,leaders,limit,sectors", "", (1280, 860), "light"),
     "space-dark": ("v=1&preset=ring&n=200&d=3&k=3", "", (1280, 860), "dark"),
     "step": ("v=1&preset=ball&n=40&seed=3&sel=11&show=leaders,limit", "", (1280, 860), "light"),
-    "answer": ("v=1&lesson=3", f"{ASK}; setTimeout(() => {{ {REVEAL}; }}, 400)", (1280, 860), "light"),
+    "answer": ("v=1&lesson=3", f"{ASK}; {REVEAL}", (1280, 860), "light"),
 }
 FRAMES, FRAME_MS = 48, 70
 
@@ -95,7 +95,10 @@ def server() -> Iterator[str]:
 def open_page(browser: Any, url: str, state: str, theme: str, size: tuple[int, int]) -> Any:
     """A page that stands ready in one state."""
     context = browser.new_context(
-        viewport={"width": size[0], "height": size[1]}, color_scheme=theme, device_scale_factor=1
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme=theme,
+        device_scale_factor=1,
+        reduced_motion="reduce",
     )
     page = context.new_page()
     page.goto(f"{url}#{state}")
@@ -123,15 +126,23 @@ def few_colors(frames: list[Image.Image], theme: str) -> list[Image.Image]:
     return [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
 
 
+def complete(state: str) -> str:
+    """What holds when the server has answered all that a state asks for (JavaScript)."""
+    view = state.partition("view=")[2].partition("&")[0] or ("article" if "lesson=" in state else "dyn")
+    shown = {"text": ".verdict-label", "exact": ".thumb", "corpus": ".review-text", "dyn": "[data-certificate=good]"}
+    return f"document.querySelector('{shown[view]}')" if view in shown else "true"
+
+
 def still(browser: Any, url: str, name: str) -> None:
     """One picture of the whole window."""
     state, action, size, theme = PICTURES[name]
     page = open_page(browser, url, state, theme, size)
-    if "view=corpus" in state:
-        page.locator(".review-text").first.wait_for(timeout=120_000)
+    page.wait_for_function(
+        f"() => !document.querySelector('[data-id=compiling]') && ({complete(state)})", timeout=300_000
+    )
     if action:
         page.evaluate(f"() => {{ {action}; }}")
-    page.wait_for_timeout(4000)  # the server has checked the certificate and read the text by then
+    page.wait_for_timeout(1000)
     image = Image.open(BytesIO(page.screenshot())).convert("RGB")
     few_colors([image], theme)[0].save(IMAGES / f"playground-{name}.png", optimize=True)
     page.context.close()

@@ -127,7 +127,7 @@ class Kept:
         self.lent = False
         self.turn = 0
 
-    def lend(self, width: int, height: int, color_scheme: Any = "light", reduced_motion: Any = "no-preference") -> Page:
+    def lend(self, width: int, height: int, reduced_motion: Any, color_scheme: Any = "light") -> Page:
         """The page as a reader has it who is new here, but for the cloud that plays once."""
         if self.page is None:
             context = self.browser.new_context()
@@ -165,6 +165,7 @@ def open_page(browser: Browser, server: Server, kept: Kept) -> Iterator[OpenPage
 
     The first one that a test opens is `kept`; `fresh=True`, `first_visit=True`, or other options of a context give it a
     page that no other test has. A test that adds listeners or scripts to its page asks for such a one.
+    Nothing moves on the way from layer to layer unless a test says `reduced_motion="no-preference"`.
     With `clock=True` the page's time is `page.clock`: `run_for` passes it quickly, `stop_clock` stops it.
     `page.watch.forgiven.append("text")` allows console errors that a test provokes.
     """
@@ -179,17 +180,19 @@ def open_page(browser: Browser, server: Server, kept: Kept) -> Iterator[OpenPage
         first_visit: bool = False,
         fresh: bool = False,
         clock: bool = False,
+        reduced_motion: Any = "reduce",
         **options: Any,
     ) -> Page:
         address = url or server.url
         special = not address.startswith(("http://127.0.0.1:", "file:"))
-        if fresh or first_visit or clock or special or kept.lent or options.keys() - {"color_scheme", "reduced_motion"}:
-            context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        if fresh or first_visit or clock or special or kept.lent or options.keys() - {"color_scheme"}:
+            size: Any = {"width": width, "height": height}
+            context = browser.new_context(viewport=size, reduced_motion=reduced_motion, **options)
             if not first_visit:
                 context.add_init_script(VISITED)
             page = context.new_page()
         else:
-            page = kept.lend(width, height, **options)
+            page = kept.lend(width, height, reduced_motion, **options)
             base, _, given = address.partition("#")
             address = f"{base}?{kept.turn}" + (f"#{given}" if given else "")  # another address is another document
         page.set_default_timeout(WAIT)
@@ -232,28 +235,33 @@ COLORS = ["color-contrast", "link-in-text-block"]  # the rules of axe that depen
 SETTLED = "document.getAnimations().forEach((one) => { if (one instanceof CSSTransition) one.finish(); })"
 
 
-def axe_violations(page: Page) -> list[str]:
-    """What axe finds, as readable lines: all in the scheme that the page has, the colors in the other one too."""
+def axe_violations(page: Page, without: str | None = None) -> list[str]:
+    """What axe finds, as readable lines: all in the scheme that the page has, the colors in the other one too.
+
+    Args:
+        without: a selector of elements that it does not look at; thousands of formulas take it half a minute.
+    """
     dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
     schemes: list[Any] = ["dark", "light"] if dark else ["light", "dark"]
-    found = [f"{schemes[0]} {line}" for line in _axe(page)]
+    found = [f"{schemes[0]} {line}" for line in _axe(page, without)]
     page.emulate_media(color_scheme=schemes[1])
-    found += [f"{schemes[1]} {line}" for line in _axe(page, runOnly=COLORS)]
+    found += [f"{schemes[1]} {line}" for line in _axe(page, without, runOnly=COLORS)]
     page.emulate_media(color_scheme=schemes[0])
     return found
 
 
-def _axe(page: Page, **options: Any) -> list[str]:
+def _axe(page: Page, without: str | None, **options: Any) -> list[str]:
     from axe_playwright_python.sync_playwright import Axe
 
     page.evaluate(SETTLED)
     options |= {"resultTypes": ["violations"], "preload": False}  # pages from disk cannot read their style sheets
-    found = Axe().run(page, options=options).response["violations"]
+    context = {"exclude": [[without]]} if without else None
+    found = Axe().run(page, context=context, options=options).response["violations"]
     return [f"{v['id']}: {v['help']} {[n['target'] for n in v['nodes']][:4]}" for v in found]
 
 
 @pytest.fixture
-def violations() -> Callable[[Page], list[str]]:
+def violations() -> Callable[..., list[str]]:
     """The function that runs axe on a page."""
     return axe_violations
 

@@ -96,7 +96,7 @@ def test_scrolling_moves_the_figure_the_address_and_back(open_page):
 
 
 def test_a_right_a_close_and_a_wrong_prediction(open_page):
-    page = open_page("v=1&lesson=3", reduced_motion="reduce")
+    page = open_page("v=1&lesson=3")
     question = ask(page, 3)
     assert question.locator(".answer").is_hidden()
     assert shown(page, "k") == 0
@@ -112,7 +112,7 @@ def test_a_right_a_close_and_a_wrong_prediction(open_page):
 
 
 def test_the_ring_moves_by_keyboard_and_the_reveal_walks_the_layers(open_page):
-    page = open_page("v=1&lesson=1")
+    page = open_page("v=1&lesson=1", reduced_motion="no-preference")
     question = ask(page, 1)
     before = page.evaluate(f"{FIGURE}.scene.view.place(...{FIGURE}.ring.at)")
     page.locator(".ghost").focus()
@@ -127,7 +127,7 @@ def test_the_ring_moves_by_keyboard_and_the_reveal_walks_the_layers(open_page):
 
 
 def test_every_named_token_is_numbered_and_color_does_not_tell_the_answer(open_page):
-    page = open_page("v=1&lesson=1", reduced_motion="reduce")
+    page = open_page("v=1&lesson=1")
     for number in (1, 2, 3, 4, 5, 7):
         question = ask(page, number)
         named = {int(re.search(r"\d+", one)[0]) for one in part(page, number).locator(".token-ref").all_inner_texts()}
@@ -152,7 +152,7 @@ def test_naming_a_token_points_at_it(open_page):
 
 
 def test_the_verdict_has_the_numbers_of_the_model(open_page):
-    page = open_page("v=1&lesson=6", reduced_motion="reduce")
+    page = open_page("v=1&lesson=6")
     page.wait_for_function(f"() => {FIGURE}.words.facts()")
     question = ask(page, 6)
     drag_ring(page, (-0.05, 0.93))
@@ -207,7 +207,7 @@ COVERED = """() => {
 
 
 def test_the_figure_stays_in_view_and_nothing_covers_it(open_page):
-    page = open_page("v=1&lesson=4", width=320, height=844, reduced_motion="reduce")
+    page = open_page("v=1&lesson=4", width=320, height=844)
     reveal = part(page, 4).get_by_role("button", name="Reveal")
     for width in (320, 390, 600, 768, 899, 900, 1112, 1440):
         page.set_viewport_size({"width": width, "height": 844})

@@ -14,8 +14,9 @@ TEXTS = [
     ("Excellent! One of the best films, perfect in every way.", 1),
     ("This was awful, a terrible mess <b>and</b> boring.", 1),  # labeled against its words: a wrong answer
     ("Great, excellent, wonderful.", 0),
+    ("Awful.<BR>A waste of time.<br /><br />Boring.", 1),  # line breaks as the reviews have them
 ]
-MANY = 30
+MANY = 29
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +60,13 @@ def test_figures_tables_leaders_and_wrong_answers_are_those_of_python(open_corpu
     names = ["negative", "positive"]
     wrong = [text for text, label in zip(texts, labels, strict=True) if model.explain(text).label != names[label]]
     assert len(wrong) >= 2
-    assert f"{len(texts)} texts of reviews.jsonl, classified by imdb" in page.locator(".corpus-figures").inner_text()
+    figures = page.locator(".corpus-figures").inner_text()
+    assert f"{len(texts)} texts of reviews.jsonl, classified by imdb" in figures
+    assert "% correct" in figures
+    assert "<br" not in page.locator("main").inner_text().lower()
     assert page.locator("h2", has_text="Wrong predictions").inner_text() == f"Wrong predictions: {len(wrong)}"
-    assert page.locator(".review-text").all_inner_texts() == wrong
+    shown = [text.replace("<BR>", " ").replace("<br /><br />", " ") for text in wrong]
+    assert [" ".join(text.split()) for text in page.locator(".review-text").all_inner_texts()] == shown
     assert page.locator(".bar-group h3").all_inner_texts() == ["\u25bc predicted negative", "\u25b2 predicted positive"]
     first = page.locator(".bar-group").nth(1).locator(".leader-row").first
     leads = sum(first.locator("bdi").inner_text() in [one.word for one in model.explain(t).leaders] for t in texts)
@@ -102,20 +107,18 @@ def test_a_click_on_a_text_opens_it_in_sentiment_and_the_link_brings_it_back(ope
     other = open_page(page.url.split("#")[1], url=corpus_server.url)
     other.locator(".screen-text .verdict-label").first.wait_for()
     assert other.get_by_label("Text", exact=True).input_value() == TEXTS[4][0]
+    other.evaluate("window.hardmaxApp.openScreen('text', { review: '6' })")
+    other.wait_for_function("() => document.querySelector('.screen-text textarea').value.startsWith('Awful')")
+    assert other.get_by_label("Text", exact=True).input_value() == "Awful.\nA waste of time.\n\nBoring."
 
 
-def test_without_data_the_reason_is_shown(open_page, server, tmp_path):
-    file = tmp_path / "reviews.jsonl"
-    file.write_text('{"text": "good", "label": 1}\n{"text": "bad", "label": 0}\n')
-    running = type(server)("--data", str(file))
-    try:
-        file.unlink()
-        page = open_page("v=1&view=corpus", url=running.url)
-        page.get_by_text("No labeled texts to show").wait_for()
-        assert "reviews.jsonl" in page.locator(".corpus-controls .reading-note").inner_text()
-        assert page.locator(".corpus-body:visible").count() == 0
-    finally:
-        running.stop()
+def test_without_data_the_reason_is_shown(open_page):
+    page = open_page()
+    nothing = {"schema": "hardmax.corpus/1", "available": False, "ready": True, "reason": "reviews.jsonl is gone"}
+    page.route("**/api/corpus?*", lambda route: route.fulfill(json=nothing))
+    page.keyboard.press("5")
+    page.get_by_text("No labeled texts to show: reviews.jsonl is gone").wait_for()
+    assert page.locator(".corpus-body:visible").count() == 0
 
 
 def test_a_review_that_is_not_there_is_said_and_an_example_shown(open_page, corpus_server):

@@ -86,7 +86,7 @@ def arrange(page, name):
 
 @pytest.mark.parametrize("look", range(len(LOOKS)))
 def test_axe_finds_nothing_in_any_state(open_page, violations, look):
-    page = open_page("v=1", width=LOOKS[look], height=900, reduced_motion="reduce", bypass_csp=True)
+    page = open_page("v=1", width=LOOKS[look], height=900, bypass_csp=True)
     found = {}
     for number, name in enumerate(STATES):
         if FULL or number % len(LOOKS) == look:
@@ -95,7 +95,9 @@ def test_axe_finds_nothing_in_any_state(open_page, violations, look):
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
 
-OVERLAPS = """() => {
+OVERLAPS = """async () => {
+    window.scrollTo(0, window.scrollY);
+    for (let i = 0; i < 2; i += 1) await new Promise(requestAnimationFrame);
     const seen = (node) => node.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
     const box = (node) => node.getBoundingClientRect();
     const figures = [...document.querySelectorAll(".cloud, .plane, .strip, .board svg, .token-box")].filter(seen);
@@ -126,15 +128,13 @@ OVERLAPS = """() => {
 
 
 def test_no_control_lies_on_a_figure_and_no_page_is_too_wide(open_page):
-    page = open_page("v=1", width=1280, height=860, reduced_motion="reduce", bypass_csp=True)
+    page = open_page("v=1", width=1280, height=860, bypass_csp=True)
     found = []
     for name in LAYOUTS:
         page.set_viewport_size({"width": 1280, "height": 860})
         arrange(page, name)
         for width in WIDTHS if name in EVERYWHERE else (320, 390):
             page.set_viewport_size({"width": width, "height": 860})
-            page.evaluate("window.scrollTo(0, window.scrollY)")
-            page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
             found += [f"{name} at {width}: {bad}" for bad in page.evaluate(OVERLAPS)]
     assert found == []
 

@@ -48,7 +48,7 @@ def test_sizes_and_ticks_are_those_of_python(open_page):
 
 
 def test_every_stage_shows_all_sequences_where_python_has_them(open_page):
-    page = ready(open_page("v=1&view=exact&style=narrow", reduced_motion="reduce"))
+    page = ready(open_page("v=1&view=exact&style=narrow"))
     stages = hx.construct(OVERLAP, LABELS, style="narrow").stages(OVERLAP)
     page.locator(".stage-figure").get_by_role("button", name="as a table").click()
     for k, stage in enumerate(stages):

@@ -30,7 +30,7 @@ def slide(page, label, value):
 
 
 def test_the_line_sweeps_until_it_touches_the_winner_and_the_bars_grow_with_it(open_page):
-    page = open_page("v=1&preset=emerging")
+    page = open_page("v=1&preset=emerging", reduced_motion="no-preference")
     box = page.locator("[data-token='3']").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.wait_for_function("() => document.querySelector('.step-sentence').textContent.startsWith('The line moves on')")
@@ -54,7 +54,7 @@ def test_the_line_sweeps_until_it_touches_the_winner_and_the_bars_grow_with_it(o
 
 
 def test_less_motion_shows_the_touch_at_once(open_page):
-    page = open_page("v=1&preset=emerging&sel=3", reduced_motion="reduce")
+    page = open_page("v=1&preset=emerging&sel=3")
     page.get_by_role("button", name="show the step").click()
     assert "reaches farthest" in page.locator(".step-sentence").first.inner_text()
 

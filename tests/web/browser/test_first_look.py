@@ -22,7 +22,7 @@ def story(page):
 
 
 def test_the_cloud_plays_once_on_the_first_visit_and_stops_with_a_sentence_when_it_is_settled(open_page):
-    page = open_page(first_visit=True, clock=True)
+    page = open_page(first_visit=True, clock=True, reduced_motion="no-preference")
     assert page.get_by_role(
         "heading", name="Each token walks toward whoever reaches farthest in its direction"
     ).is_visible()
@@ -44,15 +44,15 @@ def test_the_cloud_plays_once_on_the_first_visit_and_stops_with_a_sentence_when_
     assert k(page) == 0
 
 
-@pytest.mark.parametrize(("fragment", "options"), [("", {"reduced_motion": "reduce"}), ("v=1&preset=square", {})])
-def test_nothing_plays_for_readers_who_asked_for_less_motion_or_came_by_a_link(open_page, fragment, options):
-    page = open_page(fragment, first_visit=True, clock=True, **options)
+@pytest.mark.parametrize(("fragment", "motion"), [("", "reduce"), ("v=1&preset=square", "no-preference")])
+def test_nothing_plays_for_readers_who_asked_for_less_motion_or_came_by_a_link(open_page, fragment, motion):
+    page = open_page(fragment, first_visit=True, clock=True, reduced_motion=motion)
     page.clock.run_for(3000)
     assert k(page) == 0
 
 
 def test_a_reader_who_begins_is_not_interrupted(open_page):
-    page = open_page("v=1&preset=square", clock=True)  # by a link: nothing plays
+    page = open_page("v=1&preset=square", clock=True, reduced_motion="no-preference")  # by a link: nothing plays
     page.context.add_init_script("""localStorage.removeItem("hardmax-visited");
         const look = setInterval(() => {
             if (!window.hardmaxApp) return;
@@ -153,7 +153,7 @@ def test_clusters_collapse_into_markers_that_count_their_tokens(open_page):
 
 
 def test_the_speed_can_be_chosen(open_page, stop_clock):
-    page = open_page("v=1&preset=triangle", clock=True)
+    page = open_page("v=1&preset=triangle", clock=True, reduced_motion="no-preference")
     stop_clock(page)
     for speed, first, layer in ((4, 163, 163), (1, 250, 650)):  # ms until layer 1, and of every later layer
         page.get_by_label("Speed").select_option(str(speed))

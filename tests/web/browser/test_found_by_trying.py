@@ -1,6 +1,5 @@
 """Faults that people found by trying the playground, each shown to be gone."""
 
-import csv
 import json
 import re
 
@@ -184,30 +183,6 @@ def test_small_gaps_use_the_whole_chart(open_page):
     lines = page.locator(".screen-beta .strip").first.locator(".strip-axis line")
     axis = lines.evaluate_all("(all) => all.map((node) => node.y1.baseVal.value)")
     assert min(heights) == pytest.approx(min(axis), abs=0.11)
-
-
-@pytest.fixture(scope="module")
-def reviews(tmp_path_factory):
-    """Reviews with line breaks as markup, and a server that shows them."""
-    file = tmp_path_factory.mktemp("corpus") / "broken-lines.csv"
-    rows = [("Great film.<br /><br />I loved it.", 1), ("Awful.<BR>A waste of time.", 0)] * 4
-    with file.open("w", newline="") as out:
-        csv.writer(out).writerows([("text", "label"), *rows])
-    return file
-
-
-def test_line_breaks_of_reviews_are_line_breaks(open_page, server, reviews):
-    own = type(server)("--data", str(reviews))
-    try:
-        page = open_page("v=1&view=corpus&wrong=0", url=own.url)
-        page.locator(".review-text").first.wait_for()
-        assert "<br" not in page.locator("main").inner_text().lower()
-        assert "% correct" in page.locator(".corpus-figures").inner_text()
-        page.locator(".review-open").first.click()
-        page.wait_for_function("() => document.querySelector('.screen-text textarea')?.value.includes('loved')")
-        assert page.locator(".screen-text textarea").first.input_value() == "Great film.\n\nI loved it."
-    finally:
-        own.stop()
 
 
 def test_nothing_is_cut_at_336_pixels(open_page):

@@ -150,16 +150,24 @@ def test_a_bad_or_newer_link_loads_what_it_can_and_says_what_was_dropped(open_pa
     assert "smallest eigenvalue is -1" in page.locator(".field-error:visible").inner_text()
 
 
-def test_a_lost_server_is_said_and_the_dynamics_go_on(open_page, own_server):
-    page = open_page("v=1&preset=square", url=own_server.url)
-    page.watch.forgiven.append("ERR_CONNECTION_REFUSED")
-    page.wait_for_function("() => document.querySelector('.status').textContent.includes(', checked')")
+def test_a_lost_server_is_said_the_last_reading_stays_and_the_dynamics_go_on(open_page, own_server):
+    page = open_page("v=1&preset=square&view=text", url=own_server.url)
+    page.watch.forgiven += ["ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET"]
+    page.locator(".verdict-label:visible").wait_for()
+    read = page.locator(".marked").first.evaluate("(node) => node.textContent")
+    page.keyboard.press("1")
+    page.wait_for_function("() => document.querySelector('.status')?.textContent.includes(', checked')")
     own_server.stop()
     page.get_by_role("button", name="add a token").click()
     page.wait_for_selector(".banner:has-text('server is not responding')")
     page.get_by_role("button", name="One layer forward").click()
     assert page.locator(".token").count() == 11
     assert "decided here at layer 0, not checked" in page.locator(".status").first.inner_text()
+    page.keyboard.press("3")
+    page.get_by_label("Text", exact=True).fill("great film")
+    page.locator(".field-error", has_text="the server is not responding").wait_for()
+    assert "The last valid result is shown" in page.locator(".reading-note").first.inner_text()
+    assert page.locator(".marked").first.evaluate("(node) => node.textContent") == read
 
 
 def test_a_slow_screen_says_that_it_is_loading(open_page):
