@@ -96,16 +96,16 @@ def test_a_share_link_gives_the_same_tokens_in_a_new_page(open_page):
 
 
 def test_play_pause_step_and_scrub(open_page):
-    page = open_page("v=1&preset=triangle&K=30")
+    page = open_page("v=1&preset=triangle&K=300&alpha=0.001")  # it plays for minutes
     page.get_by_role("button", name="Play", exact=True).click()
     page.wait_for_function("() => window.hardmaxApp.state.k >= 2")
     page.get_by_role("button", name="Pause").click()
     k = state(page, "k")
-    assert f"Layer {k} of 30" in page.locator("[aria-live]").first.inner_text()
+    assert f"Layer {k} of 300" in page.locator("[aria-live]").first.inner_text()
     page.get_by_role("button", name="One layer forward").click()
     assert state(page, "k") == k + 1
     page.get_by_role("slider", name="Layer").fill("25")
-    page.wait_for_function("() => document.querySelector('.layer-now').textContent === 'layer 25 of 30'")
+    page.wait_for_function("() => document.querySelector('.layer-now').textContent === 'layer 25 of 300'")
     page.get_by_role("button", name="One layer back").click()
     assert state(page, "k") == 24
 

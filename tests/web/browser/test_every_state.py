@@ -215,10 +215,15 @@ def test_random_use_raises_no_error(open_page, seed):
     page = open_page("v=1&n=30", fresh=True)
     page.set_default_timeout(60_000)
     page.on("dialog", lambda dialog: dialog.dismiss())
+    page.watch.forgiven += [
+        "status of 408",
+        "status of 429",
+        "status of 503",
+    ]  # a slow machine has many computations waiting
     done = []
     for _ in range(ACTIONS // (5 if FULL else 1)):
         done.append(act(page, chance))
-        assert page.watch.errors == [], done[-12:]
+        assert page.watch.left == [], done[-12:]
         if not page.url.startswith("http://127.0.0.1"):
             pytest.fail(f"left the page: {done[-5:]}")
         if page.evaluate("location.hash") == "":

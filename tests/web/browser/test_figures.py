@@ -29,14 +29,17 @@ def slide(page, label, value):
     )
 
 
-def test_the_line_sweeps_until_it_touches_the_winner_and_the_bars_grow_with_it(open_page):
-    page = open_page("v=1&preset=emerging", reduced_motion="no-preference")
+def test_the_line_sweeps_until_it_touches_the_winner_and_the_bars_grow_with_it(open_page, stop_clock):
+    page = open_page("v=1&preset=emerging", clock=True, reduced_motion="no-preference")
+    stop_clock(page)
     box = page.locator("[data-token='3']").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.wait_for_function("() => document.querySelector('.step-sentence').textContent.startsWith('The line moves on')")
+    page.clock.run_for(500)
+    assert page.locator(".step-sentence").first.inner_text().startswith("The line moves on")
     assert page.locator(".screen-dyn .fan").count() == 0, "nobody has won yet"
     early = page.evaluate(LINE)
-    page.wait_for_function("() => document.querySelector('.step-sentence').textContent.includes('reaches farthest')")
+    page.clock.run_for(3000)
+    assert "reaches farthest" in page.locator(".step-sentence").first.inner_text()
     assert page.evaluate(LINE) != early
     assert page.locator(".screen-dyn .fan").count() == 1
     Z = hx.preset("emerging")

@@ -32,14 +32,14 @@ def program(page, kind):
 
 
 def test_keys_play_step_switch_and_open_screens(open_page):
-    page = open_page("v=1&preset=square&K=30")
+    page = open_page("v=1&preset=square&K=300&alpha=0.001")  # it plays for minutes
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Shift+ArrowRight")
     assert state(page, "k") == 11
     page.keyboard.press("ArrowLeft")
     assert state(page, "k") == 10
     page.keyboard.press("End")
-    assert state(page, "k") == 30
+    assert state(page, "k") == 300
     page.keyboard.press("Home")
     assert state(page, "k") == 0
     page.keyboard.press("a")

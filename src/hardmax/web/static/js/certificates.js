@@ -72,7 +72,7 @@ export function certificates(app, changed) {
     badge(model, limit, alpha) {
       const answer = answers.get(model.result) ?? {};
       const [kind, text] = said(answer, limit);
-      const node = el("span", { class: `badge ${kind}`, "data-certificate": kind || "open", text });
+      const node = el("span", { class: `badge ${kind}`, "data-certificate": kind || "open", text, title: MEANING[kind] });
       if (answer.verified || answer.refused || answer.asking) return [node];
       if (app.offline) return [node, pythonButton(app)];
       if (never(model)) node.title = never(model);
@@ -88,6 +88,11 @@ export function certificates(app, changed) {
     },
   };
 }
+
+const MEANING = {
+  good: "From this layer on every token follows the same tokens forever, so where it ends is known. The server has checked a certificate of this.",
+  unchecked: "As this page computes it, from this layer on every token follows the same tokens forever. No certificate of this has been checked.",
+};
 
 /** [kind, text]: only a certificate that was checked is called one. */
 function said(answer, limit) {

@@ -200,18 +200,23 @@ export function cloudFields(app, onFile) {
 /** What is set together with a preset: with these the late leader appears at layer 51. */
 const PRESET_SETTINGS = { "late-leader": { alpha: 10, K: 60 } };
 
-const SHOW_TITLES = {
-  leaders: "leaders (L)", trails: "trails (T)", arrows: "arrows (A)", hull: "initial hull (H)", limit: "limit",
-  sectors: "sectors",
+// word of `show` -> its name, and what is drawn
+const SHOWN = {
+  leaders: ["leaders (L)", "Leaders are stars with their number"],
+  trails: ["trails (T)", "The way of every token so far"],
+  arrows: ["arrows (A)", "From every token to the one it follows"],
+  hull: ["initial hull (H)", "The convex hull of all tokens at layer 0"],
+  limit: ["limit", "Where tokens end, and the hull of the leaders"],
+  sectors: ["sectors", "Each place has the color of the token that one there would follow"],
 };
 
 /** What is drawn: one switch for each word of `show`. */
 export function showField(app) {
-  const boxes = Object.entries(SHOW_TITLES).map(([word, title]) => {
+  const boxes = Object.entries(SHOWN).map(([word, [name, title]]) => {
     const input = el("input", {
       type: "checkbox", onchange: () => app.set({ show: input.checked ? [...app.state.show, word] : app.state.show.filter((one) => one !== word) }),
     });
-    return { word, input, node: el("label", { class: "check" }, input, title) };
+    return { word, input, node: el("label", { class: "check", title }, input, name) };
   });
   const node = el(
     "fieldset", { class: "shows" }, el("legend", { text: "Show" }),
