@@ -4,7 +4,8 @@
     python benchmarks/scale.py --seconds 5   a short look; its bars mean little
 
 `sweep`: 100,000 simulations of 100 x 2 against one batched `hx.simulate` of the same clouds, processor time.
-`ray`: 200,000 texts labeled by a Ray cluster of 2 workers on this machine, against the local engine with 2 threads.
+`ray`: 200,000 texts of a file, read and labeled by a Ray cluster of 2 workers on this machine, against the local engine
+with 2 threads.
 `export`: 1,000 reviews of IMDb's training rows (extra imdb), labeled by each shipped model as ONNX, and labeled and
 explained by it as JavaScript under Node, against Python.
 `serve`: a real server under full load from 32 connections that never pause, then killed and started again under load.
@@ -116,27 +117,31 @@ def sweep(bars: Bars, options: argparse.Namespace) -> None:
 
 
 def ray(bars: Bars, options: argparse.Namespace) -> None:
-    """The same texts on a cluster of two workers and on two threads."""
+    """The same file on a cluster of two workers and on two threads."""
     import numpy as np
     import ray as cluster
 
-    from hardmax.scale.labels import Wanted, batches, labeled
+    from hardmax.scale.labels import Wanted, labeled
+    from hardmax.scale.sources import Source
     from hardmax.sentiment.files import load_model
-    from hardmax.text.tables import Row
 
     terms = [term for term in load_model("imdb").vocabulary.terms if " " not in term]
-    rng = np.random.default_rng(0)
-    picks = np.minimum(rng.zipf(1.3, (options.texts, 200)) - 1, len(terms) - 1)
-    rows = [Row(" ".join(terms[k] for k in row), None, None, i + 1) for i, row in enumerate(picks.tolist())]
-    cluster.init(num_cpus=2, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+    picks = np.minimum(np.random.default_rng(0).zipf(1.3, (options.texts, 200)) - 1, len(terms) - 1)
     seconds, records = {}, {}
-    for engine in ("local", "ray"):
-        for _ in labeled(batches(rows[:4096], 2048), Wanted("imdb"), engine):
-            pass  # the code is loaded everywhere
-        began = time.perf_counter()
-        records[engine] = list(labeled(batches(rows, 2048), Wanted("imdb"), engine))
-        seconds[engine] = time.perf_counter() - began
-    cluster.shutdown()
+    with tempfile.TemporaryDirectory() as folder:
+        few, many = Path(folder, "few.jsonl"), Path(folder, "many.jsonl")
+        for path, rows in ((few, picks[:8192]), (many, picks)):
+            with open(path, "w", encoding="utf-8") as to:
+                to.writelines(json.dumps({"text": " ".join(terms[k] for k in row)}) + "\n" for row in rows.tolist())
+        cluster.init(num_cpus=2, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+        for engine in ("local", "ray"):
+            for _ in labeled(Source((str(few),)), Wanted("imdb"), engine):
+                pass  # the code is loaded everywhere
+            began = time.perf_counter()
+            found = labeled(Source((str(many),)), Wanted("imdb"), engine)
+            records[engine] = [record for labels in found for record in labels.records]
+            seconds[engine] = time.perf_counter() - began
+        cluster.shutdown()
     rate = {engine: options.texts / t for engine, t in seconds.items()}
     print(f"ray: {options.texts:,} texts of 200 words; local {rate['local']:,.0f} per second, ray {rate['ray']:,.0f}")
     bars.check(records["ray"] == records["local"], "the records are equal")

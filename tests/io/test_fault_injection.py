@@ -19,7 +19,7 @@ from hardmax.errors import BadInput
 from hardmax.io.files import write_file
 from hardmax.io.resumable import begin_or_resume
 from hardmax.scale.label_files import write_labels, write_parts
-from hardmax.scale.labels import Wanted
+from hardmax.scale.labels import Wanted, label_batch
 from hardmax.scale.run import read_rows, run_sweep, write_part
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.export.javascript import export_javascript
@@ -74,11 +74,11 @@ sys.addaudithook(LAYER.hook)  # it stays for the life of the interpreter, and do
 
 Z = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.2], [0.3, 0.3]]
 RECORDS = [[{"line": 1, "label": "a", "probability": 0.5}, {"id": "x", "label": "b", "probability": 0.75}]]
-COLUMNS = ["id", "label", "probability"]
+COLUMNS, CLASSES = ["id", "label", "probability"], ["a", "b"]
 
 
 def _labels(path):
-    return write_file(path, lambda to: write_labels(to, RECORDS, COLUMNS))
+    return write_file(path, lambda to: write_labels(to, RECORDS, COLUMNS, CLASSES))
 
 
 # name -> (name of the output, a function that writes it)
@@ -188,11 +188,12 @@ def test_the_outputs_that_were_written_can_be_read(tmp_path):
     assert read_checkpoint(tmp_path / "c.npz", "mark")["x"].tolist() == [1.0, 2.0]
 
 
-ROWS = [Row("great film", None, None, k) for k in range(25)]
+ROWS = [((0, k), Row("great film", None, None, k)) for k in range(25)]
+WANTED = Wanted("imdb-words")
 
 
 def _parts(folder):
-    list(write_parts(folder, ROWS, Wanted("imdb-words"), COLUMNS, "here", "local", None, True, 10))
+    write_parts(folder, lambda after: [label_batch(ROWS, WANTED)], WANTED, COLUMNS, CLASSES, "here", True, 10)
 
 
 def _sweep(folder):

@@ -18,7 +18,8 @@ import pytest
 
 from hardmax.errors import BadInput
 from hardmax.scale.label_files import write_parts
-from hardmax.scale.labels import Wanted, batches, label, labeled
+from hardmax.scale.labels import Wanted, label, label_batch, labeled
+from hardmax.scale.sources import START, Source, batches
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
 from hardmax.text.tables import Row
@@ -67,11 +68,29 @@ def test_records_are_those_of_the_model():
         ]
 
 
-def test_a_batch_that_is_done_is_passed_over():
-    found = list(labeled([_rows(3), None, _rows(2, 3)], Wanted(MODEL)))
-    assert [None if part is None else len(part) for part in found] == [3, None, 2]
+def test_of_rows_that_are_done_only_the_bad_ones_are_read_again(tmp_path):
+    table = tmp_path / "a.jsonl"
+    table.write_text('{"text": "good"}\n5\n{"text": "bad"}\n{"text": "dull"}\n')
+    (found,) = labeled(Source((str(table),)), Wanted(MODEL), after=(0, 3))
+    assert [r["line"] for r in found.records] == [4]
+    assert found.places == [(0, 4)]
+    assert [row.line for row in found.bad] == [2]
     with pytest.raises(BadInput, match="no engine 'spark'"):
-        labeled([], Wanted(MODEL), "spark")
+        labeled(Source(()), Wanted(MODEL), "spark")
+
+
+def test_batches_are_bounded_in_rows_and_characters():
+    rows = [((0, k), Row("x" * (3_000_000 if k < 3 else 0), None, None, k)) for k in range(5000)]
+    found = list(batches(rows))
+    assert [len(batch) for batch in found] == [2, 2048, 2048, 902]
+    assert [row for batch in found for row in batch] == rows
+
+
+def test_small_files_are_read_together_and_large_ones_alone(tmp_path):
+    for name, size in (("a.txt", 10), ("b.txt", 9_000_000), ("c.txt", 10), ("d.txt", 10)):
+        with open(tmp_path / name, "wb") as file:
+            file.truncate(size)
+    assert Source(("a.txt", "b.txt", "c.txt", "d.txt"), None, str(tmp_path)).units() == [range(2), range(2, 4)]
 
 
 def test_folders_patterns_and_several_files_are_read_in_order(tmp_path):
@@ -87,9 +106,12 @@ def test_folders_patterns_and_several_files_are_read_in_order(tmp_path):
         found = [json.loads(line) for line in done.stdout.splitlines()]
         assert [r["label"] for r in found] == expected
         assert [r["id"] for r in found[10:20]] == [f"{b}:{k}" for k in range(2, 12)]
-    done = _run(tmp_path / "none-*.csv")
-    assert done.returncode == 3
-    assert "no file matches" in done.stderr
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "_SUCCESS").write_text("")
+    for given, said in ((tmp_path / "none-*.csv", "no file matches"), (tmp_path / "empty", "holds no texts")):
+        done = _run(given)
+        assert done.returncode == 3
+        assert said in done.stderr
 
 
 def test_explanations_are_nested_columns_and_do_not_fit_into_csv(tmp_path):
@@ -111,10 +133,21 @@ def test_explanations_are_nested_columns_and_do_not_fit_into_csv(tmp_path):
     assert not (tmp_path / "o.csv").exists()
 
 
+COLUMNS, CLASSES = ["id", "label", "probability"], ["negative", "positive"]
+
+
+def _begin(rows, asked):
+    def begin(after):
+        asked.append(after)
+        return (label_batch(batch, Wanted(MODEL)) for batch in batches([((0, r.line), r) for r in rows], after))
+
+    return begin
+
+
 def test_parts_that_are_there_are_not_made_again(tmp_path):
-    rows, folder, wanted, columns = _rows(50), tmp_path / "o", Wanted(MODEL), ["id", "label", "probability"]
-    arguments = wanted, columns, "here", "local", None
-    assert list(write_parts(folder, rows, *arguments, False, 20)) == [20, 40, 50]
+    rows, folder, wanted, asked = _rows(50), tmp_path / "o", Wanted(MODEL), []
+    arguments = wanted, COLUMNS, CLASSES, "here"
+    assert write_parts(folder, _begin(rows, asked), *arguments, False, 20) == 50
     whole = _parts(folder)
     assert [r["label"] for r in whole] == load_model(MODEL).predict([r.text for r in rows])
     second = folder / "part-000001.parquet"
@@ -122,16 +155,33 @@ def test_parts_that_are_there_are_not_made_again(tmp_path):
     second.unlink()
     (folder / ".part-000001.parquet.123.partial").write_text("half")
     with pytest.raises(BadInput, match="already exists"):
-        list(write_parts(folder, rows, *arguments, False, 20))
-    assert list(write_parts(folder, rows, *arguments, True, 20)) == [20, 40, 50]
+        write_parts(folder, _begin(rows, asked), *arguments, False, 20)
+    assert write_parts(folder, _begin(rows, asked), *arguments, True, 20) == 50
     assert _parts(folder) == whole
     assert [p for p in stamps if p.stat().st_mtime_ns != stamps[p]] == [second]
+    assert write_parts(folder, _begin(rows, asked), *arguments, True, 20) == 50
+    assert asked == [START, (0, 20), (0, 50)]
     with pytest.raises(BadInput, match="other texts or settings"):
-        list(write_parts(folder, rows, Wanted(MODEL, text=True), *arguments[1:], True, 20))
+        write_parts(folder, _begin(rows, asked), Wanted(MODEL, text=True), *arguments[1:], True, 20)
+    second.write_bytes(b"not parquet")
+    (folder / "part-000002.parquet").unlink()
+    with pytest.raises(BadInput, match="part-000001"):
+        write_parts(folder, _begin(rows, asked), *arguments, True, 20)
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").write_text("x")
     with pytest.raises(BadInput, match="holds other files"):
-        list(write_parts(tmp_path / "full", rows, *arguments, True, 20))
+        write_parts(tmp_path / "full", _begin(rows, asked), *arguments, True, 20)
+
+
+def test_labels_have_the_type_of_the_classes_in_every_part(tmp_path):
+    """Parts without a label, because all were uncertain, must fit to the others."""
+    nothing = [label_batch([], Wanted(MODEL))]
+    write_parts(tmp_path / "o", lambda _: nothing, Wanted(MODEL), COLUMNS, [0, 1], "here", False)
+    assert [str(t) for t in pq.read_schema(tmp_path / "o" / "part-000000.parquet").types] == [
+        "string",
+        "int64",
+        "double",
+    ]
 
 
 def test_a_run_does_not_continue_on_other_texts(tmp_path):
@@ -154,46 +204,59 @@ def test_bad_rows_are_written_and_the_rest_is_labeled(tmp_path):
 
 @pytest.mark.parametrize("address", ["127.0.0.1:{}", "ray://127.0.0.1:{}", "nowhere"])
 def test_a_cluster_that_is_not_there_is_one_error_and_leaves_nothing(tmp_path, address):
+    wanted, source = Wanted(MODEL), Source((_table(tmp_path / "a.jsonl", _rows(3)),))
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # nobody listens here
         address = address.format(closed.getsockname()[1])
-        work = write_parts(tmp_path / "o", _rows(3), Wanted(MODEL), ["id", "label", "probability"], "here", "ray",
-                           address, False)  # fmt: skip
         with pytest.raises(BadInput, match=r"cannot be reached|is not the address") as told:
-            list(work)
+            write_parts(tmp_path / "o", lambda after: labeled(source, wanted, "ray", address, after), wanted, COLUMNS,
+                        CLASSES, "here", False)  # fmt: skip
     assert address in str(told.value)
     assert not (tmp_path / "o").exists()
 
 
+def test_a_cluster_does_not_read_standard_input():
+    with pytest.raises(BadInput, match="standard input"):
+        next(labeled(Source(("-",)), Wanted(MODEL), "ray"))
+
+
+@pytest.mark.filterwarnings("ignore:::ray")  # of its own deprecated settings
 @pytest.mark.slow
-def test_ray_gives_the_same_records_even_if_a_worker_is_killed():
+def test_ray_gives_the_same_labels_even_if_a_worker_is_killed(tmp_path, monkeypatch):
+    """Several files of several kinds with bad rows, and a process that labels is killed twice on the way."""
     import ray
 
-    rows, wanted = _rows(4000), Wanted(MODEL, probabilities=True)
-    here = [r for part in labeled(batches(rows, 100), wanted) for r in part]
-    killed = []
-
-    def disturbed():
-        for number, batch in enumerate(batches(rows, 100)):
-            if number in (15, 25):
-                killed.extend(_kill_one_worker())
-            yield batch
-
+    rows = _rows(40_000)
+    _table(tmp_path / "a.jsonl", rows[:30_000])
+    _table(tmp_path / "b.csv", rows[30_000:])
+    (tmp_path / "c.jsonl").write_text('{"text": "good"}\nnot json\n{"text": 5}\n')
+    monkeypatch.chdir(tmp_path)
+    source, wanted = Source(("a.jsonl", "b.csv", "c.jsonl")), Wanted(MODEL, probabilities=True)
+    here, there, killed = list(labeled(source, wanted)), [], 0
     ray.init(num_cpus=2, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
     try:
-        there = [r for part in labeled(disturbed(), wanted, "ray") for r in part]
+        for number, found in enumerate(labeled(source, wanted, "ray")):
+            there.append(found)
+            if number in (1, 4):
+                killed += _kill_one_worker()
+        with pytest.raises(BadInput, match=r"there is no file .*missing\.csv"):
+            list(labeled(Source(("c.jsonl", "missing.csv")), wanted, "ray"))
+        after = 1, 9000
+        rest = [r for labels in labeled(source, wanted, "ray", after=after) for r in labels.records]
     finally:
         ray.shutdown()
     assert killed
-    assert there == here
+    for part in ("records", "places", "bad"):
+        assert [x for one in there for x in getattr(one, part)] == [x for one in here for x in getattr(one, part)]
+    assert rest == [r for one in here for r, place in zip(one.records, one.places, strict=True) if place > after]
 
 
 def _kill_one_worker():
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if path.read_bytes().startswith(b"ray::label"):
+            if path.read_bytes().startswith(b"ray::Map(_label)"):
                 os.kill(int(path.parent.name), signal.SIGKILL)
-                return [path.parent.name]
+                return 1
         except OSError:
             continue
-    return []
+    return 0

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from hardmax.cli import texts
 from hardmax.cli.output import note
-from hardmax.cli.predict import good_rows
 from hardmax.errors import BadInput, need
 from hardmax.io.progress import Tell, telling
 
 if TYPE_CHECKING:
+    from hardmax.scale.sources import Source
     from hardmax.sentiment.model import SentimentModel
     from hardmax.text.tables import Row
 
@@ -30,12 +30,13 @@ def explain_table(
 ) -> None:  # fmt: skip
     """Explain every text of a table: print or write the words that matter in it."""
     from hardmax.io.files import write_file
+    from hardmax.scale.sources import Source
 
     silent = quiet or json
     if output is not None and output.suffix.lower() not in SUFFIXES:
         raise BadInput(f"{output}: many explanations cannot be written like this", fix="use " + ", ".join(SUFFIXES))
     bad = texts.BadRows(file, errors, silent)
-    good = good_rows([file], column, bad)
+    good = _good(Source((file,), column), bad)
     done = 0
     if output is None:
         for batch in _explained(model, good, most):
@@ -61,6 +62,16 @@ def explain_table(
             write_file(output, write, force=force)
         note(f"wrote {output}" + (f": {done:,} texts" if done else ""), silent)
     bad.finish()
+
+
+def _good(source: "Source", bad: texts.BadRows) -> Iterator["Row"]:
+    from hardmax.text.tables import BadRow
+
+    for _, row in source.rows():
+        if isinstance(row, BadRow):
+            bad.add([row])
+        else:
+            yield row
 
 
 def _explained(model: "SentimentModel", good: Iterator["Row"], most: int) -> Iterator[list[Found]]:

@@ -2,9 +2,6 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
-from glob import glob
-from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,10 +13,8 @@ from hardmax.errors import BadInput
 from hardmax.io.progress import Tell, telling
 
 if TYPE_CHECKING:
-    from hardmax.scale.labels import Record
-    from hardmax.text.tables import BadRow, Row
-
-BATCH = 1024
+    from hardmax.scale.labels import Labels, Record
+    from hardmax.scale.sources import Place
 
 
 def command(
@@ -63,10 +58,12 @@ def command(
     Example: hardmax predict reviews.csv -o labels.parquet --probabilities --with-text
     """
     from hardmax.scale.label_files import SUFFIXES, columns_of, json_line, write_labels, write_parts
-    from hardmax.scale.labels import Wanted, batches, labeled
+    from hardmax.scale.labels import Wanted, labeled
+    from hardmax.scale.sources import START, Source, find_files
 
     silent = quiet or json
-    name, files = _model_and_files(arguments)
+    name, given = _model_and_files(arguments)
+    source = Source(find_files(given), text_column)
     if abstain_below is not None and not 0 <= abstain_below <= 1:
         raise BadInput(f"--abstain-below is {abstain_below}", fix="use a probability, from 0 to 1")
     parts = output is not None and not output.suffix
@@ -78,50 +75,47 @@ def command(
 
     from hardmax.io.files import write_file
     from hardmax.sentiment.files import load_classifier
-    from hardmax.text.tables import expected_rows
 
-    columns_for = load_classifier(name).classes
-    wanted = Wanted(name, every_class, with_text, explain, abstain_below)
-    shown = ", ".join(files[:3]) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
+    classes = load_classifier(name).classes
+    lines = output is None and not json  # for people, with the beginning of each text
+    wanted = Wanted(name, every_class, with_text or lines, explain, abstain_below)
+    shown = ", ".join(source.files[:3]) + (f" and {len(source.files) - 3} more" if len(source.files) > 3 else "")
     bad = texts.BadRows(shown, errors, silent)
-    rows = good_rows(files, text_column, bad)
-    done = 0
-    if output is None:
-        sent, kept = tee(batches(rows, BATCH))
-        for found, batch in zip(labeled(sent, wanted, engine, address), kept, strict=True):
-            for record, row in zip(found or (), batch, strict=True):
-                sys.stdout.write((json_line(record) if json else _line(record, row.text)) + "\n")
-            sys.stdout.flush()
-            done += len(batch)
-    else:
-        columns = columns_of(columns_for, wanted)
-        counts = [expected_rows(file) for file in files]
-        expected = None if None in counts else sum(counts)  # type: ignore[arg-type]
+    done, expected = 0, source.expected() if output is not None else None
 
-        def counted(tell: Tell) -> Iterator[list["Record"]]:
-            nonlocal done
-            for found in labeled(batches(rows, BATCH), wanted, engine, address):
-                yield found or []
-                done += len(found or ())
-                tell(done, max(done, expected) if expected else None, "predicting")
+    def labels(tell: Tell, after: "Place" = START) -> Iterator["Labels"]:
+        nonlocal done
+        for found in labeled(source, wanted, engine, address, after):
+            bad.add(found.bad)
+            yield found
+            done += len(found.records)
+            tell(done, max(done, expected) if expected else None, "predicting")
 
-        with telling(silent, "predicting") as tell:
-            if parts:
-                source = "\n".join([*map(_stamp, files), text_column or ""])
-                for done in write_parts(output, rows, wanted, columns, source, engine, address, resume):
-                    tell(done, max(done, expected) if expected else None, "predicting")
-            else:
-                write_file(output, lambda to: write_labels(to, counted(tell), columns), force=force)
-        note(f"wrote {output}: {done:,} texts", silent)
+    with telling(silent or output is None, "predicting") as tell:
+        if output is None:
+            for found in labels(tell):
+                for record in found.records:
+                    sys.stdout.write((_line(record, with_text) if lines else json_line(record)) + "\n")
+                sys.stdout.flush()
+        elif parts:
+            columns = columns_of(classes, wanted)
+            done = write_parts(
+                output, lambda after: labels(tell, after), wanted, columns, classes, source.stamp(), resume
+            )
+        else:
+            columns = columns_of(classes, wanted)
+            records = (found.records for found in labels(tell))
+            write_file(output, lambda to: write_labels(to, records, columns, classes), force=force)
+    if output is not None:
+        note(f"wrote {output}: {done:,} text{'s' * (done != 1)}", silent)
     if not done:
         note(f"warning: {shown} {'has no usable row' if bad.count else 'holds no texts'}", silent)
     bad.finish()
 
 
 def _model_and_files(arguments: list[str]) -> tuple[str, list[str]]:
-    """The model, and the files that the other arguments name: folders and patterns in the order of their names."""
+    """The model, and the other arguments."""
     from hardmax.sentiment.files import shipped
-    from hardmax.text.tables import SUFFIXES
 
     first = arguments[0]
     is_model = (Path(first) / "config.json").is_file() or (first in shipped() and not Path(first).exists())
@@ -130,67 +124,15 @@ def _model_and_files(arguments: list[str]) -> tuple[str, list[str]]:
         name, given = first, arguments[1:]  # a wrong name of a model is reported as such
     if not given:
         raise BadInput(f"{first} is a model; FILE is missing", fix=f"use: hardmax predict {first} FILE")
-    files: list[str] = []
-    for one in given:
-        path = Path(one)
-        if path.is_dir() and any(p.suffix.lower() in SUFFIXES for p in path.iterdir()):
-            files += sorted(str(p) for p in path.iterdir() if p.suffix.lower() in SUFFIXES)
-        elif any(c in one for c in "*?[") and not path.exists():
-            matched = sorted(glob(one, recursive=True))
-            if not matched:
-                raise BadInput(f"no file matches {one!r}")
-            files += matched
-        else:
-            files.append(one)
-    return name, files
+    return name, given
 
 
-def good_rows(files: list[str], column: str | None, bad: texts.BadRows) -> Iterator["Row"]:
-    """The rows that can be used; among several files a row without an id is named by its file and line."""
-    from hardmax.text.tables import BadRow
-
-    for file in files:
-        for row in _source(file, column):
-            if isinstance(row, BadRow):
-                bad.add([row if len(files) == 1 else replace(row, why=f"{file}: {row.why}")])
-            else:
-                yield row if len(files) == 1 or row.id is not None else replace(row, id=f"{file}:{row.line}")
-
-
-def _source(file: str, column: str | None) -> Iterator["Row | BadRow"]:
-    """Rows of a file or of standard input, one at a time."""
-    from hardmax.text import tables
-
-    path = Path(file)
-    if file == "-":
-        yield from tables.lines(sys.stdin.buffer, column)
-    elif path.suffix.lower() in tables.SUFFIXES:
-        yield from tables.rows(path, column, None, labeled=False)
-    elif path.suffix.lower() == ".txt":
-        if not path.is_file():
-            raise BadInput(f"there is no file {path}")
-        with open(path, "rb") as lines:
-            yield from tables.lines(lines, objects=False, name=str(path))
-    else:
-        from hardmax.text.datasets import read
-
-        found = read(file, None, labeled=False)
-        for i, text in enumerate(found.texts):
-            yield tables.Row(text, None, found.ids[i] if found.ids else None, i + 1)
-
-
-def _stamp(file: str) -> str:
-    """The name of a file, its size and its time of change: a run continues only on the texts it began with."""
-    state = Path(file).stat() if Path(file).is_file() else None
-    return file if state is None else f"{file} {state.st_size} {state.st_mtime_ns}"
-
-
-def _line(record: "Record", text: str) -> str:
+def _line(record: "Record", whole: bool) -> str:
     from hardmax.sentiment.highlight import visible
 
-    shown = text if "text" in record else text[:200]
+    shown = record["text"] if whole else record["text"][:200]
     shown = " ".join(visible(shown).split())
-    if "text" not in record and len(shown) > 60:
+    if not whole and len(shown) > 60:
         shown = shown[:57] + "..."
     every = "".join(f"\t{name}={p:.4f}" for name, p in record.get("probabilities", {}).items())
     label = "-" if record["label"] is None else record["label"]

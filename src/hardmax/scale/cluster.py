@@ -10,15 +10,14 @@ from urllib.parse import urlsplit
 
 from hardmax.errors import BadInput, need
 
-AHEAD = 4  # tasks that wait for each processor of the cluster
 RETRIES = 10  # of a task whose worker died
 SECONDS = 10.0  # to wait for a machine to answer
 TOKEN = "a cluster that asks for a token needs RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too"
 
 
 @contextmanager
-def on_cluster(function: Any, address: str | None) -> Iterator[tuple[Any, Any, int]]:
-    """Ray, the function as one that runs on the cluster, and how many calls should be under way.
+def cluster_at(address: str | None) -> Iterator[Any]:
+    """Ray, connected to a cluster.
 
     Args:
         address: of a running cluster ("auto", "head:6379", "ray://head:10001"); None starts one on this machine.
@@ -44,8 +43,7 @@ def on_cluster(function: Any, address: str | None) -> Iterator[tuple[Any, Any, i
             raise BadInput("the Ray cluster cannot be reached", found=": ".join([address or "local", *why]),
                            fix=f"check the address; {TOKEN}") from None  # fmt: skip
     try:
-        room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        yield ray, ray.remote(num_cpus=1, max_retries=RETRIES)(function), room
+        yield ray
     finally:
         if started:
             ray.shutdown()

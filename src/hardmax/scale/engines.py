@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hardmax.scale.cluster import on_cluster
+from hardmax.scale.cluster import RETRIES, cluster_at
 from hardmax.scale.tasks import Task, compute
 
+AHEAD = 4  # tasks that wait for each processor of a cluster
 Finished = Iterator[tuple[Task, dict[str, list[Any]]]]
 
 
@@ -30,7 +31,9 @@ def on_ray(work: Iterable[Task], address: str | None = None) -> Finished:
     Args:
         address: of a running cluster ("auto", "ray://host:10001"); None starts one on this machine.
     """
-    with on_cluster(compute, address) as (ray, remote, room):
+    with cluster_at(address) as ray:
+        room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        remote = ray.remote(num_cpus=1, max_retries=RETRIES)(compute)
         asked: dict[Any, Task] = {}
         source = iter(work)
         while True:

@@ -1,21 +1,11 @@
-"""Label many texts: batches in the order of their rows, on this machine or on a Ray cluster.
+"""Label many texts in batches, in the order of their rows, on this machine or on a Ray cluster."""
 
-The rows are read in one place, so that order, ids and bad rows are the same for every engine; what is sent to a worker
-is a batch of texts, what comes back is a batch of records.
-"""
-
-from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from hardmax.errors import BadInput
-from hardmax.scale.cluster import on_cluster
-
-if TYPE_CHECKING:
-    from hardmax.text.tables import Row
+from hardmax.scale.sources import START, BadRow, Place, Placed, Row, Source, batches
 
 ENGINES = ("local", "ray")
 Record = dict[str, Any]
@@ -39,7 +29,16 @@ class Wanted:
     abstain_below: float | None = None
 
 
-def label(rows: list["Row"], wanted: Wanted) -> list[Record]:
+@dataclass(frozen=True)
+class Labels:
+    """What became of some rows: the records of the good ones with their places, and the bad ones."""
+
+    records: list[Record]
+    places: list[Place]
+    bad: list[BadRow]
+
+
+def label(rows: list[Row], wanted: Wanted) -> list[Record]:
     """The records of some rows: line or id, label, probability, and what else is wanted."""
     import numpy as np
 
@@ -72,47 +71,26 @@ def label(rows: list["Row"], wanted: Wanted) -> list[Record]:
     return records
 
 
-def batches(rows: Iterable["Row"], size: int) -> Iterator[list["Row"]]:
-    """The rows in lists of at most `size`.
-
-    Example:
-        >>> list(batches("abcde", 2))
-        [['a', 'b'], ['c', 'd'], ['e']]
-    """
-    source = iter(rows)
-    while batch := list(islice(source, size)):
-        yield batch
+def label_batch(batch: list[Placed], wanted: Wanted) -> Labels:
+    """The labels of the good rows of a batch, and its bad rows."""
+    good = [(place, row) for place, row in batch if isinstance(row, Row)]
+    records = label([row for _, row in good], wanted) if good else []
+    return Labels(records, [place for place, _ in good], [row for _, row in batch if isinstance(row, BadRow)])
 
 
 def labeled(
-    work: Iterable[list["Row"] | None], wanted: Wanted, engine: str = "local", address: str | None = None
-) -> Iterator[list[Record] | None]:
-    """The records of every batch, in order; None for a batch that is None (it is done already).
+    source: Source, wanted: Wanted, engine: str = "local", address: str | None = None, after: Place = START
+) -> Iterator[Labels]:
+    """The labels of every batch of rows, in order; of rows up to the place `after`, only the bad ones.
 
     Args:
         engine: "local" (compiled code with the threads of this machine), or "ray".
         address: of a running cluster ("auto", "ray://host:10001"); None starts one on this machine.
     """
     if engine == "local":
-        return (None if batch is None else label(batch, wanted) for batch in work)
+        return (label_batch(batch, wanted) for batch in batches(source.rows(), after))
     if engine != "ray":
         raise BadInput(f"there is no engine {engine!r}", fix="use " + " or ".join(ENGINES))
-    return _on_ray(work, wanted, address)
+    from hardmax.scale.pipeline import on_ray
 
-
-def _on_ray(work: Iterable[list["Row"] | None], wanted: Wanted, address: str | None) -> Iterator[list[Record] | None]:
-    """A window of batches on the cluster; Ray runs a batch again if its worker dies."""
-    if Path(wanted.model).exists():  # workers have another working folder
-        wanted = replace(wanted, model=str(Path(wanted.model).resolve()))
-    with on_cluster(label, address) as (ray, remote, room):
-        asked: deque[Any] = deque()
-        for batch in work:
-            asked.append(None if batch is None else remote.remote(batch, wanted))
-            if len(asked) >= room:
-                yield _got(ray, asked.popleft())
-        while asked:
-            yield _got(ray, asked.popleft())
-
-
-def _got(ray: Any, reference: Any) -> Any:
-    return None if reference is None else ray.get(reference)
+    return on_ray(source, wanted, address, after)

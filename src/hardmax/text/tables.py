@@ -186,6 +186,8 @@ def _choose(name: str, columns: list[str], text: str | None, label: str | None, 
 
 def _row(line: int, record: dict[str, Any], names: Columns, labeled: bool) -> Row | BadRow:
     text, label, known_as = (record.get(name) if name else None for name in names)
+    if known_as == "" or known_as != known_as:  # an empty cell, or not a number
+        known_as = None
     if not isinstance(text, str):
         return BadRow(line, f"{names[0]} is {'missing' if text is None else 'not a text'}", repr(text)[:200])
     if labeled and (label is None or label == "" or label != label or isinstance(label, list | dict)):
