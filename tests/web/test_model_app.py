@@ -160,7 +160,8 @@ def _ask(port, texts, timeout=120, path="/predict"):
 
 def test_an_answer_on_its_way_is_finished_when_the_server_is_told_to_end():
     running = _Running()
-    _ask(running.port, ["ready?"])
+    status, document = _ask(running.port, ["x" * (limits.SERVED_BYTES + 2_000_000)])  # more than fits into buffers
+    assert (status, document["error"]["fix"]) == (413, "send less")
     texts = [" ".join(f"great film {i * k} dull" for i in range(200)) for k in range(50)]
     found = []
     asking = threading.Thread(target=lambda: found.append(_ask(running.port, texts, path="/explain")))

@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import logging
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,16 +166,16 @@ class Guard:
         announced = request.headers.get("content-length", "0")
         if not announced.isdigit():
             return _refuse(400, error_document("Content-Length is not a number", found=announced[:40]))
-        too_long = error_document(f"the body is longer than {self.body_bytes:,} bytes", fix="send less")
+        too_long = TooLong(error_document(f"the body is longer than {self.body_bytes:,} bytes", fix="send less"))
         if int(announced) > self.body_bytes:
-            return _refuse(413, too_long)
+            return too_long
         body = bytearray()
         try:
             async with asyncio.timeout(self.body_seconds):
                 async for part in request.stream():
                     body += part
                     if len(body) > self.body_bytes:
-                        return _refuse(413, too_long)
+                        return too_long
         except TimeoutError:
             what = f"the body did not arrive within {self.body_seconds:g} seconds"
             return _refuse(408, error_document(what, fix="send it again"))
@@ -189,6 +190,30 @@ def _shown_token(request: Request, cookie: str) -> str | None:
     return request.query_params.get("token", request.cookies.get(cookie))
 
 
+CLOSED = {"connection": "close", "cache-control": "no-store"}  # a body may be on its way
+
+
 def _refuse(status: int, document: dict[str, Any]) -> Response:
-    """An error as JSON. The connection is closed, because a body may be on its way."""
-    return JSONResponse(document, status, {"connection": "close", "cache-control": "no-store"})
+    """An error as JSON, after which the connection is closed."""
+    return JSONResponse(document, status, CLOSED)
+
+
+class TooLong(JSONResponse):
+    """The answer to a body that is too long: it is sent at once, then more of the body is thrown away, within a bound.
+
+    If the connection were closed while a client is still sending, it would see a broken pipe instead of the answer.
+    """
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        super().__init__(document, 413, CLOSED)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the answer, let the client finish, and end."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        left = limits.DISCARDED_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(limits.DISCARD_SECONDS):
+                while left > 0 and (message := await receive()).get("more_body"):
+                    left -= len(message["body"])
+        await send({"type": "http.response.body", "body": b""})

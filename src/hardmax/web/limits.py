@@ -1,6 +1,8 @@
 """What the server accepts: sizes and times. Nothing a request asks for is without a bound."""
 
 BODY_BYTES = 1_000_000  # of a request; a longer one is refused before it is read whole
+DISCARDED_BYTES = 64_000_000  # of such a request, so that its client reads the answer
+DISCARD_SECONDS = 5.0  # for them
 BODY_SECONDS = 15.0  # for a request's body to arrive
 HEADER_SECONDS = 10.0  # for a request's first lines to arrive
 READ_SECONDS = 120.0  # for a client to read an answer that does not fit into its buffers
