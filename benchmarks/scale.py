@@ -6,6 +6,8 @@
 `sweep`: 100,000 simulations of 100 x 2 against one batched `hx.simulate` of the same clouds, processor time.
 `ray`: 200,000 texts of a file, read and labeled by a Ray cluster of 2 workers on this machine, against the local engine
 with 2 threads.
+`slope`: the peak of anonymous memory of predict, evaluate and train at two sizes; the files that `train` maps are not
+counted, because the system can drop their pages at any time.
 `export`: 1,000 reviews of IMDb's training rows (extra imdb), labeled by each shipped model as ONNX, and labeled and
 explained by it as JavaScript under Node, against Python.
 `serve`: a real server under full load from 32 connections that never pause, then killed and started again under load.
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -29,7 +32,9 @@ from bars import Bars
 from record import record
 
 CONNECTIONS = 32
-PARTS = ["export", "sweep", "ray", "serve"]
+PARTS = ["export", "sweep", "ray", "slope", "serve"]
+SIZES = 10_000, 40_000  # texts, for the slope of memory
+BYTES_PER_TEXT = 200  # at most; a text has about 1,200
 REVIEWS = 1000
 SCRIPT = """
 import { load } from %s;
@@ -133,7 +138,7 @@ def ray(bars: Bars, options: argparse.Namespace) -> None:
         for path, rows in ((few, picks[:8192]), (many, picks)):
             with open(path, "w", encoding="utf-8") as to:
                 to.writelines(json.dumps({"text": " ".join(terms[k] for k in row)}) + "\n" for row in rows.tolist())
-        cluster.init(num_cpus=2, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+        cluster.init("local", num_cpus=2, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
         for engine in ("local", "ray"):
             for _ in labeled(Source((str(few),)), Wanted("imdb"), engine):
                 pass  # the code is loaded everywhere
@@ -147,6 +152,52 @@ def ray(bars: Bars, options: argparse.Namespace) -> None:
     bars.check(records["ray"] == records["local"], "the records are equal")
     part = rate["ray"] / rate["local"]
     bars.check(part >= 0.6, f"Ray with 2 workers has {part:.2f} of the local throughput (at least 0.6)")
+
+
+def slope(bars: Bars, options: argparse.Namespace) -> None:
+    """Peak memory at two sizes."""
+    from hardmax.sentiment.files import load_model
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        terms = [term for term in load_model("imdb").vocabulary.terms if " " not in term]
+        for size in SIZES:
+            with open(folder / f"{size}.jsonl", "w", encoding="utf-8") as to:
+                to.writelines(json.dumps({"text": text, "label": k % 2}) + "\n" for k, text in _reviews(terms, size))
+        for words in (["predict", "imdb"], ["evaluate", "imdb"], ["train"]):
+            peaks = []
+            for size in SIZES:
+                to = [] if words[0] == "evaluate" else ["-o", str(folder / f"{words[0]}-{size}")]
+                peaks.append(_peak([*words, str(folder / f"{size}.jsonl"), *to, "--quiet"]))
+            per_text = (peaks[1] - peaks[0]) * 1e6 / (SIZES[1] - SIZES[0])
+            print(f"{words[0]}: {peaks[0]:.0f} MB for {SIZES[0]:,} texts, {peaks[1]:.0f} MB for {SIZES[1]:,}")
+            bars.check(per_text <= BYTES_PER_TEXT,
+                       f"{words[0]}: {per_text:.0f} bytes of memory per text (at most {BYTES_PER_TEXT})")  # fmt: skip
+
+
+def _reviews(terms: list[str], count: int) -> Iterator[tuple[int, str]]:
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    for k in range(count):
+        picks = np.minimum(rng.zipf(1.3, 200) - 1, len(terms) - 1).tolist()
+        yield k, " ".join([*(terms[i] for i in picks), "good" if k % 2 else "bad"])
+
+
+def _peak(words: list[str]) -> float:
+    """The most anonymous memory, in megabytes, that a command has at any time."""
+    process = subprocess.Popen([sys.executable, "-m", "hardmax", *words], stdout=subprocess.DEVNULL)
+    most = 0
+    while process.poll() is None:
+        try:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+        except OSError:
+            break
+        if "RssAnon" in status:
+            most = max(most, int(status.split("RssAnon:")[1].split()[0]))
+        time.sleep(0.02)
+    assert process.wait() == 0, words
+    return most * 1024 / 1e6
 
 
 @dataclass

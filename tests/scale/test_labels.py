@@ -195,10 +195,10 @@ def test_a_run_does_not_continue_on_other_texts(tmp_path):
 
 def test_bad_rows_are_written_and_the_rest_is_labeled(tmp_path):
     table = tmp_path / "a.jsonl"
-    table.write_text('{"text": "good"}\nnot json\n{"text": 5}\n{"text": "bad"}\n')
+    table.write_text('{"text": "good", "id": NaN}\nnot json\n{"text": 5}\n{"text": "bad", "id": ""}\n')
     done = _run(table, "-o", tmp_path / "o", "--errors", tmp_path / "e.jsonl")
     assert done.returncode == 7
-    assert [r["label"] for r in _parts(tmp_path / "o")] == ["positive", "negative"]
+    assert [(r["id"], r["label"]) for r in _parts(tmp_path / "o")] == [("1", "positive"), ("4", "negative")]
     assert [json.loads(line)["line"] for line in (tmp_path / "e.jsonl").read_text().splitlines()] == [2, 3]
 
 
@@ -233,7 +233,7 @@ def test_ray_gives_the_same_labels_even_if_a_worker_is_killed(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     source, wanted = Source(("a.jsonl", "b.csv", "c.jsonl")), Wanted(MODEL, probabilities=True)
     here, there, killed = list(labeled(source, wanted)), [], 0
-    ray.init(num_cpus=2, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
+    ray.init("local", num_cpus=2, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
     try:
         for number, found in enumerate(labeled(source, wanted, "ray")):
             there.append(found)
