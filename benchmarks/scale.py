@@ -33,7 +33,7 @@ from record import record
 
 CONNECTIONS = 32
 PARTS = ["export", "sweep", "ray", "slope", "serve"]
-SIZES = 10_000, 40_000  # texts, for the slope of memory
+SIZES = 30_000, 90_000  # texts, for the slope of memory; below, not all buffers are in use
 BYTES_PER_TEXT = 200  # at most; a text has about 1,200
 REVIEWS = 1000
 SCRIPT = """
@@ -167,8 +167,8 @@ def slope(bars: Bars, options: argparse.Namespace) -> None:
         for words in (["predict", "imdb"], ["evaluate", "imdb"], ["train"]):
             peaks = []
             for size in SIZES:
-                to = [] if words[0] == "evaluate" else ["-o", str(folder / f"{words[0]}-{size}")]
-                peaks.append(_peak([*words, str(folder / f"{size}.jsonl"), *to, "--quiet"]))
+                out = [] if words[0] == "evaluate" else ["-o", str(folder / f"{words[0]}-{size}")]
+                peaks.append(_peak([*words, str(folder / f"{size}.jsonl"), *out, "--quiet"]))
             per_text = (peaks[1] - peaks[0]) * 1e6 / (SIZES[1] - SIZES[0])
             print(f"{words[0]}: {peaks[0]:.0f} MB for {SIZES[0]:,} texts, {peaks[1]:.0f} MB for {SIZES[1]:,}")
             bars.check(per_text <= BYTES_PER_TEXT,

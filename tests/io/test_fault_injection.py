@@ -193,7 +193,7 @@ WANTED = Wanted("imdb-words")
 
 
 def _parts(folder):
-    write_parts(folder, lambda after: [label_batch(ROWS, WANTED)], WANTED, COLUMNS, CLASSES, "here", True, 10)
+    write_parts(folder, lambda *_: [label_batch(ROWS, WANTED)], WANTED, COLUMNS, CLASSES, "here", True, 10)
 
 
 def _sweep(folder):

@@ -137,8 +137,8 @@ COLUMNS, CLASSES = ["id", "label", "probability"], ["negative", "positive"]
 
 
 def _begin(rows, asked):
-    def begin(after):
-        asked.append(after)
+    def begin(after, done):
+        asked.append((after, done))
         return (label_batch(batch, Wanted(MODEL)) for batch in batches([((0, r.line), r) for r in rows], after))
 
     return begin
@@ -160,7 +160,7 @@ def test_parts_that_are_there_are_not_made_again(tmp_path):
     assert _parts(folder) == whole
     assert [p for p in stamps if p.stat().st_mtime_ns != stamps[p]] == [second]
     assert write_parts(folder, _begin(rows, asked), *arguments, True, 20) == 50
-    assert asked == [START, (0, 20), (0, 50)]
+    assert asked == [(START, 0), ((0, 20), 20), ((0, 50), 50)]
     with pytest.raises(BadInput, match="other texts or settings"):
         write_parts(folder, _begin(rows, asked), Wanted(MODEL, text=True), *arguments[1:], True, 20)
     second.write_bytes(b"not parquet")
@@ -176,7 +176,7 @@ def test_parts_that_are_there_are_not_made_again(tmp_path):
 def test_labels_have_the_type_of_the_classes_in_every_part(tmp_path):
     """Parts without a label, because all were uncertain, must fit to the others."""
     nothing = [label_batch([], Wanted(MODEL))]
-    write_parts(tmp_path / "o", lambda _: nothing, Wanted(MODEL), COLUMNS, [0, 1], "here", False)
+    write_parts(tmp_path / "o", lambda *_: nothing, Wanted(MODEL), COLUMNS, [0, 1], "here", False)
     assert [str(t) for t in pq.read_schema(tmp_path / "o" / "part-000000.parquet").types] == [
         "string",
         "int64",
@@ -209,8 +209,8 @@ def test_a_cluster_that_is_not_there_is_one_error_and_leaves_nothing(tmp_path, a
         closed.bind(("127.0.0.1", 0))  # nobody listens here
         address = address.format(closed.getsockname()[1])
         with pytest.raises(BadInput, match=r"cannot be reached|is not the address") as told:
-            write_parts(tmp_path / "o", lambda after: labeled(source, wanted, "ray", address, after), wanted, COLUMNS,
-                        CLASSES, "here", False)  # fmt: skip
+            write_parts(tmp_path / "o", lambda *_: labeled(source, wanted, "ray", address), wanted, COLUMNS, CLASSES,
+                        "here", False)  # fmt: skip
     assert address in str(told.value)
     assert not (tmp_path / "o").exists()
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 from hardmax.io.progress import Tell, telling
 
 if TYPE_CHECKING:
@@ -83,8 +84,9 @@ def command(
     bad = texts.BadRows(shown, errors, silent)
     done, expected = 0, source.expected() if output is not None else None
 
-    def labels(tell: Tell, after: "Place" = START) -> Iterator["Labels"]:
+    def labels(tell: Tell, after: "Place" = START, already: int = 0) -> Iterator["Labels"]:
         nonlocal done
+        done = already
         for found in labeled(source, wanted, engine, address, after):
             bad.add(found.bad)
             yield found
@@ -99,15 +101,13 @@ def command(
                 sys.stdout.flush()
         elif parts:
             columns = columns_of(classes, wanted)
-            done = write_parts(
-                output, lambda after: labels(tell, after), wanted, columns, classes, source.stamp(), resume
-            )
+            done = write_parts(output, partial(labels, tell), wanted, columns, classes, source.stamp(), resume)
         else:
             columns = columns_of(classes, wanted)
             records = (found.records for found in labels(tell))
             write_file(output, lambda to: write_labels(to, records, columns, classes), force=force)
     if output is not None:
-        note(f"wrote {output}: {done:,} text{'s' * (done != 1)}", silent)
+        note(f"wrote {output}: {counted(done, 'text')}", silent)
     if not done:
         note(f"warning: {shown} {'has no usable row' if bad.count else 'holds no texts'}", silent)
     bad.finish()

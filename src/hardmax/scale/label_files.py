@@ -91,7 +91,7 @@ def write_parquet(
 
 
 def write_parts(
-    folder: Path, begin: Callable[[Place], Iterable[Labels]], wanted: Wanted, columns: list[str],
+    folder: Path, begin: Callable[[Place, int], Iterable[Labels]], wanted: Wanted, columns: list[str],
     classes: Sequence[Any], source: str, resume: bool, size: int = PART,
 ) -> int:  # fmt: skip
     """Write part-000000.parquet, ... and return the number of rows in them.
@@ -99,7 +99,7 @@ def write_parts(
     Parts appear complete or not at all; with `resume`, those that are there are not made again.
 
     Args:
-        begin: gives the labels of the rows after a place.
+        begin: gives the labels of the rows after a place; it is also told how many rows are done.
         source: tells these texts from others.
 
     Raises:
@@ -121,7 +121,7 @@ def write_parts(
             number, done = number + 1, done + len(rows)
             del waiting[:count]
 
-        for found in begin(after):
+        for found in begin(after, done):
             waiting += zip(found.places, found.records, strict=True)
             while len(waiting) >= size:
                 write(size)
