@@ -231,6 +231,7 @@ def test_ray_gives_the_same_labels_even_if_a_worker_is_killed(tmp_path, monkeypa
     _table(tmp_path / "b.csv", rows[30_000:])
     (tmp_path / "c.jsonl").write_text('{"text": "good"}\nnot json\n{"text": 5}\n')
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # on a busy machine they would hardly ever run
     source, wanted = Source(("a.jsonl", "b.csv", "c.jsonl")), Wanted(MODEL, probabilities=True)
     here, there, killed = list(labeled(source, wanted)), [], 0
     ray.init("local", num_cpus=2, logging_level="ERROR", log_to_driver=False, include_dashboard=False)
