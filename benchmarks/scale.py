@@ -127,7 +127,8 @@ def ray(bars: Bars, options: argparse.Namespace) -> None:
     import numpy as np
     import ray as cluster
 
-    from hardmax.scale.labels import Wanted, labeled
+    from hardmax.scale.labels import Wanted
+    from hardmax.scale.pipeline import labeled
     from hardmax.scale.sources import Source
     from hardmax.sentiment.files import load_model
 

@@ -193,7 +193,10 @@ WANTED = Wanted("imdb-words")
 
 
 def _parts(folder):
-    write_parts(folder, lambda *_: [label_batch(ROWS, WANTED)], WANTED, COLUMNS, CLASSES, "here", True, 10)
+    def begin(after, done):
+        return [label_batch([row for row in ROWS if row[0] > after], WANTED)]
+
+    write_parts(folder, begin, WANTED, COLUMNS, CLASSES, "here", True, 10)
 
 
 def _sweep(folder):

@@ -59,7 +59,8 @@ def command(
     Example: hardmax predict reviews.csv -o labels.parquet --probabilities --with-text
     """
     from hardmax.scale.label_files import SUFFIXES, columns_of, json_line, write_labels, write_parts
-    from hardmax.scale.labels import Wanted, labeled
+    from hardmax.scale.labels import Wanted
+    from hardmax.scale.pipeline import labeled
     from hardmax.scale.sources import START, Source, find_files
 
     silent = quiet or json

@@ -1,13 +1,10 @@
-"""Label many texts in batches, in the order of their rows, on this machine or on a Ray cluster."""
+"""The labels of a batch of texts, and what is written about each of them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hardmax.errors import BadInput
-from hardmax.scale.sources import START, BadRow, Place, Placed, Row, Source, batches
+from hardmax.scale.sources import BadRow, Place, Placed, Row
 
-ENGINES = ("local", "ray")
 Record = dict[str, Any]
 
 
@@ -76,21 +73,3 @@ def label_batch(batch: list[Placed], wanted: Wanted) -> Labels:
     good = [(place, row) for place, row in batch if isinstance(row, Row)]
     records = label([row for _, row in good], wanted) if good else []
     return Labels(records, [place for place, _ in good], [row for _, row in batch if isinstance(row, BadRow)])
-
-
-def labeled(
-    source: Source, wanted: Wanted, engine: str = "local", address: str | None = None, after: Place = START
-) -> Iterator[Labels]:
-    """The labels of every batch of rows, in order; of rows up to the place `after`, only the bad ones.
-
-    Args:
-        engine: "local" (compiled code with the threads of this machine), or "ray".
-        address: of a running cluster ("auto", "ray://host:10001"); None starts one on this machine.
-    """
-    if engine == "local":
-        return (label_batch(batch, wanted) for batch in batches(source.rows(), after))
-    if engine != "ray":
-        raise BadInput(f"there is no engine {engine!r}", fix="use " + " or ".join(ENGINES))
-    from hardmax.scale.pipeline import on_ray
-
-    return on_ray(source, wanted, address, after)

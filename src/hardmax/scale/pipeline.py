@@ -1,4 +1,4 @@
-"""Labels from a Ray cluster: a Ray Data pipeline that reads files and labels their rows, in order.
+"""Label many texts in the order of their rows: on this machine, or by a Ray Data pipeline on a cluster.
 
 Each element of the pipeline is a batch of rows, so that one task labels many texts at once. Files are read by one task
 for each unit of `Source.units`, batches are labeled wherever there is a free processor.
@@ -13,15 +13,31 @@ from typing import Any
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.scale.cluster import cluster_at
 from hardmax.scale.labels import Labels, Wanted, label_batch
-from hardmax.scale.sources import Place, Source, batches
+from hardmax.scale.sources import START, Place, Source, batches
 
+ENGINES = ("local", "ray")
 READING, LABELING = 0.1, 0.9  # processors of a task; while they differ, Ray does not make one task of both
 BLOCK = 1  # bytes: every batch is sent on at once, and not kept until there are many
 Element = dict[str, Any]
 
 
-def on_ray(source: Source, wanted: Wanted, address: str | None, after: Place) -> Iterator[Labels]:
-    """The labels of every batch in order, computed by a cluster; see `hardmax.scale.labels.labeled`."""
+def labeled(
+    source: Source, wanted: Wanted, engine: str = "local", address: str | None = None, after: Place = START
+) -> Iterator[Labels]:
+    """The labels of every batch of rows, in order; of rows up to the place `after`, only the bad ones.
+
+    Args:
+        engine: "local" (compiled code with the threads of this machine), or "ray".
+        address: of a running cluster ("auto", "ray://host:10001"); None starts one on this machine.
+    """
+    if engine == "local":
+        return (label_batch(batch, wanted) for batch in batches(source.rows(), after))
+    if engine != "ray":
+        raise BadInput(f"there is no engine {engine!r}", fix="use " + " or ".join(ENGINES))
+    return _on_ray(source, wanted, address, after)
+
+
+def _on_ray(source: Source, wanted: Wanted, address: str | None, after: Place) -> Iterator[Labels]:
     if "-" in source.files:
         raise BadInput("a cluster cannot read standard input", fix="write the texts to a file, or use --engine local")
     source = replace(source, folder=str(Path.cwd()))  # workers have another working folder
