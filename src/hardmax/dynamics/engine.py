@@ -124,6 +124,10 @@ class Run:
         self._searched = Search(q, own, power, norms, tie, flag, scale, found)
         return self._searched
 
+    def forget(self) -> None:
+        """Drop what `search` found, which is as large as the points."""
+        self._searched = None
+
     def look(self) -> Look:
         """Find C_i for every active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""
         active = self.active

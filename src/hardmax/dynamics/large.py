@@ -106,31 +106,23 @@ def limit_by_norm(run: Run, problem: Problem, max_layers: int) -> Equilibrium | 
     which is out of reach as long as rho^k (b / |q|_A - low) > reach max|z|_A: tested at every layer. At layer 0 no
     ordinary token is followed, or in a tie, if the others have best scores above |q|_A low.
     """
-    s, tokens, of = run.search(), run.cloud.tokens, run.cloud.point_of
-    m = len(s.norms)
-    if run.small or not s.own.all():
+    found = _short_followers(run)
+    if found is None:
         return None
-    target, clear = s.found.target, s.found.gap > s.flag
-    leads = clear & (target == np.arange(m))
-    settled = clear & leads[target] & ~leads
-    low = LOW * float((s.found.best / s.own)[~settled].min())
-    ordinary = settled & (s.norms < low)
-    if 2 * ordinary.sum() < m:
-        return None
-    won = clear & np.isfinite(s.found.gap)
-    margin = float((s.found.gap[won] / s.scale[won]).min(initial=np.inf))
+    ordinary, target, low, margin = found
+    tokens, of = run.cloud.tokens, run.cloud.point_of
     index = np.flatnonzero(~ordinary[of])
 
     def unseen(rest: Run) -> bool:
-        within = rest.reach * rest.largest * (1.0 + problem.alpha) ** rest.layer
-        return rest.layer == 0 or rest.lowest - low > within
+        return rest.layer == 0 or rest.rho**rest.layer * (rest.lowest - low) > rest.reach * rest.largest
 
     rest = limit_of_rest(tokens[index], index, problem, max_layers, unseen)
     if rest is None:
         return None
+    run.forget()
     n, first = len(tokens), run.cloud.first
     role, decided_at = np.full(n, FOLLOWER, np.int8), np.zeros(n, np.int64)
-    cluster_of = np.zeros(m, np.int64)
+    cluster_of = np.zeros(len(ordinary), np.int64)
     cluster_of[of[index]] = rest.cluster
     cluster, targets = cluster_of[target][of], first[target][of]
     role[index], decided_at[index], cluster[index] = rest.role, rest.decided_at, rest.cluster
@@ -139,6 +131,22 @@ def limit_by_norm(run: Run, problem: Problem, max_layers: int) -> Equilibrium | 
         tokens, problem, decided_at, role, targets, rest.whole_groups(), (cluster, rest.centers, rest.kind),
         min(rest.margin, margin), rest.undecided,
     )  # fmt: skip
+
+
+def _short_followers(run: Run) -> tuple[NDArray[np.bool_], Ints, float, float] | None:
+    """Which points are ordinary, the target of every point, `low`, and the narrowest gap; None if too few are."""
+    s = run.search()
+    if run.small or not s.own.all():
+        return None
+    target, clear = s.found.target, s.found.gap > s.flag
+    leads = clear & (target == np.arange(len(target)))
+    settled = clear & leads[target] & ~leads
+    low = LOW * float((s.found.best / s.own)[~settled].min())
+    ordinary = settled & (s.norms < low)
+    if 2 * ordinary.sum() < len(target):
+        return None
+    won = clear & np.isfinite(s.found.gap)
+    return ordinary, target, low, float((s.found.gap[won] / s.scale[won]).min(initial=np.inf))
 
 
 def reach(problem: Problem) -> float:

@@ -194,6 +194,15 @@ def test_in_a_large_cloud_followers_that_are_set_aside_are_checked(name, monkeyp
         assert not replace(c, role=changed(c.role, i, LEADER)).verify(Z)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-120])
+def test_a_large_cloud_is_verified_whatever_its_size(scale):
+    Z = scale * np.random.default_rng(6).normal(size=(8200, 5))
+    c = hx.limit(Z).certificate
+    assert c.check(Z) == []
+    i = int(np.flatnonzero((c.role == FOLLOWER) & (c.decided_at == 0))[77])
+    assert not replace(c, decided_at=changed(c.decided_at, i, 1)).verify(Z)
+
+
 @pytest.mark.parametrize("alpha", cases([0.1, 10.0], [0.1, 0.5, 10.0]))
 @pytest.mark.parametrize("name", clouds())
 def test_large_clouds_of_all_kinds_are_verified_with_and_without_cells(name, alpha, monkeypatch):

@@ -66,8 +66,10 @@ class SetAside:
         self._by_norm()
 
     def _by_norm(self) -> None:
-        rows = np.flatnonzero(self.follows & (self.norms > 0))
-        if not len(rows):
+        # No square here is to overflow, or to lose digits; tokens of other sizes are replayed.
+        size = float(np.abs(self.tokens).max())
+        rows = np.flatnonzero(self.follows & (self.norms > 1e-60 * self.largest))
+        if not len(rows) or not 1e-80 < min(size, self.largest) <= max(size, self.largest) < 1e80:
             return
         rows = rows[np.argsort(self.target[rows], kind="stable")]
         best = np.concatenate([
