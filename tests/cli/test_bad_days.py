@@ -81,6 +81,16 @@ def test_a_reader_that_closes_the_pipe_gives_no_error(place):
     assert said == b""
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("words", [["explain", "--text", "good"], ["limit", "--preset", "cube", "--json"]])
+def test_output_that_cannot_be_written_is_one_clear_error(words):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "hardmax", *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120
+        )
+    assert (done.returncode, done.stderr) == (3, "error: No space left on device\n")
+
+
 def test_a_clock_that_goes_back_changes_nothing(tmp_path, monkeypatch):
     from hardmax.sentiment.estimator import HardmaxClassifier
 

@@ -1,6 +1,5 @@
 """The command `hardmax`: registers the subcommands, and turns exceptions into messages and exit codes."""
 
-import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from hardmax.cli import (
     train,
     verify,
 )
+from hardmax.cli.output import output_failed
 from hardmax.errors import HardmaxError
 from hardmax.jit import ways
 
@@ -121,12 +121,8 @@ def _explain(error: Exception) -> int:
     if callable(show):
         show()
         return int(getattr(error, "exit_code", 2))
-    if isinstance(error, BrokenPipeError):  # the reader closed the pipe: write nothing at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    if isinstance(error, OSError):  # a full disk, a file that vanished: what the system says is what there is to say
-        print(f"error: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}", file=sys.stderr)
-        return 3
+    if isinstance(error, OSError):
+        return output_failed(error)
     if isinstance(error, MemoryError):
         print("error: not enough memory\n  fix:   use fewer tokens or fewer layers", file=sys.stderr)
         return 3

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,6 +37,17 @@ def show_explanation(ex: "Explanation", color: bool | None, json: bool) -> None:
     colored = color if color is not None else terminal and "NO_COLOR" not in os.environ
     width = min(max(shutil.get_terminal_size().columns, 40), 100) if terminal else 80
     sys.stdout.write(ex.to_text(colored, width))
+
+
+def output_failed(error: OSError) -> int:
+    """Report a full disk or a file that vanished; returns the exit code. A reader may close a pipe at any time."""
+    if not error.filename:  # perhaps standard output: what is left in its buffer is not tried again at exit
+        with suppress(OSError):  # a stand-in without a number
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return 0
+    print(f"error: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}", file=sys.stderr)
+    return 3
 
 
 def announce(url: str, command: str, json: bool, quiet: bool) -> None:

@@ -4,12 +4,11 @@ Building the command line takes longer than explaining a text. So the shortest f
 options that it does not know, and errors, are left to the complete command line, which says the same.
 """
 
-import os
 import sys
 from io import TextIOWrapper
 from typing import Any, NamedTuple
 
-from hardmax.cli.output import DEFAULT_MODEL, show_explanation
+from hardmax.cli.output import DEFAULT_MODEL, output_failed, show_explanation
 
 FLAGS = {"--color": ("color", True), "--no-color": ("color", False), "--json": ("json", True)}
 
@@ -43,8 +42,8 @@ def run(arguments: list[str] | None = None) -> None:
             try:
                 show_explanation(ex, asked.color, asked.json)
                 sys.stdout.flush()
-            except BrokenPipeError:  # the reader has seen enough: write nothing at exit either
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            except OSError as error:
+                sys.exit(output_failed(error))
     if asked is None:
         from hardmax.cli.main import run as complete
 
