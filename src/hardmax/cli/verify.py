@@ -120,6 +120,8 @@ def _lines(report: "Report") -> Iterator[str]:
             yield f"  violated: {row['first']}"
         if row["undecided"]:
             yield f"  undecided: {row['undecided']:,} of the trials"
+    if report.missed:
+        yield f"not reached in this time: {', '.join(report.missed)}"
     about = report.provenance
     drawn = "" if about["seed"] is None else f"seed {about['seed']}, "
     yield f"{drawn}hardmax {about['version']}, Python {about['python']}, {about['machine']}"

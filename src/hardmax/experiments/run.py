@@ -80,17 +80,10 @@ class Result:
 
 
 def run_items(
-    chosen: Sequence[Item],
-    root: Path | None = None,
-    *,
-    seed: int = 0,
-    quick: bool = False,
-    options: Mapping[str, Any] | None = None,
-    force: bool = False,
-    replace: bool = True,
-    progress: Progress = silent,
+    chosen: Sequence[Item], root: Path | None = None, *, seed: int = 0, quick: bool = False,
+    options: Mapping[str, Any] | None = None, force: bool = False, replace: bool = True, progress: Progress = silent,
     note: Note = silent,
-) -> Iterator[Result]:
+) -> Iterator[Result]:  # fmt: skip
     """Run items, yielding each as soon as it is finished.
 
     An interruption (Ctrl-C) passes through; everything yielded before it is recorded, and so are the finished parts of

@@ -229,6 +229,9 @@ def test_a_limited_time_runs_all_claims_equally_often_and_resumes(tmp_path, monk
     assert first >= 100
     assert (first % 50, first - second in (0, 50), done.interrupted) == (0, True, False)
     assert len(seen) == first + second
+    assert done.missed == ()
+    assert runner.verify(folder=tmp_path / "short", minutes=0).missed == ("second",)
+    del seen[first + second :]
     capped = runner.verify(trials=60, folder=tmp_path, minutes=1e6)
     assert capped.total["trials"] == 120
     assert len(seen) == first + second + 20  # trials 50 to 59 of both belong to no finished part

@@ -23,15 +23,9 @@ FAMILIES = ("grid", "signs", "permutations", "pairs", "cube", "hexagon", "prism"
 
 
 def cloud_case(
-    rng: Random,
-    kind: str,
-    *,
-    largest: int = 10,
-    layers: int = 8,
-    float_layers: int = 40,
-    alphas: Sequence[Fraction] = ALPHAS,
-    identity: bool = False,
-) -> Case:
+    rng: Random, kind: str, *, largest: int = 10, layers: int = 8, float_layers: int = 40,
+    alphas: Sequence[Fraction] = ALPHAS, identity: bool = False,
+) -> Case:  # fmt: skip
     """Tokens that are distinct and not 0, alpha, a symmetric positive definite A or None, and a number of layers.
 
     For the kind any-matrix-exact A is a random integer matrix, in general not symmetric and not definite.

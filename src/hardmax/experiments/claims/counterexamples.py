@@ -32,13 +32,9 @@ def two_tokens(rng: Random, kind: str) -> Case:
 
 
 @claim(
-    "counterexample-hull",
-    "arXiv 2508.09628: for general V the hull can grow",
-    trials=100,
-    cases=two_tokens,
-    kinds=("pair-exact",),
-    fields=("tokens", "V"),
-)
+    "counterexample-hull", "arXiv 2508.09628: for general V the hull can grow", trials=100, cases=two_tokens,
+    kinds=("pair-exact",), fields=("tokens", "V"),
+)  # fmt: skip
 def hull_can_grow(case: Case) -> str | None:
     """With V = diag(3/2, 7/3) and z' = (I+V)^{-1} (z + V m), that is z' = z + P (m - z) with P = (I+V)^{-1} V =
     diag(3/5, 7/10), a token leaves the convex hull; with V = c I it never does.
@@ -90,13 +86,9 @@ def two_particles(rng: Random, kind: str) -> Case:
 
 
 @claim(
-    "counterexample-frank-wolfe",
-    "arXiv 2508.09628: B negative semidefinite",
-    trials=60,
-    cases=two_particles,
-    kinds=("constant-exact", "open-loop-exact", "random-exact"),
-    fields=("tokens", "steps"),
-)
+    "counterexample-frank-wolfe", "arXiv 2508.09628: B negative semidefinite", trials=60, cases=two_particles,
+    kinds=("constant-exact", "open-loop-exact", "random-exact"), fields=("tokens", "steps"),
+)  # fmt: skip
 def frank_wolfe_rate_fails(case: Case) -> str | None:
     """d = 1, B = -1, particles 3 and -1: min E = 0 over their hull, E(x) = x^2/2, but after finitely many steps all
     particles have one sign, the one nearest to 0 stays at some m != 0, and E >= m^2/2 forever: no rate O(1/t).

@@ -318,13 +318,9 @@ def small_integers(rng: Random, kind: str) -> Case:
 
 
 @claim(
-    "fact-10",
-    "[AFZ24], fact 10",
-    trials=60,
-    cases=small_integers,
-    kinds=("integers",),
+    "fact-10", "[AFZ24], fact 10", trials=60, cases=small_integers, kinds=("integers",),
     fields=("tokens", "alpha", "layers"),
-)
+)  # fmt: skip
 def float_trap(case: Case) -> str | None:
     """A follower i comes so close to its leader l that after some tens of layers plain float64 has C_l != {l}, the
     leader is lost, or C_i != {l}, the follower is frozen beside it; exactly, both sets hold forever. Leaders kept

@@ -23,13 +23,9 @@ def whole_numbers(rng: Random, kind: str) -> Case:
 
 
 @claim(
-    "lemma-4.1-extremes",
-    "[AFZ25], Lemma 4.1 as described: two extremes along a direction",
-    trials=200,
-    cases=whole_numbers,
-    kinds=EXACT_KINDS,
-    fields=("tokens", "direction"),
-)
+    "lemma-4.1-extremes", "[AFZ25], Lemma 4.1 as described: two extremes along a direction", trials=200,
+    cases=whole_numbers, kinds=EXACT_KINDS, fields=("tokens", "direction"),
+)  # fmt: skip
 def extremes_attract(case: Case) -> str | None:
     """One attention layer with the score <v,x_i><v,x_l> (V = I, rho = 0) moves a token with <v,x_i> > 0 onto the token
     with the largest <v,x_l>, one with <v,x_i> < 0 onto the smallest; of tied extremes the mean; <v,x_i> = 0: of all.
@@ -60,12 +56,9 @@ def box_with_corner(rng: Random, kind: str) -> Case:
 
 
 @limit_claim(
-    "lemma-4.2-corner",
-    "[AFZ25], Lemma 4.2 as described: corner of a box",
-    trials=100,
-    cases=box_with_corner,
+    "lemma-4.2-corner", "[AFZ25], Lemma 4.2 as described: corner of a box", trials=100, cases=box_with_corner,
     kinds=EXACT_KINDS,
-)
+)  # fmt: skip
 def corner_attracts(case: Case) -> str | None:
     """Tokens with positive coordinates, one of them the corner c that is largest in every coordinate: one attention
     layer (Q = K = V = I, rho = 0) moves all of them onto c, and in the system (1.1) c is the only leader and limit.
@@ -103,12 +96,9 @@ def points_of_a_sphere(rng: Random, kind: str) -> Case:
 
 
 @cloud_claim(
-    "lemma-4.3-sphere",
-    "[AFZ25], Lemma 4.3 as described: sphere",
-    trials=100,
-    cases=points_of_a_sphere,
+    "lemma-4.3-sphere", "[AFZ25], Lemma 4.3 as described: sphere", trials=100, cases=points_of_a_sphere,
     kinds=("random-float", "random-exact"),
-)
+)  # fmt: skip
 def sphere_stays(case: Case) -> str | None:
     """Distinct tokens of equal A-norm all have C_i = {i}: attention with the score <A x_i, x_l> (V = I, rho = 0) leaves
     every token where it is, and in the system (1.1) all of them are leaders from layer 0 on.

@@ -135,12 +135,9 @@ def nowhere_positive(rng: Random, kind: str) -> Case:
 
 
 @cloud_claim(
-    "one-leader",
-    "our Lemma 4 on leaders as in [AFZ24, Def. 1.1]",
-    trials=100,
-    cases=nowhere_positive,
+    "one-leader", "our Lemma 4 on leaders as in [AFZ24, Def. 1.1]", trials=100, cases=nowhere_positive,
     kinds=NOWHERE_POSITIVE,
-)
+)  # fmt: skip
 def one_leader_at_most(case: Case) -> str | None:
     """If <A x, x> <= 0 for all x (A antisymmetric, or negative semidefinite), at most one point leads.
 

@@ -27,12 +27,14 @@ class Report:
         waiting: names of the claims that an interruption left unfinished.
         files: the violating cases that were saved.
         provenance: versions, seed, machine.
+        missed: names of the claims that a limited time did not reach.
     """
 
     results: tuple[Result, ...]
     waiting: tuple[str, ...]
     files: tuple[Path, ...]
     provenance: dict[str, Any]
+    missed: tuple[str, ...] = ()
 
     @property
     def claims(self) -> list[dict[str, Any]]:
@@ -76,6 +78,7 @@ class Report:
             "violations": self.violations,
             "interrupted": self.interrupted,
             "waiting": self.waiting,
+            "missed": self.missed,
             "files": [str(path) for path in self.files],
             **self.provenance,
         }
@@ -88,16 +91,9 @@ class Report:
 
 
 def verify(
-    names: Sequence[str] = (),
-    *,
-    trials: int | None = None,
-    seed: int = 0,
-    folder: str | Path | None = None,
-    workers: int = 1,
-    resume: bool = False,
-    minutes: float | None = None,
-    progress: Progress = silent,
-) -> Report:
+    names: Sequence[str] = (), *, trials: int | None = None, seed: int = 0, folder: str | Path | None = None,
+    workers: int = 1, resume: bool = False, minutes: float | None = None, progress: Progress = silent,
+) -> Report:  # fmt: skip
     """Check claims of the papers on random cases.
 
     Args:
@@ -159,8 +155,9 @@ def verify(
             pool(workers).shutdown(cancel_futures=True)
             pool.cache_clear()
     files = [Path(folder or "", name) for result in results.values() for name in result.files]
+    missed = tuple(one.name for one in chosen if one.name not in results) if over() else ()
     waiting = () if over() else tuple(one.name for one in chosen[finished:])
-    return Report(tuple(results.values()), waiting, tuple(files), provenance(seed))
+    return Report(tuple(results.values()), waiting, tuple(files), provenance(seed), missed)
 
 
 def replay(path: str | Path) -> Report:

@@ -135,14 +135,9 @@ def _by_text(corpus: Corpus, choice: Ints) -> list[Ints]:
     quick={"trials": 2, "learn": 1500, "aside": 600},
 )
 def equal_size(
-    context: Context,
-    *,
-    trials: int = 3,
-    learn: int = 5000,
-    aside: int = 2500,
-    min_texts: int = 5,
+    context: Context, *, trials: int = 3, learn: int = 5000, aside: int = 2500, min_texts: int = 5,
     epochs: int | None = None,
-) -> Outcome:
+) -> Outcome:  # fmt: skip
     """Train every model on `trials` samples of IMDb reviews and compare accuracies.
 
     Args:

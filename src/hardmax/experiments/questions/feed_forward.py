@@ -108,14 +108,9 @@ def attend(torch: Any, X: Any, attention: str, alpha: float) -> Any:
     quick={"trials": 2, "noises": (0.3,), "learn": 600, "aside": 600, "steps": 80},
 )
 def feed_forward(
-    context: Context,
-    *,
-    trials: int = 5,
-    noises: tuple[float, ...] = (0.3, 0.8),
-    learn: int = 2000,
-    aside: int = 2000,
+    context: Context, *, trials: int = 5, noises: tuple[float, ...] = (0.3, 0.8), learn: int = 2000, aside: int = 2000,
     steps: int = 300,
-) -> Outcome:
+) -> Outcome:  # fmt: skip
     """Train every network on every task with `trials` seeds.
 
     Raises:

@@ -129,13 +129,9 @@ def draw_matrix(family: str, d: int, rng: np.random.Generator) -> Floats:
     quick={"trials": 60, "dims": (2, 3), "tokens": (5,), "layers": 300},
 )
 def matrices(
-    context: Context,
-    *,
-    trials: int = 300,
-    dims: tuple[int, ...] = (2, 3, 4, 8),
-    tokens: tuple[int, ...] = (5, 20),
+    context: Context, *, trials: int = 300, dims: tuple[int, ...] = (2, 3, 4, 8), tokens: tuple[int, ...] = (5, 20),
     layers: int = 600,
-) -> Outcome:
+) -> Outcome:  # fmt: skip
     """Count the fates of random clouds by family, dimension and number of tokens."""
     cells = [(family, d, n) for family in FAMILIES for d in dims for n in tokens] + [(POLYGON, 2, tokens[0])]
     rows, total = [], dict.fromkeys(FATES, 0)

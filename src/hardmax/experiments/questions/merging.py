@@ -94,15 +94,12 @@ def fit(x: Sequence[float], times: Sequence[float]) -> Any:
     },
 )  # fmt: skip
 def merging(
-    context: Context,
-    *,
-    trials: int = 20,
+    context: Context, *, trials: int = 20,
     pair_betas: tuple[float, ...] = (0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5, 6, 6.5),
     circle_betas: tuple[float, ...] = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
     cloud_betas: tuple[float, ...] = (1, 1.5, 2, 2.5, 3, 3.5),
-    eps: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6),
-    most_layers: int = 40_000,
-) -> Outcome:
+    eps: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6), most_layers: int = 40_000,
+) -> Outcome:  # fmt: skip
     """Measure times to merge and fit their growth; `trials` random clouds for every beta and eps."""
     half = float(np.radians(ANGLE)) / 2
     on_circle = [[np.cos(half), np.sin(half)], [np.cos(half), -np.sin(half)]]

@@ -188,14 +188,9 @@ def _sum_zero(m: int) -> Floats:
 
 
 def exact_case(
-    pattern: Pattern,
-    alpha: Fraction,
-    solutions: Sequence[Solution],
-    among: str,
-    name: str,
-    statement: str,
+    pattern: Pattern, alpha: Fraction, solutions: Sequence[Solution], among: str, name: str, statement: str,
     leaders: Rows | None = None,
-) -> Case | None:
+) -> Case | None:  # fmt: skip
     """The pattern as an exact case, or None if no rounding of the solutions is accepted.
 
     Without `leaders` unit vectors are the leaders; one head is then brought to one dimension less where that is

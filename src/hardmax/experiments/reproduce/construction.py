@@ -33,12 +33,9 @@ def build() -> tuple[Network, list[Floats], list[Floats]]:
 
 
 @reproduction(
-    "construction-stages",
-    "The stages of the exact construction",
-    aliases=("stages",),
-    source="[AFZ25] Fig. 5",
+    "construction-stages", "The stages of the exact construction", aliases=("stages",), source="[AFZ25] Fig. 5",
     minutes=0.2,
-)
+)  # fmt: skip
 def construction_stages(context: Context) -> Outcome:
     """Build the network, verify it, draw its stages and a movie of all blocks."""
     context.tell(0, None, "constructing and verifying")

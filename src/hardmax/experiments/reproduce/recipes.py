@@ -24,21 +24,13 @@ TABLE_1 = {**TRAINED, "source": "[AFZ24] Table 1"}
 
 
 @reproduction(
-    "training-loss",
-    "Training loss: softmax against hardmax",
-    aliases=("loss",),
-    source="[AFZ24] section 6",
-    minutes=90,
-    quick={**QUICK, "softmax_epochs": 5},
-)
+    "training-loss", "Training loss: softmax against hardmax", aliases=("loss",), source="[AFZ24] section 6",
+    minutes=90, quick={**QUICK, "softmax_epochs": 5},
+)  # fmt: skip
 def training_loss(
-    context: Context,
-    *,
-    epochs: int = 100,
-    softmax_epochs: int | None = None,
-    reviews: int | None = None,
+    context: Context, *, epochs: int = 100, softmax_epochs: int | None = None, reviews: int | None = None,
     dims: Dims = (2, 4),
-) -> Outcome:
+) -> Outcome:  # fmt: skip
     """Train with softmax and with hardmax, and draw the losses; `softmax_epochs` None: as many as with hardmax."""
     made = Models(context, reviews, epochs, softmax_epochs)
     soft = {d: made.softmax(d).history for d in dims}

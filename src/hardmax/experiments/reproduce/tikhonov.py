@@ -259,13 +259,9 @@ def slopes(rows: Sequence[Row], names: Sequence[str] = ("objective", "loss")) ->
 
 
 @reproduction(
-    "tikhonov-curves",
-    "Loss against regularization",
-    aliases=("tikhonov",),
-    source="[AFZ25] last section",
-    minutes=10,
+    "tikhonov-curves", "Loss against regularization", aliases=("tikhonov",), source="[AFZ25] last section", minutes=10,
     quick={"steps": 400, "authors_steps": 400},
-)
+)  # fmt: skip
 def tikhonov_curves(context: Context, *, steps: int = 6000, authors_steps: int = 50_000) -> Outcome:
     """Train for every eps from both starts, draw the two curves of each, and train the authors' set-up beside it."""
     sizes = Setting(steps=steps, seed=context.seed)

@@ -120,16 +120,10 @@ def trained_clouds(context: Context, model: str, count: int, epochs: int, review
     quick={"sizes": ((2, 32), (8, 512)), "alphas": (0.1, 1.0), "clouds": 4, "trained": ()},
 )
 def finite_depth(
-    context: Context,
-    *,
-    families: tuple[str, ...] = ("gaussian", "cube"),
-    sizes: tuple[tuple[int, int], ...] = SIZES,
-    alphas: tuple[float, ...] = (0.5, 2.35),
-    clouds: int = 30,
-    trained: tuple[str, ...] = ("imdb", "paper"),
-    epochs: int = 100,
-    reviews: int = 6000,
-) -> Outcome:
+    context: Context, *, families: tuple[str, ...] = ("gaussian", "cube"), sizes: tuple[tuple[int, int], ...] = SIZES,
+    alphas: tuple[float, ...] = (0.5, 2.35), clouds: int = 30, trained: tuple[str, ...] = ("imdb", "paper"),
+    epochs: int = 100, reviews: int = 6000,
+) -> Outcome:  # fmt: skip
     """Draw `clouds` clouds of every kind, measure them, and gather the tables."""
     kinds: list[tuple[Any, ...]] = []
     for number, family in enumerate(families):

@@ -140,14 +140,9 @@ def _measure(made: Models, d: int, layers: int, explained: int) -> Run:
     quick=QUICK,
 )
 def mechanism(
-    context: Context,
-    *,
-    runs: int = 10,
-    epochs: int = 100,
-    reviews: int = 6000,
-    explained: int = 300,
+    context: Context, *, runs: int = 10, epochs: int = 100, reviews: int = 6000, explained: int = 300,
     dims: tuple[int, ...] = (2,),
-) -> Outcome:
+) -> Outcome:  # fmt: skip
     """Train every seed with and without attention, and compare them in pairs."""
     found = paper_runs(context, runs=runs, epochs=epochs, reviews=reviews, explained=explained, dims=dims)
     names = ("accuracy", "best", "accuracy, attention off", "alpha", "leaders", "weight on leaders",
