@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -89,6 +90,16 @@ def test_output_that_cannot_be_written_is_one_clear_error(words):
             [sys.executable, "-m", "hardmax", *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120
         )
     assert (done.returncode, done.stderr) == (3, "error: No space left on device\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell closes the streams")
+@pytest.mark.parametrize(("words", "code"), [("explain --text good >&-", 0), ("limit - <&-", 3)])
+def test_streams_may_be_closed(words, code):
+    done = subprocess.run(
+        f"{shlex.quote(sys.executable)} -m hardmax {words}", shell=True, stderr=subprocess.PIPE, text=True, timeout=120
+    )
+    assert done.returncode == code, done.stderr
+    assert "bug" not in done.stderr
 
 
 def test_a_clock_that_goes_back_changes_nothing(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ Building the command line takes longer than explaining a text. So the shortest f
 options that it does not know, and errors, are left to the complete command line, which says the same.
 """
 
+import os
 import sys
 from io import TextIOWrapper
 from typing import Any, NamedTuple
@@ -25,6 +26,9 @@ class Asked(NamedTuple):
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever started the command
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # open until the end
     for stream in (sys.stdout, sys.stderr):  # a locale without a character, or half of one: \u4e2d instead of an error
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
