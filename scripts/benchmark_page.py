@@ -62,9 +62,10 @@ def readme() -> str:
     limit = row_of("engine-limit", ("Gaussian", "1,000,000", "2"))
     first = row_of("start", ("`hardmax limit --preset square-ties`",))
     ours, theirs, ratio = (table("classifier-speed")["rows"][k][-1] for k in (0, 1, 2))
-    by = {row[0]: row[-1] for row in table("classifier-explanations")["rows"]}
-    explain = next(cell for name, cell in by.items() if name.startswith("hardmax"))
-    peers = [f"{name.split(',')[0]} {cell}" for name, cell in by.items() if name.startswith(("LIME", "SHAP"))]
+    explanations = table("classifier-explanations")
+    cost = explanations["head"].index("per text")
+    by = {row[0].split(",")[0]: row[cost] for row in reversed(explanations["rows"])}  # the default number of samples
+    explain, peers = by["hardmax"], [f"{name} {by[name]}" for name in ("LIME", "SHAP partition")]
     training = table("construct-training")["rows"][0]
     rows = [
         ["one layer, 100,000 tokens in the plane", layer["hardmax"],
@@ -72,8 +73,8 @@ def readme() -> str:
          " as long"],
         ["15,000 clouds of 128 tokens, 8 layers", batch["hardmax"],
          f"stacked NumPy {batch['stacked NumPy']}, torch {batch['torch (float32)']} as long"],
-        ["certified limit of 1,000,000 tokens in the plane", f"{limit['limit, in sorts']} sorts",
-         "one sort is `np.sort` of 1,000,000 numbers"],
+        ["certified limit of 1,000,000 tokens in the plane", limit["limit"],
+         f"as long as {limit['in sorts']} sorts of 1,000,000 numbers with `np.sort`"],
         ["first `hardmax limit` after installation", f"{first['first']} s",
          f"`import sklearn` takes {float(first['first']) / float(first['first / import sklearn']):.2f} s"],
         ["label 1,000 film reviews from raw text", f"{ours} ms", f"TF-IDF + logistic regression {theirs} ms ({ratio})"],

@@ -113,8 +113,8 @@ class Run:
         # The longest point leads, so it stands still, and no norm ever exceeds its own.
         self.largest = largest = float(norms.max()) if self.layer == 0 else self.largest
         everyone = len(active) == len(queries)
-        q, own = (queries, scaled) if everyone else (queries[active], scaled[active])
-        power = np.broadcast_to(power, len(queries))[active]
+        power = np.broadcast_to(power, len(queries))
+        q, own, power = (queries, scaled, power) if everyone else (queries[active], scaled[active], power[active])
         tie, flag = (self._width(band, own, largest, power) for band in (self.tie, self.flag))
         scale = own * largest
         resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
