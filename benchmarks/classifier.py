@@ -2,6 +2,7 @@
 
     python benchmarks/classifier.py --data DIR                      everything (hours, most of it the peers' tuning)
     python benchmarks/classifier.py --data DIR --sets trec,phrases  two data sets
+    python benchmarks/classifier.py --data DIR --peers KEPT         the peers' figures are kept there and used again
     python benchmarks/classifier.py --data DIR --quick              small samples, to see that it runs
     python benchmarks/classifier.py --only speed,explanations       the parts on film reviews alone
 
@@ -14,6 +15,7 @@ import os
 
 os.environ.update(NUMBA_NUM_THREADS="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import argparse
+import json
 import re
 import resource
 import subprocess
@@ -41,6 +43,7 @@ LONGER = 100  # the relaxation is stopped after this many times our seconds
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder with NAME.train.parquet and NAME.test.parquet")
+    parser.add_argument("--peers", type=Path, help="folder for the figures of the peers, which are measured only once")
     parser.add_argument("--sets", default=",".join(SETS), help="data sets, separated by commas")
     parser.add_argument("--only", default=",".join(PARTS), help=f"parts, separated by commas: {', '.join(PARTS)}")
     parser.add_argument("--quick", action="store_true", help="few texts; the figures mean nothing")
@@ -51,7 +54,7 @@ def main() -> None:
         parser.error(f"unknown parts: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     if "accuracy" in parts:
         names = [name for name in options.sets.split(",") if name == "imdb" or options.data]
-        accuracy([(name, *load_set(name, options.data, options.quick)) for name in names])
+        accuracy([(name, *load_set(name, options.data, options.quick)) for name in names], options.peers)
     if "explanations" in parts or "speed" in parts:
         learn, labels, test, _ = load_set("imdb", options.data, options.quick)
         ours = fitted(learn, labels)[0]
@@ -112,29 +115,26 @@ def fitted(learn: list[str], labels: Any) -> tuple[Any, float]:
 # ---------------------------------------------------------------- accuracy and calibration
 
 
-def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndarray]]) -> None:
+def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndarray]], kept: Path | None) -> None:
     """Accuracy, calibration, training time and size on every set, ours beside the peers."""
     peers = [peer for peer in PEERS if _installed(peer.name)]
     names = ["hardmax", *(peer.name for peer in peers)]
     rows: dict[str, list[list[str]]] = {"accuracy": [], "calibration": [], "cost": []}
     for name, learn, labels, test, wanted in sets:
         clf, seconds = fitted(learn, labels)
-        models: list[tuple[Any, float, int]] = [(clf, seconds, folder_size(clf))]
-        for peer in peers:
-            begun = time.process_time()
-            made = peer().fit(learn, labels)
-            models.append((made, time.process_time() - begun, made.size()))
+        found = [figures(clf, seconds, folder_size(clf), test, wanted)]
+        found += [peer_figures(peer, name, learn, labels, test, wanted, kept) for peer in peers]
         title = f"{name} ({len(learn):,} / {len(test):,})"
-        right = [float((model.predict(test) == wanted).mean()) for model, _, _ in models]
+        right = [one["accuracy"] for one in found]
         best = max(right[1:], default=0.0)
         settings = f"dim {clf.model_.dim}, {clf.model_.layers} layers"
         rows["accuracy"].append([title, *(f"{r:.4f}" for r in right), f"{100 * (right[0] - best):+.2f}", settings])
-        for length in (None, *BEGINNINGS):
-            texts = test if length is None else [beginning(text, length) for text in test]
-            found = [calibration(model.predict_proba(texts), model.classes_, wanted) for model, _, _ in models]
+        for k, length in enumerate((None, *BEGINNINGS)):
             label = title if length is None else f"... first {length} words"
-            rows["calibration"].append([label, *(f"{x:.3f}" for x in found), f"{floor(clf.predict_proba(texts)):.3f}"])
-        rows["cost"].append([title, *(f"{s:.1f} s, {size / 1e6:.1f} MB" for _, s, size in models)])
+            noise = floor(clf.predict_proba(first_words(test, length)))
+            cells = [f"{one['calibration'][k]:.3f}" for one in found]
+            rows["calibration"].append([label, *cells, f"{noise:.3f}"])
+        rows["cost"].append([title, *(f"{one['seconds']:.1f} s, {one['size'] / 1e6:.1f} MB" for one in found)])
         for row in (rows["accuracy"][-1], *rows["calibration"][-1 - len(BEGINNINGS) :], rows["cost"][-1]):
             print(" | ".join(row), file=sys.stderr, flush=True)  # the tables come at the end
     markdown(
@@ -143,6 +143,36 @@ def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndar
     head = ["set", *names, "hardmax, were its probabilities true"]
     markdown("calibration", "Expected calibration error, ten bins", head, rows["calibration"])
     markdown("training", "Training, tuning of the peers included, and size on disk", ["set", *names], rows["cost"])
+
+
+def figures(model: Any, seconds: float, size: int, test: list[str], wanted: np.ndarray) -> dict[str, Any]:
+    """What is measured of one model on one set; the calibration on whole texts and on their beginnings."""
+    errors = [
+        calibration(model.predict_proba(first_words(test, length)), model.classes_, wanted)
+        for length in (None, *BEGINNINGS)
+    ]
+    right = float((model.predict(test) == wanted).mean())
+    return {"accuracy": right, "calibration": errors, "seconds": seconds, "size": size}
+
+
+def peer_figures(
+    peer: Any, name: str, learn: list[str], labels: Any, test: list[str], wanted: Any, kept: Path | None
+) -> dict[str, Any]:
+    """The figures of a peer on one set: from the folder where an earlier run has kept them, or measured."""
+    file = kept / f"{name}-{len(learn)}-{len(test)}-{peer.__name__}.json" if kept else None
+    if file is not None and file.exists():
+        return json.loads(file.read_text(encoding="utf-8"))
+    begun = time.process_time()
+    made = peer().fit(learn, labels)
+    found = figures(made, time.process_time() - begun, made.size(), test, wanted)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(found), encoding="utf-8")
+    return found
+
+
+def first_words(texts: list[str], length: int | None) -> list[str]:
+    return texts if length is None else [beginning(text, length) for text in texts]
 
 
 def beginning(text: str, words: int) -> str:

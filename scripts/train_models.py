@@ -20,6 +20,7 @@ from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.sentiment.faithfulness import faithfulness
 from hardmax.sentiment.files import SHIPPED
 from hardmax.sentiment.model import SentimentModel, probabilities, winners
+from hardmax.sentiment.recipe import Tuning
 from hardmax.sentiment.vocabulary_view import leaders
 from hardmax.text.datasets import Dataset, match_labels, read
 
@@ -108,7 +109,9 @@ def train(name: str, data: Dataset, test: Dataset | None) -> SentimentModel:
     }
     tables: dict[str, Any] = {}
     if test is not None:
-        plain = HardmaxClassifier(**MODELS[name] | {"layers": 0}).fit(data.texts, data.named_labels()).model_
+        same = Tuning(penalty=float(clf.choices_["penalty"].split(":")[0]))  # what it would choose again
+        settings = MODELS[name] | {"layers": 0, "tuning": same}
+        plain = HardmaxClassifier(**settings).fit(data.texts, data.named_labels()).model_
         figures |= {f"test ({len(test):,} reviews): {k}": v for k, v in measure(model, test).items()}
         figures["test: accuracy without attention (layers = 0)"] = measure(plain, test)["accuracy"]
         tables["Beginnings of reviews (test)"] = by_length(model, test)

@@ -28,6 +28,33 @@ def test_every_text_of_small_data_is_held_out_once_and_classes_keep_their_parts(
         assert abs(np.count_nonzero(held.labels == 0) - 12) <= 1
 
 
+def test_classes_of_one_text_are_not_all_held_out_together():
+    examples = Examples(Bags.of(np.arange(40), np.ones(40)), np.arange(40), np.ones(40))
+    assert [len(held.bags) for _, held in split(examples)] == [8] * FOLDS
+
+
+def test_the_penalty_is_sought_upward_and_downward_from_the_usual_one(monkeypatch):
+    from hardmax.sentiment import choices
+
+    tried = []
+
+    def best_at(wanted):
+        def attempt(task, folds, penalty, smoothing, before):
+            tried.append(penalty)
+            loss = abs(np.log(penalty / wanted))
+            return choices.Tried(penalty, smoothing, [], [], choices.Measured(1, 0.0, loss, None))
+
+        return attempt
+
+    class Open:
+        recipe = Recipe()
+
+    for wanted in (1e-3, 3e-5, 1e-5, 3e-6, 3e-7):
+        monkeypatch.setattr(choices, "_try", best_at(wanted))
+        assert choices._best_penalty(Open, []).penalty == wanted
+    assert tried[:5] == [1e-5, 3e-5, 1e-4, 3e-4, 1e-3]
+
+
 def test_large_data_holds_out_one_part_in_blocks_of_neighbors():
     labels = np.zeros(20_000, np.int64)
     examples = Examples(Bags.of(np.arange(20_000), np.ones(20_000)), labels, np.ones(20_000))
@@ -79,6 +106,17 @@ def test_dimensions_and_min_df_follow_the_data():
     assert usual_min_df(["one two three"] * 10) == 1
     assert usual_min_df(["word " * 200] * 10) == 2
     assert usual_min_df(["word " * 200] * 20_000) == 3
+
+
+def test_with_many_classes_the_vocabulary_has_fewer_terms(monkeypatch):
+    from hardmax.sentiment import fitting
+
+    monkeypatch.setattr(fitting, "MOST_NUMBERS", 30 * 40)
+    monkeypatch.setattr(fitting, "LEAST_TERMS", 10)
+    texts = [f"word{k % 30} rare{i}x{k}" for i in range(4) for k in range(40)]
+    clf = HardmaxClassifier(layers=0, ngram_range=(1, 1)).fit(texts, [k for _ in range(4) for k in range(40)])
+    assert sorted(clf.get_feature_names_out()) == sorted(f"word{k}" for k in range(30))
+    assert len(HardmaxClassifier(ngram_range=(1, 1)).fit(texts, ["a", "b"] * 80).get_feature_names_out()) == 190
 
 
 def test_many_classes_share_dimensions_and_can_still_be_told_apart(monkeypatch):

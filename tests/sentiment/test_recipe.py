@@ -67,7 +67,7 @@ def test_the_selection_is_the_optimum_within_its_limits():
     free, recipe, g = solve(given, 1e-3), Recipe(leaders=2.0), given.strength[:, 0]
     starts, _ = given.examples.by_word
     least, strong, poles = chosen(free.x, np.diff(starts) / 300, recipe, 8)
-    keep, most = 1.15**-8, recipe.follower_radius * recipe.pole_reach
+    keep, most = (1 + recipe.alpha) ** -8, recipe.follower_radius * recipe.pole_reach
     x, losses = select(free.x, free.every, given, None, 1e-3, strong, poles, (least, (keep, most)), (500, None))
     counts = np.full(len(x), keep)
     counts[strong] = 1.0

@@ -19,7 +19,6 @@ from hardmax.sentiment.word_scores import Examples, Floats, grade, minimize
 from hardmax.text.vocabulary import AT_ONCE, Bags
 
 BEGINNINGS = (6, 12, 24, 48, 96)  # terms
-PART = 1.0  # weight of a beginning; a whole text has 1
 STAY = 1e-4  # log-loss for n0 times e: texts of one length say nothing about n0, only about s / (n + n0)
 LEAST, MOST = np.log([1e-3, 1e-3]), np.log([1e3, 1e6])  # of the logarithms of s and n0
 
@@ -33,8 +32,8 @@ class Calibration:
     loss: float
 
 
-def beginnings(examples: Examples) -> Examples:
-    """The texts, and the first terms of those that are longer."""
+def beginnings(examples: Examples, weight: float = 1.0) -> Examples:
+    """The texts, and the first terms of those that are longer; these weigh `weight` times as much."""
     sizes, offsets, parts = examples.sizes, examples.bags.offsets, [examples]
     for length in BEGINNINGS:
         which = np.flatnonzero(sizes > length)
@@ -43,7 +42,7 @@ def beginnings(examples: Examples) -> Examples:
             places = offsets[which[a : a + step]][:, None] + np.arange(length)
             ids[a * length : (a + step) * length] = examples.bags.ids[places.ravel()]
         bags = Bags.of(ids, np.full(len(which), length))
-        parts.append(Examples(bags, examples.labels[which], PART * examples.weight[which]))
+        parts.append(Examples(bags, examples.labels[which], weight * examples.weight[which]))
     return together(parts)
 
 

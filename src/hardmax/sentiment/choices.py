@@ -27,10 +27,11 @@ from hardmax.sentiment.training_loop import Progress, Watch
 from hardmax.sentiment.word_scores import SMOOTHING, Examples, Floats, Problem, Solution, grade, problem, solve
 from hardmax.text.vocabulary import Bags, Vocabulary, spans
 
-PENALTIES = (1e-4, 3e-5, 1e-5, 3e-6, 1e-6)
+PENALTIES = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7)
 SMOOTHINGS = (5.0, 20.0)  # tried after 1, in this order, while they help
-USUAL = 1e-5  # penalty where nothing can be held out
+USUAL = 1e-5  # penalty that is tried first, and used where nothing can be held out
 NEUTRAL = 0.3  # neutral words while learning, as a part of the mean number of terms
+BEGINNING = 0.03  # weight of each beginning of a text while learning; the text weighs 1
 FOLDS, BLOCKS = 5, 20
 ENOUGH = 1000  # held-out texts
 LEAST = 20  # texts; with fewer nothing is held out
@@ -72,8 +73,9 @@ class Task:
     progress: Callable[[Progress], object] | None = None
 
     def problem(self, examples: Examples, smoothing: float = SMOOTHING) -> Problem:
-        """The first phase."""
-        return problem(examples, len(self.vocabulary), self.directions, self.neutral, smoothing)
+        """The first phase: the texts and, with less weight, their beginnings, so that a few words can decide too."""
+        given = problem(examples, len(self.vocabulary), self.directions, self.neutral, smoothing)
+        return replace(given, examples=beginnings(examples, BEGINNING))
 
     def solve(
         self, given: Problem, penalty: float, begin: Solution | None = None, what: str = "learning the words"
@@ -119,13 +121,7 @@ class Task:
 
 def _choose(task: Task, examples: Examples) -> Trainer:
     folds, whole = split(examples), task.problem(examples)
-    best: Tried | None = None
-    for penalty in PENALTIES if task.recipe.penalty is None else [task.recipe.penalty]:
-        found = _try(task, folds, penalty, SMOOTHING, best)
-        if best is not None and found.plain.loss > best.plain.loss:
-            break
-        best = found
-    assert best is not None
+    best = _best_penalty(task, folds)
     for smoothing in SMOOTHINGS:
         found = _try(task, folds, best.penalty, smoothing, best)
         if found.plain.loss > best.plain.loss:
@@ -151,6 +147,23 @@ def _choose(task: Task, examples: Examples) -> Trainer:
     trainer = task.trainer(whole, task.solve(whole, penalty), penalty, layers)
     trainer.calibration, trainer.choices = measured.calibration, reasons
     return trainer
+
+
+def _best_penalty(task: Task, folds: list[Fold]) -> "Tried":
+    """The penalty with the least loss: from the usual one upward while that helps, otherwise downward."""
+    if task.recipe.penalty is not None:
+        return _try(task, folds, task.recipe.penalty, SMOOTHING, None)
+    usual = PENALTIES.index(USUAL)
+    first = best = _try(task, folds, USUAL, SMOOTHING, None)
+    for way in (PENALTIES[:usual][::-1], PENALTIES[usual + 1 :]):
+        for penalty in way:
+            found = _try(task, folds, penalty, SMOOTHING, best)
+            if found.plain.loss > best.plain.loss:
+                break
+            best = found
+        if best is not first:
+            break
+    return best
 
 
 @dataclass(frozen=True)
@@ -209,7 +222,7 @@ def split(examples: Examples) -> list[Fold]:
     counts = np.bincount(labels)
     rank = np.empty(len(labels), np.int64)
     rank[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
-    fold = rank * np.minimum(BLOCKS, counts)[labels] // counts[labels] % FOLDS
+    fold = (rank * np.minimum(BLOCKS, counts)[labels] // counts[labels] + labels) % FOLDS  # rare ones not all in one
     wanted = min(FOLDS, -(-ENOUGH * FOLDS // len(labels)))
     parts = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(wanted)]
     return [(examples.take(learn), examples.take(held)) for learn, held in parts]

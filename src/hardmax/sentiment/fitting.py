@@ -22,7 +22,7 @@ from hardmax.sentiment.columns import (
 )
 from hardmax.sentiment.contract import Classifier
 from hardmax.sentiment.model import SentimentModel
-from hardmax.sentiment.recipe import Recipe, Tuning
+from hardmax.sentiment.recipe import MOST_NUMBERS, Recipe, Tuning
 from hardmax.text.stored import some_of
 from hardmax.text.tokenizer import Given, Tokenizer
 from hardmax.text.vocabulary import Vocabulary
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # compiled code: loaded by fit
     from hardmax.sentiment.training_loop import Examples, Learner, Progress
 
 SAMPLE = 500  # texts whose length decides about min_df
-MOST_TERMS = 1_000_000  # in the vocabulary, if nothing else is asked for
+MOST_TERMS, LEAST_TERMS = 1_000_000, 2_000  # at most, in the vocabulary, if nothing else is asked for; see `_vocabulary`
 LONG = 100  # words; in longer texts most terms that occur once say nothing
 
 
@@ -106,7 +106,7 @@ class Fitting(Classifier):
             held_out = some_of(texts, aside), labels[aside]
             texts, labels, weight = some_of(texts, learn), labels[learn], weight[learn]
         with self._threads():
-            vocabulary = self.model_.vocabulary if going_on else self._vocabulary(texts)
+            vocabulary = self.model_.vocabulary if going_on else self._vocabulary(texts, len(every))
             check_size(len(vocabulary), len(every))
             examples = Examples(vocabulary.bags(texts), labels, weight)
             measured = None
@@ -221,7 +221,7 @@ class Fitting(Classifier):
         self.classes_ = known
         trainer: Trainer | None = getattr(self, "_trainer", None)
         with self._threads():
-            vocabulary = self._vocabulary(texts) if model is None else model.vocabulary
+            vocabulary = self._vocabulary(texts, len(known)) if model is None else model.vocabulary
             check_size(len(vocabulary), len(known))
             examples = Examples(vocabulary.bags(texts), labels, weight)
             if trainer is None and model is not None:
@@ -269,7 +269,9 @@ class Fitting(Classifier):
             usual = {"batch_size": BATCH, "learning_rate": RATE}
         return Recipe(**settings | {name: value for name, value in usual.items() if settings[name] is None}, seed=seed)
 
-    def _vocabulary(self, texts: Sequence[str]) -> Vocabulary:
+    def _vocabulary(self, texts: Sequence[str], classes: int) -> Vocabulary:
+        """The given vocabulary or that of the texts; with so many classes that the scores of a million terms would be
+        too many numbers, it has fewer terms."""
         if self.vocabulary is not None:
             return self.vocabulary
         least, most = self.min_df, self.max_features
@@ -284,7 +286,8 @@ class Fitting(Classifier):
         if most is not None and (not isinstance(most, int | np.integer) or most < 1):
             raise BadInput("max_features must be an integer of at least 1, or None", found=repr(most))
         tokenizer = None if self.tokenizer is None else Tokenizer(self.tokenizer)
-        return Vocabulary.count(texts, self.ngram_range, int(least), most or MOST_TERMS, tokenizer)
+        fitting = min(MOST_TERMS, max(LEAST_TERMS, MOST_NUMBERS // classes))
+        return Vocabulary.count(texts, self.ngram_range, int(least), most or fitting, tokenizer)
 
     def _done(self, learner: "Learner", stream: "Trainer | None") -> Self:
         self.model_, self.history_ = learner.model(), learner.history

@@ -69,10 +69,7 @@ def start(
     if len(scores) > 1 and scores.shape[1] == len(scores) == int(recipe.dim) and given.examples.labels.ndim == 1:
         scores = turn = _simplex(len(scores))  # what all classes have in common changes no probability
         x = times(x, scores)
-    starts, _ = given.examples.by_word
-    texts = np.zeros(len(x))
-    texts[: len(starts) - 1] = np.diff(starts)
-    pace = 0.1 + 0.9 * ranks(np.sqrt((given.strength**2).mean(axis=1) * texts)) ** 3
+    pace = 0.1 + 0.9 * ranks(np.sqrt((given.strength**2).mean(axis=1) * given.part)) ** 3
     sideways = np.zeros((len(x), max(int(recipe.dim) - x.shape[1], 0)))
     radius, losses, unit = np.ones(len(x)), found.losses, 0.0
     if sideways.shape[1]:
@@ -81,7 +78,7 @@ def start(
             sideways += recipe.sideways_noise * np.random.default_rng((recipe.seed, 1)).standard_normal(sideways.shape)
             sideways /= np.sqrt((sideways**2).sum(axis=1, keepdims=True))
         if layers:
-            least, strong, poles = chosen(x, texts / max(len(given.share), 1), recipe, layers)
+            least, strong, poles = chosen(x, given.part, recipe, layers)
             every = found.every if turn is None else times(found.every[None], turn)[0]
             x, more = select(x, every, replace(given, directions=scores), turn, penalty, strong, poles,
                              (least, _kept(recipe, layers)), (ADAPT, tell))  # fmt: skip

@@ -77,7 +77,7 @@ class Recipe(Tuning):
 
     dim: int | str = "auto"
     layers: int | str = "auto"
-    alpha: float = 0.15
+    alpha: float = 0.08
     train_alpha: bool = False
     dropout: float = 0.4
     batch_size: int = 256

@@ -74,15 +74,16 @@ class Problem:
     """What is minimized.
 
     Attributes:
-        examples: the texts.   directions: (C', m).   share: (N,) 1 / (n + n0).
-        strength: (V, m) g.   prior: (C',) the bias to begin with.
+        examples: the texts.   directions: (C', m).   neutral: n0.
+        strength: (V, m) g.   prior: (C',) the bias.   part: (V,) the part of the texts that holds a word.
     """
 
     examples: Examples
     directions: Floats
-    share: Floats
+    neutral: float
     strength: Floats
     prior: Floats
+    part: Floats
 
     def loss(self, x: Floats, every: Floats) -> tuple[float, Floats, Floats]:
         """The mean loss of the vectors x, and of `every` (m,) that each word adds besides; its gradients by both."""
@@ -99,6 +100,11 @@ class Problem:
         starts, texts = self.examples.by_word
         over_parts(lambda a, b: _gather(a, b, starts, texts, pull, gradient), len(starts) - 1, work, _PART)
         return loss, gradient, by_every
+
+    @cached_property
+    def share(self) -> Floats:
+        """(N,) 1 / (n + n0)."""
+        return _share(self.examples, self.neutral)
 
     @cached_property
     def known(self) -> Floats:
@@ -122,7 +128,7 @@ def problem(examples: Examples, size: int, directions: Floats, neutral: float, s
     """
     several = examples.labels.ndim == 2
     classes = examples.labels.shape[1] if several else max(2, len(directions))
-    share = 1.0 / np.maximum(examples.sizes + neutral, 1e-9)
+    share = _share(examples, neutral)
     if several:
         mass = (examples.labels * examples.weight[:, None]).sum(axis=0)
     else:
@@ -148,7 +154,13 @@ def problem(examples: Examples, size: int, directions: Floats, neutral: float, s
     prior = np.log(part) - np.log1p(-part)
     if not several:
         prior = np.log(part[1:] / part[0]) if len(directions) == 1 else np.log(part) - np.log(part).mean()
-    return Problem(examples, directions, share, strength, prior)
+    texts = np.zeros(size)
+    texts[: len(starts) - 1] = np.diff(starts)
+    return Problem(examples, directions, neutral, strength, prior, texts / max(len(share), 1))
+
+
+def _share(examples: Examples, neutral: float) -> Floats:
+    return np.asarray(1.0 / np.maximum(examples.sizes + neutral, 1e-9))
 
 
 def _counts(examples: Examples, a: int, b: int, classes: int) -> tuple[Floats, Floats]:

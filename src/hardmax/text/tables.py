@@ -147,18 +147,21 @@ def _read_rows(
 
 
 def likely(columns: list[str], given: str | None, usual: tuple[str, ...]) -> str:
-    """The column that was probably meant: nearest to the given name, or to a usual one; the first if none is near.
+    """The column that was probably meant: nearest to the given name, or to a usual one; else the first that is no id.
 
     Example:
         >>> likely(["id", "Review_Text", "stars"], None, TEXT_NAMES), likely(["id", "stars"], "star", LABEL_NAMES)
         ('Review_Text', 'stars')
+        >>> likely(["id", "avis", "note"], None, TEXT_NAMES)
+        'avis'
     """
     lower = {column.lower(): column for column in columns}
     for name in usual if given is None else (given.lower(), *usual):
         near = get_close_matches(name, lower, 1, 0.75) or [c for c in lower if name in c]
         if near:
             return lower[near[0]]
-    return next(iter(columns), "NAME")
+    others = (column for name, column in lower.items() if name not in ID_NAMES)
+    return next(others, next(iter(columns), "NAME"))
 
 
 Columns = tuple[str, str | None, str | None]  # of text, label and id
