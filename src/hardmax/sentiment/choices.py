@@ -72,8 +72,9 @@ class Task:
     alike: bool = False  # all words learn at the same rate
     progress: Callable[[Progress], object] | None = None
 
-    def problem(self, examples: Examples, smoothing: float = SMOOTHING) -> Problem:
+    def problem(self, examples: Examples, smoothing: float | None = None) -> Problem:
         """The first phase: the texts and, with less weight, their beginnings, so that a few words can decide too."""
+        smoothing = smoothing or self.recipe.smoothing or SMOOTHING
         given = problem(examples, len(self.vocabulary), self.directions, self.neutral, smoothing)
         return replace(given, examples=beginnings(examples, BEGINNING))
 
@@ -122,13 +123,18 @@ class Task:
 def _choose(task: Task, examples: Examples) -> Trainer:
     folds, whole = split(examples), task.problem(examples)
     best = _best_penalty(task, folds)
-    for smoothing in SMOOTHINGS:
+    for smoothing in SMOOTHINGS if task.recipe.smoothing is None else ():
         found = _try(task, folds, best.penalty, smoothing, best)
         if found.plain.loss > best.plain.loss:
             break
         best = found
-    penalty, plain, given = best.penalty, best.plain, f"the least log-loss on {best.plain.texts:,} held-out texts"
-    reasons = {"penalty": f"{penalty:g}: {given}", "smoothing": f"{best.smoothing:g}: {given}"}
+    penalty, plain = best.penalty, best.plain
+    reasons = {
+        name: f"{value:g}: {f'the least log-loss on {plain.texts:,} held-out texts' if open_ is None else 'as given'}"
+        for name, value, open_ in (
+            ("penalty", penalty, task.recipe.penalty), ("smoothing", best.smoothing, task.recipe.smoothing)
+        )
+    }  # fmt: skip
     layers, measured = 0, plain
     if task.recipe.layers == "auto" and (len(whole.prior) > 1 or examples.sizes.mean() < LONG):
         reasons["layers"] = "0: attention is tried by default only for long texts of two classes"
@@ -151,13 +157,14 @@ def _choose(task: Task, examples: Examples) -> Trainer:
 
 def _best_penalty(task: Task, folds: list[Fold]) -> "Tried":
     """The penalty with the least loss: from the usual one upward while that helps, otherwise downward."""
+    smoothing = task.recipe.smoothing or SMOOTHING
+    first = best = _try(task, folds, task.recipe.penalty or USUAL, smoothing, None)
     if task.recipe.penalty is not None:
-        return _try(task, folds, task.recipe.penalty, SMOOTHING, None)
+        return first
     usual = PENALTIES.index(USUAL)
-    first = best = _try(task, folds, USUAL, SMOOTHING, None)
     for way in (PENALTIES[:usual][::-1], PENALTIES[usual + 1 :]):
         for penalty in way:
-            found = _try(task, folds, penalty, SMOOTHING, best)
+            found = _try(task, folds, penalty, smoothing, best)
             if found.plain.loss > best.plain.loss:
                 break
             best = found

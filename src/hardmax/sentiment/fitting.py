@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # compiled code: loaded by fit
     from hardmax.sentiment.training_loop import Examples, Learner, Progress
 
 SAMPLE = 500  # texts whose length decides about min_df
-MOST_TERMS, LEAST_TERMS = 1_000_000, 2_000  # at most, in the vocabulary, if nothing else is asked for; see `_vocabulary`
+MOST_TERMS, LEAST_TERMS = 1_000_000, 2_000  # the largest vocabulary with few and with very many classes
 LONG = 100  # words; in longer texts most terms that occur once say nothing
 
 

@@ -26,6 +26,8 @@ class Tuning:
         follower_radius: the radius of words that can only follow; 0 to 1, where 1 lets more words lead.
         sideways_noise: size of the random directions orthogonal to the scores (for dim > 2); more noise, more leaders.
         penalty: on the squares of the words' scores; None chooses it by held-out texts.
+        smoothing: texts that are added to the counts of the words' log-odds, so that words of few texts count less;
+            None chooses it by held-out texts.
         score_rate, bias_rate, alpha_rate: learning rates of the score vectors (relative), bias (in streams), alpha.
 
     Example:
@@ -40,13 +42,14 @@ class Tuning:
     follower_radius: float = 0.98
     sideways_noise: float = 0.0
     penalty: float | None = None
+    smoothing: float | None = None
     score_rate: float = 0.003
     bias_rate: float = 0.01
     alpha_rate: float = 0.01
 
     def __post_init__(self) -> None:
         self._between(pole_reach=(0.0, 1.0), follower_radius=(0.0, 1.0))
-        self._positive("leaders", "penalty")
+        self._positive("leaders", "penalty", "smoothing")
 
     def _between(self, **limits: tuple[float, float]) -> None:
         for name, (lowest, most) in limits.items():
