@@ -104,7 +104,7 @@ def leaders(model: "SentimentModel", texts: Sequence[str]) -> Iterator[tuple[flo
         >>> from hardmax.sentiment.files import load_model
         >>> ((logit, bias, found),) = leaders(load_model("imdb-words"), ["Superb, never dull."])
         >>> [one["word"] for one in found], abs(bias + sum(one["contribution"] for one in found) - logit) < 1e-9
-        (['superb', 'dull'], True)
+        (['dull', 'superb', 'never'], True)
     """
     from hardmax.sentiment.explain import clusters
 

@@ -108,7 +108,7 @@ def chosen(x: Floats, part: Floats, recipe: Recipe, layers: int) -> tuple[float,
         >>> x, part = np.array([[0.9], [0.01], [-0.6], [0.2]]), np.array([0.1, 0.9, 0.1, 0.2])
         >>> least, strong, poles = chosen(x, part, Recipe(leaders=0.2), 8)
         >>> round(least, 2), strong.tolist(), poles.tolist()
-        (0.9, [0, 2], [1])
+        (0.76, [0, 2], [1])
     """
     strength = np.sqrt((x**2).sum(axis=1))
     order = np.argsort(-strength, kind="stable")

@@ -11,7 +11,7 @@ export const EXAMPLES = {
   },
   turned: {
     title: "Attention turns the verdict",
-    text: "It is pleasant in places, fine in others, and in the end uneven and clumsy.",
+    text: "It is gentle at first, charming in places and pleasant in others, but in the end forgettable.",
   },
   halves: {
     title: "Two halves",
