@@ -378,7 +378,7 @@ def test_min_df_and_max_features_are_those_of_scikit_learn():
 
     for options in ({"min_df": 40}, {"min_df": 0.25}, {"ngram_range": (2, 2)}, {"min_df": 1}):
         theirs = CountVectorizer(token_pattern=r"[\w']+|[!?]", **{"ngram_range": (1, 2), **options}).fit(TEXTS)
-        mine = small(**options)._vocabulary(TEXTS)
+        mine = small(**options)._vocabulary(TEXTS, 2)
         assert set(mine.terms) == set(theirs.vocabulary_), options
     assert len(small(max_features=10).fit(TEXTS, LABELS).model_.vocabulary) == 10
 
