@@ -126,22 +126,19 @@ def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndar
         found += [peer_figures(peer, name, learn, labels, test, wanted, kept) for peer in peers]
         title = f"{name} ({len(learn):,} / {len(test):,})"
         right = [one["accuracy"] for one in found]
-        best = max(right[1:], default=0.0)
-        settings = f"dim {clf.model_.dim}, {clf.model_.layers} layers"
-        rows["accuracy"].append([title, *(f"{r:.4f}" for r in right), f"{100 * (right[0] - best):+.2f}", settings])
-        for k, length in enumerate((None, *BEGINNINGS)):
-            label = title if length is None else f"... first {length} words"
-            noise = floor(clf.predict_proba(first_words(test, length)))
-            cells = [f"{one['calibration'][k]:.3f}" for one in found]
-            rows["calibration"].append([label, *cells, f"{noise:.3f}"])
+        cells = [f"{one['accuracy']:.3f} ({one['calibration'][0]:.3f})" for one in found]
+        rows["accuracy"].append([title, *cells, f"{100 * (right[0] - max(right[1:], default=0.0)):+.1f}"])
+        noise = [floor(clf.predict_proba(first_words(test, length))) for length in (None, *BEGINNINGS)]
+        errors = zip(found[0]["calibration"], noise, strict=True)
+        rows["calibration"].append([title, *(f"{error:.3f} ({least:.3f})" for error, least in errors)])
         rows["cost"].append([title, *(f"{one['seconds']:.1f} s, {one['size'] / 1e6:.1f} MB" for one in found)])
-        for row in (rows["accuracy"][-1], *rows["calibration"][-1 - len(BEGINNINGS) :], rows["cost"][-1]):
+        print(f"dim {clf.model_.dim}, {clf.model_.layers} layers", file=sys.stderr)
+        for row in (rows["accuracy"][-1], rows["calibration"][-1], rows["cost"][-1]):
             print(" | ".join(row), file=sys.stderr, flush=True)  # the tables come at the end
-    markdown(
-        "accuracy", "Accuracy (training / test texts)", ["set", *names, "ours - best peer", "chosen"], rows["accuracy"]
-    )
-    head = ["set", *names, "hardmax, were its probabilities true"]
-    markdown("calibration", "Expected calibration error, ten bins", head, rows["calibration"])
+    head = ["set", *names, "points above the best peer"]
+    markdown("accuracy", "Accuracy, and the expected calibration error in ten bins", head, rows["accuracy"])
+    head = ["set", "whole texts", "first 5 words", *map(str, BEGINNINGS[1:])]
+    markdown("calibration", "Calibration error of hardmax, and were its probabilities true", head, rows["calibration"])
     markdown("training", "Training, tuning of the peers included, and size on disk", ["set", *names], rows["cost"])
 
 
