@@ -219,7 +219,7 @@ def as_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
 
 
 def check_size(terms: int, classes: int) -> None:
-    """Refuse a model whose counts alone would not fit into memory.
+    """Refuse a model whose counts alone would not fit into memory, or with more classes than words can tell apart.
 
     Example:
         >>> check_size(1_000_000, 1_000_000)
@@ -227,8 +227,9 @@ def check_size(terms: int, classes: int) -> None:
         hardmax.errors.BadInput: 1,000,000 terms and 1,000,000 classes are too many: training needs about 64,000 GB
           fix:   check that y is the label column and not an id, or use a larger min_df
     """
-    if terms * classes > MOST_SCORES:
-        size = terms * classes * ARRAYS * 8e-9
+    needed = max(terms, classes) * classes
+    if needed > MOST_SCORES:
+        size = needed * ARRAYS * 8e-9
         raise BadInput(
             f"{terms:,} terms and {classes:,} classes are too many: training needs about {size:,.0f} GB",
             fix="check that y is the label column and not an id, or use a larger min_df",
