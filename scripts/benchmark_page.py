@@ -1,4 +1,4 @@
-"""Write the measured tables of docs/benchmarks.md, docs/index.md and README.md: `python scripts/benchmark_page.py`.
+"""Write the measured tables of the documentation and README.md: `python scripts/benchmark_page.py`.
 
 Every benchmark stores its tables in benchmarks/results (benchmarks/record.py). A table stands between the comments
 `<!-- bench: NAME -->` and `<!-- end -->`; below it, its origin is named. `readme` is made from rows of the others. A
@@ -12,7 +12,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = [ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "index.md", ROOT / "README.md"]
+PAGES = [*(ROOT / "docs" / name for name in ("benchmarks.md", "testing.md", "index.md")), ROOT / "README.md"]
 BLOCK = re.compile(r"<!-- bench: (\S+) -->\n.*?<!-- end -->", re.DOTALL)
 
 

@@ -158,7 +158,7 @@ def test_predict_writes_files(cli, model, table, tmp_path):
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
 def test_predict_writes_texts_and_all_probabilities(cli, model, table, tmp_path, suffix, monkeypatch):
-    monkeypatch.setattr("hardmax.cli.predict.BATCH", 64)
+    monkeypatch.setattr("hardmax.scale.sources.BATCH", 64)
     path = tmp_path / f"labels{suffix}"
     options = "--probabilities", "--with-text", "--abstain-below", "0.6"
     assert cli("predict", model, table, "-o", path, *options)[0] == 0
@@ -218,7 +218,7 @@ def test_a_file_without_texts_gets_a_clear_answer(cli, model, tmp_path, name, su
 
 def test_the_number_of_texts_at_a_time_changes_no_bit(cli, model, table, tmp_path, monkeypatch):
     whole = cli("predict", model, table, "--json")[1]
-    monkeypatch.setattr("hardmax.cli.predict.BATCH", 7)
+    monkeypatch.setattr("hardmax.scale.sources.BATCH", 7)
     assert cli("predict", model, table, "--json")[1] == whole
 
 
