@@ -3,7 +3,7 @@
     python scripts/mutate.py                      a sample of 40 mutants of every group
     python scripts/mutate.py --only limits --count 0   all mutants of one group
     python scripts/mutate.py --only explanations --show   print the mutants that survive
-    python scripts/mutate.py --record             store the shares for docs/testing.md
+    python scripts/mutate.py --record             store the shares in benchmarks/results
 
 Each mutant runs in a process of its own, in which the module is loaded from changed source. A mutant is killed if a
 test fails, or does not end within --seconds. Modules with compiled kernels are not mutated: their oracle is plain code.

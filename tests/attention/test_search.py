@@ -35,6 +35,15 @@ def test_the_plain_search_agrees_with_all_scores(kind, d):
         agree(cloud(kind, 700, d, rng), A=rng.standard_normal((d, d)), definite=False, condition=np.inf)
 
 
+def test_faint_queries_among_huge_points_are_compared_with_all_of_them():
+    Z = np.random.default_rng(0).standard_normal((700, 3)) * 1e69
+    Z[:100] *= 1e-260  # a bound of their scores would overflow
+    lengths = np.linalg.norm(Z, axis=1)
+    with forced(PLAIN):
+        found = find(Z, lengths, Z, lengths, np.zeros(len(Z)), np.arange(len(Z)))
+    assert (found.target == (Z @ Z.T).argmax(axis=1)).all()
+
+
 @settings(derandomize=True, deadline=None, max_examples=cases(60, 1000))
 @given(
     kind=st.sampled_from(KINDS),

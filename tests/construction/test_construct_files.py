@@ -105,6 +105,12 @@ def _edit_tensors(folder, change):
     save_file(tensors, folder / "network.safetensors")
 
 
+def _replace_in_config(folder, old, new):
+    text = (folder / "config.json").read_text()
+    assert old in text
+    (folder / "config.json").write_text(text.replace(old, new))
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
@@ -114,6 +120,8 @@ def _edit_tensors(folder, change):
         (lambda f: _edit_config(f, schema="hardmax.network/2"), "newer version"),
         (lambda f: _edit_config(f, schema="hardmax.model/1"), "schema hardmax.model/1; expected hardmax.network/1"),
         (lambda f: _edit_config(f, blocks=9), "damaged.*block.5"),
+        (lambda f: _edit_config(f, blocks=10**12), "damaged.*1000000000000 blocks"),
+        (lambda f: _replace_in_config(f, '"blocks": 5', '"blocks": 1e999'), "damaged.*infinity"),
         (lambda f: (f / "network.safetensors").unlink(), "network.safetensors does not exist"),
         (lambda f: (f / "network.safetensors").write_bytes(b"no"), "network.safetensors is damaged"),
         (lambda f: os.truncate(f / "network.safetensors", 900), "network.safetensors is damaged"),

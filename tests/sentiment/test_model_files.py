@@ -113,6 +113,14 @@ def test_a_config_that_is_none_is_refused(folder, content):
         load_model(folder)
 
 
+def test_an_infinite_number_of_layers_is_damage(folder):
+    text = (folder / "config.json").read_text()
+    layers = json.loads(text)["layers"]
+    (folder / "config.json").write_text(text.replace(f'"layers": {layers}', '"layers": 1e999', 1))
+    with pytest.raises(BadInput, match=r"damaged.*infinity"):
+        load_model(folder)
+
+
 def test_an_unknown_name_lists_what_there_is(tmp_path):
     with pytest.raises(BadInput, match="no model 'nosuch'"):
         load_model("nosuch")

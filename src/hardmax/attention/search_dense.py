@@ -67,7 +67,8 @@ def find_longest(
         if count >= len(points):
             return
         longest = norms[order[count]] + TINY  # of the points left out
-        rows = rows[reach[rows] * longest >= best[rows] - resolution[rows]]
+        with np.errstate(over="ignore"):  # of a very faint query: infinity, which reaches everything
+            rows = rows[reach[rows] * longest >= best[rows] - resolution[rows]]
         count *= 4
 
 

@@ -145,6 +145,8 @@ def load_network(folder: str | Path) -> Network:
     tensors = _tensors(folder / TENSORS)
     try:
         dim, count = int(config["dim"]), int(config["blocks"])
+        if count > len(tensors):
+            raise ValueError(f"{count} blocks")
         stages = [*config.get("stages", []), *[""] * count]
         stack = tuple(_block(tensors, f"block.{i}", dim, stages[i]) for i in range(count))
         classes = None if config["task"] == "interpolation" else tuple(_label(x) for x in config["classes"])
@@ -167,7 +169,7 @@ def load_network(folder: str | Path) -> Network:
             str(config["certified"]),
             _inf_for_none(config.get("temperature")),
         )
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         raise BadInput(f"{folder} is damaged: {error!r} while reading its parameters", fix="build it again") from error
 
 

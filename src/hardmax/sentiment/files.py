@@ -166,7 +166,7 @@ def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentMod
         return SentimentModel(vocabulary, numbers["embedding"], scores, bias, *layers, classes, card, neutral, several)
     except BadInput as error:
         raise BadInput(f"{folder} cannot be used: {error.what}", found=error.found, fix=error.fix or AGAIN) from error
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BadInput(f"{folder} is damaged: {type(error).__name__} {error}", fix=AGAIN) from error
 
 
