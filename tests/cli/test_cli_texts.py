@@ -199,6 +199,12 @@ def test_a_table_without_a_header_is_said_to_be_empty(cli, model, tmp_path):
     assert f"{path.name} is empty: it has no header" in err
 
 
+def test_standard_input_without_texts_is_called_by_its_name(cli, model):
+    code, out, err = cli("predict", model, "-", stdin=b"")
+    assert (code, out) == (0, "")
+    assert "standard input holds no texts" in err
+
+
 @pytest.mark.parametrize("name", ["empty.jsonl", "empty.csv", "empty.txt"])
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
 def test_a_file_without_texts_gets_a_clear_answer(cli, model, tmp_path, name, suffix):

@@ -81,7 +81,8 @@ def command(
     classes = load_classifier(name).classes
     lines = output is None and not json  # for people, with the beginning of each text
     wanted = Wanted(name, every_class, with_text or lines, explain, abstain_below)
-    shown = ", ".join(source.files[:3]) + (f" and {len(source.files) - 3} more" if len(source.files) > 3 else "")
+    named = ["standard input" if file == "-" else file for file in source.files]
+    shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
     bad = texts.BadRows(shown, errors, silent)
     done, expected = 0, source.expected() if output is not None else None
 

@@ -8,6 +8,8 @@ over the n distinct known terms of the text,
 
 which is grouped by leaders, by terms, and by words: a term's part is shared equally by its occurrences, and that of an
 occurrence by its words. Each of the three sums is exact; it is checked when an explanation is made.
+
+One file slightly above the usual length: most of it is `Explanation`, whose attributes are documented where they are.
 """
 
 from collections.abc import Sequence

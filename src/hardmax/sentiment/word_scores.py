@@ -11,6 +11,8 @@ text has features of length 1 on average, so the same penalties suit texts of an
 
 The optimum is found by L-BFGS. Sums over texts and over words run in threads, each in an order of its own, and no sum
 is left to a library that might split it by the number of threads: the bits are the same for any number.
+
+One file slightly above the usual length: the problem, its solver and their kernels are read beside these formulas.
 """
 
 from collections.abc import Callable
