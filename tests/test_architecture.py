@@ -30,6 +30,11 @@ def _modules() -> dict[str, Path]:
 
 
 @cache
+def _nodes(name: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(_modules()[name].read_text())))
+
+
+@cache
 def _imports(name: str) -> frozenset[str]:
     """Every module of the package that a module imports: at the top or in a function, but not for type checkers."""
     tree = ast.parse(_modules()[name].read_text())
@@ -86,9 +91,10 @@ def test_only_the_dispatch_imports_by_name():
     """Importing by a text would be a door that the tests above do not see."""
     by_name = {
         name
-        for name, path in _modules().items()
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__")
+        for name in _modules()
+        for node in _nodes(name)
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("import_module", "__import__")
     }
     # `hardmax` finds the public names, `need` optional packages, and experiments their items and their pictures.
     experiments = {"hardmax.experiments.item", "hardmax.experiments.context"}
@@ -105,8 +111,8 @@ def test_every_view_of_a_result_is_there(kind):
 def test_only_one_room_knows_numba():
     users = {
         name
-        for name, path in _modules().items()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for name in _modules()
+        for node in _nodes(name)
         if (isinstance(node, ast.Import) and any(a.name.split(".")[0] in ("numba", "llvmlite") for a in node.names))
         or (isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in ("numba", "llvmlite"))
     }
