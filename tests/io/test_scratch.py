@@ -31,6 +31,15 @@ def test_joined_parts_are_the_same_in_memory_and_in_a_file(tmp_path):
     assert in_memory.tolist() == on_disk.tolist() == [0, 1, 2, 3, 4, 0, 1, 2]
 
 
+def test_kept_numbers_are_the_same_and_large_ones_are_in_a_file(tmp_path):
+    many, few = np.arange(scratch.LARGE).reshape(-1, 2), np.arange(3)
+    assert scratch.kept(many) is many
+    with scratch.spilling(tmp_path):
+        assert scratch.kept(few) is few
+        assert np.array_equal(stored := scratch.kept(many), many)
+        assert isinstance(stored.base.base, np.memmap)
+
+
 def test_a_full_disk_is_one_clear_error(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -33,6 +33,7 @@ def test_a_model_from_disk_has_the_bits_of_one_from_memory(tmp_path, monkeypatch
     monkeypatch.setattr(scratch, "LARGE", 1)
     monkeypatch.setattr(vocabulary, "AT_ONCE", 700)
     monkeypatch.setattr(vocabulary.spans, "__defaults__", (700,))
+    monkeypatch.setattr("hardmax.sentiment.word_scores.NUMBERS", 70)
     for module in ("word_scores", "calibration"):
         monkeypatch.setattr(f"hardmax.sentiment.{module}.AT_ONCE", 700)
     stored = read(table, store=tmp_path)

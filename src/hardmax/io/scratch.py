@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from hardmax.errors import BadInput
 
-LARGE = 1 << 22  # bytes; smaller arrays stay in memory
+LARGE = 1 << 18  # bytes; smaller arrays stay in memory
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 
@@ -74,8 +74,22 @@ def empty(size: int, dtype: DTypeLike) -> NDArray[Any]:
         return np.asarray(np.memmap(file, dtype, "r+", shape=(size,)))
 
 
+def kept(values: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers where `empty` would put them.
+
+    Example:
+        >>> kept(np.arange(3)).tolist()
+        [0, 1, 2]
+    """
+    if _folder.get() is None or values.nbytes < LARGE:
+        return values
+    room = empty(values.size, values.dtype).reshape(values.shape)
+    room[...] = values
+    return room
+
+
 def joined(parts: Iterator[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:
-    """The parts of an array one after the other; they are asked for one at a time.
+    """(size,) the numbers of the parts one after the other; the parts are asked for one at a time.
 
     Example:
         >>> joined(iter([np.arange(2), np.arange(3)]), np.int32).tolist()
@@ -83,12 +97,12 @@ def joined(parts: Iterator[NDArray[Any]], dtype: DTypeLike) -> NDArray[Any]:
     """
     folder = _folder.get()
     if folder is None:
-        return np.concatenate([np.empty(0, dtype), *parts]).astype(dtype, copy=False)
+        return np.concatenate([np.empty(0, dtype), *(part.ravel() for part in parts)]).astype(dtype, copy=False)
     with scratch_file(folder) as file:
         size = 0
         try:
             for part in parts:
-                size += file.write(np.ascontiguousarray(part, dtype).data)
+                size += file.write(np.ascontiguousarray(part, dtype).ravel().data)
             file.flush()
         except OSError as error:
             raise BadInput(f"{folder}: no scratch space is left ({error.strerror or error})") from error

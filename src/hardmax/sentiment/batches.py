@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.io.scratch import empty
 from hardmax.jit import bare_njit, njit, over_parts
 from hardmax.sentiment.layers_compiled import run_bag, weigh
 from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters
@@ -66,7 +67,7 @@ def run_batch(
     bags: Bags, texts: Ints, parameters: Parameters, drop: float = 0.0, seed: int = 0, nearby: Floats = _NONE
 ) -> tuple[Batch, Scored]:
     """Run some of the texts through the layers."""
-    sizes = np.diff(bags.offsets)[texts]
+    sizes = bags.offsets[texts + 1] - bags.offsets[texts]
     places = np.cumsum(sizes) - sizes
     batch = Batch(bags.ids, bags.offsets, texts, places, drop, np.uint64(seed), nearby)
     shape = len(texts), len(parameters.bias)
@@ -79,11 +80,11 @@ def run_batch(
 
 def run_bags(bags: Bags, parameters: Parameters) -> tuple[Floats, Ints]:
     """Scores (B, C') and numbers of leaders (B,) of all texts."""
-    logits, heads = np.empty((len(bags), len(parameters.bias))), np.empty(len(bags), np.int64)
-    every = np.arange(len(bags))
+    shape = len(bags), len(parameters.bias)
+    logits, heads = empty(shape[0] * shape[1], np.float64).reshape(shape), empty(len(bags), np.int64)
     for begin in range(0, len(bags), _CHUNK):
-        part = slice(begin, begin + _CHUNK)
-        _, out = run_batch(bags, every[part], parameters)
+        part = slice(begin, min(begin + _CHUNK, len(bags)))
+        _, out = run_batch(bags, np.arange(part.start, part.stop), parameters)
         logits[part], heads[part] = out.logits, out.heads
     return logits, heads
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hardmax.io.scratch import empty, joined
-from hardmax.sentiment.word_scores import Examples, Floats, grade, minimize
+from hardmax.io.scratch import empty, joined, kept
+from hardmax.sentiment.word_scores import Examples, Floats, grade, minimize, slices
 from hardmax.text.vocabulary import AT_ONCE, Bags
 
 BEGINNINGS = (6, 12, 24, 48, 96)  # terms
@@ -42,15 +42,16 @@ def beginnings(examples: Examples, weight: float = 1.0) -> Examples:
             places = offsets[which[a : a + step]][:, None] + np.arange(length)
             ids[a * length : (a + step) * length] = examples.bags.ids[places.ravel()]
         bags = Bags.of(ids, np.full(len(which), length))
-        parts.append(Examples(bags, examples.labels[which], weight * examples.weight[which]))
+        parts.append(Examples(bags, kept(examples.labels[which]), kept(weight * examples.weight[which])))
     return together(parts)
 
 
 def together(parts: list[Examples]) -> Examples:
     """Several parts, one after the other."""
     ids = joined((p.bags.ids for p in parts), np.int32)
-    bags = Bags.of(ids, np.concatenate([p.sizes for p in parts]))
-    return Examples(bags, np.concatenate([p.labels for p in parts]), np.concatenate([p.weight for p in parts]))
+    bags = Bags.of(ids, joined((p.sizes for p in parts), np.int64))
+    labels = joined((p.labels for p in parts), np.int64).reshape(-1, *parts[0].labels.shape[1:])
+    return Examples(bags, labels, joined((p.weight for p in parts), np.float64))
 
 
 def calibrate(examples: Examples, sums: Floats, neutral: float, bias: Floats) -> Calibration:
@@ -59,19 +60,24 @@ def calibrate(examples: Examples, sums: Floats, neutral: float, bias: Floats) ->
     Args:
         sums: (N, C') sum_i <v, z_i^K> of every text.   neutral: n0 to begin with.   bias: (C',) b.
     """
-    sizes = examples.sizes
+    sizes, total = examples.sizes, examples.weight.sum()
+    losses, pull, pull_each = (empty(len(sizes), np.float64) for _ in range(3))  # of every text
 
     def value(theta: Floats) -> tuple[float, Floats]:
         scale, rest = np.exp(np.clip(theta, LEAST, MOST))
-        mean = sums / np.maximum(sizes + rest, 1e-9)[:, None]
-        loss, error = grade(examples.labels, examples.weight, scale * mean + bias)
-        pull = (error * mean).sum(axis=1)
+        for some in slices(len(sizes), len(bias)):
+            words = np.maximum(sizes[some] + rest, 1e-9)
+            mean = sums[some] / words[:, None]
+            weight = examples.weight[some] / total
+            losses[some], error = grade(examples.labels[some], weight, scale * mean + bias)
+            pull[some] = (error * mean).sum(axis=1)
+            pull_each[some] = pull[some] / words
         away = theta[1] - begin[1]
-        slope = scale * np.array([pull.sum(), -rest * (pull / np.maximum(sizes + rest, 1e-9)).sum()])
+        slope = scale * np.array([pull.sum(), -rest * pull_each.sum()])
         slope *= (theta > LEAST) & (theta < MOST)  # texts without one error would ask for an infinite scale
-        return loss + STAY * away**2, slope + np.array([0.0, 2 * STAY * away])
+        return losses.sum() + STAY * away**2, slope + np.array([0.0, 2 * STAY * away])
 
     begin = np.array([0.0, np.log(max(neutral, 1e-3))])
-    theta, losses = minimize(value, begin, 200, tolerance=1e-9)
+    theta, values = minimize(value, begin, 200, tolerance=1e-9)
     theta = np.clip(theta, LEAST, MOST)
-    return Calibration(float(np.exp(theta[0])), float(np.exp(theta[1])), losses[-1] if losses else value(theta)[0])
+    return Calibration(float(np.exp(theta[0])), float(np.exp(theta[1])), values[-1] if values else value(theta)[0])

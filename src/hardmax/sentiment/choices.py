@@ -24,7 +24,18 @@ from hardmax.sentiment.placing import directions, start
 from hardmax.sentiment.recipe import LAYERS, Recipe
 from hardmax.sentiment.training import Trainer
 from hardmax.sentiment.training_loop import Progress, Watch
-from hardmax.sentiment.word_scores import SMOOTHING, Examples, Floats, Problem, Solution, grade, problem, solve
+from hardmax.sentiment.word_scores import (
+    SMOOTHING,
+    Examples,
+    Floats,
+    Problem,
+    Solution,
+    grade,
+    prior_of,
+    problem,
+    slices,
+    solve,
+)
 from hardmax.text.vocabulary import Bags, Vocabulary, spans
 
 PENALTIES = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7)
@@ -121,7 +132,7 @@ class Task:
 
 
 def _choose(task: Task, examples: Examples) -> Trainer:
-    folds, whole = split(examples), task.problem(examples)
+    folds, bias = split(examples), prior_of(examples, task.directions)
     best = _best_penalty(task, folds)
     for smoothing in SMOOTHINGS if task.recipe.smoothing is None else ():
         found = _try(task, folds, best.penalty, smoothing, best)
@@ -136,14 +147,14 @@ def _choose(task: Task, examples: Examples) -> Trainer:
         )
     }  # fmt: skip
     layers, measured = 0, plain
-    if task.recipe.layers == "auto" and (len(whole.prior) > 1 or examples.sizes.mean() < LONG):
+    if task.recipe.layers == "auto" and (len(bias) > 1 or examples.sizes.mean() < LONG):
         reasons["layers"] = "0: attention is tried by default only for long texts of two classes"
     elif task.recipe.layers != 0:
         layers = LAYERS if task.recipe.layers == "auto" else int(task.recipe.layers)
         trainers = [task.trainer(p, s, penalty, layers) for p, s in zip(best.problems, best.found, strict=True)]
         for trainer, (learn, _) in zip(trainers, folds, strict=True):
             trainer.train(learn, Watch(progress=task.trying))
-        measured = measure(trainers, folds, whole.prior)
+        measured = measure(trainers, folds, bias)
         figures = f"accuracy on {plain.texts:,} held-out texts: {measured.accuracy:.4f} with {layers} layers, "
         reasons["layers"] = f"{layers}; {figures}{plain.accuracy:.4f} without attention"
         if task.recipe.layers == "auto" and measured.accuracy < plain.accuracy:
@@ -207,19 +218,22 @@ class Measured:
 
 def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats) -> Measured:
     """Calibrate models on held-out texts and their beginnings; the accuracy is that of whole texts."""
-    parts, sums, right = [], [], []
+    parts, sums, right, whole = [], [], [], []
     for trainer, (learn, held) in zip(trainers, folds, strict=True):
-        part = beginnings(_known(held, learn))
+        part, texts = beginnings(_known(held, learn)), len(held.bags)
         logits = run_bags(part.bags, trainer.model_parameters)[0]
-        right.append(trainer.right(logits[: len(held.bags)], held.labels))
+        right.append(trainer.right(logits[:texts], held.labels))
+        for some in slices(len(logits), logits.shape[1]):
+            logits[some] = (logits[some] - trainer.bias) * (part.sizes[some] + trainer.neutral)[:, None]
         parts.append(part)
-        sums.append((logits - trainer.bias) * (part.sizes + trainer.neutral)[:, None])
-    every, scores = together(parts), np.concatenate(sums)
+        sums.append(logits)
+        whole.append((part.labels[:texts], part.weight[:texts], part.sizes[:texts], logits[:texts]))
+    every, scores = together(parts), joined(iter(sums), np.float64).reshape(-1, len(bias))
     found = calibrate(every, scores, trainers[0].neutral, bias)
-    scores = bias + found.scale * scores / np.maximum(every.sizes + found.neutral, 1e-9)[:, None]
-    whole = np.concatenate([np.arange(len(p.bags)) < len(r) for p, r in zip(parts, right, strict=True)])
-    loss, _ = grade(every.labels[whole], every.weight[whole], scores[whole])
-    return Measured(int(whole.sum()), float(np.concatenate(right).mean()), loss, found)
+    labels, weight, sizes, scores = (np.concatenate(column) for column in zip(*whole, strict=True))
+    scores = bias + found.scale * scores / np.maximum(sizes + found.neutral, 1e-9)[:, None]
+    losses, _ = grade(labels, weight / weight.sum(), scores)
+    return Measured(len(labels), float(np.concatenate(right).mean()), float(losses.sum()), found)
 
 
 def split(examples: Examples) -> list[Fold]:

@@ -177,7 +177,7 @@ class Trainer(Learner):
 
     def _means(self, batch: Batch, c: Floats) -> Floats:
         """(B, m) means of the last layer along the score coordinates."""
-        sizes = np.diff(batch.offsets)[batch.texts]
+        sizes = batch.offsets[batch.texts + 1] - batch.offsets[batch.texts]
         index = np.arange(c.size) + np.repeat(batch.offsets[:-1][batch.texts] - batch.places, sizes)
         columns = [c * self.x[batch.ids[index], k] for k in range(self.x.shape[1])]
         owner = np.repeat(np.arange(len(sizes)), sizes)

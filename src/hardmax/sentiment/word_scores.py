@@ -15,7 +15,7 @@ is left to a library that might split it by the number of threads: the bits are 
 One file slightly above the usual length: the problem, its solver and their kernels are read beside these formulas.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,9 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.io.scratch import empty
+from hardmax.io.scratch import empty, kept
 from hardmax.jit import njit, over_parts
-from hardmax.sentiment.recipe import MOST_NUMBERS
 from hardmax.text.vocabulary import AT_ONCE, Bags, spans
 
 Floats = NDArray[np.float64]
@@ -34,6 +33,7 @@ SMOOTHING = 1.0  # added to the counts of the log-odds, where nothing else is ch
 FLOOR = 0.1  # the least strength: a word that says nothing by itself may still learn
 MEMORY = 6  # steps that L-BFGS remembers
 TOLERANCE = 1e-4  # it stops when a step lowers the loss by less than this part
+NUMBERS = 1 << 17  # in one array over texts, while the loss is computed
 _PART = 64
 
 
@@ -51,12 +51,13 @@ class Examples:
 
     def take(self, which: NDArray[np.integer[Any]]) -> "Examples":
         """Some of the texts."""
-        return Examples(self.bags.take(which), self.labels[which], self.weight[which])
+        return Examples(self.bags.take(which), kept(self.labels[which]), kept(self.weight[which]))
 
     @cached_property
     def sizes(self) -> Ints:
         """(N,) numbers of terms."""
-        return np.diff(self.bags.offsets)
+        offsets = self.bags.offsets
+        return np.subtract(offsets[1:], offsets[:-1], out=empty(offsets.size - 1, np.int64))
 
     @cached_property
     def by_word(self) -> tuple[Ints, NDArray[np.int32]]:
@@ -89,38 +90,56 @@ class Problem:
 
     def loss(self, x: Floats, every: Floats) -> tuple[float, Floats, Floats]:
         """The mean loss of the vectors x, and of `every` (m,) that each word adds besides; its gradients by both."""
-        bags = self.examples.bags
-        means = np.empty((len(bags), x.shape[1]))
-        work = 4.0 * bags.ids.size * x.shape[1]
-        over_parts(lambda a, b: _means(a, b, bags.ids, bags.offsets, self.share, x, means), len(bags), work, _PART)
-        scores = times(means + self.known[:, None] * every, self.directions.T) + self.prior
-        loss, error = grade(self.examples.labels, self.examples.weight, scores)
-        pull = times(error, self.directions)
-        by_every = (pull * self.known[:, None]).sum(axis=0)
-        pull *= self.share[:, None]
+        losses, by_every, by_word = self._room
+        for some in slices(len(losses), max(self.directions.shape)):
+            losses[some], by_every[some], by_word[some] = self._parts(some, x, every)
         gradient = np.zeros_like(x)
         starts, texts = self.examples.by_word
-        over_parts(lambda a, b: _gather(a, b, starts, texts, pull, gradient), len(starts) - 1, work, _PART)
-        return loss, gradient, by_every
+        work = 4.0 * texts.size * x.shape[1]
+        over_parts(lambda a, b: _gather(a, b, starts, texts, by_word, gradient), len(starts) - 1, work, _PART)
+        return float(losses.sum()), gradient, by_every.sum(axis=0)
+
+    def _parts(self, some: slice, x: Floats, every: Floats) -> tuple[Floats, Floats, Floats]:
+        """Of some texts (n,) the parts of the loss, and (n, m) of its gradients by `every` and by each word."""
+        bags, labels, weight = self.examples.bags, self.examples.labels, self.examples.weight
+        sizes, offsets = self.examples.sizes[some], bags.offsets[some.start : some.stop + 1]
+        share, means = _share(sizes, self.neutral), np.empty((len(sizes), x.shape[1]))
+        work = 4.0 * (offsets[-1] - offsets[0]) * x.shape[1]
+        over_parts(lambda a, b: _means(a, b, bags.ids, offsets, share, x, means), len(sizes), work, _PART)
+        known = (sizes * share)[:, None]
+        scores = times(means + known * every, self.directions.T) + self.prior
+        losses, error = grade(labels[some], weight[some] / self._weight, scores)
+        pull = times(error, self.directions)
+        return losses, pull * known, pull * share[:, None]
 
     @cached_property
-    def share(self) -> Floats:
-        """(N,) 1 / (n + n0)."""
-        return _share(self.examples, self.neutral)
+    def _weight(self) -> float:
+        return float(self.examples.weight.sum())
 
     @cached_property
-    def known(self) -> Floats:
-        """(N,) n / (n + n0)."""
-        return self.examples.sizes * self.share
+    def _room(self) -> tuple[Floats, Floats, Floats]:
+        """Room for the parts of all texts: added up at the end, they have the same sum for slices of any size."""
+        n, m = len(self.examples.bags), self.directions.shape[1]
+        return empty(n, np.float64), empty(n * m, np.float64).reshape(n, m), empty(n * m, np.float64).reshape(n, m)
 
 
-def grade(labels: Ints, weight: Floats, scores: Floats) -> tuple[float, Floats]:
-    """The mean loss of scores (N, C'), and its gradient by them."""
-    weight = weight / weight.sum()
+def slices(count: int, columns: int) -> Iterator[slice]:
+    """Neighboring texts of which this many numbers each fit into memory together.
+
+    Example:
+        >>> [(s.start, s.stop) for s in slices(5, NUMBERS // 3)]
+        [(0, 3), (3, 5)]
+    """
+    step = max(1, NUMBERS // columns)
+    return (slice(a, min(a + step, count)) for a in range(0, count, step))
+
+
+def grade(labels: Ints, weight: Floats, scores: Floats) -> tuple[Floats, Floats]:
+    """(N,) the weighted losses of scores (N, C'), and the gradient of their sum by the scores."""
     losses, error = np.empty(len(scores)), scores.copy()
     kernel = _grade_one if labels.ndim == 1 else _grade_each
     over_parts(lambda a, b: kernel(a, b, labels, weight, error, losses), len(scores), 50.0 * scores.size, _PART)
-    return float(losses.sum()), error
+    return losses, error
 
 
 def problem(examples: Examples, size: int, directions: Floats, neutral: float, smoothing: float = SMOOTHING) -> Problem:
@@ -128,60 +147,60 @@ def problem(examples: Examples, size: int, directions: Floats, neutral: float, s
 
     `smoothing` texts are added to the counts of the log-odds: with more, words that few texts have are less free.
     """
-    several = examples.labels.ndim == 2
-    classes = examples.labels.shape[1] if several else max(2, len(directions))
-    share = _share(examples, neutral)
-    if several:
-        mass = (examples.labels * examples.weight[:, None]).sum(axis=0)
-    else:
-        mass = np.bincount(examples.labels, weights=examples.weight, minlength=classes)
-    total = examples.weight.sum()
-    strength = np.full((size, directions.shape[1]), FLOOR)
+    mass, total = _masses(examples, directions)
+    classes, strength = len(mass), np.full((size, directions.shape[1]), FLOOR)
     starts, _ = examples.by_word
-    step = max(1, MOST_NUMBERS // classes)
-    pieces = ((c, min(c + step, b)) for a, b in spans(starts) for c in range(a, b, step))
-    for a, b in pieces:
-        counts, every = _counts(examples, a, b, classes)
+    for some in slices(len(starts) - 1, classes):
+        counts, every = _counts(examples, some, classes)
         inside = np.log(counts + smoothing) - np.log(mass + 2 * smoothing)
         outside = np.log(every - counts + smoothing) - np.log(total - mass + 2 * smoothing)
         odds = (inside - outside)[:, -len(directions) :]  # with two classes in favor of the second
-        strength[a : a + len(odds)] = np.sqrt(times(odds, directions) ** 2 + FLOOR**2)
-    square, bags, feature = (strength**2).mean(axis=1), examples.bags, np.zeros(len(share))
+        strength[some] = np.sqrt(times(odds, directions) ** 2 + FLOOR**2)
+    square, bags, feature = (strength**2).mean(axis=1), examples.bags, empty(len(examples.bags), np.float64)
     for a, b in spans(bags.offsets):
         owners = np.repeat(np.arange(b - a), examples.sizes[a:b])
         terms = square[bags.ids[bags.offsets[a] : bags.offsets[b]]]
-        feature[a:b] = np.bincount(owners, weights=terms, minlength=b - a)
-    strength /= np.sqrt(max((feature * share**2 * examples.weight).sum() / total, 1e-300))
-    part = (mass + 1.0) / (total + 2.0 if several else total + classes)
-    prior = np.log(part) - np.log1p(-part)
-    if not several:
-        prior = np.log(part[1:] / part[0]) if len(directions) == 1 else np.log(part) - np.log(part).mean()
+        share = _share(examples.sizes[a:b], neutral)
+        feature[a:b] = np.bincount(owners, weights=terms, minlength=b - a) * share**2 * examples.weight[a:b]
+    strength /= np.sqrt(max(feature.sum() / total, 1e-300))
     texts = np.zeros(size)
     texts[: len(starts) - 1] = np.diff(starts)
-    return Problem(examples, directions, neutral, strength, prior, texts / max(len(share), 1))
+    prior = prior_of(examples, directions)
+    return Problem(examples, directions, neutral, strength, prior, texts / max(len(bags), 1))
 
 
-def _share(examples: Examples, neutral: float) -> Floats:
-    return np.asarray(1.0 / np.maximum(examples.sizes + neutral, 1e-9))
+def prior_of(examples: Examples, directions: Floats) -> Floats:
+    """(C',) the bias: what the frequencies of the classes alone say."""
+    mass, total = _masses(examples, directions)
+    if examples.labels.ndim == 2:
+        part = (mass + 1.0) / (total + 2.0)
+        return np.asarray(np.log(part) - np.log1p(-part))
+    part = (mass + 1.0) / (total + len(mass))
+    return np.asarray(np.log(part[1:] / part[0]) if len(directions) == 1 else np.log(part) - np.log(part).mean())
 
 
-def _counts(examples: Examples, a: int, b: int, classes: int) -> tuple[Floats, Floats]:
-    """(b - a, classes) weighted numbers of texts of each class that hold the words a to b, and (b - a, 1) of all."""
-    starts, texts = examples.by_word
-    some = texts[starts[a] : starts[b]]
-    word, weight, labels = (
-        np.repeat(np.arange(b - a), np.diff(starts[a : b + 1])),
-        examples.weight[some],
-        examples.labels,
-    )
-    if labels.ndim == 1:
-        key = word * classes + labels[some]
-        counts = np.bincount(key, weights=weight, minlength=(b - a) * classes).reshape(b - a, classes)
+def _masses(examples: Examples, directions: Floats) -> tuple[Floats, float]:
+    """(C,) the weight of the texts of each class, and the weight of all texts."""
+    if examples.labels.ndim == 2:
+        mass = (examples.labels * examples.weight[:, None]).sum(axis=0)
     else:
-        columns = [np.bincount(word, weights=weight * labels[some, k], minlength=b - a) for k in range(classes)]
-        counts = np.stack(columns, axis=1)
-    every = np.bincount(word, weights=weight, minlength=b - a)[:, None]
-    return counts.astype(np.float64), every.astype(np.float64)
+        mass = np.bincount(examples.labels, weights=examples.weight, minlength=max(2, len(directions)))
+    return np.asarray(mass), examples.weight.sum()
+
+
+def _share(sizes: Ints, neutral: float) -> Floats:
+    """(N,) 1 / (n + n0)."""
+    return np.asarray(1.0 / np.maximum(sizes + neutral, 1e-9))
+
+
+def _counts(examples: Examples, some: slice, classes: int) -> tuple[Floats, Floats]:
+    """(n, classes) weighted numbers of texts of each class that hold each of some words, and (n, 1) of all classes."""
+    (starts, texts), labels = examples.by_word, examples.labels.reshape(len(examples.bags), -1)
+    starts, several = starts[some.start : some.stop + 1], examples.labels.ndim == 2
+    counts, every = np.zeros((len(starts) - 1, classes)), np.zeros((len(starts) - 1, 1))
+    over_parts(lambda a, b: _count(a, b, starts, texts, labels, several, examples.weight, counts, every), len(every),
+               4.0 * (starts[-1] - starts[0]), _PART)  # fmt: skip
+    return counts, every
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,6 +361,20 @@ def _transpose(ids: Any, offsets: Any, place: Any, texts: Any) -> None:
             w = ids[p]
             texts[place[w]] = t
             place[w] += 1
+
+
+@njit()
+def _count(start: Any, stop: Any, starts: Any, texts: Any, labels: Any, several: Any, weight: Any, counts: Any,
+           every: Any) -> None:  # fmt: skip
+    for w in range(start, stop):
+        for p in range(starts[w], starts[w + 1]):
+            t = texts[p]
+            every[w, 0] += weight[t]
+            if several:
+                for k in range(labels.shape[1]):
+                    counts[w, k] += weight[t] * labels[t, k]
+            else:
+                counts[w, labels[t, 0]] += weight[t]
 
 
 @njit()

@@ -56,7 +56,8 @@ class Bags:
     def of(cls, ids: ArrayLike, sizes: ArrayLike) -> "Bags":
         """Bags from all term numbers one after the other and the size of each bag."""
         counts = np.asarray(sizes, np.int64)
-        offsets = np.zeros(counts.size + 1, np.int64)
+        offsets = empty(counts.size + 1, np.int64)
+        offsets[0] = 0
         counts.cumsum(out=offsets[1:])
         return cls(np.ascontiguousarray(ids, np.int32), offsets)
 
