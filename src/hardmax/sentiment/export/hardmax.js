@@ -48,32 +48,37 @@ export class Model {
 
   /** The words of a text and the numbers of its distinct known terms, in order of appearance. */
   read(text) {
-    const words = this.splitter.split(text);
-    const places = this.termsOf(words);
-    const known = new Set();
-    for (const spans of places.values()) for (const [first, last] of spans) for (let w = first; w <= last; w++) known.add(w);
-    return { words, places, ids: [...places.keys()], known };
+    const words = this.splitter.split(text), places = new Map(), known = new Set(), numbers = words.map(() => []);
+    this.eachTerm(words, [...words.keys()], numbers, (number, first, last) => {
+      if (!places.has(number)) places.set(number, []);
+      places.get(number).push([first, last]);
+      for (let w = first; w <= last; w++) known.add(w);
+    });
+    return { words, numbers, places, ids: [...places.keys()], known };
   }
 
-  /** The known terms among words: number -> the (first, last) words of every occurrence. An n-gram stays within a
-   *  sentence; where words were deleted, "!" and "?" belong to the word before them. */
-  termsOf(words) {
-    const places = new Map();
-    words.forEach((word, last) => {
-      let form = word.form;
-      for (let first = last; first > last - this.ngrams && first >= 0; first--) {
-        if (first < last) {
-          const next = words[first + 1];
-          if (words[first].sentence !== next.sentence && next.form !== "!" && next.form !== "?") break;
-          form = `${words[first].form} ${form}`;
+  /** Calls found(number, first, last) for the known terms among the words with the numbers `at`, the others being
+   *  deleted. An n-gram stays within a sentence; where words were deleted, "!" and "?" belong to the word before them.
+   *  numbers[last][k] remembers the term of words last - k to last: undefined if unknown, null across sentences. */
+  eachTerm(words, at, numbers, found) {
+    at.forEach((last, q) => {
+      const mine = numbers[last];
+      let form = "";
+      for (let k = 0; k < this.ngrams && k <= q; k++) {
+        const first = at[q - k], whole = first === last - k;
+        let number = mine[k];
+        if (!whole || k >= mine.length) {
+          const next = words[at[q - k + 1]];
+          const apart = k > 0 && words[first].sentence !== next.sentence && next.form !== "!" && next.form !== "?";
+          form = form || at.slice(q - k + 1, q + 1).map((w) => words[w].form).join(" ");
+          form = form ? `${words[first].form} ${form}` : words[first].form;
+          number = apart ? null : this.numberOf.get(form);
+          if (whole) mine[k] = number;
         }
-        const number = this.numberOf.get(form);
-        if (number === undefined) continue;
-        if (!places.has(number)) places.set(number, []);
-        places.get(number).push([first, last]);
+        if (number === null) break;
+        if (number !== undefined) found(number, first, last);
       }
     });
-    return places;
   }
 
   answer(read, flow) {
@@ -162,15 +167,13 @@ export class Model {
 
   /** The logits of the text without a word, as if a person had deleted all its occurrences, and how many terms are left. */
   without(read, flow, parts, form) {
-    const own = this.numberOf.get(form);
-    const left = this.ngrams === 1 ? read.ids.filter((id) => id !== own)
-      : [...this.termsOf(read.words.filter((word) => word.form !== form)).keys()];
-    const here = new Set(left);
+    const here = new Set(), at = [...read.words.keys()].filter((w) => read.words[w].form !== form);
+    this.eachTerm(read.words, at, read.numbers, (number) => here.add(number));
+    const left = [...here];
     const gone = read.ids.map((_, i) => i).filter((i) => !here.has(read.ids[i]));
     // Terms that nobody follows may go: every largest score of the others is still there.
-    const same = !flow.tie && left.length === read.ids.length - gone.length && left.every((id) => read.places.has(id));
-    if (!same || gone.some((i) => flow.followed[i])) {
-      const known = same ? this.kept(read, flow, left) : [];
+    if (flow.tie || left.length > read.ids.length - gone.length || gone.some((i) => flow.followed[i])) {
+      const known = flow.tie ? [] : this.kept(read, flow, left);
       return { logits: this.flow(left, known).logits, left: left.length };
     }
     const logits = this.bias.map((b, c) => {
@@ -181,19 +184,31 @@ export class Model {
     return { logits, left: left.length };
   }
 
-  /** Whom the terms that are left follow at layer 0, where that term is left too: its score is still the largest. */
+  /** Whom the old terms follow at layer 0, where that term is left and no new term comes close to its score. */
   kept(read, flow, left) {
-    const numbers = new Map(left.map((id, i) => [id, i]));
-    const now = read.ids.map((id) => numbers.get(id)), known = [];
-    now.forEach((i, old) => { if (i !== undefined) known[i] = now[flow.first[old]]; });
+    const numbers = new Map(left.map((id, i) => [id, i])), z = flow.states[0], known = [];
+    const fresh = left.filter((id) => !read.places.has(id)).map((id) => this.vector(id));
+    const close = CLOSE * z.reduce((top, one) => Math.max(top, dot(one, one)), 0);
+    read.ids.forEach((id, old) => {
+      const i = numbers.get(id), j = numbers.get(read.ids[flow.first[old]]), own = z[old];
+      if (i === undefined || j === undefined) return;
+      const reached = dot(own, z[flow.first[old]]) - close;
+      if (fresh.every((one) => dot(own, one) < reached)) known[i] = j;
+    });
     return known;
+  }
+
+  vector(id) {
+    const one = [];
+    for (let k = id * this.dim; k < (id + 1) * this.dim; k++) one.push(this.vectors[k]);
+    return one;
   }
 
   /** The layers: z_i <- (z_i + alpha mean_{j in C_i} z_j) / (1 + alpha), C_i = argmax_j <z_i, z_j>.
    *  `known[i]` is C_0(i) where it is known already to be one term. */
   flow(ids, known = []) {
-    const d = this.dim, n = ids.length;
-    let z = ids.map((id) => Array.from(this.vectors.subarray(id * d, (id + 1) * d)));
+    const n = ids.length;
+    let z = ids.map((id) => this.vector(id));
     const states = [z], leader = ids.map((_, i) => i), since = ids.map(() => -1), settled = ids.map(() => this.layers + 1);
     const followed = ids.map(() => false);
     let tie = false, first = leader;
@@ -216,7 +231,9 @@ export class Model {
       z = z.map((own, i) => {
         const members = settled[i] > k ? follows[i].members : [leader[i]];
         if (members.length === 1 && members[0] === i) return own;
-        return own.map((x, c) => this.rest[1] * x + move * members.reduce((sum, j) => sum + z[j][c], 0) / members.length);
+        const to = members.length === 1 ? z[members[0]]
+          : own.map((_, c) => members.reduce((sum, j) => sum + z[j][c], 0) / members.length);
+        return own.map((x, c) => this.rest[1] * x + move * to[c]);
       });
       states.push(z);
     }
@@ -251,6 +268,7 @@ function cautionOf(read, words) {
 
 const NEUTRAL = 0.1;  // a word that says less than this part of what the strongest word says has no opinion
 const BAND = 1e-12, TINY = 1e-3;  // scores this close are a tie, as in Python
+const CLOSE = 1e-9;  // and these are compared again
 
 /** For every term that has not settled, the terms that it follows; `first` names its leader. */
 function follow(z, isOpen, known) {
