@@ -34,6 +34,7 @@ from record import record
 CONNECTIONS = 32
 PARTS = ["export", "sweep", "ray", "slope", "serve"]
 SIZES = 30_000, 90_000  # texts, for the slope of memory; below, not all buffers are in use
+FEW = 7500  # different texts: each occurs so often at both sizes that no term is too rare at one of them
 BYTES_PER_TEXT = 400  # at most; a text has about 1,200, and two runs of the same work differ by some megabytes
 REVIEWS = 1000
 SCRIPT = """
@@ -163,14 +164,17 @@ def slope(bars: Bars, options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         terms = [term for term in load_model("imdb").vocabulary.terms if " " not in term]
-        few = [json.dumps({"text": text, "label": k % 2}) + "\n" for k, text in enumerate(_reviews(terms, SIZES[0]))]
+        few = [json.dumps({"text": text, "label": k % 2}) + "\n" for k, text in enumerate(_reviews(terms, FEW))]
         for size in SIZES:  # the same texts again: new words would need memory of their own, which has a bound
-            (folder / f"{size}.jsonl").write_text("".join(few * (size // SIZES[0])), encoding="utf-8")
+            (folder / f"{size}.jsonl").write_text("".join(few * (size // FEW)), encoding="utf-8")
         for words in (["predict", "imdb"], ["evaluate", "imdb"], ["train"]):
             peaks = []
             for size in SIZES:
                 out = [] if words[0] == "evaluate" else ["-o", str(folder / f"{words[0]}-{size}")]
                 peaks.append(_peak([*words, str(folder / f"{size}.jsonl"), *out, "--quiet"]))
+            if words == ["train"]:
+                one, other = ((folder / f"train-{size}" / "vocabulary.txt").read_bytes() for size in SIZES)
+                bars.check(one == other, "the two models have the same vocabulary")
             per_text = (peaks[1] - peaks[0]) * 1e6 / (SIZES[1] - SIZES[0])
             print(f"{words[0]}: {peaks[0]:.0f} MB for {SIZES[0]:,} texts, {peaks[1]:.0f} MB for {SIZES[1]:,}")
             bars.check(per_text <= BYTES_PER_TEXT,

@@ -95,6 +95,7 @@ def test_health_needs_no_token_and_everything_else_does():
     assert client.post("/predict", json={"texts": ["a"]}).status_code == 401
     held = {"Authorization": "Bearer secret"}
     assert client.post("/predict", json={"texts": ["a"]}, headers=held).status_code == 200
+    assert client.get("/", headers=held).text.count("Authorization: Bearer $HARDMAX_TOKEN") == 3  # all but /health
 
 
 def test_the_page_shows_every_route_and_loads_nothing(client, app):
@@ -105,6 +106,12 @@ def test_the_page_shows_every_route_and_loads_nothing(client, app):
             assert f"{method.upper()} {path}" in answer.text
     assert "&#34;label&#34;: &#34;positive&#34;" in answer.text
     assert not re.search(r"(src|href)=.https?:", answer.text)
+    assert "Authorization" not in answer.text
+
+
+def test_another_method_is_refused_with_the_one_to_use(client):
+    told = client.get("/predict").json()["error"]
+    assert told == {"what": "this address does not answer GET", "found": "GET /predict", "fix": "use POST"}
 
 
 def test_too_many_waiting_requests_are_told_to_come_back(monkeypatch):

@@ -62,7 +62,8 @@ def command(
     sweep = read_sweep(arguments[0])
     if run is not None:
         row = one_run(sweep, run)
-        return show(json, {"schema": "hardmax.sweep/1", "row": row}, *(f"{name}\t{row[name]}" for name in row))
+        show(json, {"schema": "hardmax.sweep/1", "row": row}, *(f"{name}\t{row[name]}" for name in row))
+        raise typer.Exit(7 if row["error"] else 0)
     if output is None:
         raise BadInput("a folder for the rows is missing", fix=f"hardmax sweep {arguments[0]} -o DIR")
     silent = quiet or json

@@ -31,16 +31,23 @@ CLOUDS = ("normal", "ball", "sphere", "cube")
 RULES = ("hardmax", "softmax", "localmax", "uniform")
 NORMALIZATIONS = ("rescale", "none", "sphere")
 MATRICES = ("identity", "random")
+KINDS_OF_VALUES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+HEAD = {
+    "seeds": "give the number of runs of every point; first_seed is where they begin",
+    "first_seed": "give the first seed; seeds is how many there are",
+    "points": "give the number of draws of [random]",
+}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A setting of a run: its type, what it is unless given, the least value, or the words it may be."""
+    """A setting: its type, what it is unless given, the least value, the words it may be, and what should be given."""
 
     kind: type
     default: Any
     least: float = -math.inf
     words: tuple[str, ...] = ()
+    fix: str | None = None
 
     def check(self, name: str, value: Any) -> Any:
         """The value in its type.
@@ -52,7 +59,7 @@ class Parameter:
             raise BadInput(f"{name} is {value!r}", fix="use " + ", ".join(self.words))
         good = isinstance(value, int | float) and not isinstance(value, bool) if self.kind is float else False
         if not (good or type(value) is self.kind or (value is None and self.default is None)):
-            raise BadInput(f"{name} must be of type {self.kind.__name__}", found=repr(value))
+            raise BadInput(f"{name} must be {KINDS_OF_VALUES[self.kind]}", found=repr(value), fix=self.fix)
         if self.kind in (int, float) and value is not None and not value >= self.least:
             raise BadInput(f"{name} must be at least {self.least:g}", found=repr(value))
         return float(value) if good else value
@@ -157,8 +164,8 @@ def read_sweep(config: str | Path | Mapping[str, Any]) -> Sweep:
     _known("setting of [sweep]", head, ("kind", "seeds", "first_seed", "points", "name"))
     if head["kind"] not in KINDS:
         raise BadInput(f"kind is {head['kind']!r}", fix="use " + " or ".join(KINDS))
-    for key, least in (("seeds", 1), ("first_seed", 0), ("points", 1)):
-        Parameter(int, 1, least).check(key, head[key])
+    for key, fix in HEAD.items():
+        Parameter(int, 1, 0 if key == "first_seed" else 1, fix=fix).check(key, head[key])
     table = KINDS[head["kind"]]
     grid = {key: values if isinstance(values, list) else [values] for key, values in given.get("grid", {}).items()}
     for section in (given.get("fixed", {}), grid, given.get("random", {})):
@@ -179,8 +186,9 @@ def _points(
     random: Mapping[str, Any], count: int,
 ) -> tuple[dict[str, Any], ...]:  # fmt: skip
     """The settings of every point, in the order of the table."""
-    if sum(len(values) == 0 for values in grid.values()):
-        raise BadInput("a parameter of [grid] has no value")
+    for name, values in grid.items():
+        if not values:
+            raise BadInput(f"[grid] {name} has no value", fix=f"list some, or leave {name} out")
     points = math.prod(len(values) for values in grid.values()) * (count if random else 1)
     if points > MOST_POINTS:
         raise BadInput(f"the sweep has {points:,} points", fix=f"make at most {MOST_POINTS:,}; use more seeds instead")

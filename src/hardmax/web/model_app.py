@@ -227,18 +227,24 @@ def create_model_app(model: str | Path, access: Access | None = None, *, threads
             "/health": json_text(await health()),
             "/metrics": generate_latest(meters.registry).decode(),
         }
-        examples = {path: (_command(path, request.base_url), _shown(answer)) for path, answer in answers.items()}
+        secret = access is not None and access.token is not None
+        examples = {
+            path: (_command(path, request.base_url, secret), _shown(answer)) for path, answer in answers.items()
+        }
         shown = service_page(f"hardmax serve: {name}", app.openapi(), examples)
         return HTMLResponse(shown, headers={"content-security-policy": NO_SCRIPT})
 
     return app
 
 
-def _command(path: str, base: Any) -> str:
-    """How to ask a route from a terminal."""
-    data = f" \\\n  -H 'Content-Type: application/json' -d '{{\"texts\": [\"{EXAMPLE}\"]}}'"
-    body = "" if path in ("/health", "/metrics") else data
-    return f"curl {base}{path[1:]}{body}"
+def _command(path: str, base: Any, secret: bool) -> str:
+    """How to ask a route from a terminal; all but one need the token, if there is one."""
+    parts = [f"curl {base}{path[1:]}"]
+    if secret and path != "/health":
+        parts.append('-H "Authorization: Bearer $HARDMAX_TOKEN"')
+    if path not in ("/health", "/metrics"):
+        parts.append(f"-H 'Content-Type: application/json' -d '{{\"texts\": [\"{EXAMPLE}\"]}}'")
+    return " \\\n  ".join(parts)
 
 
 def _shown(answer: str) -> str:

@@ -83,13 +83,15 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> JSONResponse:
-        what, found = str(error.detail), None
+        what, found, fix = str(error.detail), None, None
         if error.status_code in (404, 405) and what == HTTPStatus(error.status_code).phrase:  # Starlette's own words
-            verb = f"{request.method} " if error.status_code == 405 else ""
-            what, found = "there is nothing at this address", f"{verb}{request.url.path[:80]}"
+            what, found = "there is nothing at this address", request.url.path[:80]
+            if error.status_code == 405:
+                what, found = f"this address does not answer {request.method}", f"{request.method} {found}"
+                fix = f"use {(error.headers or {}).get('Allow', 'another method')}"
         if what == "There was an error parsing the body":  # FastAPI's words for bad UTF-8, endless brackets or digits
             what = "the body is not JSON"
-        return JSONResponse(error_document(what, found), error.status_code, headers=error.headers)
+        return JSONResponse(error_document(what, found, fix), error.status_code, headers=error.headers)
 
     @app.exception_handler(HardmaxError)
     async def failed(request: Request, error: HardmaxError) -> JSONResponse:
