@@ -151,6 +151,7 @@ def test_parts_that_are_there_are_not_made_again(tmp_path):
     assert write_parts(folder, _begin(rows, asked), *arguments, False, 20) == 50
     whole = _parts(folder)
     assert [r["label"] for r in whole] == load_model(MODEL).predict([r.text for r in rows])
+    assert pandas.read_parquet(folder).to_dict("records") == whole  # the folder as a whole is a table
     second = folder / "part-000001.parquet"
     stamps = {p: p.stat().st_mtime_ns for p in folder.glob("part-*")}
     second.unlink()

@@ -16,7 +16,7 @@ from hardmax.sentiment.files import model_folder
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 PART = 10_000  # rows of a part
-MANIFEST = "labels.json"
+MANIFEST = "_labels.json"  # readers of a folder of parquet files pass over names that begin like this
 SCHEMA = "hardmax.labels/2"
 LAST = "hardmax.last"  # key of the place of a part's last row
 

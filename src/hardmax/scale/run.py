@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-MANIFEST = "sweep.json"
+MANIFEST = "_sweep.json"  # readers of a folder of parquet files pass over names that begin like this
 SCHEMA = "hardmax.sweep/1"
 Progress = Callable[[int, int], object]  # rows done, rows in all
 
