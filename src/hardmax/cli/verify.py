@@ -112,10 +112,10 @@ def command(
 
 def _lines(report: "Report") -> Iterator[str]:
     wide = max(len(row["name"]) for row in report.claims)
-    yield f"{'claim':{wide}s} {'trials':>9s} {'exact':>9s} {'violations':>10s} {'seconds':>9s}"
+    yield f"{'claim':{wide}s} {'trials':>9s} {'exact':>9s} {'violations':>10s} {'seconds':>9s} {'processor':>9s}"
     for row in [*report.claims, report.total]:
-        counts = f"{row['trials']:9,d} {row['exact']:9,d} {row['violations']:10,d} {row['seconds']:9.1f}"
-        yield f"{row['name']:{wide}s} {counts}"
+        counts = f"{row['trials']:9,d} {row['exact']:9,d} {row['violations']:10,d}"
+        yield f"{row['name']:{wide}s} {counts} {row['seconds']:9.1f} {row['processor_seconds']:9.1f}"
         if row["first"] is not None:
             yield f"  violated: {row['first']}"
         if row["undecided"]:

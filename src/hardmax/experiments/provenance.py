@@ -2,6 +2,7 @@
 
 import os
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -17,16 +18,21 @@ def provenance(seed: int | None = None) -> dict[str, Any]:
     """
     from hardmax import __version__
 
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "packages": dict(_packages()),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "seed": seed,
+    }
+
+
+@cache  # the metadata of a large package takes milliseconds to read
+def _packages() -> dict[str, str]:
     found = {}
     for name in PACKAGES:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    return {
-        "version": __version__,
-        "python": platform.python_version(),
-        "packages": found,
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "seed": seed,
-    }
+    return found

@@ -8,6 +8,7 @@ from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
+from time import process_time
 from typing import Any
 
 from hardmax.errors import BadInput, HardmaxError
@@ -28,6 +29,10 @@ Check = Callable[[Case], str | None]
 
 class Violated(Exception):
     """The package contradicts the definition or itself; the text is the sentence of the violation."""
+
+
+class TimeOver(Exception):
+    """Raised by the receiver of progress to end a run whose time is limited."""
 
 
 class Undecided(Exception):
@@ -85,8 +90,8 @@ class Claim(Item):
         return sum(not self.kinds[t % len(self.kinds)].endswith("float") for t in range(trials))
 
     def some_trials(self, seed: int, begin: int, end: int) -> dict[str, Any]:
-        """The undecided trials of a range, and the violations as pairs of trial and sentence."""
-        undecided, violations = 0, []
+        """The undecided trials of a range, the violations as pairs of trial and sentence, and the processor time."""
+        undecided, violations, begun = 0, [], process_time()
         for trial in range(begin, end):
             try:
                 sentence = self.judge(self.case(seed, trial))
@@ -94,11 +99,12 @@ class Claim(Item):
                 sentence, undecided = None, undecided + 1
             if sentence is not None:
                 violations.append([trial, sentence])
-        return {"undecided": undecided, "violations": violations}
+        return {"undecided": undecided, "violations": violations, "seconds": process_time() - begun}
 
     def start(self, context: Context, settings: Mapping[str, Any]) -> Outcome:
         """Run all trials, or fewer if the run is interrupted; violations are counted, and saved in the root folder."""
-        trials, workers, done, undecided, sentences = settings["trials"], settings["workers"], 0, 0, list[str]()
+        trials, workers, done, undecided, seconds = settings["trials"], settings["workers"], 0, 0, 0.0
+        sentences: list[str] = []
         size = CHUNK if workers > 1 or settings["resume"] else 1
         spans = [(begin, min(begin + size, trials)) for begin in range(0, trials, size)]
         journal = context.journal if settings["resume"] else None
@@ -113,14 +119,14 @@ class Claim(Item):
                         path = self.save(context.root, case, sentence, context.seed, trial, smaller)
                         context.files.append(path.name)
                     sentences.append(sentence)
-                done, undecided = end, undecided + found["undecided"]
+                done, undecided, seconds = end, undecided + found["undecided"], seconds + found["seconds"]
                 if done < trials:
                     context.tell(done, trials, "")
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, TimeOver):
             pass  # what was counted so far is the result
         numbers = {
             "trials": done, "exact": self.exact_trials(done), "violations": len(sentences), "undecided": undecided,
-            "first": sentences[0] if sentences else None,
+            "first": sentences[0] if sentences else None, "processor_seconds": seconds,
         }  # fmt: skip
         return Outcome(f"{len(sentences)} violations in {done} trials.", numbers=numbers, complete=done == trials)
 

@@ -65,7 +65,7 @@ def follow_sets(Z: Cloud, A: Matrix = None) -> Sets:
         >>> follow_sets(((2, 0), (0, 1), (1, 1)))
         ((0,), (1, 2), (0, 2))
     """
-    whole, sets = _whole(Z), []
+    (whole, _), sets = whole_numbers(Z), []
     for z in whole:
         seen = times(A, z)
         scores = [dot(seen, y) for y in whole]
@@ -74,12 +74,19 @@ def follow_sets(Z: Cloud, A: Matrix = None) -> Sets:
     return tuple(sets)
 
 
-def _whole(Z: Cloud) -> Cloud:
-    """Rationals times one common denominator: the same follow sets, and integers are compared much faster."""
+def whole_numbers(Z: Cloud) -> tuple[Cloud, int]:
+    """Rationals times their common denominator, which leaves comparisons as they are and is much faster, and it.
+
+    Floats stay as they are, with the denominator 0.
+
+    Example:
+        >>> whole_numbers(((Fraction(1, 2), Fraction(2, 3)),))
+        (((3, 4),), 6)
+    """
     if not all(isinstance(x, (int, Fraction)) for z in Z for x in z):
-        return Z
+        return Z, 0
     common = lcm(*(x.denominator for z in Z for x in z))
-    return tuple(tuple(x.numerator * (common // x.denominator) for x in z) for z in Z)
+    return tuple(tuple(x.numerator * (common // x.denominator) for x in z) for z in Z), common
 
 
 def layer(Z: Cloud, alpha: Number, sets: Sets) -> Cloud:
@@ -89,10 +96,17 @@ def layer(Z: Cloud, alpha: Number, sets: Sets) -> Cloud:
         >>> layer(((Fraction(2),), (Fraction(1),)), 1, ((0,), (0,)))
         ((Fraction(2, 1),), (Fraction(3, 2),))
     """
-    moved = []
-    for z, followed in zip(Z, sets, strict=True):
-        goal = mean([Z[j] for j in followed])
-        moved.append(tuple((a + alpha * b) / (1 + alpha) for a, b in zip(z, goal, strict=True)))
+    whole, common = whole_numbers(Z)
+    moved: list[Point] = []
+    for z, followed in zip(whole, sets, strict=True):
+        if common:  # with alpha = p/q and m tokens followed: (q m z + p sum_j z_j) / ((p + q) m)
+            p, q, m = alpha.numerator, alpha.denominator, len(followed)
+            sums = map(sum, zip(*(whole[j] for j in followed), strict=True))
+            bottom = (p + q) * m * common
+            moved.append(tuple(Fraction(q * m * a + p * b, bottom) for a, b in zip(z, sums, strict=True)))
+        else:
+            goal = mean([Z[j] for j in followed])
+            moved.append(tuple((a + alpha * b) / (1 + alpha) for a, b in zip(z, goal, strict=True)))
     return tuple(moved)
 
 

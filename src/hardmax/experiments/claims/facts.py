@@ -94,7 +94,10 @@ def tokens_stay_distinct(case: Case) -> str | None:
     slack = 0 if case.exact else 4 * TOLERANCE * max(norm2(z, done.A) for z in done.states[0])
     for k in range(done.layers):
         Z, after = done.states[k], done.states[k + 1]
-        goals = [mean([Z[j] for j in C]) for C in done.sets[k]]
+        goals = tuple(mean([Z[j] for j in C]) for C in done.sets[k])
+        if case.exact:  # the inequalities are homogeneous
+            numbers, _ = definition.whole_numbers(Z + after + goals)
+            Z, after, goals = numbers[: len(Z)], numbers[len(Z) : -len(Z)], numbers[-len(Z) :]
         for i in range(len(Z)):
             for j in range(i):
                 apart = minus(Z[i], Z[j])

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from hardmax.errors import NotCertified
 from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided, Violated
-from hardmax.experiments.claims.definition import Cloud, Matrix, Point, Sets, cloud_of, converted, dot, times
+from hardmax.experiments.claims.definition import Cloud, Matrix, Point, Sets, cloud_of, converted
 
 # In float64 a score may miss the maximum by this part of sum |A z_i| |z_j|, a coordinate its value by this part of the
 # largest one. Rounding is about 1e-15 of either.
@@ -89,13 +91,12 @@ def _compare_floats(done: Run) -> None:
         if not set(followed) <= set(done.sets[0][i]):
             raise Violated(f"at layer 0 token {i} follows {done.sets[0][i]}; the definition gives {followed}")
     for k, Z in enumerate(done.states):
-        for i, z in enumerate(Z):
-            seen = times(done.A, z)
-            sizes = [dot([abs(x) for x in seen], [abs(x) for x in y]) for y in Z]
-            values = [dot(seen, y) for y in Z]
-            lowest = min(values[j] for j in done.sets[k][i])
-            if max(values) - lowest > TOLERANCE * max(sizes):
-                raise Violated(f"at layer {k} token {i} follows {done.sets[k][i]}, whose score is not the largest")
+        cloud = np.array(Z)
+        seen = cloud if done.A is None else cloud @ np.array(done.A).T
+        scores, sizes = seen @ cloud.T, np.abs(seen) @ np.abs(cloud).T
+        for i, followed in enumerate(done.sets[k]):
+            if scores[i].max() - scores[i, followed].min() > TOLERANCE * sizes[i].max():
+                raise Violated(f"at layer {k} token {i} follows {followed}, whose score is not the largest")
         if k < done.layers:
             moved = definition.layer(Z, done.alpha, done.sets[k])
             if not all(done.same(x, y) for x, y in zip(moved, done.states[k + 1], strict=True)):

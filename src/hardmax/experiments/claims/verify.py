@@ -1,13 +1,13 @@
 """`verify`: check claims on random cases, and check a saved case again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any
 
 from hardmax.errors import BadInput
-from hardmax.experiments.claims.claim import CHUNK, Claim, Undecided, claims, load_violation, pool
+from hardmax.experiments.claims.claim import CHUNK, Claim, TimeOver, Undecided, claims, load_violation, pool
 from hardmax.experiments.context import Progress, silent
 from hardmax.experiments.item import Outcome, whole
 from hardmax.experiments.provenance import provenance
@@ -42,7 +42,8 @@ class Report:
 
         Its `trials` are those that were run, `exact` those of them in rational arithmetic, `violations` those in which
         the claim did not hold, and `undecided` those in which it could be neither confirmed nor refuted; `first` is the
-        sentence of the first violation.
+        sentence of the first violation. `processor_seconds` counts all trials, those of earlier runs too, `seconds` is
+        the time of this run on the clock.
         """
         rows = []
         for result in self.results:
@@ -57,7 +58,7 @@ class Report:
     @property
     def total(self) -> dict[str, Any]:
         """The sums over all claims, in the form of a row of `claims`."""
-        names = ("trials", "exact", "violations", "undecided", "seconds")
+        names = ("trials", "exact", "violations", "undecided", "seconds", "processor_seconds")
         return {"name": "all", "first": None, **{name: sum(row[name] for row in self.claims) for name in names}}
 
     @property
@@ -104,7 +105,8 @@ def verify(
         workers: the number of processes.
         resume: keep finished trials in the folder, and continue from those that are there. The counts are the same as
             without an interruption, and more trials can be added later.
-        minutes: run as many trials as fit into this time, all claims equally often (at most `trials`); implies resume.
+        minutes: run as many trials as fit into this time, all claims about equally often (at most `trials`); implies
+            resume.
         progress: called with (trials done, trials in all, claim).
 
     Returns:
@@ -134,10 +136,11 @@ def verify(
             progress(counted + done, total, what)
         else:
             progress(monotonic() - begun, 60 * minutes, what)
+            if done > 0 and over():
+                raise TimeOver
 
     try:
-        # One round, or rounds of 50 further trials of every claim until the time is over.
-        for most in [trials] if minutes is None else (min(n, last) for n in range(CHUNK, last + CHUNK, CHUNK)):
+        for most in [trials] if minutes is None else _rounds(last, CHUNK * workers):
             finished = 0
             for result in run_items(chosen, root, seed=seed, options={**options, "trials": most}, progress=tell):
                 if result.outcome is None:
@@ -160,6 +163,15 @@ def verify(
     return Report(tuple(results.values()), waiting, tuple(files), provenance(seed), missed)
 
 
+def _rounds(last: int, step: int) -> Iterator[int]:
+    """Numbers of trials of every claim: `step` more in every round, later a quarter more, so that rounds stay few."""
+    most = step
+    while most < last:
+        yield most
+        most += max(step, most // (4 * step) * step)
+    yield last
+
+
 def replay(path: str | Path) -> Report:
     """Check the case of a file that `verify` saved once more.
 
@@ -167,7 +179,7 @@ def replay(path: str | Path) -> Report:
         BadInput: the file cannot be used.
     """
     one, case = load_violation(Path(path))
-    start, sentence, undecided = monotonic(), None, 0
+    start, worked, sentence, undecided = monotonic(), process_time(), None, 0
     try:
         sentence = one.judge(case)
     except Undecided:
@@ -178,6 +190,7 @@ def replay(path: str | Path) -> Report:
         "violations": int(sentence is not None),
         "undecided": undecided,
         "first": sentence,
+        "processor_seconds": process_time() - worked,
     }
     outcome = Outcome(sentence or "No violation.", numbers=numbers)
     result = Result(replace(one, kinds=(case.kind,)), "made", outcome, seconds=monotonic() - start)
