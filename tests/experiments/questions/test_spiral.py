@@ -35,7 +35,7 @@ def test_the_symmetric_part_is_positive_definite():
     [
         ("START", Fraction(1), "z need not move on"),  # z becomes a corner
         ("RADIUS", Fraction(100), "no best corner"),
-        ("TURN", (Fraction(1), Fraction(1)), "does not follow its own next corner"),
+        ("TURN", spiral.Number(Fraction(1), Fraction(1)), "does not follow its own next corner"),
         ("GROUPS", spiral.GROUPS[::-1], "does not follow its own next corner"),
     ],
     ids=str,
@@ -49,12 +49,12 @@ def test_numbers_of_the_plane_are_complex_numbers():
     w = np.exp(2j * np.pi / 3)
     rng = np.random.default_rng(0)
     for _ in range(5):
-        u, v = (tuple(Fraction(int(x)) for x in rng.integers(1, 9, 2)) for _ in range(2))
+        u, v = (spiral.Number(*(Fraction(int(x)) for x in rng.integers(1, 9, 2))) for _ in range(2))
         a, b = (float(x) + float(y) * w for x, y in (u, v))
-        product = spiral.times(u, v)
+        product = u * v
         assert float(product[0]) + float(product[1]) * w == pytest.approx(a * b)
         assert float(spiral.dot(u, v)) == pytest.approx((a.conjugate() * b).real)
-        assert spiral.times(u, spiral.inverse(u)) == (1, 0)
+        assert u * spiral.inverse(u) == (1, 0)
         assert 0 < float(spiral.length(u)) - abs(a) < 1e-6
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hardmax.cloud.tokens import Floats
 from hardmax.errors import NotCertified
 from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims import definition
@@ -91,7 +92,7 @@ def _compare_floats(done: Run) -> None:
         if not set(followed) <= set(done.sets[0][i]):
             raise Violated(f"at layer 0 token {i} follows {done.sets[0][i]}; the definition gives {followed}")
     for k, Z in enumerate(done.states):
-        cloud = np.array(Z)
+        cloud: Floats = np.array(Z)
         seen = cloud if done.A is None else cloud @ np.array(done.A).T
         scores, sizes = seen @ cloud.T, np.abs(seen) @ np.abs(cloud).T
         for i, followed in enumerate(done.sets[k]):

@@ -140,15 +140,8 @@ def languages(context: Context, *, longest: int = 12, averaged: int = 12, unique
             blocks, units, exact, total = context.memo(key, _memorized, answer, pool, most)
             rows.append((name, f"construct, pool {pool}", most, blocks, units, 2, f"{exact}/{total}", pool == "mean"))
     columns: tuple[str, ...] = (
-        "language",
-        "network",
-        "letters up to",
-        "blocks",
-        "widest layer",
-        "dimension",
-        "right",
-        "uses ties",
-    )
+        "language", "network", "letters up to", "blocks", "widest layer", "dimension", "right", "uses ties",
+    )  # fmt: skip
     context.table("networks", "PARITY and MAJORITY with positions", rows, columns)
     pairs = [
         (name, "with ties" if ties else "without ties", *map(_text, inseparable(name, longest, ties) or ((), ())))

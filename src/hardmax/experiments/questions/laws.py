@@ -67,17 +67,10 @@ def laws(
     dims: tuple[int, ...] = (2, 3, 4, 5, 8),
     alphas: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 4.0),
     late: tuple[tuple[int, int], ...] = (
-        (10, 2),
-        (30, 2),
-        (100, 2),
-        (300, 2),
-        (1000, 2),
-        (100, 3),
-        (300, 3),
-        (1000, 3),
+        (10, 2), (30, 2), (100, 2), (300, 2), (1000, 2), (100, 3), (300, 3), (1000, 3),
     ),
     clouds: int = 1500,
-) -> Outcome:
+) -> Outcome:  # fmt: skip
     """Compare counts of leaders with the laws; measure decision times and late leaders.
 
     Args:

@@ -5,7 +5,6 @@ numbers that [AFZ24, section 6] and the files published with it give stand here 
 """
 
 import json
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -23,7 +22,6 @@ from hardmax.io.files import write_file
 Dims = tuple[int, ...]
 DIMS = (2, 4, 8, 16)
 CLASSES = ("negative", "positive")
-EARLY = 20  # batches after which the time of a run can be told
 QUICK = {"reviews": 4000, "epochs": 60}
 # What the items have in common that show models trained with hardmax.
 TRAINED: dict[str, Any] = {"source": "[AFZ24] section 6", "shares": True, "quick": QUICK}
@@ -64,17 +62,6 @@ class Models:
         self.context.tell(0, None, "reading the reviews")
         return _reviews(self.most, self.context.seed)
 
-    @property
-    def quick_note(self) -> str:
-        """What a quick run leaves out, for the report; empty for a full run."""
-        if not self.context.quick:
-            return ""
-        with_softmax = "" if self.softmax_epochs is None else f" with hardmax and {self.softmax_epochs} with softmax"
-        return (
-            f" This is the quick run: {self.most:,} reviews in all, {self.epochs} epochs{with_softmax}; its numbers "
-            "are not meant to be compared."
-        )
-
     def paper(self, dim: int, layers: int = recipe.LAYERS) -> PaperRun:
         """The paper's recipe, trained with exact hardmax layers; with 0 layers, without attention."""
         reviews, seed = self.reviews, self.context.seed
@@ -98,24 +85,12 @@ class Models:
         if run.epochs >= epochs:
             return run
         one_epoch = trainer(run)
-        what, begun, first, told = f"{method}, d = {dim}", time.monotonic(), run.epochs, False
-        size = len(reviews.learn)
+
+        def tell(done: int, of: int) -> None:
+            what = f"{method}, d = {dim}, epoch {run.epochs + 1} of {epochs}"
+            context.tell(run.epochs * of + done, epochs * of, what)
+
         while run.epochs < epochs:
-            done_before = run.epochs
-
-            def tell(done: int, of: int, done_before: int = done_before) -> None:
-                nonlocal told
-                seen, total = done_before * size + done, epochs * size
-                left = (time.monotonic() - begun) * (total - seen) / max(seen - first * size, 1)
-                if not told and seen - first * size >= EARLY * recipe.BATCH:
-                    told = True
-                    if left > 60:
-                        context.note(
-                            f"{what}: {epochs - done_before} epochs, {duration(left)} on this machine; if it is "
-                            "interrupted, the same command resumes from the last complete epoch"
-                        )
-                context.tell(seen, total, f"{what}, epoch {done_before + 1} of {epochs}, {duration(left)} left")
-
             one_epoch(tell)
             save_run(run, path, mark)
         return run
@@ -140,11 +115,9 @@ class Models:
                 return load_model(folder), known["history"]
         names = np.array(CLASSES)[reviews.labels]
         parts = [([reviews.texts[i] for i in part], names[part]) for part in (reviews.learn, reviews.aside)]
-        begun = time.monotonic()
 
         def tell(p: Any) -> None:
-            left = (time.monotonic() - begun) * (p.steps - p.step) / max(p.step, 1)
-            context.tell(p.step, p.steps, f"ours, d = {dim}, {p.text}, {duration(left)} left")
+            context.tell(p.step, p.steps, f"ours, d = {dim}, {p.text}")
 
         context.tell(0, None, f"ours, d = {dim}: counting words")
         clf = HardmaxClassifier(dim=dim, random_state=context.seed)
@@ -154,15 +127,3 @@ class Models:
         write_file(notes, lambda to: write_json({"mark": mark, "history": clf.history_}, to))
         checkpoint.unlink(missing_ok=True)
         return load_model(folder), clf.history_
-
-
-def duration(seconds: float) -> str:
-    """A time for reading.
-
-    Example:
-        >>> duration(45), duration(150), duration(9000)
-        ('about 45 s', 'about 2 min', 'about 2.5 h')
-    """
-    if seconds < 100:
-        return f"about {seconds:.0f} s"
-    return f"about {seconds / 60:.0f} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"

@@ -64,7 +64,7 @@ def training_loss(
         " and ".join(f"{loss:.3f} (d = {d})" for d, loss in models.PAPER_LOSS.items())
         + f" at epoch 100, hardmax within {models.PAPER_LOSS_GAP} of softmax.",
         "With half of the reviews the training set is memorized sooner. The paper measures the hardmax loss at every "
-        "tenth epoch; here it is measured at every epoch." + made.quick_note,
+        "tenth epoch; here it is measured at every epoch.",
         {"paper": models.PAPER_LOSS, "summary": summary},
     )
 
@@ -117,8 +117,7 @@ def accuracy(context: Context, *, epochs: int = 100, reviews: int | None = None,
         "lemmatizing); trained by the exact gradient of hardmax instead of softmax with T = 0.001 (training-loss "
         "compares the two). Ours keeps negations, lower-cases, reads whole reviews as words and pairs of words, has no "
         "padding, and gives words prescribed radii; with its default settings it uses a plane in any dimension, so "
-        "that its numbers do not depend on d. The best epoch on the test set flatters; the last epoch does not."
-        + made.quick_note,
+        "that its numbers do not depend on d. The best epoch on the test set flatters; the last epoch does not.",
         {"paper": models.PAPER_ACCURACY, "reviews": sizes, "truncated": texts.truncated, "summary": summary},
     )
 
@@ -207,6 +206,6 @@ def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | Non
         "Exact leaders (C_i = {i} at some layer) instead of the first index of a floating-point maximum. More "
         "dimensions, more leaders: random vectors are almost orthogonal there, and few words have another word to "
         "follow. In our recipe the radii decide who can lead, and with its default settings it uses a plane in any "
-        "dimension." + made.quick_note,
+        "dimension.",
         {"rows": rows},
     )

@@ -293,8 +293,7 @@ def tikhonov_curves(context: Context, *, steps: int = 6000, authors_steps: int =
         "depth 1, eps = 0.1, 0.01, 0.001).",
         "The theorem is about minimizers; measured is what Adam finds in a fixed number of steps. Our set-up has a "
         f"random start and an interpolating network written down by hand ({steps:,} steps); the authors' is theirs "
-        "with our own random numbers."
-        + (f" This is the quick run: {steps} steps instead of 6,000." if context.quick else ""),
+        "with our own random numbers.",
         {"norm": norm, "authors_norm": authors_norm, **slope, **{f"authors_{x}": y for x, y in fall.items()},
          "below_threshold": below, "runs": len(found) + len(authors)},
     )  # fmt: skip

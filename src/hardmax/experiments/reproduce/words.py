@@ -150,7 +150,7 @@ def review_clouds(context: Context, *, epochs: int = 100, reviews: int | None = 
         f"side of the review's label. Saved d = 2 model: alpha = {models.PAPER_ALPHA}, {models.PAPER_WORDS:,} words.",
         "The reviews are not the paper's; they are chosen by a rule (20 to 45 distinct words, both models as confident "
         f"as possible). After 8 layers a follower still has {left[0]} of its way to go in the paper's recipe, "
-        f"{left[1]} in ours; with the paper's alpha it is {left[2]}." + made.quick_note,
+        f"{left[1]} in ours; with the paper's alpha it is {left[2]}.",
         {"clouds": summary, "alpha": paper.alpha, "words": len(texts.words)},
     )
 
@@ -232,7 +232,7 @@ def leader_words(context: Context, *, epochs: int = 100, reviews: int | None = N
         "Frequent leaders in confident reviews: " + ", ".join(models.PAPER_LEADERS) + ".",
         "Counted as in the paper: reviews labeled right with probability above 0.95, leaders with |<v, z> + b| > 2. "
         "Which words lead depends on the random start: the gradient moves words along v only, across it they stay "
-        "where they began. Our terms are in lower case and may be pairs of words." + made.quick_note,
+        "where they began. Our terms are in lower case and may be pairs of words.",
         {"shared_with_the_paper": same, "reviews": counted},
     )
 
