@@ -126,5 +126,4 @@ def test_figure_and_tables_are_written(tmp_path):
     expected, _ = measure(Setting(steps=40, seed=3))
     assert [float(row["loss"]) for row in rows] == [row.loss for row in expected]
     assert "objective falls as eps^" in outcome.answer
-    assert "40 steps instead of 6,000" in outcome.differs
     assert (folder / "tikhonov-curves.png").read_bytes().startswith(b"\x89PNG")
