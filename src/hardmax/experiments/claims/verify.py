@@ -74,15 +74,10 @@ class Report:
     def document(self) -> dict[str, Any]:
         """Plain data: the document of `hardmax verify --json`."""
         return {
-            "schema": "hardmax.verify/1",
-            "claims": self.claims,
-            "violations": self.violations,
-            "interrupted": self.interrupted,
-            "waiting": self.waiting,
-            "missed": self.missed,
-            "files": [str(path) for path in self.files],
-            **self.provenance,
-        }
+            "schema": "hardmax.verify/1", "claims": self.claims, "violations": self.violations,
+            "interrupted": self.interrupted, "waiting": self.waiting, "missed": self.missed,
+            "files": [str(path) for path in self.files], **self.provenance,
+        }  # fmt: skip
 
     def save(self, path: str | Path) -> Path:
         """Write the document to a .json file."""
@@ -185,13 +180,9 @@ def replay(path: str | Path) -> Report:
     except Undecided:
         undecided = 1
     numbers = {
-        "trials": 1,
-        "exact": int(case.exact),
-        "violations": int(sentence is not None),
-        "undecided": undecided,
-        "first": sentence,
-        "processor_seconds": process_time() - worked,
-    }
+        "trials": 1, "exact": int(case.exact), "violations": int(sentence is not None), "undecided": undecided,
+        "first": sentence, "processor_seconds": process_time() - worked,
+    }  # fmt: skip
     outcome = Outcome(sentence or "No violation.", numbers=numbers)
     result = Result(replace(one, kinds=(case.kind,)), "made", outcome, seconds=monotonic() - start)
     return Report((result,), (), (Path(path),), provenance())

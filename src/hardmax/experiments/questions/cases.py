@@ -190,11 +190,8 @@ def _decided(case: Case, states: list[Rows]) -> tuple[set[int], list[str]]:
     sets = follow_sets(case["tokens"], case["heads"][0])
     leaders = {i for i, C in enumerate(sets) if (i,) == C}
     followers = set(range(len(sets))) - leaders
-    return followers, [f"token {i} does not follow one leader" for i in followers if not _one(sets[i], leaders)]
-
-
-def _one(C: tuple[int, ...], leaders: set[int]) -> bool:
-    return len(C) == 1 and C[0] in leaders
+    undecided = [i for i in followers if len(sets[i]) > 1 or sets[i][0] not in leaders]
+    return followers, [f"token {i} does not follow one leader" for i in undecided]
 
 
 def _second_opinion(case: Case) -> Iterator[str]:
@@ -203,7 +200,10 @@ def _second_opinion(case: Case) -> Iterator[str]:
 
     tokens, alpha, period = case["tokens"], case["alpha"], case["period"]
     heads = [[list(row) for row in A] for A in case["heads"]]
-    rounds = 1 if case.kind in ("cycle", "decided") else 2 * _rounds(case["order"])  # until all have their own names
+    rounds, names = 1, list(case.data.get("order", ()))
+    while names != sorted(names) and rounds < MOST_TOKENS**2:  # until all have their own names
+        rounds, names = rounds + 1, [case["order"][j] for j in names]
+    rounds = 2 * rounds if "order" in case.data else 1
     traj: Any = simulate_exact([list(z) for z in tokens], alpha, None, period * rounds, heads=heads, definite=False)
     outcome = traj.outcome
     expected = {"cycle": "periodic", "decided": outcome.kind}.get(case.kind, "self-similar")
@@ -213,14 +213,6 @@ def _second_opinion(case: Case) -> Iterator[str]:
         yield "hardmax.simulate(exact=True) finds other leaders"
     if cloud_of(traj.tokens[1]) != layer(tokens, alpha, case["heads"])[0]:
         yield "hardmax.simulate(exact=True) gives another layer 1"
-
-
-def _rounds(order: Any) -> int:
-    """How often the renaming is repeated until every token has its own name."""
-    count, now = 1, list(order)
-    while now != sorted(now) and count < MOST_TOKENS**2:
-        count, now = count + 1, [order[j] for j in now]
-    return count
 
 
 def _transposed(A: Rows) -> Rows:

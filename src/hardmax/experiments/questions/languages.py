@@ -22,17 +22,10 @@ from hardmax.experiments.item import Outcome, question
 Bits = tuple[int, ...]
 
 
-def parity(bits: Bits) -> int:
-    """Whether the number of ones is odd."""
-    return sum(bits) % 2
-
-
-def majority(bits: Bits) -> int:
-    """Whether more than half of the letters are ones."""
-    return int(2 * sum(bits) > len(bits))
-
-
-LANGUAGES: dict[str, Callable[[Bits], int]] = {"PARITY": parity, "MAJORITY": majority}
+LANGUAGES: dict[str, Callable[[Bits], int]] = {
+    "PARITY": lambda bits: sum(bits) % 2,  # is the number of ones odd?
+    "MAJORITY": lambda bits: int(2 * sum(bits) > len(bits)),  # are more than half of the letters ones?
+}
 
 
 def strings(longest: int) -> Iterator[Bits]:

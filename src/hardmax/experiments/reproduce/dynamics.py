@@ -23,11 +23,9 @@ MATRICES = (((1.0, 0.0), (0.0, 1.0)), ((2.0, 1.0), (1.0, 1.0)))
 ALPHA = 0.5
 LAYERS = (0, 1, 2, 5, 30)
 CLOUDS = {
-    "triangle": "a triangle",
-    "emerging": "an emerging leader",
-    "square": "a square",
+    "triangle": "a triangle", "emerging": "an emerging leader", "square": "a square",
     "square-ties": "clusters without leader",
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,16 +125,10 @@ def configurations(context: Context) -> Outcome:
 
 
 def _summary(name: str, traj: Any, eq: Any) -> dict[str, Any]:
-    faces = [
-        tuple(float(x) for x in center) for center, kind in zip(eq.centers, eq.kind, strict=True) if kind == "face"
-    ]
+    faces = [tuple(map(float, z)) for z, kind in zip(eq.centers, eq.kind, strict=True) if kind == "face"]
     gap = ((traj.tokens[-1] - eq.points) ** 2).sum(axis=1).max() ** 0.5
     return {
-        "name": name,
-        "tokens": traj.n,
-        "leaders": len(eq.leaders),
+        "name": name, "tokens": traj.n, "leaders": len(eq.leaders), "face_limits": faces, "gap": float(gap),
         "leader_since": {str(i): int(k) for i, k in eq.leader_since.items()},
-        "face_limits": faces,
-        "gap": float(gap),
         "certificate_verified": bool(eq.certificate.verify(preset(name))),
-    }
+    }  # fmt: skip

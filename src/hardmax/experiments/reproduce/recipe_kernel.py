@@ -54,20 +54,14 @@ def follow_all(z: Any, n: Any, layers: Any, alpha: Any, follow: Any, since: Any)
                 follow[k, i] = follow[k - 1, i]
                 continue
             best, arg = _dot(z, i, i), i
-            if k == 0:
+            for p in range(n):
+                j = order[p] if k == 0 else p
                 # <z_i, z_j> <= |z_i||z_j|: no shorter word can win, and the search stops where the bound is reached.
-                for p in range(n):
-                    j = order[p]
-                    if norm[i] * norm[j] <= best:
-                        break
-                    score = _dot(z, i, j)
-                    if score > best:
-                        best, arg = score, j
-            else:
-                for j in range(n):
-                    score = _dot(z, i, j)
-                    if score > best:
-                        best, arg = score, j
+                if k == 0 and norm[i] * norm[j] <= best:
+                    break
+                score = _dot(z, i, j)
+                if score > best:
+                    best, arg = score, j
             follow[k, i] = arg
             if arg == i:
                 since[i] = k

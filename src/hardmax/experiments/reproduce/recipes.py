@@ -72,17 +72,12 @@ def training_loss(
 def _losses(dim: int, soft: dict[str, list[float]], hard: dict[str, list[float]]) -> dict[str, Any]:
     last = len(soft["loss"]) - 1
     other = min(last, len(hard["loss"]) - 1)
+    gap = float(np.abs(np.subtract(soft["loss"], soft["hardmax_loss"])).max())
     return {
-        "dim": dim,
-        "paper": models.PAPER_LOSS[dim],
-        "epochs": last + 1,
-        "softmax": soft["loss"][last],
-        "hardmax": soft["hardmax_loss"][last],
-        "gap": float(np.abs(np.subtract(soft["loss"], soft["hardmax_loss"])).max()),
-        "hardmax_trained": hard["loss"][other],
-        "softmax_accuracy": soft["test_accuracy"][last],
-        "hardmax_accuracy": hard["test_accuracy"][other],
-    }
+        "dim": dim, "paper": models.PAPER_LOSS[dim], "epochs": last + 1, "softmax": soft["loss"][last],
+        "hardmax": soft["hardmax_loss"][last], "gap": gap, "hardmax_trained": hard["loss"][other],
+        "softmax_accuracy": soft["test_accuracy"][last], "hardmax_accuracy": hard["test_accuracy"][other],
+    }  # fmt: skip
 
 
 @reproduction("accuracy", "Accuracy by epoch in 2, 4, 8, 16 dimensions", minutes=11, **TRAINED)
@@ -125,14 +120,9 @@ def accuracy(context: Context, *, epochs: int = 100, reviews: int | None = None,
 def _best(dim: int, test: list[float], ours: list[float], alpha: float) -> dict[str, Any]:
     best = max(range(len(test)), key=test.__getitem__)
     return {
-        "dim": dim,
-        "paper": models.PAPER_ACCURACY[dim],
-        "best": test[best],
-        "best_epoch": best + 1,
-        "last": test[-1],
-        "alpha": alpha,
-        "ours": ours[-1],
-    }
+        "dim": dim, "paper": models.PAPER_ACCURACY[dim], "best": test[best], "best_epoch": best + 1, "last": test[-1],
+        "alpha": alpha, "ours": ours[-1],
+    }  # fmt: skip
 
 
 def statistics(leaders: Ints, initial: Ints) -> dict[str, Any]:
@@ -144,12 +134,10 @@ def statistics(leaders: Ints, initial: Ints) -> dict[str, Any]:
     """
     some = leaders > 0
     return {
-        "mean": float(leaders.mean()),
-        "std": float(leaders.std()),
-        "min": int(leaders.min()),
-        "max": int(leaders.max()),
+        "mean": float(leaders.mean()), "std": float(leaders.std()),
+        "min": int(leaders.min()), "max": int(leaders.max()),
         "initial_fraction": float((initial[some] / leaders[some]).mean()) if some.any() else None,
-    }
+    }  # fmt: skip
 
 
 def count(leads: Ints, offsets: Ints, which: Ints) -> tuple[Ints, Ints]:

@@ -27,7 +27,7 @@ from hardmax.experiments.studies.mechanism import FAITHFULNESS, faithfulness_row
 from hardmax.experiments.table import gains, interval
 
 CLOUDS = ((2, 64, 0.5), (2, 128, 2.0), (8, 64, 0.5))  # dimension, tokens, alpha
-DEPTH = 110
+DEPTH, LONG = 110, 2000  # layers, and those of a run that still moves then
 FATES = ("settled", "growing", "periodic", "moving", "undecided")  # kinds of `hardmax.dynamics.trajectory.Outcome`
 CLOSE = 1e-3  # positions nearer than this part of the cloud's radius are one cluster
 
@@ -167,9 +167,10 @@ def robustness(
     rows = []
     for number, (size, name) in enumerate(product(cases, LAYERS)):
         context.tell(number, len(cases) * len(LAYERS), f"{name}, d={size[0]}")
-        key = {"study": "robustness", "size": size, "variant": name, "clouds": clouds, "seed": context.seed}
+        key = {"study": "robustness", "size": size, "variant": name, "clouds": clouds, "seed": context.seed,
+               "layers": (DEPTH, LONG)}  # fmt: skip
         rows.append(_row(*size, name, context.memo(key, _fates, context.seed, *size, name, clouds)))
-    caption = f"{clouds} clouds each, {DEPTH} layers; parts of the clouds by outcome"
+    caption = f"{clouds} clouds each, {DEPTH} layers, {LONG:,} if it still moves; parts of the clouds by outcome"
     dynamics = context.table("dynamics", caption, rows)
     text = "Clusters and leaders of every variant."
     shown = [row for row in dynamics.records() if (row["n"], row["alpha"]) == cases[0][1:]]
@@ -178,8 +179,9 @@ def robustness(
     means = [row["accuracy"].mean for row in trained]
     return Outcome(
         f"All clouds settle in {sum(row['settled'] == 1 for row in rows)} of {len(rows)} rows, some grow in "
-        f"{sum(row['growing'] > 0 for row in rows)}, and in {sum(row['undecided'] > 0 for row in rows)} some come to "
-        f"rest on comparisons that float64 cannot decide. The accuracy is {min(means):.3f} to {max(means):.3f} over "
+        f"{sum(row['growing'] > 0 for row in rows)}, in {sum(row['undecided'] > 0 for row in rows)} some come to rest "
+        f"on comparisons that float64 cannot decide, and in {sum(row['moving'] > 0 for row in rows)} some still move. "
+        f"The accuracy is {min(means):.3f} to {max(means):.3f} over "
         f"{len(means)} kinds of layers, and {trained[0]['accuracy']} with the paper's."
     )
 
@@ -192,6 +194,8 @@ def _fates(seed: int, d: int, n: int, alpha: float, name: str, clouds: int) -> d
         Z = rng.standard_normal((n, d))
         options = LAYERS[name][1](d, rng)
         traj: Any = simulate(Z, alpha, layers=DEPTH, **options)
+        if traj.outcome.kind == "moving":
+            traj = simulate(Z, alpha, layers=LONG, **options)
         if traj.undecided and options.get("normalization") != "sphere" and "feed_forward" not in options:
             traj = simulate(Z, alpha, layers=DEPTH, exact=True, **options)  # rational values: nothing stays undecided
         found["clusters"].append(clusters(np.asarray(traj.tokens[-1], np.float64), directions=name == "none"))
