@@ -86,3 +86,12 @@ def test_a_table_is_markdown_with_its_intervals():
 
 def test_a_column_is_found_by_its_name():
     assert TABLE.column("name") == ["a", "b"]
+
+
+def test_an_empty_cell_takes_the_columns_of_its_interval():
+    table = Table("t", "", ("name", "gain"), [("none", ""), ("some", interval([1.0, 3.0]))])
+    head, first, second = (line.split(",") for line in table.csv().splitlines())
+    assert head == ["name", "gain", "gain (95 %)"]
+    assert first == ["none", "", ""]
+    assert second[:2] == ["some", "2.0"]
+    assert len(second) == 3

@@ -129,12 +129,16 @@ class Table:
         return [dict(zip(self.columns, map(plain, row), strict=True)) for row in self.rows]
 
     def csv(self) -> str:
-        """The table as csv; intervals and shares take one column for each of their numbers."""
+        """The table as csv; intervals and shares take one column for each of their numbers, empty cells as well."""
         text = StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        first = self.rows[0] if self.rows else self.columns
-        writer.writerow([name + end for name, x in zip(self.columns, first, strict=True) for end in _parts(x)])
-        writer.writerows([[part for x in row for part in _parts(x).values()] for row in self.rows])
+        ends = [
+            max((list(_parts(row[c])) for row in self.rows), key=len, default=[""]) for c in range(len(self.columns))
+        ]
+        writer.writerow([name + end for name, some in zip(self.columns, ends, strict=True) for end in some])
+        for row in self.rows:
+            cells = [(_parts(x), some) for x, some in zip(row, ends, strict=True)]
+            writer.writerow([parts.get(end, "") for parts, some in cells for end in some])
         return text.getvalue()
 
     def document(self) -> dict[str, Any]:

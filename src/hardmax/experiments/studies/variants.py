@@ -226,7 +226,8 @@ def ablation(
     rows = [
         {"model": name, "accuracy": interval(run["accuracy"] for run in some),
          "against K = 0, points": gains(some, paper[2, 0], scale=100)}
-        | {f"score of {x}": interval(run.get(f"strength of {x}", 0.0) for run in some) for x in ("leaders", "others")}
+        | {f"score of {x}": interval(run[f"strength of {x}"] for run in some) if "leaders" in some[0] else ""
+           for x in ("leaders", "others")}
         for name, some in named.items()
     ]  # fmt: skip
     context.table("paper", f"The paper's recipe, {runs} seeds", rows)
