@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -235,3 +236,11 @@ def test_a_limited_time_runs_all_claims_equally_often_and_resumes(tmp_path, monk
     capped = runner.verify(trials=60, folder=tmp_path, minutes=1e6)
     assert capped.total["trials"] == 120
     assert len(seen) == first + second + 20  # trials 50 to 59 of both belong to no finished part
+
+
+def test_the_rounds_of_a_limited_time_stay_few_and_nearly_equal():
+    rounds = list(runner._rounds(42_000, 100))
+    assert rounds[:4] == [100, 200, 300, 400]
+    assert rounds[-1] == 42_000
+    assert len(rounds) < 50
+    assert all(after - before <= max(100, before / 4) for before, after in pairwise(rounds))

@@ -7,6 +7,8 @@ from operator import eq
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided, claim
@@ -88,26 +90,25 @@ def tokens_stay_distinct(case: Case) -> str | None:
 
     Both inequalities for every pair at every layer, squared; in float64 within 1e-12 of the largest squared norm.
 
-    That tokens stay distinct is asked of rational arithmetic only: in float64 followers do merge with their leaders.
+    In rational arithmetic the second one says that tokens stay distinct; in float64 followers do merge with leaders.
     """
     done = run(case)
     slack = 0 if case.exact else 4 * TOLERANCE * max(norm2(z, done.A) for z in done.states[0])
+    i, j = np.tril_indices(len(case["tokens"]), -1)
+    A: Any = None if done.A is None else np.array(done.A)
     for k in range(done.layers):
         Z, after = done.states[k], done.states[k + 1]
         goals = tuple(mean([Z[j] for j in C]) for C in done.sets[k])
-        if case.exact:  # the inequalities are homogeneous
-            numbers, _ = definition.whole_numbers(Z + after + goals)
-            Z, after, goals = numbers[: len(Z)], numbers[len(Z) : -len(Z)], numbers[-len(Z) :]
-        for i in range(len(Z)):
-            for j in range(i):
-                apart = minus(Z[i], Z[j])
-                if dot(times(done.A, apart), minus(goals[i], goals[j])) < -slack:
-                    return f"at layer {k} the means of tokens {j} and {i} are ordered against the tokens"
-                gap = norm2(minus(after[i], after[j]), done.A)
-                if (1 + done.alpha) ** 2 * (gap + slack) < norm2(apart, done.A):
-                    return f"tokens {j} and {i} come too close from layer {k} to {k + 1}"
-                if case.exact and after[i] == after[j] and Z[i] != Z[j]:
-                    return f"tokens {j} and {i} meet at layer {k + 1}"
+        # The inequalities are homogeneous: rationals become integers, as objects.
+        numbers = np.array(definition.whole_numbers(Z + after + goals)[0], dtype=object if case.exact else float)
+        apart, then, means = (part[i] - part[j] for part in np.split(numbers, 3))
+        seen, then_seen = (x if A is None else x @ A.T for x in (apart, then))
+        against = (seen * means).sum(axis=1) < -slack
+        close = (1 + done.alpha) ** 2 * ((then_seen * then).sum(axis=1) + slack) < (seen * apart).sum(axis=1)
+        for pair in np.flatnonzero(against | close):
+            if against[pair]:
+                return f"at layer {k} the means of tokens {j[pair]} and {i[pair]} are ordered against the tokens"
+            return f"tokens {j[pair]} and {i[pair]} come too close from layer {k} to {k + 1}"
     return None
 
 
