@@ -66,15 +66,16 @@ def follow_sets(Z: Cloud, A: Matrix = None) -> Sets:
         ((0,), (1, 2), (0, 2))
     """
     (whole, _), sets = whole_numbers(Z), []
+    scaled = None if A is None else whole_numbers(A)[0]
     for z in whole:
-        seen = times(A, z)
+        seen = times(scaled, z)
         scores = [dot(seen, y) for y in whole]
         best = max(scores)
         sets.append(tuple(j for j, score in enumerate(scores) if score == best))
     return tuple(sets)
 
 
-def whole_numbers(Z: Cloud) -> tuple[Cloud, int]:
+def whole_numbers(Z: Sequence[Sequence[Number]]) -> tuple[Cloud, int]:
     """Rationals times their common denominator, which leaves comparisons as they are and is much faster, and it.
 
     Floats stay as they are, with the denominator 0.
@@ -84,7 +85,7 @@ def whole_numbers(Z: Cloud) -> tuple[Cloud, int]:
         (((3, 4),), 6)
     """
     if not all(isinstance(x, (int, Fraction)) for z in Z for x in z):
-        return Z, 0
+        return tuple(map(tuple, Z)), 0
     common = lcm(*(x.denominator for z in Z for x in z))
     return tuple(tuple(x.numerator * (common // x.denominator) for x in z) for z in Z), common
 
