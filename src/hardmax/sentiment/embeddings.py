@@ -22,7 +22,7 @@ from hardmax.sentiment.averaged import Embeddings, Feature, Floats
 from hardmax.sentiment.explain import Explanation
 from hardmax.sentiment.fasttext import load_fasttext
 from hardmax.sentiment.layers_numpy import Parameters, powers
-from hardmax.sentiment.layout import Deletions, Layout, Names
+from hardmax.sentiment.layout import Deletions, Layout, Names, holding
 from hardmax.sentiment.model import Label, probabilities, winners
 from hardmax.sentiment.word_effects import Study
 from hardmax.text.tokenizer import Tokenizer
@@ -163,16 +163,16 @@ def _explanation(
     own = np.arange(n)
     begins, ends = (np.array([getattr(word, side) for word in words], np.int64) for side in ("start", "end"))
     at_words, at_forms, at_terms = (np.array([0, size], np.int64) for size in (len(words), len(names), n))
-    nothing = np.zeros(len(words), np.int64)
-    rest = form, spans, own, first_at[len(first_at) - n :]
-    layout = Layout(at_words, at_forms, at_terms, begins, ends, nothing, nothing > 0, *rest)
-    none = np.empty(0, np.int64)
+    layout = Layout(
+        at_words, at_forms, at_terms, begins, ends, form, spans, own, first_at[len(first_at) - n :]
+    )
     starts = np.cumsum([0, *map(len, names)])
-    empty = Deletions(none, none, none, none, Bags.of([], [0]))
+    nothing = np.zeros(len(names) + 1, np.int64), np.empty(0, np.int64)
+    deletions = Deletions(*holding(layout), *nothing, Bags.of([], [0]))  # their effects are given
     vectors = np.array(sums).reshape(n, weights.shape[1])
     parameters = Parameters(vectors, powers(1.0, 0), 0, weights, bias)
     scores = np.array(parts).reshape(n, len(bias)), logits[None], np.zeros(n, bool), (given, left)
-    study = Study(layout, empty, parameters, own, np.zeros(n, np.int64), *scores)
+    study = Study(layout, deletions, parameters, own, np.zeros(n, np.int64), *scores)
     every = Names(["".join(names)], True, np.zeros(len(names), np.int64), np.stack([starts[:-1], starts[1:]], axis=1))
     winner = int(winners(logits[None])[0])
     two = len(bias) == 1

@@ -14,8 +14,8 @@ One file slightly above the usual length: most of it is `Explanation`, whose att
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from math import fsum, isnan
+from functools import cached_property, partial
+from math import fsum
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -27,7 +27,7 @@ from hardmax.errors import BadInput, HardmaxError
 from hardmax.sentiment.editing import edited, occurrences
 from hardmax.sentiment.explain_parts import Found, Leader, Term, Word
 from hardmax.sentiment.layers_numpy import Flow, score
-from hardmax.sentiment.layout import Names, TermNames, known_words, places, shared, terms_of
+from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
 from hardmax.sentiment.word_effects import Study, effects, study_texts
 from hardmax.text.encoding import decoded
@@ -85,11 +85,11 @@ class Explanation(Result):
     _model: "ref[SentimentModel] | None" = None
 
     def __post_init__(self) -> None:
-        self._check("terms", self.contributions.tolist())
+        self._check("terms", self.contributions)
 
-    def _check(self, what: str, parts: list[float]) -> None:
-        total = fsum([self.bias, *parts])
-        if not abs(total - self.logit) <= CLOSE * max(1.0, abs(self.logit), *map(abs, parts)):
+    def _check(self, what: str, parts: NDArray[np.float64]) -> None:
+        total = fsum([self.bias, *parts.tolist()])
+        if not abs(total - self.logit) <= CLOSE * max(1.0, abs(self.logit), float(np.abs(parts).max(initial=0.0))):
             raise Inconsistent(
                 f"bias + contributions of the {what} is {total!r}, but the logit is {self.logit!r}",
                 fix="please report this: it is a bug in hardmax",
@@ -167,7 +167,7 @@ class Explanation(Result):
         """Every `Leader`, the largest contribution first."""
         own, since, names = self.contributions.tolist(), self.study.since.tolist(), list(self.term_names)
         found = clusters(self.study.leader.tolist(), own)
-        self._check("leaders", [part for _, part, _ in found])
+        self._check("leaders", np.array([part for _, part, _ in found]))
         return tuple(
             Leader(
                 word=names[j],
@@ -182,35 +182,35 @@ class Explanation(Result):
     @cached_property
     def _ranked(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
         """The known forms, the largest effect first; and (F,) effects, whether forms are neutral, their parts."""
-        words = self.study.words
-        parts = np.bincount(words.form, self.weights, len(self.names)).astype(np.float64)
-        known = np.bincount(words.form, self.known, len(self.names)) > 0
+        parts = np.bincount(self.study.words.form, self.weights, len(self.names)).astype(np.float64)
         effect, neutral = self._effects(self.label)
-        self._check("words", parts.tolist())
-        # For equal or unknown effects the part decides, then the order of the text.
-        sign = 1.0 if self.toward == self.label else -1.0
-        order: NDArray[np.int64] = np.lexsort((-sign * parts, np.where(np.isnan(effect), np.inf, -effect)))
-        return order[known[order]], effect, neutral, parts
+        self._check("words", parts)
+        # For equal effects the part decides, then the order of the text.
+        order: NDArray[np.int64] = np.lexsort((parts if self.toward != self.label else -parts, -effect))
+        return order[np.diff(self.study.deletions.gone_at)[order] > 0], effect, neutral, parts
 
-    def _word(self, f: int) -> Word:
-        _, effect, neutral, parts = self._ranked
-        lost = None if isnan(effect[f]) else float(effect[f])
-        return Word(self.names[f], lost, float(parts[f]), bool(neutral[f]), lambda: self._at(f))
+    def _made(self, forms: NDArray[np.int64]) -> list[Word]:
+        _, *columns = self._ranked
+        rows = zip(forms.tolist(), *(column[forms].tolist() for column in columns), strict=True)
+        names, find = self.names, self._at
+        return [Word(names[f], effect, part, neutral, partial(find, f)) for f, effect, neutral, part in rows]
+
+    @cached_property
+    def _inside(self) -> Inside:
+        return Inside(self.study.words, self.study.deletions, self.contributions)
 
     def _at(self, f: int) -> Found:
         """The terms that hold a form, the leader of the first of them, and the places of the form."""
-        words, names = self.study.words, self.term_names
-        at = np.flatnonzero(words.form == f)
-        inside = terms_of(words, self.contributions, at)
-        return tuple(names[i] for i in inside), names[self.study.leader[inside[0]]], tuple(places(words, at))
+        names, inside = self.term_names, self._inside.terms(f)
+        return tuple([names[i] for i in inside]), names[self.study.leader[inside[0]]], tuple(self._inside.places(f))
 
     @cached_property
     def words(self) -> tuple[Word, ...]:
         """Every known `Word`, the largest effect first."""
-        return tuple(self._word(f) for f in self._ranked[0].tolist())
+        return tuple(self._made(self._ranked[0]))
 
     def _effects(self, label: Label) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """(F,) what a label loses without each form (NaN: not computed), and whether the form is neutral."""
+        """(F,) what a label loses without each form, and whether the form is neutral."""
         number = int(label == self.toward) if len(self.scores) == 1 else list(self.scores).index(label)
         return effects(self.study, np.array([number]))
 
@@ -227,18 +227,18 @@ class Explanation(Result):
     @property
     def reasons(self) -> list[Word]:
         """The words that speak for the label, the strongest first."""
-        return [self._word(f) for f in self._for.tolist()]
+        return self._made(self._for)
 
     @property
     def against(self) -> list[Word]:
         """The words that speak against the label, the strongest first."""
-        return [self._word(f) for f in self._against.tolist()]
+        return self._made(self._against)
 
     @property
     def neutral(self) -> list[Word]:
         """The known words without an opinion."""
         order, _, neutral, _ = self._ranked
-        return [self._word(f) for f in order[neutral[order]].tolist()]
+        return self._made(order[neutral[order]])
 
     @cached_property
     def ignored(self) -> tuple[str, ...]:
@@ -264,7 +264,7 @@ class Explanation(Result):
         """At most this many words with an opinion, those with the largest effects: for the label, then against it."""
         every, effect = np.concatenate([self._for, self._against]), self._ranked[1]
         chosen = np.sort(np.argsort(-np.abs(effect[every]), kind="stable")[:most])
-        return [self._word(f) for f in every[chosen].tolist()]
+        return self._made(every[chosen])
 
     def rest(self, most: int) -> list[tuple[str, list[Word]]]:
         """What `largest` leaves out: ("more words", ...) and ("neutral words", ...), those that there are."""
@@ -317,15 +317,13 @@ class Explanation(Result):
         model, left = self._living(), self
         words: list[str] = []
         while len(words) < most:
-            known = np.bincount(left.study.words.form, left.known, len(left.names)) > 0
-            effect = np.where(known, np.nan_to_num(left._effects(self.label)[0], nan=-np.inf), -np.inf)
+            known = np.diff(left.study.deletions.gone_at) > 0
+            effect = np.where(known, left._effects(self.label)[0], -np.inf)
             best = int(effect.argmax()) if len(effect) else -1
             if best < 0 or effect[best] <= 0:
                 break
             words.append(left.names[best])
-            left = explain(
-                model, edited(left.text, places(left.study.words, np.flatnonzero(left.study.words.form == best)))
-            )
+            left = explain(model, edited(left.text, left._inside.places(best)))
         return words, left
 
     def as_dict(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardmax.errors import BadInput, need
-from hardmax.sentiment.layout import TermNames, known_words, shared, terms_of
+from hardmax.sentiment.layout import Inside, TermNames, known_words, shared
 from hardmax.sentiment.model import probabilities, winners
 from hardmax.sentiment.word_effects import effects, study_texts
 
@@ -75,9 +75,8 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
     own = study.contributions[np.arange(len(study.leader)), row]
     known = known_words(words)
     parts = np.bincount(words.form, shared(words, own), len(names)).tolist()
-    strength = np.where(neutral | (np.bincount(words.form, known, len(names)) == 0), 0.0, np.nan_to_num(effect))
-    terms, order = TermNames(words, names), np.argsort(words.form, kind="stable")
-    begin = np.searchsorted(words.form[order], np.arange(len(names) + 1)).tolist()
+    strength = np.where(neutral | (np.diff(study.deletions.gone_at) == 0), 0.0, effect)
+    terms, inside = TermNames(words, names), Inside(words, study.deletions, own)
     for t, ((a, b), (first, last)) in enumerate(
         zip(pairwise(words.forms.tolist()), pairwise(words.words.tolist()), strict=True)
     ):
@@ -91,7 +90,7 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
             "coverage": float(known[first:last].mean()) if last > first else 0.0,
             "words": [
                 {"word": names[f], "effect": float(effect[f]), "contribution": parts[f],
-                 "leader": terms[study.leader[terms_of(words, own, order[begin[f] : begin[f + 1]])[0]]]}
+                 "leader": terms[study.leader[inside.terms(f)[0]]]}
                 for f in (a + best).tolist()
             ],
         }  # fmt: skip

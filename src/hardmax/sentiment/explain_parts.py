@@ -8,14 +8,14 @@ from typing import Any
 Found = tuple[tuple[str, ...], str, tuple[tuple[int, int], ...]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(eq=False, repr=False)
 class Word:
     """A known word of the text: all occurrences of one form.
 
     Attributes:
         word: its normal form.
         effect: decrease of the log-odds of the label when all occurrences are deleted from the text; negative if the
-            word speaks against the label; None for the weakest words of a very long text.
+            word speaks against the label.
         contribution: its part of the logit.
         neutral: whether it has no opinion: what it says, at an unchanged number of terms, is less than a tenth of what
             the strongest word says, or the effect comes from the change of that number alone.
@@ -25,7 +25,7 @@ class Word:
     """
 
     word: str
-    effect: float | None
+    effect: float
     contribution: float
     neutral: bool
     find: Callable[[], Found] | Found  # terms, leader and places, or what finds them when one of them is read

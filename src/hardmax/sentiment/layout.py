@@ -5,11 +5,12 @@ terms that then occur nowhere any more, and it makes neighbors of words that wer
 
     "not a dull film", without "a":   removes "a", "not a", "a dull";   adds "not dull" (if it is known).
 
-Everything is computed for all forms of many texts at once, with NumPy.
+Everything is computed for all forms of many texts at once, with NumPy here, and compiled in `layout_compiled`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from hardmax.jit.ways import Job
 from hardmax.text.clean import clean, compose
-from hardmax.text.hashes import Keys, bits_for, chain, word_hash
+from hardmax.text.hashes import bits_for, chain, word_hash
 from hardmax.text.hashes import find as find_plain
 from hardmax.text.vocabulary import FEW, Bags, Vocabulary
 from hardmax.text.words import form_of
@@ -27,14 +28,13 @@ SCANNER = Job("layout_compiled.lay_out_texts")  # the compiled splitter: whether
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Layout:
     """The words of B texts one after the other. Numbers of forms and terms count on from text to text.
 
     Attributes:
         words, forms, terms: (B + 1,) where those of each text begin.
         begins, ends: (W,) places of the words in their text, in characters.
-        sentence: (W,) the sentence of each word.   points: (W,) whether it is ! or ?.
         form: (W,) the form of each word, numbered by first appearance.
         spans: (W, L) the known term of length l + 1 that ends at this word, or -1.
         ids: (T,) numbers of the terms in the vocabulary, by first appearance.
@@ -46,8 +46,6 @@ class Layout:
     terms: Ints
     begins: Ints
     ends: Ints
-    sentence: Ints
-    points: NDArray[np.bool_]
     form: Ints
     spans: Ints
     ids: Ints
@@ -57,25 +55,36 @@ class Layout:
         return len(self.words) - 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Deletions:
-    """What deleting each form does, as pairs (form, term) in the order of the forms.
+    """What deleting each form does: pairs (form, term) in the order of the forms.
+
+    A term stands for the same words wherever it stands, so it is gone without any one of them: the terms that are
+    removed with a form are those that hold it.
 
     Attributes:
-        gone_form, gone_term: (P,) terms that are removed.
-        new_form, new_term: (Q,) terms that are added, as indices into `new`.
+        gone_at, gone_term: form f removes the terms gone_term[gone_at[f] : gone_at[f + 1]].
+        new_at, new_term: the same for the terms that it adds, as indices into `new`.
         new: the added terms of each text, as numbers in the vocabulary.
     """
 
-    gone_form: Ints
+    gone_at: Ints
     gone_term: Ints
-    new_form: Ints
+    new_at: Ints
     new_term: Ints
     new: Bags
 
+    @property
+    def gone_form(self) -> Ints:
+        """The form of each pair in `gone_term`."""
+        return np.repeat(np.arange(len(self.gone_at) - 1), np.diff(self.gone_at))
 
-# begins, ends, sentence, hashes, where texts begin; and for the names: places (W, 2) in the texts of the last item
-Words = tuple[Ints, Ints, Ints, Keys, Ints, Ints, Sequence[str]]
+    @property
+    def new_form(self) -> Ints:
+        """The form of each pair in `new_term`."""
+        return np.repeat(np.arange(len(self.new_at) - 1), np.diff(self.new_at))
+
+
 Find = Callable[..., Ints]  # words that would stand side by side, (Q, length) each -> vocabulary numbers, or -1
 
 
@@ -92,32 +101,51 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
     size = sum(map(len, texts))
     if vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size)):
         with SCANNER.counted():
-            return _lay_out_plain(vocabulary, _plain_words(vocabulary, texts))
+            return _lay_out_plain(vocabulary, texts)
     from hardmax.sentiment.layout_compiled import lay_out_texts
+    from hardmax.text.ngrams import scan_texts
 
-    begins, ends, sentence, hashes, offsets, where, written = _compiled_words(texts)
-    points = (hashes == POINTS[0]) | (hashes == POINTS[1])
-    table = vocabulary.table.view()
-    table.setflags(write=False)  # a table that is mapped into memory has no other kind: one specialization for both
+    pairs = [compose(clean(text)) for text in texts]
+    cleaned = [text for text, _ in pairs]
+    hashes, places, before, offsets = scan_texts(cleaned)
+    table = vocabulary.table
+    if table.flags.writeable:  # a table that is mapped into memory is not: one specialization for both
+        table = table.view()
+        table.setflags(write=False)
     bits = np.uint64(bits_for(len(vocabulary)))
-    forms_at, terms_at, form, spans, ids, first, *pairs, seen = lay_out_texts(
-        hashes, sentence, points, offsets, vocabulary.ngrams, table, bits
+    forms_at, terms_at, form, spans, ids, first, gone_at, gone_term, new_at, new_term, new_ids, new_of, seen = (
+        lay_out_texts(hashes, before, offsets, vocabulary.ngrams, table, bits)
     )
     SCANNER.ready = True
-    words = Layout(offsets, forms_at, terms_at, begins, ends, sentence, points, form, spans, ids, first)
-    text = np.searchsorted(offsets, seen, side="right") - 1
-    gone_form, gone_term, new_form, new_term, new_ids, new_at = pairs
-    new = Bags(new_ids.astype(np.int32), new_at)
-    return words, Names(written, False, text, where[seen]), Deletions(gone_form, gone_term, new_form, new_term, new)
+    was = places if all(moved is None for _, moved in pairs) else places.copy()
+    for t in (t for t, (_, moved) in enumerate(pairs) if moved is not None):
+        mine, moved = slice(int(offsets[t]), int(offsets[t + 1])), np.array(pairs[t][1], np.int64)
+        was[mine] = np.stack([moved[places[mine, 0], 0], moved[places[mine, 1] - 1, 1]], axis=1)
+    words = Layout(offsets, forms_at, terms_at, was[:, 0], was[:, 1], form, spans, ids, first)
+    text = np.searchsorted(offsets, seen, side="right") - 1 if len(texts) > 1 else np.zeros(len(seen), np.int64)
+    return words, Names(cleaned, False, text, places[seen]), Deletions(
+        gone_at, gone_term, new_at, new_term, Bags(new_ids, new_of)
+    )  # fmt: skip
 
 
-def _lay_out_plain(vocabulary: Vocabulary, words: Words) -> tuple[Layout, "Names", Deletions]:
-    """The same in NumPy, for words that were split."""
-    begins, ends, sentence, hashes, offsets, where, written = words
-    texts = len(offsets) - 1
-    text = np.repeat(np.arange(texts), np.diff(offsets))
+def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Names", Deletions]:
+    """The same in NumPy."""
+    split = [vocabulary.words(text) for text in texts]
+    every = [word for words in split for word in words]
+    begins, ends, inner = (
+        np.array([getattr(word, name) for word in every], np.int64) for name in ("start", "end", "sentence")
+    )
+    hashes = np.array([word_hash(word.form) for word in every], np.uint64)
+    offsets = np.cumsum([0, *map(len, split)])
+    breaks = np.ones(len(every), bool)
+    breaks[1:] = inner[1:] != inner[:-1]
+    breaks[offsets[:-1][offsets[:-1] < len(every)]] = True
+    sentence = np.cumsum(breaks)
+    text = np.repeat(np.arange(len(texts)), np.diff(offsets))
     form, first = _numbered(np.lexsort((hashes, text)), lambda a, b: (hashes[a] != hashes[b]) | (text[a] != text[b]))
-    names = Names(written, True, text[first], where[first])
+    forms = [every[w].form for w in first.tolist()]
+    last = np.cumsum([0, *map(len, forms)])
+    names = Names(["".join(forms)], True, np.zeros(len(forms), np.int64), np.stack([last[:-1], last[1:]], axis=1))
 
     def find(*windows: Ints) -> Ints:
         keys = []
@@ -141,11 +169,10 @@ def _lay_out_plain(vocabulary: Vocabulary, words: Words) -> tuple[Layout, "Names
     owner, ids = text[at // vocabulary.ngrams], spans.ravel()[at]
     term, first_term = _numbered(np.lexsort((ids, owner)), lambda a, b: (ids[a] != ids[b]) | (owner[a] != owner[b]))
     spans.ravel()[at] = term
-    forms_at, terms_at = (np.searchsorted(of, np.arange(texts + 1)) for of in (text[first], owner[first_term]))
+    forms_at, terms_at = (np.searchsorted(of, np.arange(len(texts) + 1)) for of in (text[first], owner[first_term]))
+    layout = Layout(offsets, forms_at, terms_at, begins, ends, form, spans, ids[first_term], at[first_term])
     points = (hashes == POINTS[0]) | (hashes == POINTS[1])
-    places = begins, ends, sentence, points
-    layout = Layout(offsets, forms_at, terms_at, *places, form, spans, ids[first_term], at[first_term])
-    return layout, names, _deletions(layout, find, len(vocabulary))
+    return layout, names, _deletions(layout, sentence, points, find, len(vocabulary))
 
 
 def _numbered(order: Ints, differ: Callable[[Ints, Ints], NDArray[np.bool_]]) -> tuple[Ints, Ints]:
@@ -160,63 +187,44 @@ def _numbered(order: Ints, differ: Callable[[Ints, Ints], NDArray[np.bool_]]) ->
     return number, np.sort(first)
 
 
-@dataclass(frozen=True, eq=False)
 class Names(Sequence[str]):
-    """The forms of words, made when they are asked for: parts of `texts`, in normal form already if `plain`."""
+    """The forms of words, made when they are asked for: parts of `texts`, in normal form already if `plain`.
 
-    texts: Sequence[str]
-    plain: bool
-    text: Ints  # of each form
-    places: Ints  # (F, 2) within it
+    Args:
+        text: (F,) the text of each form.   places: (F, 2) its place within it.
+    """
 
-    made: dict[int, str] = field(default_factory=dict)
+    def __init__(self, texts: Sequence[str], plain: bool, text: Ints, places: Ints) -> None:
+        self.texts, self.plain, self.text, self.places = texts, plain, text, places
+        self._made: dict[int, str] = {}
+
+    @cached_property
+    def _where(self) -> list[tuple[int, int, int]]:
+        return list(zip(self.text.tolist(), *self.places.T.tolist(), strict=True))
 
     def __getitem__(self, f: Any) -> Any:
-        name = self.made.get(f)
+        name = self._made.get(f)
         if name is None:
-            start, end = self.places[f]
-            name = self.texts[self.text[f]][start:end]
-            name = self.made[f] = name if self.plain else form_of(name)
+            text, start, end = self._where[f]
+            name = self.texts[text][start:end]
+            name = self._made[f] = name if self.plain else form_of(name)
         return name
 
     def __len__(self) -> int:
         return len(self.text)
 
 
-def _plain_words(vocabulary: Vocabulary, texts: Sequence[str]) -> Words:
-    found = [vocabulary.words(text) for text in texts]
-    every = [word for words in found for word in words]
-    begins, ends, inner = (
-        np.array([getattr(word, name) for word in every], np.int64) for name in ("start", "end", "sentence")
-    )
-    hashes = np.array([word_hash(word.form) for word in every], np.uint64)
-    offsets = np.cumsum([0, *map(len, found)])
-    breaks = np.ones(len(every), bool)
-    breaks[1:] = inner[1:] != inner[:-1]
-    breaks[offsets[:-1][offsets[:-1] < len(every)]] = True
-    forms = ["".join(word.form for word in words) for words in found]
-    sizes = np.array([len(word.form) for word in every], np.int64)
-    last = np.cumsum(sizes)
-    last -= np.repeat(np.concatenate([[0], last])[offsets[:-1]], np.diff(offsets))
-    return begins, ends, np.cumsum(breaks), hashes, offsets, np.stack([last - sizes, last], axis=1), forms
+def _deletions(
+    words: Layout, sentence: Ints, points: NDArray[np.bool_], find: Find, terms_known: int
+) -> Deletions:
+    """What deleting each form does.
 
-
-def _compiled_words(texts: Sequence[str]) -> Words:
-    from hardmax.text.ngrams import scan_texts
-
-    cleaned, moved = zip(*(compose(clean(text)) for text in texts), strict=True) if texts else ((), ())
-    hashes, places, before, offsets = scan_texts(list(cleaned))
-    was = places.copy()
-    for t in (t for t, map_ in enumerate(moved) if map_ is not None):
-        mine, table = slice(int(offsets[t]), int(offsets[t + 1])), np.array(moved[t], np.int64)
-        was[mine] = np.stack([table[places[mine, 0], 0], table[places[mine, 1] - 1, 1]], axis=1)
-    return was[:, 0].copy(), was[:, 1].copy(), np.cumsum(before == 0), hashes, offsets, places, cleaned
-
-
-def _deletions(words: Layout, find: Find, terms_known: int) -> Deletions:
-    """What deleting each form does; `terms_known` is the size of the vocabulary."""
-    gone_form, gone_term = _gone(words)
-    form, text, ids = _neighbors(words, find)
+    Args:
+        sentence: (W,) the sentence of each word.   points: (W,) whether it is ! or ?.
+        terms_known: the size of the vocabulary.
+    """
+    gone_at, gone_term = holding(words)
+    form, text, ids = _neighbors(words, sentence, points, find)
     # A new n-gram that stands elsewhere in the text adds nothing. (It does not contain the deleted word, so it stays.)
     owner = np.repeat(np.arange(len(words)), np.diff(words.terms))
     there = member(text * terms_known + ids, np.sort(owner * terms_known + words.ids))  # np.isin loads np.ma
@@ -224,7 +232,7 @@ def _deletions(words: Layout, find: Find, terms_known: int) -> Deletions:
     pairs, _ = np.unique(form[~there] * max(len(keys), 1) + which, return_index=True)  # alone, np.unique loads np.ma
     new_form, new_term = np.divmod(pairs, max(len(keys), 1))
     new = Bags.of(keys % terms_known, np.bincount(keys // terms_known, minlength=len(words)))
-    return Deletions(gone_form, gone_term, new_form, new_term, new)
+    return Deletions(gone_at, gone_term, np.searchsorted(new_form, np.arange(len(gone_at))), new_term, new)
 
 
 def member(values: Ints, among: Ints) -> NDArray[np.bool_]:
@@ -239,26 +247,23 @@ def member(values: Ints, among: Ints) -> NDArray[np.bool_]:
     return np.asarray(among[np.minimum(np.searchsorted(among, values), len(among) - 1)] == values)
 
 
-def _gone(words: Layout) -> tuple[Ints, Ints]:
-    """A term is gone if every place where it stands holds the form."""
-    total = max(len(words.ids), 1)
+def holding(words: Layout) -> tuple[Ints, Ints]:
+    """Of each form the terms that hold it, as in `Deletions`: where those of the form begin, and all of them."""
+    longest, forms = words.spans.shape[1], int(words.forms[-1])
+    last, length = np.divmod(words.first, longest)
+    every = np.arange(len(last))
     keys = [np.empty(0, np.int64)]
-    for length in range(1, words.spans.shape[1] + 1):
-        last = np.flatnonzero(words.spans[:, length - 1] >= 0)
-        term = words.spans[last, length - 1]
-        inside = [words.form[last - k] for k in range(length)]
-        for k, form in enumerate(inside):
-            once = np.ones(len(last), bool)  # a form that stands twice in one place counts once
-            for other in inside[:k]:
-                once &= form != other
-            keys.append((form * total + term)[once])
-    pairs, count = np.unique(np.concatenate(keys), return_counts=True)
-    form, term = np.divmod(pairs, total)
-    gone = count == np.bincount(words.spans[words.spans >= 0], minlength=total)[term]
-    return form[gone], term[gone]
+    for k in range(longest):
+        which = np.flatnonzero(length >= k)
+        keys.append(words.form[last[which] - k] * max(len(last), 1) + every[which])
+    pairs, _ = np.unique(np.concatenate(keys), return_index=True)  # a form that stands twice in a term counts once
+    form, term = np.divmod(pairs, max(len(last), 1))
+    return np.searchsorted(form, np.arange(forms + 1)), term
 
 
-def _neighbors(words: Layout, find: Find) -> tuple[Ints, Ints, Ints]:
+def _neighbors(
+    words: Layout, sentence: Ints, points: NDArray[np.bool_], find: Find
+) -> tuple[Ints, Ints, Ints]:
     """(form, text, vocabulary number) of the known n-grams that close the gaps which a form leaves."""
     form, count = words.form, len(words.form)
     if not count or words.spans.shape[1] == 1:
@@ -287,7 +292,7 @@ def _neighbors(words: Layout, find: Find) -> tuple[Ints, Ints, Ints]:
     kept, owners = [], []
     for window in windows:
         # Words that become neighbors are in one sentence if they were; ! and ? always end the sentence before them.
-        joined = (words.sentence[window[:, 1:]] == words.sentence[window[:, :-1]]) | words.points[window[:, 1:]]
+        joined = (sentence[window[:, 1:]] == sentence[window[:, :-1]]) | points[window[:, 1:]]
         which = np.flatnonzero((window >= 0).all(axis=1) & joined.all(axis=1))
         kept.append(window[which])
         owners.append(first[which])
@@ -325,26 +330,33 @@ class TermNames(Sequence[str]):
     def __init__(self, words: Layout, names: Sequence[str]) -> None:
         self.words, self.names = words, names
 
+    @cached_property
+    def _where(self) -> tuple[list[int], list[int]]:
+        return self.words.first.tolist(), self.words.form.tolist()
+
     def __getitem__(self, i: Any) -> Any:
-        last, more = divmod(int(self.words.first[i]), self.words.spans.shape[1])
-        return " ".join(self.names[f] for f in self.words.form[last - more : last + 1].tolist())
+        first, form = self._where
+        last, more = divmod(first[i], self.words.spans.shape[1])
+        return " ".join([self.names[f] for f in form[last - more : last + 1]]) if more else self.names[form[last]]
 
     def __len__(self) -> int:
         return len(self.words.ids)
 
 
-def places(words: Layout, at: Ints) -> list[tuple[int, int]]:
-    """(start, end) of some words."""
-    return list(zip(words.begins[at].tolist(), words.ends[at].tolist(), strict=True))
+class Inside:
+    """Where forms stand: the terms that hold a form, the largest part first, and the places of its occurrences."""
 
+    def __init__(self, words: Layout, found: Deletions, parts: NDArray[np.float64]) -> None:
+        by_part = np.lexsort((-np.abs(parts[found.gone_term]), found.gone_form))
+        self._terms, self._terms_at = found.gone_term[by_part].tolist(), found.gone_at.tolist()
+        order = np.argsort(words.form, kind="stable")
+        self._places = list(zip(words.begins[order].tolist(), words.ends[order].tolist(), strict=True))
+        self._places_at = np.searchsorted(words.form[order], np.arange(len(found.gone_at))).tolist()
 
-def terms_of(words: Layout, parts: NDArray[np.float64], at: Ints) -> list[int]:
-    """The terms that hold any of some words, the largest part first."""
-    count, longest = words.spans.shape
-    found: set[int] = set()
-    for length in range(longest):
-        for k in range(length + 1):  # a term of this length holds the word if it ends at most `length` words later
-            last = at + k
-            found.update(words.spans[last[last < count], length].tolist())
-    terms = np.array(sorted(found - {-1}), np.int64)
-    return terms[np.argsort(-np.abs(parts[terms]), kind="stable")].tolist()
+    def terms(self, f: int) -> list[int]:
+        """The terms that hold a form, the largest part first."""
+        return self._terms[self._terms_at[f] : self._terms_at[f + 1]]
+
+    def places(self, f: int) -> list[tuple[int, int]]:
+        """(start, end) of all occurrences of a form."""
+        return self._places[self._places_at[f] : self._places_at[f + 1]]

@@ -1,158 +1,191 @@
-"""What `layout` computes, compiled: forms and terms of texts, and what deleting each form removes and adds."""
+"""What `layout` computes, compiled: forms and terms of texts, and what deleting each form removes and adds.
+
+The table of a vocabulary does not fit into the nearest cache, and neither does the text of a book: most of the time is
+waiting for memory. So the first slots of all keys are read in loops of their own, where the reads overlap, before
+anything is done with them; and the tables of what a text holds are no larger than what it can hold.
+"""
 
 from typing import Any
 
 import numpy as np
 
 from hardmax.jit import bare_njit, njit
-from hardmax.text.hashes import EMPTY, GOLDEN
+from hardmax.text.hashes import EMPTY, GOLDEN, word_hash
 from hardmax.text.words_compiled import chain
 
-_EMPTY, _GOLDEN, _32 = EMPTY, np.uint64(GOLDEN), np.uint64(32)
+_EMPTY, _GOLDEN, _32, _ONE = EMPTY, np.uint64(GOLDEN), np.uint64(32), np.uint64(1)
+_EXCLAMATION, _QUESTION = np.uint64(word_hash("!")), np.uint64(word_hash("?"))
 
 
 @bare_njit()
-def _slot(keys: Any, marks: Any, mark: Any, key: Any) -> Any:
-    """Where a key is in a table, or where it would be: the slots with another mark are free."""
+def _slot(keys: Any, numbers: Any, least: Any, key: Any) -> Any:
+    """Where a key is in a table, or where it would be: slots with numbers below `least` are free, of other texts."""
     mask = np.uint64(keys.size - 1)
     at = (key * _GOLDEN >> _32) & mask
-    while marks[at] == mark and keys[at] != key:
-        at = (at + np.uint64(1)) & mask
+    while numbers[at] >= least and keys[at] != key:
+        at = (at + _ONE) & mask
     return at
 
 
 @bare_njit()
-def _find(table: Any, bits: Any, key: Any) -> Any:
-    """`hardmax.text.hashes.find`, compiled, for one term."""
-    mask, low = np.uint64(table.size - 1), (np.uint64(1) << bits) - np.uint64(1)
-    at, tag = key & mask, key >> bits
-    while table[at] != _EMPTY and table[at] >> bits != tag:
-        at = (at + np.uint64(1)) & mask
-    return np.int64(-1) if table[at] == _EMPTY else np.int64(table[at] & low)
+def _found(table: Any, bits: Any, key: Any, slot: Any) -> Any:
+    """`hardmax.text.hashes.find`, compiled, for one term, of which the first slot is known."""
+    mask, tag, at = np.uint64(table.size - 1), key >> bits, key
+    while slot != _EMPTY and slot >> bits != tag:
+        at += _ONE
+        slot = table[at & mask]
+    return np.int64(-1) if slot == _EMPTY else np.int64(slot & ((_ONE << bits) - _ONE))
 
 
 @bare_njit()
-def _joined(sentence: Any, points: Any, a: Any, b: Any) -> Any:
+def _joined(sentence: Any, hashes: Any, a: Any, b: Any) -> Any:
     """Words that become neighbors are in one sentence if they were; ! and ? always end the sentence before them."""
-    return sentence[a] == sentence[b] or points[b]
+    return sentence[a] == sentence[b] or hashes[b] == _EXCLAMATION or hashes[b] == _QUESTION
+
+
+@bare_njit()
+def _window(which: Any, left: Any, right: Any, deleted: Any, begin: Any, end: Any, form: Any, sentence: Any,
+            hashes: Any) -> Any:  # fmt: skip
+    """The key of an n-gram that closes a gap: its two sides, and one word more before or after; and if there is one."""
+    key = chain(hashes[left], hashes[right])
+    if which == 1:
+        before = left - 1
+        while before >= begin and form[before] == deleted:
+            before -= 1
+        if before < begin or not _joined(sentence, hashes, before, left):
+            return key, False
+        key = chain(chain(hashes[before], hashes[left]), hashes[right])
+    elif which == 2:
+        after = right + 1
+        while after < end and form[after] == deleted:
+            after += 1
+        if after >= end or not _joined(sentence, hashes, right, after):
+            return key, False
+        key = chain(key, hashes[after])
+    return key, True
 
 
 @njit()
-def lay_out_texts(hashes: Any, sentence: Any, points: Any, offsets: Any, ngrams: Any, table: Any, bits: Any) -> Any:
-    """The arrays of `Layout` and `Deletions`, where the new terms of each text begin, and each form's first word."""
-    count, texts = hashes.size, offsets.size - 1
-    form, spans = np.empty(count, np.int64), np.full((count, ngrams), -1)
-    forms_at, terms_at, new_at = np.zeros((3, texts + 1), np.int64)
+def _table(most: Any) -> Any:
+    """Room for so many keys with their numbers."""
+    size = 16
+    while size < 2 * most:
+        size *= 2
+    return np.empty(size, np.uint64), np.full(size, -1)
+
+
+@njit()
+def lay_out_texts(hashes: Any, before: Any, offsets: Any, ngrams: Any, table: Any, bits: Any) -> Any:
+    """The arrays of `Layout` and `Deletions`, where the new terms of each text begin, and each form's first word.
+
+    Args:
+        hashes, before, offsets: those of `hardmax.text.ngrams.scan_texts`.
+    """
+    count, texts, mask = hashes.size, offsets.size - 1, np.uint64(table.size - 1)
+    form, spans, sentence = np.empty(count, np.int64), np.full((count, ngrams), -1), np.empty(count, np.int64)
+    forms_at, terms_at, new_of = np.zeros((3, texts + 1), np.int64)
     ids, first = np.empty(count * ngrams, np.int64), np.empty(count * ngrams, np.int64)
-    windows = 1 if ngrams == 2 else 3
+    windows = 0 if ngrams == 1 else 1 if ngrams == 2 else 3
     pair_form, pair_term = np.empty(count * windows, np.int64), np.empty(count * windows, np.int64)
-    new_ids, seen = np.empty(count * windows, np.int64), np.empty(count, np.int64)
-    longest = np.int64(1)
+    new_ids, seen = np.empty(count * windows, np.int32), np.empty(count, np.int64)
+    longest, known = np.int64(1), np.int64(1) << np.int64(bits)
     for t in range(texts):
         longest = max(longest, offsets[t + 1] - offsets[t])
-    size = 16
-    while size < 2 * longest * max(ngrams, windows):
-        size *= 2
-    # For words, terms, new terms, and pairs of a form and a new term.
-    keys, marks, values = np.empty((4, size), np.uint64), np.full((4, size), -1), np.empty((4, size), np.int64)
-    forms, terms, news, pairs = 0, 0, 0, 0
+    keys, slots = np.empty((2, count * ngrams), np.uint64)
+    gap_keys, gap_slots = np.empty((2, longest * windows), np.uint64)
+    gap_forms = np.empty(longest * windows, np.int64)
+    form_keys, form_numbers = _table(longest)
+    term_keys, term_numbers = _table(min(longest * ngrams, known))
+    new_keys, new_numbers = _table(min(longest * windows, known))
+    line = np.int64(0)
+    for w in range(count):
+        line += before[w] == 0
+        sentence[w] = line
+        for length in range(min(ngrams, before[w] + 1)):
+            key = hashes[w - length]
+            for v in range(w - length + 1, w + 1):
+                key = chain(key, hashes[v])
+            keys[w * ngrams + length] = key
+            slots[w * ngrams + length] = table[key & mask]
+    forms, terms, news, pairs = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
     for t in range(texts):
-        begin, end = offsets[t], offsets[t + 1]
-        for w in range(begin, end):
-            at = _slot(keys[0], marks[0], t, hashes[w])
-            if marks[0, at] != t:
-                keys[0, at], marks[0, at], values[0, at] = hashes[w], t, forms
+        for w in range(offsets[t], offsets[t + 1]):
+            at = _slot(form_keys, form_numbers, forms_at[t], hashes[w])
+            if form_numbers[at] < forms_at[t]:
+                form_keys[at], form_numbers[at] = hashes[w], forms
                 seen[forms] = w
                 forms += 1
-            form[w] = values[0, at]
-            key = np.uint64(0)
-            for length in range(ngrams):
-                if w - length < begin or sentence[w - length] != sentence[w]:
-                    break
-                key = hashes[w - length]
-                for v in range(w - length + 1, w + 1):
-                    key = chain(key, hashes[v])
-                number = _find(table, bits, key)
+            form[w] = form_numbers[at]
+            for length in range(min(ngrams, before[w] + 1)):
+                number = _found(table, bits, keys[w * ngrams + length], slots[w * ngrams + length])
                 if number >= 0:
-                    at = _slot(keys[1], marks[1], t, np.uint64(number))
-                    if marks[1, at] != t:
-                        keys[1, at], marks[1, at], values[1, at] = np.uint64(number), t, terms
+                    at = _slot(term_keys, term_numbers, terms_at[t], np.uint64(number))
+                    if term_numbers[at] < terms_at[t]:
+                        term_keys[at], term_numbers[at] = np.uint64(number), terms
                         ids[terms], first[terms] = number, w * ngrams + length
                         terms += 1
-                    spans[w, length] = values[1, at]
-        w = begin
+                    spans[w, length] = term_numbers[at]
+        forms_at[t + 1], terms_at[t + 1] = forms, terms
+        w, end, asked = offsets[t], offsets[t + 1], 0
         while w < end and ngrams > 1:
-            deleted, last = form[w], w
-            while last + 1 < end and form[last + 1] == deleted:
-                last += 1
-            left, right = w - 1, last + 1
-            w = right
-            if left < begin or right >= end or not _joined(sentence, points, left, right):
+            deleted, left = form[w], w - 1
+            while w < end and form[w] == deleted:
+                w += 1
+            if left < offsets[t] or w >= end or not _joined(sentence, hashes, left, w):
                 continue
-            for window in range(windows):
-                if window == 0:
-                    key = chain(hashes[left], hashes[right])
-                elif window == 1:
-                    before = left - 1
-                    while before >= begin and form[before] == deleted:
-                        before -= 1
-                    if before < begin or not _joined(sentence, points, before, left):
-                        continue
-                    key = chain(chain(hashes[before], hashes[left]), hashes[right])
-                else:
-                    after = right + 1
-                    while after < end and form[after] == deleted:
-                        after += 1
-                    if after >= end or not _joined(sentence, points, right, after):
-                        continue
-                    key = chain(chain(hashes[left], hashes[right]), hashes[after])
-                number = _find(table, bits, key)
-                # A new n-gram that stands elsewhere in the text adds nothing: it does not contain the deleted word.
-                if number < 0 or marks[1, _slot(keys[1], marks[1], t, np.uint64(number))] == t:
-                    continue
-                at = _slot(keys[2], marks[2], t, np.uint64(number))
-                if marks[2, at] != t:
-                    keys[2, at], marks[2, at], values[2, at] = np.uint64(number), t, news
-                    new_ids[news] = number
-                    news += 1
-                pair = np.uint64(deleted * count * windows + values[2, at])
-                new = values[2, at]
-                at = _slot(keys[3], marks[3], t, pair)
-                if marks[3, at] != t:
-                    keys[3, at], marks[3, at] = pair, t
-                    pair_form[pairs], pair_term[pairs] = deleted, new
-                    pairs += 1
-        forms_at[t + 1], terms_at[t + 1], new_at[t + 1] = forms, terms, news
-    new_form, new_term = _by_form(pair_form[:pairs], pair_term[:pairs], forms)
+            for which in range(windows):
+                key, there = _window(which, left, w, deleted, offsets[t], end, form, sentence, hashes)
+                if there:
+                    gap_keys[asked], gap_slots[asked], gap_forms[asked] = key, table[key & mask], deleted
+                    asked += 1
+        for q in range(asked):
+            number = _found(table, bits, gap_keys[q], gap_slots[q])
+            # A new n-gram that stands elsewhere in the text adds nothing: it does not contain the deleted word.
+            if number < 0 or term_numbers[_slot(term_keys, term_numbers, terms_at[t], np.uint64(number))] >= terms_at[t]:
+                continue
+            at = _slot(new_keys, new_numbers, new_of[t], np.uint64(number))
+            if new_numbers[at] < new_of[t]:
+                new_keys[at], new_numbers[at] = np.uint64(number), news
+                new_ids[news] = number
+                news += 1
+            pair_form[pairs], pair_term[pairs] = gap_forms[q], new_numbers[at]
+            pairs += 1
+        new_of[t + 1] = news
+    new_at, new_term = _by_form(pair_form, pair_term, pairs, forms, news)
     # A term stands for the same words wherever it stands: without any one of them it is gone.
-    pairs = 0
+    pairs = np.int64(0)
     gone_form, gone_term = np.empty(terms * ngrams, np.int64), np.empty(terms * ngrams, np.int64)
     for i in range(terms):
         w, length = first[i] // ngrams, first[i] % ngrams
         for v in range(w - length, w + 1):
-            again = False
-            for u in range(w - length, v):
-                again |= form[u] == form[v]
-            if not again:
-                gone_form[pairs], gone_term[pairs] = form[v], i
-                pairs += 1
-    gone_form, gone_term = _by_form(gone_form[:pairs], gone_term[:pairs], forms)
+            gone_form[pairs], gone_term[pairs] = form[v], i
+            pairs += 1
+    gone_at, gone_term = _by_form(gone_form, gone_term, pairs, forms, terms)
     return (
         forms_at, terms_at, form, spans, ids[:terms].copy(), first[:terms].copy(),
-        gone_form, gone_term, new_form, new_term, new_ids[:news].copy(), new_at, seen[:forms].copy(),
+        gone_at, gone_term, new_at, new_term, new_ids[:news].copy(), new_of, seen[:forms].copy(),
     )  # fmt: skip
 
 
 @njit()
-def _by_form(form: Any, term: Any, forms: Any) -> Any:
-    """Pairs in the order of their forms."""
-    at = np.zeros(forms + 1, np.int64)
-    for p in range(form.size):
-        at[form[p] + 1] += 1
+def _by_form(form: Any, term: Any, pairs: Any, forms: Any, terms: Any) -> Any:
+    """Pairs in the order of their forms, each once: where those of each form begin, and their terms."""
+    at, last = np.zeros(forms + 2, np.int64), np.full(terms, -1)
+    for p in range(pairs):
+        at[form[p] + 2] += 1
     for f in range(forms):
-        at[f + 1] += at[f]
-    forms_of, terms_of = np.empty(form.size, np.int64), np.empty(form.size, np.int64)
-    for p in range(form.size):
-        forms_of[at[form[p]]], terms_of[at[form[p]]] = form[p], term[p]
-        at[form[p]] += 1
-    return forms_of, terms_of
+        at[f + 2] += at[f + 1]
+    terms_of = np.empty(pairs, np.int64)
+    for p in range(pairs):
+        terms_of[at[form[p] + 1]] = term[p]
+        at[form[p] + 1] += 1
+    count, start = np.int64(0), np.int64(0)
+    for f in range(forms):
+        stop = at[f + 1]
+        for p in range(start, stop):
+            if last[terms_of[p]] != f:
+                last[terms_of[p]] = f
+                terms_of[count] = terms_of[p]
+                count += 1
+        start, at[f + 1] = stop, count
+    return at[: forms + 1].copy(), terms_of[:count].copy()

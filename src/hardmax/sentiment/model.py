@@ -133,9 +133,17 @@ class SentimentModel(Result):
     @cached_property
     def arrays(self) -> Parameters:
         """The numbers in float64, as the layers take them."""
-        rest = powers(self.alpha, self.layers)
+        return self.with_vectors(np.array(self.embedding, np.float64))
+
+    @cached_property
+    def _numbers(self) -> tuple[Any, ...]:
+        # Copies, as arrays that must not be written to have compiled layers of their own.
         numbers = self.scores.copy(), self.bias.copy(), float(self.neutral_words)
-        return Parameters(np.array(self.embedding, np.float64), rest, self.layers, *numbers)
+        return powers(self.alpha, self.layers), self.layers, *numbers
+
+    def with_vectors(self, vectors: Floats) -> Parameters:
+        """The numbers in float64 with the vectors of some terms only."""
+        return Parameters(vectors, *self._numbers)
 
     def run(self, bags: Bags, few: int = FEW_TERMS) -> tuple[Floats, Ints]:
         """Scores (B, C') and numbers of leaders (B,); the same bits for either engine and any number of threads.
@@ -143,9 +151,8 @@ class SentimentModel(Result):
         Up to `few` terms are left to the plain engine until the compiled one is in memory, or worth loading.
         """
         if bags.ids.size <= few and Compiled.plain(bags.ids.size):
-            rows = np.asarray(self.embedding[bags.ids], np.float64).reshape(-1, self.dim)
-            numbers = self.scores, self.bias, float(self.neutral_words)
-            parameters = Parameters(rows, powers(self.alpha, self.layers), self.layers, *numbers)
+            rows = self.embedding.take(bags.ids, axis=0).astype(np.float64)
+            parameters = self.with_vectors(rows)
             with Compiled.counted():
                 found = [score(rows[a:b], parameters) for a, b in pairwise(bags.offsets.tolist())]
             logits = np.array([logits for _, logits in found]).reshape(len(bags), len(self.bias))

@@ -1,13 +1,14 @@
 """What `word_effects` computes, compiled: one run of the layers, and from that the scores without each form.
 
-Most deletions change little. Let the layers have run without a tie, and call a term *head* if it leads since layer 0.
+Most deletions change little. Let the layers have run on the text, and call a term *head* if it leads since layer 0.
 Deleting a form removes terms and adds others. The others keep what they follow at layer 0 unless it is removed; who
 followed a removed term looks again. If everyone who looks again, and every added term, then follows a head (or leads),
 all of them have settled at layer 0, and their ends are known. Terms that had not settled at layer 0 (few, the *moving*
 ones) go the same way as before if none of them followed a removed term, and if no term that is new or goes another way
 than before can come near: such a term stays between its place x and a head, so that its score with a moving term at h
 is at most the larger of <h, x> and that of the head, and <h, x> is below the score that the moving term chose at h.
-Where any of this is in doubt, the layers run again.
+A term with a tie does not settle, and follows all that are tied. Where any of this is in doubt, the layers run again, in
+a long text on a part of it (`rerun_compiled`).
 """
 
 from typing import Any, NamedTuple
@@ -16,9 +17,10 @@ import numpy as np
 
 from hardmax.jit import bare_njit, njit, over_parts
 from hardmax.sentiment.batches import PART, Traced, trace_text, traced_for
-from hardmax.sentiment.layers_compiled import place, run_bag
+from hardmax.sentiment.layers_compiled import place
 from hardmax.sentiment.layers_numpy import Parameters
 from hardmax.sentiment.layout import Deletions, Layout
+from hardmax.sentiment.rerun_compiled import CLEAR, INNER, INNER_LOOKS, choose_play, dot_of, run_again
 from hardmax.sentiment.search import BAND, BUCKETS, TINY, by_norm, dot, workspace_for
 
 DOUBT = 4.0  # scores closer than so many times the band of ties are left to the layers
@@ -63,6 +65,8 @@ class Base(NamedTuple):
         columns, floors: (d, n) the terms, and the scores they choose at layer 0, less a doubt.
         looks, bars: the same for the places of the moving terms at all layers at which they look.
         to, level, calm: of each new term whom it would follow (n: itself), the score, and whether nothing else changes.
+        size: the norms of the new terms.
+        play, bounds: the terms in play and bounds of norms: see `rerun_compiled`.   where, chosen: (n,) its scratch.
     """
 
     norm: Any
@@ -79,6 +83,11 @@ class Base(NamedTuple):
     to: Any
     level: Any
     calm: Any
+    size: Any
+    play: Any
+    bounds: Any
+    where: Any
+    chosen: Any
 
 
 @njit()
@@ -88,6 +97,8 @@ def _base_for(longest: Any, new: Any, d: Any, layers: Any) -> Any:
         np.empty(longest, np.bool_), np.empty(longest + 1, np.int64), np.empty(longest, np.int64),
         np.empty((d, longest)), np.empty(longest), np.empty((d, longest * (layers + 1))),
         np.empty(longest * (layers + 1)), np.empty(new, np.int64), np.empty(new), np.empty(new, np.bool_),
+        np.empty(new), np.empty(longest, np.int64), np.empty(3), np.empty(longest, np.int64),
+        np.empty(longest, np.int64),
     )  # fmt: skip
 
 
@@ -143,37 +154,43 @@ def _end(x: Any, row: Any, z: Any, leader: Any, keep: Any, scores: Any, k: Any) 
 
 
 @bare_njit()
-def _moving_looks(moving: Any, parameters: Any, work: Any, top: Any, columns: Any, floors: Any, seen: Any) -> Any:
+def _moving_looks(moving: Any, n: Any, parameters: Any, work: Any, top: Any, base: Any) -> Any:
     """Where moving terms look, and the scores that they choose there, less a doubt; marks whom they follow.
 
     Returns the number of looks.
     """
-    rest, layers, d, count = parameters.rest, parameters.layers, work.z.shape[1], 0
+    rest, layers, d, count = parameters.rest, parameters.layers, work.z.shape[1], np.int64(0)
+    columns, floors, seen, least = base.looks, base.bars, base.seen, np.inf
     for p in range(moving):
         i = work.moving[p]
         for k in range(min(work.settled[i], layers - 1) + 1):
             j = work.target[k, i]
-            seen[j] = True
             score, square = 0.0, 0.0
             for x in range(d):
                 at = work.history[k, i, x]
                 columns[x, count] = at
                 square += at * at
-                score += at * place(j, x, k, rest, work.z, work.leader, work.settled, work.history)
+                if j >= 0:
+                    score += at * place(j, x, k, rest, work.z, work.leader, work.settled, work.history)
+            if j >= 0:
+                seen[j] = True
+            else:
+                score = work.tied[k, i]
+                for m in range(n):
+                    seen[m] |= dot(work.history[k], i, m) >= score
             floors[count] = score - DOUBT * BAND * max(np.sqrt(square), TINY * top) * top
+            least = min(least, floors[count] / np.sqrt(square) if floors[count] > 0.0 else 0.0)
             count += 1
         seen[work.leader[i]] = True
+    base.bounds[INNER_LOOKS] = least * CLEAR
     return count
 
 
 def study_texts(ids: Any, words: Layout, found: Deletions, parameters: Parameters) -> Worth:
     """Run the layers on texts, and on the texts without each of their forms."""
     forms, texts, classes = int(words.forms[-1]), len(words), len(parameters.bias)
-    each = np.arange(forms + 1)
-    gone_at, new_at = (np.searchsorted(form, each) for form in (found.gone_form, found.new_form))
-    given = Found(
-        ids, len(ids), words.terms, words.forms, found.new.offsets, gone_at, found.gone_term, new_at, found.new_term
-    )
+    pairs = found.gone_at, found.gone_term, found.new_at, found.new_term
+    given = Found(ids, len(ids), words.terms, words.forms, found.new.offsets, *pairs)
     out = Worth(traced_for(len(ids), texts, classes), np.empty((forms, classes)), np.empty(forms, np.int64))
     over_parts(lambda start, stop: study_bags(start, stop, given, parameters, out), texts, 1000.0 * len(ids), PART)
     return out
@@ -195,18 +212,22 @@ def study_bags(start: Any, stop: Any, found: Any, parameters: Any, out: Any) -> 
         first, n = found.terms[t], found.terms[t + 1] - found.terms[t]
         x = parameters.vectors[found.new_rows + found.new[t] : found.new_rows + found.new[t + 1]]
         moving, tie = trace_text(t, first, n, found.ids, parameters, out.traces, work, weight, end, mean)
-        looked = np.int64(0)
-        if n and not tie:
-            looked = _prepare(n, moving, x, parameters, work, base, counts)
+        looked, played = np.int64(0), n
+        if n:
+            looked, played = _prepare(n, moving, tie, x, parameters, work, base, counts)
         words = n + parameters.neutral
         for f in range(found.forms[t], found.forms[t + 1]):
             left = n - (found.gone_at[f + 1] - found.gone_at[f]) + (found.new_at[f + 1] - found.new_at[f])
             out.left[f] = left
-            once_more = left > 0
-            if once_more and n and not tie:
-                once_more = not _changed(f, t, n, looked, words, found, parameters, out.traces, work, x, base, change)
-            if once_more:
-                _run_again(f, t, n, found, parameters, work, again, x, base.gone, weight, out.without)
+            if left > 0 and not (
+                n and _changed(f, t, n, looked, tie, words, found, parameters, out.traces, work, x, base, change)
+            ):
+                if not run_again(
+                    f, t, n, played, moving, found, parameters, out.traces, work, again, x, base, weight, out.without
+                ):
+                    run_again(
+                        f, t, n, n, moving, found, parameters, out.traces, work, again, x, base, weight, out.without
+                    )
                 continue
             for k in range(V.shape[0]):
                 bias = parameters.bias[k]
@@ -215,56 +236,65 @@ def study_bags(start: Any, stop: Any, found: Any, parameters: Any, out: Any) -> 
 
 
 @bare_njit()
-def _prepare(n: Any, moving: Any, x: Any, parameters: Any, work: Any, base: Any, counts: Any) -> Any:
-    """Fill `base` for the n terms of a text and its new terms x; returns the number of looks of moving terms."""
-    z, target, d = work.z, work.target[0], work.z.shape[1]
+def _prepare(n: Any, moving: Any, tie: Any, x: Any, parameters: Any, work: Any, base: Any, counts: Any) -> Any:
+    """Fill `base` for the n terms of a text and its new terms x; returns the numbers of looks of moving terms, in play."""
+    z, target, d, least = work.z, work.target[0], work.z.shape[1], np.inf
     followers, norm, top = base.followers, base.norm, 0.0
     by_norm(z, n, norm, base.order, base.reach, counts)
     for i in range(n):
-        base.gone[i], base.seen[i] = -1, False
+        base.gone[i], base.seen[i], base.chosen[i] = -1, False, -1
     if parameters.layers == 0:
-        return np.int64(0)
+        return np.int64(0), n
     top = base.reach[0]
     for j in range(n + 1):
         followers[j] = 0
     for i in range(n):
-        followers[target[i] + 1] += target[i] != i
+        j = target[i]
+        if j >= 0 and j != i:
+            followers[j + 1] += 1
         for k in range(d):
             base.columns[k, i] = z[i, k]
-        base.floors[i] = dot(z, i, target[i]) - DOUBT * BAND * max(norm[i], TINY * top) * top
+        floor = (dot(z, i, j) if j >= 0 else work.tied[0, i]) - DOUBT * BAND * max(norm[i], TINY * top) * top
+        base.floors[i] = floor
+        least = min(least, floor / norm[i] if floor > 0.0 else 0.0)
+    base.bounds[INNER] = least * CLEAR
     for j in range(n):
         followers[j + 1] += followers[j]
     for i in range(n):
-        if target[i] != i:
+        if target[i] >= 0 and target[i] != i:
             base.follower[followers[target[i]]] = i
             followers[target[i]] += 1
-    looked = _moving_looks(moving, parameters, work, top, base.looks, base.bars, base.seen)
+    looked = _moving_looks(moving, n, parameters, work, top, base)
     for b in range(x.shape[0]):
+        size = np.sqrt(dot(x, b, b))
         to, base.level[b], clear = _look(x, b, n, z, n, base, np.int64(-2))
-        base.to[b] = to
+        base.to[b], base.size[b] = to, size
         base.calm[b] = (
             clear
             and (to == n or work.since[to] == 0)
-            and not _near(x, b, base.columns, base.floors, n)
-            and not _near(x, b, base.looks, base.bars, looked)
+            and not (tie and size > top)
+            and not (size >= base.bounds[INNER] and _near(x, b, base.columns, base.floors, n))
+            and not (size >= base.bounds[INNER_LOOKS] and _near(x, b, base.looks, base.bars, looked))
         )
-    return looked
+    return looked, choose_play(n, norm, base.bounds[INNER], base.play, base.bounds)
 
 
 @bare_njit()
 def _changed(
-    f: Any, t: Any, n: Any, looked: Any, words: Any, found: Any, parameters: Any, traces: Any, work: Any, x: Any,
-    base: Any, change: Any,
+    f: Any, t: Any, n: Any, looked: Any, tie: Any, words: Any, found: Any, parameters: Any, traces: Any, work: Any,
+    x: Any, base: Any, change: Any,
 ) -> Any:  # fmt: skip
     """By how much the sum of the scores changes without the form f; False if the layers have to run again."""
     V, z, since, layers, gone = parameters.scores, work.z, work.since, parameters.layers, base.gone
     first, first_new, keep = found.terms[t], found.new[t], parameters.rest[parameters.layers]
-    n0, n1 = found.new_at[f], found.new_at[f + 1]
+    n0, n1, far = found.new_at[f], found.new_at[f + 1], 0.0
     change[:] = 0.0
     for p in range(found.gone_at[f], found.gone_at[f + 1]):
         gone[found.gone_term[p] - first] = f
         for k in range(V.shape[0]):
             change[k] -= traces.contributions[found.gone_term[p], k] * words
+    for p in range(n0, n1):
+        far = max(far, base.size[found.new_term[p] - first_new]) if layers else 0.0
     for p in range(n0, n1):
         b, head = found.new_term[p] - first_new, n
         if layers:
@@ -275,69 +305,35 @@ def _changed(
                 head, best, clear = _look(x, b, n, z, n, base, f)
                 if not clear or (head < n and since[head] != 0):
                     return False
-            for q in range(n0, n1):  # of several terms that come together, none may follow another
-                if q != p and dot_of(x, b, x, found.new_term[q] - first_new) >= best * (1.0 - 1e-9):
-                    return False
+            if n1 - n0 > 1 and base.size[b] * far >= best * CLEAR:  # of several that come, none may follow another
+                for q in range(n0, n1):
+                    if q != p and dot_of(x, b, x, found.new_term[q] - first_new) >= best * CLEAR:
+                        return False
         for k in range(V.shape[0]):
             change[k] += _end(x, b, z, head, 1.0 if head == n else keep, V, k)
     if layers == 0:
         return True
     for p in range(found.gone_at[f], found.gone_at[f + 1]):
         g = found.gone_term[p] - first
-        if base.seen[g]:
+        if base.seen[g] or (tie and base.norm[g] >= base.reach[0] * CLEAR):  # the longest decides what a tie is
             return False
         for s in range(base.followers[g - 1] if g else 0, base.followers[g]):
             i = base.follower[s]
             if gone[i] == f:
                 continue
             head, best, clear = _look(z, i, i, z, n, base, f)
-            if not clear or _near(z, i, base.looks, base.bars, looked):
+            if not clear or (base.norm[i] >= base.bounds[INNER_LOOKS] and _near(z, i, base.looks, base.bars, looked)):
                 return False
             # It may follow one that leads from now on, because it followed a removed term too.
             if head != i and since[head] != 0 and (
-                gone[work.target[0, head]] != f or _look(z, head, head, z, n, base, f)[0] != head
+                work.target[0, head] < 0 or gone[work.target[0, head]] != f or _look(z, head, head, z, n, base, f)[0] != head
             ):  # fmt: skip
                 return False
-            for q in range(n0, n1):
-                if dot_of(z, i, x, found.new_term[q] - first_new) >= best * (1.0 - 1e-9):
-                    return False
+            if base.norm[i] * far >= best * CLEAR:
+                for q in range(n0, n1):
+                    if dot_of(z, i, x, found.new_term[q] - first_new) >= best * CLEAR:
+                        return False
             for k in range(V.shape[0]):
                 change[k] += _end(z, i, z, head, 1.0 if head == i else keep, V, k)
                 change[k] -= traces.contributions[first + i, k] * words
     return True
-
-
-@bare_njit()
-def dot_of(x: Any, i: Any, y: Any, j: Any) -> Any:
-    """<x_i, y_j>."""
-    total = x[i, 0] * y[j, 0]
-    for k in range(1, x.shape[1]):
-        total += x[i, k] * y[j, k]
-    return total
-
-
-@bare_njit()
-def _run_again(
-    f: Any, t: Any, n: Any, found: Any, parameters: Any, work: Any, again: Any, x: Any, gone: Any, weight: Any,
-    without: Any,
-) -> None:  # fmt: skip
-    """The layers on the text without the form f."""
-    z, V, d, count = again.z, parameters.scores, again.z.shape[1], np.int64(0)
-    for p in range(found.gone_at[f], found.gone_at[f + 1]):
-        gone[found.gone_term[p] - found.terms[t]] = f
-    for i in range(n):
-        if gone[i] != f:
-            for k in range(d):
-                z[count, k] = work.z[i, k]
-            count += 1
-    for p in range(found.new_at[f], found.new_at[f + 1]):
-        for k in range(d):
-            z[count, k] = x[found.new_term[p] - found.new[t], k]
-        count += 1
-    run_bag(count, 1.0 / (count + parameters.neutral), parameters.rest, parameters.layers, weight, again)
-    for c in range(V.shape[0]):
-        total = 0.0
-        for i in range(count):
-            for k in range(d):
-                total += V[c, k] * weight[i] * z[i, k]
-        without[f, c] = parameters.bias[c] + total

@@ -27,25 +27,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.jit.ways import Job
-from hardmax.sentiment.layers_numpy import MANY, Compiled, Floats, Ints, Parameters, contributions, powers, score
+from hardmax.sentiment.layers_numpy import MANY, Compiled, Floats, Ints, Parameters, contributions, score
 from hardmax.sentiment.layout import Deletions, Layout, Names, lay_out, member
 from hardmax.text.vocabulary import Bags
 
 if TYPE_CHECKING:
-    from hardmax.sentiment.batches import Traced, Traces
     from hardmax.sentiment.model import SentimentModel
 
 TRACER = Job("study_compiled.study_bags")  # the compiled layers with all that they find out
 FEW = 20_000  # terms; up to here plain NumPy is quicker than loading the compiled code
 CLOSE = 1e-9  # scores within this part of the largest count as undecided: the layers run again
-MOST_TERMS = 1_000_000  # in all bags that are run again, for each text
 MOST_SCORES = 200_000_000  # of the terms that the deletions of one text add; beyond, their deletions are run again
 PAIRS = 64  # of the terms that one deletion adds, up to which all pairs are looked at
 NEUTRAL = 0.1  # a word that says less than this part of what the strongest word says has no opinion
 AT_ONCE = 4_000_000  # terms or scores that are held at once
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Study:
     """Texts with what the layers do to their terms, and what deleting words would do; made by `study`.
 
@@ -72,15 +70,9 @@ class Study:
 
 def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
     """Run the layers on texts. `parameters` hold the vectors of the terms of the texts and of the added ones only."""
-    bags = Bags(np.arange(len(words.ids), dtype=np.int32), words.terms)
-    if bags.ids.size > FEW or not TRACER.plain(bags.ids.size):
-        traced, given = _compiled(bags, words, found, parameters)
-        TRACER.ready = True
-        leader = traced.leader + np.repeat(words.terms[:-1], np.diff(words.terms))
-        return Study(
-            words, found, parameters, leader, traced.since, traced.contributions, traced.logits, traced.busy, given
-        )
-    total, classes = len(bags.ids), len(parameters.bias)
+    total, classes = len(words.ids), len(parameters.bias)
+    if total > FEW or not TRACER.plain(total) or np.diff(words.terms).max(initial=0) > MANY:
+        return _compiled(words, found, parameters)
     leader, since, busy = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, bool)
     parts, logits = np.empty((total, classes)), np.empty((len(words), classes))
     with TRACER.counted():
@@ -91,58 +83,47 @@ def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
     return Study(words, found, parameters, leader, since, parts, logits, busy)
 
 
-def _compiled(
-    bags: Bags, words: Layout, found: Deletions, parameters: Parameters
-) -> tuple["Traced | Traces", tuple[Floats, Ints] | None]:
-    """The layers in compiled code, and, unless a text is very long, the scores without each form in the same pass."""
-    if np.diff(words.terms).max(initial=0) > MANY:
-        from hardmax.sentiment.batches import trace_bags
-
-        return trace_bags(bags, parameters), None
+def _compiled(words: Layout, found: Deletions, parameters: Parameters) -> Study:
+    """The layers in compiled code, and the scores without each form in the same pass."""
     from hardmax.sentiment.study_compiled import study_texts as compiled
 
-    worth = compiled(bags.ids, words, found, parameters)
-    return worth.traces, (worth.without, worth.left)
+    worth = compiled(np.arange(len(words.ids), dtype=np.int32), words, found, parameters)
+    TRACER.ready = True
+    leader, since, *rest = worth.traces
+    if len(words) > 1:
+        leader += np.repeat(words.terms[:-1], np.diff(words.terms))
+    return Study(words, found, parameters, leader, since, *rest, (worth.without, worth.left))
 
 
-def without_each(of: Study, most: int = MOST_TERMS) -> tuple[Floats, Ints]:
-    """(F, C') the scores of the texts without each of their word forms, and (F,) the number of terms then.
-
-    NaN for the forms of very long texts whose layers were not run again, because more than `most` terms would have had
-    to be: those with the smallest parts.
-    """
+def without_each(of: Study) -> tuple[Floats, Ints]:
+    """(F, C') the scores of the texts without each of their word forms, and (F,) the number of terms then."""
     if of.given is not None:
         return of.given
     words, found, parameters = of.words, of.deletions, of.parameters
-    forms = int(words.forms[-1])
+    forms, gone_form, new_form = int(words.forms[-1]), found.gone_form, found.new_form
     text = np.repeat(np.arange(len(words)), np.diff(words.forms))
     size = np.diff(words.terms)[text]
+    new_ends, again = _added(of, forms)
+    again |= _followed(of, forms)
+    which = np.flatnonzero(again)
+    if not TRACER.plain(float((size[which] ** 2).sum()) * parameters.vectors.shape[1]):
+        given = of.given = _compiled(words, found, parameters).given
+        return given
     weight = (size + parameters.neutral)[:, None]
     owner = np.repeat(np.arange(len(words)), np.diff(words.terms))
     ends = of.contributions * (np.diff(words.terms) + parameters.neutral)[owner][:, None]
-    new_ends, again = _added(of, forms)
-    again |= _followed(of, forms)
     total = (of.logits - parameters.bias)[text] * weight
-    total += _sums(found.new_form, new_ends[found.new_term], forms) - _sums(
-        found.gone_form, ends[found.gone_term], forms
-    )
-    left = size - np.bincount(found.gone_form, minlength=forms) + np.bincount(found.new_form, minlength=forms)
+    total += _sums(new_form, new_ends[found.new_term], forms) - _sums(gone_form, ends[found.gone_term], forms)
+    left = size - np.diff(found.gone_at) + np.diff(found.new_at)
     logits = parameters.bias + total / np.maximum(left + parameters.neutral, 1e-300)[:, None]
     logits[left == 0] = parameters.bias
-    which = np.flatnonzero(again)
-    most *= len(words)
-    if size[which].sum() > most:
-        strong = np.abs(logits[which] - of.logits[text[which]]).max(axis=1)
-        which = which[np.argsort(-strong, kind="stable")]
-        logits[which] = np.nan
-        which = np.sort(which[np.cumsum(size[which]) <= max(most, 8 * int(size.max()))])
     for some in np.array_split(which, max(1, int(size[which].sum() // AT_ONCE))):
         logits[some] = run(_edited(of, some, text[some]), parameters)
     return logits, left
 
 
 def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
-    """(F,) the effect of each form on one class per text (NaN: not computed), and whether the form is neutral.
+    """(F,) the effect of each form on one class per text, and whether the form is neutral.
 
     A form is neutral if what it says, its effect at an unchanged number of terms, is less than a part NEUTRAL of what
     the strongest form of its text says; or if its effect has the other sign, since it comes from that number alone:
@@ -150,14 +131,17 @@ def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
     """
     logits, left = without_each(of)
     n0, bias, texts = of.parameters.neutral, of.parameters.bias, len(of.words)
-    text = np.repeat(np.arange(texts), np.diff(of.words.forms))
+    text = np.repeat(np.arange(texts), np.diff(of.words.forms)) if texts > 1 else np.zeros(len(left), np.int64)
     label, full = labels[text], log_odds(of.logits, labels)[text]
     effect = full - log_odds(logits, label)
-    scale = (left + n0) / np.maximum(np.diff(of.words.terms)[text] + n0, 1e-300)
+    scale = (left + n0) / np.maximum(np.diff(of.words.terms) + n0, 1e-300)[text]
     says = full - log_odds(bias + (logits - bias) * scale[:, None], label)
-    most = np.zeros(texts)
-    np.maximum.at(most, text, np.nan_to_num(np.abs(says)))
-    return effect, ~((np.abs(says) >= NEUTRAL * most[text]) & (says * effect > 0))
+    size, most = np.abs(says), np.zeros(texts)
+    if texts == 1:
+        most[0] = size.max(initial=0.0)
+    else:
+        np.maximum.at(most, text, size)
+    return effect, ~((size >= NEUTRAL * most[text]) & (says * effect > 0))
 
 
 def run(bags: Bags, parameters: Parameters) -> Floats:
@@ -279,13 +263,14 @@ def _edited(of: Study, forms: Ints, text: Ints) -> Bags:
     size = of.words.terms[text + 1] - begin
     row_of = np.full(int(of.words.forms[-1]), -1)
     row_of[forms] = np.arange(len(forms))
-    gone, new = (np.flatnonzero(row_of[form] >= 0) for form in (found.gone_form, found.new_form))
+    gone_form, new_form = found.gone_form, found.new_form
+    gone, new = (np.flatnonzero(row_of[form] >= 0) for form in (gone_form, new_form))
     start = np.cumsum(size) - size
     ids = np.arange(size.sum()) + np.repeat(begin - start, size)
     keep = np.ones(len(ids), bool)
-    rows = row_of[found.gone_form[gone]]
+    rows = row_of[gone_form[gone]]
     keep[start[rows] + found.gone_term[gone] - begin[rows]] = False
-    owner = np.concatenate([np.repeat(np.arange(len(forms)), size)[keep], row_of[found.new_form[new]]])
+    owner = np.concatenate([np.repeat(np.arange(len(forms)), size)[keep], row_of[new_form[new]]])
     ids = np.concatenate([ids[keep], len(of.words.ids) + found.new_term[new]])
     order = np.argsort(owner, kind="stable")
     return Bags.of(ids[order], np.bincount(owner, minlength=len(forms)))
@@ -294,8 +279,5 @@ def _edited(of: Study, forms: Ints, text: Ints) -> Bags:
 def study_texts(model: "SentimentModel", texts: Sequence[str]) -> tuple[Study, Names]:
     """Texts and what deleting their words would do, for a model; and the word forms of the texts."""
     words, names, found = lay_out(model.vocabulary, texts)
-    rows = np.concatenate([words.ids, found.new.ids.astype(np.int64)])
-    vectors = np.asarray(model.embedding[rows], np.float64).reshape(len(rows), model.dim)
-    # Copies, as arrays that must not be written to have compiled layers of their own.
-    numbers = model.layers, model.scores.copy(), model.bias.copy(), float(model.neutral_words)
-    return study(words, found, Parameters(vectors, powers(model.alpha, model.layers), *numbers)), names
+    vectors = model.embedding.take(np.concatenate([words.ids, found.new.ids]), axis=0).astype(np.float64)
+    return study(words, found, model.with_vectors(vectors)), names
