@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.sentiment.editing import edited, occurrences
-from hardmax.sentiment.explain_parts import Found, Leader, Term, Word
+from hardmax.sentiment.explain_parts import Leader, Term, Word
 from hardmax.sentiment.layers_numpy import Flow, score
 from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
@@ -88,8 +88,8 @@ class Explanation(Result):
         self._check("terms", self.contributions)
 
     def _check(self, what: str, parts: NDArray[np.float64]) -> None:
-        total = fsum([self.bias, *parts.tolist()])
-        if not abs(total - self.logit) <= CLOSE * max(1.0, abs(self.logit), float(np.abs(parts).max(initial=0.0))):
+        total, largest = self.bias + float(parts.sum()), float(np.abs(parts).max(initial=0.0))
+        if not abs(total - self.logit) <= CLOSE * max(1.0, abs(self.logit), largest):
             raise Inconsistent(
                 f"bias + contributions of the {what} is {total!r}, but the logit is {self.logit!r}",
                 fix="please report this: it is a bug in hardmax",
@@ -153,26 +153,27 @@ class Explanation(Result):
     def terms(self) -> tuple[Term, ...]:
         """Every `Term`, in the order of the text."""
         words, leader, own = self.study.words, self.study.leader.tolist(), self.contributions.tolist()
-        last, length = np.nonzero(words.spans >= 0)
-        begins, ends = words.begins[last - length].tolist(), words.ends[last].tolist()
-        found_at: list[list[tuple[int, int]]] = [[] for _ in own]
-        for i, start, end in zip(words.spans[last, length].tolist(), begins, ends, strict=True):
-            found_at[i].append((start, end))
-        names = list(self.term_names)
-        found = [Term(names[i], names[leader[i]], own[i], tuple(where)) for i, where in enumerate(found_at)]
-        return tuple(sorted(found, key=lambda term: term.places[0]))
+        last, length = np.divmod(np.flatnonzero(words.spans.ravel() >= 0), words.spans.shape[1])
+        begins, ends = words.begins[last - length], words.ends[last]
+        found_at: dict[int, list[tuple[int, int]]] = {}
+        order = np.lexsort((ends, begins))
+        columns = words.spans[last, length], begins, ends
+        for i, start, end in zip(*(column[order].tolist() for column in columns), strict=True):
+            found_at.setdefault(i, []).append((start, end))
+        names = self.term_names
+        return tuple([Term(names[i], names[leader[i]], own[i], tuple(where)) for i, where in found_at.items()])
 
     @cached_property
     def leaders(self) -> tuple[Leader, ...]:
         """Every `Leader`, the largest contribution first."""
-        own, since, names = self.contributions.tolist(), self.study.since.tolist(), list(self.term_names)
+        own, since, names = self.contributions.tolist(), self.study.since.tolist(), self.term_names
         found = clusters(self.study.leader.tolist(), own)
         self._check("leaders", np.array([part for _, part, _ in found]))
         return tuple(
             Leader(
                 word=names[j],
                 contribution=part,
-                followers=tuple(names[i] for i in followers),
+                followers=tuple([names[i] for i in followers]),
                 since=since[j] if since[j] >= 0 else None,
                 share=(1 + len(followers)) / len(own),
             )
@@ -192,17 +193,13 @@ class Explanation(Result):
     def _made(self, forms: NDArray[np.int64]) -> list[Word]:
         _, *columns = self._ranked
         rows = zip(forms.tolist(), *(column[forms].tolist() for column in columns), strict=True)
-        names, find = self.names, self._at
+        names, find = self.names, self._inside.of  # not of this object: a cycle would keep its arrays in memory
         return [Word(names[f], effect, part, neutral, partial(find, f)) for f, effect, neutral, part in rows]
 
     @cached_property
     def _inside(self) -> Inside:
-        return Inside(self.study.words, self.study.deletions, self.contributions)
-
-    def _at(self, f: int) -> Found:
-        """The terms that hold a form, the leader of the first of them, and the places of the form."""
-        names, inside = self.term_names, self._inside.terms(f)
-        return tuple([names[i] for i in inside]), names[self.study.leader[inside[0]]], tuple(self._inside.places(f))
+        study = self.study
+        return Inside(study.words, study.deletions, self.contributions, study.leader, self.term_names)
 
     @cached_property
     def words(self) -> tuple[Word, ...]:

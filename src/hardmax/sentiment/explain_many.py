@@ -76,7 +76,7 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
     known = known_words(words)
     parts = np.bincount(words.form, shared(words, own), len(names)).tolist()
     strength = np.where(neutral | (np.diff(study.deletions.gone_at) == 0), 0.0, effect)
-    terms, inside = TermNames(words, names), Inside(words, study.deletions, own)
+    inside = Inside(words, study.deletions, own, study.leader, TermNames(words, names))
     for t, ((a, b), (first, last)) in enumerate(
         zip(pairwise(words.forms.tolist()), pairwise(words.words.tolist()), strict=True)
     ):
@@ -90,7 +90,7 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
             "coverage": float(known[first:last].mean()) if last > first else 0.0,
             "words": [
                 {"word": names[f], "effect": float(effect[f]), "contribution": parts[f],
-                 "leader": terms[study.leader[inside.terms(f)[0]]]}
+                 "leader": inside.leader(f)}
                 for f in (a + best).tolist()
             ],
         }  # fmt: skip

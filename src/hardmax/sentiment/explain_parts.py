@@ -48,9 +48,16 @@ class Word:
 
     def as_dict(self) -> dict[str, Any]:
         """The word as plain data."""
-        own = {"word": self.word, "effect": self.effect, "contribution": self.contribution, "neutral": self.neutral}
         terms, leader, places = self._found
-        return own | {"terms": list(terms), "leader": leader, "places": [list(place) for place in places]}
+        return {
+            "word": self.word,
+            "effect": self.effect,
+            "contribution": self.contribution,
+            "neutral": self.neutral,
+            "terms": list(terms),
+            "leader": leader,
+            "places": list(map(list, places)),
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Word, (self.word, self.effect, self.contribution, self.neutral, self._found)
@@ -83,7 +90,7 @@ class Term:
 
     def as_dict(self) -> dict[str, Any]:
         """The term as plain data."""
-        return vars(self) | {"places": [list(place) for place in self.places]}
+        return vars(self) | {"places": list(map(list, self.places))}
 
 
 @dataclass(frozen=True)

@@ -199,14 +199,14 @@ class Names(Sequence[str]):
         self._made: dict[int, str] = {}
 
     @cached_property
-    def _where(self) -> list[tuple[int, int, int]]:
-        return list(zip(self.text.tolist(), *self.places.T.tolist(), strict=True))
+    def _where(self) -> list[list[int]]:
+        return self.places.tolist()  # type: ignore[no-any-return]
 
     def __getitem__(self, f: Any) -> Any:
         name = self._made.get(f)
         if name is None:
-            text, start, end = self._where[f]
-            name = self.texts[text][start:end]
+            start, end = self._where[f]
+            name = self.texts[self.text[f]][start:end]
             name = self._made[f] = name if self.plain else form_of(name)
         return name
 
@@ -304,23 +304,22 @@ def _neighbors(
 def known_words(words: Layout) -> NDArray[np.bool_]:
     """(W,) whether each word is in a known term."""
     found = np.zeros(len(words.spans), bool)
-    for length in range(words.spans.shape[1]):
-        last = np.flatnonzero(words.spans[:, length] >= 0)
+    for length, column in enumerate(words.spans.T):
+        there = column >= 0
         for k in range(length + 1):
-            found[last - k] = True
+            found[: len(found) - k] |= there[k:]
     return found
 
 
 def shared(words: Layout, parts: NDArray[np.float64]) -> NDArray[np.float64]:
     """(W,) parts of the terms (T,), shared equally by their occurrences, and there by their words."""
-    spans = words.spans
-    count = np.bincount(spans[spans >= 0], minlength=len(parts))
-    found = np.zeros(len(spans))
-    for length in range(spans.shape[1]):
-        last = np.flatnonzero(spans[:, length] >= 0)
-        term = spans[last, length]
-        for k in range(length + 1):  # no two places of one length end at the same word, so nothing is added twice
-            found[last - k] += parts[term] / (count[term] * (length + 1))
+    count = np.bincount(words.spans.ravel() + 1, minlength=len(parts) + 1)[1:]
+    found, each = np.zeros(len(words.spans)), np.zeros(len(parts) + 1)
+    for length, column in enumerate(words.spans.T):
+        each[:-1] = parts / (count * (length + 1))
+        value = each[column]  # 0, the last, where no term ends
+        for k in range(length + 1):
+            found[: len(found) - k] += value[k:]
     return found
 
 
@@ -329,34 +328,58 @@ class TermNames(Sequence[str]):
 
     def __init__(self, words: Layout, names: Sequence[str]) -> None:
         self.words, self.names = words, names
+        self._made: dict[int, str] = {}
 
     @cached_property
     def _where(self) -> tuple[list[int], list[int]]:
         return self.words.first.tolist(), self.words.form.tolist()
 
     def __getitem__(self, i: Any) -> Any:
-        first, form = self._where
-        last, more = divmod(first[i], self.words.spans.shape[1])
-        return " ".join([self.names[f] for f in form[last - more : last + 1]]) if more else self.names[form[last]]
+        name = self._made.get(i)
+        if name is None:
+            first, form = self._where
+            last, more = divmod(first[i], self.words.spans.shape[1])
+            name = self._made[i] = " ".join([self.names[f] for f in form[last - more : last + 1]])
+        return name
 
     def __len__(self) -> int:
         return len(self.words.ids)
 
 
 class Inside:
-    """Where forms stand: the terms that hold a form, the largest part first, and the places of its occurrences."""
+    """Where forms stand: the terms that hold them, the leaders of these, and their places; found when asked for.
 
-    def __init__(self, words: Layout, found: Deletions, parts: NDArray[np.float64]) -> None:
-        by_part = np.lexsort((-np.abs(parts[found.gone_term]), found.gone_form))
-        self._terms, self._terms_at = found.gone_term[by_part].tolist(), found.gone_at.tolist()
+    Args:
+        parts: (T,) the parts of the terms.   leader: (T,) their leaders.
+    """
+
+    def __init__(
+        self, words: Layout, found: Deletions, parts: NDArray[np.float64], leader: Ints, names: TermNames
+    ) -> None:
+        self._given, self._leader, self._names = (words, found, parts), leader, names
+
+    @cached_property
+    def _sorted(self) -> tuple[list[int], list[int], list[tuple[int, int]], list[int]]:
+        """Terms by form, where those of each form begin; and the same for places."""
+        words, found, parts = self._given
+        terms = found.gone_term[np.lexsort((-np.abs(parts[found.gone_term]), found.gone_form))]
         order = np.argsort(words.form, kind="stable")
-        self._places = list(zip(words.begins[order].tolist(), words.ends[order].tolist(), strict=True))
-        self._places_at = np.searchsorted(words.form[order], np.arange(len(found.gone_at))).tolist()
+        places = list(zip(words.begins[order].tolist(), words.ends[order].tolist(), strict=True))
+        begin = np.searchsorted(words.form[order], np.arange(len(found.gone_at)))
+        return terms.tolist(), found.gone_at.tolist(), places, begin.tolist()
 
-    def terms(self, f: int) -> list[int]:
-        """The terms that hold a form, the largest part first."""
-        return self._terms[self._terms_at[f] : self._terms_at[f + 1]]
+    def leader(self, f: int) -> str:
+        """The leader of the term with the largest part among those that hold a form."""
+        terms, begin, _, _ = self._sorted
+        return str(self._names[int(self._leader[terms[begin[f]]])])
 
-    def places(self, f: int) -> list[tuple[int, int]]:
+    def places(self, f: int) -> tuple[tuple[int, int], ...]:
         """(start, end) of all occurrences of a form."""
-        return self._places[self._places_at[f] : self._places_at[f + 1]]
+        _, _, places, begin = self._sorted
+        return tuple(places[begin[f] : begin[f + 1]])
+
+    def of(self, f: int) -> tuple[tuple[str, ...], str, tuple[tuple[int, int], ...]]:
+        """The terms that hold a form, the largest part first; the leader of the first; the places of the form."""
+        terms, begin, _, _ = self._sorted
+        names = self._names
+        return tuple([names[i] for i in terms[begin[f] : begin[f + 1]]]), self.leader(f), self.places(f)

@@ -103,12 +103,11 @@ def _base_for(longest: Any, new: Any, d: Any, layers: Any) -> Any:
 
 
 @bare_njit()
-def _look(x: Any, row: Any, own: Any, z: Any, n: Any, base: Any, f: Any) -> Any:
+def _look(x: Any, row: Any, own: Any, z: Any, n: Any, order: Any, reach: Any, gone: Any, f: Any) -> Any:
     """Whom x[row] follows among the terms that are not gone with the form f: the term, its score, whether it is clear.
 
     `own` is the place of x[row] among the terms, or n if it is a new one, which then is the answer if it leads.
     """
-    order, reach, gone = base.order, base.reach, base.gone
     square = dot(x, row, row)
     length, best, second, target = np.sqrt(square), square, -np.inf, own
     doubt = DOUBT * BAND * max(length, TINY * reach[0]) * reach[0]
@@ -212,27 +211,32 @@ def study_bags(start: Any, stop: Any, found: Any, parameters: Any, out: Any) -> 
         first, n = found.terms[t], found.terms[t + 1] - found.terms[t]
         x = parameters.vectors[found.new_rows + found.new[t] : found.new_rows + found.new[t + 1]]
         moving, tie = trace_text(t, first, n, found.ids, parameters, out.traces, work, weight, end, mean)
-        looked, played = np.int64(0), n
-        if n:
-            looked, played = _prepare(n, moving, tie, x, parameters, work, base, counts)
-        words = n + parameters.neutral
-        for f in range(found.forms[t], found.forms[t + 1]):
-            left = n - (found.gone_at[f + 1] - found.gone_at[f]) + (found.new_at[f + 1] - found.new_at[f])
-            out.left[f] = left
-            if left > 0 and not (
-                n and _changed(f, t, n, looked, tie, words, found, parameters, out.traces, work, x, base, change)
-            ):
-                if not run_again(
-                    f, t, n, played, moving, found, parameters, out.traces, work, again, x, base, weight, out.without
-                ):
-                    run_again(
-                        f, t, n, n, moving, found, parameters, out.traces, work, again, x, base, weight, out.without
-                    )
-                continue
-            for k in range(V.shape[0]):
-                bias = parameters.bias[k]
-                total = (out.traces.logits[t, k] - bias) * words + change[k]
-                out.without[f, k] = bias + total / (left + parameters.neutral) if left else bias
+        _study_text(t, n, moving, tie, x, found, parameters, out, work, again, base, counts, weight, change)
+
+
+@bare_njit()
+def _study_text(
+    t: Any, n: Any, moving: Any, tie: Any, x: Any, found: Any, parameters: Any, out: Any, work: Any, again: Any,
+    base: Any, counts: Any, weight: Any, change: Any,
+) -> None:  # fmt: skip
+    """The scores of text t without each of its forms, after a run of the layers on it."""
+    looked, played, words = np.int64(0), n, n + parameters.neutral
+    if n:
+        looked, played = _prepare(n, moving, tie, x, parameters, work, base, counts)
+    for f in range(found.forms[t], found.forms[t + 1]):
+        left = n - (found.gone_at[f + 1] - found.gone_at[f]) + (found.new_at[f + 1] - found.new_at[f])
+        out.left[f] = left
+        if left > 0 and not (
+            n and _changed(f, t, n, looked, tie, words, found, parameters, out.traces, work, x, base, change)
+        ):
+            rest = found, parameters, out.traces, work, again, x, base, weight, out.without
+            if not run_again(f, t, n, played, moving, *rest):
+                run_again(f, t, n, n, moving, *rest)
+            continue
+        for k in range(parameters.scores.shape[0]):
+            bias = parameters.bias[k]
+            total = (out.traces.logits[t, k] - bias) * words + change[k]
+            out.without[f, k] = bias + total / (left + parameters.neutral) if left else bias
 
 
 @bare_njit()
@@ -267,7 +271,7 @@ def _prepare(n: Any, moving: Any, tie: Any, x: Any, parameters: Any, work: Any, 
     looked = _moving_looks(moving, n, parameters, work, top, base)
     for b in range(x.shape[0]):
         size = np.sqrt(dot(x, b, b))
-        to, base.level[b], clear = _look(x, b, n, z, n, base, np.int64(-2))
+        to, base.level[b], clear = _look(x, b, n, z, n, base.order, base.reach, base.gone, np.int64(-2))
         base.to[b], base.size[b] = to, size
         base.calm[b] = (
             clear
@@ -279,7 +283,7 @@ def _prepare(n: Any, moving: Any, tie: Any, x: Any, parameters: Any, work: Any, 
     return looked, choose_play(n, norm, base.bounds[INNER], base.play, base.bounds)
 
 
-@bare_njit()
+@bare_njit(inline="always")  # it is called for every form, with more arguments than work
 def _changed(
     f: Any, t: Any, n: Any, looked: Any, tie: Any, words: Any, found: Any, parameters: Any, traces: Any, work: Any,
     x: Any, base: Any, change: Any,
@@ -302,7 +306,7 @@ def _changed(
                 return False
             head, best = base.to[b], base.level[b]
             if head < n and gone[head] == f:
-                head, best, clear = _look(x, b, n, z, n, base, f)
+                head, best, clear = _look(x, b, n, z, n, base.order, base.reach, gone, f)
                 if not clear or (head < n and since[head] != 0):
                     return False
             if n1 - n0 > 1 and base.size[b] * far >= best * CLEAR:  # of several that come, none may follow another
@@ -321,12 +325,12 @@ def _changed(
             i = base.follower[s]
             if gone[i] == f:
                 continue
-            head, best, clear = _look(z, i, i, z, n, base, f)
+            head, best, clear = _look(z, i, i, z, n, base.order, base.reach, gone, f)
             if not clear or (base.norm[i] >= base.bounds[INNER_LOOKS] and _near(z, i, base.looks, base.bars, looked)):
                 return False
             # It may follow one that leads from now on, because it followed a removed term too.
             if head != i and since[head] != 0 and (
-                work.target[0, head] < 0 or gone[work.target[0, head]] != f or _look(z, head, head, z, n, base, f)[0] != head
+                work.target[0, head] < 0 or gone[work.target[0, head]] != f or _look(z, head, head, z, n, base.order, base.reach, gone, f)[0] != head
             ):  # fmt: skip
                 return False
             if base.norm[i] * far >= best * CLEAR:

@@ -131,7 +131,8 @@ def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
     """
     logits, left = without_each(of)
     n0, bias, texts = of.parameters.neutral, of.parameters.bias, len(of.words)
-    text = np.repeat(np.arange(texts), np.diff(of.words.forms)) if texts > 1 else np.zeros(len(left), np.int64)
+    # One text has one row, which NumPy spreads over its forms.
+    text = np.repeat(np.arange(texts), np.diff(of.words.forms)) if texts != 1 else slice(None)
     label, full = labels[text], log_odds(of.logits, labels)[text]
     effect = full - log_odds(logits, label)
     scale = (left + n0) / np.maximum(np.diff(of.words.terms) + n0, 1e-300)[text]
@@ -156,7 +157,7 @@ def run(bags: Bags, parameters: Parameters) -> Floats:
 
 
 def log_odds(logits: Floats, label: NDArray[np.integer]) -> Floats:
-    """(B,) log p / (1 - p) of one class per row, from scores (B, C').
+    """(B,) log p / (1 - p) of one class per row, or of one for all rows, from scores (B, C').
 
     Example:
         >>> log_odds(np.array([[2.0], [-1.0]]), np.array([0, 0])).tolist()
