@@ -4,7 +4,6 @@ Same operations in the same order, hence the same bits; a test compares the two.
 `SentimentModel.run` chooses between the two.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -51,8 +50,7 @@ class Parameters(NamedTuple):
     neutral: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Flow:
+class Flow(NamedTuple):
     """What the layers do to one bag of words.
 
     Attributes:

@@ -8,7 +8,8 @@ from functools import lru_cache
 from itertools import pairwise
 from unicodedata import category, is_normalized, normalize
 
-_ENTITY = re.compile(r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
+# Patterns are compiled when a text needs them, and kept by `re`: compiling takes longer than reading a short text.
+_ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});"
 _NAMES = (
     "a abbr address article aside audio b big blockquote body br button canvas caption center cite code col dd del "
     "details dfn dir div dl dt em embed fieldset figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 "
@@ -17,12 +18,11 @@ _NAMES = (
     "svg table tbody td textarea tfoot th thead time title tr tt u ul var video wbr"
 )
 # A real tag: a name of HTML and attributes with values, so that `a<b and c>d` remains what it is. Or a comment.
-TAG = re.compile(
-    rf"</?(?:{'|'.join(_NAMES.split())})(?:\s+[\w:-]+(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=]+)))*[\s\xad]*/?\xad*>"
-    r"|<!--[^<>]*-->|<!doctype[^<>]*>",
-    re.IGNORECASE,
+TAG = (
+    rf"(?i:</?(?:{'|'.join(_NAMES.split())})(?:\s+[\w:-]+(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=]+)))*[\s\xad]*/?\xad*>"
+    r"|<!--[^<>]*-->|<!doctype[^<>]*>)"
 )
-LINK = re.compile(r"(?:[Hh][Tt][Tt][Pp][Ss]?://|(?<![A-Za-z0-9])[Ww]ww\.)[!-~]*[A-Za-z0-9/]")
+LINK = r"(?:[Hh][Tt][Tt][Pp][Ss]?://|(?<![A-Za-z0-9])[Ww]ww\.)[!-~]*[A-Za-z0-9/]"
 LINES = ("<br", "<p>", "<p ", "</p", "<li", "<div", "</div", "<hr", "<tr", "<h")  # these begin a new line
 
 
@@ -36,12 +36,12 @@ def clean(text: str) -> str:
         '   good    , at http        '
     """
     if "&" in text:
-        text = _ENTITY.sub(_character, text)
+        text = re.sub(_ENTITY, _character, text)
     if "<" in text:
         text = text.replace("<br />", "\n     ")  # by far the most frequent one
-        text = text if "<" not in text else TAG.sub(_blank, text)
+        text = text if "<" not in text else re.sub(TAG, _blank, text)
     if (":" in text and "://" in text) or "ww." in text:
-        text = LINK.sub(lambda link: "http".ljust(len(link[0])), text)
+        text = re.sub(LINK, lambda link: "http".ljust(len(link[0])), text)
     return text
 
 

@@ -50,9 +50,14 @@ def term_hashes(terms: Iterable[str]) -> Keys:
     return np.array(found, np.uint64)
 
 
+def slots_for(count: int) -> int:
+    """The size of a table for so many terms, at most two thirds full."""
+    return 1 << max(4, (3 * count // 2).bit_length())
+
+
 def empty_table(count: int) -> Keys:
-    """A table for so many terms, at most two thirds full."""
-    return np.full(1 << max(4, (3 * count // 2).bit_length()), EMPTY)
+    """A table for so many terms."""
+    return np.full(slots_for(count), EMPTY)
 
 
 def bits_for(count: int) -> int:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from hardmax.errors import BadInput
 from hardmax.io.scratch import empty
 from hardmax.jit.ways import Job
-from hardmax.text.hashes import Keys, bits_for, chain, empty_table, fill, find, term_hashes, word_hash
+from hardmax.text.hashes import Keys, bits_for, chain, empty_table, fill, find, slots_for, term_hashes, word_hash
 from hardmax.text.tokenizer import Tokenizer
 from hardmax.text.words import Word, split, terms
 
@@ -122,7 +122,7 @@ class Vocabulary:
         object.__setattr__(vocabulary, "joined", joined)
         del vocabulary.__dict__["terms"]
         vocabulary.__dict__.update(table=table, size=count)
-        if not (table.dtype == np.uint64 and table.shape == empty_table(count).shape):
+        if not (table.dtype == np.uint64 and table.shape == (slots_for(count),)):
             raise BadInput(f"the table of {count} terms has the shape {table.shape} and the type {table.dtype}")
         return vocabulary
 

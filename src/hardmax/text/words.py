@@ -11,7 +11,7 @@ removed: negations and short words carry meaning. An n-gram does not reach acros
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 from unicodedata import category
 
 from hardmax.text.clean import clean, compose
@@ -94,14 +94,13 @@ class _Forms(dict[int, str]):
 
 
 _KINDS, _FORMS = _Kinds(), _Forms()
-WORD = re.compile(
+WORD = (  # compiled with the first text, and kept by `re`
     r"((?:(?<!i)i+)?(?:a(?:[ams]+|[iz]+(?=[ams]|'a)|'(?=a))*|p?c(?:m|[iz]+(?=m)|sc?)*|pm*|e[mi]*(?:ze[mi]*)*|rr?|!))"
     r"|\$|\.(?!a)"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word of a text.
 
     Attributes:
@@ -139,7 +138,7 @@ def split(text: str) -> list[Word]:
     cleaned, places = compose(clean(text))
     found = []
     sentence, over = 0, False
-    for match in WORD.finditer(cleaned.translate(_KINDS)):
+    for match in re.finditer(WORD, cleaned.translate(_KINDS)):
         start, end = match.span(1)
         if start < 0:
             over = True
@@ -155,8 +154,7 @@ def split(text: str) -> list[Word]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """An n-gram of a text: words `first` to `last` (inclusive), joined by single spaces."""
 
     form: str

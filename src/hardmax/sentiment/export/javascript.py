@@ -94,7 +94,7 @@ def characters() -> dict[str, Any]:
     return {
         "kinds": kinds,
         "entities": _entities(),
-        "word": words.WORD.pattern,
+        "word": words.WORD,
         "tag": _pattern(clean.TAG),
         "link": _pattern(clean.LINK),
         "lines": list(clean.LINES),
