@@ -90,7 +90,7 @@ class Run:
         self.offset = np.zeros((m, dim))  # at the layer of the decision
         self.active: Ints = np.arange(m)
         self.small = m <= SMALL
-        self.reach = 0.0  # the largest gap looked at in this layer, in units of |z_i|_A max|z|_A
+        self.blur = 0.0  # the widest `flag` of this layer, in units of |z_i|_A max|z|_A
         self.tie: Band = tie_band(self.tie_tolerance)
         self.flag: Band = wider(self.tie, rounding_bound(dim, self.metric))
         self.exactly_tied: set[int] = set()  # points whose ties at layer 0 hold for the given floats exactly
@@ -119,7 +119,7 @@ class Run:
         scale = own * largest
         resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
         with np.errstate(invalid="ignore", divide="ignore"):
-            self.reach = float((resolution / scale).max())
+            self.blur = float((flag / scale).max())
         found = find(q, own, self.points, norms, resolution, active, condition=self.metric.condition)
         self._searched = Search(q, own, power, norms, tie, flag, scale, found)
         return self._searched

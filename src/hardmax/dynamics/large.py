@@ -12,11 +12,14 @@ from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.engine import RESOLUTION, SMALL, Run
 from hardmax.dynamics.equilibrium import Equilibrium
-from hardmax.dynamics.passive import PROBE, History
+from hardmax.dynamics.passive import Cells, History
 from hardmax.dynamics.plane import Plane
 
 CHUNK = 1 << 15  # tokens looked at together: they stay in the cache
 SAMPLE = 8192
+COUNTED = 1 << 16  # tokens by which cells are chosen
+PROBE = 1 << 14  # tokens that tell the number of layers
+MOST_ATTEMPTS = 6
 LOW = 0.97  # of the least best score of a token that is not settled at layer 0: ordinary tokens are shorter
 
 
@@ -53,46 +56,60 @@ def limit_in_plane(tokens: Floats, problem: Problem, max_layers: int) -> Equilib
     if few_distinct(tokens[: 4 * SMALL]):
         return None
     plane = Plane(problem.matrix, problem.alpha, reach(problem), tokens[:: max(32, n // SAMPLE)])
-    for start in range(0, n, CHUNK):
-        plane.add(tokens[start : start + CHUNK], start)
+    parts = [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
+    for part in parts:
+        plane.add(tokens[part], part.start)
     plane.seal()
     if plane.failed:
         return None
-    target, parts = np.empty(n, np.int64), [slice(start, start + CHUNK) for start in range(0, n, CHUNK)]
-    for part in parts:  # the number of a leader within the plane, renamed in place below: one array saves memory
-        target[part] = plane.settled(tokens[part])
-    index, passive = np.flatnonzero(target == -1), np.flatnonzero(target == -2)
-    attempt = 0
-    while True:
-        if 2 * len(index) > n:
+    system, code = plane.system.index, np.empty(n, np.int32)
+    for attempt in range(MOST_ATTEMPTS):
+        if 2 * len(system) > n:
             return None
-        history = History(plane, len(passive) > 0)
-        rest = limit_of_rest(tokens[index], index, problem, max_layers, history.note)
-        if rest is None:
+        found = system_and_cells(plane, tokens[system], system, tokens[:: 1 + n // COUNTED], problem, max_layers)
+        if found is None:
             return None
-        history.probe(tokens[passive[:: 1 + len(passive) // PROBE]], max_layers)
-        leader, since = np.empty((2, len(passive)), np.int32)
-        for at in range(0, len(passive), CHUNK):
+        rest, history, cells = found
+        for part in parts:
+            code[part] = cells.of(tokens[part])
+        code[system] = 0
+        alone = np.flatnonzero(code < 0)
+        leader, since = np.empty((2, len(alone)), np.int64)
+        for at in range(0, len(alone), CHUNK):
             some = slice(at, at + CHUNK)
-            leader[some], since[some] = history.take(tokens[passive[some]], max_layers)
+            leader[some], since[some], _ = history.take(tokens[alone[some]])
         if (leader >= 0).all():
             break
         # Tokens that join may bring along others: rather than try again and again, all of them do.
-        joins = (leader < 0) | (attempt > 3 or 10 * (leader < 0).sum() > n)
-        index, passive = np.sort(np.concatenate((index, passive[joins]))), passive[~joins]
-        attempt += 1
-    role, decided_at, cluster = np.full(n, FOLLOWER, np.int8), np.zeros(n, np.int64), np.empty(n, np.int64)
-    to = rest.cluster[np.searchsorted(index, plane.leaders)]
-    for part in parts:
-        cluster[part], target[part] = to[np.maximum(target[part], 0)], plane.leaders[np.maximum(target[part], 0)]
-    followed = history.run.cloud.first[leader]  # by passive tokens, as places in the rest
-    decided_at[passive], target[passive], cluster[passive] = since, index[followed], rest.cluster[followed]
-    role[index], decided_at[index], cluster[index] = rest.role, rest.decided_at, rest.cluster
-    target[index] = rest.whole_target()
+        joins = (leader < 0) | (attempt > 3)
+        system = np.sort(np.concatenate((system, alone[joins])))
+    else:
+        return None
+    first = history.run.cloud.first  # of the points that are followed, as places in the rest
+    decided_at, target, cluster = (
+        a[code] for a in (cells.since, system[first[cells.leader]], rest.cluster[first[cells.leader]])
+    )
+    followed = first[leader]
+    decided_at[alone], target[alone], cluster[alone] = since, system[followed], rest.cluster[followed]
+    role = np.full(n, FOLLOWER, np.int8)
+    role[system], decided_at[system], cluster[system] = rest.role, rest.decided_at, rest.cluster
+    target[system] = rest.whole_target()
     return assemble(
         tokens, problem, decided_at, role, target, rest.whole_groups(), (cluster, rest.centers, rest.kind),
         min(rest.margin, history.margin), rest.undecided,
     )  # fmt: skip
+
+
+def system_and_cells(
+    plane: Plane, tokens: Floats, index: Ints, sample: Floats, problem: Problem, max_layers: int
+) -> tuple[Rest, History, Cells] | None:
+    """The limit of the system, its layers, and what they do to all tokens of a cell; None if that is not enough."""
+    history = History(plane)
+    rest = limit_of_rest(tokens, index, problem, max_layers, history.note)
+    if rest is None:
+        return None
+    history.probe(sample[:: 1 + len(sample) // PROBE], max_layers)
+    return rest, history, Cells(history, sample)
 
 
 def limit_by_norm(run: Run, problem: Problem, max_layers: int) -> Equilibrium | None:
@@ -114,7 +131,7 @@ def limit_by_norm(run: Run, problem: Problem, max_layers: int) -> Equilibrium | 
     index = np.flatnonzero(~ordinary[of])
 
     def unseen(rest: Run) -> bool:
-        return rest.layer == 0 or rest.rho**rest.layer * (rest.lowest - low) > rest.reach * rest.largest
+        return rest.layer == 0 or rest.rho**rest.layer * (rest.lowest - low) > max(rest.blur, RESOLUTION) * rest.largest
 
     rest = limit_of_rest(tokens[index], index, problem, max_layers, unseen)
     if rest is None:

@@ -1,20 +1,13 @@
-"""Layer 0 of a large cloud in the plane: the tokens that are settled at once and matter to nobody ever after.
+"""The first pass over a large cloud in the plane: the tokens near the boundary of its convex hull.
 
-Let l lead at layer 0, so that it stands still forever, and let w follow l alone: w^k = l + rho^k (w - l). A token w is
-*ordinary* if it follows its leader with a clear gap and lies deeper than `depth` inside the convex hull of the leaders
-of layer 0. Then w^k stays inside it, deeper than rho^k depth, and for every query q at every layer k some leader scores
-more than w^k by rho^k depth |q| at least: nobody ever follows w, no tie includes it, and as long as rho^k depth exceeds
-`wide` it is not even among the gaps that the engine looks at (those up to reach |z_i|_A max|z|_A <= wide |q_i| / 2). So
-the limit of the other tokens is computed as if the ordinary ones did not exist, and these go to their leaders. All
-others but the outermost few thousand are *passive* (see `hardmax.dynamics.passive`), or turn out not to be.
+Who can be followed? Tokens outside, or less than `wide` inside, the convex hull of all tokens: no other comes within
+`wide` |q| of the best score of a query q, and the engine looks at gaps up to reach |z_i|_A max|z|_A <= wide |q_i| / 2
+only. The first pass keeps a polygon of tokens seen so far, and drops what lies clearly inside. Of what is left, the
+outermost tokens are the *system* on which the engine runs; what becomes of all others is in `hardmax.dynamics.passive`.
 
-Tokens are seen in chunks, twice, and only those near the boundary are kept: `add` every chunk, `seal`, then ask
-`settled` about every chunk. Nothing is compiled.
-
-Which tokens can be followed at layer 0? Those outside, or less than `wide` inside, the convex hull of all tokens. The
-first pass keeps a polygon of tokens seen so far, and drops what lies clearly inside. Whom does a query follow? The
-directions in which a vertex v wins by more than `wide` over every other candidate u are the intersection of the arcs
-around v - u: one arc. Only the direction of A z counts, so the arcs of the leaders, in a table, answer for all tokens.
+Whom does a query follow? The directions in which a vertex v wins by more than `wide` over every other candidate u are
+the intersection of the arcs around v - u: one arc. Only the direction of A z counts, so a table of the arcs answers for
+all tokens. Nothing is compiled.
 """
 
 from dataclasses import dataclass
@@ -29,8 +22,8 @@ Bools = NDArray[np.bool_]
 
 SHELL = 2.0**-4  # of the way from the boundary to the center: how deep the first pass keeps tokens, if not too many
 MANY = 1 << 14  # tokens kept from which on they have to be nearer
-OUTERMOST = 8192  # tokens that the engine gets however clear they are: their hull is to hold the passive ones
-DEPTH = 2.0**-6  # of the radius of the leaders' hull: how deep ordinary tokens are
+OUTERMOST = 2048  # tokens of the system, about: their hull is to hold all others at every layer
+DEPTH = 2.0**-6  # of the radius of the leaders' hull: followers of leaders that deep inside need not be in the system
 MOST = 1 << 22  # tokens kept by the first pass
 MOST_VERTICES = 20_000
 FEW = 128  # points up to which a loop over all is quick
@@ -50,11 +43,12 @@ def turn(x: Floats, y: Floats) -> Floats:
     return np.copysign(1.0 - x / (np.abs(x) + np.abs(y)), y)
 
 
-def hull(points: Floats) -> Ints:
+def hull(points: Floats, start: Ints | None = None) -> Ints:
     """Indices of the convex hull in counterclockwise order, in float64.
 
     A polygon of points grows: over each of its sides the farthest point outside joins it, until none is outside. A
-    vertex that sticks out by less than rounding may be missing: no proof here needs all of them.
+    vertex that sticks out by less than rounding may be missing: no proof here needs all of them. `start` are points
+    that are vertices, or nearly.
 
     Example:
         >>> hull(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.5], [2.0, 2.0]])).tolist()
@@ -62,11 +56,12 @@ def hull(points: Floats) -> Ints:
     """
     if len(points) <= FEW:
         return _chain(points)
-    turns = np.linspace(0.0, 2 * np.pi, DIRECTIONS, endpoint=False)
-    kept = np.unique((np.array((np.cos(turns), np.sin(turns))).T @ points.T).argmax(axis=1))
+    if start is None or len(start) < 3:
+        turns = np.linspace(0.0, 2 * np.pi, DIRECTIONS, endpoint=False)
+        start = np.unique((np.array((np.cos(turns), np.sin(turns))).T @ points.T).argmax(axis=1))
+    kept = _in_order(points, start)
     left = np.arange(len(points))
     for _ in range(ROUNDS):
-        kept = kept[_chain(points[kept])]
         polygon = Polygon(points[kept])
         if polygon.radius <= 0:  # too flat to tell inside from outside
             return _chain(points)
@@ -76,9 +71,19 @@ def hull(points: Floats) -> Ints:
         side = polygon.wedge(points[left])
         height = (polygon.gauge[side] * (points[left] - polygon.center)).sum(axis=1)
         order = np.lexsort((height, side))
-        highest = np.append(np.flatnonzero(np.diff(side[order])), len(order) - 1)
-        kept = np.concatenate((kept, left[order[highest]]))
-    return kept
+        highest = order[np.append(np.flatnonzero(np.diff(side[order])), len(order) - 1)]
+        kept = np.insert(np.roll(kept, -polygon.first), side[highest] + 1, left[highest])
+    return _in_order(points, kept)
+
+
+def _in_order(points: Floats, chosen: Ints) -> Ints:
+    """The hull of some of the points; they may be that already, in its order."""
+    edge = np.roll(points[chosen], -1, axis=0) - points[chosen]
+    after = np.roll(edge, -1, axis=0)
+    cross = edge[:, 0] * after[:, 1] - edge[:, 1] * after[:, 0]
+    if (cross > 0).all() and np.arctan2(cross, (edge * after).sum(axis=1)).sum() < 7:  # all to the left, once around
+        return chosen
+    return chosen[_chain(points[chosen])]
 
 
 def _chain(points: Floats) -> Ints:
@@ -225,7 +230,7 @@ class Pool:
 
 
 class Plane:
-    """The ordinary tokens of a cloud of dimension 2. `failed` says why there are none, or is empty."""
+    """The first pass: `add` every chunk, then `seal`. `failed` says why there is no system, or is empty."""
 
     def __init__(self, metric: Metric, alpha: float, reach: float, sample: Floats) -> None:
         self.metric, self.alpha, self.reach = metric.normalized, alpha, reach
@@ -234,8 +239,6 @@ class Plane:
         self._parts: list[Pool] = []
         self._kept, self._refined_at, self.share = 0, 1 << 14, SHELL
         self._shallowest = np.inf  # the least depth of a token that was dropped
-
-    # -- first pass ------------------------------------------------------------------------------------------------
 
     def add(self, tokens: Floats, start: int) -> None:
         """Show tokens start..start+len(tokens)-1 to the first pass."""
@@ -278,56 +281,31 @@ class Plane:
         self.polygon, self._parts, self._kept = Polygon(vertices), [pool], len(pool)
         self._shallowest, self.share = shallowest, min(SHELL, shallowest / self.polygon.radius)
 
-    # -- between the passes ----------------------------------------------------------------------------------------
-
     def seal(self) -> None:
-        """Find the leaders of layer 0 among the tokens kept."""
+        """Choose the system among the tokens kept."""
         if self.failed:
             return
         pool = self._refine()
+        polygon, vertices = self.polygon, self.polygon.vertices
         least = self.metric.size / self.metric.condition  # the smallest eigenvalue of A
-        norms = self.metric.norms(pool.tokens)
         # Twice the largest gap that the engine looks at, as a length: |z_i|_A <= |q_i| / sqrt(least).
-        self.wide = 2 * self.reach * float(norms.max(initial=0.0)) / np.sqrt(least)
-        self._find_leaders(pool)
-        self._parts = []
-
-    def _find_leaders(self, pool: Pool) -> None:
-        radius = self.polygon.radius
-        if not 2 * self.wide < min(self._shallowest, radius):
+        self.wide = 2 * self.reach * float(self.metric.norms(pool.tokens).max(initial=0.0)) / np.sqrt(least)
+        if not 2 * self.wide < min(self._shallowest, polygon.radius):
             self.failed = "the tokens are too close to a line, or of too different sizes"
             return
-        near = pool.take(self.polygon.outside(pool.tokens, 2 * self.wide / radius))
-        candidates, first = np.unique(near.tokens, axis=0, return_index=True)
-        vertices = self.polygon.vertices
         if len(vertices) > MOST_VERTICES:
             self.failed = f"the convex hull has {len(vertices)} vertices"
             return
-        self.directions = Directions(self.metric, self.polygon, candidates, self.wide)
-        leads = self.directions.winner(vertices) == np.arange(len(vertices))
-        if not leads.any():
-            self.failed = "no token clearly leads at layer 0"
-            return
-        place = {tuple(z): int(t) for z, t in zip(candidates.tolist(), near.index[first].tolist(), strict=True)}
-        self.leaders = np.array([place[tuple(z)] for z in vertices[leads].tolist()], np.int64)  # first copies
-        # By vertex: the position among the leaders, or -2. The last entry is for tokens without a clear winner.
-        self.slot = np.append(np.where(leads, np.cumsum(leads) - 1, -2), -2).astype(np.int32)
-        self.inner = Polygon(vertices[leads]) if leads.sum() >= 3 else None
-        self.depth = DEPTH * (radius if self.inner is None else self.inner.radius)
-        self.layers = int(np.log(self.depth / (2 * self.wide)) / np.log1p(self.alpha))  # up to here the proof holds
-        self.shell = 2 * self.wide / radius
-        while self.shell < self.share / 2 and len(self.polygon.outside(pool.tokens, 2 * self.shell)) <= OUTERMOST:
-            self.shell *= 2
-
-    # -- second pass -----------------------------------------------------------------------------------------------
-
-    def settled(self, tokens: Floats) -> NDArray[np.int32]:
-        """For each token the position in `leaders` of the one that it follows if it is ordinary.
-
-        -1: it is one of the outermost tokens. -2: neither.
-        """
-        slot = self.slot[self.directions.winner(tokens)]
-        slot[slice(None) if self.inner is None else self.inner.outside(tokens, self.depth / self.inner.radius)] = -2
-        passive = np.flatnonzero(slot == -2)
-        slot[passive[self.polygon.outside(tokens[passive], self.shell)]] = -1
-        return slot
+        shell = 2 * self.wide / polygon.radius
+        candidates = pool.tokens[polygon.outside(pool.tokens, shell)]
+        while shell < self.share / 2 and len(polygon.outside(pool.tokens, 2 * shell)) <= OUTERMOST:
+            shell *= 2
+        pool = pool.take(polygon.outside(pool.tokens, shell))
+        directions = Directions(self.metric, polygon, candidates, self.wide)
+        leads = directions.winner(vertices) == np.arange(len(vertices))
+        needed = np.ones(len(pool), bool)
+        if leads.sum() >= 3:
+            needed = ~np.append(leads, False)[directions.winner(pool.tokens)]
+            needed[Polygon(vertices[leads]).outside(pool.tokens, DEPTH)] = True
+        self.system = pool.take(np.flatnonzero(needed))
+        self._parts = []

@@ -1,15 +1,16 @@
 """The limit of a cloud that is larger than memory, from disk to disk; an interrupted run can be resumed.
 
-Two passes over the tokens: one finds those that can be followed at layer 0, one tells the ordinary tokens (see
-`hardmax.dynamics.plane`) from the others. The others are few, or passive (`hardmax.dynamics.passive`): the few are kept
-in memory and the engine runs on them, the passive ones are stored and taken through the layers chunk by chunk.
+Two passes over the tokens: one finds those that can be followed at layer 0, among which is the system that the engine
+runs on; one tells what becomes of all others (`hardmax.dynamics.passive`), and writes it. Tokens that turn out to
+matter join the system, and the second pass begins again.
 
 Every file appears complete or not at all, and says by its presence that its part of the work is done:
 
     problem.json      what was asked; written first
     front.npz         the state of the first pass, replaced after every part
-    codes-00017.npz   the second pass of one part: leaders of ordinary tokens, the system's and the passive tokens
+    joined.npz        tokens that joined the system, replaced when there are more
     cluster-00017.npy the result: the position in centers.npy of the point where each token of the part ends
+    layers-00017.npy  the last layer at which one of these tokens is decided, and the narrowest of their decisions
     centers.npy       the limit points
     config.json       the summary; written last, then the files that are not part of the result are removed
 """
@@ -28,9 +29,9 @@ from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import CloudLike, Floats, Ints, Number
 from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.engine import SMALL
-from hardmax.dynamics.large import CHUNK, SAMPLE, Rest, few_distinct, limit_of_rest, reach
+from hardmax.dynamics.large import CHUNK, COUNTED, SAMPLE, Rest, few_distinct, reach, system_and_cells
 from hardmax.dynamics.limit import limit
-from hardmax.dynamics.passive import PROBE, History
+from hardmax.dynamics.passive import Cells, History
 from hardmax.dynamics.plane import Plane, Pool
 from hardmax.errors import BadInput
 from hardmax.io.chunks import Chunks
@@ -179,15 +180,18 @@ class _Work:
                 self._in_memory()
             else:
                 self._streamed()
-        for pattern in ("front.npz", "codes-*.npz"):
-            for path in self.folder.glob(pattern):
-                path.unlink()
+        self._remove("front.npz", "joined.npz", "layers-*.npy")
         found = json.loads((self.folder / "config.json").read_text())
         return FileLimit(
             self.folder, self.tokens.n, self.tokens.dim, np.load(self.folder / "centers.npy"), tuple(found["kind"]),
             np.array(found["sizes"], np.int64), {int(i): k for i, k in found["leader_since"].items()}, found["layers"],
             float(found["margin"]), found["undecided"], found["streamed"],
         )  # fmt: skip
+
+    def _remove(self, *patterns: str) -> None:
+        for pattern in patterns:
+            for path in self.folder.glob(pattern):
+                path.unlink()
 
     def _few(self) -> bool:
         """Whether the first tokens are so few distinct ones that only the engine can tell the margin."""
@@ -209,22 +213,20 @@ class _Work:
             Z, self.problem.alpha, matrix, tie_tolerance=self.problem.tie_tolerance, max_layers=self.max_layers
         )
         for p in range(self.parts):
-            self._write_part(p, found.cluster[p * self.part : (p + 1) * self.part])
+            self._write_array(f"cluster-{p:05d}", found.cluster[p * self.part : (p + 1) * self.part].astype(np.int32))
         self._finish(
             found.centers, found.kind, np.bincount(found.cluster, minlength=len(found.centers)), found.leader_since,
             found.layers, found.margin, found.undecided, 0,
         )  # fmt: skip
 
-    def _write_part(self, p: int, cluster: Ints) -> None:
-        path = self.folder / f"cluster-{p:05d}.npy"
-        if not path.is_file():
-            write_file(path, lambda to: np.save(to, cluster.astype(np.int32)))
+    def _write_array(self, name: str, array: NDArray[Any]) -> None:
+        write_file(self.folder / f"{name}.npy", lambda to: np.save(to, array))
 
     def _finish(
         self, centers: Floats, kind: tuple[str, ...], sizes: Ints, since: dict[int, int], layers: int, margin: float,
         undecided: int, streamed: int,
     ) -> None:  # fmt: skip
-        write_file(self.folder / "centers.npy", lambda to: np.save(to, centers))
+        self._write_array("centers", centers)
         summary = {
             "schema": SCHEMA, "n": self.tokens.n, "dim": self.tokens.dim, "part": self.part, "kind": list(kind),
             "sizes": sizes.tolist(), "leader_since": {str(i): k for i, k in since.items()}, "layers": layers,
@@ -239,30 +241,42 @@ class _Work:
             raise self._too_large(
                 f"clouds of dimension {self.tokens.dim} cannot be streamed, only those of dimension 2"
             )
-        plane = self._first_pass()
+        plane, sample = self._first_pass()
         if plane.failed:
             raise self._too_large(plane.failed)
-        most = int(self.memory / (2 * BYTES))
-        index, tokens = self._second_pass(plane, most)
+        system = plane.system
+        joined = self.folder / "joined.npz"
+        if joined.is_file():
+            with np.load(joined) as saved:
+                system = Pool(saved["tokens"], saved["index"])
         while True:
-            self.tell(0, None, f"layers of {len(index):,} tokens")
-            history = History(plane)
-            rest = limit_of_rest(tokens, index, self.problem, self.max_layers, history.note)
-            if rest is None:
+            if len(system) > self.memory / (2 * BYTES):
+                raise self._too_large(f"{len(system):,} tokens are near the boundary or nearly tied")
+            self.tell(0, None, f"layers of {len(system):,} tokens")
+            found = system_and_cells(plane, system.tokens, system.index, sample, self.problem, self.max_layers)
+            if found is None:
                 raise self._too_large("tokens look from so near the origin, or for so long, that all tokens matter")
-            with np.load(self.folder / "codes-00000.npz") as part:
-                some = part["passive_tokens"]
-                history.probe(some[:: 1 + len(some) // PROBE], self.max_layers)
-            more, layers = self._passive(history, index)
-            if not len(more[0]):
+            more = self._second_pass(system, *found)
+            if not len(more):
                 break
-            index, first = np.unique(np.concatenate((index, more[0])), return_index=True)
-            tokens = np.concatenate((tokens, more[1]))[first]
-            if len(index) > most:
-                raise self._too_large(f"{len(index):,} tokens are still undecided and look at one another")
-        self._third_pass(plane, rest, history, layers)
+            self._remove("cluster-*.npy", "layers-*.npy")
+            tokens, index = np.concatenate((system.tokens, more.tokens)), np.concatenate((system.index, more.index))
+            order = np.argsort(index)
+            system = Pool(tokens[order], index[order])
+            write_file(joined, lambda to, now=system: np.savez(to, tokens=now.tokens, index=now.index))  # type: ignore[misc]
+        rest = found[0]
+        last, margins = np.array([np.load(path) for path in self.folder.glob("layers-*.npy")]).T
+        sizes = np.zeros(len(rest.centers), np.int64)
+        for p in range(self.parts):
+            sizes += np.bincount(np.load(self.folder / f"cluster-{p:05d}.npy"), minlength=len(sizes))
+        leading = rest.leads()
+        since = dict(zip(rest.index[leading].tolist(), rest.decided_at[leading].tolist(), strict=True))
+        self._finish(
+            rest.centers, rest.kind, sizes, since, max(int(last.max()), int(rest.decided_at.max())),
+            min(rest.margin, float(margins.min())), rest.undecided, self.tokens.n - len(system),
+        )  # fmt: skip
 
-    def _first_pass(self) -> Plane:
+    def _first_pass(self) -> tuple[Plane, Floats]:
         n, path = self.tokens.n, self.folder / "front.npz"
         state: dict[str, Any] = {}
         if path.is_file():
@@ -270,9 +284,11 @@ class _Work:
                 state = dict(saved)
             sample = state["sample"]
         else:
-            count = min(n, SAMPLE)
+            count = min(n, COUNTED)
             sample = np.concatenate([self.tokens.read(i, i + 32) for i in range(0, n - 32, n // (count // 32))])
-        plane = Plane(self.problem.matrix, self.problem.alpha, reach(self.problem), sample)
+        plane = Plane(
+            self.problem.matrix, self.problem.alpha, reach(self.problem), sample[:: 1 + len(sample) // SAMPLE]
+        )
         start = int(state.get("next", 0))
         if state:
             plane.restore(state["vertices"], Pool(state["tokens"], state["index"]), float(state["shallowest"]))
@@ -281,7 +297,7 @@ class _Work:
             for at in range(0, len(block), CHUNK):
                 plane.add(block[at : at + CHUNK], begin + at)
             if plane.failed:
-                return plane
+                return plane, sample
             vertices, pool, shallowest = plane.state()
             kept = {
                 "sample": sample, "vertices": vertices, "tokens": pool.tokens, "index": pool.index,
@@ -290,78 +306,37 @@ class _Work:
             write_file(path, lambda to, kept=kept: np.savez(to, **kept))  # type: ignore[misc]
             self.tell(begin + len(block), n, "finding the tokens that can lead")
         plane.seal()
-        return plane
+        return plane, sample
 
-    def _second_pass(self, plane: Plane, most: int) -> tuple[Ints, Floats]:
-        """Store what each token is; the system's tokens are returned."""
-        n = self.tokens.n
-        index, tokens, count = [], [], 0
-        for p in range(self.parts):
-            path, begin = self.folder / f"codes-{p:05d}.npz", p * self.part
-            if not path.is_file():
-                block = self.tokens.read(begin, min(n, begin + self.part))
-                code = np.empty(len(block), np.int32)
-                for at in range(0, len(block), CHUNK):
-                    code[at : at + CHUNK] = plane.settled(block[at : at + CHUNK])
-                system, passive = np.flatnonzero(code == -1), np.flatnonzero(code == -2)
-                stored = {
-                    "code": code, "system": begin + system, "tokens": block[system], "passive": begin + passive,
-                    "passive_tokens": block[passive],
-                }  # fmt: skip
-                write_file(path, lambda to, stored=stored: np.savez(to, **stored))  # type: ignore[misc]
-            with np.load(path) as stored_part:
-                index.append(stored_part["system"])
-                tokens.append(stored_part["tokens"])
-            count += len(index[-1])
-            if count > most:
-                raise self._too_large(
-                    f"{count:,} tokens of the first {p + 1} parts are near the boundary or nearly tied"
-                )
-            self.tell(min(n, begin + self.part), n, "assigning tokens to leaders")
-        return np.concatenate(index), np.concatenate(tokens)
-
-    def _passive(self, history: History, system: Ints) -> tuple[tuple[Ints, Floats], int]:
-        """Passive tokens that have to join the system, and the last layer at which one of the others is decided."""
-        index, tokens, last = [np.empty(0, np.int64)], [np.empty((0, 2))], 0
-        for p in range(self.parts):
-            with np.load(self.folder / f"codes-{p:05d}.npz") as part:
-                number, z = part["passive"], part["passive_tokens"]
-            for at in range(0, len(z), CHUNK):
-                leader, decided_at = history.take(z[at : at + CHUNK], self.max_layers)
-                joins = at + np.flatnonzero(leader < 0)
-                joins = joins[~_among(number[joins], system)]
-                index.append(number[joins])
-                tokens.append(z[joins])
-                last = max(last, int(decided_at.max(initial=0)))
-            self.tell(min(self.tokens.n, (p + 1) * self.part), self.tokens.n, "taking tokens through the layers")
-        return (np.concatenate(index), np.concatenate(tokens)), last
-
-    def _third_pass(self, plane: Plane, rest: Rest, history: History, layers: int) -> None:
-        """Turn what each token is into the number of its center."""
-        to = rest.cluster[np.searchsorted(rest.index, plane.leaders)]
-        of_point = rest.cluster[history.run.cloud.first]
-        sizes = np.zeros(len(rest.centers), np.int64)
+    def _second_pass(self, system: Pool, rest: Rest, history: History, cells: Cells) -> Pool:
+        """Write where each token ends; the tokens that have to join the system are returned."""
+        n, of_point = self.tokens.n, rest.cluster[history.run.cloud.first]
+        ends = of_point[cells.leader].astype(np.int32)
+        joins = [Pool(np.empty((0, 2)), np.empty(0, np.int64))]
         for p in range(self.parts):
             begin = p * self.part
-            with np.load(self.folder / f"codes-{p:05d}.npz") as part:
-                code, passive, z = part["code"], part["passive"], part["passive_tokens"]
-            cluster = to[np.maximum(code, 0)]
-            for at in range(0, len(z), CHUNK):
-                leader, _ = history.take(z[at : at + CHUNK], self.max_layers)
-                cluster[passive[at : at + CHUNK] - begin] = np.where(leader >= 0, of_point[leader], -1)
-            here = slice(*np.searchsorted(rest.index, (begin, begin + self.part)))
-            cluster[rest.index[here] - begin] = rest.cluster[here]
-            sizes += np.bincount(cluster, minlength=len(sizes))
-            self._write_part(p, cluster)
-            self.tell(min(self.tokens.n, begin + self.part), self.tokens.n, "writing the result")
-        leading = rest.leads()
-        since = dict(zip(rest.index[leading].tolist(), rest.decided_at[leading].tolist(), strict=True))
-        layers, margin = max(layers, int(rest.decided_at.max())), min(rest.margin, history.margin)
-        streamed = self.tokens.n - len(rest.index)
-        self._finish(rest.centers, rest.kind, sizes, since, layers, margin, rest.undecided, streamed)
-
-
-def _among(numbers: Ints, members: Ints) -> NDArray[np.bool_]:
-    """Which of the numbers are in the ascending `members`; np.isin would sort all of them for every chunk."""
-    at = np.minimum(np.searchsorted(members, numbers), len(members) - 1)
-    return members[at] == numbers
+            if (self.folder / f"layers-{p:05d}.npy").is_file():
+                continue
+            here = slice(*np.searchsorted(system.index, (begin, begin + self.part)))
+            inside = system.index[here] - begin
+            block = self.tokens.read(begin, min(n, begin + self.part))
+            cluster, seen = np.empty(len(block), np.int32), np.zeros(len(ends), bool)
+            alone, history.margin, last = [inside], np.inf, 0
+            for at in range(0, len(block), CHUNK):
+                code = cells.of(block[at : at + CHUNK])
+                cluster[at : at + CHUNK] = ends[code]
+                seen[code] = True
+                alone.append(at + np.flatnonzero(code < 0))
+            left = np.setdiff1d(np.concatenate(alone), inside)
+            for at in range(0, len(left), CHUNK):
+                some = left[at : at + CHUNK]
+                leader, since, _ = history.take(block[some])
+                cluster[some], last = of_point[leader], max(last, int(since.max()))
+                wrong = some[leader < 0]
+                joins.append(Pool(block[wrong], begin + wrong))
+            cluster[inside] = rest.cluster[here]
+            if not any(map(len, joins)):
+                self._write_array(f"cluster-{p:05d}", cluster)
+                self._write_array(f"layers-{p:05d}", np.array([max(last, cells.since[seen].max()), history.margin]))
+            self.tell(min(n, begin + self.part), n, "assigning tokens to leaders")
+        return Pool(np.concatenate([j.tokens for j in joins]), np.concatenate([j.index for j in joins]))
