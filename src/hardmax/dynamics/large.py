@@ -77,7 +77,7 @@ def limit_in_plane(tokens: Floats, problem: Problem, max_layers: int) -> Equilib
         leader, since = np.empty((2, len(alone)), np.int64)
         for at in range(0, len(alone), CHUNK):
             some = slice(at, at + CHUNK)
-            leader[some], since[some], _ = history.take(tokens[alone[some]])
+            leader[some], since[some], _ = history.take(tokens.take(alone[some], axis=0))
         if (leader >= 0).all():
             break
         # Tokens that join may bring along others: rather than try again and again, all of them do.
@@ -87,7 +87,7 @@ def limit_in_plane(tokens: Floats, problem: Problem, max_layers: int) -> Equilib
         return None
     first = history.run.cloud.first  # of the points that are followed, as places in the rest
     decided_at, target, cluster = (
-        a[code] for a in (cells.since, system[first[cells.leader]], rest.cluster[first[cells.leader]])
+        a.take(code) for a in (cells.since, system[first[cells.leader]], rest.cluster[first[cells.leader]])
     )
     followed = first[leader]
     decided_at[alone], target[alone], cluster[alone] = since, system[followed], rest.cluster[followed]

@@ -75,7 +75,7 @@ class History:
         while len(tokens) and layer <= most and (now := self._at(layer)).directions is not None:
             target = self._follow(now, layer, tokens, alone=True)
             target[now.leads[target]] = -1
-            tokens = self._moved(now, tokens[target >= 0], target[target >= 0])
+            tokens = self._moved(now, tokens, target, np.flatnonzero(target >= 0))
             layer += 1
         self.last = max(self.last, min(layer, most))
 
@@ -94,7 +94,7 @@ class History:
                 break
             to = leader[moving]
             looking = np.flatnonzero(to < 0)
-            to[looking] = self._follow(now, layer, z if len(looking) == len(z) else z[looking], alone)
+            to[looking] = self._follow(now, layer, z if len(looking) == len(z) else z.take(looking, axis=0), alone)
             to[now.polygon.outside(z, now.share)] = -1
             leader[moving[to < 0]] = -1
             arrives = looking[(to[looking] >= 0) & now.leads[to[looking]]]
@@ -107,8 +107,11 @@ class History:
                 stays[on_its_way] = False
                 with np.errstate(over="ignore"):
                     depth = 2 * self._narrow(self.last) * np.float64(1.0 + self.plane.alpha) ** (self.last - layer)
-                stays[on_its_way[now.inner.outside(z[on_its_way], min(1.0, depth / now.inner.radius))]] = True
-            moving, z = moving[stays], self._moved(now, z[stays], to[stays])
+                stays[on_its_way[now.inner.outside(z.take(on_its_way, axis=0), min(1.0, depth / now.inner.radius))]] = (
+                    True
+                )
+            on = np.flatnonzero(stays)
+            moving, z = moving.take(on), self._moved(now, z, to, on)
         else:
             return leader, decided_at, trail
         leader[moving] = -1
@@ -117,14 +120,19 @@ class History:
     def _follow(self, now: Arena, layer: int, tokens: Floats, alone: bool) -> Ints:
         """The point that each token follows at a layer; -1 if that is not clear."""
         assert now.directions is not None
-        target = np.append(now.corners, -1)[now.directions.winner(tokens)]
+        target = np.append(now.corners, -1).take(now.directions.winner(tokens))
         if alone:
             close = np.flatnonzero(target < 0)
-            target[close] = self._look(now, layer, tokens[close])
+            target[close] = self._look(now, layer, tokens.take(close, axis=0))
         return target
 
-    def _moved(self, now: Arena, z: Floats, target: Ints) -> Floats:
-        return (z + self.plane.alpha * now.points[target]) / (1.0 + self.plane.alpha)
+    def _moved(self, now: Arena, z: Floats, target: Ints, rows: Ints) -> Floats:
+        """Some of the tokens at the next layer. (`take` is much faster than an index where rows are short.)"""
+        pull = now.points.take(target.take(rows), axis=0)
+        pull *= self.plane.alpha
+        pull += z.take(rows, axis=0)
+        pull /= 1.0 + self.plane.alpha
+        return pull
 
     def _look(self, now: Arena, layer: int, tokens: Floats) -> Ints:
         """Whom tokens follow that have no clear winner, computed as the engine does; -1 if float64 cannot tell."""
@@ -238,4 +246,4 @@ class Cells:
 
     def of(self, tokens: Floats) -> NDArray[np.int32]:
         """The code of each token."""
-        return np.asarray(self._table[self._number(tokens)])
+        return self._table.take(self._number(tokens))

@@ -146,7 +146,7 @@ class Polygon:
         u, v = points[:, 0] - self.center[0], points[:, 1] - self.center[1]
         far = np.flatnonzero(~(u * u + v * v < ((1.0 - share) * self.radius) ** 2))
         u, v = u[far], v[far]
-        gauge = self.gauge[self._wedge(u, v)]
+        gauge = self.gauge.take(self._wedge(u, v), axis=0, mode="wrap")
         return far[~(gauge[:, 0] * u + gauge[:, 1] * v < 1.0 - share)]
 
 
@@ -208,7 +208,7 @@ class Directions:
         faint = np.flatnonzero(size < FAINT)
         size[faint] = np.inf  # any direction will do
         place = np.copysign(1.0 - x / size, y)  # `turn`
-        vertex = self.table[np.minimum((place + 2.0) * (BINS / 4), BINS - 1).astype(np.int32)]
+        vertex = self.table.take(np.minimum((place + 2.0) * (BINS / 4), BINS - 1).astype(np.int32))
         mixed = np.flatnonzero(vertex == -2)
         vertex[mixed] = self.owner[np.searchsorted(self.steps, place[mixed], side="right")]
         vertex[faint] = -1
@@ -226,7 +226,7 @@ class Pool:
         return len(self.index)
 
     def take(self, rows: Ints) -> "Pool":
-        return Pool(self.tokens[rows], self.index[rows])
+        return Pool(self.tokens.take(rows, axis=0), self.index[rows])
 
 
 class Plane:
@@ -246,7 +246,7 @@ class Plane:
             return
         here = self.polygon.outside(tokens, self.share)
         self._shallowest = min(self._shallowest, self.share * self.polygon.radius)
-        self._parts.append(Pool(tokens[here], start + here))
+        self._parts.append(Pool(tokens.take(here, axis=0), start + here))
         self._kept += len(here)
         if self._kept > self._refined_at:
             self._refine()

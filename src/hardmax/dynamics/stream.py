@@ -324,13 +324,13 @@ class _Work:
             alone, history.margin, last = [inside], np.inf, 0
             for at in range(0, len(block), CHUNK):
                 code = cells.of(block[at : at + CHUNK])
-                cluster[at : at + CHUNK] = ends[code]
+                cluster[at : at + CHUNK] = ends.take(code)
                 seen[code] = True
                 alone.append(at + np.flatnonzero(code < 0))
             left = np.setdiff1d(np.concatenate(alone), inside)
             for at in range(0, len(left), CHUNK):
                 some = left[at : at + CHUNK]
-                leader, since, _ = history.take(block[some])
+                leader, since, _ = history.take(block.take(some, axis=0))
                 cluster[some], last = of_point[leader], max(last, int(since.max()))
                 wrong = some[leader < 0]
                 joins.append(Pool(block[wrong], begin + wrong))

@@ -18,6 +18,7 @@ from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import step_size
 from hardmax.cloud.tokens import Floats, Ints, cloud
 from hardmax.dynamics.check.claims import FOLLOWER, LEADER, TIE, malformed
+from hardmax.dynamics.check.convex import Convex
 from hardmax.dynamics.check.exact_ties import ExactClaims
 from hardmax.dynamics.check.strongest import SMALL, strongest
 from hardmax.errors import BadInput
@@ -52,9 +53,11 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
     if wrong:
         return wrong
     # Decisions follow one another: nothing decides itself after standing still for so long.
-    gaps = np.diff(np.unique(np.append(c.decided_at[c.decided_at > 0], 0)), prepend=0)
-    if gaps.max() > 10_000 + 100 / np.log1p(alpha):
-        return [f"decided_at claims that nothing is decided for {int(gaps.max())} layers and something after that"]
+    patience, last = 10_000 + 100 / np.log1p(alpha), int(c.decided_at.max())
+    if last > patience:
+        longest = int(np.diff(np.unique(c.decided_at), prepend=0).max())
+        if longest > patience:
+            return [f"decided_at claims that nothing is decided for {longest} layers and something after that"]
     if len(tokens) >= LARGE:
         try:
             return _without_those_set_aside(c, tokens, alpha, matrix)
@@ -95,10 +98,11 @@ def _in_the_plane(c: "Certificate", tokens: Floats, alpha: float, matrix: Any, r
         replay = _part(c, tokens, alpha, matrix, np.flatnonzero(~aside), reach)
         if replay.run():  # wrong, or one of the others is followed: all of them can tell
             raise _TooClose
-        largest = replay.largest
+        claimed, bands = min(float(c.margin), 2.0**-20), [replay.flag.at(layer) for layer in range(last + 1)]
         inside = Inside(
-            replay.scenes(last), alpha, replay.A, 2 * reach * largest / replay.shortest, 4 * replay.flag.at(last)[0],
-            largest,
+            replay.scenes(last), replay.name, alpha, replay.A,
+            [(max(claimed, replay.blur, 4 * a), 4 * b) for a, b in bands], (4 * bands[-1][0], 4 * bands[-1][1]),
+            replay.largest, replay.shortest,
         )  # fmt: skip
         good = inside.as_claimed(c, tokens, aside)
         if np.array_equal(good, aside):
@@ -114,8 +118,8 @@ def _ends(c: "Certificate", tokens: Floats, aside: Any) -> list[str]:
     near = 32 * EPS * np.abs(tokens[~aside]).max()
     for start in range(0, len(tokens), CHUNK):
         part = slice(start, start + CHUNK)
-        away = np.abs(c.limit[part] - c.limit[c.target[part]])  # the leader's limit is its place
-        if ((away > near).T & aside[part]).any():
+        ends, places = c.limit[part], np.take(c.limit, c.target[part], axis=0)  # the leader's limit is its place
+        if not np.array_equal(ends, places) and ((np.abs(ends - places) > near).T & aside[part]).any():
             return ["limit is not the leader's place"]
     return []
 
@@ -170,7 +174,9 @@ class _Replay:
         self.flag = _flag(c, tokens.shape[1], matrix)
         self.wrong: list[str] = []
         self.margin, self.undecided, self.largest = np.inf, 0, 0.0
+        self.blur = 0.0  # the widest `flag`, relative to |z_i|_A max|z|_A
         self.seen: list[Floats] = []  # the places at each layer
+        self.hulls: list[Convex] = []  # in the plane, their convex hulls
         self._reached: dict[tuple[int, bytes], float] = {}
         # In larger clouds the margin is a lower bound, at most 2^-20.
         self.small = names is None and len(self.start) <= SMALL
@@ -220,11 +226,12 @@ class _Replay:
         shrink = (1 + self.alpha) ** np.minimum(self.decided - float(layer), 0.0)
         return self.limit + np.where(self.decided < layer, shrink, 0.0)[:, None] * self.offset_at_decision
 
-    def scenes(self, last: int) -> list[tuple[Floats, Any, Ints]]:
-        """For each layer the places of the tokens, who of them leads by then, and their names."""
+    def scenes(self, last: int) -> list[tuple[Floats, Convex, Any]]:
+        """For each layer the places of the tokens, their convex hull, and who of them leads by then."""
         places = self.seen + [self._decided_places(layer) for layer in range(len(self.seen), last + 1)]
-        leads = [(self.role == LEADER) & (self.decided <= layer) for layer in range(last + 1)]
-        return [(x, now, self.name) for x, now in zip(places, leads, strict=True)]
+        hulls = self.hulls + [Convex(x, like=self.hulls[-1]) for x in places[len(self.hulls) :]]
+        leads = ((self.role == LEADER) & (self.decided <= layer) for layer in range(last + 1))
+        return list(zip(places, hulls, leads, strict=True))
 
     def _look(self, layer: int, x: Floats, looking: Ints) -> Floats:
         """Follow sets of the tokens not decided before `layer`; tests the claims made at it; returns the means."""
@@ -242,6 +249,7 @@ class _Replay:
         best, top, gap = self._strongest(q[looking], own, x, norm, flag)
         if np.isfinite(self.reach):  # would a token that was set aside be seen?
             reach = self.reach * own * largest
+            self.blur = max(self.blur, float((flag / np.maximum(own * largest, 1e-300)).max(initial=0.0)))
             if not ((own > 0) & (3 * flag <= reach) & (best - reach >= self.bar * own)).all():
                 raise _TooClose
         mean = x[top].copy()
@@ -281,11 +289,12 @@ class _Replay:
     def _strongest(self, q: Floats, own: Floats, x: Floats, norm: Floats, flag: Floats) -> tuple[Floats, Ints, Floats]:
         if x.shape[1] != 2 or not np.isfinite(self.reach):
             return strongest(q, own, x, norm, flag)
-        from hardmax.dynamics.check.plane import by_direction, corners, deep_inside
+        from hardmax.dynamics.check.plane import by_direction
 
         # No token deep inside a polygon of tokens comes near a best score.
         wide = 2 * self.reach * float(norm.max()) / self.shortest
-        keys = np.flatnonzero(~deep_inside(x, corners(x), depth=wide))
+        self.hulls.append(Convex(x, like=self.hulls[-1] if self.hulls else None))
+        keys = np.flatnonzero(~self.hulls[-1].inside(x, depth=wide))
         best, top, gap = by_direction(q, x[keys], wide)
         return best, keys[top], gap
 
