@@ -79,14 +79,16 @@ class History:
             layer += 1
         self.last = max(self.last, min(layer, most))
 
-    def take(self, tokens: Floats, alone: bool = True) -> tuple[Ints, Ints, Ints]:
+    def take(self, tokens: Floats, alone: bool = True) -> tuple[Ints, Ints, list[Ints]]:
         """For each token the point that it follows in the end, or -1 if it is not passive; since when; whom before.
 
         Alone, a token may decide by less than narrow |A z|; the narrowest of these decisions is noted. Otherwise
-        row k of the last result tells whom the token follows at layer k until it follows a leader.
+        the last result tells whom the token follows at each layer until it follows a leader, several layers in one
+        number.
         """
         leader, decided_at = np.full(len(tokens), -1, np.int64), np.zeros(len(tokens), np.int64)
-        trail = np.full((0 if alone else self.last + 1, len(tokens)), -1, np.int64)
+        trail: list[Ints] = []
+        bits = (len(self.run.role) + 1).bit_length()
         moving, z = np.arange(len(tokens)), tokens
         for layer in range(self.last + 1):
             now = self._at(layer)
@@ -100,16 +102,18 @@ class History:
             arrives = looking[(to[looking] >= 0) & now.leads[to[looking]]]
             leader[moving[arrives]], decided_at[moving[arrives]] = to[arrives], layer
             if not alone:
-                trail[layer, moving[looking]] = to[looking]
+                if layer % (62 // bits) == 0:
+                    trail.append(np.zeros(len(tokens), np.int64))
+                at = moving[looking]
+                trail[-1][at] = (trail[-1][at] << bits) + to[looking] + 1
             stays = to >= 0
             if now.inner is not None:
                 on_its_way = np.flatnonzero(leader[moving] >= 0)
                 stays[on_its_way] = False
                 with np.errstate(over="ignore"):
                     depth = 2 * self._narrow(self.last) * np.float64(1.0 + self.plane.alpha) ** (self.last - layer)
-                stays[on_its_way[now.inner.outside(z.take(on_its_way, axis=0), min(1.0, depth / now.inner.radius))]] = (
-                    True
-                )
+                shallow = now.inner.outside(z.take(on_its_way, axis=0), min(1.0, depth / now.inner.radius))
+                stays[on_its_way[shallow]] = True
             on = np.flatnonzero(stays)
             moving, z = moving.take(on), self._moved(now, z, to, on)
         else:
@@ -208,10 +212,14 @@ class Cells:
             worth = count[HALVINGS - halving][row, ray] >= WORTH
             row, ray = row[worth], ray[worth]
             corner = (row * (rays + 1) + ray) + np.array([[0], [1], [rays + 1], [rays + 2]])
-            nodes, place = np.unique(corner, return_inverse=True)
+            seen = np.zeros((rows + 1) * (rays + 1), bool)
+            seen[corner] = True
+            nodes = np.flatnonzero(seen)
             leader, since, trail = history.take(self._place(nodes, rows, rays), alone=False)
-            place = place.reshape(corner.shape)
-            one = (leader[place] >= 0).all(axis=0) & (trail[:, place] == trail[:, place[:1]]).all(axis=(0, 1))
+            place = (np.cumsum(seen, dtype=np.int32) - 1).take(corner)  # of the corners among the nodes
+            one = (leader.take(place) >= 0).all(axis=0)
+            for steps in trail:
+                one &= ((way := steps.take(place)) == way[0]).all(axis=0)
             at = place[0, one]
             ends, which = np.unique(leader[at] * (history.last + 1) + since[at], return_inverse=True)
             number = [codes.setdefault(divmod(e, history.last + 1), len(codes)) for e in ends.tolist()]

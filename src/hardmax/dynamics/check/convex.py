@@ -7,9 +7,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-DIRECTIONS = 16  # in which corners are looked for at first
+DIRECTIONS = 48  # in which corners are looked for at first
 ROUNDS = 24  # of looking for more
 CHUNK = 1 << 15  # points looked at together: they stay in the cache
+BINS = 4096  # of angles
 RIVALS = 4  # points besides its neighbors that a vertex is compared with
 
 
@@ -25,6 +26,26 @@ def angle(x: Floats, y: Floats) -> Floats:
     return size
 
 
+class Sectors:
+    """Which of some ascending angles is the last before another one; -1 if none is. A table answers for nearly all."""
+
+    def __init__(self, angles: Floats) -> None:
+        self.angles = angles
+        self._table: Ints | None = None
+
+    def of(self, angles: Floats) -> Ints:
+        if len(angles) < BINS:
+            return np.searchsorted(self.angles, angles, side="right") - 1
+        if self._table is None:
+            ends = np.arange(BINS + 2) * (4.0 / BINS)
+            low, high = (np.searchsorted(self.angles, e, side="right") for e in (ends[:-1] - 1e-9, ends[1:] + 1e-9))
+            self._table = np.where(low == high, low - 1, -2)
+        place = self._table.take((angles * (BINS / 4)).astype(np.int32))
+        mixed = np.flatnonzero(place == -2)
+        place[mixed] = np.searchsorted(self.angles, angles[mixed], side="right") - 1
+        return place
+
+
 def corners(points: Floats, like: "Convex | None" = None) -> Ints:
     """Indices of the vertices of the convex hull, but for those that stick out by less than rounding.
 
@@ -36,7 +57,8 @@ def corners(points: Floats, like: "Convex | None" = None) -> Ints:
     found, left = np.empty(0, np.int64), np.arange(len(points))
     for _ in range(ROUNDS):
         scores = normals @ points[left].T
-        found = np.union1d(found, left[scores.argmax(axis=1)[scores.max(axis=1) > height]])
+        top = scores.argmax(axis=1)
+        found = np.union1d(found, left[top[scores[np.arange(len(top)), top] > height]])
         polygon = Convex(points, found)
         left = left[~polygon.inside(points[left], share=-1e-12)]
         if polygon.radius <= 0 or not len(left):
@@ -58,7 +80,7 @@ class Convex:
         away = points[self.index] - self.center
         turn = angle(away[:, 0], away[:, 1])
         order = np.argsort(turn)
-        self.index, self._turn, a = self.index[order], turn[order], away[order]
+        self.index, self._sectors, a = self.index[order], Sectors(turn[order]), away[order]
         self.vertices = points[self.index]
         b = np.roll(a, -1, axis=0)
         side, area = b - a, a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
@@ -76,7 +98,7 @@ class Convex:
         t (b - c), it is s + t.
         """
         u, v = points[:, 0] - self.center[0], points[:, 1] - self.center[1]
-        slope = self._slope.take(np.searchsorted(self._turn, angle(u, v), side="right") - 1, axis=0)
+        slope = self._slope.take(self._sectors.of(angle(u, v)), axis=0)
         return np.asarray(u * slope[:, 1] - v * slope[:, 0])
 
     def inside(self, points: Floats, share: float = 0.0, depth: float = 0.0) -> Bools:
@@ -132,12 +154,12 @@ class Winners:
         self.rivals = np.ascontiguousarray(np.array(padded).swapaxes(0, 1))  # (most, vertices, 2)
         turn = angle(normal[:, 0], normal[:, 1])
         self._order = np.roll(np.arange(len(turn)), -int(turn.argmin()))
-        self._turn = turn[self._order]
+        self._sectors = Sectors(turn[self._order])
 
     def of(self, queries: Floats) -> tuple[Ints, Floats]:
         """For each query the place of the best vertex in the polygon, and the gap; at most 0 if that is not known."""
         x, y = queries[:, 0], queries[:, 1]
-        best = self._order.take(np.searchsorted(self._turn, angle(x, y), side="right") - 1)
+        best = self._order.take(self._sectors.of(angle(x, y)))
         gap = np.where(self.crowded, 0.0, np.inf).take(best)
         for k in range(len(self.rivals)):
             away = self.rivals[k].take(best, axis=0)

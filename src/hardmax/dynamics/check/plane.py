@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
 
 SAMPLE = 1 << 14
-OUTERMOST = 4000  # tokens that are replayed
-RAYS, SQUARES = 256, 8  # by which the plane is divided at first
-HALVINGS = 4  # how often cells are divided whose corners disagree
+OUTERMOST = 2500  # tokens that are replayed
+RAYS, SQUARES = 512, 8  # by which the plane is divided at first
+HALVINGS = 3  # how often cells are divided whose corners disagree
 COUNTED = 1 << 16  # tokens by which cells are chosen that are worth the effort
 FAINT = 1e-60  # of the largest: a shorter token is taken by itself, and never shorter than this is a corner of a cell
 FINEST = 2.0**-36  # relative gaps that need no closer look
@@ -132,12 +132,16 @@ class Inside:
             row, ray = np.nonzero(open_ & held[HALVINGS - halving])
             rows, rays = table.shape
             node = (row * (rays + 1) + ray) + np.array([[0], [1], [rays + 1], [rays + 2]])  # the four corners
-            nodes, place = np.unique(node, return_inverse=True)
+            number = np.zeros((rows + 1) * (rays + 1), np.int32)
+            number[node] = 1
+            nodes = np.flatnonzero(number)
+            number[nodes] = np.arange(len(nodes))
             leader, since, path = self._through_layers(self._corner(nodes, rows, rays), alone=False)
-            place = place.reshape(node.shape)
-            one = (leader[place] >= 0).all(axis=0)
-            for step in path:
-                one &= (step[place] == step[place[0]]).all(axis=0)
+            place = number.take(node)
+            one = (leader.take(place) >= 0).all(axis=0)
+            for steps in path:
+                taken = steps.take(place)
+                one &= (taken == taken[0]).all(axis=0)
             ends, which = np.unique(np.stack((leader, since))[:, place[0, one]], axis=1, return_inverse=True)
             table[row[one], ray[one]] = sum(f.shape[1] for f in found) - 1 + which.ravel()
             open_[row[one], ray[one]] = False
@@ -169,10 +173,13 @@ class Inside:
     def _through_layers(self, points: Floats, alone: bool) -> tuple[Ints, Ints, list[Ints]]:
         """For each point the leader that it follows in the end (-1: not shown), since when, and whom at each layer.
 
-        Alone, a point may decide by less than narrow |A z|; the narrowest of these decisions is noted.
+        Alone, a point may decide by less than narrow |A z|; the narrowest of these decisions is noted. Whom points
+        follow is written in digits of as many values as there are tokens, as many as fit into a number.
         """
         leader, since = np.full(len(points), -1), np.zeros(len(points), np.int64)
         path: list[Ints] = []
+        values = len(self.name) + 1
+        digits = int(62 / np.log2(values))
         alive, z, last = np.arange(len(points)), points, len(self.scenes) - 1
         for layer, scene in enumerate(self.scenes):
             to = leader[alive]
@@ -183,8 +190,8 @@ class Inside:
             arrives = looking[scene.leads[to[looking]] & (to[looking] >= 0)]
             leader[alive[arrives]], since[alive[arrives]] = to[arrives], layer
             if not alone:
-                path.append(np.full(len(points), -1))
-                path[-1][alive[looking]] = to[looking]
+                path += [np.zeros(len(points), np.int64)] if layer % digits == 0 else []
+                path[-1][alive[looking]] = path[-1][alive[looking]] * values + to[looking] + 1
             # On its way to a leader from so deep inside a polygon of leaders, a point stays deep enough to the end.
             arrived = np.flatnonzero(leader[alive] >= 0)
             with np.errstate(over="ignore"):
