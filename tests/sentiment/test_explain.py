@@ -50,12 +50,17 @@ def test_contributions_are_those_of_the_definition_token_by_token(ids, dim, clas
     assert ex.logit == model.logits([ex.text])[0, row]
 
 
-def test_every_word_and_term_is_where_it_says():
-    ex = explain(MODEL, TEXT)
+@pytest.mark.parametrize("text", [TEXT, "A film not dull, the plot not dull"])
+def test_every_word_and_term_is_where_it_says(text):
+    ex = explain(MODEL, text)
     for form, places in [(w.word, w.places) for w in ex.words] + [(t.term, t.places) for t in ex.terms]:
         for start, end in places:
             assert ex.text[start:end].lower() == form
     assert [t.places[0] for t in ex.terms] == sorted(t.places[0] for t in ex.terms)
+
+
+def test_all_spellings_of_a_word_are_found():
+    ex = explain(MODEL, TEXT)
     dull = next(w for w in ex.words if w.word == "dull")
     assert [ex.text[a:b] for a, b in dull.places] == ["Dull", "dull", "DULL"]
 
@@ -123,6 +128,30 @@ def test_words_are_deleted_one_by_one_for_the_first_label():
     assert not set(words) & {w.word for w in left.words}
 
 
+def test_deleting_stops_at_the_number_asked_for_or_when_no_word_helps_the_label():
+    ex = explain(MODEL, "great dull film ! the fine plot")
+    assert len(ex.deleting(1)[0]) == 1
+    words, left = ex.deleting(100)
+    assert len(words) < len(ex.words)
+    label = MODEL.classes.index(ex.label)
+    sign = 1 if ex.label == ex.toward else -1
+    assert all(sign * (left.logit - left.without(w.word).logit) <= 0 for w in left.words)
+    assert MODEL.probabilities([left.text])[0, label] < ex.probability
+
+
+def test_a_word_with_a_small_effect_is_deleted_too_and_an_unknown_one_never():
+    faint = two_classes(layers=0)
+    ex = explain(faint, "zxqwy plot the film is dull")
+    words, _ = ex.deleting(100)
+    losses = []
+    left = ex
+    for word in words:
+        losses.append((left.without(word).logit - left.logit) * (1 if ex.label == "negative" else -1))
+        left = left.without(word)
+    assert 0 < min(losses) < 1
+    assert not {"zxqwy", "is"} & set(words)
+
+
 def explain_loss(ex, text, word):
     now = explain(MODEL, text)
     if word not in {w.word for w in now.words}:
@@ -137,6 +166,7 @@ def explain_loss(ex, text, word):
         ("great film", 1.0, ""),
         ("ein great Abend", 1 / 3, "Only 1 of 3 words is known."),
         ("aa great film bb cc", 2 / 5, "Only 2 of 5 words are known."),
+        ("great aa", 1 / 2, ""),
         ("", 0.0, "No word of the text is known: this is the probability of the bias alone."),
     ],
 )
@@ -145,6 +175,20 @@ def test_a_text_of_which_little_is_known_says_so(text, coverage, said):
     assert ex.coverage == pytest.approx(coverage)
     assert ex.caution == said
     assert said in ex.to_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("plot", "No word speaks clearly for this label."),
+        ("plot aa", "No word speaks clearly for this label."),
+        ("plot aa bb", "Only 1 of 3 words is known. No word speaks clearly for this label."),
+    ],
+)
+def test_a_label_that_only_the_bias_speaks_for_says_so(text, said):
+    generous = replace(MODEL, bias=np.array([3.0]))  # "plot" takes 2.4 away
+    ex = explain(generous, text)
+    assert (ex.label, ex.reasons, ex.caution) == ("positive", [], said)
 
 
 def test_an_explanation_does_not_keep_its_model():
@@ -240,9 +284,29 @@ def test_parts_that_do_not_add_up_are_refused():
         replace(ex, bias=ex.bias + 1e-6)
 
 
-def test_an_explanation_cannot_be_changed():
-    with pytest.raises(FrozenInstanceError):
-        explain(MODEL, TEXT).label = "other"
+def test_parts_of_a_small_logit_must_add_up_to_a_billionth():
+    ex = explain(random_model(), "")
+    with pytest.raises(Inconsistent, match="bug in hardmax"):
+        replace(ex, bias=ex.bias + 1.5e-9 * max(1, abs(ex.logit)))
+    assert replace(ex, bias=ex.bias + 0.5e-9).label == ex.label
+
+
+def test_nothing_of_an_explanation_can_be_changed():
+    ex = explain(MODEL, TEXT)
+    for part, name in ((ex, "label"), (ex.words[0], "effect"), (ex.terms[0], "term"), (ex.leaders[0], "word")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(part, name, "other")
+
+
+def test_a_long_text_is_cut_in_the_representation():
+    assert repr(explain(MODEL, "x" * 60)).startswith(f"Explanation of {'x' * 60!r}:")
+    assert repr(explain(MODEL, "x" * 61)).startswith(f"Explanation of {'x' * 57 + '...'!r}:")
+
+
+def test_text_is_without_colors_unless_asked_for():
+    ex = explain(MODEL, TEXT)
+    assert "\x1b" not in ex.to_text()
+    assert "\x1b" in ex.to_text(color=True)
 
 
 def test_bytes_are_read_and_other_things_refused():

@@ -108,14 +108,22 @@ def test_of_a_very_long_text_the_strongest_words_are_run_again():
     assert (some[~missing] == every[~missing]).all()
 
 
-def test_a_word_whose_effect_is_not_known_comes_last(monkeypatch):
+@pytest.mark.parametrize("seed", range(4))
+def test_words_whose_effect_is_not_known_come_last_by_their_part(monkeypatch, seed):
     monkeypatch.setattr(word_effects.without_each, "__defaults__", (0,))
+    model = random_model(terms=200, dim=6, seed=seed)
     with forced(PLAIN):
-        ex = explain(random_model(terms=200, dim=6), " ".join(f"w{i}" for i in range(200)))
-    known = [word.effect is not None for word in ex.words]
-    assert known == sorted(known, reverse=True)
-    assert not known[-1]
-    assert all(word.neutral for word in ex.words if word.effect is None)
+        ex = explain(model, " ".join(f"w{i}" for i in range(200)))
+        deleted, _ = ex.deleting(1)
+    known = [word for word in ex.words if word.effect is not None]
+    unknown = [word for word in ex.words if word.effect is None]
+    assert known
+    assert unknown
+    assert list(ex.words) == known + unknown
+    parts = [word.contribution if ex.label == ex.toward else -word.contribution for word in unknown]
+    assert parts == sorted(parts, reverse=True)
+    assert all(word.neutral for word in unknown)
+    assert deleted == [known[0].word]
 
 
 @settings(derandomize=True, deadline=None, max_examples=30)
