@@ -28,24 +28,27 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from record import record  # noqa: E402
 
-# group -> module -> the tests that must notice
+LIMITS = [f"tests/dynamics/test_{name}.py" for name in ("outcome", "scales", "large", "two_ways")]
+VARIANTS = [f"tests/dynamics/test_{name}.py" for name in ("variants_definition", "variants")]
+# group -> module -> the tests that must notice, those that are nearest first
 GROUPS = {
     "follow sets": {
-        "attention/small.py": ["tests/attention", "tests/dynamics/test_two_ways.py"],
+        "attention/dense.py": ["tests/attention/test_dense.py", "tests/dynamics/test_variants_definition.py"],
+        "attention/ties.py": ["tests/attention/test_ties.py", "tests/dynamics/test_engine.py"],
         "dynamics/follow_sets.py": ["tests/dynamics/test_engine.py", "tests/dynamics/test_simulate.py"],
         "dynamics/exact/follow.py": ["tests/dynamics/exact"],
     },
     "limits": {
-        "dynamics/limit.py": ["tests/dynamics/test_limit.py"],
-        "dynamics/locks.py": ["tests/dynamics/test_locks.py", "tests/dynamics/test_limit.py"],
-        "dynamics/tie_locks.py": ["tests/dynamics/test_tie_locks.py", "tests/dynamics/test_limit.py"],
+        "dynamics/limit.py": ["tests/dynamics/test_limit.py", *LIMITS],
+        "dynamics/locks.py": ["tests/dynamics/test_locks.py", *VARIANTS],
+        "dynamics/tie_locks.py": ["tests/dynamics/test_tie_locks.py", "tests/dynamics/test_limit.py", *LIMITS],
     },
     "certificates": {
-        "dynamics/check/floats.py": ["tests/dynamics/check"],
-        "dynamics/check/rational.py": ["tests/dynamics/check"],
+        "dynamics/check/floats.py": [f"tests/dynamics/check/test_{name}_check.py" for name in ("float", "rational")],
+        "dynamics/check/rational.py": [f"tests/dynamics/check/test_{name}_check.py" for name in ("rational", "float")],
     },
     "explanations": {
-        "sentiment/explain.py": ["tests/sentiment/test_explain.py"],
+        "sentiment/explain.py": ["tests/sentiment/test_explain.py", "tests/sentiment/test_word_effects.py"],
         "sentiment/explain_parts.py": ["tests/sentiment/test_explain.py"],
     },
 }

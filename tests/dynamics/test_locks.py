@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hardmax import Hardmax
-from hardmax.attention.dense import Scene
+from hardmax.attention.dense import Scene, attend
 from hardmax.cloud.metric import metric
 from hardmax.dynamics.exact.layers import simulate_exact
 from hardmax.dynamics.locks import Locks
@@ -144,3 +144,51 @@ def test_a_matrix_of_zeros_lets_everyone_follow_everyone_without_doubt():
     traj = simulate_variant(Z, 1, 3, rule=Hardmax(), A=np.zeros((3, 3)), definite=False)
     assert traj.follows(3) == (tuple(range(8)),) * 8
     assert traj.undecided == 0
+
+
+def looked(Z, heads):
+    """The locks after the first look at a cloud of distinct tokens."""
+    Z = np.array(Z, float)
+    everyone = np.arange(len(Z))
+    scene = Scene(Z, everyone, everyone, everyone, causal=False, layer=0)
+    metrics = [metric(A, Z.shape[1]) for A in heads]
+    locks = Locks(len(Z), Z.shape[1], 1.0)
+    nobody = np.zeros(len(Z), bool)
+    gazes = [attend(scene, m, Hardmax(), everyone, behind=lambda q, among, power: nobody[among]) for m in metrics]
+    locks.add(scene, everyone, gazes, metrics)
+    return locks
+
+
+def test_an_exact_tie_of_leaders_is_locked_without_doubt():
+    locks = looked([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [0.5, 0.0]], [None])
+    assert locks.followed(4).tolist() == [0, 1]
+    assert (locks.base[4].tolist(), locks.offset[4].tolist()) == ([1.0, 0.0], [-0.5, 0.0])
+    assert locks.undecided == 0
+
+
+def test_a_token_of_two_heads_is_locked_onto_the_mean_of_their_leaders():
+    locks = looked([[2.0, 0.0], [0.0, 2.0], [0.5, 0.5]], [np.diag([3.0, 1.0]), np.diag([1.0, 3.0])])
+    assert locks.followed(2).tolist() == [0, 1]
+    assert locks.base[2].tolist() == [1.0, 1.0]
+
+
+def locked_onto_zero(target, since, offset):
+    """Three tokens at one place of float64, at layer 2 of a run with alpha = 1; the groups behind for q = (1, 0)."""
+    locks = Locks(3, 2, 1.0)
+    locks.target[:], locks.since[:], locks.offset[:] = target, since, offset
+    nobody = np.arange(3)
+    return locks, Scene(np.ones((3, 2)), nobody, nobody, nobody, causal=False, layer=2)
+
+
+def test_of_two_followers_the_one_that_is_nearer_by_now_decides():
+    # At layer 2 they are (1/4) 1 and (1/2) (3/4) ahead of their leader.
+    locks, scene = locked_onto_zero([0, 0, 0], [0, 0, 1], [[0, 0], [1, 0], [0.75, 0]])
+    lost = locks.behind(scene, metric(None, 2), np.array([1.0, 0.0]), np.array([1, 2]))
+    assert lost.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("ahead", "lost"), [(1.0, [True, True, False]), (-1.0, [False, False, True])])
+def test_the_leaders_of_a_tie_stand_for_the_point_that_a_token_tends_to(ahead, lost):
+    locks, scene = locked_onto_zero([0, 1, 3], [0, 0, 0], [[0, 0], [0, 0], [ahead, 0]])
+    locks.ties = [np.array([0, 1])]
+    assert locks.behind(scene, metric(None, 2), np.array([1.0, 0.0]), np.arange(3)).tolist() == lost

@@ -80,3 +80,25 @@ def test_what_holds_only_within_rounding_is_accepted_and_counted():
 @pytest.mark.parametrize("scale", [2.0**-400, 1.0, 3.0, 2.0**400])
 def test_scale_does_not_matter(scale):
     assert verdicts(np.array([*SQUARE, [0.5, 0.0]]) * scale, 4, [0, 2]) == (True, True)
+
+
+def test_offsets_are_compared_at_the_same_layer():
+    run, rounded, _ = judges([*SQUARE, [1, 0.5], [1, -0.5]])
+    run.decided_at[[4, 5]] = [0, 1]
+    run.offset[[4, 5]] = [[0, -2], [0, 1]]  # with alpha = 1 the older one has halved by now
+    _, offset, _ = rounded._moving(np.array([4, 5]))
+    assert offset.tolist() == [[0, -1], [0, 1]]
+
+
+def test_a_token_that_is_tied_by_rounding_alone_is_not_tied_exactly():
+    Z = [[1.0, 0.25], [1.0, -0.25], [-1.0, 0.0], [0.5, 1e-18]]
+    assert verdicts(Z, 3, [0, 1]) == (True, False)
+
+
+def test_the_face_must_support_a_cloud_of_thousands_too():
+    small = np.column_stack([np.arange(-600, 600), np.zeros(1200), np.zeros(1200)]) / 2**13
+    for beyond, holds in (([0, 1.5, -1], False), ([0, 1, -1], True)):
+        Z = [[-1, 1, 0], [1, 1, 0], beyond, [0, -3, 4], [0, 0.5, 0.375], *small]
+        _, rounded, exact = judges(np.array(Z, float))
+        assert bool(rounded.face(np.array([0, 1]), None)[1]) is holds
+        assert exact.face(np.array([0, 1]), None)[1] is holds
