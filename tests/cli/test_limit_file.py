@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 import hardmax as hx
 from hardmax.cli.main import app
+from hardmax.errors import BadInput
 
 
 def run(*arguments):
@@ -33,3 +34,10 @@ def test_what_is_missing_is_named(tmp_path):
     assert run("--preset", "emerging", "--stream", "-o", tmp_path / "out").exit_code != 0
     (tmp_path / "empty").mkdir()
     assert run(tmp_path / "empty", "-o", tmp_path / "out").exit_code != 0
+
+
+def test_a_folder_without_tokens_says_so_whether_or_not_there_is_an_output(tmp_path):
+    for words in ((), ("-o", tmp_path / "out")):
+        done = run(tmp_path, *words)
+        assert isinstance(done.exception, BadInput)
+        assert ".parquet files" in str(done.exception)

@@ -1,6 +1,7 @@
 """What a caller hands over is checked once, and refused with a sentence that names the place."""
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,3 +103,10 @@ def test_nothing_is_dropped_to_make_a_number(Z):
         cloud(Z)
     with pytest.raises(BadInput):
         clouds([Z, Z])
+
+
+@pytest.mark.parametrize("name", ["tokens.csv", b"tokens.csv", Path("tokens.csv")])
+def test_the_name_of_a_file_is_not_a_cloud(name):
+    with pytest.raises(BadInput, match=r"^Z is .*tokens.csv'\)?; expected an \(n, d\) array of numbers") as caught:
+        cloud(name)
+    assert "read_tokens" in str(caught.value)

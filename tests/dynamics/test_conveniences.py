@@ -25,6 +25,13 @@ def test_a_trajectory_is_a_sequence_of_clouds():
     assert np.asarray(traj, dtype=np.float32).dtype == np.float32
 
 
+def test_an_equilibrium_is_an_array_of_its_points():
+    eq = hx.limit([[1, 0], [-1, 0], [0.5, 0]])
+    assert np.asarray(eq).tolist() == [[1, 0], [-1, 0], [1, 0]]
+    assert np.asarray(eq, dtype=np.float32).dtype == np.float32
+    assert hx.limit(eq).leaders.tolist() == [0, 1, 2]
+
+
 def test_a_trajectory_as_a_table_has_one_row_per_layer_and_token():
     traj = hx.simulate(hx.preset("emerging"), layers=4)
     table = traj.to_frame()

@@ -24,7 +24,9 @@ def limit_of_file(
 ) -> None:  # fmt: skip
     """Run `limit_file` and print its summary."""
     if output is None:
-        raise BadInput("the limit of a file that is streamed is written to a folder", fix="give -o FOLDER")
+        if Path(tokens).is_dir() and not any(Path(tokens).glob("*.parquet")):
+            raise BadInput(f"{tokens} is a folder without .parquet files", fix="give a file with tokens")
+        raise BadInput(f"the limit of {tokens} is streamed to a folder, and none was given", fix="add -o FOLDER")
     from hardmax.dynamics.stream import limit_file
 
     with telling(quiet or json, f"limit of {tokens}") as tell:

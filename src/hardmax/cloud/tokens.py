@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from os import PathLike
 from typing import Any, Protocol, overload
 
 import numpy as np
@@ -227,6 +228,11 @@ def _check_shape(array: NDArray[Any], name: str) -> None:
 
 def _not_numbers(Z: Any, name: str, error: Exception) -> BadInput:
     """The most helpful message for something that does not become a float array."""
+    if isinstance(Z, str | bytes | PathLike):
+        return BadInput(
+            f"{name} is {Z!r}; expected an (n, d) array of numbers",
+            fix="read a file of tokens with hardmax.io.tokens.read_tokens",
+        )
     library = type(Z).__module__.partition(".")[0]
     if library == "torch":
         return BadInput(

@@ -51,6 +51,9 @@ class Equilibrium(Result, ByValue):
     leader_since: dict[int, int]
     certificate: Certificate
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.points, dtype=dtype, copy=copy)
+
     @cached_property
     def leaders(self) -> NDArray[np.int64]:
         """Indices of the leaders, ascending (Def. 1.1). Copies of one point lead together."""
