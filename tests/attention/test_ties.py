@@ -97,3 +97,24 @@ def test_a_matrix_is_taken_exactly_too():
     rows, indptr, index = np.array([2]), np.array([0, 2]), np.array([0, 1])
     assert exact_top(c, metric([[1.0, 0.0], [0.0, 3.0]], 2), rows, indptr, index).tolist() == [True, True]
     assert exact_top(c, metric([[1.0, 1e-30], [1e-30, 3.0]], 2), rows, indptr, index).tolist() == [True, False]
+
+
+def test_the_bands_are_those_of_the_proof():
+    assert tie_band(1e-3).at(0) == (1e-3 + 64 * EPS, 0)
+    assert tie_band(0.0).at(5) == pytest.approx((74 * EPS, 10 * EPS), rel=1e-15)
+    assert rounding_bound(4, metric(None, 4)).at(0) == (2 * (4 + 4) * EPS, 0)
+    own, cloud_part = rounding_bound(4, metric(np.diag([1.0, 1.0, 1.0, 4.0]), 4)).at(3)  # condition 4
+    assert own == pytest.approx((2 * (4 + 4 + 2 * 4 * 2) * 4 + 10 * 2 * 3) * EPS)
+    assert cloud_part == pytest.approx(10 * 2 * 3 * EPS)
+
+
+def test_scores_of_many_bits_are_not_exact_whether_the_points_or_the_matrix_have_them():
+    one = np.array([[1025.0]])
+    assert scores_are_exact(one, np.array([[2.0**20]]))
+    assert not scores_are_exact(one, np.array([[2.0**20 + 2.0**-20]]))  # 61 bits
+    assert not scores_are_exact(np.array([[2.0**20 + 2.0**-10]]), None)  # 60 bits
+
+
+def test_zeros_change_no_exponent():
+    whole, e = integers(np.array([0.0, 6.0, 0.25]))
+    assert (whole.tolist(), e) == ([0, 24, 1], 2)

@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 import hardmax as hx
 import reference
 from cases import cases
+from hardmax.dynamics.follow_sets import SetTable
 from systems import tie_rich
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
@@ -269,3 +270,14 @@ def test_a_token_that_ties_later_follows_one_token_before():
     exact = hx.simulate(Z, alpha=1, layers=12, exact=True)
     assert traj.follows(0)[3] == (0,)
     assert [traj.follows(k) for k in range(13)] == [exact.follows(k) for k in range(13)]
+
+
+def test_follow_sets_are_equal_to_any_sequence_with_the_same_sets():
+    sets = [((0,), (0, 1)), ((0,), (0,))]
+    table = SetTable.of(sets)
+    assert table == sets
+    assert table == SetTable.of(sets)
+    assert table != sets[:1]
+    assert table != [*sets, sets[1]]
+    assert table != [sets[0], sets[0]]
+    assert table != 7

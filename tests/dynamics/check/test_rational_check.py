@@ -194,3 +194,12 @@ def test_late_decisions_are_checked_to_the_layer(alpha):
     assert problems(certificate, tokens) == []
     for wrong in (certificate.layers - 1, certificate.layers + 1, 10**9):
         assert problems(replace(certificate, decided_at=changed(certificate.decided_at, 6, wrong)), tokens)
+
+
+@pytest.mark.parametrize("A", [[[1, 1], [1, 1]], [[0, 0], [0, 1]], [[1, 0], [0, -1]], [[2, 1], [0, 2]]])
+def test_a_matrix_that_is_not_positive_definite_is_refused(A):
+    Z = np.array([[Fraction(1), Fraction(0)], [Fraction(-1), Fraction(0)]], dtype=object)
+    certificate = limit_exact(Z, Fraction(1, 2)).certificate
+    assert problems(certificate, Z) == []
+    matrix = np.array([[Fraction(x) for x in row] for row in A], dtype=object)
+    assert problems(replace(certificate, A=matrix), Z)[0].startswith("A is")
