@@ -85,3 +85,22 @@ def test_scores_beyond_float64_are_refused():
         attend(scene_of([[1e140], [2e140]]), metric([[1e200]], 1), Localmax(0.1), np.arange(2))
     gaze = attend(scene_of([[1e140], [2e140]]), metric([[1e200]], 1), Hardmax(), np.arange(2))
     assert gaze.target.tolist() == [1, 1]  # a factor of A does not change whom Hardmax follows
+
+
+def test_localmax_averages_those_it_follows_and_no_others():
+    Z = [[1.0, 0.0], [0.95, 0.0], [-3.0, 1.0], [0.9, 0.0], [0.9, 0.0]]
+    gaze = attend(scene_of(Z, Localmax(0.2)), metric(None, 2), Localmax(0.2), np.arange(1))
+    assert gaze.means[0] == pytest.approx([(1.0 + 0.95 + 2 * 0.9) / 4, 0.0])
+
+
+def test_only_rules_that_compare_scores_have_undecided_comparisons():
+    third = 1 / 3
+    Z = [[1, third], [1, -third], [third, 0]]
+    for rule, undecided in ((Hardmax(), 1), (Softmax(2.0), 0), (Chain(1.0), 0)):
+        scene = scene_of(Z, rule)
+        assert attend(scene, metric(None, 2), rule, np.arange(3), np.full(3, 0.5)).undecided == undecided
+
+
+def test_an_exact_tie_is_decided_among_tokens_of_which_others_are_rounded():
+    Z = [[1, 1], [1, -1], [-1, 1], [-1, -1], [0.5, 0], [0.1, 0.3]]
+    assert attend(scene_of(Z), metric(None, 2), Hardmax(), np.arange(6)).undecided == 0
