@@ -6,6 +6,7 @@ This is an extension of Python-Markdown. The site (mkdocs.yml, docstrings includ
 
 import re
 from typing import Any
+from xml.etree import ElementTree
 
 from latex2mathml.converter import convert
 from markdown import Extension, Markdown
@@ -18,6 +19,8 @@ PRODUCT = re.compile(r"(?<![<\w`])<(?=[^\s!/])([^<>=\"`]*,[^<>=\"`]*)>")
 LETTER = r"(?<![A-Za-z_/\\^}])([A-Za-z](?:[_^](?:\{[^{}]+\}|\d+|[A-Za-z](?![A-Za-z0-9]))){1,2})(?!\w)"
 FORMULA = r"(?<![\\$\w])(\$\$?)(?=[^\s$])(.+?)(?<=[^\s\\])\1(?![\w$])"
 
+MATHML = "http://www.w3.org/1998/Math/MathML"
+LARGE = {"\u2211", "\u220f", "\u22c3", "\u22c2", "max", "min", "sup", "inf", "lim"}
 LONG = 40  # characters of a formula that does not fit into a line of a phone
 RELATIONS = {"=", "<", ">", "\\le", "\\ge", "\\lt", "\\gt", "\\ne", "\\in", "\\to", "\\subseteq", "\\approx", "\\iff"}
 OPENING = {"(", "[", "{", "\\langle", "\\lbrace", "\\left", "\\begin", "\\lceil", "\\lfloor"}
@@ -51,7 +54,18 @@ def mathml(latex: str, block: bool = False) -> str:
     found = found.replace("<mi>:</mi>", "<mo>:</mo>")
     for pattern, better in REPAIRS:
         found = re.sub(pattern, better, found)
-    return found
+    return _limits_below(found) if block else found
+
+
+def _limits_below(found: str) -> str:
+    """A formula of its own has the index of a sum, a maximum and the like below the sign, not beside it."""
+    ElementTree.register_namespace("", MATHML)
+    root = ElementTree.fromstring(found)
+    for script, under in (("msub", "munder"), ("msup", "mover"), ("msubsup", "munderover")):
+        for node in list(root.iter(f"{{{MATHML}}}{script}")):
+            if node[0].tag == f"{{{MATHML}}}mo" and node[0].text in LARGE:
+                node.tag = f"{{{MATHML}}}{under}"
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def pieces(latex: str) -> list[str]:

@@ -17,6 +17,7 @@ from hardmax.experiments.questions.cycles import wide_cycle
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 import paper  # noqa: E402
+from formulas import mathml  # noqa: E402
 
 TEXT = paper.NOTE.read_text(encoding="utf-8")
 RECORD = json.loads((paper.STORED / "laws.json").read_text(encoding="utf-8"))
@@ -119,3 +120,9 @@ def test_indices_of_letters_in_prose_are_drawn_and_names_in_code_stay():
     assert page.count("<msup>") == 1
     assert "<code>v_i</code>" in page
     assert "n_jobs" in page
+
+
+def test_the_index_of_a_sum_is_below_it_in_a_formula_of_its_own():
+    latex = r"\sum_{j \in C} z_j = \max_l x_l"
+    assert mathml(latex, block=True).count("<munder>") == 2
+    assert "<munder>" not in mathml(latex)
