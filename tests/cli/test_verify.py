@@ -19,7 +19,7 @@ def test_the_table_has_claim_trials_violations_and_seconds(cli):
     assert code == 0
     assert err.startswith("checking claims")
     lines = [line.split() for line in out.splitlines()]
-    assert lines[0] == ["claim", "trials", "exact", "violations", "seconds"]
+    assert lines[0] == ["claim", "trials", "exact", "violations", "seconds", "processor"]
     assert [line[:4] for line in lines[1:4]] == [
         ["lemma-4.1-extremes", "3", "3", "0"],
         ["counterexample-hull", "3", "3", "0"],
