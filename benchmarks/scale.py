@@ -34,7 +34,7 @@ from record import record
 CONNECTIONS = 32
 PARTS = ["export", "sweep", "ray", "slope", "serve"]
 SIZES = 30_000, 90_000  # texts, for the slope of memory; below, not all buffers are in use
-FEW = 7500  # different texts: each occurs so often at both sizes that no term is too rare at one of them
+FEW = 3750  # different texts, 8 and 24 times each: no term is too rare at one size and frequent enough at the other
 BYTES_PER_TEXT = 400  # at most; a text has about 1,200, and two runs of the same work differ by some megabytes
 REVIEWS = 1000
 SCRIPT = """
