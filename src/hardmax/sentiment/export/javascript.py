@@ -6,7 +6,6 @@ Unicode the JavaScript engine has.
 """
 
 import json
-import re
 from functools import cache
 from html import entities, unescape
 from pathlib import Path
@@ -111,8 +110,8 @@ def _entities() -> dict[str, str]:
     return named | {name: char for name, char in numbers.items() if char != chr(int(name[1:]))}
 
 
-def _pattern(pattern: "re.Pattern[str]") -> str:
-    """A pattern of ours in JavaScript's language, with the flag u."""
-    text = pattern.pattern.replace('\\"', '"').replace(r"[\w:-]", r"[\p{L}\p{N}_:\-]")
+def _pattern(pattern: str) -> str:
+    """A pattern of ours in JavaScript's language, with the flags that hardmax.js gives it: u, and i for tags."""
+    text = pattern.replace("(?i:", "(?:").replace('\\"', '"').replace(r"[\w:-]", r"[\p{L}\p{N}_:\-]")
     text = text.replace(r"[^\s", "[^" + SPACE).replace(r"[\s", "[" + SPACE)
     return text.replace(r"\s", f"[{SPACE}]")
