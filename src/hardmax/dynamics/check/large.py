@@ -13,7 +13,8 @@ Let N be A-norms, and `bar` a number.
   shorter ones cannot reach it (Cauchy-Schwarz), and those set aside are shorter if b / N_q > bar.
 * All followers of l are compared with the same x at once, or with none: if their directions are within an angle theta
   of a unit vector c, then <u, l - x> >= <c, l - x> cos(theta) - (|l - x|^2 - <c, l - x>^2)^(1/2) sin(theta) for each
-  of these directions u. Where this is large enough, none of them follows x.
+  of these directions u. Where this is large enough, none of them follows x. The followers of leaders that have few are
+  compared one by one, in order of falling b / N_q, so that those of a block need about as many x.
 """
 
 from itertools import pairwise
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+BLOCK, KEYS = 512, 1024  # queries and keys compared at once
 CHUNK = 1 << 13  # tokens looked at together: they stay in the cache
 SHARES = 0.5, 0.9  # of the followers of a leader, in the order of their angles: they are compared in parts
 ROUGH = 2e-3  # of the lengths: the square root of the rounding of float32, the error of the root of a difference
 FEW = 24  # followers up to which that does not pay
+CROWD = 256  # followers from which on a leader's are compared together
 
 
 class SetAside:
@@ -73,7 +76,7 @@ class SetAside:
             return
         rows = rows[np.argsort(self.target[rows], kind="stable")]
         best = np.concatenate([
-            np.einsum("ij,ij->i", self.queries[part], self.tokens[self.target[part]])
+            np.einsum("ij,ij->i", self.queries[part], self.tokens.take(self.target[part], axis=0))
             for part in np.array_split(rows, 1 + len(rows) // CHUNK)
         ])  # fmt: skip
         floor = best - self.reach * self.norms[rows] * self.largest
@@ -82,21 +85,52 @@ class SetAside:
         self.known[rows] = True
         self.aside[rows] = self.norms[rows] < self.bar
         keys = np.flatnonzero(~self.aside)
+        copy = (self.target[keys] != keys) & self.leads[np.maximum(self.target[keys], 0)]
+        copy[copy] = (self.tokens[keys[copy]] == self.tokens[self.target[keys[copy]]]).all(axis=1)
+        keys = keys[~copy]  # whoever follows a leader follows its copies
         keys = keys[np.argsort(-self.norms[keys])]
+        self.place = np.full(len(self.tokens), -1, np.int64)  # of a token among the keys
+        self.place[keys] = np.arange(len(keys))
         self.places, self.rising = self.tokens[keys], -self.norms[keys]
         self.unit = 1.0 / float(np.abs(self.places).max())  # float32 has a narrow range
         self.single = (self.places * self.unit).astype(np.float32)
         self.columns = np.ascontiguousarray(self.single.T)
         self.squares = np.einsum("ki,ki->i", self.columns, self.columns)
         self.longest = float(self.squares.max())
-        # Equal rows have equal sums; most of the others do not.
-        self.sums = sum(np.sqrt(k + 2.0) * column for k, column in enumerate(self.places.T))
         ends = np.flatnonzero(np.diff(self.target[rows], append=-1)) + 1
+        alone = []
         for start, stop in zip(np.append(0, ends[:-1]).tolist(), ends.tolist(), strict=True):
+            if stop - start < CROWD:
+                alone.append(np.arange(start, stop))
+                continue
             for at in range(start, stop, CHUNK):
                 some = slice(at, min(stop, at + CHUNK))
                 self._compare(rows[some], floor[some], need[some])
+        left = np.concatenate([*alone, np.empty(0, np.int64)])
+        left = left[np.argsort(-need[left])]
+        for at in range(0, len(left), BLOCK):
+            block = left[at : at + BLOCK]
+            self._compare_each(rows[block], floor[block], float(need[block].min()))
         self.aside &= self.known
+
+    def _compare_each(self, rows: Ints, floor: Floats, need: float) -> None:
+        """Take back those of the followers that have another token above the floor."""
+        q = self.queries.take(rows, axis=0)
+        length = np.sqrt(np.einsum("ij,ij->i", q, q))
+        single, count = (q / length[:, None]).astype(np.float32), int(np.searchsorted(self.rising, -need, side="right"))
+        bar = (floor / length * self.unit - (q.shape[1] + 4) * 2.0**-23 * np.sqrt(self.longest)).astype(np.float32)
+        leader = self.place[self.target[rows]]
+        close = np.zeros(len(rows), bool)
+        for start in range(0, count, KEYS):
+            stop = min(count, start + KEYS)
+            scores = single @ self.columns[:, start:stop]
+            own = np.flatnonzero((leader >= start) & (leader < stop))
+            scores[own, leader[own] - start] = -np.inf
+            close |= scores.max(axis=1) >= bar
+        for r in np.flatnonzero(close):
+            scores = self.places[:count] @ q[r]
+            scores[leader[r]] = -np.inf
+            self.known[rows[r]] = scores.max() < floor[r]
 
     def _compare(self, rows: Ints, floor: Floats, need: Floats) -> None:
         """Take back those of the followers of one leader that have another token above the floor."""
@@ -118,10 +152,8 @@ class SetAside:
         size = np.sqrt(self.longest + place @ place)
         # Besides the gap, with room for the rounding of float32: of `across`, it is that of a difference of squares.
         room = float(((q @ leader - floor) / length).max()) * self.unit + 1e-5 * size
-        same = sum(np.sqrt(k + 2.0) * value for k, value in enumerate(leader))
-        others = self.sums[:count] != same
-        doubt = np.flatnonzero(~others)
-        others[doubt] = (self.places[doubt] != leader).any(axis=1)
+        others = np.ones(count, bool)
+        others[self.place[self.target[rows[0]]]] = False
         single = directions.astype(np.float32)
         bar = (floor / length * self.unit - 2e-6 * size).astype(np.float32)
         order = np.argsort(-cosine)
