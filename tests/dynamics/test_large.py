@@ -95,3 +95,18 @@ def test_points_inside_a_polygon_are_as_deep_as_said():
         assert (depth[~outside] >= share * polygon.radius * (1 - 1e-9)).all()
         assert outside[depth < 0].all()
         assert 0 < outside.sum() < len(points)
+
+
+@pytest.mark.parametrize("kind", ["cube", "disc", "gaussian", "heavy tails"])
+def test_tokens_end_with_their_cell_where_they_end_alone(kind, monkeypatch):
+    found = []
+    original = large.system_and_cells
+    monkeypatch.setattr(large, "system_and_cells", lambda *a: found.append(original(*a)) or found[-1])
+    Z = clouds()[kind]
+    hx.limit(Z)
+    _, history, cells = found[-1]
+    code = cells.of(Z)
+    assert (code >= 0).mean() > 0.3
+    leader, since, _ = history.take(Z[code >= 0])
+    assert np.array_equal(cells.leader[code[code >= 0]], leader)
+    assert np.array_equal(cells.since[code[code >= 0]], since)

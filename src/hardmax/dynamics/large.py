@@ -89,6 +89,7 @@ def limit_in_plane(tokens: Floats, problem: Problem, max_layers: int) -> Equilib
     decided_at, target, cluster = (
         a.take(code) for a in (cells.since, system[first[cells.leader]], rest.cluster[first[cells.leader]])
     )
+    del code  # memory for the result
     followed = first[leader]
     decided_at[alone], target[alone], cluster[alone] = since, system[followed], rest.cluster[followed]
     role = np.full(n, FOLLOWER, np.int8)
