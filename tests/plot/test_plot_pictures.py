@@ -6,11 +6,13 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
 import hardmax as hx
 from hardmax.errors import BadInput, MissingExtra
 from hardmax.plot import movie, plot_layer, plot_limit, plot_panels, plot_trails, save_figure
+from hardmax.plot.limit import limit_figure
 from hardmax.plot.style import PALETTE
 
 
@@ -219,3 +221,11 @@ def test_plots_of_results_are_shown_by_pyplot_and_pictures_in_files_are_not(tmp_
     given = pyplot.figure().add_subplot()
     assert eq.plot(ax=given) is given
     assert len(pyplot.get_fignums()) == 4
+
+
+def test_every_text_of_a_picture_has_the_typeface_of_the_house():
+    figure = limit_figure(hx.limit(hx.preset("square-ties")))
+    figure.draw_without_rendering()
+    texts = [text for text in figure.findobj(Text) if text.get_text()]
+    assert len(texts) > 5
+    assert {text.get_fontname() for text in texts} == {"STIXGeneral"}

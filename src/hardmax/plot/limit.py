@@ -57,6 +57,7 @@ def plot_limit(eq: Equilibrium, ax: Any = None, *, legend: bool = True, title: s
     return ax
 
 
+@house()
 def limit_figure(eq: Equilibrium, **options: Any) -> Figure:
     """The picture of `plot_limit` on a figure of its own, for files and pages: no window is opened for it."""
     figure = plot_limit(eq, new_axes(_view(eq)), **options).figure
