@@ -60,9 +60,12 @@ EQUIVALENT = {
     "dynamics/exact/follow.py": [
         ("self._slack = ", number, "more pairs are compared exactly, with the same verdict")
         for number in ("2", "9", "2.0", "900")
-    ],
+    ]
+    + [("place = [0] * len(rows)", "0", "every place is filled afterwards")],
     "dynamics/check/floats.py": [
         ("10_000 + 100", "100", "any large number of layers ends a forged wait"),
+        ("np.flatnonzero(gap <= 2 * flag)", "gap <= 2 * flag", "a filter twice as wide as it must be"),
+        ("best[r] - 3 * flag[r]", "3", "more tokens are compared in the prescribed order, with the same verdict"),
         ("2.0**-19", "19", "other tokens are set aside, with the same verdict"),
     ],
     "dynamics/check/rational.py": [("CLOSE = ", "10", "true margins agree to 1e-16, forged ones differ by more")],

@@ -100,12 +100,15 @@ def test_a_matrix_is_taken_exactly_too():
 
 
 def test_the_bands_are_those_of_the_proof():
+    def units(band, layer):
+        return [part / EPS for part in band.at(layer)]
+
     assert tie_band(1e-3).at(0) == (1e-3 + 64 * EPS, 0)
-    assert tie_band(0.0).at(5) == pytest.approx((74 * EPS, 10 * EPS), rel=1e-15)
-    assert rounding_bound(4, metric(None, 4)).at(0) == (2 * (4 + 4) * EPS, 0)
-    own, cloud_part = rounding_bound(4, metric(np.diag([1.0, 1.0, 1.0, 4.0]), 4)).at(3)  # condition 4
-    assert own == pytest.approx((2 * (4 + 4 + 2 * 4 * 2) * 4 + 10 * 2 * 3) * EPS)
-    assert cloud_part == pytest.approx(10 * 2 * 3 * EPS)
+    assert units(tie_band(0.0), 5) == pytest.approx([64 + 2 * 5, 2 * 5])
+    assert units(rounding_bound(4, metric(None, 4)), 3) == pytest.approx([2 * (4 + 4) + 10 * 3, 10 * 3])
+    A = metric(np.diag([1.0, 1.0, 1.0, 9.0]), 4)  # condition 9, its root 3
+    expected = [2 * (4 + 4 + 2 * 4 * 2) * 9 + 10 * 3 * 3, 10 * 3 * 3]
+    assert units(rounding_bound(4, A), 3) == pytest.approx(expected)
 
 
 def test_scores_of_many_bits_are_not_exact_whether_the_points_or_the_matrix_have_them():

@@ -217,3 +217,10 @@ def test_large_clouds_of_all_kinds_are_verified_with_and_without_cells(name, alp
     if name in ("gaussian", "cube", "disc"):
         monkeypatch.setattr(floats, "LARGE", 10**9)
         assert c.check(Z) == []
+
+
+def test_copies_are_found_where_all_tokens_share_a_coordinate():
+    Z = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 0.5], [1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
+    certificate = hx.limit(Z).certificate
+    assert certificate.verify(Z)
+    assert certificate.decided_at.tolist() == [0] * 6
