@@ -68,7 +68,10 @@ EQUIVALENT = {
         ("best[r] - 3 * flag[r]", "3", "more tokens are compared in the prescribed order, with the same verdict"),
         ("2.0**-19", "19", "other tokens are set aside, with the same verdict"),
     ],
-    "dynamics/check/rational.py": [("CLOSE = ", "10", "true margins agree to 1e-16, forged ones differ by more")],
+    "dynamics/check/rational.py": [
+        ("CLOSE = ", "10", "true margins agree to 1e-16, forged ones differ by more"),
+        ("stretch >= SHORTEST_LEAP", "stretch >= SHORTEST_LEAP", "from this length on another way to the same answer"),
+    ],
     "dynamics/limit.py": [
         ("LARGE = 8192", "8192", "from this size on another way to the same answer"),
         ("rational = ", "len(cloud.points) <= RATIONAL_POINTS", "from this size on another way to the same answer"),

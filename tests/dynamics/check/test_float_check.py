@@ -224,3 +224,27 @@ def test_copies_are_found_where_all_tokens_share_a_coordinate():
     certificate = hx.limit(Z).certificate
     assert certificate.verify(Z)
     assert certificate.decided_at.tolist() == [0] * 6
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 1.0, 2.0**40])
+def test_decisions_after_the_first_layer_are_verified_at_every_scale(scale):
+    Z = scale * hx.preset("emerging")
+    certificate = hx.limit(Z).certificate
+    assert certificate.decided_at.max() >= 1
+    assert certificate.verify(Z)
+
+
+def test_a_tie_of_points_whose_mean_moves_is_refused():
+    """CE3: tokens 2 and 3 slide to the corners and their mean sinks: the follow sets last, but not as a tie."""
+    Z = np.array([[1, 1, 0], [1, -1, 0], [1, 0.5, 0.25], [1, -0.5, 0.25], [0.5, 0, 0.125]])
+    c = hx.limit(Z, 1.0).certificate
+    forged = replace(
+        c,
+        exact=False,
+        method="float64",
+        alpha=1.0,
+        role=changed(c.role, 4, TIE),
+        limit=c.limit.astype(float),
+        problem=fingerprint(Z, 1.0, None, 0.0),
+    )
+    assert any("the mean of its group moves" in problem for problem in forged.check(Z))
