@@ -71,6 +71,8 @@ EQUIVALENT = {
     "dynamics/check/rational.py": [
         ("CLOSE = ", "10", "true margins agree to 1e-16, forged ones differ by more"),
         ("stretch >= SHORTEST_LEAP", "stretch >= SHORTEST_LEAP", "from this length on another way to the same answer"),
+        ("stretch >= SHORTEST_LEAP", "since - 1", "when the other way is tried"),
+        ("stretch >= SHORTEST_LEAP", "0", "when the other way is tried"),
     ],
     "dynamics/limit.py": [
         ("LARGE = 8192", "8192", "from this size on another way to the same answer"),
