@@ -97,33 +97,41 @@ def test_most_deletions_need_no_new_run(monkeypatch):
     assert found == pytest.approx(edited_logits(model, text), abs=1e-11)
 
 
-def test_of_a_very_long_text_the_strongest_words_are_run_again():
-    model = random_model(terms=200, dim=6)  # many leaders
-    with forced(PLAIN):
-        study = study_texts(model, [" ".join(f"w{i}" for i in range(200))])[0]
-    every, _ = without_each(study)
-    some, _ = without_each(study, most=0)
-    missing = np.isnan(some[:, 0])
-    assert 0 < missing.sum() < 200
-    assert (some[~missing] == every[~missing]).all()
+def circle_model(terms, leading, ties):
+    """Most words on a circle, some a little farther out: those lead. Pairs of words two apart are terms too."""
+    rng = np.random.default_rng(5)
+    turns = rng.uniform(0, 2 * np.pi, 2 * terms)
+    radius = np.where(rng.random(2 * terms) < leading, 1.0, 0.98) * (1 + 1e-7 * rng.normal(size=2 * terms))
+    if ties:  # whole degrees, and words in the middle of two that lead
+        turns, radius = np.round(turns * 90 / np.pi) * np.pi / 90, np.round(radius, 2)
+    places = radius[:, None] * np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    known = [f"w{i}" for i in range(terms)] + [f"w{i} w{i + 2}" for i in range(terms)]
+    return SentimentModel(
+        Vocabulary(known, 2), places, rng.normal(size=(1, 2)) * 30, np.zeros(1), 0.08, 8, (0, 1), {}, 400.0
+    )
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_words_whose_effect_is_not_known_come_last_by_their_part(monkeypatch, seed):
-    monkeypatch.setattr(word_effects.without_each, "__defaults__", (0,))
-    model = random_model(terms=200, dim=6, seed=seed)
+@pytest.mark.parametrize("leading", [0.005, 0.05])
+@pytest.mark.parametrize("ties", [False, True])
+def test_in_a_long_text_every_effect_is_that_of_the_edited_text(leading, ties):
+    model, words = circle_model(6000, leading, ties), [f"w{i}" for i in range(6000)]
+    study = study_texts(model, [" ".join(words)])[0]
+    found, _ = without_each(study)
+    followed = np.unique(study.leader[study.leader != np.arange(6000)])
+    some = np.unique(np.concatenate([followed[:60], np.flatnonzero(study.busy)[:20], np.arange(0, 6000, 200)]))
+    edited_texts = [" ".join(words[:i] + words[i + 1 :]) for i in some]
+    assert found[some] == pytest.approx(model.logits(edited_texts), abs=1e-11)
+
+
+def test_plain_work_that_would_take_long_is_left_to_the_compiled_code(monkeypatch):
+    model, text = random_model(terms=200, dim=6), " ".join(f"w{i}" for i in range(200))  # many leaders
     with forced(PLAIN):
-        ex = explain(model, " ".join(f"w{i}" for i in range(200)))
-        deleted, _ = ex.deleting(1)
-    known = [word for word in ex.words if word.effect is not None]
-    unknown = [word for word in ex.words if word.effect is None]
-    assert known
-    assert unknown
-    assert list(ex.words) == known + unknown
-    parts = [word.contribution if ex.label == ex.toward else -word.contribution for word in unknown]
-    assert parts == sorted(parts, reverse=True)
-    assert all(word.neutral for word in unknown)
-    assert deleted == [known[0].word]
+        study = study_texts(model, [text])[0]
+        every, _ = without_each(study)
+    monkeypatch.setattr(word_effects.TRACER, "plain", lambda work: work < 10_000)
+    found, _ = without_each(study)
+    assert study.given is not None
+    assert found == pytest.approx(every, abs=1e-11)
 
 
 @settings(derandomize=True, deadline=None, max_examples=30)

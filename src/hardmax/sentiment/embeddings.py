@@ -163,9 +163,7 @@ def _explanation(
     own = np.arange(n)
     begins, ends = (np.array([getattr(word, side) for word in words], np.int64) for side in ("start", "end"))
     at_words, at_forms, at_terms = (np.array([0, size], np.int64) for size in (len(words), len(names), n))
-    layout = Layout(
-        at_words, at_forms, at_terms, begins, ends, form, spans, own, first_at[len(first_at) - n :]
-    )
+    layout = Layout(at_words, at_forms, at_terms, begins, ends, form, spans, own, first_at[len(first_at) - n :])
     starts = np.cumsum([0, *map(len, names)])
     nothing = np.zeros(len(names) + 1, np.int64), np.empty(0, np.int64)
     deletions = Deletions(*holding(layout), *nothing, Bags.of([], [0]))  # their effects are given

@@ -188,7 +188,8 @@ class Explanation(Result):
         self._check("words", parts)
         # For equal effects the part decides, then the order of the text.
         order: NDArray[np.int64] = np.lexsort((parts if self.toward != self.label else -parts, -effect))
-        return order[np.diff(self.study.deletions.gone_at)[order] > 0], effect, neutral, parts
+        at = self.study.deletions.gone_at
+        return order[(at[1:] > at[:-1])[order]], effect, neutral, parts
 
     def _made(self, forms: NDArray[np.int64]) -> list[Word]:
         _, *columns = self._ranked

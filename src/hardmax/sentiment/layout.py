@@ -199,14 +199,14 @@ class Names(Sequence[str]):
         self._made: dict[int, str] = {}
 
     @cached_property
-    def _where(self) -> list[list[int]]:
-        return self.places.tolist()  # type: ignore[no-any-return]
+    def _where(self) -> tuple[list[int], ...]:
+        return self.text.tolist(), *self.places.T.tolist()
 
     def __getitem__(self, f: Any) -> Any:
         name = self._made.get(f)
         if name is None:
-            start, end = self._where[f]
-            name = self.texts[self.text[f]][start:end]
+            text, start, end = self._where
+            name = self.texts[text[f]][start[f] : end[f]]
             name = self._made[f] = name if self.plain else form_of(name)
         return name
 
@@ -214,9 +214,7 @@ class Names(Sequence[str]):
         return len(self.text)
 
 
-def _deletions(
-    words: Layout, sentence: Ints, points: NDArray[np.bool_], find: Find, terms_known: int
-) -> Deletions:
+def _deletions(words: Layout, sentence: Ints, points: NDArray[np.bool_], find: Find, terms_known: int) -> Deletions:
     """What deleting each form does.
 
     Args:
@@ -261,9 +259,7 @@ def holding(words: Layout) -> tuple[Ints, Ints]:
     return np.searchsorted(form, np.arange(forms + 1)), term
 
 
-def _neighbors(
-    words: Layout, sentence: Ints, points: NDArray[np.bool_], find: Find
-) -> tuple[Ints, Ints, Ints]:
+def _neighbors(words: Layout, sentence: Ints, points: NDArray[np.bool_], find: Find) -> tuple[Ints, Ints, Ints]:
     """(form, text, vocabulary number) of the known n-grams that close the gaps which a form leaves."""
     form, count = words.form, len(words.form)
     if not count or words.spans.shape[1] == 1:

@@ -140,8 +140,11 @@ def lay_out_texts(hashes: Any, before: Any, offsets: Any, ngrams: Any, table: An
                     asked += 1
         for q in range(asked):
             number = _found(table, bits, gap_keys[q], gap_slots[q])
+            if number < 0:
+                continue
             # A new n-gram that stands elsewhere in the text adds nothing: it does not contain the deleted word.
-            if number < 0 or term_numbers[_slot(term_keys, term_numbers, terms_at[t], np.uint64(number))] >= terms_at[t]:
+            at = _slot(term_keys, term_numbers, terms_at[t], np.uint64(number))
+            if term_numbers[at] >= terms_at[t]:
                 continue
             at = _slot(new_keys, new_numbers, new_of[t], np.uint64(number))
             if new_numbers[at] < new_of[t]:

@@ -7,8 +7,8 @@ all of them have settled at layer 0, and their ends are known. Terms that had no
 ones) go the same way as before if none of them followed a removed term, and if no term that is new or goes another way
 than before can come near: such a term stays between its place x and a head, so that its score with a moving term at h
 is at most the larger of <h, x> and that of the head, and <h, x> is below the score that the moving term chose at h.
-A term with a tie does not settle, and follows all that are tied. Where any of this is in doubt, the layers run again, in
-a long text on a part of it (`rerun_compiled`).
+A term with a tie does not settle, and follows all that are tied. Where any of this is in doubt, the layers run again,
+in a long text on a part of it (`rerun_compiled`).
 """
 
 from typing import Any, NamedTuple
@@ -241,7 +241,7 @@ def _study_text(
 
 @bare_njit()
 def _prepare(n: Any, moving: Any, tie: Any, x: Any, parameters: Any, work: Any, base: Any, counts: Any) -> Any:
-    """Fill `base` for the n terms of a text and its new terms x; returns the numbers of looks of moving terms, in play."""
+    """Fill `base` for the n terms of a text and its new terms x; returns how many looks and terms in play there are."""
     z, target, d, least = work.z, work.target[0], work.z.shape[1], np.inf
     followers, norm, top = base.followers, base.norm, 0.0
     by_norm(z, n, norm, base.order, base.reach, counts)
@@ -328,11 +328,13 @@ def _changed(
             head, best, clear = _look(z, i, i, z, n, base.order, base.reach, gone, f)
             if not clear or (base.norm[i] >= base.bounds[INNER_LOOKS] and _near(z, i, base.looks, base.bars, looked)):
                 return False
-            # It may follow one that leads from now on, because it followed a removed term too.
-            if head != i and since[head] != 0 and (
-                work.target[0, head] < 0 or gone[work.target[0, head]] != f or _look(z, head, head, z, n, base.order, base.reach, gone, f)[0] != head
-            ):  # fmt: skip
-                return False
+            if head != i and since[head] != 0:
+                # It may follow one that leads from now on, because that one followed a removed term too.
+                before = work.target[0, head]
+                if before < 0 or gone[before] != f:
+                    return False
+                if _look(z, head, head, z, n, base.order, base.reach, gone, f)[0] != head:
+                    return False
             if base.norm[i] * far >= best * CLEAR:
                 for q in range(n0, n1):
                     if dot_of(z, i, x, found.new_term[q] - first_new) >= best * CLEAR:

@@ -21,7 +21,7 @@ those of a word that others follow.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,10 +89,10 @@ def _compiled(words: Layout, found: Deletions, parameters: Parameters) -> Study:
 
     worth = compiled(np.arange(len(words.ids), dtype=np.int32), words, found, parameters)
     TRACER.ready = True
-    leader, since, *rest = worth.traces
+    leader, since, parts, logits, busy = worth.traces
     if len(words) > 1:
         leader += np.repeat(words.terms[:-1], np.diff(words.terms))
-    return Study(words, found, parameters, leader, since, *rest, (worth.without, worth.left))
+    return Study(words, found, parameters, leader, since, parts, logits, busy, (worth.without, worth.left))
 
 
 def without_each(of: Study) -> tuple[Floats, Ints]:
@@ -107,8 +107,8 @@ def without_each(of: Study) -> tuple[Floats, Ints]:
     again |= _followed(of, forms)
     which = np.flatnonzero(again)
     if not TRACER.plain(float((size[which] ** 2).sum()) * parameters.vectors.shape[1]):
-        given = of.given = _compiled(words, found, parameters).given
-        return given
+        of.given = _compiled(words, found, parameters).given
+        return without_each(of)
     weight = (size + parameters.neutral)[:, None]
     owner = np.repeat(np.arange(len(words)), np.diff(words.terms))
     ends = of.contributions * (np.diff(words.terms) + parameters.neutral)[owner][:, None]
@@ -132,10 +132,10 @@ def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
     logits, left = without_each(of)
     n0, bias, texts = of.parameters.neutral, of.parameters.bias, len(of.words)
     # One text has one row, which NumPy spreads over its forms.
-    text = np.repeat(np.arange(texts), np.diff(of.words.forms)) if texts != 1 else slice(None)
+    text: Any = np.repeat(np.arange(texts), np.diff(of.words.forms)) if texts != 1 else slice(None)
     label, full = labels[text], log_odds(of.logits, labels)[text]
     effect = full - log_odds(logits, label)
-    scale = (left + n0) / np.maximum(np.diff(of.words.terms) + n0, 1e-300)[text]
+    scale = (left + n0) / np.maximum(of.words.terms[1:] - of.words.terms[:-1] + n0, 1e-300)[text]
     says = full - log_odds(bias + (logits - bias) * scale[:, None], label)
     size, most = np.abs(says), np.zeros(texts)
     if texts == 1:
@@ -166,7 +166,7 @@ def log_odds(logits: Floats, label: NDArray[np.integer]) -> Floats:
         [-0.6931]
     """
     if logits.shape[1] == 1:
-        return np.where(label == 1, logits[:, 0], -logits[:, 0])
+        return np.asarray(logits[:, 0] * np.where(label == 1, 1.0, -1.0))
     every = np.arange(len(logits))
     others = logits.copy()
     others[every, label] = -np.inf

@@ -19,8 +19,8 @@ _NAMES = (
 )
 # A real tag: a name of HTML and attributes with values, so that `a<b and c>d` remains what it is. Or a comment.
 TAG = (
-    rf"(?i:</?(?:{'|'.join(_NAMES.split())})(?:\s+[\w:-]+(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=]+)))*[\s\xad]*/?\xad*>"
-    r"|<!--[^<>]*-->|<!doctype[^<>]*>)"
+    rf"</?(?:{'|'.join(_NAMES.split())})(?:\s+[\w:-]+(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=]+)))*[\s\xad]*/?\xad*>"
+    r"|<!--[^<>]*-->|<!doctype[^<>]*>"
 )
 LINK = r"(?:[Hh][Tt][Tt][Pp][Ss]?://|(?<![A-Za-z0-9])[Ww]ww\.)[!-~]*[A-Za-z0-9/]"
 LINES = ("<br", "<p>", "<p ", "</p", "<li", "<div", "</div", "<hr", "<tr", "<h")  # these begin a new line
@@ -39,7 +39,7 @@ def clean(text: str) -> str:
         text = re.sub(_ENTITY, _character, text)
     if "<" in text:
         text = text.replace("<br />", "\n     ")  # by far the most frequent one
-        text = text if "<" not in text else re.sub(TAG, _blank, text)
+        text = text if "<" not in text else re.sub(TAG, _blank, text, flags=re.IGNORECASE)
     if (":" in text and "://" in text) or "ww." in text:
         text = re.sub(LINK, lambda link: "http".ljust(len(link[0])), text)
     return text

@@ -112,6 +112,6 @@ def _entities() -> dict[str, str]:
 
 def _pattern(pattern: str) -> str:
     """A pattern of ours in JavaScript's language, with the flags that hardmax.js gives it: u, and i for tags."""
-    text = pattern.replace("(?i:", "(?:").replace('\\"', '"').replace(r"[\w:-]", r"[\p{L}\p{N}_:\-]")
+    text = pattern.replace('\\"', '"').replace(r"[\w:-]", r"[\p{L}\p{N}_:\-]")
     text = text.replace(r"[^\s", "[^" + SPACE).replace(r"[\s", "[" + SPACE)
     return text.replace(r"\s", f"[{SPACE}]")
