@@ -8,7 +8,7 @@ from typing import Any
 Found = tuple[tuple[str, ...], str, tuple[tuple[int, int], ...]]
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Word:
     """A known word of the text: all occurrences of one form.
 
@@ -29,6 +29,12 @@ class Word:
     contribution: float
     neutral: bool
     find: Callable[[], Found] | Found  # terms, leader and places, or what finds them when one of them is read
+
+    def __init__(
+        self, word: str, effect: float, contribution: float, neutral: bool, find: Callable[[], Found] | Found
+    ) -> None:
+        # All at once: what a frozen dataclass does field by field takes three times as long, and words are many.
+        self.__dict__.update(word=word, effect=effect, contribution=contribution, neutral=neutral, find=find)
 
     @cached_property
     def _found(self) -> Found:
