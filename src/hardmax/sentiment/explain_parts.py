@@ -33,7 +33,7 @@ class Word:
     def __init__(
         self, word: str, effect: float, contribution: float, neutral: bool, find: Callable[[], Found] | Found
     ) -> None:
-        # All at once: what a frozen dataclass does field by field takes three times as long, and words are many.
+        # All at once: what a frozen dataclass does field by field takes more than twice as long, and words are many.
         self.__dict__.update(word=word, effect=effect, contribution=contribution, neutral=neutral, find=find)
 
     @cached_property
