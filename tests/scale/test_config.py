@@ -58,6 +58,7 @@ def test_every_shipped_study_can_be_read_and_says_how_it_is_drawn(name):
         ({"sweeps": {}}, "unknown section 'sweeps'"),
         ({"sweep": {"seed": 1}}, "did you mean 'seeds'"),
         ({"sweep": {"kind": "weather"}}, "kind is 'weather'"),
+        ({"sweep": {"kind": [0]}}, "kind is [0]"),  # found by fuzzing
         ({"sweep": {"seeds": 0}}, "seeds must be at least 1"),
         ({"sweep": {"seeds": True}}, "seeds must be a whole number"),
         ({"grid": {"alhpa": [1]}}, "did you mean 'alpha'"),

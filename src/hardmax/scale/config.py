@@ -162,7 +162,7 @@ def read_sweep(config: str | Path | Mapping[str, Any]) -> Sweep:
             raise BadInput(f"{name_of}: expected a table of settings", found=repr(section))
     head = {"kind": "dynamics", "seeds": 1, "first_seed": 0, "points": 100, "name": name} | given.get("sweep", {})
     _known("setting of [sweep]", head, ("kind", "seeds", "first_seed", "points", "name"))
-    if head["kind"] not in KINDS:
+    if head["kind"] not in list(KINDS):  # a list, which has no hash, is not a kind either
         raise BadInput(f"kind is {head['kind']!r}", fix="use " + " or ".join(KINDS))
     for key, fix in HEAD.items():
         Parameter(int, 1, 0 if key == "first_seed" else 1, fix=fix).check(key, head[key])
