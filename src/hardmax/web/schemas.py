@@ -224,7 +224,7 @@ class Word(BaseModel):
     """A known word of the text, as `hardmax.sentiment.explain_parts.Word.as_dict` gives it."""
 
     word: str
-    effect: float | None
+    effect: float
     contribution: float
     neutral: bool
     terms: list[str]
