@@ -31,7 +31,11 @@ import numpy as np
 from record import record
 from text_peers import PEERS, LogisticRegression
 
-SETS = ("imdb", "phrases", "subjectivity", "agnews", "trec", "news-german", "hotels-chinese")
+SETS = {
+    "imdb": "film reviews (IMDb)", "phrases": "phrases of film reviews", "subjectivity": "subjectivity",
+    "agnews": "AG News, 4 classes", "trec": "TREC questions, 6 classes", "news-german": "German news, 9 classes",
+    "hotels-chinese": "Chinese hotel reviews",
+}  # fmt: skip
 PARTS = ("accuracy", "explanations", "speed", "shipped", "relaxation")
 BEGINNINGS = (5, 10, 20, 50)  # words
 NAMED = (1, 3, 5, 10)  # words that are deleted
@@ -124,7 +128,7 @@ def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndar
         clf, seconds = fitted(learn, labels)
         found = [figures(clf, seconds, folder_size(clf), test, wanted)]
         found += [peer_figures(peer, name, learn, labels, test, wanted, kept) for peer in peers]
-        title = f"{name} ({len(learn):,} / {len(test):,})"
+        title = f"{SETS.get(name, name)} ({len(learn):,} / {len(test):,})"
         right = [one["accuracy"] for one in found]
         cells = [f"{one['accuracy']:.3f} ({one['calibration'][0]:.3f})" for one in found]
         rows["accuracy"].append([title, *cells, f"{100 * (right[0] - max(right[1:], default=0.0)):+.1f}"])
@@ -136,7 +140,7 @@ def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndar
         for row in (rows["accuracy"][-1], rows["calibration"][-1], rows["cost"][-1]):
             print(" | ".join(row), file=sys.stderr, flush=True)  # the tables come at the end
     head = ["set", *names, "points above the best peer"]
-    markdown("accuracy", "Accuracy, and the expected calibration error in ten bins", head, rows["accuracy"])
+    markdown("accuracy", "Accuracy, and the expected calibration error in 15 bins", head, rows["accuracy"])
     head = ["set", "whole texts", "first 5 words", *map(str, BEGINNINGS[1:])]
     markdown("calibration", "Calibration error of hardmax, and were its probabilities true", head, rows["calibration"])
     markdown("training", "Training, tuning of the peers included, and size on disk", ["set", *names], rows["cost"])
@@ -178,7 +182,7 @@ def beginning(text: str, words: int) -> str:
     return text[: found[words - 1].end()] if len(found) >= words else text
 
 
-def calibration(p: np.ndarray, classes: np.ndarray, wanted: np.ndarray, bins: int = 10) -> float:
+def calibration(p: np.ndarray, classes: np.ndarray, wanted: np.ndarray, bins: int = 15) -> float:
     """sum over bins of confidence of the part of the texts times |accuracy - mean confidence|."""
     sure, right = p.max(axis=1), classes[p.argmax(axis=1)] == wanted
     place = np.minimum((sure * bins).astype(int), bins - 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from corpus import reviews
-from hardmax.sentiment.choices import FOLDS, prepare, split
+from hardmax.sentiment.choices import FOLDS, Measured, prepare, split
 from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.sentiment.fitting import usual_min_df
 from hardmax.sentiment.recipe import Recipe
@@ -28,9 +28,30 @@ def test_every_text_of_small_data_is_held_out_once_and_classes_keep_their_parts(
         assert abs(np.count_nonzero(held.labels == 0) - 12) <= 1
 
 
-def test_classes_of_one_text_are_not_all_held_out_together():
-    examples = Examples(Bags.of(np.arange(40), np.ones(40)), np.arange(40), np.ones(40))
-    assert [len(held.bags) for _, held in split(examples)] == [8] * FOLDS
+def test_the_only_text_of_a_class_is_never_held_out():
+    labels = np.concatenate([np.repeat(np.arange(8), 5), np.arange(8, 20)])
+    examples = Examples(Bags.of(np.arange(52), np.ones(52)), labels, np.ones(52))
+    folds = split(examples)
+    assert [len(held.bags) for _, held in folds] == [8] * FOLDS
+    assert all(set(labels[40:]) <= set(learn.labels) for learn, _ in folds)
+
+
+def test_where_nothing_can_be_held_out_nothing_is_chosen_and_every_class_is_learned():
+    texts = [f"word{k} and other{k} things" for k in range(60)]
+    clf = HardmaxClassifier().fit(texts, np.arange(60))
+    assert clf.choices_ == {}
+    assert clf.score(texts, np.arange(60)) == 1.0
+
+
+def test_a_difference_by_chance_does_not_change_a_setting():
+    rng = np.random.default_rng(0)
+    first = rng.exponential(size=400)
+    noise = rng.standard_normal(400)
+    noise -= noise.mean()
+    one, lucky, clear = (Measured(0.9, first + d, None) for d in (0.0, noise - 0.02, 0.1 * noise - 0.02))
+    assert not lucky.better(one)  # 0.02 with a standard error of 0.05
+    assert clear.better(one)  # with one of 0.005
+    assert not one.better(clear)
 
 
 def test_the_penalty_is_sought_upward_and_downward_from_the_usual_one(monkeypatch):
@@ -42,7 +63,7 @@ def test_the_penalty_is_sought_upward_and_downward_from_the_usual_one(monkeypatc
         def attempt(task, folds, penalty, smoothing, before):
             tried.append(penalty)
             loss = abs(np.log(penalty / wanted))
-            return choices.Tried(penalty, smoothing, [], [], choices.Measured(1, 0.0, loss, None))
+            return choices.Tried(penalty, smoothing, [], [], Measured(0.0, np.array([loss]), None))
 
         return attempt
 
@@ -56,10 +77,10 @@ def test_the_penalty_is_sought_upward_and_downward_from_the_usual_one(monkeypatc
 
 
 def test_large_data_holds_out_one_part_in_blocks_of_neighbors():
-    labels = np.zeros(20_000, np.int64)
-    examples = Examples(Bags.of(np.arange(20_000), np.ones(20_000)), labels, np.ones(20_000))
+    labels = np.zeros(25_000, np.int64)
+    examples = Examples(Bags.of(np.arange(25_000), np.ones(25_000)), labels, np.ones(25_000))
     [(_, held)] = split(examples)
-    assert len(held.bags) == 4000
+    assert len(held.bags) == 5000
     assert np.count_nonzero(np.diff(held.bags.ids) > 1) == 3  # four blocks
 
 

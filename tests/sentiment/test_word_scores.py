@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as by_scipy
 
-from hardmax.sentiment.calibration import BEGINNINGS, beginnings, calibrate
+from hardmax.sentiment.calibration import BEGINNINGS, beginnings, brier, calibrate
 from hardmax.sentiment.word_scores import Bounds, Examples, minimize, problem, solve
 from hardmax.text.vocabulary import Bags
 
@@ -123,3 +123,27 @@ def test_calibration_finds_the_scale_and_the_neutral_words_it_was_made_with():
     found = calibrate(data, sums[:, None], 1.0, np.array([0.4]))
     assert found.scale == pytest.approx(3.0, rel=0.1)
     assert found.neutral == pytest.approx(12.0, rel=0.2)
+
+
+@pytest.mark.parametrize("shape", ["two classes", "four classes", "several labels"])
+def test_the_gradient_of_the_brier_score_is_that_of_its_differences(shape):
+    rng = np.random.default_rng(2)
+    scores = rng.normal(0, 2, (5, 1 if shape == "two classes" else 4))
+    labels = rng.integers(0, 2, (5, 4)) if shape == "several labels" else rng.integers(0, max(2, scores.shape[1]), 5)
+    weight = rng.uniform(0.5, 2.0, 5)
+    _, slope = brier(labels, weight, scores, 0.1)
+    for place in np.ndindex(scores.shape):
+        step = np.zeros_like(scores)
+        step[place] = 1e-6
+        after, before = (brier(labels, weight, scores + sign * step, 0.1)[0].sum() for sign in (1, -1))
+        assert slope[place] == pytest.approx((after - before) / 2e-6, abs=1e-8)
+
+
+def test_texts_without_an_error_do_not_make_a_model_certain():
+    n = np.full(50, 10)
+    labels = np.arange(50) % 2
+    data = Examples(Bags.of(np.zeros(500, np.int32), n), labels, np.ones(50))
+    sums = np.where(labels == 1, 1e4, -1e4)[:, None]  # so far out that the score has no slope there
+    found = calibrate(data, sums, 3.0, np.zeros(1), doubt=1 / 52)
+    sure = 1 / (1 + np.exp(-found.scale * sums.max() / (10 + found.neutral)))
+    assert 0.98 < sure < 0.995

@@ -1,13 +1,16 @@
 """Probabilities that mean what they say, for texts of every length.
 
 Few words are little evidence. From texts that a model has not learned, and from their beginnings, two numbers are
-fitted such that the mean log-loss is least,
+fitted,
 
     logits = b + s sum_i <v, z_i^K> / (n + n0):
 
 a common scale s of the scores and the number n0 of neutral words. b stays what the classes alone say: a text without
 a known word has their frequencies as its probabilities. Both become part of the model, so that a logit is still the
 bias plus one part per word.
+
+They make the mean Brier score sum_c (p_c - y_c)^2 least. It is least for true probabilities, as the log-loss is, but no
+text counts more than 2: with the log-loss a few texts with a wrong label make the probabilities of all others too low.
 """
 
 from dataclasses import dataclass
@@ -15,21 +18,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardmax.io.scratch import empty, joined, kept
-from hardmax.sentiment.word_scores import Examples, Floats, grade, minimize, slices
+from hardmax.sentiment.word_scores import Examples, Floats, Ints, minimize, slices
 from hardmax.text.vocabulary import AT_ONCE, Bags
 
 BEGINNINGS = (6, 12, 24, 48, 96)  # terms
-STAY = 1e-4  # log-loss for n0 times e: texts of one length say nothing about n0, only about s / (n + n0)
+STAY = 1e-4  # score for n0 times e: texts of one length say nothing about n0, only about s / (n + n0)
+STEPS = np.arange(-6.0, 4.0)  # in log s, from which the fit begins
 LEAST, MOST = np.log([1e-3, 1e-3]), np.log([1e3, 1e6])  # of the logarithms of s and n0
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The fitted scale s and neutral words n0, and the log-loss they lead to."""
+    """The fitted scale s and neutral words n0."""
 
     scale: float
     neutral: float
-    loss: float
 
 
 def beginnings(examples: Examples, weight: float = 1.0) -> Examples:
@@ -54,13 +57,39 @@ def together(parts: list[Examples]) -> Examples:
     return Examples(bags, labels, joined((p.weight for p in parts), np.float64))
 
 
-def calibrate(examples: Examples, sums: Floats, neutral: float, bias: Floats) -> Calibration:
+def brier(labels: Ints, weight: Floats, scores: Floats, doubt: float = 0.0) -> tuple[Floats, Floats]:
+    """(N,) the weighted Brier scores of logits (N, C'), and the gradient of their sum by the logits.
+
+    Args:
+        doubt: the part of the labels that are taken as if they had been drawn at random.
+
+    Example:
+        >>> losses, slope = brier(np.array([1, 0]), np.ones(2), np.array([[0.0], [0.0]]))
+        >>> losses.tolist(), slope.ravel().tolist()
+        ([0.25, 0.25], [-0.25, 0.25])
+    """
+    weight = weight[:, None]
+    if labels.ndim == 2 or scores.shape[1] == 1:
+        p = np.exp(-np.logaddexp(0.0, -scores))
+        off = p - (1.0 - doubt) * labels.reshape(p.shape) - 0.5 * doubt
+        slope = off * p * (1.0 - p)
+    else:
+        p = np.exp(scores - scores.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        off = p - doubt / p.shape[1]
+        off[np.arange(len(p)), labels] -= 1.0 - doubt
+        slope = p * (off - (p * off).sum(axis=1, keepdims=True))
+    return (weight * off**2).sum(axis=1), 2.0 * weight * slope
+
+
+def calibrate(examples: Examples, sums: Floats, neutral: float, bias: Floats, doubt: float = 0.0) -> Calibration:
     """Fit s and n0 to held-out texts; see the module.
 
     Args:
         sums: (N, C') sum_i <v, z_i^K> of every text.   neutral: n0 to begin with.   bias: (C',) b.
+        doubt: see `brier`; texts without one error would ask for an infinite scale.
     """
-    sizes, total = examples.sizes, examples.weight.sum()
+    sizes, total, usual = examples.sizes, examples.weight.sum(), np.log(max(neutral, 1e-3))
     losses, pull, pull_each = (empty(len(sizes), np.float64) for _ in range(3))  # of every text
 
     def value(theta: Floats) -> tuple[float, Floats]:
@@ -69,15 +98,15 @@ def calibrate(examples: Examples, sums: Floats, neutral: float, bias: Floats) ->
             words = np.maximum(sizes[some] + rest, 1e-9)
             mean = sums[some] / words[:, None]
             weight = examples.weight[some] / total
-            losses[some], error = grade(examples.labels[some], weight, scale * mean + bias)
+            losses[some], error = brier(examples.labels[some], weight, scale * mean + bias, doubt)
             pull[some] = (error * mean).sum(axis=1)
             pull_each[some] = pull[some] / words
-        away = theta[1] - begin[1]
+        away = theta[1] - usual
         slope = scale * np.array([pull.sum(), -rest * pull_each.sum()])
-        slope *= (theta > LEAST) & (theta < MOST)  # texts without one error would ask for an infinite scale
-        return losses.sum() + STAY * away**2, slope + np.array([0.0, 2 * STAY * away])
+        slope *= (theta > LEAST) & (theta < MOST)
+        return float(losses.sum()) + STAY * away**2, slope + np.array([0.0, 2 * STAY * away])
 
-    begin = np.array([0.0, np.log(max(neutral, 1e-3))])
-    theta, values = minimize(value, begin, 200, tolerance=1e-9)
-    theta = np.clip(theta, LEAST, MOST)
-    return Calibration(float(np.exp(theta[0])), float(np.exp(theta[1])), values[-1] if values else value(theta)[0])
+    starts = [np.array([step, usual]) for step in STEPS]  # the slope may vanish at s = 1
+    begin = min(starts, key=lambda theta: value(theta)[0])
+    theta = np.clip(minimize(value, begin, 200, tolerance=1e-9)[0], LEAST, MOST)
+    return Calibration(float(np.exp(theta[0])), float(np.exp(theta[1])))

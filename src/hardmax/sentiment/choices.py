@@ -1,12 +1,14 @@
 """What is chosen for each data set by texts that are held out: the penalty, the depth, and the calibration.
 
 The held-out texts are blocks of neighbors of every class, a fifth of all texts; of small data every fifth is held out
-in turn. Everything is then learned again from all texts. Chosen are
+in turn, and the only text of a class never. Everything is then learned again from all texts. Chosen are
 
-- the penalty of `word_scores` with the least log-loss of whole texts after calibration, and then the smoothing;
+- the penalty of `word_scores` and then the smoothing, by the log-loss of whole texts after calibration. Another value
+  than the usual one has to be better by more than the standard error of the difference: the best of several that
+  differ by chance is no better than the first;
 - with layers = "auto": 8 layers if texts are long, there are two classes, and attention labels at least as many
   held-out texts correctly as the model without it; otherwise none;
-- the scale and the neutral words of `calibration`.
+- the scale and the neutral words of `calibration`, by more held-out texts than the settings above.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,10 +46,13 @@ USUAL = 1e-5  # penalty that is tried first, and used where nothing can be held 
 NEUTRAL = 0.3  # neutral words while learning, as a part of the mean number of terms
 BEGINNING = 0.03  # weight of each beginning of a text while learning; the text weighs 1
 FOLDS, BLOCKS = 5, 20
-ENOUGH = 1000  # held-out texts
-LEAST = 20  # texts; with fewer nothing is held out
+ENOUGH = 1000  # held-out texts to choose by
+CALIBRATED = 5000  # held-out texts to calibrate by
+WIDE = 2_000_000  # scores of words; where there are more, as with many classes, one fold and fewer steps have to do
+LEAST = 20  # texts that can be held out; with fewer none is
 LONG = 100  # terms; in shorter texts attention is not tried by default
-PASSES = 100
+WORTH = 1e-3  # log-loss for which it is worth trying the next penalty
+PASSES, WIDE_PASSES = 100, 30
 Fold = tuple[Examples, Examples]  # to learn from, and to measure on
 
 
@@ -65,10 +70,11 @@ def prepare(
     recipe = recipe.settled(examples.bags, scores + (several and scores > 1), len(vocabulary))
     towards = directions(scores, int(recipe.dim), several, recipe.seed)
     task = Task(vocabulary, classes, recipe, towards, NEUTRAL * float(examples.sizes.mean()), stream, progress)
-    if stream or len(examples.bags) < LEAST:
+    folds = [] if stream else split(examples, 1 if task.wide else CALIBRATED)
+    if sum(len(held.bags) for _, held in folds) < LEAST:
         whole, penalty = task.problem(examples), recipe.penalty or USUAL
         return task.trainer(whole, task.solve(whole, penalty), penalty)
-    return _choose(task, examples)
+    return _choose(task, examples, folds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +104,12 @@ class Task:
     @property
     def most(self) -> int:
         """Steps to an optimum, at most."""
-        return self.recipe.warm_epochs or PASSES
+        return self.recipe.warm_epochs or (WIDE_PASSES if self.wide else PASSES)
+
+    @property
+    def wide(self) -> bool:
+        """Whether there are so many scores that every step takes long."""
+        return len(self.vocabulary) * self.directions.shape[1] > WIDE
 
     def _telling(self, what: str) -> Callable[[int, float], None]:
         begun = monotonic()
@@ -131,17 +142,21 @@ class Task:
         return trainer
 
 
-def _choose(task: Task, examples: Examples) -> Trainer:
-    folds, bias = split(examples), prior_of(examples, task.directions)
-    best = _best_penalty(task, folds)
+def _choose(task: Task, examples: Examples, folds: list[Fold]) -> Trainer:
+    bias = prior_of(examples, task.directions)
+    held = np.cumsum([len(held.bags) for _, held in folds])
+    few = 1 + int(np.searchsorted(held, min(ENOUGH, held[-1])))
+    best = _best_penalty(task, folds[:few])
     for smoothing in SMOOTHINGS if task.recipe.smoothing is None else ():
-        found = _try(task, folds, best.penalty, smoothing, best)
-        if found.plain.loss > best.plain.loss:
+        found = _try(task, folds[:few], best.penalty, smoothing, best)
+        if not found.plain.better(best.plain):
             break
         best = found
-    penalty, plain = best.penalty, best.plain
+    penalty, chosen_by = best.penalty, f"the least log-loss on {best.plain.texts:,} held-out texts, up to chance"
+    best = _also(task, folds, best)
+    plain = best.plain
     reasons = {
-        name: f"{value:g}: {f'the least log-loss on {plain.texts:,} held-out texts' if open_ is None else 'as given'}"
+        name: f"{value:g}: {chosen_by if open_ is None else 'as given'}"
         for name, value, open_ in (
             ("penalty", penalty, task.recipe.penalty), ("smoothing", best.smoothing, task.recipe.smoothing)
         )
@@ -161,7 +176,7 @@ def _choose(task: Task, examples: Examples) -> Trainer:
             reasons["layers"] = f"0, attention does not help here; {figures}{plain.accuracy:.4f} without"
             layers, measured = 0, plain
     whole = task.problem(examples, best.smoothing)
-    trainer = task.trainer(whole, task.solve(whole, penalty), penalty, layers)
+    trainer = task.trainer(whole, task.solve(whole, penalty, best.found[0]), penalty, layers)
     trainer.calibration, trainer.choices = measured.calibration, reasons
     return trainer
 
@@ -176,7 +191,7 @@ def _best_penalty(task: Task, folds: list[Fold]) -> "Tried":
     for way in (PENALTIES[:usual][::-1], PENALTIES[usual + 1 :]):
         for penalty in way:
             found = _try(task, folds, penalty, smoothing, best)
-            if found.plain.loss > best.plain.loss:
+            if not found.plain.better(best.plain):
                 break
             best = found
         if best is not first:
@@ -206,14 +221,33 @@ def _try(task: Task, folds: list[Fold], penalty: float, smoothing: float, before
     return Tried(penalty, smoothing, problems, found, measure(trainers, folds, problems[0].prior))
 
 
-@dataclass(frozen=True)
+def _also(task: Task, folds: list[Fold], best: Tried) -> Tried:
+    """The same settings on all folds, those that nothing was chosen by too."""
+    if len(best.problems) == len(folds):
+        return best
+    rest = _try(task, folds[len(best.problems) :], best.penalty, best.smoothing, None)
+    problems, found = best.problems + rest.problems, best.found + rest.found
+    trainers = [task.trainer(p, s, best.penalty, 0) for p, s in zip(problems, found, strict=True)]
+    return replace(best, problems=problems, found=found, plain=measure(trainers, folds, problems[0].prior))
+
+
+@dataclass(frozen=True, eq=False)
 class Measured:
     """How models do on the texts that were held out from them."""
 
-    texts: int
     accuracy: float
-    loss: float  # the calibrated log-loss of whole texts
+    losses: Floats  # the calibrated log-loss of every whole text
     calibration: Calibration
+
+    @property
+    def texts(self) -> int:
+        """How many texts were held out."""
+        return len(self.losses)
+
+    def better(self, other: "Measured") -> bool:
+        """Whether the mean loss of the same texts is lower, by more than the standard error of the difference."""
+        gain = other.losses - self.losses
+        return bool(gain.mean() > max(WORTH, gain.std() / np.sqrt(len(gain))))
 
 
 def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats) -> Measured:
@@ -229,14 +263,14 @@ def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats) -> Measure
         sums.append(logits)
         whole.append((part.labels[:texts], part.weight[:texts], part.sizes[:texts], logits[:texts]))
     every, scores = together(parts), joined(iter(sums), np.float64).reshape(-1, len(bias))
-    found = calibrate(every, scores, trainers[0].neutral, bias)
+    found = calibrate(every, scores, trainers[0].neutral, bias, doubt=1.0 / (sum(map(len, right)) + 2))
     labels, weight, sizes, scores = (np.concatenate(column) for column in zip(*whole, strict=True))
     scores = bias + found.scale * scores / np.maximum(sizes + found.neutral, 1e-9)[:, None]
     losses, _ = grade(labels, weight / weight.sum(), scores)
-    return Measured(len(labels), float(np.concatenate(right).mean()), float(losses.sum()), found)
+    return Measured(float(np.concatenate(right).mean()), len(losses) * losses, found)
 
 
-def split(examples: Examples) -> list[Fold]:
+def split(examples: Examples, enough: int = CALIBRATED) -> list[Fold]:
     """Parts to learn from and parts to measure on: as many folds as hold out enough texts."""
     labels = examples.labels if examples.labels.ndim == 1 else np.zeros(len(examples.labels), np.int64)
     order = np.argsort(labels, kind="stable")
@@ -244,7 +278,8 @@ def split(examples: Examples) -> list[Fold]:
     rank = np.empty(len(labels), np.int64)
     rank[order] = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
     fold = (rank * np.minimum(BLOCKS, counts)[labels] // counts[labels] + labels) % FOLDS  # rare ones not all in one
-    wanted = min(FOLDS, -(-ENOUGH * FOLDS // len(labels)))
+    fold[counts[labels] == 1] = FOLDS  # without its only text a class cannot be learned
+    wanted = min(FOLDS, -(-enough * FOLDS // len(labels)))
     parts = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(wanted)]
     return [(examples.take(learn), examples.take(held)) for learn, held in parts]
 

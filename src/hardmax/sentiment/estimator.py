@@ -38,7 +38,7 @@ class HardmaxClassifier(Fitting):
         min_df: ignore terms that occur in fewer texts than this: a number, or as a float a part of the texts. None
             means 1 for short texts, 2 for texts of 100 words or more, and one more from two million words on.
         max_features: keep at most this many terms, those that occur in the most texts; None means a million, or
-            fewer for many classes: terms times classes is at most eight million, from 4,000 classes on 2,000 terms.
+            fewer for many classes: terms times classes is at most four million, from 2,000 classes on 2,000 terms.
         tokenizer: a function from a text to its words (strings, or pairs (start, end) of places), or a Hugging Face
             `tokenizer.json` (extra `tokenizers`), instead of the rules of `hardmax.text.words`. A model with a function
             cannot be saved.

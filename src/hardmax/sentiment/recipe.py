@@ -9,7 +9,7 @@ from hardmax.errors import BadInput
 from hardmax.text.vocabulary import Bags
 
 LEAST_STEPS = 200
-MOST_NUMBERS = 8_000_000  # in all word vectors; with more classes than fit, classes share dimensions
+MOST_NUMBERS = 4_000_000  # in all word vectors; with more classes than fit, classes share dimensions
 LAYERS = 8  # with attention, if nothing else is asked for
 MOST_LEADERS = 12.0
 TERMS_PER_LEADER = 8.0  # in short texts
@@ -122,7 +122,7 @@ class Recipe(Tuning):
             >>> [Recipe().settled(bags, 9, 50_000).leaders for bags in (long, short)]
             [12.0, 5.0]
             >>> [Recipe().settled(long, scores, 50_000).dim for scores in (1, 9, 1000)]
-            [2, 9, 161]
+            [2, 9, 81]
         """
         dim = self.dim
         if dim == "auto":

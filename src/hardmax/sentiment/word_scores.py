@@ -251,13 +251,13 @@ def minimize(
     limits = bounds or Bounds(None, None)
     x = limits.clip(x)
     now, gradient = value(x)
-    steps: list[tuple[Floats, Floats]] = []
+    steps: list[Step] = []
     losses: list[float] = []
     for k in range(most):
         along = limits.along(x, gradient)
         free = along(gradient)
-        known = [(s, y, curve) for s, y in ((along(s), along(y)) for s, y in steps)
-                 if (curve := dot(s, y)) > 1e-12 * dot(y, y)]  # fmt: skip
+        seen = steps if bounds is None else [Step.of(along(step.s), along(step.y)) for step in steps]
+        known = [step for step in seen if step.curve > 1e-12 * step.square]
         way = -along(_inverse_hessian(free, known))
         slope = dot(way, free)
         if slope >= 0.0:
@@ -271,7 +271,7 @@ def minimize(
             size *= 0.5
         else:
             break
-        steps = [*steps[1 - MEMORY :], (there - x, gradient_there - gradient)]
+        steps = [*steps[1 - MEMORY :], Step.of(there - x, gradient_there - gradient)]
         decrease, x, now, gradient = now - after, there, after, gradient_there
         losses.append(now)
         if tell is not None:
@@ -324,18 +324,31 @@ class Bounds:
         return along
 
 
-def _inverse_hessian(gradient: Floats, steps: list[tuple[Floats, Floats, float]]) -> Floats:
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A step s of L-BFGS, the change y of the gradient along it, <s, y> and <y, y>."""
+
+    s: Floats
+    y: Floats
+    curve: float
+    square: float
+
+    @classmethod
+    def of(cls, s: Floats, y: Floats) -> "Step":
+        """With both products, which every later step needs."""
+        return cls(s, y, dot(s, y), dot(y, y))
+
+
+def _inverse_hessian(gradient: Floats, steps: list[Step]) -> Floats:
     """The two loops of L-BFGS: the inverse Hessian of the last steps times the gradient."""
     way, parts = gradient.copy(), []
-    for s, y, curve in reversed(steps):
-        part = dot(s, way) / curve
-        way -= part * y
-        parts.append(part)
+    for step in reversed(steps):
+        parts.append(dot(step.s, way) / step.curve)
+        way -= parts[-1] * step.y
     if steps:
-        _, y, curve = steps[-1]
-        way *= curve / dot(y, y)
-    for (s, y, curve), part in zip(steps, reversed(parts), strict=True):
-        way += (part - dot(y, way) / curve) * s
+        way *= steps[-1].curve / steps[-1].square
+    for step, part in zip(steps, reversed(parts), strict=True):
+        way += (part - dot(step.y, way) / step.curve) * step.s
     return way
 
 
