@@ -37,7 +37,7 @@ def words(model: SentimentModel, most: int | None = None) -> list[TermScore]:
     Example:
         >>> from hardmax.sentiment.files import load_model
         >>> [row["term"] for row in words(load_model("imdb-words"), 3)]
-        ['waste', 'worst', 'unfunny']
+        ['worst', 'unfunny', 'waste']
     """
     vectors = np.asarray(model.embedding, np.float64)
     scores = vectors @ model.scores.T
