@@ -79,8 +79,11 @@ def test_explain_gives_the_explanation_of_python_and_the_way_of_every_term(clien
     model = load_model("imdb")
     ex = explain(model, TEXT)
     answer = client.post("/api/explain", json={"text": TEXT}).json()
-    for key, value in _plain(ex.as_dict()).items():
-        assert answer[key] == value
+    here, there = _plain(ex.as_dict()), dict(answer)
+    # The server may run the text again where compiled code here knows what changes: effects have other last digits.
+    effects = [[word.pop("effect") for word in one["words"]] for one in (here, there)]
+    assert effects[0] == pytest.approx(effects[1], abs=1e-11)
+    assert {key: there[key] for key in here} == here
     assert answer["model"] == "imdb"
     trace, decoder = answer["trace"], answer["decoder"]
     assert trace["positions"] == ex.flow.states.tolist()

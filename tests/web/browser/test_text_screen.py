@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import hardmax as hx
@@ -133,7 +134,8 @@ def test_there_is_an_example_whose_verdict_attention_turns(open_page, name):
     assert without > 0.1
     assert ex.logit < -0.1
     said = page.locator(".logit-sentence").first.inner_text()
-    assert said.startswith("Attention turns the verdict. Without it: positive, probability 5")
+    odds = 100 / (1 + np.exp(-without))
+    assert said.startswith(f"Attention turns the verdict. Without it: positive, probability {odds:.1f} %")
     assert page.locator(".logit-end").all_text_contents() == [
         f"with {ex.logit:+.2f}".replace("-", "\u2212"), f"without {without:+.2f}"]  # fmt: skip
     page.locator(".logit-figure").first.get_by_role("button", name="as a table").click()
