@@ -160,6 +160,28 @@ def test_a_job_is_plain_until_it_is_ready_too_large_or_has_cost_too_much(monkeyp
     assert not job.plain(1000)
 
 
+def test_stored_code_is_loaded_sooner_once_numba_is_in_memory(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    (tmp_path / "kernels.run-12.py311.nbi").touch()
+    job = Job("kernels.run")
+    job.spent = (ways.PATIENCE_WITH_NUMBA + ways.PATIENCE) / 2
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    assert job.plain(1000)
+    monkeypatch.setitem(sys.modules, "numba", ways)
+    assert not job.plain(1000)
+
+
+def test_the_disk_is_not_looked_at_for_every_job(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    job = Job("kernels.run")
+    job.spent = 2 * ways.PATIENCE
+    assert job.plain(1000)
+    (tmp_path / "kernels.run-12.py311.nbi").touch()
+    assert job.plain(1000)  # what was not there a moment ago
+    job.spent *= 2
+    assert not job.plain(1000)
+
+
 def test_plain_work_is_counted():
     job = Job("kernels.run")
     with job.counted():

@@ -6,6 +6,7 @@ memory anyway, or until plain work has cost the process as much as loading the c
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from time import thread_time
 PLAIN, COMPILED = "plain", "compiled"
 SMALL = 1 << 29  # products of coordinates: about 0.3 s in NumPy, less than it takes to import and load compiled code
 PATIENCE = 2.0  # processor seconds of plain work after which compiled code is loaded from disk
+PATIENCE_WITH_NUMBA = 0.1  # the same once Numba is in memory, as another job has been compiled or loaded
 PATIENCE_TO_COMPILE = 20.0  # the same where nothing is stored, so that it has to be compiled first
 
 
@@ -38,6 +40,7 @@ class Job:
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel  # "module.function" of the compiled code: the beginning of the names of its stored files
         self.ready, self.spent = False, 0.0
+        self._look_at = 0.0  # processor seconds at which the disk is looked at again: a look takes milliseconds
 
     def plain(self, work: float) -> bool:
         """Whether to do it in NumPy; `work` is the number of products of coordinates that this takes."""
@@ -45,7 +48,12 @@ class Job:
             return Job.forced == PLAIN
         if self.ready or work > SMALL:
             return False
-        return self.spent < PATIENCE or (self.spent < PATIENCE_TO_COMPILE and not self.stored)
+        if self.spent < (PATIENCE_WITH_NUMBA if "numba" in sys.modules else PATIENCE) or self.spent < self._look_at:
+            return True
+        if self.spent >= PATIENCE_TO_COMPILE or self.stored:
+            return False
+        self._look_at = min(2.0 * self.spent, PATIENCE_TO_COMPILE)
+        return True
 
     @property
     def stored(self) -> bool:
