@@ -1,6 +1,7 @@
 """The check of a float64 certificate can fail: every field is corrupted in turn and refused."""
 
 from dataclasses import fields, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import hardmax as hx
 from cases import cases
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, fingerprint
+from hardmax.dynamics.exact.limit import limit_exact
 from large_clouds import clouds
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
@@ -248,3 +250,57 @@ def test_a_tie_of_points_whose_mean_moves_is_refused():
         problem=fingerprint(Z, 1.0, None, 0.0),
     )
     assert any("the mean of its group moves" in problem for problem in forged.check(Z))
+
+
+@pytest.mark.parametrize("factor", [2.0**-700, 1.0, 2.0**700])
+def test_a_positive_factor_of_the_matrix_changes_no_verdict(factor):
+    Z = np.random.default_rng(7).normal(size=(40, 2))
+    A = np.array([[2.0, -1.0], [-1.0, 3.0]])
+    c = hx.limit(Z, 0.5, A).certificate
+    scaled = replace(c, A=factor * A, problem=fingerprint(Z, 0.5, factor * A, 0.0))
+    assert scaled.check(Z) == []
+    late = int(np.flatnonzero(c.role == FOLLOWER)[0])
+    assert not replace(scaled, decided_at=changed(c.decided_at, late, c.decided_at[late] + 1)).verify(Z)
+
+
+def later_tie(late):
+    """A tie from layer 1 on at (1, 0, 0), for alpha = 1.
+
+    Its group holds a follower of (1, -1, 0) that is decided at layer 1 and eight of (1, 1, 0) that are decided at
+    layer 0; with late = -41/64 their offsets (0, 1/4, 0) and 8 (0, -1/32, 0) cancel at layer 1. In the first layer the
+    tokens at 1.125 are followed.
+    """
+    sides = [[1.0, 1.0, 0.0]] + [[1.0, -1.0, 0.0]] * 8
+    moving = [[1.125, -0.859375, 0.0625], [1.125, 0.859375, -0.0625]]
+    pulling = [[0.5, -1.0, 16.0], [0.5, 1.0, -16.0]]
+    followers = [[0.875, late, -0.0625]] + [[1.0, 0.9375, 0.0]] * 8
+    return np.array(sides + moving + pulling + followers + [[0.5, 0.0, 0.0]])
+
+
+def test_offsets_of_different_ages_cancel_in_a_tie():
+    Z = later_tie(late=-41 / 64)
+    c = hx.limit(Z, 1.0, tie_tolerance=1e-12).certificate
+    assert c.role[-1] == TIE
+    assert c.decided_at[-1] == 1
+    assert c.limit[-1].tolist() == [1.0, 0.0, 0.0]
+    assert sorted(set(c.decided_at[list(c.groups[0])].tolist())) == [0, 1]
+    assert c.check(Z) == []
+    moved = later_tie(late=-40 / 64)
+    forged = replace(c, problem=fingerprint(moved, 1.0, None, 1e-12))
+    assert [problem for problem in forged.check(moved) if "token" in problem] == [
+        "token 22: the mean of its group moves"
+    ]
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 1.0, 2.0**40])
+@pytest.mark.parametrize("alpha", [2.0**20, 2.0**50, 1e15])
+def test_a_follower_too_close_to_its_leader_for_scores_is_told_apart_by_its_offset(alpha, scale):
+    """Token 2 follows token 1 into its place, and then token 0, where token 1 has arrived but for 1 / (1 + alpha)."""
+    Z = scale * np.array([[1.2, 1.0], [1.0, 0.0], [0.1, -0.2]])
+    c = hx.limit(Z, alpha).certificate
+    exact = limit_exact([[Fraction(v) for v in z] for z in Z.tolist()], Fraction(alpha)).certificate
+    assert c.method == "float64"
+    assert c.target.tolist() == exact.target.tolist() == [0, 0, 0]
+    assert c.decided_at.tolist() == exact.decided_at.tolist() == [0, 0, 1]
+    assert c.check(Z) == []
+    assert not replace(c, decided_at=changed(c.decided_at, 2, 2)).verify(Z)

@@ -203,3 +203,36 @@ def test_a_matrix_that_is_not_positive_definite_is_refused(A):
     assert problems(certificate, Z) == []
     matrix = np.array([[Fraction(x) for x in row] for row in A], dtype=object)
     assert problems(replace(certificate, A=matrix), Z)[0].startswith("A is")
+
+
+def test_a_margin_below_the_smallest_float_may_be_rounded_to_either_neighbor():
+    smallest = Fraction(1, 2**1074)
+    tokens = np.array([[Fraction(1)], [1 - Fraction(13, 10) * smallest]], dtype=object)  # the margin is 1.3 units
+    certificate = limit_exact(tokens, 1).certificate
+    accepted = [n for n in range(1, 5) if problems(replace(certificate, margin=float(n * smallest)), tokens) == []]
+    assert accepted == [1, 2]
+
+
+def test_a_target_that_looks_worse_in_the_leading_bits_is_found():
+    """Of 600 bits, the 256 leading ones say that token 0 scores more at token 2, by nearly as much as they can err.
+
+    With f of nearly 1 in every coordinate of token 0 and about 2 M between tokens 1 and 2, 42 (2 M + 1) are lost by
+    rounding token 0, and 48 b more by rounding the others.
+    """
+    s, b = 600, 2**10
+    one, M = 2**s, 2**256 - 1
+    i = [4 * b, -4 * b] + [b] * 20 + [-b] * 20
+    C = 18 * b + 1
+    low, high = [0, C] + [0] * 40, [C + 11, 0] + [0] * 40
+    tokens = [
+        [v * one - 1 for v in i],
+        [(M - c) * one + (one - 1) * (v > 0) for v, c in zip(i, low, strict=True)],
+        [(e - M) * one + (one - 1) * (v < 0) for v, e in zip(i, high, strict=True)],
+    ]
+    scores = [sum(a * b for a, b in zip(tokens[0], z, strict=True)) for z in tokens]
+    rough = [sum((a >> s) * (b >> s) for a, b in zip(tokens[0], z, strict=True)) for z in tokens]
+    assert scores[1] > max(scores[0], scores[2])
+    assert rough[2] - rough[1] > 42 * (2 * M + 1) + 2
+    certificate = limit_exact(tokens, 1).certificate
+    assert certificate.target.tolist() == [1, 1, 2]
+    assert problems(certificate, tokens) == []
