@@ -135,6 +135,7 @@ def test_a_malformed_certificate_is_refused_without_an_exception():
         replace(c, A=[[1, 2]]),
         replace(c, groups=None),
         replace(c, groups=((0.0, 2.0), (1, 3))),
+        replace(c, groups=list(c.groups)),
         replace(c, margin=None),
         replace(c, margin=float("nan")),
         replace(c, undecided=False),
@@ -304,3 +305,46 @@ def test_a_follower_too_close_to_its_leader_for_scores_is_told_apart_by_its_offs
     assert c.decided_at.tolist() == exact.decided_at.tolist() == [0, 0, 1]
     assert c.check(Z) == []
     assert not replace(c, decided_at=changed(c.decided_at, 2, 2)).verify(Z)
+
+
+def test_a_chain_of_followers_is_told_apart_by_offsets_of_different_ages():
+    """Each token of a spiral follows the one before it into its place; the last ones see the first ones as level."""
+    k = np.arange(14)
+    turn, length = k * np.pi / 12, 0.93 ** k[:, None]
+    Z = np.round(length * np.column_stack((np.cos(turn), -np.sin(turn))), 6)
+    c = hx.limit(Z, 32.0).certificate
+    exact = limit_exact([[Fraction(v) for v in z] for z in Z.tolist()], 32).certificate
+    assert c.method == "float64"
+    assert c.target.tolist() == exact.target.tolist() == [0] * 14
+    assert c.decided_at.tolist() == exact.decided_at.tolist() == [0, *range(13)]
+    assert c.check(Z) == []
+
+
+def test_a_long_wait_is_no_reason_to_refuse_if_the_tokens_move_slowly():
+    """100 / log(1 + alpha) layers are a shrinking by e^-100; the claim is refused for what is so at layer 0."""
+    Z = CLOUDS["gaussian"]
+    c = hx.limit(Z, 1e-3).certificate
+    i = int(np.flatnonzero((c.role == FOLLOWER) & (c.decided_at == 0))[0])
+    patient = replace(c, decided_at=changed(c.decided_at, i, int(c.decided_at.max()) + 50_000))
+    assert patient.check(Z) == [f"token {i} is decided at layer 0 already"]
+    forged = replace(c, decided_at=changed(c.decided_at, i, int(c.decided_at.max()) + 200_000))
+    assert "nothing is decided for" in forged.check(Z)[0]
+
+
+@pytest.mark.parametrize("beyond", [0.0, 2.0**-20])
+def test_a_tie_whose_face_is_passed_within_the_tolerance_counts_as_undecided(beyond):
+    """CE1 with token 2 at most slightly beyond the face of tokens 0 and 1."""
+    Z = np.array([[-1, 1, 0], [1, 1, 0], [0, 1 + beyond, -1], [0, -3, 4], [0, 0.5, 0.4]])
+    c = hx.limit(Z, 1.0, tie_tolerance=2.0**-10).certificate
+    assert c.role[4] == TIE
+    assert c.undecided == (beyond > 0)
+    assert c.check(Z) == []
+    assert not replace(c, undecided=1 - c.undecided).verify(Z)
+
+
+def test_the_first_token_of_a_large_cloud_is_checked_like_the_others():
+    Z = np.concatenate(([[0.1, 0.2]], LARGE["gaussian"]))
+    c = hx.limit(Z).certificate
+    assert c.role[0] == FOLLOWER
+    assert c.check(Z) == []
+    assert not replace(c, limit=changed(c.limit, (0, 0), c.limit[0, 0] + 1e-9)).verify(Z)

@@ -63,7 +63,9 @@ def corruptions(c: Certificate):
         yield "role", value
     for value in (c.target * 0 + n, c.target[1:], c.target.astype(object), None):
         yield "target", value
-    for value in ((*c.groups, (0, 1)), (*c.groups, (0, n)), [list(g) for g in c.groups] or [[0]], None, 5, (None,)):
+    for value in ((*c.groups, (0, 1)), (*c.groups, (0, n)), [list(g) for g in c.groups] or [[0]], list(c.groups), 5):
+        yield "groups", value
+    for value in (None, (None,)):
         yield "groups", value
     if c.groups:
         first, *rest = c.groups
