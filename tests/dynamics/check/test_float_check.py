@@ -154,74 +154,6 @@ def test_the_margin_of_a_single_token_is_infinite_and_nothing_else():
         assert not replace(c, margin=margin).verify([[1.0, 2.0]])
 
 
-LARGE = {
-    "gaussian": np.random.default_rng(2).normal(size=(9000, 2)),
-    "cube": np.random.default_rng(3).uniform(-1, 1, (9000, 2)),
-    "three dimensions": np.random.default_rng(4).normal(size=(9000, 3)),
-    "ties": np.concatenate((SQUARE, SQUARE, np.random.default_rng(5).uniform(-0.9, 0.9, (9000, 2)), [[0.5, 0.0]])),
-}
-
-
-@pytest.mark.parametrize("name", LARGE)
-def test_in_a_large_cloud_every_corrupted_field_is_refused(name):
-    Z = LARGE[name]
-    certificate = hx.limit(Z).certificate
-    assert certificate.check(Z) == []
-    seen = set()
-    for field, what, bad in corruptions(certificate):
-        assert not bad.verify(Z), f"{field}: {what}"
-        seen.add(field)
-    assert seen == {f.name for f in fields(certificate)}
-
-
-@pytest.mark.parametrize("name", LARGE)
-def test_in_a_large_cloud_followers_that_are_set_aside_are_checked(name, monkeypatch):
-    """One claim about one of them is changed at a time."""
-    from hardmax.dynamics.check import floats
-
-    Z, aside = LARGE[name], []
-    original = floats._ends
-    monkeypatch.setattr(floats, "_ends", lambda *a: aside.append(a[-1]) or original(*a))
-    eq = hx.limit(Z)
-    c = eq.certificate
-    assert c.verify(Z)
-    some = np.flatnonzero(aside[0])
-    assert len(some) > len(Z) / 2
-    rng = np.random.default_rng(0)
-    for i in rng.choice(some, 3):
-        other = int(rng.choice(np.setdiff1d(c.target[eq.leaders], c.target[i])))
-        place = changed(c.limit, i, Z[other])
-        assert not replace(c, target=changed(c.target, i, other), limit=place).verify(Z)
-        assert not replace(c, decided_at=changed(c.decided_at, i, c.decided_at[i] + 1)).verify(Z)
-        assert not replace(c, limit=changed(c.limit, (i, 0), c.limit[i, 0] + 1e-9)).verify(Z)
-        assert not replace(c, role=changed(c.role, i, LEADER)).verify(Z)
-
-
-@pytest.mark.parametrize("scale", [1.0, 1e-120])
-def test_a_large_cloud_is_verified_whatever_its_size(scale):
-    Z = scale * np.random.default_rng(6).normal(size=(8200, 5))
-    c = hx.limit(Z).certificate
-    assert c.check(Z) == []
-    i = int(np.flatnonzero((c.role == FOLLOWER) & (c.decided_at == 0))[77])
-    assert not replace(c, decided_at=changed(c.decided_at, i, 1)).verify(Z)
-
-
-@pytest.mark.parametrize("alpha", cases([0.1, 10.0], [0.1, 0.5, 10.0]))
-@pytest.mark.parametrize("name", clouds())
-def test_large_clouds_of_all_kinds_are_verified_with_and_without_cells(name, alpha, monkeypatch):
-    from hardmax.dynamics.check import floats
-
-    Z = clouds()[name]
-    c = hx.limit(Z, alpha, [[2.0, -1.0], [-1.0, 3.0]]).certificate
-    assert c.check(Z) == []
-    i = int(np.flatnonzero(c.role == FOLLOWER)[1234])
-    wrong = replace(c, decided_at=changed(c.decided_at, i, c.decided_at[i] + 1))
-    assert not wrong.verify(Z)
-    if name in ("gaussian", "cube", "disc"):
-        monkeypatch.setattr(floats, "LARGE", 10**9)
-        assert c.check(Z) == []
-
-
 def test_copies_are_found_where_all_tokens_share_a_coordinate():
     Z = np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 0.5], [1.0, 1.0], [1.0, -1.0], [1.0, 1.0]])
     certificate = hx.limit(Z).certificate
@@ -340,6 +272,96 @@ def test_a_tie_whose_face_is_passed_within_the_tolerance_counts_as_undecided(bey
     assert c.undecided == (beyond > 0)
     assert c.check(Z) == []
     assert not replace(c, undecided=1 - c.undecided).verify(Z)
+
+
+def test_a_token_that_follows_one_leader_is_no_tie_whichever_leader_it_is():
+    turn = 2 * np.pi * np.arange(3) / 3
+    corners = np.column_stack((np.cos(turn), np.sin(turn)))
+    Z = np.concatenate((corners, 0.5 * corners))
+    c = hx.limit(Z).certificate
+    assert c.target.tolist() == [0, 1, 2, 0, 1, 2]
+    for i in (3, 4, 5):
+        others = tuple(sorted({0, 1, 2} - {i - 3}))
+        forged = replace(c, role=changed(c.role, i, TIE), target=changed(c.target, i, -1), groups=(others,))
+        assert forged.check(Z) == [f"token {i} said to be tied, but follows one token"]
+
+
+def test_scores_that_differ_by_exactly_the_tolerance_are_a_tie():
+    """The band is (tie_tolerance + 64 eps) |z_i| max|z| = 2^-10 * 5 / 2, and so is the gap; no number is rounded."""
+    tolerance, gap = 2.0**-10 - 64 * 2.0**-52, 5 * 2.0**-10
+    for shift, role in ((0.0, TIE), (-(2.0**-40), FOLLOWER)):
+        Z = np.array([[3.0, 4.0], [3.0 - gap + shift, -4.0], [0.5, 0.0]])
+        c = hx.limit(Z, 1.0, tie_tolerance=tolerance).certificate
+        assert c.role.tolist() == [LEADER, LEADER, role]
+        assert c.check(Z) == []
+
+
+LARGE = {
+    "gaussian": np.random.default_rng(2).normal(size=(9000, 2)),
+    "cube": np.random.default_rng(3).uniform(-1, 1, (9000, 2)),
+    "three dimensions": np.random.default_rng(4).normal(size=(9000, 3)),
+    "ties": np.concatenate((SQUARE, SQUARE, np.random.default_rng(5).uniform(-0.9, 0.9, (9000, 2)), [[0.5, 0.0]])),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_in_a_large_cloud_every_corrupted_field_is_refused(name):
+    Z = LARGE[name]
+    certificate = hx.limit(Z).certificate
+    assert certificate.check(Z) == []
+    seen = set()
+    for field, what, bad in corruptions(certificate):
+        assert not bad.verify(Z), f"{field}: {what}"
+        seen.add(field)
+    assert seen == {f.name for f in fields(certificate)}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_in_a_large_cloud_followers_that_are_set_aside_are_checked(name, monkeypatch):
+    """One claim about one of them is changed at a time."""
+    from hardmax.dynamics.check import floats
+
+    Z, aside = LARGE[name], []
+    original = floats._ends
+    monkeypatch.setattr(floats, "_ends", lambda *a: aside.append(a[-1]) or original(*a))
+    eq = hx.limit(Z)
+    c = eq.certificate
+    assert c.verify(Z)
+    some = np.flatnonzero(aside[0])
+    assert len(some) > len(Z) / 2
+    rng = np.random.default_rng(0)
+    for i in rng.choice(some, 3):
+        other = int(rng.choice(np.setdiff1d(c.target[eq.leaders], c.target[i])))
+        place = changed(c.limit, i, Z[other])
+        assert not replace(c, target=changed(c.target, i, other), limit=place).verify(Z)
+        assert not replace(c, decided_at=changed(c.decided_at, i, c.decided_at[i] + 1)).verify(Z)
+        assert not replace(c, limit=changed(c.limit, (i, 0), c.limit[i, 0] + 1e-9)).verify(Z)
+        assert not replace(c, role=changed(c.role, i, LEADER)).verify(Z)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-120])
+def test_a_large_cloud_is_verified_whatever_its_size(scale):
+    Z = scale * np.random.default_rng(6).normal(size=(8200, 5))
+    c = hx.limit(Z).certificate
+    assert c.check(Z) == []
+    i = int(np.flatnonzero((c.role == FOLLOWER) & (c.decided_at == 0))[77])
+    assert not replace(c, decided_at=changed(c.decided_at, i, 1)).verify(Z)
+
+
+@pytest.mark.parametrize("alpha", cases([0.1, 10.0], [0.1, 0.5, 10.0]))
+@pytest.mark.parametrize("name", clouds())
+def test_large_clouds_of_all_kinds_are_verified_with_and_without_cells(name, alpha, monkeypatch):
+    from hardmax.dynamics.check import floats
+
+    Z = clouds()[name]
+    c = hx.limit(Z, alpha, [[2.0, -1.0], [-1.0, 3.0]]).certificate
+    assert c.check(Z) == []
+    i = int(np.flatnonzero(c.role == FOLLOWER)[1234])
+    wrong = replace(c, decided_at=changed(c.decided_at, i, c.decided_at[i] + 1))
+    assert not wrong.verify(Z)
+    if name in ("gaussian", "cube", "disc"):
+        monkeypatch.setattr(floats, "LARGE", 10**9)
+        assert c.check(Z) == []
 
 
 def test_the_first_token_of_a_large_cloud_is_checked_like_the_others():
