@@ -82,7 +82,13 @@ EQUIVALENT = {
         ("        bar: float = 0.0,", "0.0", "the bar is passed wherever tokens are set aside, and read nowhere else"),
         ("2.0**-19", "19", "other tokens are set aside, with the same verdict"),
     ],
+    "dynamics/check/exact_ties.py": [
+        ("scores == scores[0]", "0", "level scores are level whichever of them the others are compared with"),
+    ],
+    "dynamics/check/pattern.py": [("c > 0", "c > 0", "terms of zero are left out before")],
     "dynamics/check/rational.py": [
+        ('f"does not follow groups[', "-1 - target", "what is said to people"),
+        ("since < PATIENCE", "since < PATIENCE", "when a forged wait ends"),
         ("CLOSE = ", "10", "true margins agree to 1e-16, forged ones differ by more"),
         ("stretch >= SHORTEST_LEAP", "stretch >= SHORTEST_LEAP", "from this length on another way to the same answer"),
         ("stretch >= SHORTEST_LEAP", "since - 1", "when the other way is tried"),

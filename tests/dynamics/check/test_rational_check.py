@@ -2,12 +2,13 @@
 
 from dataclasses import fields, replace
 from fractions import Fraction
+from math import comb
 
 import numpy as np
 import pytest
 
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint
-from hardmax.dynamics.check.pattern import always_positive
+from hardmax.dynamics.check.pattern import Closed, always_positive, lasts
 from hardmax.dynamics.check.rational import problems
 from hardmax.dynamics.exact.limit import limit_exact
 from systems import SYSTEMS, tie_rich
@@ -238,3 +239,45 @@ def test_a_target_that_looks_worse_in_the_leading_bits_is_found():
     certificate = limit_exact(tokens, 1).certificate
     assert certificate.target.tolist() == [1, 1, 2]
     assert problems(certificate, tokens) == []
+
+
+def test_a_term_that_still_grows_is_not_taken_for_outweighed():
+    # binom(m, 5) / 2^m is 0.219 at m = 8, 0.246 at 9 and 10, and 0.226 at 11
+    terms = {(0, 0): Fraction(23, 100), (1, 5): Fraction(-1)}
+    assert not always_positive(terms, Fraction(1))
+    assert always_positive(terms, Fraction(1), until=8)
+    assert always_positive({**terms, (0, 0): Fraction(1, 4)}, Fraction(1))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_follow_sets_of_moving_tokens_last_as_long_as_a_look_at_every_layer_says(seed):
+    draw = np.random.default_rng(seed)
+    forms = []
+    for count in draw.integers(1, 4, size=3):
+        rows = [[Fraction(int(v)) for v in draw.integers(-2, 3, size=2)] for _ in range(count + 1)]
+        base, *parts = (np.array(row, dtype=object) for row in rows)
+        forms.append(Closed(base, parts))
+
+    def followed(m):
+        places = [form.base + sum(p * comb(m, s) for s, p in enumerate(form.parts)) / 2**m for form in forms]
+        scores = [places[0] @ z for z in places]
+        return tuple(j for j, score in enumerate(scores) if score == max(scores))
+
+    follows = followed(0)
+    for until in (0, 1, 2, 12):
+        if len({followed(m) for m in range(13)}) == 1 or len(follows) == 1:  # else a tie that ends has no closed form
+            expected = all(followed(m) == follows for m in range(until + 1))
+            assert lasts(0, follows, forms, np.eye(2, dtype=int).astype(object), Fraction(1), until) == expected
+
+
+def test_a_tie_waits_until_all_that_it_follows_are_decided():
+    """In the plane of first coordinate 1 everything is symmetric about (1, 0, 0); two tokens are decided at layer 1."""
+    half = [(1, "6/5", 1), (1, 1, 0), (1, "1/10", "-1/5")]
+    tokens = [[Fraction(v) for v in z] for z in half]
+    tokens += [[a, -b, -c] for a, b, c in tokens] + [[Fraction(1, 2), Fraction(0), Fraction(0)]]
+    certificate = limit_exact(tokens, 1).certificate
+    assert certificate.role.tolist() == [LEADER, FOLLOWER, FOLLOWER] * 2 + [TIE]
+    assert certificate.decided_at.tolist() == [0, 0, 1] * 2 + [1]
+    assert problems(certificate, tokens) == []
+    hasty = replace(certificate, decided_at=changed(certificate.decided_at, 6, 0))
+    assert problems(hasty, tokens) == ["token 6 is not a tie from layer 0 on"]
