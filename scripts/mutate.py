@@ -80,6 +80,7 @@ EQUIVALENT = {
         ("named = c.target[c.target >= 0]", "c.target >= 0", "token 0 is the first of its copies"),
         ("named = c.target[c.target >= 0]", "0", "token 0 is the first of its copies"),
         ("        bar: float = 0.0,", "0.0", "the bar is passed wherever tokens are set aside, and read nowhere else"),
+        ("(layer > 0) | ~self.known", "0", "what is known is decided at layer 0, and not looked at later"),
         ("2.0**-19", "19", "other tokens are set aside, with the same verdict"),
     ],
     "dynamics/check/exact_ties.py": [

@@ -284,6 +284,16 @@ def test_a_token_that_follows_one_leader_is_no_tie_whichever_leader_it_is():
         others = tuple(sorted({0, 1, 2} - {i - 3}))
         forged = replace(c, role=changed(c.role, i, TIE), target=changed(c.target, i, -1), groups=(others,))
         assert forged.check(Z) == [f"token {i} said to be tied, but follows one token"]
+        elsewhere = replace(c, limit=changed(c.limit, (i, 0), c.limit[i, 0] + 1e-9))
+        assert elsewhere.check(Z) == ["limit is not the leader's place"]
+
+
+@pytest.mark.parametrize("group", [(0, 8), (0, 1, 8), (-1, 0), (1, 0), (0, 0)])
+def test_a_group_of_other_than_ascending_indices_is_named(group):
+    Z = CLOUDS["ties"]
+    c = hx.limit(Z).certificate
+    assert len(Z) == 8
+    assert "groups[0] is not an ascending set of token indices" in replace(c, groups=(group, *c.groups[1:])).check(Z)
 
 
 def test_scores_that_differ_by_exactly_the_tolerance_are_a_tie():
