@@ -77,3 +77,18 @@ def test_a_tie_on_the_edge_of_the_tolerance_is_not_refused_for_being_late():
     first, second = np.array([2, 1, -1, -2, 2, 2, 0, -2, 0, 0, -1]), np.array([0, -2, -2, -2, -2, 2, -1, 1, -1, 2, 1])
     Z = np.stack([first / 2, 50.0 * second, 5e-13 * np.array([1, 2, -1, 2, 1, 1, 0, 2, 0, 2, 2])], axis=1)
     assert hx.limit(Z, 0.25).certificate.check(Z) == []
+
+
+@pytest.mark.parametrize("alpha", [1e-12, 0.5])
+def test_tokens_that_float64_cannot_tell_apart_are_given_up_at_once(alpha):
+    Z = 1.0 + np.spacing(1.0) * np.random.default_rng(7).integers(-2, 3, (400, 5))
+    with pytest.raises(hx.NotCertified, match=r"400 of 400 tokens after [1-9] layers"):
+        hx.limit(Z, alpha)
+
+
+def test_tokens_beside_those_that_float64_cannot_tell_apart_are_still_decided():
+    near = np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52], [1.0 + 2.0**-52, 1.0]])
+    Z = np.concatenate([near, [[-9.0, 0.0], [-2.0, 0.1], [-1.0, -0.2]]])
+    with pytest.raises(hx.NotCertified) as caught:
+        hx.limit(Z, 1e-9)
+    assert caught.value.known["certain"].tolist() == [3, 4, 5]

@@ -29,12 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.cloud.metric import Metric, lengths
-from hardmax.cloud.tokens import Cloud, Floats, Ints
+from hardmax.cloud.tokens import Floats
 from hardmax.shapes import Array, Float, checked
 
 EPS = 2.0**-52
 TIE_UNITS = 64  # units of rounding that a tie may be off; see above
 WIDEST = 1e300  # of a band: wider than any score of a scaled query
+PAIRS = 1 << 16  # compared at once: a few arrays of them fit into the cache
 
 
 @dataclass(frozen=True)
@@ -157,23 +158,6 @@ def integers(values: Floats) -> tuple[NDArray[np.object_], int]:
     power = np.where(whole == 0, 0, exponent.astype(np.int64) - 53 + twos)
     e = max(0, -int(power.min()))
     return np.left_shift(whole.astype(object), (power + e).astype(object)), e
-
-
-def exact_top(cloud: Cloud, metric: Metric, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:
-    """Which of the candidates index[indptr[r]:indptr[r+1]] reach the exact maximum of <A z_rows[r], .> among them."""
-    used = np.unique(np.concatenate([rows, index]))
-    place = np.full(len(cloud.points), -1)
-    place[used] = np.arange(len(used))
-    whole, _ = integers(cloud.points[used])
-    query = whole if metric.A is None else whole.dot(integers(metric.A)[0].T)
-    counts = np.diff(indptr)
-    row = np.repeat(place[rows], counts)
-    candidate = place[index]
-    score = query[row, 0] * whole[candidate, 0]
-    for k in range(1, whole.shape[1]):
-        score = score + query[row, k] * whole[candidate, k]
-    top = np.maximum.reduceat(score, indptr[:-1])
-    return np.asarray(score == np.repeat(top, counts), dtype=bool)
 
 
 @checked

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hardmax.attention.search import Found, collect, find
 from hardmax.attention.small import SMALL
-from hardmax.attention.ties import EPS, WIDEST, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
+from hardmax.attention.ties import EPS, PAIRS, WIDEST, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.certificate import FOLLOWER, LEADER
@@ -95,6 +95,7 @@ class Run:
         self.flag: Band = wider(self.tie, rounding_bound(dim, self.metric))
         self.exactly_tied: set[int] = set()  # points whose ties at layer 0 hold for the given floats exactly
         self._pattern: bytes = b""
+        self._open_ties: dict[int, bytes] = {}  # active point -> the points it follows, where they are several
         self._searched: Search | None = None
         # After this many layers without a change, followers have merged with their leaders in float64.
         self.patience = int(40 / np.log1p(self.alpha)) + 8
@@ -151,7 +152,7 @@ class Run:
             lock_ties(self, ties, s.norms, self.largest)
         still = self.role[active] == ACTIVE
         self.active = active[still]
-        self._note_pattern(target[still], [t for i, t in ties.items() if self.role[i] == ACTIVE])
+        self._note_pattern(target[still], {i: t for i, t in ties.items() if self.role[i] == ACTIVE})
         return Look(active, target, ties)
 
     @np.errstate(over="ignore")
@@ -167,10 +168,13 @@ class Run:
             condition=self.metric.condition,
         )  # fmt: skip
         row = np.repeat(np.arange(len(close)), np.diff(indptr))
-        score = pair_scores(q[close].take(row, axis=0), self.points.take(index, axis=0))  # faster than by an index
-        followed = score >= (best[close] - tie[close])[row]
+        followed, floor = np.empty(len(index), bool), best[close] - tie[close]
+        for start in range(0, len(index), PAIRS):
+            r, j = row[start : start + PAIRS], index[start : start + PAIRS]
+            score = pair_scores(q.take(close[r], axis=0), self.points.take(j, axis=0))  # faster than by an index
+            followed[start : start + PAIRS] = score >= floor[r]
         if self.layer == 0:
-            from hardmax.attention.ties import exact_top
+            from hardmax.attention.close_scores import exact_top
 
             top = exact_top(self.cloud, self.metric, active[close], indptr, index)
             blurred = followed & ~top
@@ -246,10 +250,24 @@ class Run:
         self.base[points] = base
         self.offset[points] = self.points[points] - base
 
-    def _note_pattern(self, target: Ints, ties: list[Ints]) -> None:
-        pattern = self.active.tobytes() + target.tobytes() + b"".join(t.tobytes() for t in ties)
+    def _note_pattern(self, target: Ints, ties: dict[int, Ints]) -> None:
+        self._open_ties = {i: t.tobytes() for i, t in ties.items()}
+        pattern = self.active.tobytes() + target.tobytes() + b"".join(self._open_ties.values())
         self.unchanged_for = self.unchanged_for + 1 if pattern == self._pattern else 0
         self._pattern = pattern
+
+    @property
+    def stuck(self) -> bool:
+        """Whether every active point follows a set of active points that all follow this same set, as the layer before.
+
+        No point of such a set T is ever decided. Were T a tie, <A z_i, z_i - z_j> = 0 = <A z_j, z_i - z_j> for any two
+        of them, so |z_i - z_j|_A = 0: they are different points that the tie band cannot tell apart. All move towards
+        their mean, which stays, so the differences of their scores shrink while the band does not.
+        """
+        if not self.unchanged_for or len(self._open_ties) < len(self.active):
+            return False
+        sets = {name: np.frombuffer(name, np.int64) for name in self._open_ties.values()}
+        return all(self._open_ties.get(j) == name for name, group in sets.items() for j in group.tolist())
 
     # -- moving ----------------------------------------------------------------------------------------------------
 

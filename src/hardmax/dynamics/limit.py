@@ -163,9 +163,11 @@ def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilib
             found = _settle_in_rationals(run, max_layers)
             if found is not None:
                 return found
+            rational = False
         if not len(run.active):
             return _from_run(run, problem)
-        if run.layer >= max_layers or run.unchanged_for >= run.patience:
+        hopeless = run.stuck and problem.tie_tolerance == 0 and not (rational and run.inexact_ties == 0)
+        if hopeless or run.layer >= max_layers or run.unchanged_for >= run.patience:
             raise _not_certified(run, max_layers)
         run.move(look)
 
