@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BLOCK, KEYS = 512, 1024  # queries and keys compared at once
+BLOCK, KEYS = 256, 512  # queries and keys compared at once: their scores stay in the cache
 CHUNK = 1 << 13  # tokens looked at together: they stay in the cache
 SHARES = 0.5, 0.9  # of the followers of a leader, in the order of their angles: they are compared in parts
 ROUGH = 2e-3  # of the lengths: the square root of the rounding of float32, the error of the root of a difference
@@ -117,16 +117,17 @@ class SetAside:
         """Take back those of the followers that have another token above the floor."""
         q = self.queries.take(rows, axis=0)
         length = np.sqrt(np.einsum("ij,ij->i", q, q))
-        single, count = (q / length[:, None]).astype(np.float32), int(np.searchsorted(self.rising, -need, side="right"))
+        count = int(np.searchsorted(self.rising, -need, side="right"))
+        single = np.ascontiguousarray((q / length[:, None]).T, np.float32)
         bar = (floor / length * self.unit - (q.shape[1] + 4) * 2.0**-23 * np.sqrt(self.longest)).astype(np.float32)
         leader = self.place[self.target[rows]]
         close = np.zeros(len(rows), bool)
         for start in range(0, count, KEYS):
             stop = min(count, start + KEYS)
-            scores = single @ self.columns[:, start:stop]
+            scores = self.single[start:stop] @ single
             own = np.flatnonzero((leader >= start) & (leader < stop))
-            scores[own, leader[own] - start] = -np.inf
-            close |= scores.max(axis=1) >= bar
+            scores[leader[own] - start, own] = -np.inf
+            close |= scores.max(axis=0) >= bar  # down the columns: many maxima at once
         for r in np.flatnonzero(close):
             scores = self.places[:count] @ q[r]
             scores[leader[r]] = -np.inf
