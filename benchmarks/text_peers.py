@@ -6,6 +6,7 @@ all of them. Texts in scripts without spaces are given to all peers one characte
 """
 
 import pickle
+import random
 import re
 import tempfile
 from abc import ABC, abstractmethod
@@ -160,8 +161,9 @@ class FastText(Peer):
         number = {c: i for i, c in enumerate(self.classes_.tolist())}
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "train.txt"
-            lines = zip(np.asarray(labels).tolist(), X, strict=True)
-            file.write_text("".join(f"__label__{number[c]} {line}\n" for c, line in lines), encoding="utf-8")
+            lines = [f"__label__{number[c]} {x}\n" for c, x in zip(np.asarray(labels).tolist(), X, strict=True)]
+            random.Random(self.seed).shuffle(lines)  # it reads them in order: sorted by class, it would learn the last
+            file.write_text("".join(lines), encoding="utf-8")
             more = {"wordNgrams": 2, "dim": 50, "bucket": 500_000, "minCount": 1, "verbose": 0, "thread": 1}
             self.model = fasttext.train_supervised(str(file), lr=lr, epoch=epoch, seed=self.seed, **more)
 

@@ -15,7 +15,7 @@ from time import thread_time
 PLAIN, COMPILED = "plain", "compiled"
 SMALL = 1 << 29  # products of coordinates: about 0.3 s in NumPy, less than it takes to import and load compiled code
 PATIENCE = 2.0  # processor seconds of plain work after which compiled code is loaded from disk
-PATIENCE_WITH_NUMBA = 0.1  # the same once Numba is in memory, as another job has been compiled or loaded
+PATIENCE_WITH_NUMBA = 0.05  # the same once Numba is in memory, for another job: loading then takes about a tenth
 PATIENCE_TO_COMPILE = 20.0  # the same where nothing is stored, so that it has to be compiled first
 
 
