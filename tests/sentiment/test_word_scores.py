@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import minimize as by_scipy
 
 from hardmax.sentiment.calibration import BEGINNINGS, beginnings, brier, calibrate
-from hardmax.sentiment.word_scores import Bounds, Examples, minimize, problem, solve
+from hardmax.sentiment.lbfgs import Bounds, minimize
+from hardmax.sentiment.word_scores import Examples, problem, solve
 from hardmax.text.vocabulary import Bags
 
 RNG = np.random.default_rng(5)

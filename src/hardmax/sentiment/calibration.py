@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hardmax.io.scratch import empty, joined, kept
-from hardmax.sentiment.word_scores import Examples, Floats, Ints, minimize, slices
+from hardmax.sentiment.lbfgs import minimize
+from hardmax.sentiment.word_scores import Examples, Floats, Ints, slices
 from hardmax.text.vocabulary import AT_ONCE, Bags
 
 BEGINNINGS = (6, 12, 24, 48, 96)  # terms

@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.sentiment.layers_numpy import powers
+from hardmax.sentiment.lbfgs import Bounds, dot, minimize
 from hardmax.sentiment.recipe import MOST_LEADERS, Recipe
-from hardmax.sentiment.word_scores import Bounds, Floats, Problem, Solution, dot, minimize, times
+from hardmax.sentiment.word_scores import Floats, Problem, Solution, times
 
 Steps = tuple[int, Callable[[int, float], object] | None]  # at most how many, and whom to tell
 POLES = 8

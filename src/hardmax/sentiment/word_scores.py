@@ -9,10 +9,9 @@ with the logistic loss, and g the size of the naive-Bayes log-odds of every word
 already differ between the classes are free to differ, others pay [Wang & Manning, ACL 2012]. g is scaled such that a
 text has features of length 1 on average, so the same penalties suit texts of any length and number.
 
-The optimum is found by L-BFGS. Sums over texts and over words run in threads, each in an order of its own, and no sum
-is left to a library that might split it by the number of threads: the bits are the same for any number.
-
-One file slightly above the usual length: the problem, its solver and their kernels are read beside these formulas.
+The optimum is found by L-BFGS (`hardmax.sentiment.lbfgs`). Sums over texts and over words run in threads, each in an
+order of its own, and no sum is left to a library that might split it by the number of threads: the bits are the same
+for any number.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,14 +24,13 @@ from numpy.typing import NDArray
 
 from hardmax.io.scratch import empty, kept
 from hardmax.jit import njit, over_parts
+from hardmax.sentiment.lbfgs import dot, minimize
 from hardmax.text.vocabulary import AT_ONCE, Bags, spans
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 SMOOTHING = 1.0  # added to the counts of the log-odds, where nothing else is chosen
 FLOOR = 0.1  # the least strength: a word that says nothing by itself may still learn
-MEMORY = 6  # steps that L-BFGS remembers
-TOLERANCE = 1e-4  # it stops when a step lowers the loss by less than this part
 NUMBERS = 1 << 17  # in one array over texts, while the loss is computed
 _PART = 64
 
@@ -231,130 +229,6 @@ def solve(
     start_every = np.zeros(g.shape[1]) if start is None else start.every
     theta, losses = minimize(value, np.concatenate([begin, start_every]), most, tell)
     return Solution(theta[split:], g * theta[:split].reshape(g.shape) + theta[split:], losses)
-
-
-def minimize(
-    value: Callable[[Floats], tuple[float, Floats]],
-    x: Floats,
-    most: int,
-    tell: Callable[[int, float], object] | None = None,
-    tolerance: float = TOLERANCE,
-    bounds: "Bounds | None" = None,
-) -> tuple[Floats, list[float]]:
-    """The least value of a smooth function of many numbers, by L-BFGS with step halving; and the values on the way.
-
-    Example:
-        >>> found, _ = minimize(lambda x: (float(((x - 3.0) ** 2).sum()), 2.0 * (x - 3.0)), np.zeros(2), 20)
-        >>> found.round(6).tolist()
-        [3.0, 3.0]
-    """
-    limits = bounds or Bounds(None, None)
-    x = limits.clip(x)
-    now, gradient = value(x)
-    steps: list[Step] = []
-    losses: list[float] = []
-    for k in range(most):
-        along = limits.along(x, gradient)
-        free = along(gradient)
-        seen = steps if bounds is None else [Step.of(along(step.s), along(step.y)) for step in steps]
-        known = [step for step in seen if step.curve > 1e-12 * step.square]
-        way = -along(_inverse_hessian(free, known))
-        slope = dot(way, free)
-        if slope >= 0.0:
-            break
-        size = 1.0 if known else min(1.0, 1.0 / np.sqrt(-slope)) * 10.0
-        for _ in range(30):
-            there = limits.clip(x + size * way)
-            after, gradient_there = value(there)
-            if after <= now + 1e-4 * dot(gradient, there - x):
-                break
-            size *= 0.5
-        else:
-            break
-        steps = [*steps[1 - MEMORY :], Step.of(there - x, gradient_there - gradient)]
-        decrease, x, now, gradient = now - after, there, after, gradient_there
-        losses.append(now)
-        if tell is not None:
-            tell(k + 1, now)
-        if decrease <= tolerance * abs(now) and k >= MEMORY - 1:  # a first step says little, it knows no curvature
-            break
-    return x, losses
-
-
-@dataclass(frozen=True, eq=False)
-class Bounds:
-    """Limits on the lengths of the rows of x (V, m), as one array of V m numbers; None is no limit at all.
-
-    Example:
-        >>> limits = Bounds(np.array([0.0, 2.0]), np.array([1.0, np.inf]))
-        >>> limits.clip(np.array([3.0, 4.0, 0.0, 1.0])).round(6).tolist()
-        [0.6, 0.8, 0.0, 2.0]
-    """
-
-    least: Floats | None
-    most: Floats | None
-
-    def clip(self, x: Floats) -> Floats:
-        """The nearest rows within the limits, in their own directions."""
-        if self.least is None or self.most is None:
-            return x
-        rows = x.reshape(len(self.least), -1)
-        length = np.sqrt((rows**2).sum(axis=1))
-        wanted = np.clip(length, self.least, self.most)
-        return np.asarray(rows * np.where(length > 0, wanted / np.maximum(length, 1e-300), 1.0)[:, None]).ravel()
-
-    def along(self, x: Floats, gradient: Floats) -> Callable[[Floats], Floats]:
-        """What is left of a direction without its part across the limits against which -gradient pushes."""
-        if self.least is None or self.most is None:
-            return lambda v: v
-        rows = x.reshape(len(self.least), -1)
-        length = np.sqrt((rows**2).sum(axis=1))
-        normal = rows / np.maximum(length, 1e-300)[:, None]
-        push = (gradient.reshape(rows.shape) * normal).sum(axis=1)
-        out, back = length >= self.most * (1 - 1e-12), length <= self.least * (1 + 1e-12)
-        normal[~((out & (push < 0)) | (back & (push > 0)))] = 0.0
-        fixed = self.most <= 0
-
-        def along(v: Floats) -> Floats:
-            some = v.reshape(rows.shape)
-            some = some - (some * normal).sum(axis=1, keepdims=True) * normal
-            some[fixed] = 0.0
-            return np.asarray(some).ravel()
-
-        return along
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """A step s of L-BFGS, the change y of the gradient along it, <s, y> and <y, y>."""
-
-    s: Floats
-    y: Floats
-    curve: float
-    square: float
-
-    @classmethod
-    def of(cls, s: Floats, y: Floats) -> "Step":
-        """With both products, which every later step needs."""
-        return cls(s, y, dot(s, y), dot(y, y))
-
-
-def _inverse_hessian(gradient: Floats, steps: list[Step]) -> Floats:
-    """The two loops of L-BFGS: the inverse Hessian of the last steps times the gradient."""
-    way, parts = gradient.copy(), []
-    for step in reversed(steps):
-        parts.append(dot(step.s, way) / step.curve)
-        way -= parts[-1] * step.y
-    if steps:
-        way *= steps[-1].curve / steps[-1].square
-    for step, part in zip(steps, reversed(parts), strict=True):
-        way += (part - dot(step.y, way) / step.curve) * step.s
-    return way
-
-
-def dot(a: Floats, b: Floats) -> float:
-    """<a, b> added up by NumPy: a library's product may depend on its number of threads."""
-    return float((a * b).sum())
 
 
 def times(a: Floats, b: Floats) -> Floats:
