@@ -147,6 +147,7 @@ def test_the_coordinates_of_a_file_are_used_as_given_and_only_a_link_rounds_them
     coords = "() => Array.from(window.hardmaxApp.state.pts.coords)"
     flat = [x for row in rows for x in row]
     assert page.evaluate(coords) == flat
+    page.wait_for_function("() => !window.hardmaxApp.frame")  # the state stands before it is drawn
     assert page.evaluate("() => Array.from(window.hardmaxApp.controller.model.result.tokens[0])") == flat
     page.get_by_role("button", name="Share").click()
     assert "rounded to 16 bits" in page.locator(".menu:visible").inner_text()
