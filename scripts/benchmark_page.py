@@ -78,7 +78,7 @@ def readme() -> str:
         ["first `hardmax limit` after installation", f"{first['first']} s",
          f"`import sklearn` takes {float(first['first']) / float(first['first / import sklearn']):.2f} s"],
         ["label 1,000 film reviews from raw text", f"{ours} ms", f"TF-IDF + logistic regression {theirs} ms ({ratio})"],
-        ["explain one review, with the effect of every word", explain, ", ".join(peers)],
+        ["explain one review, with the effect of every word (warm)", explain, ", ".join(peers)],
         ["memorize 10,000 random labels", training[0], f"torch, trained ten times as long: {training[1]}"],
     ]  # fmt: skip
     return markdown(["task (processor time, 2 cores)", "hardmax", "peers in the same run"], rows)
