@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hardmax.attention.search import collect, find
+from hardmax.attention.search import Scores
 
 EPS = 2.0**-52
 
@@ -36,7 +36,8 @@ def agree(Z, A=None, rows=None, units=2.0**-20, definite=True, condition=1.0, ba
     rest[np.arange(len(own)), target] = -np.inf
     gap = best - rest.max(1)
 
-    found = find(Q[own], N[own], Z, N, resolution, own, definite=definite, condition=condition)
+    asked = Scores(Q[own], N[own], Z, N, condition)
+    found = asked.find(resolution, own)
     np.testing.assert_array_equal(found.target, target)
     np.testing.assert_array_equal(found.best, best)
     close = gap <= resolution
@@ -44,7 +45,7 @@ def agree(Z, A=None, rows=None, units=2.0**-20, definite=True, condition=1.0, ba
     assert np.all(found.gap[~close] > resolution[~close])
 
     band = band_units * size * scale
-    indptr, indices = collect(Q[own], N[own], best, band, Z, N, definite=definite, condition=condition)
+    indptr, indices = asked.collect(best, band)
     inside = (best - band)[:, None] <= S
     np.testing.assert_array_equal(indptr, np.concatenate(([0], np.cumsum(inside.sum(1)))))
     np.testing.assert_array_equal(indices, np.nonzero(inside)[1])

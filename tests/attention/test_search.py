@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import cases
-from hardmax.attention.search import collect, find
+from hardmax.attention.search import Scores
 from hardmax.jit import threads as search_threads
 from hardmax.jit.ways import PLAIN, forced
 from search_oracle import EPS, KINDS, agree, cloud, norms, scores
@@ -40,7 +40,7 @@ def test_faint_queries_among_huge_points_are_compared_with_all_of_them():
     Z[:100] *= 1e-260  # a bound of their scores would overflow
     lengths = np.linalg.norm(Z, axis=1)
     with forced(PLAIN):
-        found = find(Z, lengths, Z, lengths, np.zeros(len(Z)), np.arange(len(Z)))
+        found = Scores(Z, lengths, Z, lengths).find(np.zeros(len(Z)), np.arange(len(Z)))
     assert (found.target == (Z @ Z.T).argmax(axis=1)).all()
 
 
@@ -95,7 +95,7 @@ def test_a_zero_query_ties_with_everything(d, n):
 
 def test_a_single_point_has_no_runner_up():
     Z, N = np.array([[1.0, 2.0]]), np.array([5.0**0.5])
-    found = find(Z, N, Z, N, np.ones(1), np.zeros(1, np.int64))
+    found = Scores(Z, N, Z, N).find(np.ones(1), np.zeros(1, np.int64))
     assert found.target.tolist() == [0]
     assert found.best.tolist() == [5.0]
     assert found.gap.tolist() == [np.inf]
@@ -141,7 +141,7 @@ def test_clusters_of_near_copies_on_a_circle_agree():
 def test_the_gap_says_inf_beyond_the_resolution():
     Z = np.random.default_rng(0).standard_normal((500, 2))
     N = norms(Z, Z)
-    found = find(Z, N, Z, N, np.zeros(500), np.arange(500))
+    found = Scores(Z, N, Z, N).find(np.zeros(500), np.arange(500))
     assert np.all(np.isinf(found.gap))
 
 
@@ -150,7 +150,7 @@ def test_a_band_below_the_maximum_is_complete_even_if_the_best_score_is_understa
     N = norms(Z, Z)
     S = scores(Z[:40], Z)
     low = np.sort(S, axis=1)[:, -30]
-    indptr, indices = collect(Z[:40], N[:40], low, np.zeros(40), Z, N)
+    indptr, indices = Scores(Z[:40], N[:40], Z, N).collect(low, np.zeros(40))
     np.testing.assert_array_equal(np.diff(indptr), np.full(40, 30))
     np.testing.assert_array_equal(indices, np.nonzero(low[:, None] <= S)[1])
 
@@ -165,8 +165,8 @@ def test_threads_do_not_change_the_answer(d, monkeypatch):
     for workers, start in ((1, 10**9), (2, 0), (5, 0)):
         monkeypatch.setattr(search_threads, "threads", lambda workers=workers: workers)
         monkeypatch.setattr(search_threads, "PARALLEL_FROM", start)
-        found = find(Z, N, Z, N, resolution, np.arange(len(Z)))
-        bands = collect(Z, N, found.best, 64 * EPS * N * N.max(), Z, N)
+        found = Scores(Z, N, Z, N).find(resolution, np.arange(len(Z)))
+        bands = Scores(Z, N, Z, N).collect(found.best, 64 * EPS * N * N.max())
         answers.append((found.target, found.best, found.gap, *bands))
     for other in answers[1:]:
         for one, two in zip(answers[0], other, strict=True):
@@ -179,7 +179,7 @@ def test_two_python_threads_may_search_at_once(monkeypatch):
     N = norms(Z, Z)
 
     def search(_):
-        return find(Z, N, Z, N, 1e-6 * N, np.arange(5000)).target
+        return Scores(Z, N, Z, N).find(1e-6 * N, np.arange(5000)).target
 
     with ThreadPoolExecutor(4) as pool:
         targets = list(pool.map(search, range(8)))

@@ -89,7 +89,7 @@ def test_output_that_cannot_be_written_is_one_clear_error(words):
         done = subprocess.run(
             [sys.executable, "-m", "hardmax", *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120
         )
-    assert (done.returncode, done.stderr) == (3, "error: No space left on device\n")
+    assert (done.returncode, done.stderr) == (3, "error: the output cannot be written: No space left on device\n")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell closes the streams")

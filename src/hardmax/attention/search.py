@@ -7,7 +7,7 @@ Departs: scores are float64 numbers, computed in one order of operations by ever
 scores is larger in exact arithmetic is not decided here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,152 +42,147 @@ class Found:
     gap: Float[Array, " a"]
 
 
-def find(
-    queries: Floats,
-    query_norms: Floats,
-    points: Floats,
-    point_norms: Floats,
-    resolution: Floats,
-    own: Ints,
-    definite: bool = True,
-    condition: float = 1.0,
-) -> Found:
-    """Best point and gap of each query: argmax_j <q_i, z_j>, and best_i - max_{j != target_i} <q_i, z_j>.
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores <q_i, z_j> of queries q_i = A z_i with distinct points z_j, which are never all computed.
 
-    Args:
-        queries: (a, d) rows q_i = A z_i.
-        query_norms: (a,) A-norms |z_i|_A of the querying tokens.
-        points: (m, d) distinct points, and `point_norms` (m,) their A-norms.
-        resolution: (a,) gaps up to this are exact float64 differences; larger ones come back as inf.
-        own: (a,) index in `points` of the querying token, a lower bound of its best score.
-        definite: A is symmetric positive definite, so <q_i, z_j> <= |z_i|_A |z_j|_A.
-        condition: the condition number of A.
-
-    Example:
-        >>> Z = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
-        >>> N = np.array([1.0, 3.0, 1.0])
-        >>> find(Z, N, Z, N, np.full(3, 6.0), np.arange(3))
-        Found(target=array([1, 1, 2]), best=array([3., 9., 1.]), gap=array([2., 6., 1.]))
+    Attributes:
+        queries: (a, d) rows q_i, and `query_norms` (a,) the A-norms |z_i|_A of the querying tokens.
+        points: (m, d) rows z_j, and `point_norms` (m,) their A-norms.
+        condition: the condition number of A. If it is infinite, the norms are not used: <q_i, z_j> <= |z_i|_A |z_j|_A
+            needs an A that is symmetric positive definite.
     """
-    queries, points = np.ascontiguousarray(queries, np.float64), np.ascontiguousarray(points, np.float64)
-    resolution, own = np.ascontiguousarray(resolution, np.float64), np.ascontiguousarray(own, np.int64)
-    a = len(queries)
-    target, best, second = np.zeros(a, np.int64), np.zeros(a), np.full(a, -np.inf)
-    rows = np.arange(a)
-    zero = faint_rows(queries, rows, 0.0)  # every score is 0: a tie of all points
-    if len(zero):
-        second[zero] = 0.0 if len(points) > 1 else -np.inf
-        rows = np.setdiff1d(rows, zero)
-    job = _FIND[min(points.shape[1], 3)]
-    if len(points) <= DENSE_POINTS or len(rows) <= DENSE_QUERIES:
-        find_dense(queries, points, rows, target, best, second)
-    elif job.plain(len(rows) * points.size):
-        reach = norm_reach(query_norms, points.shape[1], condition) if definite else None
-        with job.counted():
-            if reach is None or resolution.min() == np.inf:
-                find_dense(queries, points, rows, target, best, second)
-            else:
-                find_longest(queries, reach, points, point_norms, rows, resolution, target, best, second)
-    elif points.shape[1] == 1:
-        from hardmax.attention.search_tree import Tree
 
-        Tree(points).find(queries, rows, np.full(a, -np.inf), resolution, target, best, second)
-        job.ready = True
-    elif points.shape[1] == 2:
-        from hardmax.attention.search_plane import find_plane
+    queries: Floats
+    query_norms: Floats
+    points: Floats
+    point_norms: Floats
+    condition: float = 1.0
 
-        find_plane(queries, rows, points, resolution, target, best, second)
-        job.ready = True
-    else:
-        from hardmax.attention.search_shells import Shells, norm_bounds
+    def __post_init__(self) -> None:
+        for name in ("queries", "points"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), np.float64))
 
-        reach, norms = norm_bounds(queries, query_norms, points, point_norms, definite, condition)
-        Shells(queries, points, reach, norms).find(rows, resolution, own, target, best, second)
-        job.ready = True
-    gap = best - second
-    return Found(target, best, np.where(gap <= resolution, gap, np.inf))
+    def of(self, rows: Ints) -> "Scores":
+        """Those of some queries."""
+        return replace(self, queries=self.queries[rows], query_norms=self.query_norms[rows])
 
+    def find(self, resolution: Floats, own: Ints) -> Found:
+        """Best point and gap of each query: argmax_j <q_i, z_j>, and best_i - max_{j != target_i} <q_i, z_j>.
 
-def collect(
-    queries: Floats,
-    query_norms: Floats,
-    best: Floats,
-    band: Floats,
-    points: Floats,
-    point_norms: Floats,
-    definite: bool = True,
-    condition: float = 1.0,
-) -> tuple[Ints, Ints]:
-    """For each query all j with <q_i, z_j> >= best_i - band_i, ascending: row i is indices[indptr[i]:indptr[i+1]].
+        Args:
+            resolution: (a,) gaps up to this are exact float64 differences; larger ones come back as inf.
+            own: (a,) index in `points` of the querying token, a lower bound of its best score.
 
-    Example:
-        >>> Z = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
-        >>> N = np.sqrt([1.0, 2.0, 1.0])
-        >>> collect(Z[:1], N[:1], np.ones(1), np.zeros(1), Z, N)
-        (array([0, 2]), array([0, 1]))
-    """
-    queries, points = np.ascontiguousarray(queries, np.float64), np.ascontiguousarray(points, np.float64)
-    floor = best - band
-    a, m = len(queries), len(points)
-    job = _COLLECT[points.shape[1] <= TREE_DIMENSIONS]
-    if m <= DENSE_POINTS or a == 0 or job.plain(a * points.size):
-        with job.counted():
-            return collect_dense(queries, floor, points)
-    from hardmax.attention.search_shells import Shells, norm_bounds
+        Example:
+            >>> Z = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
+            >>> N = np.array([1.0, 3.0, 1.0])
+            >>> Scores(Z, N, Z, N).find(np.full(3, 6.0), np.arange(3))
+            Found(target=array([1, 1, 2]), best=array([3., 9., 1.]), gap=array([2., 6., 1.]))
+        """
+        queries, points = self.queries, self.points
+        resolution, own = np.ascontiguousarray(resolution, np.float64), np.ascontiguousarray(own, np.int64)
+        a, dim = queries.shape
+        target, best, second = np.zeros(a, np.int64), np.zeros(a), np.full(a, -np.inf)
+        rows = np.arange(a)
+        zero = faint_rows(queries, rows, 0.0)  # every score is 0: a tie of all points
+        if len(zero):
+            second[zero] = 0.0 if len(points) > 1 else -np.inf
+            rows = np.setdiff1d(rows, zero)
+        job = _FIND[min(dim, 3)]
+        if len(points) <= DENSE_POINTS or len(rows) <= DENSE_QUERIES:
+            find_dense(queries, points, rows, target, best, second)
+        elif job.plain(len(rows) * points.size):
+            reach = norm_reach(self.query_norms, dim, self.condition)
+            with job.counted():
+                if reach is None or resolution.min() == np.inf:
+                    find_dense(queries, points, rows, target, best, second)
+                else:
+                    find_longest(queries, reach, points, self.point_norms, rows, resolution, target, best, second)
+        elif dim == 1:
+            from hardmax.attention.search_tree import Tree
 
-    zero = faint_rows(queries, np.arange(a), 0.0)
-    if len(zero):
-        return _with_zero_rows(queries, query_norms, best, band, points, point_norms, definite, condition, zero)
-    # Few points can reach the floor of any query: those of large norm, and in the plane those near the boundary.
-    reach, norms = norm_bounds(queries, query_norms, points, point_norms, definite, condition)
-    kept = np.flatnonzero(norms + TINY >= (floor / reach).min())
-    if len(kept) < m:
-        points, norms = points[kept], norms[kept]
-    if points.shape[1] == 2:
-        from hardmax.attention.search_plane import FILTER_FROM, near_boundary
+            Tree(points).find(queries, rows, np.full(a, -np.inf), resolution, target, best, second)
+            job.ready = True
+        elif dim == 2:
+            from hardmax.attention.search_plane import find_plane
 
-        if len(points) >= FILTER_FROM:
-            inner = near_boundary(points, queries, floor)
-            points, norms, kept = points[inner], norms[inner], kept[inner]
-    few = FEW_FOR_A_TREE if points.shape[1] <= TREE_DIMENSIONS else DENSE_QUERIES
-    if len(points) <= DENSE_POINTS or a <= few:
-        indptr, indices = collect_dense(queries, floor, points)
-    elif points.shape[1] <= TREE_DIMENSIONS:
-        from hardmax.attention.search_tree import Tree
+            find_plane(queries, rows, points, resolution, target, best, second)
+            job.ready = True
+        else:
+            from hardmax.attention.search_shells import Shells
 
-        indptr, indices = Tree(points).collect(queries, floor)
-        job.ready = True
-    else:
-        indptr, indices = Shells(queries, points, reach, norms).collect(floor)
-        job.ready = True
-    return indptr, indices if len(kept) == m else kept[indices]
+            Shells(queries, points, *self._bounds()).find(rows, resolution, own, target, best, second)
+            job.ready = True
+        gap = best - second
+        return Found(target, best, np.where(gap <= resolution, gap, np.inf))
 
+    def collect(self, best: Floats, band: Floats) -> tuple[Ints, Ints]:
+        """For each query all j with <q_i, z_j> >= best_i - band_i, ascending: row i is indices[indptr[i]:indptr[i+1]].
 
-def _with_zero_rows(
-    queries: Floats,
-    query_norms: Floats,
-    best: Floats,
-    band: Floats,
-    points: Floats,
-    point_norms: Floats,
-    definite: bool,
-    condition: float,
-    zero: Ints,
-) -> tuple[Ints, Ints]:
-    """`collect` where the queries in `zero` score 0 with every point: all points, or none if the floor is above 0."""
-    a, m = len(queries), len(points)
-    rows = np.setdiff1d(np.arange(a), zero)
-    pointers, found = collect(
-        queries[rows], query_norms[rows], best[rows], band[rows], points, point_norms, definite, condition
-    )
-    counts = np.zeros(a, np.int64)
-    counts[rows] = np.diff(pointers)
-    counts[zero] = np.where(best[zero] - band[zero] <= 0.0, m, 0)
-    indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    indices = np.empty(indptr[-1], np.int64)
-    of_zero = np.zeros(a, bool)
-    of_zero[zero] = True
-    of_zero = np.repeat(of_zero, counts)
-    indices[of_zero] = np.tile(np.arange(m), int(of_zero.sum()) // m)
-    indices[~of_zero] = found
-    return indptr, indices
+        Example:
+            >>> Z = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+            >>> N = np.sqrt([1.0, 2.0, 1.0])
+            >>> Scores(Z[:1], N[:1], Z, N).collect(np.ones(1), np.zeros(1))
+            (array([0, 2]), array([0, 1]))
+        """
+        queries, points, floor = self.queries, self.points, best - band
+        a, (m, dim) = len(queries), points.shape
+        job = _COLLECT[dim <= TREE_DIMENSIONS]
+        if m <= DENSE_POINTS or a == 0 or job.plain(a * points.size):
+            with job.counted():
+                return collect_dense(queries, floor, points)
+        zero = faint_rows(queries, np.arange(a), 0.0)
+        if len(zero):
+            return self._collect_around(zero, best, band)
+        # Few points can reach the floor of any query: those of large norm, and in the plane those near the boundary.
+        reach, norms = self._bounds()
+        kept = np.flatnonzero(norms + TINY >= (floor / reach).min())
+        if len(kept) < m:
+            points, norms = points[kept], norms[kept]
+        if dim == 2:
+            from hardmax.attention.search_plane import FILTER_FROM, near_boundary
+
+            if len(points) >= FILTER_FROM:
+                inner = near_boundary(points, queries, floor)
+                points, norms, kept = points[inner], norms[inner], kept[inner]
+        few = FEW_FOR_A_TREE if dim <= TREE_DIMENSIONS else DENSE_QUERIES
+        if len(points) <= DENSE_POINTS or a <= few:
+            indptr, indices = collect_dense(queries, floor, points)
+        elif dim <= TREE_DIMENSIONS:
+            from hardmax.attention.search_tree import Tree
+
+            indptr, indices = Tree(points).collect(queries, floor)
+            job.ready = True
+        else:
+            from hardmax.attention.search_shells import Shells
+
+            indptr, indices = Shells(queries, points, reach, norms).collect(floor)
+            job.ready = True
+        return indptr, indices if len(kept) == m else kept[indices]
+
+    def _bounds(self) -> tuple[Floats, Floats]:
+        """(reach, norms) with <q_i, z_j> <= reach_i * (norms_j + TINY) for the float64 numbers, rounding included."""
+        reach = norm_reach(self.query_norms, self.points.shape[1], self.condition)
+        if reach is not None:
+            return reach, self.point_norms
+        from hardmax.attention.search_shells import euclidean_bounds
+
+        return euclidean_bounds(self.queries, self.points)
+
+    def _collect_around(self, zero: Ints, best: Floats, band: Floats) -> tuple[Ints, Ints]:
+        """`collect` where the queries in `zero` score 0 with every point: all, or none if the floor is above 0."""
+        a, m = len(self.queries), len(self.points)
+        rows = np.setdiff1d(np.arange(a), zero)
+        pointers, found = self.of(rows).collect(best[rows], band[rows])
+        counts = np.zeros(a, np.int64)
+        counts[rows] = np.diff(pointers)
+        counts[zero] = np.where(best[zero] - band[zero] <= 0.0, m, 0)
+        indptr = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+        indices = np.empty(indptr[-1], np.int64)
+        of_zero = np.zeros(a, bool)
+        of_zero[zero] = True
+        of_zero = np.repeat(of_zero, counts)
+        indices[of_zero] = np.tile(np.arange(m), int(of_zero.sum()) // m)
+        indices[~of_zero] = found
+        return indptr, indices

@@ -13,7 +13,7 @@ holds no point that matters; every other block is looked at again and its points
 import numpy as np
 
 from hardmax.attention.search_corners import outer_points
-from hardmax.attention.search_dense import TINY, largest_coordinate, norm_reach
+from hardmax.attention.search_dense import TINY, largest_coordinate
 from hardmax.attention.search_tree import score
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
@@ -174,8 +174,6 @@ def _gather(  # type: ignore[no-untyped-def]
             if tops[b] < least:
                 break
             hits = reached(tile, 0, keys, b, bar, maxima)
-            if hits == 0:
-                continue
             for t in range(width):
                 if (hits >> t) & 1 == 0:
                     continue
@@ -209,14 +207,9 @@ def scaled_lengths(x, scale):  # type: ignore[no-untyped-def]
     return out
 
 
-def norm_bounds(
-    queries: Floats, query_norms: Floats, points: Floats, point_norms: Floats, definite: bool, condition: float
-) -> tuple[Floats, Floats]:
-    """(reach, norms) with <q_i, z_j> <= reach_i * (norms_j + TINY) for the float64 numbers, rounding included."""
+def euclidean_bounds(queries: Floats, points: Floats) -> tuple[Floats, Floats]:
+    """(reach, norms) with <q_i, z_j> <= |q_i| |z_j| <= reach_i * norms_j for the float64 numbers, rounding included."""
     m, d = points.shape
-    reach = norm_reach(query_norms, d, condition) if definite else None
-    if reach is not None:
-        return reach, point_norms
     scale, unit = _powers(points, queries)
     norms = scaled_lengths(points, np.full(m, scale)) / scale
     return scaled_lengths(queries, unit) / unit * (1 + 8 * (d + 2) * 2.0**-52), norms

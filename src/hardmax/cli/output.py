@@ -1,5 +1,6 @@
 """What commands print and write: results on stdout, notes on stderr, files."""
 
+import errno
 import os
 import sys
 from contextlib import suppress
@@ -46,7 +47,9 @@ def output_failed(error: OSError) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return 0
-    print(f"error: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}", file=sys.stderr)
+    full = "the output cannot be written: " if error.errno == errno.ENOSPC else ""
+    where = f"{error.filename}: " if error.filename else full
+    print(f"error: {where}{error.strerror or error}", file=sys.stderr)
     return 3
 
 

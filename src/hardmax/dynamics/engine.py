@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.search import Found, collect, find
+from hardmax.attention.search import Found, Scores
 from hardmax.attention.small import SMALL
 from hardmax.attention.ties import EPS, PAIRS, WIDEST, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
 from hardmax.cloud.metric import Metric
@@ -41,20 +41,17 @@ class Look:
 
 @dataclass(frozen=True)
 class Search:
-    """What is known of the active points before anything is decided, all (a,) but `norms` and `queries`.
+    """What is known of the active points before anything is decided, all (a,) but `scores`.
 
     Attributes:
-        queries: (a, d) A z_i, and `own` their A-norms, both in units of `power`.
-        norms: (m,) A-norms of all points.
+        scores: of the active points with all points; their queries and A-norms are in units of `power`.
         tie, flag: scores within these of the best are tied, or too close for float64.
         scale: |z_i|_A max|z|_A, the unit of margins.
         found: the best point and the gap to the second.
     """
 
-    queries: Floats
-    own: Floats
+    scores: Scores
     power: Floats
-    norms: Floats
     tie: Floats
     flag: Floats
     scale: Floats
@@ -121,8 +118,8 @@ class Run:
         resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
         with np.errstate(invalid="ignore", divide="ignore"):
             self.blur = float((flag / scale).max())
-        found = find(q, own, self.points, norms, resolution, active, condition=self.metric.condition)
-        self._searched = Search(q, own, power, norms, tie, flag, scale, found)
+        scores = Scores(q, own, self.points, norms, self.metric.condition)
+        self._searched = Search(scores, power, tie, flag, scale, scores.find(resolution, active))
         return self._searched
 
     def forget(self) -> None:
@@ -136,7 +133,7 @@ class Run:
             return Look(active, active, {})
         s, self._searched = self.search(), None
         with np.errstate(invalid="ignore"):
-            self.lowest = float((s.found.best / s.own).min())
+            self.lowest = float((s.found.best / s.scores.query_norms).min())
         target = s.found.target.astype(np.int64, copy=True)
         ties: dict[int, Ints] = {}
         close = np.flatnonzero(s.found.gap <= s.flag)
@@ -149,7 +146,7 @@ class Run:
         if ties:
             from hardmax.dynamics.tie_locks import lock_ties
 
-            lock_ties(self, ties, s.norms, self.largest)
+            lock_ties(self, ties, s.scores.point_norms, self.largest)
         still = self.role[active] == ACTIVE
         self.active = active[still]
         self._note_pattern(target[still], {i: t for i, t in ties.items() if self.role[i] == ACTIVE})
@@ -162,11 +159,8 @@ class Run:
 
     def _resolve_close(self, active: Ints, close: Ints, s: "Search", target: Ints) -> dict[int, Ints]:
         """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
-        q, best, tie = s.queries, s.found.best, s.tie
-        indptr, index = collect(
-            q[close], s.own[close], best[close], s.flag[close], self.points, s.norms,
-            condition=self.metric.condition,
-        )  # fmt: skip
+        q, best, tie = s.scores.queries, s.found.best, s.tie
+        indptr, index = s.scores.of(close).collect(best[close], s.flag[close])
         row = np.repeat(np.arange(len(close)), np.diff(indptr))
         followed, floor = np.empty(len(index), bool), best[close] - tie[close]
         for start in range(0, len(index), PAIRS):

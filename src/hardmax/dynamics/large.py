@@ -154,13 +154,13 @@ def limit_by_norm(run: Run, problem: Problem, max_layers: int) -> Equilibrium | 
 def _short_followers(run: Run) -> tuple[NDArray[np.bool_], Ints, float, float] | None:
     """Which points are ordinary, the target of every point, `low`, and the narrowest gap; None if too few are."""
     s = run.search()
-    if run.small or not s.own.all():
+    if run.small or not s.scores.query_norms.all():
         return None
     target, clear = s.found.target, s.found.gap > s.flag
     leads = clear & (target == np.arange(len(target)))
     settled = clear & leads[target] & ~leads
-    low = LOW * float((s.found.best / s.own)[~settled].min())
-    ordinary = settled & (s.norms < low)
+    low = LOW * float((s.found.best / s.scores.query_norms)[~settled].min())
+    ordinary = settled & (s.scores.point_norms < low)
     if 2 * ordinary.sum() < len(target):
         return None
     won = clear & np.isfinite(s.found.gap)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.search import find
+from hardmax.attention.search import Scores
 from hardmax.attention.ties import integers
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.certificate import TIE
@@ -111,10 +111,8 @@ class FloatTies:
         )
         if holds and own is None and query.any():  # (4); if i is in T its own follow set says so already
             length = np.sqrt(max(level, 0.0))
-            found = find(
-                query[None], np.array([length]), run.points, self.norms, np.array([self.band]),
-                np.array([others[0]]), condition=run.metric.condition,
-            )  # fmt: skip
+            scores = Scores(query[None], np.array([length]), run.points, self.norms, run.metric.condition)
+            found = scores.find(np.array([self.band]), others[:1])
             holds = found.best[0] <= level + self.band
         return t, bool(holds)
 

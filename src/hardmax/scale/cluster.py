@@ -25,11 +25,13 @@ def cluster_at(address: str | None) -> Iterator[Any]:
     Raises:
         BadInput: no cluster can be reached at the address.
     """
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")  # what fails is told once, here
     ray = need("ray", "ray", "engine ray")
     started = not ray.is_initialized()
     if started:
         if address not in (None, "auto", "local"):
+            os.environ.setdefault(
+                "RAY_BACKEND_LOG_LEVEL", "error"
+            )  # attempts to connect; what fails is told once, here
             _listening(str(address))
         try:
             with warnings.catch_warnings():
