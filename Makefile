@@ -76,7 +76,8 @@ site: $(VENV)/.ready
 paper: $(VENV)/.docs
 	$(BIN)/python scripts/paper.py
 
-# The wheel and the source archive, each installed into an empty environment and tried; EXTRAS="plot web" tries extras too.
+# The wheel and the source archive, each installed into an empty environment and tried. EXTRAS="plot web" tries extras too,
+# each alone; EXTRAS="--lowest plot" with the lowest versions that pyproject.toml allows.
 wheel: $(VENV)/.build
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
