@@ -195,6 +195,7 @@ def test_notebooks_print_what_is_stored_in_them_and_draw_as_many_pictures(path, 
     ]
     assert pictures[0] == pictures[1] >= 1
     assert not any(output.get("name") == "stderr" for cell in stored.cells for output in cell.get("outputs", []))
+    assert "Figure" not in "".join(notebooks.printed(stored))  # a name in place of a picture
 
 
 def _words_and_numbers(texts):

@@ -53,7 +53,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "FileLimit": {NOTEBOOK: "hardmax.html.results:file_limit_part"},
     "Drift": {NOTEBOOK: "hardmax.html.results:drift_part"},
     "Verification": {NOTEBOOK: "hardmax.html.results:verification_part"},
-    "Stages": {NOTEBOOK: "hardmax.html.results:stages_part"},
+    "Stages": {PLOT: "hardmax.plot.stages:plot_stages", NOTEBOOK: "hardmax.html.results:stages_part"},
     "Polytope": {
         NOTEBOOK: "hardmax.html.results:polytope_part",
         LOAD: "hardmax.dynamics.records:load_polytope",
@@ -73,6 +73,7 @@ VIEWS: dict[str, dict[str, str]] = {
         ".html": "hardmax.html.results:save_model",
     },
     "Explanation": {
+        PLOT: "hardmax.plot.explanation:plot_explanation",
         NOTEBOOK: "hardmax.html.explanation:explanation_part",
         PAGE: "hardmax.html.explanation:explanation_page",
         ".json": "hardmax.sentiment.explain:write_json",

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hardmax.cloud.by_value import ByValue
 from hardmax.cloud.ragged import Sequences
 from hardmax.cloud.tokens import Floats
 from hardmax.errors import BadInput
 from hardmax.transformer.evaluate import State, forward
-from hardmax.views import Shown
+from hardmax.views import PLOT, Shown, view
 
 if TYPE_CHECKING:
     from hardmax.construction.network import Network
@@ -67,6 +67,10 @@ class Stages(Shown, ByValue):
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(stage.name for stage in self.stages)
+
+    def plot(self) -> Any:
+        """Draw one panel for each stage (extra `plot`)."""
+        return view(Stages, PLOT)(self)
 
 
 def stages_of(net: "Network", batch: Sequences, every: str = "stage", temperature: float | None = None) -> Stages:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.figure import Figure
 
 from hardmax.cloud.tokens import Floats
+from hardmax.plot.figure import Figure
 from hardmax.plot.style import FAINT, HULL, HULL_EDGE, INK, color, house
 
 # Two directions for looking at three dimensions, the third axis rising to the right.

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 
 from hardmax.dynamics.trajectory import Trajectory
+from hardmax.plot.figure import Figure
 from hardmax.plot.layer import below, colors, draw_layer
 from hardmax.plot.style import FAINT, HULL, INK, color, house
 from hardmax.plot.view import dress, view

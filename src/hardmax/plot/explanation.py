@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from hardmax.plot.figure import Figure
 from hardmax.plot.movie import Frame, frames, write_gif
 from hardmax.plot.style import AGAINST, FAINT, FOR, INK, house, save_figure
 from hardmax.sentiment.explain import Explanation

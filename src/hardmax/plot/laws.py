@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
+from hardmax.plot.figure import Figure
 from hardmax.plot.style import FAINT, color, house, tidy
 
 MARKERS = "osD^vP<>X"

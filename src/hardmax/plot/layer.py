@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from hardmax.dynamics.trajectory import Trajectory
+from hardmax.plot.figure import Figure
 from hardmax.plot.style import FAINT, INK, color, house, save_figure
 from hardmax.plot.view import MOST_MARKERS, View, dress, marker_area, shade, shown_axes, thinned, view
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
+from hardmax.plot.figure import Figure
 from hardmax.plot.style import FAINT, INK, color, house, tidy
 
 MARKERS = "osD^vP<>X"

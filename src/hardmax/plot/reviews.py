@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 from numpy.typing import NDArray
 
 from hardmax.plot.explanation import at_layer, name_points, shown, walk
+from hardmax.plot.figure import Figure
 from hardmax.plot.movie import write_gif
 from hardmax.plot.style import AGAINST, FOR, INK, NEUTRAL, PALETTE, color, house, tidy, tint
 

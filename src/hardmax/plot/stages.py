@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from hardmax.errors import BadInput
+from hardmax.plot.figure import Figure
 from hardmax.plot.movie import frames, write_gif
 from hardmax.plot.style import INK, color, house, tidy
 

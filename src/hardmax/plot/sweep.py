@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from hardmax.errors import BadInput
+from hardmax.plot.figure import Figure
 from hardmax.plot.style import color, house, tidy
 
 MARKERS = "osD^vP<>X"

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from hardmax.plot.figure import Figure
 from hardmax.plot.style import FAINT, INK, color, house, tidy
 
 History = Mapping[str, Sequence[float]]

@@ -31,7 +31,7 @@ from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shar
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
 from hardmax.sentiment.word_effects import Study, effects, study_texts
 from hardmax.text.encoding import decoded
-from hardmax.views import PAGE, Result, view
+from hardmax.views import PAGE, PLOT, Result, view
 
 SCHEMA = "hardmax.explain/2"
 CLOSE = 1e-9
@@ -342,6 +342,10 @@ class Explanation(Result):
             "ignored": list(self.ignored),
             "text": self.text,
         }
+
+    def plot(self) -> Any:
+        """Draw the words as bars and the terms in the plane (extra `plot`)."""
+        return view(Explanation, PLOT)(self)
 
     def to_json(self) -> str:
         """One JSON document; the same text and model give the same bytes."""

@@ -1,0 +1,21 @@
+"""Figures that show themselves in a notebook. They belong to no window, so that drawing needs no `pyplot`."""
+
+from io import BytesIO
+from typing import Any
+
+import matplotlib.figure
+
+
+class Figure(matplotlib.figure.Figure):
+    """A figure of matplotlib whose picture a notebook shows when the figure is the last value of a cell.
+
+    Example:
+        >>> Figure(figsize=(1, 1))._repr_png_()[1:4]
+        b'PNG'
+    """
+
+    def _repr_png_(self) -> bytes:
+        picture = BytesIO()
+        options: dict[str, Any] = {"format": "png", "metadata": {"Software": None}}
+        self.savefig(picture, **options)
+        return picture.getvalue()
