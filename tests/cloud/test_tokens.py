@@ -110,3 +110,8 @@ def test_the_name_of_a_file_is_not_a_cloud(name):
     with pytest.raises(BadInput, match=r"^Z is .*tokens.csv'\)?; expected an \(n, d\) array of numbers") as caught:
         cloud(name)
     assert "read_tokens" in str(caught.value)
+
+
+def test_the_error_names_the_string_that_is_no_number_not_a_fraction_beside_it():
+    with pytest.raises(BadInput, match=r"token 1, coordinate 0 is 'x', which is not a real number"):
+        cloud([["1/3", "0.5"], ["x", "1"]])

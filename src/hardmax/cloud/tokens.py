@@ -264,9 +264,9 @@ def _not_numbers(Z: Any, name: str, error: Exception) -> BadInput:
     for i, row in enumerate(rows):
         for k, x in enumerate(row if lengths[i] is not None else [row]):
             try:
-                float(x)
+                float(Fraction(x) if isinstance(x, str) else x)
             except OverflowError:
                 return BadInput(f"{name}: token {i}, coordinate {k} is too large for float64", fix="use exact=True")
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, ZeroDivisionError):
                 return BadInput(f"{name}: token {i}, coordinate {k} is {x!r}, which is not a real number")
     return BadInput(f"{name} is not an (n, d) array of numbers")
