@@ -81,7 +81,8 @@ def readme() -> str:
         ["explain one review, with the effect of every word (warm)", explain, ", ".join(peers)],
         ["memorize 10,000 random labels", training[0], f"torch, trained ten times as long: {training[1]}"],
     ]  # fmt: skip
-    return markdown(["task (processor time, 2 cores)", "hardmax", "peers in the same run"], rows)
+    made = markdown(["task (processor time, 2 cores)", "hardmax", "peers in the same run"], rows)
+    return re.sub(r"(\d+\.\d+) ms", lambda found: f"{float(found[1]):.3g} ms", made)
 
 
 def filled(text: str) -> str:
