@@ -35,3 +35,10 @@ A study (`studies/`, hardmax study) measures; finished parts are kept by `contex
         context.table("accuracy", "Accuracy", [{"runs": len(runs), "accuracy": interval(runs)}])
         return Outcome("Attention costs 0.3 points.")
 """
+
+from hardmax.experiments.case import Case
+from hardmax.experiments.context import Context
+from hardmax.experiments.item import Outcome, question, reproduction, study
+from hardmax.experiments.table import Share, gains, interval
+
+__all__ = ["Case", "Context", "Outcome", "Share", "gains", "interval", "question", "reproduction", "study"]

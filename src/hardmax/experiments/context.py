@@ -9,7 +9,7 @@ from typing import Any
 
 from hardmax import __version__
 from hardmax.errors import BadInput, MissingExtra
-from hardmax.experiments.case import Case
+from hardmax.experiments.case import Case, Row
 from hardmax.experiments.provenance import provenance
 from hardmax.experiments.table import Table, table_of
 from hardmax.io.documents import json_text, write_json
@@ -144,6 +144,16 @@ class Context:
         """
         known = self.journal.get(key)
         return self.journal.put(key, compute(*given)) if known is None else known
+
+    def sweep(
+        self, cells: Sequence[Row], text: str, key: Callable[..., dict[str, Any]], compute: Callable[..., Any]
+    ) -> list[Any]:
+        """`compute(*cell)` of every cell, kept in the journal under `key(*cell)`; `text` is formatted with the cell."""
+        found = []
+        for number, cell in enumerate(cells):
+            self.tell(number, len(cells), text.format(*cell))
+            found.append(self.memo(key(*cell), compute, *cell))
+        return found
 
     def write(self, name: str, contents: Callable[[Path], Any] | str | bytes) -> str:
         """Write a file of the item: its contents, or a function that writes them to a path. Returns its name."""

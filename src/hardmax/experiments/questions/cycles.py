@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
-from hardmax.experiments.case import Case, read_case, shown
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, question
+from hardmax.experiments import Case, Context, Outcome, Share, question
+from hardmax.experiments.case import read_case, shown
 from hardmax.experiments.questions.cases import check, layer, load, stored
 from hardmax.experiments.questions.matrices import fates, still_cycle
 from hardmax.experiments.questions.search import Size, confirmed, draw_leaders, sweep
-from hardmax.experiments.table import Share
 
 WORDS = {"any": "any matrix", "positive": "positive definite symmetric part", "definite": "symmetric positive definite"}
 SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "refuted", "cycles", "margin", "follows", "exact")

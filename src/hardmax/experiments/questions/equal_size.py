@@ -18,10 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, question
+from hardmax.experiments import Context, Outcome, gains, interval, question
 from hardmax.experiments.reviews import draw_reviews, imdb
-from hardmax.experiments.table import gains, interval
 from hardmax.text.vocabulary import Vocabulary
 from hardmax.text.words import split
 

@@ -17,9 +17,7 @@ import numpy as np
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import need
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, question
-from hardmax.experiments.table import gains, interval
+from hardmax.experiments import Context, Outcome, gains, interval, question
 from hardmax.transformer.export import one_thread
 
 TASKS = ("majority", "loudest", "agreement")

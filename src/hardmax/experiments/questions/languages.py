@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from hardmax.construction.build import construct
+from hardmax.experiments import Context, Outcome, question
 from hardmax.experiments.claims.definition import Cloud, dot, mean
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, question
 
 Bits = tuple[int, ...]
 

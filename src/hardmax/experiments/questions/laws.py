@@ -5,7 +5,7 @@ layers x ln(1+alpha): in one unit of it a follower covers the part 1 - 1/e of it
 are tokens that lead at some layer but not at layer 0.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import log1p
 from typing import Any
 
@@ -14,9 +14,7 @@ import numpy as np
 from hardmax import theory
 from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.limit import limit
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, question
-from hardmax.experiments.table import Interval, interval
+from hardmax.experiments import Context, Outcome, interval, question
 
 AT_ONCE = 1 << 22  # scores that are held at the same time
 OTHERS: tuple[tuple[str, int, int, dict[str, Any]], ...] = (
@@ -88,9 +86,8 @@ def laws(
         return found
 
     def row(n: int, d: int, about: dict[str, Any], seed: int) -> tuple[Any, ...]:
-        found = context.memo(
-            {"leaders": [n, d, about], "trials": trials, "seed": context.seed}, counts, n, d, about, seed
-        )
+        key = {"leaders": [n, d, about], "trials": trials, "seed": context.seed}
+        found = context.memo(key, counts, n, d, about, seed)
         law, measured = theory.expected_leaders(n, d, **about), np.array(found)
         error = float(measured.std(ddof=1)) / len(found) ** 0.5
         residual = (float(measured.mean()) - law) / error if error else 0.0
@@ -107,11 +104,12 @@ def laws(
     more = [(name, n, d, *row(n, d, about, 1 + k)[:3]) for k, (name, n, d, about) in enumerate(OTHERS)]
     caption = "Other clouds and matrices (expected number by the law)"
     others = context.table("others", caption, more, ("cloud", "n", "d", "leaders", "law", "residual"))
-    times = {alpha: _decided(context, alpha, clouds) for alpha in alphas}
+    layers = {alpha: _measured(context, 100, 2, alpha, "layers", clouds) for alpha in alphas}
+    times = {alpha: sorted(log1p(alpha) * k for k in some) for alpha, some in layers.items()}
     caption = f"Time until everything is decided, layers x ln(1+alpha): {clouds} clouds, n = 100, d = 2"
     columns = ("alpha", "time", "median", "95 %", "P(time > 2)", "P(time > 3)", "distance to the row above")
     decided = context.table("times", caption, _time_rows(times), columns)
-    after = [(n, d, *_late(context, n, d, clouds)) for n, d in late]
+    after = [_late_row(n, d, _measured(context, n, d, 0.5, "late leaders", clouds)) for n, d in late]
     caption = f"Leaders that are not yet leaders at layer 0, alpha = 1/2, {clouds} clouds"
     columns = ("n", "d", "late leaders", "for each leader", "clouds with one", "latest layer")
     lates = context.table("late", caption, after, columns)
@@ -131,43 +129,37 @@ def laws(
     )
 
 
-def _measured(context: Context, key: dict[str, Any], count: int, measure: Callable[[Any], list[Any]]) -> list[Any]:
+MEASURES: dict[str, Callable[[Any], Any]] = {  # of the limit of a cloud
+    "layers": lambda eq: eq.layers,
+    "late leaders": lambda eq: [int(k) for k in eq.leader_since.values() if k > 0],
+}
+
+
+def _measured(context: Context, n: int, d: int, alpha: float, of: str, count: int) -> list[Any]:
     """A measurement of the limits of random clouds, in batches; kept when it is finished."""
 
     def run() -> list[Any]:
-        rng = np.random.default_rng((context.seed, key["n"], key["d"], 77))
-        found: list[Any] = []
-        step = max(1, 100_000 // key["n"])
-        for begin in range(0, count, step):
-            batch: Any = limit(list(rng.standard_normal((min(step, count - begin), key["n"], key["d"]))), key["alpha"])
-            found += [measure(eq) for eq in batch]
-        return found
+        rng, step = np.random.default_rng((context.seed, n, d, 77)), max(1, 100_000 // n)
+        batches = (rng.standard_normal((min(step, count - begin), n, d)) for begin in range(0, count, step))
+        limits: Iterator[Any] = (eq for batch in batches for eq in limit(list(batch), alpha))
+        return list(map(MEASURES[of], limits))
 
+    key = {"n": n, "d": d, "alpha": alpha, "of": of}
     return list(context.memo({"limits": key, "clouds": count, "seed": context.seed}, run))
-
-
-def _decided(context: Context, alpha: float, count: int) -> list[float]:
-    """Layers x ln(1+alpha) until every token is decided, sorted."""
-    key = {"n": 100, "d": 2, "alpha": alpha, "of": "layers"}
-    return sorted(log1p(alpha) * layers for layers in _measured(context, key, count, lambda eq: eq.layers))
 
 
 def _time_rows(times: dict[float, list[float]]) -> list[tuple[Any, ...]]:
     from scipy.stats import ks_2samp
 
-    rows, last = [], None
-    for alpha, found in times.items():
+    rows: list[tuple[Any, ...]] = []
+    for (alpha, found), last in zip(times.items(), [None, *times.values()], strict=False):
         away = "" if last is None else float(ks_2samp(last, found).statistic)
-        quantiles = [float(x) for x in np.quantile(found, (0.5, 0.95))]
         tails = [sum(t > far for t in found) / len(found) for far in (2, 3)]
-        rows.append((alpha, interval(found), *quantiles, *tails, away))
-        last = found
+        rows.append((alpha, interval(found), *np.quantile(found, (0.5, 0.95)).tolist(), *tails, away))
     return rows
 
 
-def _late(context: Context, n: int, d: int, count: int) -> tuple[Interval, float, int, int]:
+def _late_row(n: int, d: int, found: list[list[int]]) -> tuple[Any, ...]:
     """The mean number of late leaders, for each leader of layer 0, how many clouds have one, and the latest layer."""
-    key = {"n": n, "d": d, "alpha": 0.5, "of": "late leaders"}
-    found = _measured(context, key, count, lambda eq: [int(k) for k in eq.leader_since.values() if k > 0])
     late, latest = interval(map(len, found)), max((k for layers in found for k in layers), default=0)
-    return late, late.mean / theory.expected_leaders(n, d), sum(map(bool, found)), latest
+    return n, d, late, late.mean / theory.expected_leaders(n, d), sum(map(bool, found)), latest

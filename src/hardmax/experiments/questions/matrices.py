@@ -7,16 +7,15 @@ Batches of clouds run in plain float64 layers of one or several heads. They do n
 0 in clouds that are drawn. What is not at rest at the end is run again by `hardmax.simulate`, which decides.
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.simulate import simulate
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, question
+from hardmax.experiments import Context, Outcome, Share, question
 from hardmax.experiments.questions.cases import load
-from hardmax.experiments.table import Share
 
 FATES = ("several points", "one point", "zero", "cycle", "moving")
 LONGEST_PERIOD = 24
@@ -46,7 +45,7 @@ def fates(Z: Floats, heads: Floats, layers: int) -> list[str]:
         last = advance(last, heads, ALPHA)
     after = advance(last, heads, ALPHA)
     loud = np.abs(after - last).max(axis=(1, 2)) > 1e-9 * size
-    result = [_at_rest(cloud, of_start) for cloud, of_start in zip(last, size, strict=True)]
+    result = list(map(_at_rest, last, size))
     for b in np.flatnonzero(loud):
         if result[b] != "zero":
             result[b] = _again(Z[b], heads[:, b], layers)
@@ -72,11 +71,8 @@ def still_cycle(Z: Floats, heads: Floats, layers: int, period: int) -> list[bool
     size, steps = np.abs(Z).max(axis=(1, 2)), [Z]
     for _ in range(period):
         steps.append(advance(steps[-1], heads, ALPHA))
-    away = [np.abs(step - Z).max(axis=(1, 2)) / size for step in steps[1:]]
-    back = away[-1] <= 1e-9
-    for far in away[:-1]:
-        back &= far > NEAR
-    return [bool(x) for x in back]
+    away = np.array([np.abs(step - Z).max(axis=(1, 2)) / size for step in steps[1:]])
+    return list(map(bool, (away[-1] <= 1e-9) & (away[:-1] > NEAR).all(axis=0)))
 
 
 def advance(Z: Floats, heads: Floats, alpha: float) -> Floats:
@@ -114,12 +110,8 @@ def draw_matrix(family: str, d: int, rng: np.random.Generator) -> Floats:
     if family.startswith("definite + "):
         M = rng.standard_normal((d, d))
         return np.asarray(N @ N.T / d + float(family.split()[2]) * (M - M.T) / 2)
-    made = {
-        "definite": N @ N.T / d,
-        "negative definite": -(N @ N.T) / d,
-        "indefinite": (N + N.T) / 2,
-        "antisymmetric": (N - N.T) / 2,
-    }
+    made = {"definite": N @ N.T / d, "negative definite": -(N @ N.T) / d, "indefinite": (N + N.T) / 2,
+            "antisymmetric": (N - N.T) / 2}  # fmt: skip
     return np.asarray(made.get(family, N))
 
 
@@ -133,8 +125,7 @@ def matrices(
     layers: int = 600,
 ) -> Outcome:  # fmt: skip
     """Count the fates of random clouds by family, dimension and number of tokens."""
-    cells = [(family, d, n) for family in FAMILIES for d in dims for n in tokens] + [(POLYGON, 2, tokens[0])]
-    rows, total = [], dict.fromkeys(FATES, 0)
+    cells = [*product(FAMILIES, dims, tokens), (POLYGON, 2, tokens[0])]
 
     def counts(family: str, d: int, n: int) -> dict[str, int]:
         found = dict.fromkeys(FATES, 0)
@@ -148,14 +139,10 @@ def matrices(
                 found[fate] += 1
         return found
 
-    for number, cell in enumerate(cells):
-        family, d, n = cell
-        context.tell(number, len(cells), f"{family}, d = {d}, n = {n}")
-        key: dict[str, Any] = {"matrices": cell, "seed": context.seed, "trials": trials, "layers": layers}
-        found = context.memo(key, counts, *cell)
-        for fate in FATES if family != POLYGON else ():
-            total[fate] += found[fate]
-        rows.append((family, d, n, *(Share(found[fate], trials) for fate in FATES)))
+    same = {"seed": context.seed, "trials": trials, "layers": layers}
+    found = context.sweep(cells, "{}, d = {}, n = {}", lambda *cell: {"matrices": cell, **same}, counts)
+    rows = [(*cell, *(Share(of[fate], trials) for fate in FATES)) for cell, of in zip(cells, found, strict=True)]
+    total = {fate: sum(of[fate] for of in found[:-1]) for fate in FATES}  # without the polygons
     caption = f"{trials} clouds per row, alpha = {ALPHA:g}, at most {layers} layers: count (95 % interval)"
     table = context.table("fates", caption, rows, ("family", "d", "n", *FATES))
     context.case(load("square-collapses-to-zero")[0])

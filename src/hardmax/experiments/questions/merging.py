@@ -15,10 +15,8 @@ import numpy as np
 from hardmax.attention.rules import Localmax
 from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.simulate import simulate
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, question
+from hardmax.experiments import Context, Outcome, interval, question
 from hardmax.experiments.studies.variants import clusters
-from hardmax.experiments.table import interval
 
 MERGED = 0.01  # of the first distance (or of a right angle): together
 ALPHA = 1.0

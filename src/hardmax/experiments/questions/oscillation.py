@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.experiments.case import Case
+from hardmax.experiments import Case, Context, Outcome, question
 from hardmax.experiments.claims.definition import dot, minus, times
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, question
 from hardmax.experiments.questions.cases import layer
 from hardmax.experiments.questions.cycles import at_alpha, wide_cycle
 from hardmax.jit import njit

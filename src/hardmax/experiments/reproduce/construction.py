@@ -9,8 +9,7 @@ import numpy as np
 from hardmax.cloud.tokens import Floats
 from hardmax.construction.build import construct
 from hardmax.construction.network import Network
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, reproduction
+from hardmax.experiments import Context, Outcome, reproduction
 
 LEVELS = ("certificate", "float64", "dense", "rational")
 # Among the first forty, the seed whose keys are closest together: the panels show all sequences on one scale.
@@ -45,18 +44,17 @@ def construction_stages(context: Context) -> Outcome:
     text = "Five panels: input, separate, choose leaders, collapse, place."
     context.figure("construction-stages", "stages:plot_stages", stages, text=text)
     context.tell(0, None, "a movie of the blocks")
-    text = "The tokens of three sequences, block by block."
-    steps = net.stages(sequences, every="block")
+    text, steps = "The tokens of three sequences, block by block.", net.stages(sequences, every="block")
     context.movie("construction-stages", "stages:stages_movie", steps, text=text, width=440)
     rows = [
-        {"stage": stage.name, "sequence": j, "token": i, "x_0": token[0], "x_1": token[1]}
+        (stage.name, j, i, *token)
         for stage in stages
         for j, cloud in enumerate(stage.clouds)
         for i, token in enumerate(cloud.tolist())
     ]
-    context.table("construction-stages", "", rows, show=False)
-    by_stage = [{"stage": stage.name, "blocks": stage.blocks} for stage in stages]
-    context.table("blocks", "Blocks by stage", by_stage, csv=False)
+    context.table("construction-stages", "", rows, ("stage", "sequence", "token", "x_0", "x_1"), show=False)
+    by_stage = [(stage.name, stage.blocks) for stage in stages]
+    context.table("blocks", "Blocks by stage", by_stage, ("stage", "blocks"), csv=False)
     counts = {"blocks": net.blocks, "bound": net.bound, "parameters": net.parameters}
     return Outcome(
         f"{net.blocks} blocks, {net.parameters} parameters; "

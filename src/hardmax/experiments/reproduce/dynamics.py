@@ -14,8 +14,7 @@ from hardmax.cloud.presets import preset
 from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.simulate import simulate
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, reproduction
+from hardmax.experiments import Context, Outcome, reproduction
 
 TOKENS = ((1.0, 0.0), (2.0, 1.0), (2.0, -1.0), (1.5, 2.5))
 TOKEN = 0
@@ -33,17 +32,18 @@ class FollowSet:
     """The follow set of one token.
 
     Attributes:
-        tokens: (n, 2).   token: its index i.   matrix: A.
-        direction: A z_i.   scores: (n,) <A z_i, z_j>.   follows: C_i.   allowed: the indices in H_i.
+        tokens: (n, 2).   token: its index i.   matrix: A.   follows: C_i.
     """
 
     tokens: Floats
     token: int
     matrix: Floats
-    direction: Floats
-    scores: Floats
     follows: tuple[int, ...]
-    allowed: tuple[int, ...]
+
+    @property
+    def direction(self) -> Floats:
+        """A z_i."""
+        return np.asarray(self.matrix @ self.tokens[self.token])
 
 
 def follow_set(tokens: Any, token: int, matrix: Any) -> FollowSet:
@@ -54,11 +54,8 @@ def follow_set(tokens: Any, token: int, matrix: Any) -> FollowSet:
         (1,)
     """
     Z, A = np.asarray(tokens, np.float64), np.asarray(matrix, np.float64)
-    direction = A @ Z[token]
-    scores = Z @ direction
     traj: Any = simulate(Z, A=A, layers=0)
-    allowed = np.flatnonzero(scores >= scores[token])
-    return FollowSet(Z, token, A, direction, scores, traj.follows(0)[token], tuple(allowed.tolist()))
+    return FollowSet(Z, token, A, traj.follows(0)[token])
 
 
 @reproduction(
@@ -67,19 +64,20 @@ def follow_set(tokens: Any, token: int, matrix: Any) -> FollowSet:
 def follow_sets(context: Context) -> Outcome:
     """Draw one panel for each matrix."""
     found = [follow_set(TOKENS, TOKEN, A) for A in MATRICES]
+    scores = [each.tokens @ each.direction for each in found]
     rows = [
-        (m, j + 1, *each.tokens[j].tolist(), each.scores[j], j in each.allowed, j in each.follows)
+        (m, j + 1, *TOKENS[j], scores[m][j], scores[m][j] >= scores[m][TOKEN], j in each.follows)
         for m, each in enumerate(found)
         for j in range(len(TOKENS))
     ]
     columns = ("matrix", "token", "x", "y", "score", "in_half_space", "followed")
     context.table("follow-set", "", rows, columns, show=False)
-    scores = [(j + 1, *(f"{each.scores[j]:g}" for each in found)) for j in range(len(TOKENS))]
+    shown = [(j + 1, *(f"{score:g}" for score in both)) for j, both in enumerate(zip(*scores, strict=True))]
     caption = "Scores <A z_1, z_j> (largest: followed); tokens are numbered from 1, as in the paper"
-    context.table("scores", caption, scores, ("token j", "A = I", "A = (2 1; 1 1)"), csv=False)
+    context.table("scores", caption, shown, ("token j", "A = I", "A = (2 1; 1 1)"), csv=False)
     text = "Two panels: the direction A z_1, the shaded half-space H_1 and the followed tokens."
     context.figure("follow-set", "dynamics:plot_follow_sets", found, text=text)
-    inside = all(set(each.follows) <= set(each.allowed) for each in found)
+    inside = all(allowed or not followed for *_, allowed, followed in rows)
     sets = ["{" + ", ".join(str(j + 1) for j in each.follows) + "}" for each in found]
     return Outcome(
         f"C_1 = {sets[0]} for A = I and C_1 = {sets[1]} for A = (2 1; 1 1); "

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from hardmax.cloud.tokens import Ints
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, reproduction
+from hardmax.experiments import Context, Outcome, reproduction
 from hardmax.experiments.reproduce import models
 from hardmax.experiments.reproduce.models import DIMS, QUICK, TRAINED, Dims, Models
 from hardmax.experiments.reproduce.recipe import read
@@ -38,19 +37,14 @@ def training_loss(
     text = "Training loss by epoch: softmax, hardmax with the same weights, hardmax."
     context.figure("training-loss", "training:plot_losses", soft, hard, text=text)
     curves = {
-        "softmax_loss": (soft, "loss"),
-        "hardmax_loss_of_the_same_weights": (soft, "hardmax_loss"),
-        "hardmax_trained_loss": (hard, "loss"),
-        "softmax_trained_test_accuracy": (soft, "test_accuracy"),
+        "softmax_loss": (soft, "loss"), "hardmax_loss_of_the_same_weights": (soft, "hardmax_loss"),
+        "hardmax_trained_loss": (hard, "loss"), "softmax_trained_test_accuracy": (soft, "test_accuracy"),
         "hardmax_trained_test_accuracy": (hard, "test_accuracy"),
-    }
-    rows = [
-        (d, epoch, *values)
-        for d in dims
-        for epoch, values in enumerate(
-            zip_longest(*(history[d][name] for history, name in curves.values()), fillvalue=""), 1
-        )
-    ]
+    }  # fmt: skip
+    rows: list[Any] = []
+    for d in dims:
+        by_epoch = zip_longest(*(history[d][name] for history, name in curves.values()), fillvalue="")
+        rows += [(d, epoch, *values) for epoch, values in enumerate(by_epoch, 1)]
     context.table("training-loss", "", rows, ("dim", "epoch", *curves), show=False)
     summary = [_losses(d, soft[d], hard[d]) for d in dims]
     last = summary[0]["epochs"]
@@ -90,11 +84,11 @@ def accuracy(context: Context, *, epochs: int = 100, reviews: int | None = None,
     text = "Test accuracy by epoch for d = 2, 4, 8, 16; the paper's recipe and ours."
     context.figure("accuracy", "training:plot_accuracies", histories, ours, models.PAPER_ACCURACY, text=text)
     names = ("loss", "accuracy", "test_loss", "test_accuracy", "alpha")
-    by_epoch = {d: list(zip(*(histories[d][name] for name in names), strict=True)) for d in dims}
-    rows = [
-        *(["paper", d, e, *values] for d in dims for e, values in enumerate(by_epoch[d], 1)),
-        *(["ours", d, e, "", "", "", value, ""] for d in dims for e, value in enumerate(ours[d], 1)),
-    ]
+    rows: list[Any] = []
+    for d in dims:
+        by_epoch = zip(*(histories[d][name] for name in names), strict=True)
+        rows += [("paper", d, epoch, *values) for epoch, values in enumerate(by_epoch, 1)]
+    rows += [("ours", d, epoch, "", "", "", value, "") for d in dims for epoch, value in enumerate(ours[d], 1)]
     columns = ("recipe", "dim", "epoch", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "alpha")
     context.table("accuracy", "", rows, columns, show=False)
     summary = [_best(d, histories[d]["test_accuracy"], ours[d], paper[d].alpha) for d in dims]
@@ -163,23 +157,23 @@ def leader_statistics(context: Context, *, epochs: int = 100, reviews: int | Non
     texts = made.reviews
     counts: dict[str, dict[int, Ints]] = {"paper": {}, "ours": {}}
     rows: list[dict[str, Any]] = []
+
+    def add(recipe: str, dim: int, alpha: float, padding_leads: float | None, leaders: Ints, initial: Ints) -> None:
+        counts[recipe][dim] = leaders
+        about = {"recipe": recipe, "dim": dim, "alpha": alpha, "padding_leads": padding_leads}
+        rows.append({**about, **statistics(leaders, initial)})
+
     for dim in dims:
         run = made.paper(dim)
         leads = read(run, texts, texts.aside).leads
         padding = leads[(texts.ids == 0) & (leads > -2)]  # of the reviews that were read
-        found = count(leads, texts.offsets, texts.aside)
-        counts["paper"][dim] = found[0]
-        about = {"recipe": "paper", "dim": dim, "alpha": run.alpha}
         padding_leads = float((padding >= 0).mean()) if padding.size else 0.0
-        rows.append({**about, "padding_leads": padding_leads, **statistics(*found)})
+        add("paper", dim, run.alpha, padding_leads, *count(leads, texts.offsets, texts.aside))
     for dim in dims:
         ours, _ = made.ours(dim)
         context.tell(0, None, f"leaders of our model, d = {dim}")
         traced = trace(ours, [texts.texts[i] for i in texts.aside])
-        found = count(traced.since, traced.bags.offsets, np.arange(len(texts.aside)))
-        counts["ours"][dim] = found[0]
-        about = {"recipe": "ours", "dim": dim, "alpha": ours.alpha}
-        rows.append({**about, "padding_leads": None, **statistics(*found)})
+        add("ours", dim, ours.alpha, None, *count(traced.since, traced.bags.offsets, np.arange(len(texts.aside))))
     text = "Distribution of the number of leaders by review, both recipes."
     context.figure("leader-statistics", "reviews:plot_leader_counts", counts, text=text)
     context.table("leader-statistics", f"Leaders of {len(texts.aside):,} held-out reviews", rows)

@@ -18,7 +18,6 @@ ours. The theorem is about minimizers; what is measured is what Adam finds in a 
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from itertools import product
 from typing import Any
 
@@ -98,20 +97,15 @@ def interpolator(X: Floats, Y: Floats, width: int) -> dict[str, Floats]:
         raise BadInput(f"{N} sequences in dimension {d}: the means are not independent", fix="use dim >= sequences")
     V = np.linalg.lstsq(X.mean(axis=1), Y, rcond=None)[0].T
     eta = float(np.sqrt(np.linalg.norm(V)))
-    zero = np.zeros
-    return {
-        "eta": np.array(eta), "U": zero((width, d)), "b": zero(width), "W": zero((d, width)),
-        "rho": np.array(0.0), "Q": zero((d, d)), "K": zero((d, d)), "V": V / eta,
-    }  # fmt: skip
+    theta = {name: np.zeros(shape) for name, shape in Setting(dim=d, width=width, rank=d).shapes().items()}
+    return theta | {"eta": np.array(eta), "V": V / eta}
 
 
 def random_start(setting: Setting) -> dict[str, Floats]:
     """Normal entries over the square root of the number of inputs, and scores of size about 1."""
-    rng = np.random.default_rng(setting.seed + 1)
-    theta = {
-        name: np.asarray(rng.standard_normal(shape)) / np.sqrt(shape[-1] if len(shape) == 2 else 1.0)
-        for name, shape in setting.shapes().items()
-    }
+    rng, theta = np.random.default_rng(setting.seed + 1), dict[str, Floats]()
+    for name, shape in setting.shapes().items():
+        theta[name] = np.asarray(rng.standard_normal(shape)) / np.sqrt(shape[-1] if len(shape) == 2 else 1.0)
     theta["Q"] /= np.sqrt(setting.dim)
     return theta
 
@@ -173,9 +167,7 @@ def train(
 def named(flat: Any, like: dict[str, Floats]) -> dict[str, Any]:
     """The parts of a vector of parameters, in numpy or torch, with the names and shapes of `like`."""
     ends = np.cumsum([part.size for part in like.values()])
-    return {
-        name: flat[end - like[name].size : end].reshape(like[name].shape) for name, end in zip(like, ends, strict=True)
-    }
+    return {name: flat[end - x.size : end].reshape(x.shape) for (name, x), end in zip(like.items(), ends, strict=True)}
 
 
 def block(torch: Any, theta: dict[str, Any], x: Any, attention_first: bool = False) -> Any:
@@ -201,15 +193,20 @@ def _square(theta: dict[str, Floats]) -> float:
     return float(sum((part**2).sum() for part in theta.values()))
 
 
-def _trained(context: Context, who: str, eps: float, start: str, setting: Setting, *given: Any) -> dict[str, Any]:
-    """`train`, or what an earlier run with the same settings found."""
-    torch = need("torch", "torch", "the Tikhonov experiment")
-    what = f"{who}, eps = {eps:g}, {start} start"
+def _trained(
+    context: Context | None, who: str, eps: float, start: str, setting: Setting, norm: float, weight: float, *given: Any
+) -> tuple[Row, dict[str, Any]]:
+    """One training as a row, and all that `train` found, now or in an earlier run with the same settings."""
+    context, torch = context or Context(), need("torch", "torch", "the Tikhonov experiment")
     key = {"tikhonov": who, "eps": eps, "start": start, "setting": asdict(setting)}
+
+    def tell(step: int) -> None:
+        context.tell(step, setting.steps, f"{who}, eps = {eps:g}, {start} start")
+
     with one_thread(torch):
-        tell = partial(lambda step, what: context.tell(step, setting.steps, what), what=what)
-        found: dict[str, Any] = context.memo(key, train, *given, setting, tell)
-    return found
+        found = context.memo(key, train, *given, weight, setting, tell)
+    loss, penalty = found["loss"], found["penalty"]
+    return Row(eps, start, loss, penalty, loss + penalty, weight * norm, found["least"]), found
 
 
 def measure(
@@ -218,27 +215,24 @@ def measure(
     """Train for every eps from both starts; returns the runs and |theta*|^2."""
     X, Y = data(setting)
     starts = {"random": random_start(setting), "interpolator": interpolator(X, Y, setting.width)}
-    norm, rows = _square(starts["interpolator"]), []
-    for eps, name in product(epsilons, starts):
-        found = _trained(context or Context(), "our set-up", eps, name, setting, X, Y, starts[name], eps)
-        loss, penalty = found["loss"], found["penalty"]
-        rows.append(Row(eps, name, loss, penalty, loss + penalty, eps * norm, found["least"]))
-    return rows, norm
+    norm = _square(starts["interpolator"])
+    every = product(epsilons, starts.items())
+    return [
+        _trained(context, "our set-up", eps, name, setting, norm, eps, X, Y, at)[0] for eps, (name, at) in every
+    ], norm
 
 
 def measure_authors(setting: Setting, context: Context | None = None) -> tuple[list[Row], list[Any], float]:
     """The authors' trainings, the curve of the last one, and |theta*|^2; weight decay eps is the penalty eps/2."""
     X, Y, exact = authors_data(setting)
     begin = authors_start(setting)
-    theta, norm, rows, found = begin, _square(exact), [], {}
+    theta, norm, rows, found = begin, _square(exact), [], dict[str, Any]()
     for eps, part, start in AUTHORS:
         own = replace(setting, steps=max(round(part * setting.steps), 1))
-        theta = theta if start == "warm" else begin
-        small = {name: value.astype(np.float32) for name, value in theta.items()}
-        given = X.astype(np.float32), Y.astype(np.float32), small, eps / 2
-        found = _trained(context or Context(), "the authors' set-up", eps, start, own, *given)
-        loss, penalty = found["loss"], found["penalty"]
-        rows.append(Row(eps, start, loss, penalty, loss + penalty, eps / 2 * norm, found["least"]))
+        small = {name: x.astype(np.float32) for name, x in (theta if start == "warm" else begin).items()}
+        given = X.astype(np.float32), Y.astype(np.float32), small
+        row, found = _trained(context, "the authors' set-up", eps, start, own, norm, eps / 2, *given)
+        rows.append(row)
         theta = named(np.array(found["end"]), begin)
     return rows, found["curve"], norm
 
@@ -269,14 +263,13 @@ def tikhonov_curves(context: Context, *, steps: int = 6000, authors_steps: int =
     authors, curve, authors_norm = measure_authors(theirs, context)
     found, norm = measure(sizes, EPSILONS, context)
     columns = ("eps", "start", "loss", "penalty", "objective", "threshold", "least loss", "below")
-    both = {"tikhonov-curves": ("Our set-up, all runs", found), "authors": ("The authors' set-up", authors)}
-    for name, (caption, some) in both.items():
+    for name, caption, some in (
+        ("tikhonov-curves", "Our set-up, all runs", found), ("authors", "The authors' set-up", authors)
+    ):  # fmt: skip
         context.table(name, caption, [(*asdict(row).values(), row.below) for row in some], columns)
     panels = {
-        f"our set-up, {steps:,} steps": [asdict(row) for row in found],
-        f"the authors' set-up, up to {authors_steps:,} epochs": [
-            {**asdict(row), "start": "warm"} for row in authors[:3]
-        ],
+        f"our set-up, {steps:,} steps": list(map(asdict, found)),
+        f"the authors' set-up, up to {authors_steps:,} epochs": list(map(asdict, authors[:3])),
     }
     text = "Loss and objective against eps on logarithmic axes, with the threshold: our set-up and the authors'."
     context.figure("tikhonov-curves", "training:plot_tikhonov", panels, curve, authors[-1].threshold, text=text)

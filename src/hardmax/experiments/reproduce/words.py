@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from hardmax.cloud.tokens import Floats
 from hardmax.errors import BadInput
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, reproduction
+from hardmax.experiments import Context, Outcome, reproduction
 from hardmax.experiments.reproduce import models
 from hardmax.experiments.reproduce.models import CLASSES, TRAINED, Models
 from hardmax.experiments.reproduce.recipe import LAYERS, PaperRun, read
@@ -62,19 +61,16 @@ def paper_cloud(model: PaperRun, reviews: Reviews, t: int) -> WordCloud:
     """A review in the paper's model."""
     from hardmax.experiments.reproduce.recipe_kernel import follow_all
 
-    here = slice(int(reviews.offsets[t]), int(reviews.offsets[t + 1]))
-    ids, counts, alpha = reviews.ids[here], reviews.counts[here], model.alpha
-    n = ids.size
-    follow, since = np.empty((LAYERS + 1, n), np.int64), np.empty(n, np.int64)
+    here, alpha = slice(*reviews.offsets[t : t + 2]), model.alpha
+    ids, counts = reviews.ids[here], reviews.counts[here]
+    follow, since = np.empty((LAYERS + 1, ids.size), np.int64), np.empty(ids.size, np.int64)
     states = [model.E[ids].astype(np.float64)]
-    follow_all(states[0].copy(), n, LAYERS, alpha, follow, since)
+    follow_all(states[0].copy(), ids.size, LAYERS, alpha, follow, since)
     for k in range(LAYERS):
         states.append((states[-1] + alpha * states[-1][follow[k]]) / (1 + alpha))
     v, b = model.few[: model.dim].copy(), float(model.few[model.dim])
-    words = tuple(reviews.words[i] for i in ids)
-    logit = float(counts @ states[-1] @ v / counts.sum() + b)
-    label = CLASSES[reviews.labels[t]]
-    return WordCloud(label, logit, words, counts, np.stack(states), follow[LAYERS], since, v, b)
+    logit, words = float(counts @ states[-1] @ v / counts.sum() + b), tuple(reviews.words[i] for i in ids)
+    return WordCloud(CLASSES[reviews.labels[t]], logit, words, counts, np.stack(states), follow[LAYERS], since, v, b)
 
 
 def our_cloud(model: Any, reviews: Reviews, t: int) -> WordCloud:
@@ -92,19 +88,20 @@ def our_cloud(model: Any, reviews: Reviews, t: int) -> WordCloud:
 def choose(paper: PaperRun, ours: Any, reviews: Reviews) -> tuple[int, int]:
     """A positive and a negative review to draw: of 20 to 45 distinct words if there is one, and of these the one for
     which the less confident of the two models is most confident."""
-    labels = reviews.labels[reviews.aside]
-    both = [read(paper, reviews, reviews.aside).logits, ours.logits([reviews.texts[i] for i in reviews.aside])[:, 0]]
-    sizes = np.diff(reviews.offsets)[reviews.aside]
+    aside = reviews.aside
+    both = np.array([read(paper, reviews, aside).logits, ours.logits([reviews.texts[i] for i in aside])[:, 0]])
+    sizes = np.diff(reviews.offsets)[aside]
     fits = (sizes >= WORDS[0]) & (sizes <= WORDS[1])
-    chosen = []
-    for label, sign in ((1, 1.0), (0, -1.0)):
-        mine = labels == label
+
+    def best(label: int) -> int:
+        mine = reviews.labels[aside] == label
         if not mine.any():
-            raise BadInput(f"there is no {CLASSES[label]} review among the {len(labels)} held out")
+            raise BadInput(f"there is no {CLASSES[label]} review among the {len(aside)} held out")
         readable = mine & fits if (mine & fits).any() else mine
-        sure = np.minimum(sign * both[0], sign * both[1])
-        chosen.append(int(reviews.aside[np.argmax(np.where(readable, sure, -np.inf))]))
-    return chosen[0], chosen[1]
+        sure = (both if label else -both).min(axis=0)
+        return int(aside[np.argmax(np.where(readable, sure, -np.inf))])
+
+    return best(1), best(0)
 
 
 @reproduction("review-clouds", "Two reviews in the plane", aliases=("clouds",), minutes=3, **TRAINED)
@@ -114,12 +111,10 @@ def review_clouds(context: Context, *, epochs: int = 100, reviews: int | None = 
     texts, paper, (ours, _) = made.reviews, made.paper(DIM), made.ours(DIM)
     context.tell(0, None, "choosing two reviews")
     chosen = choose(paper, ours, texts)
-    clouds = {
-        "paper": [paper_cloud(paper, texts, t) for t in chosen],
-        "ours": [our_cloud(ours, texts, t) for t in chosen],
-    }
-    for recipe, both in clouds.items():
-        name = NAMES[recipe]
+    every = [("paper", paper_cloud(paper, texts, t)) for t in chosen]
+    every += [("ours", our_cloud(ours, texts, t)) for t in chosen]
+    for recipe, name in NAMES.items():
+        both = [cloud for of, cloud in every if of == recipe]
         context.tell(0, None, f"drawing the reviews, {name}")
         text = f"Words of two reviews at layers 0 and 8, {name}."
         context.figure(f"review-clouds-{recipe}", "reviews:plot_clouds", both, name, text=text)
@@ -127,7 +122,6 @@ def review_clouds(context: Context, *, epochs: int = 100, reviews: int | None = 
             context.tell(0, None, f"a movie, {name}, {cloud.label}")
             text = f"Words of a {cloud.label} review moving, {name}."
             context.movie(f"review-{recipe}-{cloud.label}", "reviews:cloud_movie", cloud, text=text, width=460)
-    every = [(recipe, cloud) for recipe, both in clouds.items() for cloud in both]
     rows = [
         (recipe, c.label, c.words[i], *c.states[0, i], *c.states[-1, i], int(c.since[i]), c.words[int(c.leader[i])])
         for recipe, c in every
@@ -173,19 +167,15 @@ def most_frequent(words: tuple[str, ...], ids: NDArray[Any], scores: NDArray[np.
     """
     counts = np.bincount(ids, minlength=len(words))
     sums = np.bincount(ids, weights=scores, minlength=len(words))
-    order = np.argsort(-counts, kind="stable")[:MOST]
-    return [
-        {"word": words[i], "count": int(counts[i]), "score": float(sums[i] / counts[i])} for i in order if counts[i]
-    ]
+    order = [i for i in np.argsort(-counts, kind="stable")[:MOST] if counts[i]]
+    return [{"word": words[i], "count": int(counts[i]), "score": float(sums[i] / counts[i])} for i in order]
 
 
 def paper_leaders(model: PaperRun, reviews: Reviews) -> Found:
     """Of the paper's model: the most frequent leaders, and the number of reviews that were counted."""
     found = read(model, reviews, reviews.aside)
     sure = _sure(found.logits, reviews.labels[reviews.aside])
-    counted = np.zeros(len(reviews.labels), bool)
-    counted[reviews.aside[sure]] = True
-    here = np.repeat(counted, np.diff(reviews.offsets))
+    here = np.repeat(np.isin(np.arange(len(reviews.labels)), reviews.aside[sure]), np.diff(reviews.offsets))
     score = found.ends + model.few[model.dim]
     heads = here & (found.leads >= 0) & (np.abs(score) > models.OPINION)
     return most_frequent(reviews.words, reviews.ids[heads], score[heads]), int(sure.sum())
@@ -216,9 +206,8 @@ def leader_words(context: Context, *, epochs: int = 100, reviews: int | None = N
     texts = made.reviews
     both = {"paper": paper_leaders(made.paper(DIM), texts), "ours": our_leaders(made.ours(DIM)[0], texts)}
     found, counted = {r: words for r, (words, _) in both.items()}, {r: n for r, (_, n) in both.items()}
-    text = "Bars: the fifteen most frequent leaders of both recipes."
     plot = "reviews:plot_leader_words", found, models.PAPER_LEADERS, counted
-    context.figure("leader-words", *plot, text=text)
+    context.figure("leader-words", *plot, text="Bars: the fifteen most frequent leaders of both recipes.")
     rows = [(r, k + 1, *word.values()) for r, words in found.items() for k, word in enumerate(words)]
     context.table("leader-words", "", rows, ("recipe", "rank", "word", "reviews", "score"), show=False)
     shown = [(k + 1, *_cells(found["paper"], k), *_cells(found["ours"], k)) for k in range(MOST)]

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from hardmax.construction.build import construct
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, study
+from hardmax.experiments import Context, Outcome, study
 
 STYLES = (("narrow", "mean"), ("narrow", "max"), ("bitwise", "mean"), ("bitwise", "max"), ("two", "mean"))
 TASKS = ("classes", "targets")

@@ -21,11 +21,9 @@ from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.nearest import nearest_to_origin
 from hardmax.dynamics.simulate import simulate
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, study
+from hardmax.experiments import Context, Outcome, interval, study
 from hardmax.experiments.reproduce.models import Models
 from hardmax.experiments.reviews import draw_reviews, imdb
-from hardmax.experiments.table import interval
 from hardmax.theory import expected_leaders
 
 DEPTHS = (6, 8, 12)

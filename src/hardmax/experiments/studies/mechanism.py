@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, study
+from hardmax.experiments import Context, Outcome, gains, interval, study
 from hardmax.experiments.reproduce.models import PAPER_ALPHA, Models
 from hardmax.experiments.reproduce.recipe import LAYERS, PaperRun, read
 from hardmax.experiments.reviews import Reviews
-from hardmax.experiments.table import gains, interval
 
 TOPS = (1, 3, 5, 10, 20)
 QUICK: dict[str, Any] = {"runs": 2, "epochs": 2, "reviews": 600, "explained": 50}

@@ -20,11 +20,9 @@ import numpy as np
 
 from hardmax.cloud.tokens import Floats
 from hardmax.dynamics.simulate import simulate
-from hardmax.experiments.context import Context
-from hardmax.experiments.item import Outcome, study
+from hardmax.experiments import Context, Outcome, gains, interval, study
 from hardmax.experiments.studies.classifier import Runs, Variant, train_all
 from hardmax.experiments.studies.mechanism import FAITHFULNESS, faithfulness_rows, paper_runs
-from hardmax.experiments.table import gains, interval
 
 CLOUDS = ((2, 64, 0.5), (2, 128, 2.0), (8, 64, 0.5))  # dimension, tokens, alpha
 DEPTH, LONG = 110, 2000  # layers, and those of a run that still moves then
