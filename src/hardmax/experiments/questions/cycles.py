@@ -5,7 +5,7 @@ matrices of any kind and for those whose symmetric part is positive definite, an
 coordinates by dimension; random clouds; and what becomes of the smallest cycle for many alphas and with noise.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,7 @@ from hardmax.cloud.tokens import Floats
 from hardmax.experiments import Case, Context, Outcome, Share, question
 from hardmax.experiments.case import read_case, shown
 from hardmax.experiments.questions.cases import check, layer, load, stored
-from hardmax.experiments.questions.matrices import fates, still_cycle
+from hardmax.experiments.questions.matrices import FATES, fates, still_cycle
 from hardmax.experiments.questions.search import Size, confirmed, draw_leaders, sweep
 
 WORDS = {"any": "any matrix", "positive": "positive definite symmetric part", "definite": "symmetric positive definite"}
@@ -56,25 +56,19 @@ def one_head(
         drawn: (dimension, leaders, period, class) of random leaders.
         alphas: step sizes.
     """
-    steps, complete, at_random = len(sizes) + len(drawn), [], []
-    for number, (leaders, period, among) in enumerate(sizes):
-        context.tell(number, steps, f"all patterns of {leaders} leaders, period {period}, {WORDS[among]}")
-        complete.append(_searched(context, Size(leaders, period, 1, among, ties=True), alphas))
-    for number, (dim, leaders, period, among) in enumerate(drawn):
-        context.tell(len(sizes) + number, steps, f"random leaders, d = {dim}, {WORDS[among]}")
-        at_random.append(_drawn(context, Size(leaders, period, 1, among, ties=True), dim, alphas, trials))
+    complete = _searched(context, [Size(m, period, 1, among, ties=True) for m, period, among in sizes], alphas)
     caption = (
         "All patterns of a size: how many are refuted in rational numbers, how many can be cycles (pattern and alpha), "
         "the widest one, and whether an exact case was made from it"
     )
     context.table("patterns", caption, complete, SEARCHED)
+    chosen = [(d, Size(m, period, 1, among, ties=True)) for d, m, period, among in drawn]
     caption = "Random leaders with whole coordinates from -3 to 3 that can all lead, pairs that tie"
     columns = ("d", "leaders", "period", "matrices", "clouds", "cycles of programs", "exact")
-    context.table("drawn", caption, at_random, columns)
+    context.table("drawn", caption, _drawn(context, chosen, alphas, trials), columns)
     cases = context.table("stored", "Exact cases that come with the package", replayed())
-    shown = [orbit("one-head-period-2"), orbit("one-head-period-3")]
-    text = "The smallest cycle of one head, and a cycle of period 3."
-    context.figure("cycles", "cycles:plot_one_head_cycles", *shown, text=text)
+    plot = "cycles:plot_one_head_cycles", orbit("one-head-period-2"), orbit("one-head-period-3")
+    context.figure("cycles", *plot, text="The smallest cycle of one head, and a cycle of period 3.")
     holds = [row["case"] for row in cases.records() if row["holds exactly"] == "yes"]
     return Outcome(
         f"{'Yes' if 'one-head-period-2' in holds else 'Not shown here'}: with ties. The smallest cycle has 5 tokens in "
@@ -84,10 +78,10 @@ def one_head(
     )
 
 
-def _searched(context: Context, size: Size, alphas: tuple[str, ...]) -> tuple[Any, ...]:
-    """A row of the table of complete searches; the exact case of its widest cycle is kept."""
+def _searched(context: Context, sizes: Sequence[Size], alphas: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
+    """The rows of the table of complete searches; the exact case of each widest cycle is kept."""
 
-    def search() -> dict[str, Any]:
+    def search(size: Size) -> dict[str, Any]:
         patterns, hits, refuted, best = sweep(size, [Fraction(a) for a in alphas])
         counts = [patterns, patterns * len(alphas), refuted, hits]
         if best is None:
@@ -96,25 +90,33 @@ def _searched(context: Context, size: Size, alphas: tuple[str, ...]) -> tuple[An
         row = [*counts, best.margin, str(best.pattern), "yes" if case else "no"]
         return {"row": row, "case": case and case.document()}
 
-    found = context.memo({"search": asdict(size), "alphas": alphas}, search)
-    if found["case"]:
-        context.case(read_case(found["case"]))
-    return size.leaders, size.period, WORDS[size.among], *found["row"]
+    text = "all patterns: {0.heads} heads, {0.leaders} leaders, period {0.period}, {0.among}"
+    cells = [(size,) for size in sizes]
+    found = context.sweep(cells, text, lambda size: {"search": asdict(size), "alphas": alphas}, search)
+    for size, one in zip(sizes, found, strict=True):
+        if one["case"]:
+            context.case(read_case(one["case"]))
+        yield size.leaders, size.period, WORDS[size.among], *one["row"]
 
 
-def _drawn(context: Context, size: Size, dim: int, alphas: tuple[str, ...], trials: int) -> tuple[Any, ...]:
-    def draw() -> dict[str, Any]:
+def _drawn(
+    context: Context, cells: Sequence[tuple[int, Size]], alphas: tuple[str, ...], trials: int
+) -> Iterator[tuple[Any, ...]]:
+    def draw(dim: int, size: Size) -> dict[str, Any]:
         rng = np.random.default_rng((context.seed, dim, size.leaders, size.period))
         programs, hits, case = draw_leaders(size, dim, trials, [Fraction(a) for a in alphas], rng)
         return {"hits": hits, "programs": programs, "case": case and case.document()}
 
-    key = {"draw": asdict(size), "dim": dim, "trials": trials, "seed": context.seed, "alphas": alphas}
-    found = context.memo(key, draw)
-    if found["case"]:
-        context.case(read_case(found["case"]))
-    exact = "yes" if found["case"] else "no" if found["hits"] else ""
-    cycles = Share(found["hits"], max(found["programs"], 1))
-    return dim, size.leaders, size.period, WORDS[size.among], trials, cycles, exact
+    def key(dim: int, size: Size) -> dict[str, Any]:
+        return {"draw": asdict(size), "dim": dim, "trials": trials, "seed": context.seed, "alphas": alphas}
+
+    found = context.sweep(cells, "random leaders, d = {}, {.among}", key, draw)
+    for (dim, size), one in zip(cells, found, strict=True):
+        if one["case"]:
+            context.case(read_case(one["case"]))
+        exact = "yes" if one["case"] else "no" if one["hits"] else ""
+        cycles = Share(one["hits"], max(one["programs"], 1))
+        yield dim, size.leaders, size.period, WORDS[size.among], trials, cycles, exact
 
 
 def replayed() -> Iterator[dict[str, Any]]:
@@ -198,34 +200,35 @@ def definite_heads(
         steps: alphas for which the cycle is checked exactly.
         noise: how far all numbers of the cycle are moved.
     """
-    cells = [(family, *shape) for family in FAMILIES for shape in shapes]
-    parts = len(cells) + len(sizes) + 1
-    at_random, complete = [], []
-    for number, (family, heads, n, d) in enumerate(cells):
-        context.tell(number, parts, f"random clouds: {family}, {heads} heads, n = {n}, d = {d}")
-        key: dict[str, Any] = {"heads": [family, heads, n, d], "trials": trials, "seed": context.seed, "layers": layers}
-        found = context.memo(key, _count_cycles, context.seed, family, heads, n, d, trials, layers)
-        at_random.append((family, heads, n, d, *(Share(found[fate], trials) for fate in ("cycle", "moving"))))
-    for number, (heads, leaders, period) in enumerate(sizes):
-        context.tell(len(cells) + number, parts, f"all patterns: {heads} heads, {leaders} leaders, period {period}")
-        row = _searched(context, Size(leaders, period, heads, "definite", ties=False), alphas)
-        complete.append((heads, *row[:2], *row[3:]))
-    context.tell(parts - 1, parts, "the cycle for many alphas, and with noise")
+
+    def counts(family: str, heads: int, n: int, d: int) -> dict[str, int]:
+        found = dict.fromkeys(FATES, 0)
+        rng = np.random.default_rng((context.seed, FAMILIES.index(family), heads, n, d))
+        for begin in range(0, trials, AT_ONCE):
+            count = min(AT_ONCE, trials - begin)
+            matrices = draw_heads(family, heads, count, d, rng)
+            for fate in fates(draw_clouds(family, count, n, d, rng), matrices, layers):
+                found[fate] += 1
+        return {fate: found[fate] for fate in ("cycle", "moving")}
+
+    cells, about = [(family, *shape) for family in FAMILIES for shape in shapes], {"trials": trials, "layers": layers}
+    text = "random clouds: {}, {} heads, n = {}, d = {}"
+    found = context.sweep(cells, text, lambda *cell: {"heads": cell, "seed": context.seed, **about}, counts)
+    at_random = [
+        (*cell, *(Share(count, trials) for count in one.values())) for cell, one in zip(cells, found, strict=True)
+    ]
+    searched = _searched(context, [Size(m, period, h, "definite", ties=False) for h, m, period in sizes], alphas)
+    complete = [(h, m, period, *row) for (h, *_), (m, period, _, *row) in zip(sizes, searched, strict=True)]
     columns: tuple[str, ...] = ("heads drawn as", "heads", "n", "d", "cycles", "moving")
     random = context.table("random", f"{trials} clouds per row, alpha = 1", at_random, columns)
     caption = "All patterns without ties, both heads symmetric positive definite"
     columns = ("heads", *(name for name in SEARCHED if name != "matrices"))
     patterns = context.table("patterns", caption, complete, columns)
-    exact = [
-        {
-            "alpha": alpha,
-            "token": shown(case["tokens"][3]),
-            "period": 2,
-            "holds exactly": "no" if check(case) else "yes",
-        }
-        for alpha, case in ((alpha, at_alpha(Fraction(alpha))) for alpha in steps)
-    ]
-    context.table("steps", "The cycle in rational arithmetic, by alpha", exact)
+    context.tell(0, None, "the cycle for many alphas, and with noise")
+    of_alpha = {alpha: at_alpha(Fraction(alpha)) for alpha in steps}
+    exact = [(a, shown(case["tokens"][3]), 2, "no" if check(case) else "yes") for a, case in of_alpha.items()]
+    columns = ("alpha", "token", "period", "holds exactly")
+    context.table("steps", "The cycle in rational arithmetic, by alpha", exact, columns)
     caption = "All tokens and matrices moved by normal noise (the matrices stay symmetric), alpha = 1"
     shaken = [{"noise": size, "still a cycle": _shaken(context.seed, trials, layers, size)} for size in noise]
     context.table("noise", caption, shaken)
@@ -274,19 +277,6 @@ def wide_cycle(alpha: Fraction) -> Case:
     X, Y = (1 - E) ** 2 / (2 * (1 + E * E)), -(1 - E * E) / (2 * (1 + E * E))
     token = tuple(Fraction(1, 4) + x / 2 for x in (X, Y, -X, -Y))
     return case.changed(alpha=alpha, tokens=(*case["tokens"][:4], token), period=4 * layers)
-
-
-def _count_cycles(seed: int, family: str, heads: int, n: int, d: int, trials: int, layers: int) -> dict[str, int]:
-    """How many random clouds cycle, and how many still move."""
-    found = {"cycle": 0, "moving": 0}
-    rng = np.random.default_rng((seed, FAMILIES.index(family), heads, n, d))
-    for begin in range(0, trials, AT_ONCE):
-        count = min(AT_ONCE, trials - begin)
-        matrices = draw_heads(family, heads, count, d, rng)
-        for fate in fates(draw_clouds(family, count, n, d, rng), matrices, layers):
-            if fate in found:
-                found[fate] += 1
-    return found
 
 
 def _shaken(seed: int, trials: int, layers: int, noise: float) -> Share:

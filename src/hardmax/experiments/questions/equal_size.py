@@ -11,7 +11,7 @@ Position i may pick any word within REACH places whose pair is known; it picks t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -73,10 +73,8 @@ class PairScores:
 
     def of(self, keys: Ints) -> Floats:
         """Scores of pairs; 0 for unknown ones."""
-        at = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
-        if not len(self.keys):
-            return np.zeros(len(keys))
-        return np.where(self.keys[at] == keys, self.scores[at], 0.0)
+        at = np.searchsorted(self.keys, keys)
+        return np.where(np.append(self.keys, -1)[at] == keys, np.append(self.scores, 0.0)[at], 0.0)
 
 
 def score_pairs(corpus: Corpus, labels: NDArray[Any], min_texts: int) -> PairScores:
@@ -145,17 +143,15 @@ def equal_size(
         MissingExtra: the reviews are not installed.
     """
     texts, labels = imdb()
-    runs: dict[tuple[str, int], list[dict[str, Any]]] = {model: [] for model in MODELS}
     sizes = {"learn": learn, "aside": aside, "min_texts": min_texts, "epochs": epochs}
-    for trial in range(trials):
-        sample = cache(partial(_Sample, texts, labels, sizes, (context.seed, trial)))  # drawn when a model needs it
-        for number, (features, layers) in enumerate(MODELS):
-            what = f"sample {trial + 1}: {features}, K = {layers}"
-            context.tell(trial * len(MODELS) + number, trials * len(MODELS), what)
-            key = {"equal-size": [features, layers, trial, len(texts)], "seed": context.seed, **sizes}
-            runs[features, layers].append(
-                context.memo(key, lambda drawn, *model: drawn().train(*model), sample, features, layers)
-            )
+    sample = lru_cache(1)(lambda trial: _Sample(texts, labels, sizes, (context.seed, trial)))  # when a model needs it
+    cells = [(trial, *model) for trial in range(trials) for model in MODELS]
+    found = context.sweep(
+        cells, "sample {}: {}, K = {}",
+        lambda trial, *model: {"equal-size": [*model, trial, len(texts)], "seed": context.seed, **sizes},
+        lambda trial, *model: sample(trial).train(*model),
+    )  # fmt: skip
+    runs = {model: found[k :: len(MODELS)] for k, model in enumerate(MODELS)}
     rows: list[tuple[Any, ...]] = []
     for features, layers in MODELS:
         mine = runs[features, layers]
@@ -188,10 +184,8 @@ class _Sample:
         from hardmax.sentiment.estimator import HardmaxClassifier
 
         (learn, aside), terms = self._texts(features)
-        epochs = self.sizes["epochs"]
-        clf = HardmaxClassifier(
-            layers=layers, ngram_range=(1, 1), vocabulary=Vocabulary(terms, 1), random_state=self.seed, epochs=epochs
-        )  # fmt: skip
+        about: dict[str, Any] = {"layers": layers, "random_state": self.seed, "epochs": self.sizes["epochs"]}
+        clf = HardmaxClassifier(ngram_range=(1, 1), vocabulary=Vocabulary(terms, 1), **about)
         clf.fit(learn, self.labels[0])
         accuracy = float(clf.score(aside, self.labels[1]))
         return {"accuracy": accuracy, "terms": len(terms), "parameters": int(clf.model_.parameters)}
@@ -200,13 +194,11 @@ class _Sample:
         """The texts with their pairs written behind them as made-up words, and the vocabulary."""
         if features == "words":
             return self.texts, list(self.words)
-        pairs = []
-        for part, corpus in enumerate(self.corpora):
-            if features == "words + bigrams":
-                pairs.append(neighbors(corpus, self.scores))
-            else:
-                rng = np.random.default_rng((self.seed, part)) if "random" in features else None
-                pairs.append(picked(corpus, self.scores, rng))
+        if features == "words + bigrams":
+            pairs = [neighbors(corpus, self.scores) for corpus in self.corpora]
+        else:
+            rngs = [np.random.default_rng((self.seed, k)) if "random" in features else None for k in range(2)]
+            pairs = [picked(corpus, self.scores, rng) for corpus, rng in zip(self.corpora, rngs, strict=True)]
         kept = most_frequent(pairs[0], PAIRS_PER_WORD * len(self.words))
         size = len(self.words)  # a pair becomes one made-up word, which the splitter of the package leaves whole
         known = {key: f"qz{key // size}x{key % size}" for key in kept.tolist()}
@@ -218,13 +210,10 @@ class _Sample:
 
 
 def _answer(rows: list[tuple[Any, ...]]) -> str:
-    by_name = {(row[0], row[1]): row for row in rows}
-    parts = [
-        f"{features}: K = 0 {by_name[features, 0][4]}, K = 8 {by_name[features, 8][4]}"
-        for features in ("words", "words + bigrams")
-    ]
-    partners, bigrams = by_name["words + picked partners", 0][4], by_name["words + bigrams", 0][4]
+    of = {row[:2]: row[4] for row in rows}
+    parts = [f"{some}: K = 0 {of[some, 0]}, K = 8 {of[some, 8]}" for some in ("words", "words + bigrams")]
     return (
-        "; ".join(parts) + f". Partners picked by argmax: {partners} against {bigrams} for the same number of bigrams "
-        f"and {by_name['words', 0][4]} for words alone (accuracy, mean and 95 % interval)."
+        f"{'; '.join(parts)}. Partners picked by argmax: {of['words + picked partners', 0]} against "
+        f"{of['words + bigrams', 0]} for the same number of bigrams and {of['words', 0]} for words alone (accuracy, "
+        "mean and 95 % interval)."
     )

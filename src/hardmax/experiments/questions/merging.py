@@ -71,7 +71,7 @@ def predicted_on_circle(beta: float) -> float:
     return float(np.trapezoid((1 + np.exp(beta * (1 - np.cos(2 * f)))) / (PULL * np.sin(2 * f)), f))
 
 
-def fit(x: Sequence[float], times: Sequence[float]) -> Any:
+def fit(x: Sequence[float] | Floats, times: Sequence[float] | Floats) -> Any:
     """log T = intercept + slope * x by least squares: an object with slope, stderr and rvalue.
 
     Example:
@@ -101,35 +101,33 @@ def merging(
     """Measure times to merge and fit their growth; `trials` random clouds for every beta and eps."""
     half = float(np.radians(ANGLE)) / 2
     on_circle = [[np.cos(half), np.sin(half)], [np.cos(half), -np.sin(half)]]
-    measures: dict[str, tuple[Any, ...]] = {
-        "pair": (_pairs, [[0.0, HEIGHT], [0.0, -HEIGHT]], pair_betas, 2 * HEIGHT * MERGED, most_layers, predicted),
-        "circle": (_pairs, on_circle, circle_betas, MERGED, most_layers, predicted_on_circle),
-        "clouds": (_clouds, context.seed, trials, cloud_betas, most_layers),
-        "localmax": (_localmax, context.seed, trials, eps),
-    }
-    rows: dict[str, Any] = {}
-    for number, (name, measure) in enumerate(measures.items()):
-        context.tell(number, len(measures), f"time to merge: {name}")
-        rows[name] = context.memo({"merging": name, **context.settings, "seed": context.seed}, *measure)
+    cells: list[tuple[Any, ...]] = [
+        ("pair", _pairs, [[0.0, HEIGHT], [0.0, -HEIGHT]], pair_betas, 2 * HEIGHT * MERGED, most_layers, predicted),
+        ("circle", _pairs, on_circle, circle_betas, MERGED, most_layers, predicted_on_circle),
+        ("clouds", _clouds, context.seed, trials, cloud_betas, most_layers),
+        ("localmax", _localmax, context.seed, trials, eps),
+    ]
+    about = {**context.settings, "seed": context.seed}
+    pair, circle, clouds, localmax = context.sweep(
+        cells, "time to merge: {}", lambda name, *_: {"merging": name, **about}, lambda _, run, *given: run(*given)
+    )
     fits = [
-        _fit_row("pair, rescaled", rows["pair"], 2 * HEIGHT**2),
-        _fit_row("pair, on the circle", rows["circle"], 1 - float(np.cos(np.radians(ANGLE)))),
+        _fit_row("pair, rescaled", pair, 2 * HEIGHT**2),
+        _fit_row("pair, on the circle", circle, 1 - float(np.cos(np.radians(ANGLE)))),
     ]
     of_pairs = ("beta", "layers", "predicted")
     fit_columns = ("case", "slope", "standard error", "R2", "gap at the start", "slope of the prediction",
                    "R2 of a power law")  # fmt: skip
-    clouds = [_cloud_row(*row) for row in rows["clouds"]]
-    localmax = [(e, interval(c), interval(t)) for e, c, t in rows["localmax"]]
     records = {
         name: context.table(name, caption, some, columns).records()
         for name, caption, some, columns in (
-            ("pair", f"Pair (0, +-{HEIGHT:g}), rescaled layers, alpha = {ALPHA:g}", rows["pair"], of_pairs),
-            ("circle", f"Pair at {ANGLE:g} degrees on the unit circle", rows["circle"], of_pairs),
+            ("pair", f"Pair (0, +-{HEIGHT:g}), rescaled layers, alpha = {ALPHA:g}", pair, of_pairs),
+            ("circle", f"Pair at {ANGLE:g} degrees on the unit circle", circle, of_pairs),
             ("fits", "log(beta * layers) = c + slope * beta over the upper half of the betas", fits, fit_columns),
             ("clouds", f"{CLOUD_TOKENS} random tokens on the circle, {trials} clouds: layers until one cluster",
-             clouds, ("beta", "median", "first", "last", "not merged")),
-            ("localmax", f"Localmax, {CLOUD_TOKENS} random tokens in the plane, {trials} clouds", localmax,
-             ("eps", "clusters", "layers until rest")),
+             [_cloud_row(*row) for row in clouds], ("beta", "median", "first", "last", "not merged")),
+            ("localmax", f"Localmax, {CLOUD_TOKENS} random tokens in the plane, {trials} clouds",
+             [(e, interval(c), interval(t)) for e, c, t in localmax], ("eps", "clusters", "layers until rest")),
         )
     }  # fmt: skip
     text = "Layers until clusters merge, against beta and against eps."
@@ -187,9 +185,6 @@ def _cloud_row(beta: float, times: list[float], missed: int) -> tuple[Any, ...]:
 
 
 def _fit_row(name: str, rows: list[list[float]], gap: float) -> tuple[Any, ...]:
-    upper = rows[len(rows) // 2 :] if len(rows) >= 6 else rows
-    betas, times = [r[0] for r in upper], [r[1] for r in upper]
-    line = fit(betas, [b * t for b, t in zip(betas, times, strict=True)])
-    guess = fit(betas, [r[0] * r[2] for r in upper]).slope
-    power = fit([float(np.log(b)) for b in betas], times)
-    return name, *map(float, (line.slope, line.stderr, line.rvalue**2, gap, guess, power.rvalue**2))
+    betas, times, guesses = np.array(rows[len(rows) // 2 :] if len(rows) >= 6 else rows).T
+    line, guess, power = fit(betas, betas * times), fit(betas, betas * guesses), fit(np.log(betas), times)
+    return name, *map(float, (line.slope, line.stderr, line.rvalue**2, gap, guess.slope, power.rvalue**2))

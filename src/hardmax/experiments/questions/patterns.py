@@ -37,6 +37,11 @@ class Pattern:
         """How many heads."""
         return len(self.steps[0])
 
+    @property
+    def repeats(self) -> bool:
+        """Whether its steps have a shorter period."""
+        return any(self.steps == self.steps[s:] + self.steps[:s] for s in range(1, len(self.steps)))
+
     def orbit(self, alpha: Fraction) -> list[Weights]:
         """The weights of the moving token at every layer of the period.
 
@@ -85,11 +90,12 @@ def patterns(leaders: int, period: int, heads: int, sizes: tuple[int, ...]) -> I
     names = list(permutations(range(leaders)))
     seen: set[tuple[Step, ...]] = set()
     for candidate in product(steps, repeat=period):
-        if candidate in seen or any(candidate == candidate[s:] + candidate[:s] for s in range(1, period)):
+        pattern = Pattern(leaders, candidate)
+        if candidate in seen or pattern.repeats:
             continue
         seen.update(_images(candidate, names, heads))
         if len({_mean(step) for step in candidate}) > 1:  # one mean forever: the token converges to it
-            yield Pattern(leaders, candidate)
+            yield pattern
 
 
 def _images(steps: tuple[Step, ...], names: list[tuple[int, ...]], heads: int) -> Iterator[tuple[Step, ...]]:

@@ -73,14 +73,10 @@ def solve(points: Floats, groups: list[Group], among: str = "any", leaders: Floa
     cuts = [] if among == "any" else [basis[:, i] for i in range(basis.shape[1])]
     while len(cuts) <= MOST_CUTS * d:
         margin, G = _best(positive, zero, cuts, d)
-        if margin <= LEAST_MARGIN or G is None:
-            return Solution(max(margin, 0.0), None)
-        if among == "any":
+        more = [] if G is None else _violated(G, basis, among)
+        if not more:
             return Solution(margin, G)
-        values, vectors = np.linalg.eigh(basis.T @ (G + G.T) @ basis / 2)
-        if values[0] > LEAST_EIGENVALUE:
-            return Solution(margin, G)
-        cuts += [basis @ vectors[:, k] for k in np.flatnonzero(values <= LEAST_EIGENVALUE)]
+        cuts += more
     return Solution(0.0, None)
 
 
@@ -120,18 +116,22 @@ def refuted(points: Sequence[Row], groups: list[Group], among: str = "any") -> b
     basis = _sum_zero(d) if among == "positive" else np.eye(d)
     cuts: list[Any] = []
     for _ in range(MOST_CUTS):
-        floats = (
-            [np.array(form, dtype=np.float64) for form in positive],
-            [np.array(form, dtype=np.float64) for form in zero],
-        )
-        margin, G = _best(*floats, [np.array(x, dtype=np.float64) for x in cuts], d)
-        if margin <= LEAST_MARGIN or G is None:
+        _, G = _best(positive, zero, cuts, d)
+        if G is None:
             return _multipliers([*positive, *(np.outer(x, x).ravel() for x in cuts)], zero)
-        values, vectors = np.linalg.eigh(basis.T @ (G + G.T) @ basis / 2)
-        if among == "any" or values[0] > LEAST_EIGENVALUE:
+        more = _violated(G, basis, among)
+        if not more:
             return False
-        cuts += [_small(basis @ vectors[:, k], among == "positive") for k in np.flatnonzero(values <= LEAST_EIGENVALUE)]
+        cuts += [_small(x, among == "positive") for x in more]
     return False
+
+
+def _violated(G: Floats, basis: Floats, among: str) -> list[Floats]:
+    """Directions x of the basis with x^T G x <= 0, where the class of matrices asks for more than 0."""
+    if among == "any":
+        return []
+    values, vectors = np.linalg.eigh(basis.T @ (G + G.T) @ basis / 2)
+    return [basis @ vectors[:, k] for k in np.flatnonzero(values <= LEAST_EIGENVALUE)]
 
 
 def _small(x: Floats, sum_zero: bool) -> Any:
@@ -146,11 +146,10 @@ def _multipliers(positive: list[Any], zero: list[Any]) -> bool:
     """Whether rational l >= 0 of sum 1 and m exist with sum l_i positive_i + sum m_j zero_j = 0."""
     from scipy.optimize import linprog
 
-    columns = np.array([*positive, *zero], dtype=object).T
     count, total = len(positive), len(positive) + len(zero)
-    one = np.array([[Fraction(int(i < count)) for i in range(total)]], dtype=object)
-    system = np.concatenate([columns, one])
-    goal = np.array([Fraction(0)] * len(columns) + [Fraction(1)], dtype=object)
+    forms = np.array([*positive, *zero], dtype=object).T
+    system = np.concatenate([forms, [[Fraction(int(i < count)) for i in range(total)]]])
+    goal = np.array([Fraction(0)] * len(forms) + [Fraction(1)], dtype=object)
     found = linprog(
         np.zeros(total), A_eq=system.astype(np.float64), b_eq=goal.astype(np.float64),
         bounds=[(0, None)] * count + [(None, None)] * len(zero), method="highs-ds",
@@ -165,21 +164,20 @@ def _multipliers(positive: list[Any], zero: list[Any]) -> bool:
     return all(values.get(k, Fraction(0)) >= 0 for k, i in enumerate(used) if i < count)
 
 
-def _best(positive: list[Floats], zero: list[Floats], cuts: list[Floats], d: int) -> tuple[float, Floats | None]:
+def _best(positive: list[Any], zero: list[Any], cuts: list[Any], d: int) -> tuple[float, Floats | None]:
+    """The largest margin, and its matrix if the margin is positive."""
     from scipy.optimize import linprog
 
-    rows = [np.append(-form, 1.0) for form in positive]
-    rows += [np.append(-np.outer(x, x).ravel(), CUT_SLACK) for x in cuts]
-    vanish = np.array([np.append(form, 0.0) for form in zero]) if zero else None
-    aim = np.zeros(d * d + 1)
-    aim[-1] = -1.0
+    floats, even, across = ([np.array(x, np.float64) for x in some] for some in (positive, zero, cuts))
+    rows = [np.append(-form, 1.0) for form in floats]
+    rows += [np.append(-np.outer(x, x).ravel(), CUT_SLACK) for x in across]
+    vanish = np.array([np.append(form, 0.0) for form in even]) if even else None
     found = linprog(
-        aim, A_ub=np.array(rows), b_ub=np.zeros(len(rows)), A_eq=vanish,
+        np.append(np.zeros(d * d), -1.0), A_ub=np.array(rows), b_ub=np.zeros(len(rows)), A_eq=vanish,
         b_eq=None if vanish is None else np.zeros(len(vanish)), bounds=[(-1, 1)] * (d * d) + [(0, 1)], method="highs",
     )  # fmt: skip
-    if found.status != 0:
-        return 0.0, None
-    return float(found.x[-1]), np.asarray(found.x[:-1]).reshape(d, d)
+    margin = float(found.x[-1]) if found.status == 0 else 0.0
+    return max(margin, 0.0), np.asarray(found.x[:-1]).reshape(d, d) if margin > LEAST_MARGIN else None
 
 
 def _sum_zero(m: int) -> Floats:
@@ -199,13 +197,9 @@ def exact_case(
     weights = pattern.orbit(alpha)
     places = _unit(pattern.leaders) if leaders is None else leaders
     points = [tuple(np.array(x, dtype=object) @ np.array(places, dtype=object)) for x in weights]
+    given = [(solution.G, [step[h] for step in pattern.steps]) for h, solution in enumerate(solutions)]
     for scale in SCALES:
-        matrices = []
-        for h, solution in enumerate(solutions):
-            if solution.G is None:
-                return None
-            groups = [step[h] for step in pattern.steps]
-            matrices.append(_rounded(solution.G, points, groups, places, among == "definite", scale))
+        matrices = [_rounded(G, points, groups, places, among == "definite", scale) for G, groups in given]
         tokens: Rows = (*places, points[0])
         heads = tuple(_whole(tuple(zip(*M, strict=True))) for M in matrices)  # <A z, v> = <z, M v>: A = M^T
         if leaders is None and len(matrices) == 1 and among != "definite":
@@ -247,7 +241,7 @@ def flattened(G: Rows, point: Weights) -> tuple[Rows, Rows] | None:
     return tokens, tuple(zip(*M, strict=True))
 
 
-def _rounded(G: Floats, points: Sequence[Row], groups: list[Group], leaders: Rows, symmetric: bool, scale: int) -> Rows:
+def _rounded(G: Any, points: Sequence[Row], groups: list[Group], leaders: Rows, symmetric: bool, scale: int) -> Rows:
     """Entries that the equations leave free are rounded to multiples of 1/scale, the others follow from them."""
     d = len(G)
     exact = [np.array(part, dtype=object).reshape(-1, d) for part in (points, leaders)]

@@ -70,11 +70,9 @@ def sweep(size: Size, alphas: Sequence[Fraction]) -> tuple[int, int, int, Hit | 
             if hit is not None:
                 hits += 1
                 best = hit if best is None or hit.margin > best.margin else best
-            elif any(
-                refuted(pattern.orbit(alpha), [step[h] for step in pattern.steps], size.among)
-                for h in range(pattern.heads)
-            ):
-                no += 1
+            else:
+                orbit, by_head = pattern.orbit(alpha), zip(*pattern.steps, strict=True)
+                no += any(refuted(orbit, list(groups), size.among) for groups in by_head)
     return count, hits, no, best
 
 
@@ -84,11 +82,10 @@ def attempt(pattern: Pattern, alpha: Fraction, among: str, leaders: Floats | Non
     if leaders is not None:
         points = points @ leaders
     found = []
-    for h in range(pattern.heads):
-        solution = solve(points, [step[h] for step in pattern.steps], among, leaders)
-        if solution.G is None:
+    for groups in zip(*pattern.steps, strict=True):
+        found.append(solve(points, list(groups), among, leaders))
+        if found[-1].G is None:
             return None
-        found.append(solution)
     return Hit(pattern, alpha, tuple(found))
 
 
@@ -114,17 +111,15 @@ def draw_leaders(
     while made < clouds:
         V = rng.integers(-REACH, REACH + 1, (size.leaders, dim))
         places = V.astype(np.float64)
-        if len({tuple(v) for v in V.tolist()}) < size.leaders:
-            continue
-        if solve(np.zeros((0, dim)), [], size.among, places).G is None:
+        distinct = len({tuple(v) for v in V.tolist()}) == size.leaders
+        if not distinct or solve(np.zeros((0, dim)), [], size.among, places).G is None:
             continue
         made += 1
         for _ in range(PATTERNS_PER_CLOUD):
             chosen = rng.integers(len(groups), size=(size.period, size.heads))
             pattern = Pattern(size.leaders, tuple(tuple(groups[g] for g in row) for row in chosen.tolist()))
             alpha = alphas[int(rng.integers(len(alphas)))]
-            steps = pattern.steps
-            if any(steps == steps[s:] + steps[:s] for s in range(1, size.period)):
+            if pattern.repeats:
                 continue
             programs += 1
             hit = attempt(pattern, alpha, size.among, places)
