@@ -19,6 +19,7 @@ MOST_PERIOD, MOST_HEADS = 400, 16
 
 Row = tuple[Any, ...]
 Rows = tuple[Row, ...]
+Reader = Callable[[Any], Any]  # makes a field of its plain form; ValueError if that cannot be used
 
 
 @dataclass(frozen=True)
@@ -176,46 +177,35 @@ def _number(value: Any) -> Fraction:
     return Fraction(value)
 
 
-def _positive(value: Any) -> Fraction:
-    number = _number(value)
-    if number <= 0:
-        raise ValueError(f"expected a number above 0, got {value}")
-    return number
+def _that(holds: Callable[[Any], bool], expected: str, read: Callable[[Any], Any] = lambda value: value) -> Reader:
+    """Reads a value and refuses one for which something does not hold."""
+
+    def checked(value: Any) -> Any:
+        found = read(value)
+        if not holds(found):
+            raise ValueError(f"expected {expected}, got {str(value)[:40]!r}")
+        return found
+
+    return checked
 
 
-def _whole(least: int, most: int) -> Callable[[Any], int]:
-    def read(value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ValueError(f"expected a whole number from {least} to {most}, got {str(value)[:40]!r}")
-        return value
-
-    return read
+def _whole(least: int, most: int) -> Reader:
+    return _that(lambda n: type(n) is int and least <= n <= most, f"a whole number from {least} to {most}")
 
 
-def _list_of(read: Callable[[Any], Any], what: str, most: int = MOST_NUMBERS, least: int = 1) -> Callable[[Any], Row]:
-    def read_list(value: Any) -> Row:
-        if not isinstance(value, list) or not least <= len(value) <= most:
-            raise ValueError(f"expected a list of {what}")
-        return tuple(read(v) for v in value)
+def _one_of(*known: Any) -> Reader:
+    return _that(lambda x: any(x == y and type(x) is type(y) for y in known), f"one of {', '.join(map(str, known))}")
 
-    return read_list
+
+def _list_of(read: Reader, what: str, most: int = MOST_NUMBERS, least: int = 1) -> Reader:
+    given = _that(lambda v: isinstance(v, list) and least <= len(v) <= most, f"a list of {what}")
+    return lambda value: tuple(map(read, given(value)))
 
 
 _vector = _list_of(_number, "numbers")
-
-
-def _rows(value: Any) -> Rows:
-    rows = _list_of(_vector, "rows")(value)
-    if len({len(row) for row in rows}) > 1:
-        raise ValueError("its rows have different lengths")
-    return rows
-
-
-def _square(value: Any) -> Rows:
-    rows = _rows(value)
-    if len(rows) != len(rows[0]):
-        raise ValueError(f"it has {len(rows)} rows of {len(rows[0])} numbers; expected a square matrix")
-    return rows
+_rows = _that(lambda rows: len(set(map(len, rows))) == 1, "rows of equal length", _list_of(_vector, "rows"))
+_square = _that(lambda rows: len(rows) == len(rows[0]), "a square matrix", _rows)
+_count = _whole(0, MOST_LAYERS)
 
 
 def _square_or_none(value: Any) -> Rows | None:
@@ -226,26 +216,16 @@ def _target(value: Any) -> Rows | int:
     return _rows(value) if isinstance(value, list) else _count(value)
 
 
-def _one_of(*values: Any) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        if not any(value == known and type(value) is type(known) for known in values):
-            raise ValueError(f"{str(value)[:40]!r} is none of the known values {', '.join(map(str, values))}")
-        return value
-
-    return read
-
-
-def _text(most: int) -> Callable[[Any], str]:
+def _text(most: int) -> Reader:
     """A text that may be printed on a terminal: without control characters, cut to a length."""
     return lambda value: "".join(c if c.isprintable() else " " for c in str(value)[:most])
 
 
-_count = _whole(0, MOST_LAYERS)
-READERS: dict[str, Callable[[Any], Any]] = {
+READERS: dict[str, Reader] = {
     "name": _text(100),
     "statement": _text(2000),
     "tokens": _rows,
-    "alpha": _positive,
+    "alpha": _that(lambda x: x > 0, "a number above 0", _number),
     "A": _square_or_none,
     "R": _square_or_none,
     "V": _square_or_none,

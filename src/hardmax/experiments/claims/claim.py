@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from time import process_time
-from typing import Any
+from typing import Any, cast
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.experiments.case import Case, read_case
@@ -70,12 +70,11 @@ class Claim(Item):
             Undecided: neither could be shown.
         """
         try:
-            sentence: str | None = self.run(case)
-            return sentence
-        except Violated as found:
-            return str(found)
+            return cast("str | None", self.run(case))
         except Undecided:
             raise
+        except Violated as found:
+            return str(found)
         except HardmaxError as error:
             return f"the package refused the case: {error.what}"
         except Exception as error:
@@ -135,29 +134,24 @@ class Claim(Item):
     ) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
         """The results of all ranges of trials, from the first to the last; finished ones come from the journal."""
         keys = {span: {"claim": self.name, "seed": seed, "from": span[0], "to": span[1]} for span in spans}
-        known = {span: journal.get(keys[span]) if journal else None for span in spans}
-        left = [span for span in spans if known[span] is None]
+        known = {span: found for span in spans if journal and (found := journal.get(keys[span]))}
+        left = [span for span in spans if span not in known]
         if workers > 1:
             fresh = pool(workers).map(_trials_of, [(self.name, seed, *span) for span in left])
         else:
             fresh = (self.some_trials(seed, *span) for span in left)
         for span in spans:
-            found = known[span]
-            if found is None:
-                found = next(fresh)
-                if journal:
-                    journal.put(keys[span], found)
-            yield span, found
+            found = known.get(span) or next(fresh)
+            yield span, journal.put(keys[span], found) if journal and span not in known else found
 
     def smallest(self, case: Case, sentence: str) -> Case:
         """The case with as few tokens as still violate the claim: tokens are dropped one by one while they can be."""
         tries, i = 0, 0
         # From the first token to the last, and again from the first while something was dropped.
         while "tokens" in case.data and i < len(case["tokens"]) and tries < MOST_TRIES:
-            fewer = case["tokens"][:i] + case["tokens"][i + 1 :]
-            smaller = case.changed(tokens=fewer)
+            smaller = case.changed(tokens=case["tokens"][:i] + case["tokens"][i + 1 :])
             tries += 1
-            if fewer and self._still(smaller, sentence):
+            if smaller["tokens"] and self._still(smaller, sentence):
                 case, i = smaller, 0
             else:
                 i += 1

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, process_time
-from typing import Any
+from typing import Any, cast
 
 from hardmax.errors import BadInput
 from hardmax.experiments.claims.claim import CHUNK, Claim, TimeOver, Undecided, claims, load_violation, pool
@@ -45,13 +45,10 @@ class Report:
         sentence of the first violation. `processor_seconds` counts all trials, those of earlier runs too, `seconds` is
         the time of this run on the clock.
         """
-        rows = []
+        rows, seed = [], self.provenance["seed"]
         for result in self.results:
-            one, outcome = result.item, result.outcome
-            assert isinstance(one, Claim)
-            assert outcome is not None
+            one, outcome = cast(Claim, result.item), cast(Outcome, result.outcome)
             about = {"name": one.name, "statement": one.title, "citation": one.source, "kinds": one.kinds}
-            seed = self.provenance["seed"]
             rows.append({**about, "seed": seed, **outcome.numbers, "seconds": result.seconds})
         return rows
 
