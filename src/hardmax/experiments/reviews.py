@@ -113,22 +113,12 @@ def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: in
     often = Counter(word for review in found for word in review)
     words = (PADDING, *sorted(often, key=lambda word: (-often[word], word)))
     number = {word: i for i, word in enumerate(words)}
-    ids: list[int] = []
-    counts: list[int] = []
-    offsets = [0]
-    for review in found:
-        bag = Counter(review)
-        ids += [number[word] for word in bag]
-        counts += bag.values()
-        if len(review) < LENGTH:
-            ids.append(0)
-            counts.append(LENGTH - len(review))
-        offsets.append(len(ids))
+    bags = [Counter(review + [PADDING] * (LENGTH - len(review))) for review in found]
+    ids = np.array([number[word] for bag in bags for word in bag])
+    counts = np.array([count for bag in bags for count in bag.values()], np.float64)
+    offsets = np.cumsum([0, *map(len, bags)])
     learn, aside = at_random(len(chosen), ASIDE, seed)
-    return Reviews(
-        words, np.array(ids), np.array(counts, np.float64), np.array(offsets), labels[chosen], learn, aside,
-        tuple(texts[i] for i in chosen.tolist()),
-    )  # fmt: skip
+    return Reviews(words, ids, counts, offsets, labels[chosen], learn, aside, tuple(texts[i] for i in chosen.tolist()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,10 +176,8 @@ def sample(
 
 def log_odds(reviews: Rows, words: int, smoothing: float = 10.0) -> tuple[Floats, Ints]:
     """log P(w | 1) / P(w | 0) with `smoothing` added to the counts, and the counts of both classes together."""
-    counts = []
-    for label in (0, 1):
-        rows = reviews.rows[reviews.labels == label]
-        counts.append(np.bincount(rows[rows >= 0], minlength=words))
+    parts = [reviews.rows[reviews.labels == label] for label in (0, 1)]
+    counts = [np.bincount(rows[rows >= 0], minlength=words) for rows in parts]
     share = [np.log((c + smoothing) / (c.sum() + smoothing * words)) for c in counts]
     return share[1] - share[0], counts[0] + counts[1]
 

@@ -106,7 +106,7 @@ def test_without_normalization_directions_cluster_as_in_the_paper():
 
 def test_what_float64_cannot_decide_is_decided_exactly_or_called_undecided():
     rng = np.random.default_rng((0, 2, 64, 0))
-    Z, options = rng.standard_normal((64, 2)), variants.LAYERS["2 heads"][1](2, rng)
+    Z, options = rng.standard_normal((64, 2)), variants.LAYERS["2 heads"](2, rng)
     assert simulate(Z, 0.5, layers=variants.DEPTH, **options).outcome.kind == "undecided"
     assert variants._fates(0, 2, 64, 0.5, "2 heads", 1)["kinds"] == ["settled"]
     found = variants._fates(0, 2, 16, 0.5, "LayerNorm", 2)  # a square root has no rational values

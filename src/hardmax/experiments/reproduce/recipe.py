@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, need
+from hardmax.experiments.context import silent
 from hardmax.experiments.reviews import Reviews
 from hardmax.io.files import write_file
 from hardmax.transformer.export import one_thread
@@ -96,7 +97,7 @@ def order_of(reviews: Reviews, seed: int, epoch: int) -> NDArray[np.int64]:
     return np.random.default_rng((seed, 2, epoch)).permutation(reviews.learn)
 
 
-def train_epoch(run: PaperRun, reviews: Reviews, seed: int, tell: Tell | None = None) -> None:
+def train_epoch(run: PaperRun, reviews: Reviews, seed: int, tell: Tell = silent) -> None:
     """One pass with exact hardmax layers, then a test on the held-out reviews."""
     from hardmax.experiments.reproduce.recipe_kernel import train_part
 
@@ -109,8 +110,7 @@ def train_epoch(run: PaperRun, reviews: Reviews, seed: int, tell: Tell | None = 
             run.second, run.few, run.few_first, run.few_second, run.step, RATE, CLIP, LEAST_ALPHA,
         )  # fmt: skip
         loss, right = loss + part, right + good
-        if tell is not None:
-            tell(start + piece.size, order.size)
+        tell(start + piece.size, order.size)
     run.add(loss=loss / order.size, accuracy=right / order.size, alpha=run.alpha, **test(run, reviews))
 
 
@@ -217,37 +217,28 @@ class SoftmaxTrainer:
         self.few = torch.tensor(run.few, dtype=torch.float32, requires_grad=True)
         self.adam = torch.optim.Adam([self.E, self.few], lr=RATE)
         if run.step:
-            moments = enumerate(((run.first, run.second), (run.few_first, run.few_second)))
-            state = {
-                k: {"step": torch.tensor(float(run.step)), "exp_avg": torch.tensor(first, dtype=torch.float32),
-                    "exp_avg_sq": torch.tensor(second, dtype=torch.float32)}
-                for k, (first, second) in moments
-            }  # fmt: skip
+            names, state = ("exp_avg", "exp_avg_sq"), dict[int, dict[str, Any]]()
+            for k, moments in enumerate(((run.first, run.second), (run.few_first, run.few_second))):
+                state[k] = {name: torch.tensor(x, dtype=torch.float32) for name, x in zip(names, moments, strict=True)}
+                state[k]["step"] = torch.tensor(float(run.step))
             self.adam.load_state_dict({**self.adam.state_dict(), "state": state})
 
-    def epoch(self, tell: Tell | None = None) -> None:
+    def epoch(self, tell: Tell = silent) -> None:
         """One pass; the state of torch is back in the run afterwards."""
-        with one_thread(self.torch):
-            self._epoch(tell)
-
-    def _epoch(self, tell: Tell | None) -> None:
         run, reviews = self.run, self.reviews
         order = order_of(reviews, self.seed, run.epochs)
         loss, hard, right = 0.0, 0.0, 0.0
-        for start in range(0, order.size, BATCH):
-            texts = order[start : start + BATCH]
-            hard += self._hardmax_loss(texts) * texts.size
-            value, good = self.step(texts)
-            loss, right = loss + value * texts.size, right + good
-            if tell is not None:
+        with one_thread(self.torch):
+            for start in range(0, order.size, BATCH):
+                texts = order[start : start + BATCH]
+                run.few[:] = self.few.detach().numpy()
+                hard += cross_entropy(read(run, reviews, texts).logits, reviews.labels[texts]) * texts.size
+                value, good = self.step(texts)
+                loss, right = loss + value * texts.size, right + good
                 tell(start + texts.size, order.size)
         self._keep()
         figures = {"loss": loss / order.size, "hardmax_loss": hard / order.size, "accuracy": right / order.size}
         run.add(**figures, alpha=run.alpha, **test(run, reviews))
-
-    def _hardmax_loss(self, texts: Any) -> float:
-        self.run.few[:] = self.few.detach().numpy()
-        return cross_entropy(read(self.run, self.reviews, texts).logits, self.reviews.labels[texts])
 
     def step(self, texts: Any) -> tuple[float, int]:
         """One step of Adam on some reviews; returns their mean loss before it, and how many were labeled right."""

@@ -17,6 +17,7 @@ through: forward hardmax, backward the gradient of softmax with temperature 0.1.
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,11 @@ class Classifier:
         if self.space > 2:
             self.frame = torch.linalg.qr(torch.randn(self.space, 2, generator=self.generator))[0].T.contiguous()
         self.gain = torch.ones(self.space, requires_grad=variant.normalization == "layer")
-        self.factors = self._matrices()
+        # (heads, d, d) factors L_h, A_h = L_h L_h^T; heads begin apart, so that they can become different.
+        factors = torch.eye(self.space).repeat(variant.heads, 1, 1)
+        if variant.heads > 1 or variant.learned:
+            factors = factors + 0.3 * torch.randn(factors.shape, generator=self.generator)
+        self.factors = factors.requires_grad_(variant.learned)
         names = ["angle", "scale", "bias"] + ["factors"] * variant.learned + ["gain"] * self.gain.requires_grad
         self.learned = {name: getattr(self, name) for name in names}
 
@@ -92,14 +97,6 @@ class Classifier:
     def parameters(self) -> int:
         """The number of trained parameters."""
         return int(sum(part.numel() for part in self.learned.values()))
-
-    def _matrices(self) -> Any:
-        """(heads, d, d) factors L_h, A_h = L_h L_h^T; heads begin apart, so that they can become different."""
-        torch = self.torch
-        eye = torch.eye(self.space).repeat(self.variant.heads, 1, 1)
-        if self.variant.heads > 1 or self.variant.learned:
-            eye = eye + 0.3 * torch.randn(eye.shape, generator=self.generator)
-        return eye.requires_grad_(self.variant.learned)
 
     def fit(self, reviews: Rows, epochs: int) -> "Classifier":
         """Adam on the binary cross-entropy, the rate falling linearly to 0, words dropped at random."""
@@ -138,8 +135,7 @@ class Classifier:
         torch, v = self.torch, self.variant
         angle, radius = self.angle[rows.clamp(min=0)], self.radius[rows.clamp(min=0)]
         z = (radius[..., None] * torch.stack([angle.cos(), angle.sin()], -1)) @ self.frame
-        decoder = self.scale * self.frame[0]
-        direction = decoder
+        decoder = direction = self.scale * self.frame[0]
         share = (there / there.sum(1).clamp(min=1)[:, None]).float()
         product = torch.eye(rows.shape[1]).expand(len(rows), -1, -1) if weights else None
         leads = torch.zeros_like(there)
@@ -212,10 +208,8 @@ def explained(classifier: Classifier, reviews: Rows, seed: int) -> dict[str, flo
     found = {"carriers": float((1 / np.maximum(((a / a.sum(1, keepdims=True)) ** 2).sum(1), 1e-12)).mean())}
     for name, some in (("leaders", leads > 0), ("others", there & (leads == 0))):
         found[f"strength of {name}"] = float(np.abs(own[some]).mean()) if some.any() else 0.0
-    places = {
-        name: np.where(there, value, -np.inf).argsort(axis=1, kind="stable")[:, ::-1].argsort(axis=1)
-        for name, value in rankings.items()
-    }
+    order = {name: np.where(there, x, -np.inf).argsort(axis=1, kind="stable")[:, ::-1] for name, x in rankings.items()}
+    places = {name: first.argsort(axis=1) for name, first in order.items()}
     return found | without_words(places, logits, lambda kept: classifier.look(reviews, there & kept)[0])
 
 
@@ -236,7 +230,6 @@ def train_all(
         explain: how many reviews of each class are explained.
         sizes: learn, aside, words and min_texts of `sample`.
     """
-    torch = need("torch", "torch", "the studies")
     data = cache(imdb)  # read only if some run is not finished
 
     @cache  # every variant trains on the same draws
@@ -250,21 +243,17 @@ def train_all(
         return found
 
     found: Runs = {name: [] for name in variants}
-    seeds = [context.seed + k for k in range(runs)]
-    steps, done = len(variants) * (runs + len(PACES) * tuning), 0
-    with one_thread(torch):
-        for name, variant in variants.items():
-            by_pace: dict[float, list[float]] = {pace: [] for pace in PACES}
-            for pace in PACES if tuning else ():
-                for seed in seeds[:tuning]:
-                    context.tell(done, steps, f"{name}, tuning")
-                    by_pace[pace].append(measured(replace(variant, pace=pace), TUNING + seed, 0)["accuracy"])
-                    done += 1
-            best = max(PACES, key=lambda pace: sum(by_pace[pace])) if tuning else 1.0
+    seeds = range(context.seed, context.seed + runs)
+    with one_thread(need("torch", "torch", "the studies")):
+        for number, (name, variant) in enumerate(variants.items()):
+            by_pace = dict.fromkeys(PACES if tuning else (1.0,), 0.0)
+            for pace, seed in product(by_pace, seeds[:tuning]):
+                context.tell(number, len(variants), f"{name}, tuning")
+                by_pace[pace] += measured(replace(variant, pace=pace), TUNING + seed, 0)["accuracy"]
+            best = max(by_pace, key=by_pace.__getitem__)
             for seed in seeds:
-                context.tell(done, steps, f"{name}, seed {seed}")
+                context.tell(number, len(variants), f"{name}, seed {seed}")
                 found[name].append(measured(replace(variant, pace=best), seed, explain) | {"pace": best})
-                done += 1
     return found
 
 

@@ -13,6 +13,7 @@ trained models this study compares layer k with the certified limit:
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ MEASURES = (  # of `measure_cloud`, the columns of the table
     "actual / predicted",
 )  # fmt: skip
 SIZES = ((2, 128), (4, 256), (8, 512))  # in d = 16 half of 20,000 tokens still lead
-TRAINED = (("imdb", "words of a review, the model imdb"), ("paper", "words of a review, the paper's recipe"))
+TRAINED = {"imdb": "words of a review, the model imdb", "paper": "words of a review, the paper's recipe"}
 
 
 def draw(family: str, n: int, d: int, rng: np.random.Generator) -> Floats:
@@ -78,18 +79,14 @@ def measure_cloud(Z: Floats, alpha: float) -> list[dict[str, float]]:
         then = traj.tokens[decided[locked], locked]
         closed = np.linalg.norm(then - eq.points[locked], axis=1) * (1 + alpha) ** (decided[locked] - float(k))
         predicted = (1 + alpha) ** -float(k) * start[moving]
-        found.append(
-            {
-                "Hausdorff distance": hausdorff(traj.tokens[k], eq.points, vertices) / radius,
-                "median distance": float(np.median(away[moving])) / radius if moving.any() else 0.0,
-                "leaders": float(len(since)),
-                "leaders / tokens": len(since) / len(Z),
-                "polytope there": float((since <= k).all()),
-                "tokens decided": float((decided <= k).mean()),
-                "actual / predicted": float((away[moving] / predicted).mean()) if moving.any() else 1.0,
-                "closed_form_error": float(np.abs(away[locked] - closed).max(initial=0.0)) / radius,
-            }
-        )
+        found.append({
+            "Hausdorff distance": hausdorff(traj.tokens[k], eq.points, vertices) / radius,
+            "median distance": float(np.median(away[moving])) / radius if moving.any() else 0.0,
+            "leaders": float(len(since)), "leaders / tokens": len(since) / len(Z),
+            "polytope there": float((since <= k).all()), "tokens decided": float((decided <= k).mean()),
+            "actual / predicted": float((away[moving] / predicted).mean()) if moving.any() else 1.0,
+            "closed_form_error": float(np.abs(away[locked] - closed).max(initial=0.0)) / radius,
+        })  # fmt: skip
     return found
 
 
@@ -123,13 +120,12 @@ def finite_depth(
     epochs: int = 100, reviews: int = 6000,
 ) -> Outcome:  # fmt: skip
     """Draw `clouds` clouds of every kind, measure them, and gather the tables."""
-    kinds: list[tuple[Any, ...]] = []
-    for number, family in enumerate(families):
-        for d, n in sizes:
-            kinds.append((family, d, n, partial(_drawn, context.seed, number, family, d, n, clouds)))
-    for name, what in TRAINED:
-        if name in trained:
-            kinds.append((what, 2, 0, partial(trained_clouds, context, name, clouds, epochs, reviews)))
+    kinds: list[tuple[Any, ...]] = [
+        (family, d, n, partial(_drawn, context.seed, number, family, d, n, clouds))
+        for (number, family), (d, n) in product(enumerate(families), sizes)
+    ]
+    for name in sorted(trained):
+        kinds.append((TRAINED[name], 2, 0, partial(trained_clouds, context, name, clouds, epochs, reviews)))
     rows: list[dict[str, Any]] = []
     worst = 0.0
     for number, (kind, d, n, make) in enumerate(kinds):

@@ -6,8 +6,9 @@ each run the same start without attention (K = 0). The logit is exactly b + sum_
 the weights c_j toward the words that are followed, so "what leaders carry" is a sum that needs no approximation.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,11 @@ QUICK: dict[str, Any] = {"runs": 2, "epochs": 2, "reviews": 600, "explained": 50
 Run = dict[str, Any]
 
 
-def without(reviews: Reviews, which: Sequence[int], kept: NDArray[np.bool_]) -> Reviews:
+def without(reviews: Reviews, which: Iterable[int], kept: NDArray[np.bool_]) -> Reviews:
     """Some reviews with only the words p for which kept[p] is true, in the order of `which`."""
-    places = [np.arange(reviews.offsets[t], reviews.offsets[t + 1]) for t in which]
+    places = [np.arange(*reviews.offsets[t : t + 2]) for t in which]
     left = [place[kept[place]] for place in places]
-    every = np.concatenate(left)
-    offsets = np.concatenate([[0], np.cumsum([len(place) for place in left])])
+    every, offsets = np.concatenate(left), np.concatenate([[0], np.cumsum(list(map(len, left)))])
     return replace(reviews, ids=reviews.ids[every], counts=reviews.counts[every], offsets=offsets)
 
 
@@ -58,9 +58,10 @@ def faithfulness(run: PaperRun, reviews: Reviews, which: NDArray[np.int64], seed
     """
     found = read(run, reviews, which)
     own = run.E[reviews.ids] @ run.few[: run.dim]
+    here = {t: slice(*reviews.offsets[t : t + 2]) for t in which.tolist()}
     side = np.zeros(len(own))
-    for t, logit in zip(which, found.logits, strict=True):
-        side[reviews.offsets[t] : reviews.offsets[t + 1]] = 1.0 if logit > 0 else -1.0
+    for words, logit in zip(here.values(), found.logits, strict=True):
+        side[words] = 1.0 if logit > 0 else -1.0
     part = side * found.weights * own
     rankings = {
         "parts": part,
@@ -71,12 +72,10 @@ def faithfulness(run: PaperRun, reviews: Reviews, which: NDArray[np.int64], seed
     if not run.layers:
         del rankings["leaders"]
     places = {name: np.full(len(own), len(own)) for name in rankings}
-    for name, value in rankings.items():
-        for t in which:
-            here = slice(reviews.offsets[t], reviews.offsets[t + 1])
-            places[name][here] = np.argsort(np.argsort(-value[here], kind="stable"))
-    everyone, texts = np.arange(len(which)), which.tolist()
-    return without_words(places, found.logits, lambda kept: read(run, without(reviews, texts, kept), everyone).logits)
+    for (name, value), words in product(rankings.items(), here.values()):
+        places[name][words] = np.argsort(np.argsort(-value[words], kind="stable"))
+    everyone = np.arange(len(which))
+    return without_words(places, found.logits, lambda kept: read(run, without(reviews, which, kept), everyone).logits)
 
 
 def carried(run: PaperRun, reviews: Reviews) -> dict[str, float]:
@@ -123,12 +122,8 @@ def _measure(made: Models, d: int, layers: int, explained: int) -> Run:
     run, reviews = made.paper(d, layers), made.reviews
     test = run.history["test_accuracy"]
     measured = {"accuracy": test[-1], "best": max(test), "loss": run.history["loss"][-1], "alpha": run.alpha}
-    some = reviews.aside[:explained]
-    return {
-        **measured,
-        **(carried(run, reviews) if layers else {}),
-        **faithfulness(run, reviews, some, made.context.seed),
-    }
+    measured |= carried(run, reviews) if layers else {}
+    return measured | faithfulness(run, reviews, reviews.aside[:explained], made.context.seed)
 
 
 @study(

@@ -57,25 +57,19 @@ def _normed(d: int, rng: np.random.Generator, spread: float) -> dict[str, Any]:
 
 
 Options = Callable[[int, np.random.Generator], dict[str, Any]]
-LAYERS: dict[str, tuple[str, Options]] = {
-    "paper": ("one head, A = I, rescaled", lambda d, rng: {}),
-    "condition 10": ("A drawn, SPD, condition 10", lambda d, rng: {"A": spd(d, rng)}),
-    "condition 1000": ("A drawn, SPD, condition 1000", lambda d, rng: {"A": spd(d, rng, 1000.0)}),
-    "general": (
-        "A = I + antisymmetric of size 1",
-        lambda d, rng: {"A": np.eye(d) + _antisymmetric(d, rng), "definite": False},
-    ),
-    "2 heads": ("two SPD heads, condition 10", lambda d, rng: {"heads": [spd(d, rng) for _ in range(2)]}),
-    "4 heads": ("four SPD heads, condition 10", lambda d, rng: {"heads": [spd(d, rng) for _ in range(4)]}),
-    "sphere": ("unit sphere after every layer", lambda d, rng: {"normalization": "sphere"}),
-    "sphere, spd": (
-        "unit sphere, A drawn, SPD, condition 10",
-        lambda d, rng: {"normalization": "sphere", "A": spd(d, rng)},
-    ),
-    "LayerNorm": ("centered, divided by the deviation, gain 1", lambda d, rng: _normed(d, rng, 0.0)),
-    "LayerNorm, gain": ("the same with a gain drawn for every coordinate", lambda d, rng: _normed(d, rng, 0.5)),
-    "none": ("no normalization", lambda d, rng: {"normalization": "none"}),
-    "causal": ("token i sees tokens 0..i", lambda d, rng: {"causal": True}),
+LAYERS: dict[str, Options] = {
+    "paper": lambda d, rng: {},  # one head, A = I, rescaled
+    "condition 10": lambda d, rng: {"A": spd(d, rng)},
+    "condition 1000": lambda d, rng: {"A": spd(d, rng, 1000.0)},
+    "general": lambda d, rng: {"A": np.eye(d) + _antisymmetric(d, rng), "definite": False},
+    "2 heads": lambda d, rng: {"heads": [spd(d, rng) for _ in range(2)]},
+    "4 heads": lambda d, rng: {"heads": [spd(d, rng) for _ in range(4)]},
+    "sphere": lambda d, rng: {"normalization": "sphere"},
+    "sphere, spd": lambda d, rng: {"normalization": "sphere", "A": spd(d, rng)},
+    "LayerNorm": lambda d, rng: _normed(d, rng, 0.0),
+    "LayerNorm, gain": lambda d, rng: _normed(d, rng, 0.5),  # drawn for every coordinate
+    "none": lambda d, rng: {"normalization": "none"},
+    "causal": lambda d, rng: {"causal": True},
 }
 CLASSIFIERS = {
     "hardmax (paper)": Variant(),
@@ -131,19 +125,15 @@ QUICK: dict[str, Any] = {"runs": 2, "tuning": 1, "sizes": SMALL}
 def accuracies(context: Context, name: str, found: Runs) -> list[dict[str, Any]]:
     """Accuracy of every variant, the differences to the first one in pairs, and what carries the logit; as a table."""
     base = next(iter(found.values()))
+    means = {"words that carry the logit": "carriers", "score of leaders": "strength of leaders",
+             "score of others": "strength of others"}  # fmt: skip
     rows = [
-        {
-            name: variant,
-            "rate": f"{runs[0]['pace']:.2g}",
-            "accuracy": interval(run["accuracy"] for run in runs),
-            "against the first, points": gains(runs, base, scale=100),
-            "words that carry the logit": interval(run["carriers"] for run in runs),
-            "score of leaders": interval(run["strength of leaders"] for run in runs),
-            "score of others": interval(run["strength of others"] for run in runs),
-            "learned numbers": int(runs[0]["parameters"]),
-        }
+        {name: variant, "rate": f"{runs[0]['pace']:.2g}", "accuracy": interval(run["accuracy"] for run in runs),
+         "against the first, points": gains(runs, base, scale=100)}
+        | {column: interval(run[of] for run in runs) for column, of in means.items()}
+        | {"learned numbers": int(runs[0]["parameters"])}
         for variant, runs in found.items()
-    ]
+    ]  # fmt: skip
     caption = f"Accuracy on held-out reviews, {len(base)} seeds; differences are paired by seed"
     table = context.table("accuracy", caption, rows)
     text = f"Accuracy with each kind of {name}."
@@ -162,12 +152,13 @@ def robustness(
     tuning: int = 0, sizes: Mapping[str, int] = FULL,
 ) -> Outcome:  # fmt: skip
     """Run every variant on the same clouds, and train every kind of layer on the same reviews."""
-    rows = []
-    for number, (size, name) in enumerate(product(cases, LAYERS)):
-        context.tell(number, len(cases) * len(LAYERS), f"{name}, d={size[0]}")
-        key = {"study": "robustness", "size": size, "variant": name, "clouds": clouds, "seed": context.seed,
-               "layers": (DEPTH, LONG)}  # fmt: skip
-        rows.append(_row(*size, name, context.memo(key, _fates, context.seed, *size, name, clouds)))
+    about = {"study": "robustness", "clouds": clouds, "seed": context.seed, "layers": (DEPTH, LONG)}
+    cells: list[Any] = [(*size, name) for size, name in product(cases, LAYERS)]
+    found = context.sweep(
+        cells, "{3}, d={0}", lambda *cell: {**about, "size": cell[:3], "variant": cell[3]},
+        lambda *cell: _fates(context.seed, clouds, *cell),
+    )  # fmt: skip
+    rows = [_row(some, *cell) for cell, some in zip(cells, found, strict=True)]
     caption = f"{clouds} clouds each, {DEPTH} layers, {LONG:,} if it still moves; parts of the clouds by outcome"
     dynamics = context.table("dynamics", caption, rows)
     text = "Clusters and leaders of every variant."
@@ -184,13 +175,13 @@ def robustness(
     )
 
 
-def _fates(seed: int, d: int, n: int, alpha: float, name: str, clouds: int) -> dict[str, list[Any]]:
+def _fates(seed: int, clouds: int, d: int, n: int, alpha: float, name: str) -> dict[str, list[Any]]:
     """Clusters, leaders and outcome of one variant, cloud by cloud."""
     found: dict[str, list[Any]] = {"clusters": [], "leaders": [], "kinds": []}
     for c in range(clouds):
         rng = np.random.default_rng((seed, d, n, c))
         Z = rng.standard_normal((n, d))
-        options = LAYERS[name][1](d, rng)
+        options = LAYERS[name](d, rng)
         traj: Any = simulate(Z, alpha, layers=DEPTH, **options)
         if traj.outcome.kind == "moving":
             traj = simulate(Z, alpha, layers=LONG, **options)
@@ -202,7 +193,7 @@ def _fates(seed: int, d: int, n: int, alpha: float, name: str, clouds: int) -> d
     return found
 
 
-def _row(d: int, n: int, alpha: float, name: str, found: dict[str, list[Any]]) -> dict[str, Any]:
+def _row(found: dict[str, list[Any]], d: int, n: int, alpha: float, name: str) -> dict[str, Any]:
     counts = {what: interval(found[what]) for what in ("clusters", "leaders")}
     shares = {kind: found["kinds"].count(kind) / len(found["kinds"]) for kind in FATES}
     return {"d": d, "n": n, "alpha": alpha, "variant": name, **counts, **shares}
