@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 
 from hardmax.cloud.tokens import Floats
-from hardmax.plot.figure import Figure
+from hardmax.plot.figure import Figure, panels
 from hardmax.plot.style import FAINT, HULL, HULL_EDGE, INK, color, house
 
 # Two directions for looking at three dimensions, the third axis rising to the right.
@@ -22,8 +22,7 @@ SIDES = 200  # points of a triangle's side when its cells are colored
 @house()
 def plot_one_head_cycles(smallest: Cycle, period_3: Cycle) -> Figure:
     """The smallest cycle of one head in dimension 3, and the cycle of period 3 in the plane that A turns."""
-    figure = Figure(figsize=(7.4, 3.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure, (left, right) = panels(2, 3.7, 3.2)
     _smallest(left, smallest)
     _period_3(right, period_3)
     return figure
@@ -32,10 +31,9 @@ def plot_one_head_cycles(smallest: Cycle, period_3: Cycle) -> Figure:
 @house()
 def plot_cycle_in_triangle(cycle: Cycle) -> Figure:
     """Two symmetric positive definite heads on the triangle of their three leaders: cells, orbit, targets."""
-    figure = Figure(figsize=(8.4, 3.1), layout="constrained")
-    panels = figure.subplots(1, 3)
+    figure, axes = panels(3, 8.4 / 3, 3.1)
     orbit = cycle["orbit"]
-    for h, ax in enumerate(panels[:2]):
+    for h, ax in enumerate(axes[:2]):
         A = cycle["heads"][h]
         _cells(ax, A)
         for z, name in zip(orbit, "ab", strict=True):
@@ -43,7 +41,7 @@ def plot_cycle_in_triangle(cycle: Cycle) -> Figure:
             _arrow(ax, _flat(z), _flat(np.eye(3)[target]), color(target))
             _token(ax, _flat(z), f"${name}$")
         ax.set_title(f"head {h + 1}")
-    last = panels[2]
+    last = axes[2]
     _triangle(last)
     ends = [_pulls(cycle, z) for z in orbit]
     for z, after, end, name in zip(orbit, orbit[::-1], ends, "ab", strict=True):

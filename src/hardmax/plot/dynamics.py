@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 
 from hardmax.dynamics.trajectory import Trajectory
-from hardmax.plot.figure import Figure
+from hardmax.plot.figure import Figure, panels
 from hardmax.plot.layer import below, colors, draw_layer
 from hardmax.plot.style import FAINT, HULL, INK, color, house
 from hardmax.plot.view import dress, view
@@ -28,9 +28,8 @@ def plot_follow_sets(found: Sequence["FollowSet"]) -> Figure:
     Args:
         found: results of `hardmax.experiments.reproduce.dynamics.follow_set`.
     """
-    figure = Figure(figsize=(3.6 * len(found), 3.6), layout="constrained")
-    panels = figure.subplots(1, len(found), squeeze=False)[0]
-    for letter, ax, each in zip("abcdefgh", panels, found, strict=False):
+    figure, axes = panels(len(found), 3.6, 3.6)
+    for letter, ax, each in zip("abcdefgh", axes, found, strict=False):
         _geometry(ax, each)
         identity = np.array_equal(each.matrix, np.eye(2))
         entries = "; ".join(", ".join(f"{x:g}" for x in row) for row in each.matrix)

@@ -19,3 +19,9 @@ class Figure(matplotlib.figure.Figure):
         options: dict[str, Any] = {"format": "png", "metadata": {"Software": None}}
         self.savefig(picture, **options)
         return picture.getvalue()
+
+
+def panels(count: int, width: float, height: float, more: float = 0.0, **options: Any) -> tuple[Figure, Any]:
+    """A figure with a row of panels, each `width` wide, and `more` for what stands beside them; options of subplots."""
+    figure = Figure(figsize=(width * count + more, height), layout="constrained")
+    return figure, figure.subplots(1, count, squeeze=False, **options)[0]

@@ -5,17 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.plot.figure import Figure
-from hardmax.plot.style import FAINT, color, house, tidy
-
-MARKERS = "osD^vP<>X"
+from hardmax.plot.figure import Figure, panels
+from hardmax.plot.style import FAINT, MARKERS, color, house, tidy
 
 
 @house()
 def plot_residuals(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Measured minus expected number of leaders in standard errors against n, one marker for every dimension."""
-    figure = Figure(figsize=(5.2, 3.0), layout="constrained")
-    ax = figure.add_subplot()
+    figure, (ax,) = panels(1, 5.2, 3.0)
     for level in (-3, 0, 3):
         ax.axhline(level, color=FAINT, linewidth=0.8, linestyle="-" if level == 0 else (0, (4, 3)))
     dims = sorted({row["d"] for row in rows})
@@ -33,8 +30,7 @@ def plot_residuals(rows: Sequence[Mapping[str, Any]]) -> Figure:
 @house()
 def plot_times(times: Mapping[float, Sequence[float]]) -> Figure:
     """The part of the clouds that is not decided by the time layers x ln(1+alpha), on a logarithmic axis."""
-    figure = Figure(figsize=(5.2, 3.2), layout="constrained")
-    ax = figure.add_subplot()
+    figure, (ax,) = panels(1, 5.2, 3.2)
     for number, (alpha, found) in enumerate(sorted(times.items())):
         t = np.sort(found)
         left = 1 - np.arange(1, len(t) + 1) / len(t)

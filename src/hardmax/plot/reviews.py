@@ -10,7 +10,7 @@ from matplotlib.patches import Patch, Polygon
 from numpy.typing import NDArray
 
 from hardmax.plot.explanation import at_layer, name_points, shown, walk
-from hardmax.plot.figure import Figure
+from hardmax.plot.figure import Figure, panels
 from hardmax.plot.movie import write_gif
 from hardmax.plot.style import AGAINST, FOR, INK, NEUTRAL, PALETTE, color, house, tidy, tint
 
@@ -30,8 +30,8 @@ def plot_clouds(clouds: Sequence["WordCloud"], title: str = "") -> Figure:
     the cross is the mean, whose side decides.
     """
     figure = Figure(figsize=(7.8, 3.75 * len(clouds) + 0.35), layout="constrained")
-    panels = figure.subplots(len(clouds), 2, squeeze=False)
-    for row, cloud in zip(panels, clouds, strict=True):
+    grid = figure.subplots(len(clouds), 2, squeeze=False)
+    for row, cloud in zip(grid, clouds, strict=True):
         for ax, layer in zip(row, (0, len(cloud.states) - 1), strict=True):
             _draw(ax, cloud, float(layer))
     if title:
@@ -114,9 +114,8 @@ def plot_leader_counts(counts: Mapping[str, Mapping[int, NDArray[np.int64]]]) ->
     Args:
         counts: recipe ("paper", "ours") -> dimension -> numbers of leaders by review.
     """
-    figure = Figure(figsize=(7.6, 3.2), layout="constrained")
-    panels = figure.subplots(1, len(counts), sharey=True, squeeze=False)[0]
-    for ax, (recipe, by_dim) in zip(panels, counts.items(), strict=True):
+    figure, axes = panels(len(counts), 7.6 / len(counts), 3.2, sharey=True)
+    for ax, (recipe, by_dim) in zip(axes, counts.items(), strict=True):
         for place, values in enumerate(by_dim.values()):
             drawn = ax.boxplot(
                 values, positions=[place], widths=0.55, whis=(5, 95), showfliers=False, patch_artist=True,
@@ -133,9 +132,9 @@ def plot_leader_counts(counts: Mapping[str, Mapping[int, NDArray[np.int64]]]) ->
     edges = [np.quantile(values, (0.05, 0.95)) for by_dim in counts.values() for values in by_dim.values()]
     low, high = min(edge[0] for edge in edges), max(edge[1] for edge in edges)
     ticks = [t for t in (1, 2, 5, 10, 20, 50, 100, 200, 500) if 0.7 * low <= t <= 1.4 * high]
-    panels[0].set_yticks(ticks, labels=[str(t) for t in ticks])
-    panels[0].minorticks_off()
-    panels[0].set_ylabel("leaders in a review")
+    axes[0].set_yticks(ticks, labels=[str(t) for t in ticks])
+    axes[0].minorticks_off()
+    axes[0].set_ylabel("leaders in a review")
     return figure
 
 
@@ -151,9 +150,8 @@ def plot_leader_words(
         texts: recipe -> the number of reviews that were counted.
     """
     rows = max((len(each) for each in found.values()), default=1)
-    figure = Figure(figsize=(7.6, 0.24 * rows + 1.1), layout="constrained")
-    panels = figure.subplots(1, len(found), squeeze=False)[0]
-    for ax, (recipe, words) in zip(panels, found.items(), strict=True):
+    figure, axes = panels(len(found), 7.6 / len(found), 0.24 * rows + 1.1)
+    for ax, (recipe, words) in zip(axes, found.items(), strict=True):
         places = -np.arange(len(words))
         counts = np.array([word["count"] for word in words], float)
         paint = [FOR if word["score"] > 0 else AGAINST for word in words]

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from hardmax.errors import BadInput
-from hardmax.plot.figure import Figure
+from hardmax.plot.figure import Figure, panels
 from hardmax.plot.movie import frames, write_gif
 from hardmax.plot.style import INK, color, house, tidy
 
@@ -40,9 +40,8 @@ def plot_stages(stages: "Stages") -> Figure:
         >>> len(plot_stages(net.stages([[[0, 0], [1, 1]], [[0, 1]]])).axes)
         5
     """
-    figure = Figure(figsize=(2.5 * len(stages), 2.5 * 1.32), layout="constrained")
-    panels = figure.subplots(1, len(stages), squeeze=False)[0]
-    for letter, (ax, stage) in zip("abcdefghijklmnop", zip(panels, stages, strict=True), strict=False):
+    figure, axes = panels(len(stages), 2.5, 2.5 * 1.32)
+    for letter, (ax, stage) in zip("abcdefghijklmnop", zip(axes, stages, strict=True), strict=False):
         _draw(ax, stages, stage)
         ax.set_title(f"({letter}) {stage.name}{_count(stage)}\n{CAPTIONS.get(stage.name, '')}", fontsize=9)
     figure.legend(handles=_legend(stages), loc="outside lower center", ncols=min(8, len(_legend(stages))))

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure, SubFigure
 
 from hardmax.palette import palette
 
+MARKERS = "osD^vP<>X"
 # Told apart by people with any of the common color deficiencies: Okabe and Ito without black and yellow, then the
 # "muted" scheme of Paul Tol. With more leaders than colors the colors repeat.
 PALETTE = tuple(palette()["clusters"])

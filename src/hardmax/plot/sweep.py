@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from hardmax.errors import BadInput
-from hardmax.plot.figure import Figure
-from hardmax.plot.style import color, house, tidy
+from hardmax.plot.figure import Figure, panels
+from hardmax.plot.style import MARKERS, color, house, tidy
 
-MARKERS = "osD^vP<>X"
 Columns = Mapping[str, Sequence[Any]]
 Law = Callable[[float, Any], float]  # of x and the group
 
@@ -48,8 +47,7 @@ def plot_curves(
 ) -> Figure:  # fmt: skip
     """The mean of y against x, one curve for each value of `by`; whiskers are 95 % intervals, lines the law."""
     found = means(columns, [x, by] if by else [x], y)
-    figure = Figure(figsize=(5.6, 3.8), layout="constrained")
-    ax = figure.add_subplot()
+    figure, (ax,) = panels(1, 5.6, 3.8)
     for number, group in enumerate(sorted({key[1] for key in found}) if by else [None]):
         points = [(key[0], *value) for key, value in found.items() if not by or key[1] == group]
         at, mean, half = (np.array(column) for column in zip(*points, strict=True))
@@ -71,8 +69,7 @@ def plot_phase(columns: Columns, x: str, y: str, value: str) -> Figure:
     found = means(columns, [x, y], value)
     at_x, at_y = (sorted({key[k] for key in found}) for k in (0, 1))
     field = np.array([[found.get((a, b), (np.nan, 0.0))[0] for a in at_x] for b in at_y])
-    figure = Figure(figsize=(5.6, 4.0), layout="constrained")
-    ax = figure.add_subplot()
+    figure, (ax,) = panels(1, 5.6, 4.0)
     image = ax.imshow(field, origin="lower", aspect="auto", cmap="viridis")
     ax.set_xticks(range(len(at_x)), [f"{v:g}" for v in at_x])
     ax.set_yticks(range(len(at_y)), [f"{v:g}" for v in at_y])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.lines import Line2D
 
-from hardmax.plot.figure import Figure
+from hardmax.plot.figure import Figure, panels
 from hardmax.plot.style import FAINT, INK, color, house, tidy
 
 History = Mapping[str, Sequence[float]]
@@ -22,8 +22,7 @@ def plot_losses(soft: Mapping[int, History], hard: Mapping[int, History]) -> Fig
         soft: for each dimension loss and hardmax_loss of a training with softmax.
         hard: for each dimension the loss of a training with hardmax.
     """
-    figure = Figure(figsize=(8.6, 3.4), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
+    figure, (left, right) = panels(2, 4.3, 3.4, width_ratios=(1.35, 1))
     for number, d in enumerate(soft):
         epochs = np.arange(1, len(soft[d]["loss"]) + 1)
         shade = color(number)
@@ -77,8 +76,7 @@ def plot_accuracies(
         ours: the test accuracies, for each dimension that was trained.
         printed: the paper's best accuracies, as short lines at the edge between the panels.
     """
-    figure = Figure(figsize=(8.6, 3.5), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(2.2, 1), sharey=True)
+    figure, (left, right) = panels(2, 4.3, 3.5, width_ratios=(2.2, 1), sharey=True)
     for number, (d, history) in enumerate(paper.items()):
         epochs = np.arange(1, len(history["test_accuracy"]) + 1)
         shade, dash = color(number), DASHES[number % len(DASHES)]
@@ -114,17 +112,16 @@ def plot_accuracies(
 
 @house()
 def plot_tikhonov(
-    panels: Mapping[str, Sequence[Mapping[str, Any]]], curve: Sequence[Sequence[float]], threshold: float
+    runs: Mapping[str, Sequence[Mapping[str, Any]]], curve: Sequence[Sequence[float]], threshold: float
 ) -> Figure:
     """Loss (filled) and objective (open) of every run on logarithmic axes, the line is the threshold; and one training.
 
     Args:
-        panels: by title, runs with eps, start (such as "random"), loss, objective and threshold.
+        runs: by title, runs with eps, start (such as "random"), loss, objective and threshold.
         curve, threshold: the loss by epoch of a training at eps = 0.0001, and the penalty of theta* there.
     """
-    figure = Figure(figsize=(4.2 * (len(panels) + 1), 3.6), layout="constrained")
-    *axes, last = figure.subplots(1, len(panels) + 1)
-    for ax, (title, unsorted) in zip(axes, panels.items(), strict=True):
+    figure, (*axes, last) = panels(len(runs) + 1, 4.2, 3.6)
+    for ax, (title, unsorted) in zip(axes, runs.items(), strict=True):
         rows = sorted(unsorted, key=lambda row: row["eps"])
         line = {row["eps"]: row["threshold"] for row in rows}
         ax.plot(list(line), list(line.values()), color=INK, linewidth=1, label=r"penalty of $\theta^*$")

@@ -156,9 +156,9 @@ def robustness(
     cells: list[Any] = [(*size, name) for size, name in product(cases, LAYERS)]
     found = context.sweep(
         cells, "{3}, d={0}", lambda *cell: {**about, "size": cell[:3], "variant": cell[3]},
-        lambda *cell: _fates(context.seed, clouds, *cell),
+        lambda d, n, alpha, name: _fates(context.seed, d, n, alpha, name, clouds),
     )  # fmt: skip
-    rows = [_row(some, *cell) for cell, some in zip(cells, found, strict=True)]
+    rows = [_row(d, n, alpha, name, some) for (d, n, alpha, name), some in zip(cells, found, strict=True)]
     caption = f"{clouds} clouds each, {DEPTH} layers, {LONG:,} if it still moves; parts of the clouds by outcome"
     dynamics = context.table("dynamics", caption, rows)
     text = "Clusters and leaders of every variant."
@@ -175,7 +175,7 @@ def robustness(
     )
 
 
-def _fates(seed: int, clouds: int, d: int, n: int, alpha: float, name: str) -> dict[str, list[Any]]:
+def _fates(seed: int, d: int, n: int, alpha: float, name: str, clouds: int) -> dict[str, list[Any]]:
     """Clusters, leaders and outcome of one variant, cloud by cloud."""
     found: dict[str, list[Any]] = {"clusters": [], "leaders": [], "kinds": []}
     for c in range(clouds):
@@ -193,7 +193,7 @@ def _fates(seed: int, clouds: int, d: int, n: int, alpha: float, name: str) -> d
     return found
 
 
-def _row(found: dict[str, list[Any]], d: int, n: int, alpha: float, name: str) -> dict[str, Any]:
+def _row(d: int, n: int, alpha: float, name: str, found: dict[str, list[Any]]) -> dict[str, Any]:
     counts = {what: interval(found[what]) for what in ("clusters", "leaders")}
     shares = {kind: found["kinds"].count(kind) / len(found["kinds"]) for kind in FATES}
     return {"d": d, "n": n, "alpha": alpha, "variant": name, **counts, **shares}
