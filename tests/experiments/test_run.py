@@ -127,6 +127,23 @@ def test_finished_parts_of_an_interrupted_item_are_not_computed_again(tmp_path):
     assert CALLS == ["dice", "throws", "dice"]
 
 
+def test_a_sweep_says_where_it_is_and_does_not_compute_a_finished_cell_again(tmp_path):
+    told, computed = [], []
+
+    def product(x, y):
+        computed.append((x, y))
+        return x * y
+
+    def sweep(cells):
+        context = Context(journal=Journal(tmp_path / JOURNAL), tell=lambda *place: told.append(place))
+        return context.sweep(cells, "{} times {}", lambda x, y: {"product": [x, y]}, product)
+
+    assert sweep([(2, 3), (4, 5)]) == [6, 20]
+    assert told == [(0, 2, "2 times 3"), (1, 2, "4 times 5")]
+    assert sweep([(4, 5), (6, 7)]) == [20, 42]
+    assert computed == [(2, 3), (4, 5), (6, 7)]
+
+
 def test_an_incomplete_outcome_ends_the_run_and_is_not_recorded(tmp_path):
     found = list(run_items([*select(PACKAGE, ["partial"]), *select(PACKAGE, ["coin"])], tmp_path))
     assert [result.item.name for result in found] == ["partial"]

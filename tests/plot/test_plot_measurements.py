@@ -6,10 +6,20 @@ from hardmax.experiments.questions.cycles import FOUND, orbit
 from hardmax.experiments.table import Share, Table, interval
 from hardmax.plot.cycles import plot_cycle_in_triangle, plot_one_head_cycles
 from hardmax.plot.measurements import plot_dots, plot_fates, plot_margins, plot_merging
+from hardmax.plot.style import panels
 
 
 def records(name, columns, rows):
     return Table(name, "", columns, rows).records()
+
+
+def test_panels_stand_in_a_row_and_one_panel_is_a_row_as_well():
+    figure, axes = panels(3, 2.0, 1.5, 0.5, sharey=True)
+    assert figure.get_size_inches().tolist() == [6.5, 1.5]
+    assert list(axes) == figure.axes
+    axes[0].set_ylim(0, 7)
+    assert axes[2].get_ylim() == (0, 7)
+    assert len(panels(1, 4.0, 3.0)[1]) == 1
 
 
 def test_the_cycle_of_two_heads_has_three_panels_and_moves_between_its_points():

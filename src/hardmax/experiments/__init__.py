@@ -27,11 +27,12 @@ An open question (`questions/`, hardmax explore) is answered in a sentence, with
         context.table("drawn", "Random leaders", [{"d": 2, "cycles": Share(0, trials)}])
         return Outcome("Yes, with ties.")
 
-A study (`studies/`, hardmax study) measures; finished parts are kept by `context.memo`:
+A study (`studies/`, hardmax study) measures; `context.sweep` tells where it is and keeps finished cells, as
+`context.memo` keeps a single value:
 
     @study("ablation", "What does attention bring?", quick={"seeds": (0, 1)})
     def ablation(context: Context, *, seeds: tuple[int, ...] = (0, 1, 2, 3, 4)) -> Outcome:
-        runs = [context.memo({"study": "ablation", "seed": s}, measure, s) for s in seeds]
+        runs = context.sweep([(s,) for s in seeds], "seed {}", lambda s: {"study": "ablation", "seed": s}, measure)
         context.table("accuracy", "Accuracy", [{"runs": len(runs), "accuracy": interval(runs)}])
         return Outcome("Attention costs 0.3 points.")
 """

@@ -183,7 +183,7 @@ def _that(holds: Callable[[Any], bool], expected: str, read: Callable[[Any], Any
     def checked(value: Any) -> Any:
         found = read(value)
         if not holds(found):
-            raise ValueError(f"expected {expected}, got {str(value)[:40]!r}")
+            raise ValueError(f"expected {expected}, got {ascii(str(value)[:40])[1:-1]}")
         return found
 
     return checked
@@ -203,7 +203,11 @@ def _list_of(read: Reader, what: str, most: int = MOST_NUMBERS, least: int = 1) 
 
 
 _vector = _list_of(_number, "numbers")
-_rows = _that(lambda rows: len(set(map(len, rows))) == 1, "rows of equal length", _list_of(_vector, "rows"))
+_rows = _that(
+    lambda rows: len(set(map(len, rows))) == 1,
+    "rows of one length, not of different lengths",
+    _list_of(_vector, "rows"),
+)
 _square = _that(lambda rows: len(rows) == len(rows[0]), "a square matrix", _rows)
 _count = _whole(0, MOST_LAYERS)
 

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from io import StringIO
 from math import sqrt
@@ -132,13 +132,11 @@ class Table:
         """The table as csv; intervals and shares take one column for each of their numbers, empty cells as well."""
         text = StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        ends = [
-            max((list(_parts(row[c])) for row in self.rows), key=len, default=[""]) for c in range(len(self.columns))
-        ]
+        cells = [list(map(_parts, row)) for row in self.rows]
+        ends = [max((list(row[c]) for row in cells), key=len, default=[""]) for c in range(len(self.columns))]
         writer.writerow([name + end for name, some in zip(self.columns, ends, strict=True) for end in some])
-        for row in self.rows:
-            cells = [(_parts(x), some) for x, some in zip(row, ends, strict=True)]
-            writer.writerow([parts.get(end, "") for parts, some in cells for end in some])
+        for row in cells:
+            writer.writerow([parts.get(end, "") for parts, some in zip(row, ends, strict=True) for end in some])
         return text.getvalue()
 
     def document(self) -> dict[str, Any]:
@@ -178,10 +176,9 @@ def plain(x: Any) -> Any:
         {'mean': 0.5, 'half': 0.1, 'count': 3}
     """
     if isinstance(x, Interval):
-        return {"mean": x.mean, "half": x.half if x.count > 1 else None, "count": x.count}
+        return {**asdict(x), "half": x.half if x.count > 1 else None}
     if isinstance(x, Share):
-        low, high = x.interval
-        return {"count": x.count, "trials": x.trials, "low": low, "high": high}
+        return {**asdict(x), **dict(zip(("low", "high"), x.interval, strict=True))}
     return x
 
 

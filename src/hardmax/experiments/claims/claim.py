@@ -84,10 +84,6 @@ class Claim(Item):
         """The number of trials and of processes, and whether finished trials are kept for a later run."""
         return {"trials": self.trials, "workers": 1, "resume": False}
 
-    def exact_trials(self, trials: int) -> int:
-        """How many of the first trials are decided in rational arithmetic."""
-        return sum(not self.kinds[t % len(self.kinds)].endswith("float") for t in range(trials))
-
     def some_trials(self, seed: int, begin: int, end: int) -> dict[str, Any]:
         """The undecided trials of a range, the violations as pairs of trial and sentence, and the processor time."""
         undecided, violations, begun = 0, [], process_time()
@@ -123,8 +119,9 @@ class Claim(Item):
                     context.tell(done, trials, "")
         except (KeyboardInterrupt, TimeOver):
             pass  # what was counted so far is the result
+        exact = sum(not self.kinds[t % len(self.kinds)].endswith("float") for t in range(done))
         numbers = {
-            "trials": done, "exact": self.exact_trials(done), "violations": len(sentences), "undecided": undecided,
+            "trials": done, "exact": exact, "violations": len(sentences), "undecided": undecided,
             "first": sentences[0] if sentences else None, "processor_seconds": seconds,
         }  # fmt: skip
         return Outcome(f"{len(sentences)} violations in {done} trials.", numbers=numbers, complete=done == trials)

@@ -6,6 +6,7 @@ The cases are small data sets: sequences that can be told apart, with labels or 
 from collections import Counter
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from math import gcd
 from random import Random
 from typing import Any
@@ -15,12 +16,8 @@ from hardmax.experiments.case import Case
 from hardmax.experiments.claims import blocks
 from hardmax.experiments.claims.claim import Undecided, claim
 
-KINDS = tuple(
-    f"{style}-{pool}-{task}"
-    for task in ("labels", "targets")
-    for style in ("bitwise", "two", "narrow")
-    for pool in ("mean", "max")
-)
+EVERY = product(("labels", "targets"), ("bitwise", "two", "narrow"), ("mean", "max"))
+KINDS = tuple(f"{style}-{pool}-{task}" for task, style, pool in EVERY)
 
 
 def data_case(rng: Random, kind: str) -> Case:

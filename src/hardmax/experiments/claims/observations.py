@@ -23,11 +23,9 @@ CLOSE = 0.01  # part of the largest coordinate
 
 
 @limit_claim(
-    "experiment-convergence",
-    "[AFZ24], first experiment",
-    trials=24,
+    "experiment-convergence", "[AFZ24], first experiment", trials=24,
     cases=partial(cloud_case, largest=6, alphas=ALPHAS, identity=True),
-)
+)  # fmt: skip
 def small_alpha_converges(case: Case) -> str | None:
     """Distinct nonzero tokens with A = I and a small alpha come close to a finite set of points, and stay close.
 
@@ -84,9 +82,8 @@ def leaders_are_the_vertices(case: Case) -> str | None:
         others = [q for q in points if q != p]
         vertex = not others or not in_hull(p, others)
         if vertex != (p in lim.vertices):
-            return (
-                f"the limit {shown(p)} is {'a' if vertex else 'not a'} vertex of the hull of the limits; leaders differ"
-            )
+            is_it = "a" if vertex else "not a"
+            return f"the limit {shown(p)} is {is_it} vertex of the hull of the limits; leaders differ"
     return None
 
 
@@ -119,9 +116,6 @@ def tokens_grow_without_normalization(case: Case) -> str | None:
     return None
 
 
-NOWHERE_POSITIVE = ("antisymmetric-exact", "negative-exact")
-
-
 def nowhere_positive(rng: Random, kind: str) -> Case:
     """A cloud with an antisymmetric A, or with A = K - N N^T for an antisymmetric K."""
     case = cloud_case(rng, rng.choice(EXACT_KINDS))
@@ -136,7 +130,7 @@ def nowhere_positive(rng: Random, kind: str) -> Case:
 
 @cloud_claim(
     "one-leader", "our Lemma 4 on leaders as in [AFZ24, Def. 1.1]", trials=100, cases=nowhere_positive,
-    kinds=NOWHERE_POSITIVE,
+    kinds=("antisymmetric-exact", "negative-exact"),
 )  # fmt: skip
 def one_leader_at_most(case: Case) -> str | None:
     """If <A x, x> <= 0 for all x (A antisymmetric, or negative semidefinite), at most one point leads.

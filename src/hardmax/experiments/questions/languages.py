@@ -116,21 +116,18 @@ def inseparable(language: str, longest: int, ties: bool) -> tuple[Bits, Bits] | 
 def languages(context: Context, *, longest: int = 12, averaged: int = 12, unique: int = 8) -> Outcome:
     """Check the stacks on all strings, and build memorizing networks for all strings up to a length."""
     rows: list[tuple[Any, ...]] = []
-    right = {}
+    right, total = {}, 2 ** (longest + 1) - 2
     for name, answer in LANGUAGES.items():
         context.tell(0, None, f"{name}, all strings of up to {longest} letters")
-        every = list(strings(longest))
-        found = [recognize(bits, name) for bits in every]
-        right[name] = sum(value == answer(bits) for bits, (value, _) in zip(every, found, strict=True))
+        right[name] = sum(recognize(bits, name)[0] == answer(bits) for bits in strings(longest))
         blocks, units, dim = (2, 1, 7) if name == "PARITY" else (1, 0, 3)
-        assert blocks == len(found[0][1])
-        rows.append((name, "by hand, all lengths", longest, blocks, units, dim, f"{right[name]}/{len(every)}", True))
+        rows.append((name, "by hand, all lengths", longest, blocks, units, dim, f"{right[name]}/{total}", True))
     for pool, most in (("mean", averaged), ("max", unique)):
         for name, answer in LANGUAGES.items():
             context.tell(0, None, f"{name}, construct with pool {pool}")
             key = {"languages": name, "pool": pool, "longest": most}
-            blocks, units, exact, total = context.memo(key, _memorized, answer, pool, most)
-            rows.append((name, f"construct, pool {pool}", most, blocks, units, 2, f"{exact}/{total}", pool == "mean"))
+            blocks, units, exact, every = context.memo(key, _memorized, answer, pool, most)
+            rows.append((name, f"construct, pool {pool}", most, blocks, units, 2, f"{exact}/{every}", pool == "mean"))
     columns: tuple[str, ...] = (
         "language", "network", "letters up to", "blocks", "widest layer", "dimension", "right", "uses ties",
     )  # fmt: skip
@@ -142,7 +139,6 @@ def languages(context: Context, *, longest: int = 12, averaged: int = 12, unique
     ]
     columns = ("language", "stack", "answer 0 or 1", "the other answer")
     context.table("inseparable", "Without positions: strings that no stack separates", pairs, columns)
-    total = 2 ** (longest + 1) - 2
     return Outcome(
         f"With rational positions one block decides MAJORITY and two decide PARITY, at every length; exact on "
         f"{right['MAJORITY']} and {right['PARITY']} of all {total} strings of up to {longest} letters. Without "

@@ -18,6 +18,8 @@ from fractions import Fraction
 from math import isqrt
 from typing import Any, NamedTuple
 
+from hardmax.experiments.claims.definition import follow_sets
+
 
 class Number(NamedTuple):
     """x + y w with w = e^{2 pi i/3}: a point of the second plane.
@@ -164,12 +166,9 @@ def undisturbed(disk: Disk, here: Sequence[Number], before: Sequence[Number]) ->
 
 def check_octagon() -> Iterator[str]:
     """What is not so in the first plane: v_i scores as high with v_{i+1} as with itself, and lower with all others."""
-    for i, (x, y) in enumerate(OCTAGON):
-        seen = (ROUND[0][0] * x + ROUND[0][1] * y, ROUND[1][0] * x + ROUND[1][1] * y)
-        scores = [seen[0] * a + seen[1] * b for a, b in OCTAGON]
-        best_two = {j for j, score in enumerate(scores) if score == max(scores)}
-        if best_two != {i, (i + 1) % len(OCTAGON)}:
-            yield f"corner {i} of the octagon scores highest with {sorted(best_two)}"
+    for i, followed in enumerate(follow_sets(OCTAGON, ROUND)):
+        if set(followed) != {i, (i + 1) % len(OCTAGON)}:
+            yield f"corner {i} of the octagon scores highest with {list(followed)}"
 
 
 def cloud(scale: int) -> tuple[list[tuple[Fraction, ...]], list[list[int]]]:
