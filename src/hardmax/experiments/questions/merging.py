@@ -1,10 +1,9 @@
 """Question: how long do clusters live under softmax and localmax before they merge?
 
-Under hardmax two leaders stand forever. Under softmax each gives the other the weight w = 1 / (1 + exp(beta gap)), gap
-the difference of their scores, and they merge, slowly. Pair (0, +-y), rescaled layers: y' = y (1 - 2 g w), g =
-alpha/(1+alpha), gap = 2 y^2; with the layer as time dy/dt = -2 g w y, which `predicted` integrates. On the circle, with
-tokens at the angles +-f, dT = (1 + exp(beta (1 - cos 2f))) / (g sin 2f) df in the same way. Measured: layers for a pair
-in the plane and on the circle, for random clouds on the circle, and for localmax.
+Under softmax two leaders give each other the weight w = 1 / (1 + exp(beta gap)), gap the difference of their scores,
+and merge, slowly. A pair (0, +-y) moves by dy/dt = -2 g w y with g = alpha/(1+alpha), gap = 2 y^2, a pair at the angles
++-f of the circle by df/dt = -g w sin 2f with gap = 1 - cos 2f; `predicted` and `predicted_on_circle` integrate this.
+Measured: layers for both pairs, for random clouds on the circle, and for localmax.
 """
 
 from collections.abc import Callable, Sequence

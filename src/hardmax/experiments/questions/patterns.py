@@ -1,13 +1,9 @@
 """Patterns of attention that a cycle could have, and the one orbit that each of them allows.
 
-In a cycle the vertices of the convex hull are leaders v_1..v_m (docs/paper.md, Lemma 1). Let one more token z move.
-Write z = sum_i l_i v_i with weights l of sum 1, and G_ij = <A v_i, v_j>: the score of leader j is sum_i l_i G_ij. So
-every cycle is one of weights, with unit vectors for leaders and some matrix G for each head. If A has a positive
-definite symmetric part, so has G on weights of sum 0, provided that the leaders are affinely independent; otherwise it
-is semidefinite.
-
-A pattern says, for each layer of the period and each head, which leaders z follows. Then every layer is an affine map
-with known numbers, and the orbit is its one fixed point. What is left is to ask whether a G exists: a linear program.
+One token z = sum_i l_i v_i moves between leaders v_1..v_m; with G_ij = <A v_i, v_j> the score of leader j is
+sum_i l_i G_ij (docs/open-questions.md, "How the cycles were found"). A pattern says, for each layer of the period and
+each head, which leaders z follows. Then every layer is an affine map of the weights l with known numbers, and the orbit
+is its one fixed point. What is left is to ask whether a G exists: a linear program (`programs`).
 """
 
 from collections.abc import Iterator
