@@ -12,7 +12,7 @@ occurrence by its words. Each of the three sums is exact; it is checked when an 
 One file slightly above the usual length: most of it is `Explanation`, whose attributes are documented where they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import fsum
@@ -88,8 +88,9 @@ class Explanation(Result):
         self._check("terms", self.contributions)
 
     def _check(self, what: str, parts: NDArray[np.float64]) -> None:
-        total, largest = self.bias + float(parts.sum()), float(np.abs(parts).max(initial=0.0))
-        if not abs(total - self.logit) <= CLOSE * max(1.0, abs(self.logit), largest):
+        total = self.bias + float(parts.sum())
+        off, bound = abs(total - self.logit), CLOSE * max(1.0, abs(self.logit))
+        if not off <= bound and not off <= max(bound, CLOSE * float(np.abs(parts).max(initial=0.0))):
             raise Inconsistent(
                 f"bias + contributions of the {what} is {total!r}, but the logit is {self.logit!r}",
                 fix="please report this: it is a bug in hardmax",
@@ -152,21 +153,28 @@ class Explanation(Result):
     @cached_property
     def terms(self) -> tuple[Term, ...]:
         """Every `Term`, in the order of the text."""
+        return tuple([Term(name, leader, part, tuple(places)) for name, leader, part, places in self._terms()])
+
+    def _terms(self) -> Iterator[tuple[str, str, float, list[tuple[int, int]]]]:
+        """The attributes of every `Term`, in the order of the text."""
         words, leader, own = self.study.words, self.study.leader.tolist(), self.contributions.tolist()
-        last, length = np.divmod(np.flatnonzero(words.spans.ravel() >= 0), words.spans.shape[1])
-        begins, ends = words.begins[last - length], words.ends[last]
-        found_at: dict[int, list[tuple[int, int]]] = {}
+        at = np.flatnonzero(words.spans.ravel() >= 0)
+        last, length = np.divmod(at, words.spans.shape[1])
+        term, begins, ends = words.spans.ravel()[at], words.begins[last - length], words.ends[last]
         order = np.lexsort((ends, begins))
-        columns = words.spans[last, length], begins, ends
-        for i, start, end in zip(*(column[order].tolist() for column in columns), strict=True):
-            found_at.setdefault(i, []).append((start, end))
-        names = self.term_names
-        return tuple([Term(names[i], names[leader[i]], own[i], tuple(where)) for i, where in found_at.items()])
+        by_term = order[np.argsort(term[order], kind="stable")]
+        places = list(zip(begins[by_term].tolist(), ends[by_term].tolist(), strict=True))
+        end = np.bincount(term, minlength=len(own)).cumsum().tolist()
+        names, start = self.term_names.every, [0, *end]
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        in_text = np.argsort(rank[by_term[start[:-1]]])
+        return ((names[i], names[leader[i]], own[i], places[start[i] : end[i]]) for i in in_text.tolist())
 
     @cached_property
     def leaders(self) -> tuple[Leader, ...]:
         """Every `Leader`, the largest contribution first."""
-        own, since, names = self.contributions.tolist(), self.study.since.tolist(), self.term_names
+        own, since, names = self.contributions.tolist(), self.study.since.tolist(), self.term_names.every
         found = clusters(self.study.leader.tolist(), own)
         self._check("leaders", np.array([part for _, part, _ in found]))
         return tuple(
@@ -183,7 +191,7 @@ class Explanation(Result):
     @cached_property
     def _ranked(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
         """The known forms, the largest effect first; and (F,) effects, whether forms are neutral, their parts."""
-        parts = np.bincount(self.study.words.form, self.weights, len(self.names)).astype(np.float64)
+        parts = np.bincount(self.study.words.form, self.weights, len(self.names)).astype(np.float64, copy=False)
         effect, neutral = self._effects(self.label)
         self._check("words", parts)
         # For equal effects the part decides, then the order of the text.
@@ -193,9 +201,9 @@ class Explanation(Result):
 
     def _made(self, forms: NDArray[np.int64]) -> list[Word]:
         _, *columns = self._ranked
-        rows = zip(forms.tolist(), *(column[forms].tolist() for column in columns), strict=True)
-        names, find = self.names, self._inside.of  # not of this object: a cycle would keep its arrays in memory
-        return [Word(names[f], effect, part, neutral, partial(find, f)) for f, effect, neutral, part in rows]
+        rows = zip(self.names.some(forms), *(column[forms].tolist() for column in columns), forms.tolist(), strict=True)
+        find = self._inside.of  # not of this object: a cycle would keep its arrays in memory
+        return [Word(name, effect, part, neutral, partial(find, f)) for name, effect, neutral, part, f in rows]
 
     @cached_property
     def _inside(self) -> Inside:
@@ -337,7 +345,10 @@ class Explanation(Result):
             "coverage": self.coverage,
             "caution": self.caution,
             "words": [word.as_dict() for word in self.words],
-            "terms": [term.as_dict() for term in self.terms],
+            "terms": [  # without an object for each of them, which takes longer than the rest
+                {"term": name, "leader": leader, "contribution": part, "places": [[a, b] for a, b in places]}
+                for name, leader, part, places in self._terms()
+            ],
             "leaders": [leader.as_dict() for leader in self.leaders],
             "ignored": list(self.ignored),
             "text": self.text,

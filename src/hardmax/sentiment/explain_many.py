@@ -74,7 +74,7 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
     row = 0 if len(model.bias) == 1 else chosen[np.repeat(np.arange(len(texts)), np.diff(words.terms))]
     own = study.contributions[np.arange(len(study.leader)), row]
     known = known_words(words)
-    parts = np.bincount(words.form, shared(words, own), len(names)).tolist()
+    parts = np.bincount(words.form, shared(words, own), len(names))
     strength = np.where(neutral | (np.diff(study.deletions.gone_at) == 0), 0.0, effect)
     inside = Inside(words, study.deletions, own, study.leader, TermNames(words, names))
     for t, ((a, b), (first, last)) in enumerate(
@@ -83,17 +83,14 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
         mine = strength[a:b]
         best = np.argsort(-np.abs(mine), kind="stable")[:most]
         best = best[mine[best] != 0]
-        best = best[np.lexsort((-np.abs(mine[best]), mine[best] < 0))]
+        best = a + best[np.lexsort((-np.abs(mine[best]), mine[best] < 0))]
+        columns = names.some(best), effect[best].tolist(), parts[best].tolist(), inside.leaders(best.tolist())
         yield {
             "label": model.classes[chosen[t]],
             "probability": sure[t],
             "coverage": float(known[first:last].mean()) if last > first else 0.0,
-            "words": [
-                {"word": names[f], "effect": float(effect[f]), "contribution": parts[f],
-                 "leader": inside.leader(f)}
-                for f in (a + best).tolist()
-            ],
-        }  # fmt: skip
+            "words": [dict(zip(COLUMNS[4:], word, strict=True)) for word in zip(*columns, strict=True)],
+        }
 
 
 def leaders(model: "SentimentModel", texts: Sequence[str]) -> Iterator[tuple[float, float, list[dict[str, Any]]]]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 Found = tuple[tuple[str, ...], str, tuple[tuple[int, int], ...]]
@@ -33,12 +32,17 @@ class Word:
     def __init__(
         self, word: str, effect: float, contribution: float, neutral: bool, find: Callable[[], Found] | Found
     ) -> None:
-        # All at once: what a frozen dataclass does field by field takes more than twice as long, and words are many.
-        self.__dict__.update(word=word, effect=effect, contribution=contribution, neutral=neutral, find=find)
+        own = self.__dict__  # what a frozen dataclass does takes more than twice as long, and words are many
+        own["word"], own["effect"], own["contribution"], own["neutral"], own["find"] = (
+            word, effect, contribution, neutral, find,
+        )  # fmt: skip
 
-    @cached_property
+    @property
     def _found(self) -> Found:
-        return self.find() if callable(self.find) else self.find
+        found = self.find
+        if callable(found):
+            found = self.__dict__["find"] = found()
+        return found
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -62,7 +66,7 @@ class Word:
             "neutral": self.neutral,
             "terms": list(terms),
             "leader": leader,
-            "places": list(map(list, places)),
+            "places": [[start, end] for start, end in places],
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -93,10 +97,6 @@ class Term:
     leader: str
     contribution: float
     places: tuple[tuple[int, int], ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The term as plain data."""
-        return vars(self) | {"places": list(map(list, self.places))}
 
 
 @dataclass(frozen=True)

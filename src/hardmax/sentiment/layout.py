@@ -112,9 +112,8 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
     if table.flags.writeable:  # a table that is mapped into memory is not: one specialization for both
         table = table.view()
         table.setflags(write=False)
-    bits = np.uint64(bits_for(len(vocabulary)))
     forms_at, terms_at, form, spans, ids, first, gone_at, gone_term, new_at, new_term, new_ids, new_of, seen = (
-        lay_out_texts(hashes, before, offsets, vocabulary.ngrams, table, bits)
+        lay_out_texts(hashes, before, offsets, vocabulary.ngrams, table, np.uint64(bits_for(len(vocabulary))))
     )
     SCANNER.ready = True
     was = places if all(moved is None for _, moved in pairs) else places.copy()
@@ -123,9 +122,9 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
         was[mine] = np.stack([moved[places[mine, 0], 0], moved[places[mine, 1] - 1, 1]], axis=1)
     words = Layout(offsets, forms_at, terms_at, was[:, 0], was[:, 1], form, spans, ids, first)
     text = np.searchsorted(offsets, seen, side="right") - 1 if len(texts) > 1 else np.zeros(len(seen), np.int64)
-    return words, Names(cleaned, False, text, places[seen]), Deletions(
-        gone_at, gone_term, new_at, new_term, Bags(new_ids, new_of)
-    )  # fmt: skip
+    simple = all(map(str.isascii, cleaned))  # then lower case is all that a form needs, at once for the whole text
+    names = Names([text.lower() for text in cleaned] if simple else cleaned, simple, text, places.take(seen, axis=0))
+    return words, names, Deletions(gone_at, gone_term, new_at, new_term, Bags(new_ids, new_of))
 
 
 def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Names", Deletions]:
@@ -196,19 +195,20 @@ class Names(Sequence[str]):
 
     def __init__(self, texts: Sequence[str], plain: bool, text: Ints, places: Ints) -> None:
         self.texts, self.plain, self.text, self.places = texts, plain, text, places
-        self._made: dict[int, str] = {}
 
     @cached_property
-    def _where(self) -> tuple[list[int], ...]:
-        return self.text.tolist(), *self.places.T.tolist()
+    def every(self) -> list[str]:
+        """All of them."""
+        return self.some(np.arange(len(self)))
+
+    def some(self, forms: Ints) -> list[str]:
+        """Some of them."""
+        texts, where = self.texts, zip(self.text[forms].tolist(), self.places[forms].tolist(), strict=True)
+        names = [texts[t][start:end] for t, (start, end) in where]
+        return names if self.plain else list(map(form_of, names))
 
     def __getitem__(self, f: Any) -> Any:
-        name = self._made.get(f)
-        if name is None:
-            text, start, end = self._where
-            name = self.texts[text[f]][start[f] : end[f]]
-            name = self._made[f] = name if self.plain else form_of(name)
-        return name
+        return self.every[f]
 
     def __len__(self) -> int:
         return len(self.text)
@@ -322,21 +322,30 @@ def shared(words: Layout, parts: NDArray[np.float64]) -> NDArray[np.float64]:
 class TermNames(Sequence[str]):
     """The names of the terms, made when they are asked for, from those of the forms."""
 
-    def __init__(self, words: Layout, names: Sequence[str]) -> None:
+    def __init__(self, words: Layout, names: Names) -> None:
         self.words, self.names = words, names
-        self._made: dict[int, str] = {}
 
     @cached_property
-    def _where(self) -> tuple[list[int], list[int]]:
-        return self.words.first.tolist(), self.words.form.tolist()
+    def every(self) -> list[str]:
+        """All of them."""
+        names, (last, more) = self.names.every, np.divmod(self.words.first, self.words.spans.shape[1])
+        words = [names[f] for f in self.words.form.tolist()]
+        where = zip(last.tolist(), more.tolist(), strict=True)
+        return [" ".join(words[at - k : at + 1]) if k else words[at] for at, k in where]
+
+    def some(self, terms: Ints) -> list[str]:
+        """Some of them."""
+        form, longest = self.words.form, self.words.spans.shape[1]
+        last, more = np.divmod(self.words.first[terms], longest)
+        found = self.names.some(form[last])
+        for k in range(1, longest):
+            which = np.flatnonzero(more >= k)
+            for i, before in zip(which.tolist(), self.names.some(form[last[which] - k]), strict=True):
+                found[i] = f"{before} {found[i]}"
+        return found
 
     def __getitem__(self, i: Any) -> Any:
-        name = self._made.get(i)
-        if name is None:
-            first, form = self._where
-            last, more = divmod(first[i], self.words.spans.shape[1])
-            name = self._made[i] = " ".join([self.names[f] for f in form[last - more : last + 1]])
-        return name
+        return self.every[i]
 
     def __len__(self) -> int:
         return len(self.words.ids)
@@ -364,10 +373,10 @@ class Inside:
         begin = np.searchsorted(words.form[order], np.arange(len(found.gone_at)))
         return terms.tolist(), found.gone_at.tolist(), places, begin.tolist()
 
-    def leader(self, f: int) -> str:
-        """The leader of the term with the largest part among those that hold a form."""
+    def leaders(self, forms: Sequence[int]) -> list[str]:
+        """For each of these forms the leader of the term with the largest part among those that hold it."""
         terms, begin, _, _ = self._sorted
-        return str(self._names[int(self._leader[terms[begin[f]]])])
+        return self._names.some(self._leader[np.array([terms[begin[f]] for f in forms], np.int64)])
 
     def places(self, f: int) -> tuple[tuple[int, int], ...]:
         """(start, end) of all occurrences of a form."""
@@ -377,5 +386,5 @@ class Inside:
     def of(self, f: int) -> tuple[tuple[str, ...], str, tuple[tuple[int, int], ...]]:
         """The terms that hold a form, the largest part first; the leader of the first; the places of the form."""
         terms, begin, _, _ = self._sorted
-        names = self._names
-        return tuple([names[i] for i in terms[begin[f] : begin[f + 1]]]), self.leader(f), self.places(f)
+        names, mine = self._names.every, terms[begin[f] : begin[f + 1]]
+        return tuple([names[i] for i in mine]), names[self._leader[mine[0]]], self.places(f)
