@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.sentiment.editing import edited, occurrences
-from hardmax.sentiment.explain_parts import Leader, Term, Word
+from hardmax.sentiment.explain_parts import Leader, Term, Word, term_data
 from hardmax.sentiment.layers_numpy import Flow, score
 from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
-from hardmax.sentiment.word_effects import Study, effects, study_texts
+from hardmax.sentiment.word_effects import Study, effects, of_words, study_texts
 from hardmax.text.encoding import decoded
 from hardmax.views import PAGE, PLOT, Result, view
 
@@ -191,8 +191,7 @@ class Explanation(Result):
     @cached_property
     def _ranked(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
         """The known forms, the largest effect first; and (F,) effects, whether forms are neutral, their parts."""
-        parts = np.bincount(self.study.words.form, self.weights, len(self.names)).astype(np.float64, copy=False)
-        effect, neutral = self._effects(self.label)
+        effect, neutral, parts = of_words(self.study, self._number(self.label), self.row)
         self._check("words", parts)
         # For equal effects the part decides, then the order of the text.
         order: NDArray[np.int64] = np.lexsort((parts if self.toward != self.label else -parts, -effect))
@@ -201,8 +200,9 @@ class Explanation(Result):
 
     def _made(self, forms: NDArray[np.int64]) -> list[Word]:
         _, *columns = self._ranked
-        rows = zip(self.names.some(forms), *(column[forms].tolist() for column in columns), forms.tolist(), strict=True)
+        values = [self.names.some(forms), *(column.take(forms).tolist() for column in columns), forms.tolist()]
         find = self._inside.of  # not of this object: a cycle would keep its arrays in memory
+        rows = zip(*values, strict=True)
         return [Word(name, effect, part, neutral, partial(find, f)) for name, effect, neutral, part, f in rows]
 
     @cached_property
@@ -215,10 +215,8 @@ class Explanation(Result):
         """Every known `Word`, the largest effect first."""
         return tuple(self._made(self._ranked[0]))
 
-    def _effects(self, label: Label) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """(F,) what a label loses without each form, and whether the form is neutral."""
-        number = int(label == self.toward) if len(self.scores) == 1 else list(self.scores).index(label)
-        return effects(self.study, np.array([number]))
+    def _number(self, label: Label) -> int:
+        return int(label == self.toward) if len(self.scores) == 1 else list(self.scores).index(label)
 
     @property
     def _for(self) -> NDArray[np.int64]:
@@ -324,7 +322,7 @@ class Explanation(Result):
         words: list[str] = []
         while len(words) < most:
             known = np.diff(left.study.deletions.gone_at) > 0
-            effect = np.where(known, left._effects(self.label)[0], -np.inf)
+            effect = np.where(known, effects(left.study, np.array([left._number(self.label)]))[0], -np.inf)
             best = int(effect.argmax()) if len(effect) else -1
             if best < 0 or effect[best] <= 0:
                 break
@@ -345,10 +343,7 @@ class Explanation(Result):
             "coverage": self.coverage,
             "caution": self.caution,
             "words": [word.as_dict() for word in self.words],
-            "terms": [  # without an object for each of them, which takes longer than the rest
-                {"term": name, "leader": leader, "contribution": part, "places": [[a, b] for a, b in places]}
-                for name, leader, part, places in self._terms()
-            ],
+            "terms": [term_data(*term) for term in self._terms()],
             "leaders": [leader.as_dict() for leader in self.leaders],
             "ignored": list(self.ignored),
             "text": self.text,

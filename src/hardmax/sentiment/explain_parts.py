@@ -1,6 +1,6 @@
 """The parts of an explanation: words, terms and leaders."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,6 +97,16 @@ class Term:
     leader: str
     contribution: float
     places: tuple[tuple[int, int], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The term as plain data."""
+        return term_data(self.term, self.leader, self.contribution, self.places)
+
+
+def term_data(term: str, leader: str, contribution: float, places: Iterable[tuple[int, int]]) -> dict[str, Any]:
+    """What `Term.as_dict` gives, without a `Term`: an object for each of them takes longer than the rest."""
+    where = [[start, end] for start, end in places]
+    return {"term": term, "leader": leader, "contribution": contribution, "places": where}
 
 
 @dataclass(frozen=True)

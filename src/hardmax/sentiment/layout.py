@@ -24,7 +24,7 @@ from hardmax.text.vocabulary import FEW, Bags, Vocabulary
 from hardmax.text.words import form_of
 
 POINTS = np.uint64(word_hash("!")), np.uint64(word_hash("?"))
-SCANNER = Job("layout_compiled.lay_out_texts")  # the compiled splitter: whether it is in memory, or worth loading
+SCANNER = Job("layout_compiled.lay_out_codes")  # the compiled splitter: whether it is in memory, or worth loading
 Ints = NDArray[np.int64]
 
 
@@ -102,19 +102,19 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
     if vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size)):
         with SCANNER.counted():
             return _lay_out_plain(vocabulary, texts)
-    from hardmax.sentiment.layout_compiled import lay_out_texts
-    from hardmax.text.ngrams import scan_texts
+    from hardmax.sentiment.layout_compiled import lay_out_codes
+    from hardmax.text.words_compiled import code_points, tables_for
 
     pairs = [compose(clean(text)) for text in texts]
     cleaned = [text for text, _ in pairs]
-    hashes, places, before, offsets = scan_texts(cleaned)
-    table = vocabulary.table
+    codes, begins_of = code_points(cleaned)
+    table, bits = vocabulary.table, np.uint64(bits_for(len(vocabulary)))
     if table.flags.writeable:  # a table that is mapped into memory is not: one specialization for both
         table = table.view()
         table.setflags(write=False)
-    forms_at, terms_at, form, spans, ids, first, gone_at, gone_term, new_at, new_term, new_ids, new_of, seen = (
-        lay_out_texts(hashes, before, offsets, vocabulary.ngrams, table, np.uint64(bits_for(len(vocabulary))))
-    )
+    offsets, places, (
+        forms_at, terms_at, form, spans, ids, first, gone_at, gone_term, new_at, new_term, new_ids, new_of, seen,
+    ) = lay_out_codes(codes, begins_of, *tables_for(codes), vocabulary.ngrams, table, bits)  # fmt: skip
     SCANNER.ready = True
     was = places if all(moved is None for _, moved in pairs) else places.copy()
     for t in (t for t, (_, moved) in enumerate(pairs) if moved is not None):
@@ -203,7 +203,8 @@ class Names(Sequence[str]):
 
     def some(self, forms: Ints) -> list[str]:
         """Some of them."""
-        texts, where = self.texts, zip(self.text[forms].tolist(), self.places[forms].tolist(), strict=True)
+        texts = self.texts
+        where = zip(self.text.take(forms).tolist(), self.places.take(forms, axis=0).tolist(), strict=True)
         names = [texts[t][start:end] for t, (start, end) in where]
         return names if self.plain else list(map(form_of, names))
 

@@ -25,6 +25,7 @@ from hardmax.views import Result
 
 FEW_TERMS = 20_000  # up to here plain NumPy is quicker than loading the compiled code
 Label = str | int | float | bool  # of a class
+_SIDES = np.array([-1.0, 1.0])  # of one score
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,16 +202,12 @@ def probabilities(logits: Floats) -> Floats:
         >>> probabilities(np.array([[0.0]])).tolist()
         [[0.5, 0.5]]
     """
-    if logits.shape[1] == 1:
-        values = np.zeros((len(logits), 2))
-        values[:, 1:] = logits
-    else:
-        values = logits
-    parts = np.exp(values - values.max(axis=1, keepdims=True))
-    total = parts[:, :1].copy()
+    one = logits.shape[1] == 1
+    parts = np.exp(np.minimum(logits * _SIDES, 0.0) if one else logits - logits.max(axis=1, keepdims=True))
+    total = parts[:, :1]
     for k in range(1, parts.shape[1]):  # class after class, so that the sum does not depend on the number of rows
-        total += parts[:, k : k + 1]
-    return parts / total
+        total = total + parts[:, k : k + 1]
+    return np.asarray(parts / total)
 
 
 def winners(logits: Floats) -> Ints:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from hardmax.jit.ways import Job
 from hardmax.sentiment.layers_numpy import MANY, Compiled, Floats, Ints, Parameters, contributions, score
-from hardmax.sentiment.layout import Deletions, Layout, Names, lay_out, member
+from hardmax.sentiment.layout import Deletions, Layout, Names, lay_out, member, shared
 from hardmax.text.vocabulary import Bags
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
     """
     logits, left = without_each(of)
     n0, bias, texts = of.parameters.neutral, of.parameters.bias, len(of.words)
-    # One text has one row, which NumPy spreads over its forms.
-    text: Any = np.repeat(np.arange(texts), np.diff(of.words.forms)) if texts != 1 else slice(None)
+    # What one text has is a number, which NumPy spreads over its forms.
+    text: Any = np.repeat(np.arange(texts), np.diff(of.words.forms)) if texts != 1 else 0
     label, full = labels[text], log_odds(of.logits, labels)[text]
     effect = full - log_odds(logits, label)
     scale = (left + n0) / np.maximum(of.words.terms[1:] - of.words.terms[:-1] + n0, 1e-300)[text]
@@ -143,6 +143,18 @@ def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
     else:
         np.maximum.at(most, text, size)
     return effect, ~((size >= NEUTRAL * most[text]) & (says * effect > 0))
+
+
+def of_words(of: Study, label: int, row: int) -> tuple[Floats, NDArray[np.bool_], Floats]:
+    """For one text (F,) the effects of its forms on a class, whether they are neutral, and their parts of a score."""
+    logits, left = without_each(of)
+    if len(of.parameters.bias) > 1 or TRACER.plain(len(of.leader)):
+        parts = np.bincount(of.words.form, shared(of.words, of.contributions[:, row]), len(left))
+        return *effects(of, np.array([label])), parts.astype(np.float64, copy=False)
+    from hardmax.sentiment.study_compiled import of_words as compiled
+
+    numbers = float(of.logits[0, 0]), float(of.parameters.bias[0]), of.parameters.neutral, NEUTRAL, 2.0 * label - 1.0
+    return compiled(of.words.spans, of.words.form, of.contributions, logits, left, *numbers)
 
 
 def run(bags: Bags, parameters: Parameters) -> Floats:
@@ -156,7 +168,7 @@ def run(bags: Bags, parameters: Parameters) -> Floats:
     return np.array(found).reshape(len(bags), len(parameters.bias))
 
 
-def log_odds(logits: Floats, label: NDArray[np.integer]) -> Floats:
+def log_odds(logits: Floats, label: NDArray[np.integer] | np.integer) -> Floats:
     """(B,) log p / (1 - p) of one class per row, or of one for all rows, from scores (B, C').
 
     Example:
@@ -166,7 +178,7 @@ def log_odds(logits: Floats, label: NDArray[np.integer]) -> Floats:
         [-0.6931]
     """
     if logits.shape[1] == 1:
-        return np.asarray(logits[:, 0] * np.where(label == 1, 1.0, -1.0))
+        return np.asarray(logits[:, 0] * (2.0 * label - 1.0))
     every = np.arange(len(logits))
     others = logits.copy()
     others[every, label] = -np.inf
