@@ -13,6 +13,7 @@ from hardmax.jit.ways import Job
 
 BAND, TINY, BUCKETS = 1e-12, 1e-3, 64  # as in search.py
 SCORES_AT_ONCE = 4_000_000
+FEW_CANDIDATES = 16  # so many of the longest words are looked at first
 MANY = 5_000  # with more terms than this, the compiled search is worth loading
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,7 +59,7 @@ class Flow(NamedTuple):
         leader: (n,) the leader each word ends at; a leader ends at itself.
         since: (n,) the layer at which a word began to lead, -1 if it never does.
         settled: (n,) the layer from which a word follows its leader forever; layers + 1 if not within these layers.
-        states: (layers + 1, n, d) the positions.
+        states: (layers + 1, n, d) the positions; see `whole` of `flow`.
         tie: whether some word had the same score with two different points.
         busy: (n,) whether a word is followed by one that has not settled yet; true for all words if there is a tie.
     """
@@ -72,8 +73,11 @@ class Flow(NamedTuple):
     busy: NDArray[np.bool_]
 
 
-def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0) -> Flow:
+def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0, whole: bool = True) -> Flow:
     """Run the layers on the words z, beside `neutral` words that stand at 0.
+
+    Args:
+        whole: compute the positions at all layers; otherwise until all words have settled, which tells everything else.
 
     Example:
         >>> flow(np.array([[2.0, 0.0], [1.0, 0.0]]), powers(1.0, 1), 1).weights.tolist()
@@ -102,10 +106,13 @@ def flow(z: Floats, rest: Floats, layers: int, neutral: float = 0.0) -> Flow:
             done = ~tie & (since[arg] >= 0)
             settled[undecided[done]] = k
             undecided = undecided[~done]
+        if not whole and not undecided.size:
+            break
         if k < layers:
             to = np.where(settled <= k, leader, target[k])
             states[k + 1] = keep * now + move * now[to]
-            states[k + 1][to == np.arange(n)] = now[to == np.arange(n)]
+            stays = np.flatnonzero(to == np.arange(n))
+            states[k + 1, stays] = now[stays]
             for i in np.flatnonzero(to < 0).tolist():
                 share = _spread(now, i, least[k, i], move)
                 total = keep * now[i]
@@ -146,20 +153,17 @@ def contributions(f: Flow, parameters: Parameters) -> Floats:
     return np.asarray(total / max(len(every) + parameters.neutral, 1e-300))
 
 
-def score(z: Floats, parameters: Parameters) -> tuple[Flow, Floats]:
-    """The words z through the layers, and the scores (C',) of the text.
+def score(z: Floats, parameters: Parameters, whole: bool = True) -> tuple[Flow, Floats]:
+    """The words z through the layers, and the scores (C',) of the text; `whole` as in `flow`.
 
     Example:
         >>> one = Parameters(np.zeros((0, 1)), powers(1.0, 1), 1, np.array([[3.0]]), np.array([0.5]))
         >>> score(np.array([[2.0], [1.0]]), one)[1].tolist()
         [5.75]
     """
-    f = flow(z, parameters.rest, parameters.layers, parameters.neutral)
+    f = flow(z, parameters.rest, parameters.layers, parameters.neutral, whole)
     # Word after word, then coordinate after coordinate, as the compiled code adds.
-    mean = [0.0] * z.shape[1]
-    for row, weight in zip(z.tolist(), f.weights.tolist(), strict=True):
-        for x, value in enumerate(row):
-            mean[x] += weight * value
+    mean = (f.weights[:, None] * z).cumsum(axis=0)[-1].tolist() if len(z) else [0.0] * z.shape[1]
     totals = []
     for row, b in zip(parameters.scores.tolist(), parameters.bias.tolist(), strict=True):
         total = 0.0
@@ -169,11 +173,12 @@ def score(z: Floats, parameters: Parameters) -> tuple[Flow, Floats]:
     return f, np.array(totals)
 
 
-def _scores(z: Floats, who: Ints) -> Floats:
-    """<z_i, z_j> for i in `who` and all j, added up coordinate by coordinate as the kernel does."""
-    total = z[who, 0][:, None] * z[:, 0]
+def _scores(z: Floats, who: Ints, some: Ints) -> Floats:
+    """<z_i, z_j> for i in `who` and j in `some`, added up coordinate by coordinate as the kernel does."""
+    mine, theirs = z[who], z[some]
+    total = mine[:, 0, None] * theirs[:, 0]
     for x in range(1, z.shape[1]):
-        total = total + z[who, x][:, None] * z[:, x]
+        total += mine[:, x, None] * theirs[:, x]
     return total
 
 
@@ -201,40 +206,68 @@ def _follow_some(z: Floats, who: Ints) -> tuple[Ints, NDArray[np.bool_], Floats]
         squares = squares + z[:, x] * z[:, x]
     norm = np.sqrt(squares)
     largest = float(norm.max())
-    scale = (BUCKETS - 0.001) / largest if largest > 0 else 0.0
-    order = np.argsort(((largest - norm) * scale).astype(np.int64), kind="stable")
     top = largest * (1.0 + 2.0 * BAND)
     band = BAND * np.maximum(norm[who], TINY * top) * top
-    scores = _scores(z, who)
+    some = _candidates(z, who, norm, 4 * band)
+    scores = _scores(z, who, some)
     best = scores.max(axis=1)
-    arg, tie, least = scores.argmax(axis=1), np.zeros(len(who), bool), best - band
+    arg, tie, least = some[scores.argmax(axis=1)], np.zeros(len(who), bool), best - band
     # One score clearly above all others needs no more care; otherwise the rule of search.follows, word by word.
-    for row in np.flatnonzero((scores >= (best - 4 * band)[:, None]).sum(axis=1) > 1):
-        i = int(who[row])
-        high, chosen, tied = scores[row, i], i, False
-        for j in order.tolist():
-            score = scores[row, j]
-            if score > high + band[row]:
+    unclear = np.flatnonzero((scores >= (best - 4 * band)[:, None]).sum(axis=1) > 1)
+    if unclear.size:
+        scale = (BUCKETS - 0.001) / largest if largest > 0 else 0.0
+        order = np.argsort(((largest - norm) * scale).astype(np.int64), kind="stable").tolist()
+    for row in unclear.tolist():
+        i, every = int(who[row]), _scores(z, who[row : row + 1], np.arange(len(z)))[0].tolist()
+        high, chosen, tied, near = every[i], i, False, float(band[row])
+        for j in order:
+            score = every[j]
+            if score > high + near:
                 high, chosen, tied = score, j, False
-            elif score >= high - band[row] and j != chosen:
+            elif score >= high - near and j != chosen:
                 if (np.abs(z[j] - z[chosen]) > BAND * top).any():
                     tied = True
                 elif chosen != i and j < chosen:
                     chosen = j
-        arg[row], tie[row], least[row] = chosen, tied, high - band[row]
+        arg[row], tie[row], least[row] = chosen, tied, high - near
     return arg, tie, least
 
 
+def _candidates(z: Floats, who: Ints, norm: Floats, near: Floats) -> Ints:
+    """The words that can have the largest score with one of `who`, or one at most `near` below it.
+
+    <z_i, z_j> <= |z_i||z_j|: a word that is shorter than the least score over |z_i| is no one's. Scores are those with
+    the longest words, and with the best one for the word that reaches least, as long as that leaves too many.
+    """
+    own, some = norm[who], np.arange(len(z))
+    if len(z) <= FEW_CANDIDATES or not own.all():
+        return some
+    longest = np.argpartition(-norm, FEW_CANDIDATES)[:FEW_CANDIDATES]
+    best = _scores(z, who, longest).max(axis=1)
+    for _ in range(FEW_CANDIDATES):
+        reach = (best - near) / own
+        least = int(reach.argmin())
+        some = np.flatnonzero(norm >= reach[least] * (1.0 - 1e-9))
+        further = _scores(z, who[least : least + 1], some)[0]
+        if len(some) <= 4 * FEW_CANDIDATES or further.max() <= best[least]:
+            break
+        best = np.maximum(best, _scores(z, who, some[further.argmax()][None])[:, 0])
+    return some
+
+
 def _spread(z: Floats, i: int, least: float, weight: float) -> Floats:
-    members = _scores(z, np.array([i]))[0] >= least
+    members = _scores(z, np.array([i]), np.arange(len(z)))[0] >= least
     return np.where(members, weight / np.count_nonzero(members), 0.0)
 
 
 def _weights(
     each: float, rest: Floats, layers: int, leader: Ints, settled: Ints, states: Floats, target: Ints, least: Floats
 ) -> Floats:
-    n = len(leader)
-    c = [0.0] * n
+    every = np.arange(len(leader))
+    own = np.where(leader == every, 1.0, rest[np.maximum(layers - settled, 0)])
+    # In the order of the words: what a word keeps, then what it leaves to its leader.
+    parts = np.stack([own * each, (1.0 - own) * each], axis=1)
+    c = np.bincount(np.stack([every, leader], axis=1).ravel(), parts.ravel()).tolist()
     powers_, leads, layer_of = rest.tolist(), leader.tolist(), settled.tolist()
     keep, move = powers_[1], 1.0 - powers_[1]
 
@@ -246,11 +279,8 @@ def _weights(
             c[j] += own * weight
             c[leads[j]] += (1.0 - own) * weight
 
-    for i in range(n):
-        put(i, each, layers)
     for k in range(min(max(layer_of), layers) - 1, -1, -1):
-        before = list(c)
-        moving = [i for i in range(n) if layer_of[i] > k]
+        before, moving = list(c), np.flatnonzero(settled > k).tolist()
         for i in moving:
             c[i] = keep * before[i]
         for i in moving:

@@ -131,10 +131,9 @@ def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout
     """The same in NumPy."""
     split = [vocabulary.words(text) for text in texts]
     every = [word for words in split for word in words]
-    begins, ends, inner = (
-        np.array([getattr(word, name) for word in every], np.int64) for name in ("start", "end", "sentence")
-    )
-    hashes = np.array([word_hash(word.form) for word in every], np.uint64)
+    written = [word.form for word in every]
+    begins, ends, inner = np.array([word[1:] for word in every], np.int64).reshape(-1, 3).T.copy()
+    hashes = np.array(list(map(word_hash, written)), np.uint64)
     offsets = np.cumsum([0, *map(len, split)])
     breaks = np.ones(len(every), bool)
     breaks[1:] = inner[1:] != inner[:-1]
@@ -142,7 +141,7 @@ def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout
     sentence = np.cumsum(breaks)
     text = np.repeat(np.arange(len(texts)), np.diff(offsets))
     form, first = _numbered(np.lexsort((hashes, text)), lambda a, b: (hashes[a] != hashes[b]) | (text[a] != text[b]))
-    forms = [every[w].form for w in first.tolist()]
+    forms = [written[w] for w in first.tolist()]
     last = np.cumsum([0, *map(len, forms)])
     names = Names(["".join(forms)], True, np.zeros(len(forms), np.int64), np.stack([last[:-1], last[1:]], axis=1))
 

@@ -155,7 +155,7 @@ class SentimentModel(Result):
             rows = self.embedding.take(bags.ids, axis=0).astype(np.float64)
             parameters = self.with_vectors(rows)
             with Compiled.counted():
-                found = [score(rows[a:b], parameters) for a, b in pairwise(bags.offsets.tolist())]
+                found = [score(rows[a:b], parameters, whole=False) for a, b in pairwise(bags.offsets.tolist())]
             logits = np.array([logits for _, logits in found]).reshape(len(bags), len(self.bias))
             return logits, np.array([(f.since >= 0).sum() for f, _ in found], np.int64)
         from hardmax.sentiment.batches import run_bags

@@ -77,7 +77,7 @@ def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
     parts, logits = np.empty((total, classes)), np.empty((len(words), classes))
     with TRACER.counted():
         for t, (a, b) in enumerate(pairwise(words.terms.tolist())):
-            f, logits[t] = score(parameters.vectors[a:b], parameters)
+            f, logits[t] = score(parameters.vectors[a:b], parameters, whole=False)
             leader[a:b], since[a:b], busy[a:b] = f.leader + a, f.since, f.busy
             parts[a:b] = contributions(f, parameters)
     return Study(words, found, parameters, leader, since, parts, logits, busy)
@@ -119,7 +119,8 @@ def without_each(of: Study) -> tuple[Floats, Ints]:
     logits[left == 0] = parameters.bias
     for some in np.array_split(which, max(1, int(size[which].sum() // AT_ONCE))):
         logits[some] = run(_edited(of, some, text[some]), parameters)
-    return logits, left
+    of.given = logits, left
+    return of.given
 
 
 def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
@@ -164,7 +165,8 @@ def run(bags: Bags, parameters: Parameters) -> Floats:
 
         return run_bags(bags, parameters)[0]
     with Compiled.counted():
-        found = [score(parameters.vectors[bags.ids[a:b]], parameters)[1] for a, b in pairwise(bags.offsets.tolist())]
+        rows = (parameters.vectors[bags.ids[a:b]] for a, b in pairwise(bags.offsets.tolist()))
+        found = [score(z, parameters, whole=False)[1] for z in rows]
     return np.array(found).reshape(len(bags), len(parameters.bias))
 
 

@@ -15,6 +15,7 @@ Keys = NDArray[np.uint64]
 GOLDEN, MIX, WORD = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xCBF29CE484222325
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ALL = 0xFFFFFFFFFFFFFFFF
+_LOOKS = np.arange(8, dtype=np.uint64)  # slots that are looked at together
 
 
 @lru_cache(maxsize=1 << 16)
@@ -97,9 +98,12 @@ def find(table: Keys, bits: int, keys: Keys) -> NDArray[np.int64]:
     found = np.full(keys.size, -1, np.int64)
     open_, place, tag = np.arange(keys.size), keys & mask, keys >> shift
     while open_.size:
-        slots = table[place]
-        same = (slots >> shift == tag) & (slots != EMPTY)
-        found[open_[same]] = slots[same] & ((np.uint64(1) << shift) - np.uint64(1))
-        on = ~same & (slots != EMPTY)
-        open_, place, tag = open_[on], (place[on] + np.uint64(1)) & mask, tag[on]
+        slots = table[(place[:, None] + _LOOKS) & mask]
+        ends = (slots >> shift == tag[:, None]) | (slots == EMPTY)
+        first = np.arange(len(slots)), ends.argmax(axis=1)
+        slot, ended = slots[first], ends[first]
+        same = ended & (slot != EMPTY)
+        found[open_[same]] = slot[same] & ((np.uint64(1) << shift) - np.uint64(1))
+        on = ~ended
+        open_, place, tag = open_[on], place[on] + np.uint64(_LOOKS.size), tag[on]
     return found

@@ -136,6 +136,7 @@ def split(text: str) -> list[Word]:
         ['not', 'bad', "isn't", 'it', '?', '很', '好', '👍']
     """
     cleaned, places = compose(clean(text))
+    small = cleaned.lower() if cleaned.isascii() else None  # then this is all that `form_of` does
     found = []
     sentence, over = 0, False
     for match in re.finditer(WORD, cleaned.translate(_KINDS)):
@@ -143,7 +144,7 @@ def split(text: str) -> list[Word]:
         if start < 0:
             over = True
             continue
-        form = form_of(cleaned[start:end])
+        form = form_of(cleaned[start:end]) if small is None else small[start:end]
         point = form in ("!", "?")
         if over and not point:
             sentence += 1
