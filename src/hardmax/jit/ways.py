@@ -14,6 +14,7 @@ from time import thread_time
 
 PLAIN, COMPILED = "plain", "compiled"
 SMALL = 1 << 29  # products of coordinates: about 0.3 s in NumPy, less than it takes to import and load compiled code
+WORTH_COMPILING = 10  # times as much work as is worth loading compiled code, where it has to be compiled first
 PATIENCE = 2.0  # processor seconds of plain work after which compiled code is loaded from disk
 PATIENCE_WITH_NUMBA = 0.05  # the same once Numba is in memory, for another job: loading then takes about a tenth
 PATIENCE_TO_COMPILE = 20.0  # the same where nothing is stored, so that it has to be compiled first
@@ -54,6 +55,18 @@ class Job:
             return False
         self._look_at = min(2.0 * self.spent, PATIENCE_TO_COMPILE)
         return True
+
+    def plain_up_to(self, few: float, work: float) -> bool:
+        """Whether to do it in NumPy, where more work than `few` is worth loading compiled code, but not compiling it.
+
+        Example:
+            >>> job = Job("nothing.of_this_name")
+            >>> job.plain_up_to(100, work=99), job.plain_up_to(100, work=500), job.plain_up_to(100, work=5000)
+            (True, True, False)
+        """
+        if Job.forced is not None or self.ready or work <= few:
+            return self.plain(work)
+        return work <= WORTH_COMPILING * few and self.spent < PATIENCE_TO_COMPILE and not self.stored
 
     @property
     def stored(self) -> bool:

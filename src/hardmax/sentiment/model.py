@@ -23,7 +23,8 @@ from hardmax.sentiment.layers_numpy import Compiled, Floats, Ints, Parameters, p
 from hardmax.text.vocabulary import Bags, Vocabulary
 from hardmax.views import Result
 
-FEW_TERMS = 20_000  # up to here plain NumPy is quicker than loading the compiled code
+FEW_TERMS = 50_000  # up to here plain NumPy is quicker than loading the compiled code
+OF_A_TEXT = 100  # terms
 Label = str | int | float | bool  # of a class
 _SIDES = np.array([-1.0, 1.0])  # of one score
 
@@ -149,9 +150,10 @@ class SentimentModel(Result):
     def run(self, bags: Bags, few: int = FEW_TERMS) -> tuple[Floats, Ints]:
         """Scores (B, C') and numbers of leaders (B,); the same bits for either engine and any number of threads.
 
-        Up to `few` terms are left to the plain engine until the compiled one is in memory, or worth loading.
+        Up to `few` terms are left to the plain engine until the compiled one is in memory, or worth loading; a text
+        takes as long as OF_A_TEXT of them before its first.
         """
-        if bags.ids.size <= few and Compiled.plain(bags.ids.size):
+        if Compiled.plain_up_to(few, bags.ids.size + OF_A_TEXT * len(bags)):
             rows = self.embedding.take(bags.ids, axis=0).astype(np.float64)
             parameters = self.with_vectors(rows)
             with Compiled.counted():

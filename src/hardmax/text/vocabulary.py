@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
 from hardmax.io.scratch import empty
-from hardmax.jit.ways import Job
+from hardmax.jit.ways import WORTH_COMPILING, Job
 from hardmax.text.hashes import Keys, bits_for, chain, empty_table, fill, find, slots_for, term_hashes, word_hash
 from hardmax.text.tokenizer import Tokenizer
 from hardmax.text.words import Word, split, terms
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LONGEST = 3  # words in an n-gram
 AT_ONCE = 1 << 20  # terms that are handled at once where there may be very many
 FEW = 100_000  # characters; fewer are split in plain Python, which is quicker than loading the compiled code
+OF_A_TEXT = 100  # characters
 SCANNER = Job("ngrams._bags")  # the compiled splitter: whether it is in memory, or worth loading
 
 
@@ -254,14 +255,15 @@ class Vocabulary:
     def bags(self, texts: Sequence[str], few: int = FEW) -> Bags:
         """The same for many texts, compiled and in threads.
 
-        Up to `few` characters are read in plain Python until the compiled code is in memory, or worth loading.
+        Up to `few` characters are read in plain Python until the compiled code is in memory, or worth loading; a text
+        takes as long as OF_A_TEXT of them before its first.
         """
         size = 0
         for text in texts:
-            size += 1 + len(text)
-            if size > few:
+            size += OF_A_TEXT + len(text)
+            if size > WORTH_COMPILING * few:
                 break
-        if self.tokenizer is not None or (size <= few and SCANNER.plain(size)):
+        if self.tokenizer is not None or SCANNER.plain_up_to(few, size):
             with SCANNER.counted() if self.tokenizer is None else nullcontext():
                 found = [self.bag(text) for text in texts]
             return Bags.of([i for bag in found for i in bag], [len(bag) for bag in found])
