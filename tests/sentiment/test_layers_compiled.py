@@ -94,6 +94,28 @@ def test_long_bags_in_any_dimension_give_the_same_bits(dim, spread):
     assert heads == np.count_nonzero(f.since >= 0)
 
 
+@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("zeros", [0, 5])
+def test_long_bags_with_ties_copies_and_zeros_give_the_same_bits(dim, zeros):
+    z = np.random.default_rng(dim).integers(-3, 4, (150, dim)).astype(float)
+    z = np.vstack([z[(z != 0).any(axis=1)], np.zeros((zeros, dim)), [[1e-5] * dim]])
+    f = flow(z, powers(0.3, 8), 8)
+    weights, _, heads = compiled(z, 0.3, 8)
+    assert (weights == f.weights).all()
+    assert heads == np.count_nonzero(f.since >= 0)
+
+
+@given(st.one_of(generic, grid), st.floats(0.05, 4), st.integers(0, 6))
+@settings(derandomize=True, deadline=None, max_examples=100)
+def test_stopping_when_all_have_settled_changes_nothing_but_the_states(rows, alpha, layers):
+    z = np.array(rows)
+    whole, short = (flow(z, powers(alpha, layers), layers, whole=all_states) for all_states in (True, False))
+    last = min(int(whole.settled.max()), layers)
+    assert (whole.states[: last + 1] == short.states[: last + 1]).all()
+    for name in ("weights", "leader", "since", "settled", "busy"):
+        assert (getattr(whole, name) == getattr(short, name)).all()
+
+
 def test_copies_of_a_word_lead_together():
     z = np.array([[2.0, 0.0], [2.0, 0.0], [1.0, 0.0]])
     f = flow(z, powers(1.0, 3), 3)
