@@ -192,7 +192,7 @@ class Names(Sequence[str]):
         text: (F,) the text of each form.   places: (F, 2) its place within it.
     """
 
-    def __init__(self, texts: Sequence[str], plain: bool, text: Ints, places: Ints) -> None:
+    def __init__(self, texts: list[str], plain: bool, text: Ints, places: Ints) -> None:
         self.texts, self.plain, self.text, self.places = texts, plain, text, places
 
     @cached_property
@@ -202,9 +202,13 @@ class Names(Sequence[str]):
 
     def some(self, forms: Ints) -> list[str]:
         """Some of them."""
-        texts = self.texts
-        where = zip(self.text.take(forms).tolist(), self.places.take(forms, axis=0).tolist(), strict=True)
-        names = [texts[t][start:end] for t, (start, end) in where]
+        where = self.places.take(forms, axis=0).tolist()
+        if len(self.texts) == 1:
+            (text,) = self.texts
+            names = [text[start:end] for start, end in where]
+        else:
+            texts = zip(self.text.take(forms).tolist(), where, strict=True)
+            names = [self.texts[t][start:end] for t, (start, end) in texts]
         return names if self.plain else list(map(form_of, names))
 
     def __getitem__(self, f: Any) -> Any:
