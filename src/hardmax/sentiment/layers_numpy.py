@@ -240,7 +240,7 @@ def _candidates(z: Floats, who: Ints, norm: Floats, near: Floats) -> Ints:
     the longest words, and with the best one for the word that reaches least, as long as that leaves too many.
     """
     own, some = norm[who], np.arange(len(z))
-    if len(z) <= FEW_CANDIDATES or not own.all():
+    if min(len(z), len(who)) <= FEW_CANDIDATES or not own.all():
         return some
     longest = np.argpartition(-norm, FEW_CANDIDATES)[:FEW_CANDIDATES]
     best = _scores(z, who, longest).max(axis=1)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 TRACER = Job("study_compiled.study_bags")  # the compiled layers with all that they find out
 FEW = 20_000  # terms; up to here plain NumPy is quicker than loading the compiled code
+MOST_TERMS = 500_000  # the same for the edited texts of one: they are many, but no more will come
 CLOSE = 1e-9  # scores within this part of the largest count as undecided: the layers run again
 MOST_SCORES = 200_000_000  # of the terms that the deletions of one text add; beyond, their deletions are run again
 PAIRS = 64  # of the terms that one deletion adds, up to which all pairs are looked at
@@ -160,7 +161,7 @@ def of_words(of: Study, label: int, row: int) -> tuple[Floats, NDArray[np.bool_]
 
 def run(bags: Bags, parameters: Parameters) -> Floats:
     """(B, C') scores of bags: plain, or compiled where that is ready or worth its while."""
-    if bags.ids.size > FEW or not Compiled.plain(bags.ids.size):
+    if not Compiled.plain_up_to(MOST_TERMS, bags.ids.size):
         from hardmax.sentiment.batches import run_bags
 
         return run_bags(bags, parameters)[0]
