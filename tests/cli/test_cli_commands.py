@@ -340,3 +340,21 @@ def test_demo_writes_a_report_and_prints_its_path(cli, tmp_path, monkeypatch):
     assert (code, err) == (0, "")
     assert document["schema"] == "hardmax.demo/1"
     assert any(f.endswith(".png") for f in document["figures"])
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("lim", {"limit"}),
+        ("explain imdb-", {"imdb-words"}),
+        ("export imd", {"imdb", "imdb-words"}),
+        ("limit --preset cu", {"cube"}),
+    ],
+)
+def test_the_shell_completes_commands_models_and_choices(words, offered):
+    typed = f"hardmax {words}"
+    setting = {"COMP_WORDS": typed, "COMP_CWORD": f"{len(typed.split()) - 1}", "_HARDMAX_COMPLETE": "complete_bash"}
+    done = subprocess.run(
+        [Path(sys.executable).parent / "hardmax"], env=os.environ | setting, capture_output=True, text=True, timeout=60
+    )
+    assert set(done.stdout.split()) == offered

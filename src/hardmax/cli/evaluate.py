@@ -27,7 +27,11 @@ PART = 2048  # texts measured together
 def command(
     arguments: Annotated[
         list[str],
-        typer.Argument(metavar="[MODEL] DATA", help="Model folder or model name (default: imdb), and labeled texts."),
+        typer.Argument(
+            metavar="[MODEL] DATA",
+            autocompletion=inputs.model_names,
+            help="Model folder or model name (default: imdb), and labeled texts.",
+        ),
     ],
     min_accuracy: Annotated[float | None, typer.Option(help="Exit with code 6 if the accuracy is lower.")] = None,
     faithful: Annotated[

@@ -16,6 +16,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="[MODEL] [FILE]",
+            autocompletion=inputs.model_names,
             help="Model folder or model name (default: imdb), and a .txt file with one text, - for one text from "
             "standard input, or a table of texts: .csv, .tsv, .jsonl, .parquet.",
         ),

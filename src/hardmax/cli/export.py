@@ -15,9 +15,7 @@ def command(
         Literal["js", "onnx"],
         typer.Option(help="Format: js is an ES module for browsers and Node, onnx a graph for ONNX runtimes."),
     ],
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="The name of a shipped model, or a model folder.")
-    ] = "imdb",
+    model: inputs.Model = "imdb",
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,

@@ -7,6 +7,18 @@ import typer
 
 from hardmax.errors import BadInput
 
+
+def model_names(incomplete: str) -> list[str]:
+    """The shipped models whose names begin like this, for shell completion."""
+    from hardmax.sentiment.files import shipped
+
+    return [name for name in shipped() if name.startswith(incomplete)]
+
+
+Model = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", autocompletion=model_names, help="The name of a shipped model, or a model folder."),
+]
 Tokens = Annotated[
     str | None,
     typer.Argument(metavar="TOKENS", help="File with the tokens (.csv, .npy, .npz, .json), or - for standard input."),

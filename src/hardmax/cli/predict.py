@@ -23,6 +23,7 @@ def command(
         list[str],
         typer.Argument(
             metavar="[MODEL] FILE...",
+            autocompletion=inputs.model_names,
             help="Model folder or model name (default: imdb), and texts: .csv, .tsv, .jsonl, .parquet, .txt (one text "
             "per line), folders of these, patterns such as 'day-*.parquet', or - for lines on standard input.",
         ),

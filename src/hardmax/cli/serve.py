@@ -11,9 +11,7 @@ from hardmax.errors import need
 
 
 def command(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="The name of a shipped model, or a model folder.")
-    ] = "imdb",
+    model: inputs.Model = "imdb",
     host: Annotated[
         str, typer.Option(help="Address to listen on. If other machines can reach it, a token is required.")
     ] = "127.0.0.1",
