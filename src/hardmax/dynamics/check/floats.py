@@ -20,7 +20,7 @@ from hardmax.cloud.tokens import Floats, Ints, cloud
 from hardmax.dynamics.check.claims import FOLLOWER, LEADER, TIE, malformed
 from hardmax.dynamics.check.convex import Convex
 from hardmax.dynamics.check.exact_ties import ExactClaims
-from hardmax.dynamics.check.strongest import SMALL, strongest
+from hardmax.dynamics.check.strongest import SMALL, all_gaps, strongest
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
@@ -186,6 +186,7 @@ class _Replay:
         self.decided, self.role, self.limit = c.decided_at[first], c.role[first], c.limit[first]
         self.target = np.where(c.target[first] >= 0, self.inverse[np.maximum(c.target[first], 0)], c.target[first])
         self.groups = [np.unique(self.inverse[list(g)]) for g in c.groups]
+        self.likely = np.where(self.target >= 0, self.target, np.arange(len(first)))  # whom each follows, as a guess
 
     def run(self) -> list[str]:
         c, inverse, first = self.c, self.inverse, self.first
@@ -246,7 +247,8 @@ class _Replay:
         largest = self.largest = norm.max()
         own, power = own[looking], exponent[looking]
         flag, tie = (self._band(band, layer, own, largest, power) for band in (self.flag, self.tie))
-        best, top, gap = self._strongest(q[looking], own, x, norm, flag)
+        best, top, gap = self._strongest(q[looking], own, x, norm, flag, self.likely[looking])
+        self.likely[looking] = top
         if np.isfinite(self.reach):  # would a token that was set aside be seen?
             reach = self.reach * own * largest
             self.blur = max(self.blur, float((flag / np.maximum(own * largest, 1e-300)).max(initial=0.0)))
@@ -286,9 +288,13 @@ class _Replay:
         self._claims(layer, x, np.ldexp(q, exponent[:, None]), largest, looking, single, sets)
         return mean
 
-    def _strongest(self, q: Floats, own: Floats, x: Floats, norm: Floats, flag: Floats) -> tuple[Floats, Ints, Floats]:
+    def _strongest(
+        self, q: Floats, own: Floats, x: Floats, norm: Floats, flag: Floats, guess: Ints
+    ) -> tuple[Floats, Ints, Floats]:
         if x.shape[1] != 2 or not np.isfinite(self.reach):
-            return strongest(q, own, x, norm, flag)
+            if self.small:
+                return all_gaps(q, x)
+            return strongest(q, own, x, norm, np.maximum(flag, 2.0**-19 * own * norm.max()), guess)
         from hardmax.dynamics.check.plane import by_direction
 
         # No token deep inside a polygon of tokens comes near a best score.

@@ -17,14 +17,13 @@ Let N be A-norms, and `bar` a number.
   compared one by one, in order of falling b / N_q, so that those of a block need about as many x.
 """
 
-from itertools import pairwise
-from math import acos, cos, sin
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.check.claims import FOLLOWER, LEADER
+from hardmax.dynamics.check.strongest import KEYS, Singles, columns_near, strongest, with_ones
 
 if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
@@ -32,12 +31,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BLOCK, KEYS = 256, 512  # queries and keys compared at once: their scores stay in the cache
 CHUNK = 1 << 13  # tokens looked at together: they stay in the cache
-SHARES = 0.5, 0.9  # of the followers of a leader, in the order of their angles: they are compared in parts
-ROUGH = 2e-3  # of the lengths: the square root of the rounding of float32, the error of the root of a difference
-FEW = 24  # followers up to which that does not pay
-CROWD = 256  # followers from which on a leader's are compared together
+CONES = 128
+FEW = 32  # followers of a leader up to which they are compared one by one
+CROWD = 128  # followers from which on those of a leader are compared in parts
 
 
 class SetAside:
@@ -74,13 +71,12 @@ class SetAside:
         rows = np.flatnonzero(self.follows & (self.norms > 1e-60 * self.largest))
         if not len(rows) or not 1e-80 < min(size, self.largest) <= max(size, self.largest) < 1e80:
             return
-        rows = rows[np.argsort(self.target[rows], kind="stable")]
         best = np.concatenate([
-            np.einsum("ij,ij->i", self.queries[part], self.tokens.take(self.target[part], axis=0))
+            np.einsum("ij,ij->i", self.queries.take(part, axis=0), self.tokens.take(self.target[part], axis=0))
             for part in np.array_split(rows, 1 + len(rows) // CHUNK)
         ])  # fmt: skip
-        floor = best - self.reach * self.norms[rows] * self.largest
-        need = floor / self.norms[rows] * (1 - 1e-9)
+        gap = self.reach * self.norms[rows] * self.largest
+        need = (best - gap) / self.norms[rows] * (1 - 1e-9)
         self.bar = 0.97 * float(need.min())
         self.known[rows] = True
         self.aside[rows] = self.norms[rows] < self.bar
@@ -92,82 +88,79 @@ class SetAside:
         self.place = np.full(len(self.tokens), -1, np.int64)  # of a token among the keys
         self.place[keys] = np.arange(len(keys))
         self.places, self.rising = self.tokens[keys], -self.norms[keys]
-        self.unit = 1.0 / float(np.abs(self.places).max())  # float32 has a narrow range
-        self.single = (self.places * self.unit).astype(np.float32)
-        self.columns = np.ascontiguousarray(self.single.T)
-        self.squares = np.einsum("ki,ki->i", self.columns, self.columns)
-        self.longest = float(self.squares.max())
-        ends = np.flatnonzero(np.diff(self.target[rows], append=-1)) + 1
-        alone = []
-        for start, stop in zip(np.append(0, ends[:-1]).tolist(), ends.tolist(), strict=True):
-            if stop - start < CROWD:
-                alone.append(np.arange(start, stop))
-                continue
-            for at in range(start, stop, CHUNK):
-                some = slice(at, min(stop, at + CHUNK))
-                self._compare(rows[some], floor[some], need[some])
-        left = np.concatenate([*alone, np.empty(0, np.int64)])
-        left = left[np.argsort(-need[left])]
-        for at in range(0, len(left), BLOCK):
-            block = left[at : at + BLOCK]
-            self._compare_each(rows[block], floor[block], float(need[block].min()))
+        self.unit = 1.0 / float(np.sqrt(np.einsum("ij,ij->i", self.places, self.places).max()))
+        self.single = with_ones(self.places * self.unit)
+        self.columns = np.ascontiguousarray(np.insert(self.single, 0, (self.single[:, :-1] ** 2).sum(axis=1), axis=1).T)
+        longest_first = self.leaders[np.argsort(-self.norms[self.leaders])]
+        number = np.zeros(len(self.tokens), np.uint16 if len(self.leaders) <= 1 << 16 else np.int64)  # short: sorted fast
+        number[longest_first] = np.arange(len(self.leaders))
+        leader = number[self.target[rows]]
+        few = np.bincount(leader)[leader] < FEW
+        order = np.flatnonzero(~few)
+        order = order[np.argsort(leader[order], kind="stable")]
+        for at in range(0, len(order), CHUNK):
+            some = order[at : at + CHUNK]
+            self._compare(rows[some], best[some], gap[some], need[some])
+        rows, gap = rows[few], gap[few]
+        guess = self.place[self.target[rows]]
+        _, top, wins_by = strongest(self.queries[rows], self.norms[rows], self.places, -self.rising, gap, guess)
+        self.known[rows] = (top == guess) & (wins_by > gap)
         self.aside &= self.known
 
-    def _compare_each(self, rows: Ints, floor: Floats, need: float) -> None:
-        """Take back those of the followers that have another token above the floor."""
-        q = self.queries.take(rows, axis=0)
-        length = np.sqrt(np.einsum("ij,ij->i", q, q))
-        count = int(np.searchsorted(self.rising, -need, side="right"))
-        single = np.ascontiguousarray((q / length[:, None]).T, np.float32)
-        bar = (floor / length * self.unit - (q.shape[1] + 4) * 2.0**-23 * np.sqrt(self.longest)).astype(np.float32)
-        leader = self.place[self.target[rows]]
-        close = np.zeros(len(rows), bool)
-        for start in range(0, count, KEYS):
-            stop = min(count, start + KEYS)
-            scores = self.single[start:stop] @ single
-            own = np.flatnonzero((leader >= start) & (leader < stop))
-            scores[leader[own] - start, own] = -np.inf
-            close |= scores.max(axis=0) >= bar  # down the columns: many maxima at once
-        for r in np.flatnonzero(close):
-            scores = self.places[:count] @ q[r]
-            scores[leader[r]] = -np.inf
-            self.known[rows[r]] = scores.max() < floor[r]
+    def _compare(self, rows: Ints, best: Floats, gap: Floats, need: Floats) -> None:
+        """Take back those of the followers of some leaders that have another token in the gap below their best."""
+        q = np.ascontiguousarray(self.queries.take(rows, axis=0).T)
+        length = np.sqrt(np.einsum("ki,ki->i", q, q))
+        u = q / length
+        new = np.diff(self.target[rows], prepend=-1) != 0
+        group = np.cumsum(new) - 1
+        middle = np.add.reduceat(u, np.flatnonzero(new), axis=1)
+        middle /= np.sqrt(np.einsum("ki,ki->i", middle, middle))
+        cosine = np.einsum("ki,ki->i", u, middle.take(group, axis=1))
+        cone = 3 * group
+        for part in range(2):  # many followers of a leader are compared in three parts: cones of different width
+            size = np.bincount(cone)
+            mean = np.bincount(cone, cosine) / np.maximum(size, 1)
+            cone += (cone % 3 == part) & (size >= CROWD)[cone] & (cosine < mean[cone])
+        order = np.argsort(cone.astype(np.uint16), kind="stable")
+        rows, floor, length, cone = rows[order], (best - gap)[order], length[order], cone[order]
+        starts = np.flatnonzero(np.diff(cone, prepend=-1))
+        count = np.searchsorted(self.rising, -np.minimum.reduceat(need[order], starts), side="right")
+        angle = np.arccos(np.clip(np.minimum.reduceat(cosine[order], starts), -1.0, 1.0))
+        leader = self.place[self.target[rows[starts]]]
+        bound = self._bound(leader, middle[:, cone[starts] // 3].T, angle, np.maximum.reduceat(gap[order] / length, starts))
+        single = np.empty((len(q) + 1, len(rows)), np.float32)
+        single[:-1], single[-1] = u[:, order], (len(q) + 8) * 2.0**-22 - floor / length * self.unit
+        for at in range(0, len(starts), CONES):
+            some = slice(at, at + CONES)
+            close = np.empty((len(starts[some]), count[some].max()), bool)
+            for start in range(0, close.shape[1], KEYS):
+                part = slice(start, min(start + KEYS, close.shape[1]))
+                along, across = (b[some] @ self.columns[:, part] for b in bound)
+                along *= np.abs(along)
+                np.greater_equal(along, across, out=close[:, part])
+            close[np.arange(len(close)), leader[some]] = False
+            for c, near in enumerate(close, at):
+                keys = np.flatnonzero(near[: count[c]])
+                here = slice(starts[c], starts[c + 1] if c + 1 < len(starts) else None)
+                hit = starts[c] + columns_near(self.single[keys], single[:, here])
+                if len(hit):
+                    scores = self.queries[rows[hit]] @ self.places[keys].T
+                    self.known[rows[hit[scores.max(axis=1) >= floor[hit]]]] = False
 
-    def _compare(self, rows: Ints, floor: Floats, need: Floats) -> None:
-        """Take back those of the followers of one leader that have another token above the floor."""
-        leader = self.tokens[self.target[rows[0]]]
-        q = self.queries[rows]
-        length = np.sqrt(np.einsum("ij,ij->i", q, q))
-        directions = q / length[:, None]
-        middle = directions.sum(axis=0)
-        middle /= np.sqrt(middle @ middle)
-        cosine = directions @ middle
-        count = int(np.searchsorted(self.rising, -need.min(), side="right"))
-        place = leader * self.unit
-        along, square = np.stack((middle, place)).astype(np.float32) @ self.columns[:, :count]
-        along -= np.float32(place @ middle)
-        square *= -2
-        square += self.squares[:count]
-        square += np.float32(place @ place)
-        across = np.sqrt(np.maximum(square - along * along, 0.0))
-        size = np.sqrt(self.longest + place @ place)
-        # Besides the gap, with room for the rounding of float32: of `across`, it is that of a difference of squares.
-        room = float(((q @ leader - floor) / length).max()) * self.unit + 1e-5 * size
-        others = np.ones(count, bool)
-        others[self.place[self.target[rows[0]]]] = False
-        single = directions.astype(np.float32)
-        bar = (floor / length * self.unit - 2e-6 * size).astype(np.float32)
-        order = np.argsort(-cosine)
-        for a, b in pairwise([0, *(int(share * len(rows)) for share in SHARES if len(rows) > FEW), len(rows)]):
-            some = order[a:b]
-            angle = acos(max(-1.0, min(1.0, cosine[some[-1]])))
-            near = slice(0, int(np.searchsorted(self.rising, -need[some].min(), side="right")))
-            close = others[near]
-            if angle < 1.5:  # from half a circle on, the bound says nothing
-                towards, sine = np.float32(cos(angle)), np.float32(sin(angle))
-                close = close & (towards * along[near] + sine * across[near] >= -room - ROUGH * size * sine)
-            keys = np.flatnonzero(close)
-            if len(keys):
-                some = some[(single[some] @ self.single[keys].T).max(axis=1) >= bar[some]]
-                if len(some):
-                    self.known[rows[some[(q[some] @ self.places[keys].T).max(axis=1) >= floor[some]]]] = False
+    def _bound(self, leader: Ints, middle: Floats, angle: Floats, gap: Floats) -> tuple[Singles, Singles]:
+        """Rows w and s, such that nobody in the cone has a key x in the gap if <w, y> |<w, y>| < <s, y>.
+
+        Here y = (|x|^2, x, 1), and all lengths are in units of the longest.
+        """
+        place, gap = self.places[leader] * self.unit, gap * self.unit + 1e-9
+        towards, sine = np.cos(angle), np.sin(angle)
+        w, s = np.zeros((2, len(leader), len(middle[0]) + 2))
+        w[:, 1:-1], w[:, -1] = middle, gap * towards - np.einsum("ij,ij->i", middle, place)
+        s[:, 0], s[:, 1:-1], s[:, -1] = 1, -2 * place, np.einsum("ij,ij->i", place, place)
+        s *= -sine[:, None] ** 2
+        least = gap * sine**2 / np.maximum(towards, 1e-9)
+        s[:, -1] -= least**2 + (24 * len(middle[0]) + 160) * 2.0**-24
+        wide = (angle >= 1.5) | (least > 1)  # the bound says nothing
+        w[wide], s[wide, :-1], s[wide, -1] = 0, 0, -1
+        return w.astype(np.float32), s.astype(np.float32)

@@ -1,48 +1,111 @@
-"""The largest scores, by the checkers' own means: no code is shared with the searches of the engine."""
+"""The largest scores, by the checkers' own means: no code is shared with the searches of the engine.
+
+Scores are compared in float32 first, and again in float64 where they are near what matters. One more coordinate, 1 for
+every key, subtracts from the scores of each query what is near, so that one maximum tells whether any score of many is:
+those of at least 0 are. If no query or key is longer than 1, a difference is off by less than (d + 4) 2^-24 times
+1 + |what is subtracted|.
+"""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardmax.cloud.tokens import Floats, Ints
 
 SMALL = 1024  # up to this many distinct tokens all gaps are exact
+QUERIES, KEYS = 256, 384  # compared at once: their scores stay in the cache
+PRODUCTS = 1 << 20  # of coordinates
+MANY = 192  # pairs after which to look again who can come near
+
+Singles = NDArray[np.float32]
 
 
-def strongest(q: Floats, q_norm: Floats, x: Floats, norm: Floats, band: Floats) -> tuple[Floats, Ints, Floats]:
-    """For every query the largest <q, x_j>, its j, and the gap to the second largest.
+def with_ones(keys: Floats) -> Singles:
+    """The keys in float32, with one more coordinate."""
+    single = np.ones((len(keys), keys.shape[1] + 1), np.float32)
+    single[:, :-1] = keys
+    return single
 
-    Keys in order of falling norm, in growing blocks; a query leaves once |q| |x| cannot come near its best any more
-    (Cauchy-Schwarz), so that the gap is exact where it is small and a lower bound elsewhere.
+
+def columns_near(keys: Singles, queries: Singles) -> Ints:
+    """Which columns of keys @ queries hold a number of at least 0."""
+    near = np.zeros(queries.shape[1], bool)
+    for start in range(0, len(keys), KEYS):
+        for at in range(0, len(near), QUERIES):
+            scores = keys[start : start + KEYS] @ queries[:, at : at + QUERIES]
+            if scores.max() >= 0:
+                near[at : at + QUERIES] |= scores.max(axis=0) >= 0
+    return np.flatnonzero(near)
+
+
+def all_gaps(q: Floats, x: Floats) -> tuple[Floats, Ints, Floats]:
+    """For every query the largest <q, x_j>, its j, and the gap to the second largest."""
+    scores, rows = q @ x.T, np.arange(len(q))
+    top = scores.argmax(axis=1)
+    best = scores[rows, top]
+    scores[rows, top] = -np.inf
+    return best, top, best - scores.max(axis=1)
+
+
+def strongest(
+    q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats, guess: Ints
+) -> tuple[Floats, Ints, Floats]:
+    """The same for many queries; gaps are exact up to `slack`, and others are larger than that.
+
+    Nothing but the time depends on the guess of j. Keys come in order of falling norm, until |q| |x| cannot come near
+    the best score so far (Cauchy-Schwarz); queries in order of the norm that can.
     """
-    order = np.argsort(-norm, kind="stable")
-    best, second = np.full(len(q), -np.inf), np.full(len(q), -np.inf)
-    top = np.zeros(len(q), np.int64)
-    slack = np.maximum(band, 2.0**-19 * q_norm * norm.max()) if len(x) > SMALL else np.full(len(q), np.inf)
-    large, wide = (float(np.abs(a).max(initial=0.0)) for a in (q, x))
-    rough = len(x) > SMALL and 1e-100 < large < 1e100 and 1e-100 < wide < 1e100
-    if rough:
-        single_q, single_x = (q / large).astype(np.float32), (x / wide).astype(np.float32)
-        error = (x.shape[1] + 4) * x.shape[1] * 2.0**-23
-    start, size = 0, 64
-    alive = np.arange(len(q))
-    while start < len(x) and len(alive):
-        keys = order[start : start + size]
-        for part in np.array_split(alive, 1 + len(alive) * len(keys) // 4_000_000):
-            chunk = part
-            if rough:  # who cannot come near a best score, the rounding of float32 included, changes nothing
-                highest = (single_q[part] @ single_x[keys].T).max(1)
-                chunk = part[highest >= (best[part] - slack[part]) / (large * wide) - error]
-            s, rows = q[chunk] @ x[keys].T, np.arange(len(chunk))
-            j = s.argmax(1)
-            value = s[rows, j]
-            s[rows, j] = -np.inf
-            runner = s.max(1)
-            better = value > best[chunk]
-            second[chunk] = np.maximum(
-                runner, np.where(better, np.maximum(best[chunk], second[chunk]), np.maximum(value, second[chunk]))
-            )
-            best[chunk] = np.where(better, value, best[chunk])
-            top[chunk] = np.where(better, keys[j], top[chunk])
-        start, size = start + size, min(4 * size, 4096)
-        if start < len(x):
-            alive = alive[q_norm[alive] * norm[order[start]] >= best[alive] - slack[alive]]
-    return best, top, best - second
+    best = np.einsum("ij,ij->i", q, x[guess])
+    needed = np.divide(best - slack, q_norm, out=np.full(len(q), -np.inf), where=q_norm > 0)
+    turn = np.argsort(-needed)
+    q, q_norm, slack, guess, best, needed = (a[turn] for a in (q, q_norm, slack, guess, best, needed))
+    top, second = guess.copy(), np.full(len(q), -np.inf)
+    keys = np.flatnonzero(norm >= needed.min(initial=np.inf))
+    keys = keys[np.argsort(-norm[keys], kind="stable")]
+    place = np.full(len(x), -1)
+    place[keys] = np.arange(len(keys))
+    x, norm, guess = x[keys], norm[keys], place[guess]
+    length, longest = (np.maximum(np.sqrt(np.einsum("ij,ij->i", a, a)), 1e-300) for a in (q, x))
+    unit = longest.max(initial=1e-300)
+    single_x, single_q = with_ones(x / unit), np.empty((x.shape[1] + 1, len(q)), np.float32)
+    single_q[:-1] = (q / length[:, None]).T
+
+    def subtract(some: slice) -> Floats:
+        near = np.clip((best[some] - slack[some]) / length[some] / unit, -2.0, 2.0)  # scores are between -1 and 1
+        return 6 * (x.shape[1] + 4) * 2.0**-24 - near
+
+    def compare(i: Ints, j: Ints) -> None:
+        """Take these pairs into account."""
+        parts = 1 + len(i) * x.shape[1] // PRODUCTS
+        pairs = zip(np.array_split(i, parts), np.array_split(j, parts), strict=True)
+        score, before = np.concatenate([np.einsum("ij,ij->i", q[a], x[b]) for a, b in pairs]), best[i]
+        np.maximum.at(best, i, score)
+        wins = (score > before) & (score == best[i])
+        top[i[wins]] = keys[j[wins]]
+        score[top[i] == keys[j]] = -np.inf
+        np.maximum.at(second, i, score)
+        np.maximum.at(second, i[wins], before[wins])
+
+    single_q[-1] = subtract(slice(None))
+    buffer = np.empty(KEYS * QUERIES, np.float32)
+    for first in range(0, len(q), QUERIES):
+        block = slice(first, first + QUERIES)
+        single = single_q[:, block].copy()
+        guessed, least, near = guess[block], needed[block].min(), np.empty(0, np.int64)
+        for start in range(0, len(x), KEYS):
+            if norm[start] < least:
+                break
+            some = single_x[start : start + KEYS]
+            scores = buffer[: len(some) * len(guessed)].reshape(len(some), -1)
+            np.matmul(some, single, out=scores)
+            here = np.flatnonzero(guessed // KEYS == start // KEYS)
+            scores[guessed[here] - start, here] = -np.inf
+            if scores.max() >= 0:
+                near = np.append(near, np.flatnonzero(scores >= 0) + start * len(guessed))
+            if len(near) > MANY:  # the guesses were not good
+                compare(first + near % len(guessed), near // len(guessed))
+                single[-1] = subtract(block)
+                least, near = ((best[block] - slack[block]) / q_norm[block]).min(), near[:0]
+        if len(near):
+            compare(first + near % len(guessed), near // len(guessed))
+    back = np.argsort(turn)
+    return best[back], top[back], (best - second)[back]
