@@ -15,6 +15,7 @@ import numpy as np
 from hardmax.attention.search_corners import outer_points
 from hardmax.attention.search_dense import TINY, largest_coordinate
 from hardmax.attention.search_tree import score
+from hardmax.cloud.metric import largest_in_rows
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 from hardmax.jit.vectors import BLOCK, LANES, QUERIES, reached
@@ -218,7 +219,7 @@ def euclidean_bounds(queries: Floats, points: Floats) -> tuple[Floats, Floats]:
 def _powers(points: Floats, queries: Floats) -> tuple[float, Floats]:
     """Powers of two that bring the points, and each query, to coordinates of size 1."""
     scale = float(np.ldexp(1.0, -max(int(np.frexp(largest_coordinate(points))[1]), -1000)))
-    return scale, np.ldexp(1.0, -np.maximum(np.frexp(np.abs(queries).max(axis=1))[1], -1000))
+    return scale, np.ldexp(1.0, -np.maximum(np.frexp(largest_in_rows(queries))[1], -1000))
 
 
 class Shells:
@@ -256,6 +257,7 @@ class Shells:
                 others = np.flatnonzero(rest)
                 others = others[np.argsort(-self.norms[others])]
                 self.order = np.concatenate((self.order, others))
+                del rest, others  # memory for the keys
         keys, ids = np.empty((blocks, d, BLOCK), np.float32), np.empty((blocks, BLOCK), np.int64)
         keys[:have], ids[:have] = self.keys, self.ids
         _pack(self.points, self.scale, self.order[:count], have, keys, ids)
@@ -285,11 +287,12 @@ class Shells:
             if first:
                 need = (best[active] - resolution[active]) / self.reach[active]
                 left = need <= self.tops[first - 1]
+                active, need = active[left], need[left]  # memory for the keys
                 if (
                     shell == len(FIRST_SHELLS)
                     and d <= CORNERS_UP_TO
                     and m >= CORNERS_FROM
-                    and left.sum() > len(rows) / 5
+                    and len(active) > len(rows) / 5
                 ):
                     self.drop_inner()
                     if first * BLOCK >= self.size:

@@ -113,18 +113,20 @@ class Run:
         everyone = len(active) == len(queries)
         power = np.broadcast_to(power, len(queries))
         q, own, power = (queries, scaled, power) if everyone else (queries[active], scaled[active], power[active])
-        tie, flag = (self._width(band, own, largest, power) for band in (self.tie, self.flag))
-        scale = own * largest
-        resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
+        flag, scale = self._width(self.flag, own, largest, power), own * largest
         with np.errstate(invalid="ignore", divide="ignore"):
             self.blur = float((flag / scale).max())
+        resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
+        del scale  # memory for the search
         scores = Scores(q, own, self.points, norms, self.metric.condition)
-        self._searched = Search(scores, power, tie, flag, scale, scores.find(resolution, active))
+        found = scores.find(resolution, active)
+        tie = self._width(self.tie, own, largest, power)
+        self._searched = Search(scores, power, tie, flag, own * largest, found)
         return self._searched
 
     def forget(self) -> None:
-        """Drop what `search` found, which is as large as the points."""
-        self._searched = None
+        """Drop what is as large as the points: the run is not needed any more."""
+        del self._searched, self.weights, self.active, self.decided_at, self.target, self.base, self.offset
 
     def look(self) -> Look:
         """Find C_i for every active point, and decide what can be decided. Implements [AFZ24, eq. (1.1b)]."""

@@ -89,15 +89,16 @@ def limit_in_plane(tokens: Floats, problem: Problem, max_layers: int) -> Equilib
     decided_at, target, cluster = (
         a.take(code) for a in (cells.since, system[first[cells.leader]], rest.cluster[first[cells.leader]])
     )
-    del code  # memory for the result
     followed = first[leader]
     decided_at[alone], target[alone], cluster[alone] = since, system[followed], rest.cluster[followed]
+    margin = min(rest.margin, history.margin)
+    del code, alone, leader, since, followed, found, history, cells, plane  # memory for the result
     role = np.full(n, FOLLOWER, np.int8)
     role[system], decided_at[system], cluster[system] = rest.role, rest.decided_at, rest.cluster
     target[system] = rest.whole_target()
     return assemble(
         tokens, problem, decided_at, role, target, rest.whole_groups(), (cluster, rest.centers, rest.kind),
-        min(rest.margin, history.margin), rest.undecided,
+        margin, rest.undecided,
     )  # fmt: skip
 
 
@@ -145,6 +146,7 @@ def limit_by_norm(run: Run, problem: Problem, max_layers: int) -> Equilibrium | 
     cluster, targets = cluster_of[target][of], first[target][of]
     role[index], decided_at[index], cluster[index] = rest.role, rest.decided_at, rest.cluster
     targets[index] = rest.whole_target()
+    del found, ordinary, target, cluster_of  # memory for the result
     return assemble(
         tokens, problem, decided_at, role, targets, rest.whole_groups(), (cluster, rest.centers, rest.kind),
         min(rest.margin, margin), rest.undecided,

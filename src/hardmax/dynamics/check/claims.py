@@ -62,12 +62,12 @@ def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) ->
         return ["the certificate was made for other tokens, alpha, A or tie_tolerance"]
     if not np.logical_or.reduce([c.role == role for role in roles]).all():
         wrong.append(f"role holds something else than {', '.join(ROLE_NAMES[r] for r in roles)}")
-    if (c.decided_at < 0).any():
+    if c.decided_at.min() < 0:
         wrong.append("decided_at holds a negative layer")
     grouped = (c.role == TIE) | (c.role == PATTERN)
-    if (c.target >= n).any() or (c.target < -len(c.groups)).any() or ((c.target < 0) != grouped).any():
+    if c.target.max() >= n or c.target.min() < -len(c.groups) or ((c.target < 0) != grouped).any():
         wrong.append("target does not name a token (leader, follower) or a group (tie, pattern)")
-    elif sorted(set((-1 - c.target[c.target < 0]).tolist())) != list(range(len(c.groups))):
+    elif sorted(set((-1 - c.target[grouped]).tolist())) != list(range(len(c.groups))):
         wrong.append("groups holds a set that no token follows")
     if len(set(c.groups)) != len(c.groups):
         wrong.append("groups holds a set twice")

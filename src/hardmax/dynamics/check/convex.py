@@ -14,16 +14,16 @@ BINS = 4096  # of angles
 RIVALS = 4  # points besides its neighbors that a vertex is compared with
 
 
-def angle(x: Floats, y: Floats) -> Floats:
-    """A number in [0, 4] that rises with the angle of (x, y), from that of (-1, -0) on, once around."""
+def angle(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """A number in [0, 4] that rises with the angle of (x, y), from that of (-1, -0) on, once around; and |x| + |y|."""
     size = np.abs(x)
     size += np.abs(y)
-    np.maximum(size, 1e-300, out=size)
-    np.divide(x, size, out=size)
-    np.subtract(1.0, size, out=size)
-    np.copysign(size, y, out=size)
-    size += 2.0
-    return size
+    turn = np.maximum(size, 1e-300)
+    np.divide(x, turn, out=turn)
+    np.subtract(1.0, turn, out=turn)
+    np.copysign(turn, y, out=turn)
+    turn += 2.0
+    return turn, size
 
 
 class Sectors:
@@ -78,7 +78,7 @@ class Convex:
         self.radius = 0.0  # of a circle around the center, inside
         self.center = points[self.index].mean(axis=0) if len(self.index) else np.zeros(2)
         away = points[self.index] - self.center
-        turn = angle(away[:, 0], away[:, 1])
+        turn, _ = angle(away[:, 0], away[:, 1])
         order = np.argsort(turn)
         self.index, self._sectors, a = self.index[order], Sectors(turn[order]), away[order]
         self.vertices = points[self.index]
@@ -98,7 +98,7 @@ class Convex:
         t (b - c), it is s + t.
         """
         u, v = points[:, 0] - self.center[0], points[:, 1] - self.center[1]
-        slope = self._slope.take(self._sectors.of(angle(u, v)), axis=0)
+        slope = self._slope.take(self._sectors.of(angle(u, v)[0]), axis=0)
         return np.asarray(u * slope[:, 1] - v * slope[:, 0])
 
     def inside(self, points: Floats, share: float = 0.0, depth: float = 0.0) -> Bools:
@@ -114,7 +114,10 @@ class Convex:
         for start in range(0, len(points), CHUNK):
             here = slice(start, start + CHUNK)
             u, v = points[here, 0] - self.center[0], points[here, 1] - self.center[1]
-            good = u * u + v * v < (inner * self.radius) ** 2
+            u *= u
+            v *= v
+            u += v
+            good = u < (inner * self.radius) ** 2
             far = np.flatnonzero(~good)
             good[far] = self.gauge(points[here].take(far, axis=0)) < inner
             inside[here] = good
@@ -152,14 +155,14 @@ class Winners:
         most = max(map(len, rivals))
         padded = [row + row[:1] * (most - len(row)) for row in rivals]
         self.rivals = np.ascontiguousarray(np.array(padded).swapaxes(0, 1))  # (most, vertices, 2)
-        turn = angle(normal[:, 0], normal[:, 1])
+        turn, _ = angle(normal[:, 0], normal[:, 1])
         self._order = np.roll(np.arange(len(turn)), -int(turn.argmin()))
         self._sectors = Sectors(turn[self._order])
 
     def of(self, queries: Floats) -> tuple[Ints, Floats]:
         """For each query the place of the best vertex in the polygon, and the gap; at most 0 if that is not known."""
         x, y = queries[:, 0], queries[:, 1]
-        best = self._order.take(self._sectors.of(angle(x, y)))
+        best = self._order.take(self._sectors.of(angle(x, y)[0]))
         gap = np.where(self.crowded, 0.0, np.inf).take(best)
         for k in range(len(self.rivals)):
             away = self.rivals[k].take(best, axis=0)

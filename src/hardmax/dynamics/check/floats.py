@@ -115,7 +115,7 @@ def _in_the_plane(c: "Certificate", tokens: Floats, alpha: float, matrix: Any, r
 
 def _ends(c: "Certificate", tokens: Floats, aside: Any) -> list[str]:
     """Whether the tokens that were set aside end at the places of their leaders."""
-    near = 32 * EPS * np.abs(tokens[~aside]).max()
+    near = 32 * EPS * np.abs(tokens.take(np.flatnonzero(~aside), axis=0)).max()
     for start in range(0, len(tokens), CHUNK):
         part = slice(start, start + CHUNK)
         ends, places = c.limit[part], np.take(c.limit, c.target[part], axis=0)  # the leader's limit is its place

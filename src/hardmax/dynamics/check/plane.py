@@ -15,7 +15,7 @@ layers, and only the tokens of the cells whose corners disagree are taken one by
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
 
 SAMPLE = 1 << 14
-OUTERMOST = 2500  # tokens that are replayed
+
+OUTERMOST = 2000  # tokens that are replayed
 RAYS, SQUARES = 512, 8  # by which the plane is divided at first
 HALVINGS = 3  # how often cells are divided whose corners disagree
 COUNTED = 1 << 16  # tokens by which cells are chosen that are worth the effort
@@ -100,7 +101,7 @@ class Inside:
     def as_claimed(self, c: "Certificate", tokens: Floats, aside: Bools) -> Bools:
         """Which of the tokens set aside end as the certificate says, and are seen by nobody."""
         good = np.empty(len(tokens), bool)
-        self.size = 1.001 * float(np.abs(tokens[~aside]).sum(axis=1).max())
+        self.size = 1.001 * float(np.abs(self.scenes[0].x).sum(axis=1).max())
         table, leader, since = self._cells(tokens[:: 1 + len(tokens) // COUNTED])
         for start in range(0, len(tokens), CHUNK):
             here = slice(start, start + CHUNK)
@@ -115,22 +116,24 @@ class Inside:
         good[left] &= c.role[left] == FOLLOWER
         return good
 
-    def _cells(self, sample: Floats) -> tuple[NDArray[np.int32], Ints, Ints]:
+    def _cells(self, sample: Floats) -> tuple[NDArray[Any], Ints, Ints]:
         """By cell, a code: of the leader that all tokens in it follow in the end, and since when; -1 is for neither.
 
         Cells that hold no token of the sample are not worth the effort.
         """
         shape = SQUARES << HALVINGS, RAYS << HALVINGS
-        held = [np.bincount(self._cell(sample), minlength=shape[0] * shape[1] + 1)[:-1].reshape(shape) > 0]
+        finest = np.zeros(shape[0] * shape[1] + 1, bool)
+        finest[self._cell(sample)] = True
+        held = [finest[:-1].reshape(shape)]
         for _ in range(HALVINGS):
             pairs = held[-1][::2] | held[-1][1::2]
             held.append(pairs[:, ::2] | pairs[:, 1::2])
         table = np.full((SQUARES, RAYS), -1, np.int32)
         open_ = np.ones(table.shape, bool)
-        found = [np.array([[-1], [-1]])]  # columns: leader, layer; the last one is for the code -1
+        found = [np.array([-len(self.scenes)])]  # leader and layer in one number; the last one is for the code -1
         for halving in range(HALVINGS + 1):
-            row, ray = np.nonzero(open_ & held[HALVINGS - halving])
             rows, rays = table.shape
+            row, ray = np.divmod(np.flatnonzero(open_ & held[HALVINGS - halving]), rays)
             node = (row * (rays + 1) + ray) + np.array([[0], [1], [rays + 1], [rays + 2]])  # the four corners
             number = np.zeros((rows + 1) * (rays + 1), np.int32)
             number[node] = 1
@@ -142,14 +145,19 @@ class Inside:
             for steps in path:
                 taken = steps.take(place)
                 one &= (taken == taken[0]).all(axis=0)
-            ends, which = np.unique(np.stack((leader, since))[:, place[0, one]], axis=1, return_inverse=True)
-            table[row[one], ray[one]] = sum(f.shape[1] for f in found) - 1 + which.ravel()
+            ends, which = np.unique((leader * len(self.scenes) + since)[place[0, one]], return_inverse=True)
+            table[row[one], ray[one]] = sum(map(len, found)) - 1 + which
             open_[row[one], ray[one]] = False
             found.append(ends)
             if halving < HALVINGS:
-                table, open_ = (a.repeat(2, axis=0).repeat(2, axis=1) for a in (table, open_))
-        codes = np.concatenate([*found[1:], found[0]], axis=1)
-        return np.append(table, np.int32(-1)), np.where(codes[0] < 0, -1, self.name[codes[0]]), codes[1]
+                finer = rows, 2, rays, 2
+                table, open_ = (
+                    np.broadcast_to(a[:, None, :, None], finer).reshape(2 * rows, 2 * rays) for a in (table, open_)
+                )
+        codes = np.divmod(np.concatenate([*found[1:], found[0]]), len(self.scenes))
+        if len(codes[0]) < 1 << 15:
+            table = table.astype(np.int16)  # it is read in no order: the smaller the better
+        return np.append(table, table.dtype.type(-1)), np.where(codes[0] < 0, -1, self.name[codes[0]]), codes[1]
 
     def _corner(self, nodes: Ints, rows: int, rays: int) -> Floats:
         x = 1.0 - np.abs(turn := nodes % (rays + 1) * (4.0 / rays) - 2.0)
@@ -159,15 +167,14 @@ class Inside:
     def _cell(self, tokens: Floats) -> NDArray[np.int32]:
         """The number of the cell of each token: ray by the angle, square by the sum |x| + |y|."""
         rays, squares = RAYS << HALVINGS, SQUARES << HALVINGS
-        size = np.abs(tokens[:, 0])
-        size += np.abs(tokens[:, 1])
-        size *= squares / self.size
-        turn = angle(tokens[:, 0], tokens[:, 1])
+        turn, size = angle(tokens[:, 0], tokens[:, 1])
         turn *= rays / 4 * (1 - 1e-15)
+        faint = size < FAINT * self.size
+        size *= squares / self.size
         cell = size.astype(np.int32)
         cell *= rays
         cell += turn.astype(np.int32)
-        cell[size < FAINT * squares] = rays * squares
+        cell[faint] = rays * squares
         return np.asarray(cell, np.int32)
 
     def _through_layers(self, points: Floats, alone: bool) -> tuple[Ints, Ints, list[Ints]]:

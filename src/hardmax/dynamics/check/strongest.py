@@ -46,6 +46,11 @@ def all_gaps(q: Floats, x: Floats) -> tuple[Floats, Ints, Floats]:
     return best, top, best - scores.max(axis=1)
 
 
+def _shortest(score: Floats, q_norm: Floats) -> Floats:
+    """The norm of the shortest keys that can reach the scores (Cauchy-Schwarz)."""
+    return np.divide(score, q_norm, out=np.full(len(score), -np.inf), where=q_norm > 0)
+
+
 def strongest(
     q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats, guess: Ints
 ) -> tuple[Floats, Ints, Floats]:
@@ -55,7 +60,7 @@ def strongest(
     the best score so far (Cauchy-Schwarz); queries in order of the norm that can.
     """
     best = np.einsum("ij,ij->i", q, x[guess])
-    needed = np.divide(best - slack, q_norm, out=np.full(len(q), -np.inf), where=q_norm > 0)
+    needed = _shortest(best - slack, q_norm)
     turn = np.argsort(-needed)
     q, q_norm, slack, guess, best, needed = (a[turn] for a in (q, q_norm, slack, guess, best, needed))
     top, second = guess.copy(), np.full(len(q), -np.inf)
@@ -104,7 +109,7 @@ def strongest(
             if len(near) > MANY:  # the guesses were not good
                 compare(first + near % len(guessed), near // len(guessed))
                 single[-1] = subtract(block)
-                least, near = ((best[block] - slack[block]) / q_norm[block]).min(), near[:0]
+                least, near = _shortest(best[block] - slack[block], q_norm[block]).min(), near[:0]
         if len(near):
             compare(first + near % len(guessed), near // len(guessed))
     back = np.argsort(turn)
