@@ -14,16 +14,17 @@ BINS = 4096  # of angles
 RIVALS = 4  # points besides its neighbors that a vertex is compared with
 
 
-def angle(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """A number in [0, 4] that rises with the angle of (x, y), from that of (-1, -0) on, once around; and |x| + |y|."""
-    size = np.abs(x)
-    size += np.abs(y)
-    turn = np.maximum(size, 1e-300)
+def angle(x: Floats, y: Floats, size: Floats | None = None) -> Floats:
+    """A number in [0, 4] that rises with the angle of (x, y), from that of (-1, -0) on, once around.
+
+    `size` is |x| + |y|, if that is known.
+    """
+    turn = np.maximum(np.abs(x) + np.abs(y) if size is None else size, 1e-300)
     np.divide(x, turn, out=turn)
     np.subtract(1.0, turn, out=turn)
     np.copysign(turn, y, out=turn)
     turn += 2.0
-    return turn, size
+    return turn
 
 
 class Sectors:
@@ -78,7 +79,7 @@ class Convex:
         self.radius = 0.0  # of a circle around the center, inside
         self.center = points[self.index].mean(axis=0) if len(self.index) else np.zeros(2)
         away = points[self.index] - self.center
-        turn, _ = angle(away[:, 0], away[:, 1])
+        turn = angle(away[:, 0], away[:, 1])
         order = np.argsort(turn)
         self.index, self._sectors, a = self.index[order], Sectors(turn[order]), away[order]
         self.vertices = points[self.index]
@@ -98,7 +99,7 @@ class Convex:
         t (b - c), it is s + t.
         """
         u, v = points[:, 0] - self.center[0], points[:, 1] - self.center[1]
-        slope = self._slope.take(self._sectors.of(angle(u, v)[0]), axis=0)
+        slope = self._slope.take(self._sectors.of(angle(u, v)), axis=0)
         return np.asarray(u * slope[:, 1] - v * slope[:, 0])
 
     def inside(self, points: Floats, share: float = 0.0, depth: float = 0.0) -> Bools:
@@ -155,14 +156,14 @@ class Winners:
         most = max(map(len, rivals))
         padded = [row + row[:1] * (most - len(row)) for row in rivals]
         self.rivals = np.ascontiguousarray(np.array(padded).swapaxes(0, 1))  # (most, vertices, 2)
-        turn, _ = angle(normal[:, 0], normal[:, 1])
+        turn = angle(normal[:, 0], normal[:, 1])
         self._order = np.roll(np.arange(len(turn)), -int(turn.argmin()))
         self._sectors = Sectors(turn[self._order])
 
     def of(self, queries: Floats) -> tuple[Ints, Floats]:
         """For each query the place of the best vertex in the polygon, and the gap; at most 0 if that is not known."""
         x, y = queries[:, 0], queries[:, 1]
-        best = self._order.take(self._sectors.of(angle(x, y)[0]))
+        best = self._order.take(self._sectors.of(angle(x, y)))
         gap = np.where(self.crowded, 0.0, np.inf).take(best)
         for k in range(len(self.rivals)):
             away = self.rivals[k].take(best, axis=0)

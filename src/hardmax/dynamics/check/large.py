@@ -12,9 +12,10 @@ Let N be A-norms, and `bar` a number.
 * Each query is compared with its claimed target, b = <q, l>, and with every x in V of N_x >= b / N_q (less the gap);
   shorter ones cannot reach it (Cauchy-Schwarz), and those set aside are shorter if b / N_q > bar.
 * All followers of l are compared with the same x at once, or with none: if their directions are within an angle theta
-  of a unit vector c, then <u, l - x> >= <c, l - x> cos(theta) - (|l - x|^2 - <c, l - x>^2)^(1/2) sin(theta) for each
-  of these directions u. Where this is large enough, none of them follows x. The followers of leaders that have few are
-  compared one by one, in order of falling b / N_q, so that those of a block need about as many x.
+  of a unit vector c, then <u, x - l> <= a cos(theta) + b sin(theta) for each of these directions u, if a = <c, x - l>
+  is negative; b = (|x - l|^2 - a^2)^(1/2). Where this is less than -g, none of them has x in a gap g below l; that is,
+  where a + g cos(theta) < 0 and its square is more than (|x - l| sin(theta))^2 + (g sin(theta) tan(theta))^2.
+* The followers of leaders that have few are compared one by one.
 """
 
 from typing import TYPE_CHECKING
@@ -32,7 +33,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CHUNK = 1 << 13  # tokens looked at together: they stay in the cache
-CONES = 128
+CONES = 128  # compared with keys at once
 FEW = 32  # followers of a leader up to which they are compared one by one
 CROWD = 128  # followers from which on those of a leader are compared in parts
 
@@ -92,7 +93,8 @@ class SetAside:
         self.single = with_ones(self.places * self.unit)
         self.columns = np.ascontiguousarray(np.insert(self.single, 0, (self.single[:, :-1] ** 2).sum(axis=1), axis=1).T)
         longest_first = self.leaders[np.argsort(-self.norms[self.leaders])]
-        number = np.zeros(len(self.tokens), np.uint16 if len(self.leaders) <= 1 << 16 else np.int64)  # short: sorted fast
+        short = len(self.leaders) <= 1 << 16  # numbers that are sorted faster
+        number = np.zeros(len(self.tokens), np.uint16 if short else np.int64)
         number[longest_first] = np.arange(len(self.leaders))
         leader = number[self.target[rows]]
         few = np.bincount(leader)[leader] < FEW
@@ -115,7 +117,7 @@ class SetAside:
         new = np.diff(self.target[rows], prepend=-1) != 0
         group = np.cumsum(new) - 1
         middle = np.add.reduceat(u, np.flatnonzero(new), axis=1)
-        middle /= np.sqrt(np.einsum("ki,ki->i", middle, middle))
+        middle /= np.maximum(np.sqrt(np.einsum("ki,ki->i", middle, middle)), 1e-300)  # 0: the cone is too wide
         cosine = np.einsum("ki,ki->i", u, middle.take(group, axis=1))
         cone = 3 * group
         for part in range(2):  # many followers of a leader are compared in three parts: cones of different width
@@ -128,17 +130,19 @@ class SetAside:
         count = np.searchsorted(self.rising, -np.minimum.reduceat(need[order], starts), side="right")
         angle = np.arccos(np.clip(np.minimum.reduceat(cosine[order], starts), -1.0, 1.0))
         leader = self.place[self.target[rows[starts]]]
-        bound = self._bound(leader, middle[:, cone[starts] // 3].T, angle, np.maximum.reduceat(gap[order] / length, starts))
+        widest = np.maximum.reduceat(gap[order] / length, starts)
+        bound = self._bound(leader, middle[:, cone[starts] // 3].T, angle, widest)
         single = np.empty((len(q) + 1, len(rows)), np.float32)
-        single[:-1], single[-1] = u[:, order], (len(q) + 8) * 2.0**-22 - floor / length * self.unit
+        low = floor / length * self.unit
+        single[:-1], single[-1] = u[:, order], (len(q) + 8) * 2.0**-23 * (1 + np.abs(low)) - low
         for at in range(0, len(starts), CONES):
             some = slice(at, at + CONES)
             close = np.empty((len(starts[some]), count[some].max()), bool)
             for start in range(0, close.shape[1], KEYS):
-                part = slice(start, min(start + KEYS, close.shape[1]))
-                along, across = (b[some] @ self.columns[:, part] for b in bound)
+                tile = slice(start, min(start + KEYS, close.shape[1]))
+                along, across = (b[some] @ self.columns[:, tile] for b in bound)
                 along *= np.abs(along)
-                np.greater_equal(along, across, out=close[:, part])
+                np.greater_equal(along, across, out=close[:, tile])
             close[np.arange(len(close)), leader[some]] = False
             for c, near in enumerate(close, at):
                 keys = np.flatnonzero(near[: count[c]])
@@ -149,18 +153,20 @@ class SetAside:
                     self.known[rows[hit[scores.max(axis=1) >= floor[hit]]]] = False
 
     def _bound(self, leader: Ints, middle: Floats, angle: Floats, gap: Floats) -> tuple[Singles, Singles]:
-        """Rows w and s, such that nobody in the cone has a key x in the gap if <w, y> |<w, y>| < <s, y>.
+        """For each cone w and s such that nobody in it has a key x in the gap if <w, y> |<w, y>| < <s, y>.
 
-        Here y = (|x|^2, x, 1), and all lengths are in units of the longest.
+        Here y = (|x|^2, x, 1), <w, y> = a + g cos(theta), and -<s, y> is what its square must exceed (see the top of
+        the file). Lengths are in units of the longest, so that |x - l| <= 2 and float32 is off by (24 d + 160) 2^-24 at
+        most, which is added.
         """
         place, gap = self.places[leader] * self.unit, gap * self.unit + 1e-9
         towards, sine = np.cos(angle), np.sin(angle)
         w, s = np.zeros((2, len(leader), len(middle[0]) + 2))
         w[:, 1:-1], w[:, -1] = middle, gap * towards - np.einsum("ij,ij->i", middle, place)
         s[:, 0], s[:, 1:-1], s[:, -1] = 1, -2 * place, np.einsum("ij,ij->i", place, place)
-        s *= -sine[:, None] ** 2
+        s *= -(sine[:, None] ** 2)
         least = gap * sine**2 / np.maximum(towards, 1e-9)
         s[:, -1] -= least**2 + (24 * len(middle[0]) + 160) * 2.0**-24
-        wide = (angle >= 1.5) | (least > 1)  # the bound says nothing
+        wide = (angle >= 1.5) | (np.maximum(gap, least) > 1)  # the bound says nothing
         w[wide], s[wide, :-1], s[wide, -1] = 0, 0, -1
         return w.astype(np.float32), s.astype(np.float32)

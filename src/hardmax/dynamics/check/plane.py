@@ -167,7 +167,9 @@ class Inside:
     def _cell(self, tokens: Floats) -> NDArray[np.int32]:
         """The number of the cell of each token: ray by the angle, square by the sum |x| + |y|."""
         rays, squares = RAYS << HALVINGS, SQUARES << HALVINGS
-        turn, size = angle(tokens[:, 0], tokens[:, 1])
+        size = np.abs(tokens[:, 0])
+        size += np.abs(tokens[:, 1])
+        turn = angle(tokens[:, 0], tokens[:, 1], size)
         turn *= rays / 4 * (1 - 1e-15)
         faint = size < FAINT * self.size
         size *= squares / self.size

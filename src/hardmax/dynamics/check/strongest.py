@@ -75,6 +75,7 @@ def strongest(
     single_q[:-1] = (q / length[:, None]).T
 
     def subtract(some: slice) -> Floats:
+        """Minus what is near, with room for the rounding."""
         near = np.clip((best[some] - slack[some]) / length[some] / unit, -2.0, 2.0)  # scores are between -1 and 1
         return 6 * (x.shape[1] + 4) * 2.0**-24 - near
 

@@ -1,0 +1,45 @@
+"""The checker's search for the largest scores, against all scores in float64."""
+
+import numpy as np
+import pytest
+
+from hardmax.dynamics.check.strongest import all_gaps, columns_near, strongest, with_ones
+
+
+@pytest.mark.parametrize("dim", [1, 3, 8, 40])
+@pytest.mark.parametrize("guesses", ["right", "random", "the shortest"])
+def test_finds_the_best_of_all_whatever_is_guessed(dim, guesses):
+    rng = np.random.default_rng(dim)
+    x = rng.standard_normal((1500, dim)) * rng.choice([1e-3, 1.0, 50.0], (1500, 1))
+    x[7] = 0.0
+    q = np.concatenate([x[:600], rng.standard_normal((50, dim))])
+    norm, q_norm = np.linalg.norm(x, axis=1), np.linalg.norm(q, axis=1)
+    best, top, gap = all_gaps(q, x)
+    guess = {
+        "right": top, "random": rng.integers(0, len(x), len(q)), "the shortest": np.full(len(q), norm.argmin())
+    }[guesses]  # fmt: skip
+    slack = rng.choice([1e-9, 1e-2, 0.3], len(q)) * q_norm * norm.max()
+    found = strongest(q, q_norm, x, norm, slack, guess)
+    some = q_norm > 0
+    assert np.allclose(found[0], best, rtol=1e-13, atol=0)
+    assert (found[1] == top)[some].all()
+    small = some & (gap <= 0.999 * slack)
+    assert small.any()
+    assert np.allclose(found[2][small], gap[small], rtol=0, atol=1e-12 * norm.max() ** 2)
+    assert (found[2][some & ~small] > 0.99 * slack[some & ~small]).all()
+
+
+def test_two_equal_scores_have_no_gap():
+    x = np.concatenate([np.random.default_rng(0).uniform(-1, 1, (1200, 3)), [[5.0, 1.0, 0.0], [5.0, -1.0, 0.0]]])
+    q = np.array([[1.0, 0.0, 0.0]])
+    for guess in (0, 1200, 1201):
+        best, top, gap = strongest(q, np.ones(1), x, np.linalg.norm(x, axis=1), np.full(1, 1e-6), np.array([guess]))
+        assert (best[0], gap[0]) == (5.0, 0.0)
+        assert top[0] in (1200, 1201)
+
+
+def test_columns_near_names_every_column_with_a_number_of_at_least_zero():
+    rng = np.random.default_rng(3)
+    keys, queries = with_ones(rng.standard_normal((900, 4))), rng.standard_normal((5, 700)).astype(np.float32)
+    queries[4] = -np.abs(queries[4]) * 6
+    assert np.array_equal(columns_near(keys, queries), np.flatnonzero((keys @ queries).max(axis=0) >= 0))
