@@ -258,8 +258,9 @@ class _Replay:
         single = np.where(gap > flag, top, -1)
         sets: dict[int, Ints] = {}
         scale = own * largest
-        longest = float(np.linalg.norm(x, axis=1).max())
-        for r in np.flatnonzero(gap <= 2 * flag):
+        close = np.flatnonzero(gap <= 2 * flag)
+        longest = _longest(x) if len(close) else 0.0
+        for r in close:
             i = int(looking[r])
             near = np.flatnonzero(x @ q[i] >= best[r] - 3 * flag[r])
             s = pair_scores(np.broadcast_to(q[i], x[near].shape), x[near])  # in the order that the tie rule prescribes
@@ -285,7 +286,7 @@ class _Replay:
         won = (single >= 0) & (gap > tie) & np.isfinite(gap)
         if won.any():
             self.margin = min(self.margin, float((gap[won] / scale[won]).min()))
-        self._claims(layer, x, np.ldexp(q, exponent[:, None]), largest, looking, single, sets)
+        self._claims(layer, x, q, exponent, largest, looking, single, sets)
         return mean
 
     def _strongest(
@@ -337,8 +338,9 @@ class _Replay:
         return near[np.asarray(scores == max(scores), dtype=bool)]
 
     def _claims(
-        self, layer: int, x: Floats, q: Floats, largest: float, looking: Ints, single: Ints, sets: dict[int, Ints]
-    ) -> None:
+        self, layer: int, x: Floats, q: Floats, exponent: Ints, largest: float, looking: Ints, single: Ints,
+        sets: dict[int, Ints],
+    ) -> None:  # fmt: skip
         at, role, target = self.decided[looking], self.role[looking], self.target[looking]
         leads = single == looking
         token = self.name[looking]
@@ -361,8 +363,10 @@ class _Replay:
         away = np.abs(self.limit[looking[sure]] - x[single[sure]]).max(initial=0.0)
         if away > 32 * (layer + 1) * EPS * np.abs(x).max():
             self.wrong.append("limit is not the leader's place")
-        longest = self.size * float(np.linalg.norm(x, axis=1).max())
-        for r in np.flatnonzero((role == TIE) & (single < 0)):
+        tied = np.flatnonzero((role == TIE) & (single < 0))
+        if len(tied):
+            q, longest = np.ldexp(q, exponent[:, None]), self.size * _longest(x)
+        for r in tied:
             if not self.wrong:
                 self._tie_claim(layer, x, q, largest, longest, int(looking[r]), sets[int(looking[r])], bool(now[r]))
 
@@ -426,6 +430,10 @@ class _Replay:
             self.wrong.append(f"margin is {self.c.margin:g}, but the narrowest decision has {margin:g}")
         if self.c.undecided != self.undecided:
             self.wrong.append(f"undecided is {self.c.undecided}, but {self.undecided} comparisons are")
+
+
+def _longest(x: Floats) -> float:
+    return float(np.linalg.norm(x, axis=1).max())
 
 
 def _scaled(matrix: Any) -> tuple[Floats | None, float]:

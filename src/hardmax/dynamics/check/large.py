@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CHUNK = 1 << 13  # tokens looked at together: they stay in the cache
+CHUNK = 1 << 14  # tokens looked at together: they stay in the cache
 CONES = 128  # compared with keys at once
-FEW = 32  # followers of a leader up to which they are compared one by one
+FEW = 48  # followers of a leader up to which they are compared one by one
 CROWD = 128  # followers from which on those of a leader are compared in parts
 
 

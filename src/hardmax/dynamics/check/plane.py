@@ -26,8 +26,7 @@ from hardmax.dynamics.check.convex import CHUNK, Bools, Convex, Floats, Ints, Wi
 if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
 
-SAMPLE = 1 << 14
-
+SAMPLE = 1 << 13  # tokens that tell where the outermost begin
 OUTERMOST = 2000  # tokens that are replayed
 RAYS, SQUARES = 512, 8  # by which the plane is divided at first
 HALVINGS = 3  # how often cells are divided whose corners disagree
