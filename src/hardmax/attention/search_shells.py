@@ -15,7 +15,6 @@ import numpy as np
 from hardmax.attention.search_corners import outer_points
 from hardmax.attention.search_dense import TINY, largest_coordinate
 from hardmax.attention.search_tree import score
-from hardmax.cloud.metric import largest_in_rows
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 from hardmax.jit.vectors import BLOCK, LANES, QUERIES, reached
@@ -219,7 +218,8 @@ def euclidean_bounds(queries: Floats, points: Floats) -> tuple[Floats, Floats]:
 def _powers(points: Floats, queries: Floats) -> tuple[float, Floats]:
     """Powers of two that bring the points, and each query, to coordinates of size 1."""
     scale = float(np.ldexp(1.0, -max(int(np.frexp(largest_coordinate(points))[1]), -1000)))
-    return scale, np.ldexp(1.0, -np.maximum(np.frexp(largest_in_rows(queries))[1], -1000))
+    largest = np.maximum(queries.max(axis=1), -queries.min(axis=1))  # without a copy of the queries
+    return scale, np.ldexp(1.0, -np.maximum(np.frexp(largest)[1], -1000))
 
 
 class Shells:

@@ -51,7 +51,7 @@ class Metric:
         C_i does not change when z_i alone is scaled: only its direction matters. So a point z_i for which the products
         <A z_i, z_j> could underflow is scaled up, without rounding. Usually there are none, and c = 1.0.
         """
-        largest = largest_in_rows(points)
+        largest = _largest(points)
         if float(largest.min()) * float(largest.max()) >= 2.0**FAINT:
             queries = self.queries(points)
             return queries, self.norms(points, queries), 1.0
@@ -109,12 +109,12 @@ def lengths(points: Floats) -> Floats:
 
 def _faint(points: Floats) -> tuple[NDArray[np.int64], Floats]:
     """Rows whose squares underflow, and powers of two that bring them to size 1 (or as close to it as they go)."""
-    exponent = _exponents(largest_in_rows(points))
+    exponent = _exponents(_largest(points))
     faint = np.flatnonzero(exponent < FAINT)
     return faint, np.ldexp(1.0, np.minimum(-exponent[faint], LARGEST_POWER))
 
 
-def largest_in_rows(points: Floats) -> Floats:
+def _largest(points: Floats) -> Floats:
     """max_k |z_ik| of each row."""
     largest = np.abs(points[:, 0])
     for k in range(1, points.shape[1]):  # column by column: NumPy is slow along a short last axis

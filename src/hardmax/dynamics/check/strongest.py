@@ -62,7 +62,8 @@ def strongest(
     best = np.einsum("ij,ij->i", q, x[guess])
     needed = _shortest(best - slack, q_norm)
     turn = np.argsort(-needed)
-    q, q_norm, slack, guess, best, needed = (a[turn] for a in (q, q_norm, slack, guess, best, needed))
+    q, q_norm, slack, best, needed = (a[turn] for a in (q, q_norm, slack, best, needed))
+    guess = guess[turn]
     top, second = guess.copy(), np.full(len(q), -np.inf)
     keys = np.flatnonzero(norm >= needed.min(initial=np.inf))
     keys = keys[np.argsort(-norm[keys], kind="stable")]
