@@ -9,13 +9,13 @@ those of at least 0 are. If no query or key is longer than 1, a difference is of
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.cloud.tokens import Floats, Ints
-
 SMALL = 1024  # up to this many distinct tokens all gaps are exact
 QUERIES, KEYS = 256, 384  # compared at once: their scores stay in the cache
 PRODUCTS = 1 << 20  # of coordinates
 MANY = 192  # pairs after which to look again who can come near
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]
 
 
