@@ -207,6 +207,16 @@ def scaled_lengths(x, scale):  # type: ignore[no-untyped-def]
     return out
 
 
+@njit(error_model="numpy")
+def _sizes(x):  # type: ignore[no-untyped-def]
+    """(n,) the largest coordinate of each row, without its sign; needs no copy of the rows."""
+    out = np.zeros(x.shape[0])
+    for i in range(x.shape[0]):
+        for k in range(x.shape[1]):
+            out[i] = max(out[i], abs(x[i, k]))
+    return out
+
+
 def euclidean_bounds(queries: Floats, points: Floats) -> tuple[Floats, Floats]:
     """(reach, norms) with <q_i, z_j> <= |q_i| |z_j| <= reach_i * norms_j for the float64 numbers, rounding included."""
     m, d = points.shape
@@ -218,8 +228,7 @@ def euclidean_bounds(queries: Floats, points: Floats) -> tuple[Floats, Floats]:
 def _powers(points: Floats, queries: Floats) -> tuple[float, Floats]:
     """Powers of two that bring the points, and each query, to coordinates of size 1."""
     scale = float(np.ldexp(1.0, -max(int(np.frexp(largest_coordinate(points))[1]), -1000)))
-    largest = np.maximum(queries.max(axis=1), -queries.min(axis=1))  # without a copy of the queries
-    return scale, np.ldexp(1.0, -np.maximum(np.frexp(largest)[1], -1000))
+    return scale, np.ldexp(1.0, -np.maximum(np.frexp(_sizes(queries))[1], -1000))
 
 
 class Shells:
