@@ -51,27 +51,36 @@ def lifetime(Z: Any, heads: Any, alpha: Any, beta: Any, moving: Any, period: Any
         Z: (n, d).   heads: (H, d, d).   moving: the index of the token.   most: is returned if it lives longer.
     """
     n, d = Z.shape
-    z, new, weight, past = Z.copy(), np.empty((n, d)), np.empty(n), np.zeros(period)
+    z, new, seen, weight, past = Z.copy(), np.empty((n, d)), np.empty(d), np.empty(n), np.zeros(period)
     first = 0.0
     for k in range(most):
         new[:] = 0.0
         for h in range(heads.shape[0]):
             for i in range(n):
-                seen = heads[h] @ z[i]
+                for c in range(d):  # loops: array expressions take Numba several times as long to compile
+                    seen[c] = 0.0
+                    for e in range(d):
+                        seen[c] += heads[h, c, e] * z[i, e]
                 top = -np.inf
                 for j in range(n):
-                    weight[j] = beta * (seen * z[j]).sum()
+                    score = 0.0
+                    for c in range(d):
+                        score += seen[c] * z[j, c]
+                    weight[j] = beta * score
                     top = max(top, weight[j])
                 total = 0.0
                 for j in range(n):
                     weight[j] = np.exp(weight[j] - top)
                     total += weight[j]
                 for j in range(n):
-                    new[i] += weight[j] / (total * heads.shape[0]) * z[j]
+                    for c in range(d):
+                        new[i, c] += weight[j] / (total * heads.shape[0]) * z[j, c]
         step = 0.0
         for c in range(d):
             step += ((new[moving, c] - z[moving, c]) * alpha / (1.0 + alpha)) ** 2
-        z[:] = (z + alpha * new) / (1.0 + alpha)
+        for i in range(n):
+            for c in range(d):
+                z[i, c] = (z[i, c] + alpha * new[i, c]) / (1.0 + alpha)
         past[k % period] = np.sqrt(step)
         if k == period - 1:
             first = past.sum()
