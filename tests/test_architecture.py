@@ -31,18 +31,25 @@ def _modules() -> dict[str, Path]:
 
 @cache
 def _nodes(name: str) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(ast.parse(_modules()[name].read_text())))
+    """The imports, the calls and the conditions of a module."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Call, ast.If)
+    return tuple(node for node in ast.walk(ast.parse(_modules()[name].read_text())) if isinstance(node, kinds))
 
 
 @cache
 def _imports(name: str) -> frozenset[str]:
     """Every module of the package that a module imports: at the top or in a function, but not for type checkers."""
-    tree = ast.parse(_modules()[name].read_text())
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
+    unseen = {
+        inner
+        for node in _nodes(name)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
     found = set()
-    for node in ast.walk(tree):
+    for node in _nodes(name):
+        if node in unseen:
+            continue
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

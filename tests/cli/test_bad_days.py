@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from hardmax.scale.label_files import PART
 from hardmax.sentiment.files import save_model
 from tiny_models import two_classes
 
@@ -23,7 +24,7 @@ def place(tmp_path_factory):
     save_model(two_classes(), folder / "model")
     lines = "".join(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in TEXTS)
     (folder / "texts.jsonl").write_text(lines, encoding="utf-8")
-    many = "".join(json.dumps({"text": f"great film {k}"}) + "\n" for k in range(30_000))
+    many = "".join(json.dumps({"text": f"great film {k}"}) + "\n" for k in range(2 * PART + 1))
     (folder / "many.jsonl").write_text(many)
     return folder
 
