@@ -1,4 +1,4 @@
-"""For all tests: array shapes are checked, byte code is stored, libraries use one thread, Ctrl-C reaches programs.
+"""For all tests: byte code is stored, libraries use one thread, Ctrl-C reaches programs, array shapes are checked.
 
 A shell without job control starts background jobs with the interrupt signal ignored, and children inherit that; tests
 that interrupt a run would then wait for its end.
@@ -12,8 +12,12 @@ import threading
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-os.environ["HARDMAX_CHECK_SHAPES"] = "1"  # before any test imports hardmax; see hardmax.shapes
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or every program that a test starts compiles the package again
 sys.dont_write_bytecode = False
 for library in ("OMP", "OPENBLAS", "MKL"):  # the tests are many processes: threads that wait for each other take a core
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+os.environ["HARDMAX_CHECK_SHAPES"] = "1"  # before any test imports hardmax; see hardmax.shapes
+import hardmax.shapes  # noqa: E402, F401
+
+del os.environ["HARDMAX_CHECK_SHAPES"]  # programs that tests start run as those of users do, and start sooner

@@ -1,6 +1,5 @@
 """Starting up is light, and every public name is there."""
 
-import os
 import subprocess
 import sys
 
@@ -14,9 +13,7 @@ HEAVY = ("torch", "numba", "sklearn", "scipy", "matplotlib")
 
 def _loaded_by(code: str) -> set[str]:
     script = f"import sys\n{code}\nprint(' '.join(sys.modules))"
-    environment = {name: value for name, value in os.environ.items() if name != "HARDMAX_CHECK_SHAPES"}  # see shapes.py
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return {name.split(".")[0] for name in done.stdout.splitlines()[-1].split()}
 
 

@@ -22,6 +22,7 @@ PLAIN = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bad-days")
     save_model(two_classes(), folder / "model")
+    save_model(two_classes(layers=0), folder / "quick")
     lines = "".join(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in TEXTS)
     (folder / "texts.jsonl").write_text(lines, encoding="utf-8")
     many = "".join(json.dumps({"text": f"great film {k}"}) + "\n" for k in range(2 * PART + 1))
@@ -29,8 +30,8 @@ def place(tmp_path_factory):
     return folder
 
 
-def _words(place, *words):
-    return [sys.executable, "-m", "hardmax", "predict", str(place / "model"), *map(str, words)]
+def _words(place, *words, model="model"):
+    return [sys.executable, "-m", "hardmax", "predict", str(place / model), *map(str, words)]
 
 
 def _without(*names, **more):
@@ -59,7 +60,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(place, to):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_run_that_can_be_resumed(place, tmp_path, number):
-    words = _words(place, place / "many.jsonl", "-o", tmp_path / "out", "-q")
+    words = _words(place, place / "many.jsonl", "-o", tmp_path / "out", "-q", model="quick")
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
     while not list(tmp_path.glob("out/part-*")) and time.monotonic() < deadline and process.poll() is None:

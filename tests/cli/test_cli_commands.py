@@ -329,6 +329,7 @@ def test_a_missing_extra_is_exit_4_with_its_pip_line(cli, monkeypatch, tmp_path)
 def test_demo_writes_a_report_and_prints_its_path(cli, tmp_path, monkeypatch):
     monkeypatch.setattr("hardmax.demo.report.FIGURE_2", FIGURE_2[:1])  # tests/demo has all of it
     monkeypatch.setattr("hardmax.demo.report.SEQUENCES", 40)
+    monkeypatch.setattr("hardmax.demo.report.BETWEEN", 0)
     code, out, err = cli("demo", "-o", tmp_path / "report", "--quick")
     assert code == 0
     assert out.strip().endswith("report.html")

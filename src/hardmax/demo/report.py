@@ -31,6 +31,7 @@ ALPHA = 0.5
 SEQUENCES, CLASSES = 1000, ("red", "green", "blue")
 READABLE = (350, 900)  # characters of the reviews that are explained
 HELD_OUT = 0.1
+BETWEEN = 3  # frames of the movie from one layer to the next
 
 # The four panels of Fig. 2: preset, heading, what to look at.
 FIGURE_2 = (
@@ -84,7 +85,7 @@ def write_demo(folder: str | Path, progress: Progress | None = None, quick: bool
         cases.append({"heading": heading, "text": text, **_case(name, folder)})
     step("a movie")
     short = simulate(preset("emerging"), alpha=ALPHA, layers=8)  # later layers look alike
-    film = write_file(folder / "emerging.gif", lambda to: movie(short, to, between=3, seconds_per_layer=0.8))
+    film = write_file(folder / "emerging.gif", lambda to: movie(short, to, between=BETWEEN, seconds_per_layer=0.8))
     step("an exact classifier")
     construction, sentiment = construct_section(folder), Markup("")
     if not quick:

@@ -136,7 +136,8 @@ def _read(ids: Any, counts: Any, a: Any, n: Any, E: Any, few: Any, layers: Any, 
             total += few[x] * z[i, x]
         start[i] = total
     if layers == 0:  # without attention nobody follows anybody
-        since[:n] = -1
+        for i in range(n):
+            since[i] = -1
     else:
         follow_all(z, n, layers, few[d + 1], follow, since)
     return weigh(start, counts[a : a + n], n, layers, few[d + 1], follow, shares, weight)
@@ -161,9 +162,8 @@ def read_reviews(
         a, n = offsets[which[p]], offsets[which[p] + 1] - offsets[which[p]]
         pooled, _ = _read(ids, counts, a, n, E, few, layers, room)
         logits[p] = few[E.shape[1]] + pooled
-        leads[a : a + n] = since[:n]
-        ends[a : a + n] = shares[layers, :n]
-        weights[a : a + n] = weight[:n]
+        for i in range(n):  # a loop: three assignments of slices take Numba far longer to compile
+            leads[a + i], ends[a + i], weights[a + i] = since[i], shares[layers, i], weight[i]
 
 
 @njit()
