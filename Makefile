@@ -1,5 +1,6 @@
 # make demo   set everything up, run the main job, print the path of its report
-# make test   set everything up, run all tests (while you work: make test TESTS="-m 'not slow'")
+# make test   set everything up, run the tests (while you work: make test TESTS="-m 'not slow'")
+# make slow   the tests of whole programs, which `make test` leaves out and CI runs: kills, notebooks, the built site, Ray
 # make browser  every state of the playground with axe, at all widths, and 2,000 random actions (minutes)
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
 # make numba  the tests of compiled code with another Numba: make numba VERSIONS="numba==0.60.0 numpy==2.0.2"
@@ -23,13 +24,16 @@ NUMBA  := .venv-numba/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
 unexport PYTHONDONTWRITEBYTECODE  # without stored bytecode every worker of the tests rewrites every module again
 
-.PHONY: demo test browser check lint coverage bench fuzz numba docs site paper wheel release clean
+.PHONY: demo test slow browser check lint coverage bench fuzz numba docs site paper wheel release clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hardmax demo -o demo-report --force
 
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not release" $(TESTS)
+
+slow: $(VENV)/.ready
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m release
 
 browser: $(VENV)/.ready
 	HARDMAX_BROWSER=full $(BIN)/python -m pytest -q -n 0 tests/web/browser/test_every_state.py

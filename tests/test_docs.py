@@ -183,6 +183,7 @@ def test_the_table_of_file_formats_is_that_of_the_results():
 
 
 @pytest.mark.slow
+@pytest.mark.release
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
 def test_notebooks_print_what_is_stored_in_them_and_draw_as_many_pictures(path, tmp_path):
     stored, fresh = notebooks.nbformat.read(path, as_version=4), notebooks.run(path, tmp_path)
@@ -224,7 +225,7 @@ def test_the_citation_names_this_version_and_both_papers():
 def test_the_workflow_calls_targets_of_the_makefile():
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     called = re.findall(r"run: make (\w+)", (ROOT / ".github" / "workflows" / "ci.yml").read_text())
-    assert set(called) == {"test", "check", "numba", "wheel", "docs"}
+    assert set(called) == {"test", "slow", "check", "numba", "wheel", "docs"}
     assert set(called) <= set(targets)
 
 
