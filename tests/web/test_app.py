@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from asgi_client import Client
 from hardmax import __version__
 from hardmax.cloud.presets import PRESETS, preset
 from hardmax.web import limits
 from hardmax.web.app import create_app
 from hardmax.web.bundle import STATIC, file_names, file_text, index_page
 from hardmax.web.guard import HEADERS
+from hardmax.web.pool import Pool
 
 SQUARE = [[1, 1], [-1, 1], [-1, -1], [1, -1]]
 
@@ -213,7 +215,9 @@ def test_a_bug_is_answered_without_its_details(app, client, monkeypatch):
         assert answer.headers[name] == value
 
 
-def test_a_server_without_a_process_for_computations_says_when_to_ask_again(app, client, monkeypatch):
+def test_a_server_without_a_process_for_computations_says_when_to_ask_again(pool, monkeypatch):
+    own = Pool(pool.setup, workers=1)  # a process that runs already may answer in no time
+    client = Client(create_app(pool=own))
     monkeypatch.setattr(limits, "START_SECONDS", 0.0)
     answer = client.post("/api/limit", json={"tokens": SQUARE})
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
@@ -221,6 +225,7 @@ def test_a_server_without_a_process_for_computations_says_when_to_ask_again(app,
                               "fix": "try again in a moment"}  # fmt: skip
     monkeypatch.undo()
     assert client.post("/api/limit", json={"tokens": SQUARE}).status_code == 200
+    own.close()
 
 
 def test_text_of_a_request_comes_back_as_json_and_never_as_markup(client):
