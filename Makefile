@@ -1,6 +1,6 @@
 # make demo   set everything up, run the main job, print the path of its report
-# make test   set everything up, run the tests (while you work: make test TESTS="-m 'not slow'")
-# make slow   the tests of whole programs, which `make test` leaves out and CI runs: kills, notebooks, the built site, Ray
+# make test   set everything up, run the tests (some of them: make test TESTS=tests/dynamics)
+# make slow   the slow tests, which `make test` leaves out and CI runs: kills, notebooks, the built site, Ray
 # make browser  every state of the playground with axe, at all widths, and 2,000 random actions (minutes)
 # make check  lint, format, types, coverage      make bench  benchmarks      make docs  documentation as HTML
 # make numba  the tests of compiled code with another Numba: make numba VERSIONS="numba==0.60.0 numpy==2.0.2"
@@ -30,10 +30,10 @@ demo: $(VENV)/.demo
 	$(BIN)/hardmax demo -o demo-report --force
 
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not release" $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS)
 
 slow: $(VENV)/.ready
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m release
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow
 
 browser: $(VENV)/.ready
 	HARDMAX_BROWSER=full $(BIN)/python -m pytest -q -n 0 tests/web/browser/test_every_state.py
@@ -45,9 +45,9 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check $(LINTED)
 	$(BIN)/mypy
 
-# The coverage of the quick tests, with the files that they reach least.
+# The coverage of all tests, with the files that they reach least.
 coverage: $(VENV)/.ready
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not slow" --cov --cov-report= --cov-fail-under=95
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --cov --cov-report= --cov-fail-under=95
 	$(BIN)/python -m coverage report --skip-covered --skip-empty --sort=-cover | tail -20
 
 # Each script stores its tables in benchmarks/results, also when a requirement is missed; the last line writes the pages.

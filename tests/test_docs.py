@@ -183,7 +183,6 @@ def test_the_table_of_file_formats_is_that_of_the_results():
 
 
 @pytest.mark.slow
-@pytest.mark.release
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
 def test_notebooks_print_what_is_stored_in_them_and_draw_as_many_pictures(path, tmp_path):
     stored, fresh = notebooks.nbformat.read(path, as_version=4), notebooks.run(path, tmp_path)

@@ -93,7 +93,6 @@ warn-return-any, no-implicit-reexport, strict-equality, extra-checks""".replace(
 
 
 @pytest.mark.slow
-@pytest.mark.release
 def test_a_strict_type_checker_knows_what_comes_back_and_passes_the_readme(tmp_path):
     blocks = re.findall(r"```pycon\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     lines = [example.source for block in blocks for example in doctest.DocTestParser().get_examples(block)]

@@ -58,7 +58,6 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(place, to):
 
 
 @pytest.mark.slow
-@pytest.mark.release
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_a_run_that_can_be_resumed(place, tmp_path, number):
     words = _words(place, place / "many.jsonl", "-o", tmp_path / "out", "-q", model="quick")

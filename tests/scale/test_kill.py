@@ -11,7 +11,6 @@ from kill import disturbed, jobs
 
 
 @pytest.mark.slow
-@pytest.mark.release
 @pytest.mark.parametrize("name", ["train", "predict", "sweep", "limit"])
 def test_a_killed_run_resumes_to_the_same_output(name, tmp_path):
     (tmp_path / name).mkdir()

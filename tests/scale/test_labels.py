@@ -224,7 +224,6 @@ def test_a_cluster_does_not_read_standard_input():
 
 @pytest.mark.filterwarnings("ignore:::ray")  # of its own deprecated settings
 @pytest.mark.slow
-@pytest.mark.release
 def test_ray_gives_the_same_labels_even_if_a_worker_is_killed(tmp_path, monkeypatch):
     """Several files of several kinds with bad rows, and a process that labels is killed twice on the way."""
     import ray

@@ -166,7 +166,6 @@ def test_processes_give_the_rows_of_one(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.release
 def test_ray_gives_the_rows_of_this_machine():
     config = {"sweep": {"seeds": 3}, "grid": {"n": [3, 6], "rule": ["hardmax", "softmax"]}, "fixed": {"layers": 5}}
     here, there = (hx.sweep(config, engine=e, workers=1).drop(columns="seconds") for e in ("local", "ray"))

@@ -67,7 +67,6 @@ def test_names_and_aliases_find_their_items_in_the_order_of_the_papers():
 
 
 @pytest.mark.slow
-@pytest.mark.release
 @pytest.mark.parametrize("name", [item.name for item in ITEMS])
 def test_every_item_writes_figures_data_and_a_row(made, name):
     folder, found = made
@@ -92,7 +91,7 @@ def test_every_item_writes_figures_data_and_a_row(made, name):
     assert read["settings"]
 
 
-@pytest.mark.release
+@pytest.mark.slow
 def test_the_followed_tokens_are_those_with_the_largest_product(made):
     _, found = made
     follows = found["follow-set"].outcome.numbers["follows"]
@@ -103,7 +102,7 @@ def test_the_followed_tokens_are_those_with_the_largest_product(made):
     assert follow_set([[1, 0], [1, 1], [1, -1]], 0, np.eye(2)).follows == (0, 1, 2)
 
 
-@pytest.mark.release
+@pytest.mark.slow
 def test_the_configurations_are_the_papers_and_their_limits_certified(made):
     _, found = made
     rows = found["configurations"].outcome.numbers["configurations"]
@@ -114,7 +113,7 @@ def test_the_configurations_are_the_papers_and_their_limits_certified(made):
     assert all(row["certificate_verified"] and row["gap"] < 1e-4 for row in rows)
 
 
-@pytest.mark.release
+@pytest.mark.slow
 def test_accuracies_are_those_of_the_histories(made):
     folder, found = made
     outcome = found["accuracy"].outcome
@@ -130,7 +129,7 @@ def test_accuracies_are_those_of_the_histories(made):
         assert number in outcome.paper
 
 
-@pytest.mark.release
+@pytest.mark.slow
 def test_softmax_and_hardmax_losses_agree_on_the_same_weights(made):
     folder, found = made
     summary = found["training-loss"].outcome.numbers["summary"]
@@ -141,7 +140,7 @@ def test_softmax_and_hardmax_losses_agree_on_the_same_weights(made):
     assert all(abs(float(r["softmax_loss"]) - float(r["hardmax_trained_loss"])) < 0.01 for r in rows)
 
 
-@pytest.mark.release
+@pytest.mark.slow
 def test_leader_statistics_count_every_review(made):
     _, found = made
     rows = found["leader-statistics"].outcome.numbers["rows"]
@@ -155,7 +154,7 @@ def test_leader_statistics_count_every_review(made):
     assert (leaders.tolist(), initial.tolist()) == ([2, 1], [1, 1])
 
 
-@pytest.mark.release
+@pytest.mark.slow
 def test_words_of_reviews_end_where_the_definition_says(small, made):
     folder, _ = made
     trained = Models(Context(root=folder, quick=True), 4000, epochs=3)
@@ -171,7 +170,7 @@ def test_words_of_reviews_end_where_the_definition_says(small, made):
     assert our_cloud(ours, reviews, 5).logit == pytest.approx(float(ours.logits([reviews.texts[5]])[0, 0]))
 
 
-@pytest.mark.release
+@pytest.mark.slow
 def test_movies_have_a_frame_for_every_layer(made):
     folder, found = made
     movies = [file for file in found["review-clouds"].files if file.endswith(".gif")]
@@ -222,7 +221,7 @@ def test_a_missing_extra_stops_one_item_only(small, tmp_path, monkeypatch):
     assert found[1].exit_code == 4
 
 
-@pytest.mark.release
+@pytest.mark.slow
 def test_the_report_holds_every_item_and_words_of_reviews_stay_words(made):
     from hardmax.experiments.report import write_reports
 

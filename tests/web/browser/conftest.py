@@ -268,10 +268,3 @@ def _axe(page: Page, without: str | None, **options: Any) -> list[str]:
 def violations() -> Callable[..., list[str]]:
     """The function that runs axe on a page."""
     return axe_violations
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything in a browser takes a while."""
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.slow)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))
 from formulas import PRODUCT  # noqa: E402
 
-pytestmark = pytest.mark.release
+pytestmark = pytest.mark.slow
 PAGES = ("index.html", "dynamics.html", "commands.html", "architecture.html", "paper.html")
 
 

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-pytestmark = pytest.mark.release
+pytestmark = pytest.mark.slow
 FULL = os.environ.get("HARDMAX_BROWSER") == "full"
 ACTIONS = 2000 if FULL else 80
 LOOKS = [390, 820, 1024, 1440]
