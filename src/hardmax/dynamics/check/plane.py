@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
 
 SAMPLE = 1 << 13  # tokens that tell where the outermost begin
-OUTERMOST = 2000  # tokens that are replayed
+OUTERMOST = 2500  # tokens that are replayed
 RAYS, SQUARES = 512, 8  # by which the plane is divided at first
 HALVINGS = 3  # how often cells are divided whose corners disagree
 COUNTED = 1 << 16  # tokens by which cells are chosen that are worth the effort
