@@ -71,7 +71,8 @@ class _TooClose(Exception):
 
 
 def _without_those_set_aside(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> list[str]:
-    if len(set(map(tuple, tokens[: 4 * SMALL].tolist()))) <= SMALL:
+    some = tokens[: 4 * SMALL]
+    if len(np.unique(some[:, 0])) <= SMALL and len(set(map(tuple, some.tolist()))) <= SMALL:
         raise _TooClose  # perhaps so few distinct tokens that all gaps are reported
     reach = max(2.0**-19, 4 * _flag(c, tokens.shape[1], matrix).own)
     if tokens.shape[1] == 2:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
 
 SAMPLE = 1 << 13  # tokens that tell where the outermost begin
-OUTERMOST = 2500  # tokens that are replayed
+OUTERMOST, FIRST = 2000, 4  # tokens that are replayed, chosen from so many times as many
 RAYS, SQUARES = 512, 8  # by which the plane is divided at first
 HALVINGS = 3  # how often cells are divided whose corners disagree
 COUNTED = 1 << 16  # tokens by which cells are chosen that are worth the effort
@@ -42,11 +42,12 @@ def outermost(tokens: Floats) -> Ints:
     polygon = Convex(sample)
     if polygon.radius <= 0:
         return np.arange(len(tokens))
-    gauge = np.sort(polygon.gauge(sample))  # of the tokens, about as many are beyond this one
-    far = np.flatnonzero(~polygon.inside(tokens, share=1 - gauge[-1 - len(sample) * most // len(tokens)]))
+    # The sample's polygon is smaller than that of all tokens by more here than there: first, FIRST times as many.
+    gauge = np.sort(polygon.gauge(sample))
+    far = np.flatnonzero(~polygon.inside(tokens, share=1 - gauge[-1 - len(sample) * FIRST * most // len(tokens)]))
     polygon = Convex(tokens[far])
     gauge = polygon.gauge(tokens[far]) if len(far) > most and polygon.radius > 0 else np.ones(len(far))
-    return np.sort(far[np.argsort(-gauge, kind="stable")[: 2 * most]])
+    return far[gauge >= np.sort(gauge)[-most:][0] - 1e-9]  # a side of a grid is taken as a whole
 
 
 @dataclass(frozen=True, eq=False)

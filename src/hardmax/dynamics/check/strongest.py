@@ -66,7 +66,7 @@ def strongest(
     guess = guess[turn]
     top, second = guess.copy(), np.full(len(q), -np.inf)
     keys = np.flatnonzero(norm >= needed.min(initial=np.inf))
-    keys = keys[np.argsort(-norm[keys], kind="stable")]
+    keys = keys[np.argsort(-norm[keys])]
     place = np.full(len(x), -1)
     place[keys] = np.arange(len(keys))
     x, norm, guess = x[keys], norm[keys], place[guess]
