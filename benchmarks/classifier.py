@@ -238,13 +238,14 @@ def explanations(clf: Any, linear: Any, texts: list[str]) -> None:
     markdown("explanations", f"Comprehensiveness on {len(texts)} film reviews (labels flipped)", head, rows)
 
 
-def warm_up(function: Callable[[str], Any], texts: list[str], seconds: float = 0.5) -> None:
-    """Call it for a while: compiled code is loaded when enough has been asked for."""
+def warm_up(function: Callable[[str], Any], texts: list[str], seconds: float = 4.0) -> None:
+    """Call it for a while: compiled code is loaded after a second of plain work (`PATIENCE` in hardmax.jit.ways)."""
     begun = time.process_time()
-    for text in texts:
-        function(text)
-        if time.process_time() - begun > seconds:
-            break
+    while time.process_time() - begun < seconds:
+        for text in texts:
+            function(text)
+            if time.process_time() - begun > seconds:
+                break
 
 
 WORD = re.compile(r"[\w']+|[!?]")

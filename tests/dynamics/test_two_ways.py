@@ -147,6 +147,7 @@ def test_a_job_is_plain_until_it_is_ready_too_large_or_has_cost_too_much(monkeyp
     assert job.plain(1000)
     assert not job.plain(ways.SMALL + 1)
     job.spent = 2 * ways.PATIENCE
+    monkeypatch.setattr(Job, "of_all", job.spent)
     assert job.plain(1000)  # nothing is stored, and compiling costs more
     job.spent = ways.PATIENCE_TO_COMPILE
     assert not job.plain(1000)
@@ -154,6 +155,7 @@ def test_a_job_is_plain_until_it_is_ready_too_large_or_has_cost_too_much(monkeyp
     (tmp_path / "folder" / "kernels.run-12.py311.nbi").touch()
     job = Job("kernels.run")
     job.spent = 2 * ways.PATIENCE
+    monkeypatch.setattr(Job, "of_all", job.spent)
     assert not job.plain(1000)  # stored: loading it costs a second
     job = Job("kernels.run")
     job.ready = True
@@ -165,6 +167,7 @@ def test_stored_code_is_loaded_sooner_once_numba_is_in_memory(monkeypatch, tmp_p
     (tmp_path / "kernels.run-12.py311.nbi").touch()
     job = Job("kernels.run")
     job.spent = (ways.PATIENCE_WITH_NUMBA + ways.PATIENCE) / 2
+    monkeypatch.setattr(Job, "of_all", job.spent)
     monkeypatch.delitem(sys.modules, "numba", raising=False)
     assert job.plain(1000)
     monkeypatch.setitem(sys.modules, "numba", ways)
@@ -175,6 +178,7 @@ def test_the_disk_is_not_looked_at_for_every_job(monkeypatch, tmp_path):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     job = Job("kernels.run")
     job.spent = 2 * ways.PATIENCE
+    monkeypatch.setattr(Job, "of_all", job.spent)
     assert job.plain(1000)
     (tmp_path / "kernels.run-12.py311.nbi").touch()
     assert job.plain(1000)  # what was not there a moment ago
@@ -182,11 +186,27 @@ def test_the_disk_is_not_looked_at_for_every_job(monkeypatch, tmp_path):
     assert not job.plain(1000)
 
 
-def test_plain_work_is_counted():
-    job = Job("kernels.run")
-    with job.counted():
-        sum(range(100_000))
+def test_numba_is_loaded_when_all_jobs_together_have_cost_as_much(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    (tmp_path / "kernels.run-12.py311.nbi").touch()
+    job, idle = Job("kernels.run"), Job("kernels.run")
+    job.spent = 2 * ways.PATIENCE_WITH_NUMBA
+    monkeypatch.setattr(Job, "of_all", ways.PATIENCE / 2)
+    assert job.plain(1000)
+    monkeypatch.setattr(Job, "of_all", ways.PATIENCE)
+    assert not job.plain(1000)
+    assert idle.plain(1000)
+
+
+def test_plain_work_is_counted(monkeypatch):
+    monkeypatch.setattr(Job, "of_all", 0.0)
+    job, other = Job("kernels.run"), Job("kernels.run")
+    for one in (job, other):
+        with one.counted():
+            sum(range(100_000))
     assert 0 < job.spent < 1
+    assert Job.of_all == job.spent + other.spent
 
 
 def test_the_names_of_stored_kernels_are_those_of_the_compiled_functions():

@@ -15,8 +15,8 @@ from time import thread_time
 PLAIN, COMPILED = "plain", "compiled"
 SMALL = 1 << 29  # products of coordinates: about 0.3 s in NumPy, less than it takes to import and load compiled code
 WORTH_COMPILING = 10  # times as much work as is worth loading compiled code, where it has to be compiled first
-PATIENCE = 2.0  # processor seconds of plain work after which compiled code is loaded from disk
-PATIENCE_WITH_NUMBA = 0.05  # the same once Numba is in memory, for another job: loading then takes about a tenth
+PATIENCE = 1.0  # processor seconds of plain work of all jobs after which Numba is loaded
+PATIENCE_WITH_NUMBA = 0.05  # of one job, after which its compiled code is loaded from disk: a tenth of loading Numba
 PATIENCE_TO_COMPILE = 20.0  # the same where nothing is stored, so that it has to be compiled first
 
 
@@ -37,6 +37,7 @@ class Job:
     """
 
     forced: str | None = None  # PLAIN or COMPILED: all jobs go this way, however large; for comparisons of the two
+    of_all = 0.0  # processor seconds that this process has spent on all jobs the plain way
 
     def __init__(self, kernel: str) -> None:
         self.kernel = kernel  # "module.function" of the compiled code: the beginning of the names of its stored files
@@ -49,7 +50,9 @@ class Job:
             return Job.forced == PLAIN
         if self.ready or work > SMALL:
             return False
-        if self.spent < (PATIENCE_WITH_NUMBA if "numba" in sys.modules else PATIENCE) or self.spent < self._look_at:
+        if self.spent < max(PATIENCE_WITH_NUMBA, self._look_at):
+            return True
+        if "numba" not in sys.modules and Job.of_all < PATIENCE:
             return True
         if self.spent >= PATIENCE_TO_COMPILE or self.stored:
             return False
@@ -82,7 +85,9 @@ class Job:
         try:
             yield
         finally:
-            self.spent += thread_time() - start
+            spent = thread_time() - start
+            self.spent += spent
+            Job.of_all += spent
 
 
 @contextmanager
