@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from hardmax.dynamics.check.convex import Convex, Winners, angle
+from hardmax.dynamics.check.convex import BINS, Convex, Sectors, Winners, angle
 
 RNG = np.random.default_rng(0)
 TURN = RNG.uniform(0, 2 * np.pi, 300)
@@ -23,19 +23,70 @@ def test_the_corners_are_those_of_scipy(name):
     assert set(Convex(points).index) == set(ConvexHull(points).vertices)
 
 
+@pytest.mark.parametrize("narrow", [1e-6, 1e-3, 0.03])
 @pytest.mark.parametrize("name", POINTS)
-def test_the_winner_and_its_gap_are_those_of_all_scores(name):
-    points, narrow = POINTS[name], 1e-6
+def test_the_winner_and_its_gap_are_those_of_all_scores(name, narrow):
+    points = POINTS[name]
     hull = Convex(points)
     near = np.flatnonzero(~hull.inside(points, depth=2 * narrow))
     queries = RNG.normal(size=(9000, 2))
-    best, gap = Winners(points, hull, near, narrow).of(queries)
-    scores = np.sort(queries @ points.T, axis=1)
-    length = np.linalg.norm(queries, axis=1)
-    clear = gap > narrow * length
-    assert clear.mean() > 0.5
-    assert np.array_equal(hull.index[best][clear], (queries @ points.T).argmax(axis=1)[clear])
-    assert ((scores[:, -1] - scores[:, -2])[clear] > 0.99 * (narrow * length)[clear]).all()
+    winners = Winners(points, hull, near, narrow)
+    best, gap = winners.of(queries)
+    scores = queries @ points.T
+    top, length = scores.argmax(axis=1), np.linalg.norm(queries, axis=1)
+    second, first = np.partition(scores, -2, axis=1)[:, -2:].T
+    exact = (first - second) / length
+    clear, known = gap > narrow * length, ~winners.crowded[best]
+    assert np.array_equal(hull.index[best][clear], top[clear])
+    assert (exact[clear] > 0.99 * narrow).all()
+    assert clear[known & (exact > 1.01 * narrow)].all()
+    level = known & (exact <= 0.99 * narrow) & (hull.index[best] == top)
+    assert np.allclose((gap / length)[level], exact[level], rtol=0, atol=0.01 * narrow)
+    assert clear.mean() > 0.5 or narrow >= 1e-3
+    assert known.mean() > 0.3
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_who_is_inside_is_told_by_the_farthest_side(name):
+    """The gauge is max_s <n_s, p - c> / <n_s, v_s - c> over the sides s, with outer normals n_s."""
+    points = POINTS[name]
+    hull = Convex(points)
+    side = np.roll(hull.vertices, -1, axis=0) - hull.vertices
+    normal = np.column_stack((side[:, 1], -side[:, 0])) / np.hypot(*side.T)[:, None]
+    height = (normal * (hull.vertices - hull.center)).sum(axis=1)
+    assert hull.radius == pytest.approx(height.min(), rel=1e-12)
+    tried = np.concatenate((points, 1.5 * RNG.normal(size=(40_000, 2))))
+    gauge = ((tried - hull.center) @ normal.T / height).max(axis=1)
+    assert np.allclose(hull.gauge(tried), gauge, rtol=0, atol=1e-11)
+    for share, depth in ((0.0, 0.0), (0.2, 0.0), (0.0, 0.3), (0.1, 0.1), (-1e-9, 0.0)):
+        inner = 1 - share - depth / hull.radius
+        sure = np.abs(gauge - inner) > 1e-11
+        assert np.array_equal(hull.inside(tried, share, depth)[sure], (gauge < inner)[sure])
+    assert not hull.inside(tried, depth=hull.radius).any()
+
+
+def test_a_point_on_the_boundary_is_not_inside():
+    square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    steps = np.linspace(-1, 1, 33)
+    edges = np.concatenate([np.column_stack((np.full(33, s), steps))[:, ::o] for s in (-1, 1) for o in (1, -1)])
+    assert not Convex(square).inside(edges).any()
+    assert Convex(square).inside(edges * (1 - 1e-12)).all()
+
+
+@pytest.mark.parametrize("count", [1, 5, 300])
+def test_the_table_of_sectors_gives_what_a_search_gives(count):
+    sectors = Sectors(np.sort(RNG.uniform(0, 4, count)))
+    grid = np.arange(BINS + 1) * (4 / BINS)  # the ends of the bins
+    angles = np.concatenate((sectors.angles, np.nextafter(sectors.angles, -1), grid, RNG.uniform(0, 4, BINS)))
+    expected = [(sectors.angles <= a).sum() - 1 for a in angles]
+    assert sectors.of(angles).tolist() == expected
+    assert sectors.of(angles[:9]).tolist() == expected[:9]
+
+
+def test_a_polygon_without_area_holds_nobody():
+    for points in (np.zeros((1, 2)), np.array([[0.0, 1.0], [1.0, 2.0]]), np.arange(6.0)[:, None] * [1.0, 2.0]):
+        assert Convex(points).radius == 0
+        assert not Convex(points).inside(points.mean(axis=0)[None]).any()
 
 
 def test_a_polygon_that_is_not_convex_holds_nobody():

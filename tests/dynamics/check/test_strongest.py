@@ -43,3 +43,26 @@ def test_columns_near_names_every_column_with_a_number_of_at_least_zero():
     keys, queries = with_ones(rng.standard_normal((900, 4))), rng.standard_normal((5, 700)).astype(np.float32)
     queries[4] = -np.abs(queries[4]) * 6
     assert np.array_equal(columns_near(keys, queries), np.flatnonzero((keys @ queries).max(axis=0) >= 0))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 6, 40])
+def test_a_second_key_within_the_slack_is_found_however_close_to_its_end(dim):
+    """Every key has a companion along it, behind by nearly the slack: float32 alone cannot tell on which side."""
+    rng = np.random.default_rng(dim)
+    keys = rng.standard_normal((800, dim))
+    keys *= rng.uniform(0.9, 1.0, (800, 1)) / np.linalg.norm(keys, axis=1)[:, None]
+    behind = rng.choice([1e-9, 1e-7, 1e-4, 0.05], 800)
+    x = np.concatenate((keys, keys * (1 - behind)[:, None]))
+    norm, guess = np.linalg.norm(x, axis=1), np.arange(800)
+    best = norm[:800] ** 2
+    for room in (1.001, 0.999):
+        slack = room * behind * best
+        _, top, gap = strongest(keys, norm[:800], x, norm, slack, guess)
+        exact = all_gaps(keys, x)
+        mine = exact[1] == guess  # nobody longer is in the way
+        assert mine.any()
+        assert np.array_equal(top[mine], guess[mine])
+        small = mine & (exact[2] <= 0.9999 * slack)
+        assert small.any() or room < 1
+        assert np.allclose(gap[small], exact[2][small], rtol=0, atol=1e-13)
+        assert (gap[mine & ~small] > 0.999 * slack[mine & ~small]).all()

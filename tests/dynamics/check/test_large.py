@@ -1,0 +1,98 @@
+"""Followers that are checked all at once, against the gaps of all scores."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+from hardmax.dynamics.certificate import FOLLOWER, LEADER
+from hardmax.dynamics.check.large import SetAside
+from hardmax.dynamics.check.strongest import all_gaps
+
+RNG = np.random.default_rng(11)
+SPHERE = RNG.normal(size=(2000, 4))
+CLOUDS = {
+    "cube": RNG.uniform(-1, 1, (2500, 3)),
+    "gaussian": RNG.normal(size=(2500, 3)),
+    "many leaders": np.concatenate((SPHERE / np.linalg.norm(SPHERE, axis=1)[:, None], 0.7 * SPHERE[:500] / 4)),
+    "copies": RNG.normal(size=(900, 3))[RNG.integers(0, 900, 2500)],
+    "off the origin": RNG.normal(size=(2500, 3)) + [6.0, 0.0, 0.0],
+}
+
+
+def found_and_gaps(Z, reach, A=None, share=0.2):
+    """SetAside for claims of which a share is wrong, and for each follower score / norm and gap of its claimed leader."""
+    q = Z if A is None else Z @ A
+    norms = np.sqrt((q * Z).sum(axis=1))
+    c = hx.limit(Z, 0.5, A).certificate
+    first = np.flatnonzero((c.role == LEADER) & (c.decided_at == 0) & (c.target == np.arange(len(Z))))
+    target, followers = c.target.copy(), np.flatnonzero((c.role == FOLLOWER) & (c.decided_at == 0))
+    forged = RNG.choice(followers, int(share * len(followers)))
+    target[forged] = RNG.choice(first, len(forged))
+    scores = q @ Z.T
+    best = scores[followers, target[followers]]
+    others = scores[followers]
+    others[(Z == Z[target[followers], None]).all(axis=2)] = -np.inf  # copies of a leader are that leader
+    gap = (best - others.max(axis=1)) / (norms[followers] * norms.max())
+    return SetAside(replace(c, target=target), Z, q, norms, reach), followers, best / norms[followers], gap, norms
+
+
+@pytest.mark.parametrize("reach", [1e-7, 1e-4, 1e-2])
+@pytest.mark.parametrize("name", CLOUDS)
+def test_known_are_those_with_nobody_else_in_the_gap_below_the_leader(name, reach):
+    found, followers, _, gap, _ = found_and_gaps(CLOUDS[name], reach)
+    clear = np.abs(gap - 2 * reach) > 1e-7 * reach + 1e-13
+    assert np.array_equal(found.known[followers][clear], (gap > 2 * reach)[clear])
+    assert not found.known[np.setdiff1d(np.arange(len(found.known)), followers)].any()
+    assert (gap > 2 * reach).any()
+
+
+def test_known_are_the_same_under_a_matrix():
+    A = np.array([[2.0, -1.0, 0.5], [-1.0, 3.0, 0.0], [0.5, 0.0, 1.0]])
+    found, followers, _, gap, _ = found_and_gaps(CLOUDS["gaussian"], 1e-3, A)
+    assert np.array_equal(found.known[followers], gap > 2e-3)
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+def test_those_set_aside_are_known_and_too_short_to_be_looked_at(name):
+    reach = 1e-5
+    found, followers, best, _, norms = found_and_gaps(CLOUDS[name], reach, share=0.0)
+    need = (best - 2 * reach * norms.max()).min()
+    assert found.bar <= need
+    assert found.bar >= 0.96 * need > 0
+    assert found.aside.any() or name != "gaussian"
+    assert np.array_equal(found.aside, found.known & (norms < found.bar))
+
+
+def test_only_followers_of_leaders_from_the_first_layer_on_are_known():
+    Z = CLOUDS["cube"]
+    c = hx.limit(Z).certificate
+    norms = np.linalg.norm(Z, axis=1)
+    _, top, gap = all_gaps(Z, Z)
+    assert (gap / norms > 1e-6).mean() > 0.99
+    leader = int(np.bincount(c.target[c.target >= 0]).argmax())
+    mine = np.flatnonzero((top == leader) & (np.arange(len(Z)) != leader))
+    some, member = mine[: len(mine) // 2], int(mine[-1])
+    late = c.decided_at.copy()
+    late[some] += 1
+    known = SetAside(replace(c, decided_at=late, groups=((leader, member),)), Z, Z, norms, 1e-9).known
+    assert not known[some].any()
+    assert not known[member]
+    assert known[mine[len(some) : -1]].all()
+    late = c.decided_at.copy()
+    late[leader] = 1
+    assert not SetAside(replace(c, decided_at=late), Z, Z, norms, 1e-9).known[mine].any()
+    role = c.role.copy()
+    role[leader] = FOLLOWER
+    assert not SetAside(replace(c, role=role), Z, Z, norms, 1e-9).known[mine].any()
+    target = c.target.copy()
+    target[leader] = int(np.flatnonzero((c.role == LEADER) & (np.arange(len(Z)) != leader))[0])
+    assert not SetAside(replace(c, target=target), Z, Z, norms, 1e-9).known[mine].any()
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1e90])
+def test_nobody_is_known_where_squares_lose_digits(scale):
+    Z = scale * CLOUDS["cube"]
+    c = hx.limit(CLOUDS["cube"]).certificate
+    assert not SetAside(c, Z, Z, np.linalg.norm(CLOUDS["cube"], axis=1) * scale, 1e-6).known.any()

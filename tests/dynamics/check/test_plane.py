@@ -1,0 +1,162 @@
+"""Tokens inside a large cloud in the plane: what is shown by cells is what the engine finds for the whole cloud."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+from hardmax.dynamics import limit as engine
+from hardmax.dynamics.certificate import FOLLOWER
+from hardmax.dynamics.check import floats, plane
+from hardmax.dynamics.check.convex import Convex
+from large_clouds import N, clouds
+
+KINDS = ["gaussian", "cube", "disc", "flat"]
+A = np.array([[2.0, -1.0], [-1.0, 3.0]])
+
+
+@cache
+def shown(kind, alpha, matrix=False):
+    """The certificate of the engine on the whole cloud, and the last call of the checker about those inside."""
+    calls, as_claimed, large = [], plane.Inside.as_claimed, engine.LARGE
+    plane.Inside.as_claimed = lambda *a: calls.append(a) or as_claimed(*a)
+    engine.LARGE = 10**9
+    try:
+        Z = clouds()[kind]
+        c = hx.limit(Z, alpha, A if matrix else None).certificate
+        assert floats.problems(c, Z) == []
+    finally:
+        plane.Inside.as_claimed, engine.LARGE = as_claimed, large
+    return c, Z, calls[-1][0], calls[-1][-1]
+
+
+@pytest.mark.parametrize(("alpha", "matrix"), [(0.5, False), (0.1, True)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_all_claims_about_tokens_inside_the_true_ones_are_accepted(kind, alpha, matrix):
+    """All at once: a fifth of them name another leader, a fifth a layer too late, a fifth one too early."""
+    c, Z, inside, aside = shown(kind, alpha, matrix)
+    assert aside.mean() > 0.5
+    assert np.array_equal(inside.as_claimed(c, Z, aside), aside)
+    rng = np.random.default_rng(0)
+    lot = rng.integers(0, 6, len(Z))
+    leaders = np.unique(c.target[aside])
+    other = leaders[(np.searchsorted(leaders, c.target) + 1) % len(leaders)]
+    forged = replace(
+        c,
+        target=np.where((lot == 0) & aside, other, c.target),
+        decided_at=c.decided_at + (lot == 1) - (lot == 2),
+        role=np.where(lot == 3, FOLLOWER + 1, c.role),
+    )
+    good = inside.as_claimed(forged, Z, aside)
+    assert np.array_equal(good, aside & (lot >= 4))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_said_of_a_cell_holds_for_all_tokens_in_it(kind):
+    c, Z, inside, aside = shown(kind, 0.5)
+    table, leader, since = inside._cells(Z)
+    code = table.take(inside._cell(Z))
+    some = (code >= 0) & aside
+    assert some.mean() > 0.3
+    assert np.array_equal(leader[code[some]], c.target[some])
+    assert np.array_equal(since[code[some]], c.decided_at[some])
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "cube"])
+def test_every_token_lies_between_the_corners_of_its_cell(kind):
+    _, Z, inside, _ = shown(kind, 0.5)
+    rows, rays = plane.SQUARES << plane.HALVINGS, plane.RAYS << plane.HALVINGS
+    row, ray = np.divmod(inside._cell(Z), rays)
+    assert row.max() < rows
+    node = row * (rays + 1) + ray
+    around = [inside._corner(node + step, rows, rays) for step in (0, rays + 1, rays + 2, 1)]
+    for a, b in zip(around, around[1:] + around[:1], strict=True):
+        side, away = b - a, Z - a
+        assert (side[:, 0] * away[:, 1] - side[:, 1] * away[:, 0] > -1e-12 * inside.size**2).all()
+    width = [np.abs(corner - around[0]).max() for corner in around]
+    assert max(width) < 0.03 * inside.size
+
+
+def test_faint_tokens_are_in_no_cell():
+    _, _, inside, _ = shown("gaussian", 0.5)
+    tokens = inside.size * np.array([[0.0, 0.0], [1e-61, 0.0], [0.0, -3e-61], [2e-60, 0.0]])
+    rays, rows = plane.RAYS << plane.HALVINGS, plane.SQUARES << plane.HALVINGS
+    assert (inside._cell(tokens) == rays * rows).tolist() == [True, True, True, False]
+    table, leader, _ = inside._cells(clouds()["gaussian"])
+    assert leader[table[rays * rows]] == -1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_outermost_tokens_hold_the_hull_and_few_others(kind):
+    from scipy.spatial import ConvexHull
+
+    Z = clouds()[kind]
+    outer = plane.outermost(Z)
+    assert set(ConvexHull(Z).vertices) <= set(outer.tolist())
+    assert (np.diff(outer) > 0).all()
+    assert len(outer) <= 2 * min(plane.OUTERMOST, len(Z) // 8)
+
+
+def test_all_tokens_of_a_cloud_without_area_are_outermost():
+    line = np.linspace(-1, 1, N)[:, None] * [1.0, 2.0]
+    assert np.array_equal(plane.outermost(line), np.arange(N))
+
+
+@pytest.mark.parametrize("wide", [1e-6, 1e-2, 0.3])
+@pytest.mark.parametrize("arc", [2 * np.pi, 1e-3])
+def test_the_best_by_direction_and_its_gap_are_those_of_all_scores(wide, arc):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(400, 2))
+    x = np.concatenate((x, x * (1 - rng.choice([1e-8, 1e-3, 0.05], (400, 1)))))  # each has a companion behind it
+    turn = rng.uniform(-arc / 2, arc / 2, 1500) + np.pi * (arc < 1)  # the narrow arc crosses the end of the angles
+    q = np.column_stack((np.cos(turn), np.sin(turn))) * rng.choice([1e-3, 1.0, 40.0], (1500, 1))
+    best, top, gap = plane.by_direction(q, x, wide)
+    scores = q @ x.T
+    assert np.allclose(best, scores.max(axis=1), rtol=1e-13, atol=0)
+    assert np.array_equal(top, scores.argmax(axis=1))
+    exact = np.diff(np.sort(scores, axis=1)[:, -2:], axis=1)[:, 0]
+    length = np.linalg.norm(q, axis=1)
+    close = exact <= wide * length
+    assert close.any() or wide < 1e-3
+    assert np.allclose(gap[close], exact[close], rtol=0, atol=1e-13 * length[close])
+    assert (gap[~close] >= 0.999999 * exact[~close]).all()
+
+
+@pytest.mark.parametrize("exponent", [-22, -25])
+def test_the_margin_is_that_of_a_token_inside_if_it_decides_by_least(exponent):
+    """A token near the middle axis of a square, among the leaders (1, 1) and (1, -1)."""
+    rng = np.random.default_rng(8)
+    corners = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
+    ordinary = rng.uniform(-0.9, 0.9, (N, 2))
+    ordinary = ordinary[np.abs(ordinary).min(axis=1) > 1e-4]
+    Z = np.concatenate((corners, ordinary, [[0.25, 0.25 * 2.0**exponent]]))
+    c = hx.limit(Z).certificate
+    assert c.margin == pytest.approx(np.sqrt(0.5) * 2.0 ** (exponent + 1) / np.sqrt(1.0), rel=0.5)
+    assert c.check(Z) == []
+    for factor in (0.5, 0.9, 1.1, 2.0):
+        assert any("margin" in problem for problem in replace(c, margin=factor * c.margin).check(Z))
+
+
+@pytest.mark.parametrize("alpha", [0.25, 1.0, 3.0])
+@pytest.mark.parametrize("layers", [1, 2, 12])
+def test_a_token_that_comes_near_the_boundary_before_the_end_is_not_shown_to_be_unseen(alpha, layers):
+    """Between four leaders z_k = v + (1 + alpha)^-k (z - v); the distance to the square is 1 - |z_k|_inf."""
+    square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    scene = square, Convex(square), np.ones(4, bool)
+    inside = plane.Inside(
+        [scene] * layers, np.arange(4), alpha, None, [(0.0, 0.0)] * layers, (0.0, 0.0), np.sqrt(2.0), 1.0
+    )
+    narrow = 2 * plane.FINEST * np.sqrt(2.0)
+    rng = np.random.default_rng(0)
+    z = rng.uniform(0.1, 0.9, (600, 2))
+    z[:, 0] = 1 - narrow * (1 + alpha) ** (layers - 1) * rng.choice([0.3, 0.999, 1.001, 3.0], 600)
+    z = z[np.abs(z).min(axis=1) > 1e-3] * rng.choice([-1.0, 1.0], (len(z), 1))
+    least = 1 - np.abs(z).max(axis=1)
+    for alone in (False, True):
+        leader, since, _ = inside._through_layers(z, alone)
+        shown_to_be = least * (1 + alpha) ** -(layers - 1.0) > narrow
+        assert np.array_equal(leader >= 0, shown_to_be)
+        assert np.array_equal(leader[shown_to_be], np.where(z[shown_to_be, 0] > 0, 0, 2))
+        assert (since == 0).all()
