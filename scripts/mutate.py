@@ -94,8 +94,17 @@ EQUIVALENT = {
         ("parts = 1 + len(i)", None, SLOWER),
         ("len(near) > MANY", None, SLOWER),
     ],
-    "attention/dense.py": [("LISTED = 256", "256", "larger ties are compared anew, with the same answer")],
-    "attention/ties.py": [("power = np.where(whole == 0", "0", "zero times any power of two is zero")],
+    "attention/dense.py": [
+        ("LISTED = 256", "256", "larger ties are compared anew, with the same answer"),
+        ("BLOCK = ", None, SLOWER),
+        ("step = max(", None, SLOWER),
+    ],
+    "attention/ties.py": [
+        ("power = np.where(whole == 0", "0", "zero times any power of two is zero"),
+        ("PAIRS = ", None, SLOWER),
+        ("np.reshape(power, (-1, 1))", "1", "any negative number stands for the length that is left"),
+        ("lowest_bit = ", "whole & -whole", "n | -n is -(n & -n), and only its exponent is read"),
+    ],
     "dynamics/exact/follow.py": [
         ("self._slack = ", number, "more pairs are compared exactly, with the same verdict")
         for number in ("2", "9", "2.0", "900")
@@ -110,6 +119,8 @@ EQUIVALENT = {
         ("        bar: float = 0.0,", "0.0", "the bar is passed wherever tokens are set aside, and read nowhere else"),
         ("(layer > 0) | ~self.known", "0", "what is known is decided at layer 0, and not looked at later"),
         ("2.0**-19", "19", "other tokens are set aside, with the same verdict"),
+        ("still = ", "self.decided[looking] > layer", "who is decided goes to the same place by either formula"),
+        ("shift = ", None, "no verdict depends on a factor of A; tests have factors of 2^-700 and 2^700"),
     ],
     "dynamics/check/exact_ties.py": [
         ("scores == scores[0]", "0", "level scores are level whichever of them the others are compared with"),
@@ -118,6 +129,7 @@ EQUIVALENT = {
     "dynamics/check/rational.py": [
         ('f"does not follow groups[', "-1 - target", "what is said to people"),
         ("since < PATIENCE", "since < PATIENCE", "when a forged wait ends"),
+        ("since > 0 and", "since > 0", "when a forged wait ends; a pattern that is true is not waited for"),
         ("CLOSE = ", "10", "true margins agree to 1e-16, forged ones differ by more"),
         ("stretch >= SHORTEST_LEAP", "stretch >= SHORTEST_LEAP", "from this length on another way to the same answer"),
         ("stretch >= SHORTEST_LEAP", "since - 1", "when the other way is tried"),
@@ -143,13 +155,11 @@ EQUIVALENT = {
         ("1e-12", "1e-12 * np.abs(scores).max()", "more points are judged exactly, with the same verdict"),
     ],
     "sentiment/explain.py": [
-        ("@dataclass", "False", "the class has a method of its own"),
         ("sign = 1.0", "1.0", "only the sign counts in an order"),
         ("effect[order] > 0", "effect[order] > 0", "a word without effect is neutral"),
         ("effect[order] < 0", "effect[order] < 0", "a word without effect is neutral"),
         ("if count * 2 >= total", "count * 2 >= total", "the two lines below say nothing about half of the words"),
     ],
-    "sentiment/explain_parts.py": [("@dataclass", "False", "the class has a method of its own")],
 }
 OTHER = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -204,6 +214,8 @@ def equivalent(file: str, source: str, what: str) -> bool:
     line = source.splitlines()[int(place.removeprefix("line ")) - 1]
     before, _, after = change.partition("  ->  ")
     if before == after or (before == "True" and "strict=True" in line):  # 1e300 + 1 is 1e300
+        return True
+    if before == "False" and "@dataclass" in line:  # eq: nobody compares them, or they have a method of their own
         return True
     return any(part in line and expression in (before, None) for part, expression, _ in EQUIVALENT.get(file, ()))
 

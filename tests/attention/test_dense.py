@@ -101,6 +101,14 @@ def test_only_rules_that_compare_scores_have_undecided_comparisons():
         assert attend(scene, metric(None, 2), rule, np.arange(3), np.full(3, 0.5)).undecided == undecided
 
 
-def test_an_exact_tie_is_decided_among_tokens_of_which_others_are_rounded():
-    Z = [[1, 1], [1, -1], [-1, 1], [-1, -1], [0.5, 0], [0.1, 0.3]]
-    assert attend(scene_of(Z), metric(None, 2), Hardmax(), np.arange(6)).undecided == 0
+@pytest.mark.parametrize("scale", [2.0**-24, 1.0, 2.0**20])
+@pytest.mark.parametrize("others", [[], [[0.1, 0.3]]], ids=["alone", "beside rounded tokens"])
+def test_an_exact_tie_is_decided_at_every_scale(scale, others):
+    Z = scale * np.array([[1, 1], [1, -1], [-1, 1], [-1, -1], [0.5, 0], *others])
+    assert attend(scene_of(Z), metric(None, 2), Hardmax(), np.arange(len(Z))).undecided == 0
+
+
+def test_who_is_alone_with_localmax_sees_no_copy_of_itself():
+    scene = scene_of([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 2.0]], Localmax(0.1), causal=True)
+    gaze = attend(scene, metric(None, 2), Localmax(0.1), scene.lookers)
+    assert gaze.alone.tolist() == [True, True, False, True]

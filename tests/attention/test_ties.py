@@ -88,6 +88,7 @@ def test_the_bands_are_those_of_the_proof():
     def units(band, layer):
         return [part / EPS for part in band.at(layer)]
 
+    assert np.finfo(np.float64).eps == EPS
     assert tie_band(1e-3).at(0) == (1e-3 + 64 * EPS, 0)
     assert units(tie_band(0.0), 5) == pytest.approx([64 + 2 * 5, 2 * 5])
     assert units(rounding_bound(4, metric(None, 4)), 3) == pytest.approx([2 * (4 + 4) + 10 * 3, 10 * 3])
@@ -101,6 +102,14 @@ def test_scores_of_many_bits_are_not_exact_whether_the_points_or_the_matrix_have
     assert scores_are_exact(one, np.array([[2.0**20]]))
     assert not scores_are_exact(one, np.array([[2.0**20 + 2.0**-20]]))  # 61 bits
     assert not scores_are_exact(np.array([[2.0**20 + 2.0**-10]]), None)  # 60 bits
+
+
+@pytest.mark.parametrize(("largest", "dim"), [(94_906_265, 1), (67_108_863, 2), (47_453_132, 4)])
+def test_sums_are_exact_below_2_to_the_53_and_not_beyond(largest, dim):
+    assert dim * largest**2 < 2**53 <= dim * (largest + 1) ** 2
+    for matrix in (None, np.array([[2.0**-5]])) if dim == 1 else (None,):
+        assert scores_are_exact(np.full((1, dim), float(largest)), matrix)
+        assert not scores_are_exact(np.full((1, dim), largest + 1.0), matrix)
 
 
 def test_zeros_change_no_exponent():

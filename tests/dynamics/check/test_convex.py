@@ -46,6 +46,13 @@ def test_the_winner_and_its_gap_are_those_of_all_scores(name, narrow):
     assert known.mean() > 0.3
 
 
+def test_vertices_with_nobody_near_have_no_rivals_but_their_neighbors():
+    points = POINTS["gaussian"]
+    winners = Winners(points, Convex(points), np.arange(len(points)), 1e-6)
+    assert not winners.crowded.any()
+    assert len(winners.rivals) == 2
+
+
 @pytest.mark.parametrize("name", POINTS)
 def test_who_is_inside_is_told_by_the_farthest_side(name):
     """The gauge is max_s <n_s, p - c> / <n_s, v_s - c> over the sides s, with outer normals n_s."""

@@ -2,6 +2,7 @@
 
 from dataclasses import fields, replace
 from fractions import Fraction
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -225,6 +226,20 @@ def test_offsets_of_different_ages_cancel_in_a_tie():
     ]
 
 
+@pytest.mark.parametrize("signs", list(product((-1.0, 1.0), repeat=3)))
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_tie_of_which_one_moving_token_was_followed_before_is_verified_from_all_sides(order, signs):
+    """Token 4 follows token 2 for one layer, which token 3 pulls away, and then (1, 1, 0) and (1, -1, 0)."""
+    Z = np.array([[1, 1, 0], [1, -1, 0], [1.125, 0, 0.0625], [0.5, 0, 16], [0.5, 0, -0.0625]])[:, order] * signs
+    c = hx.limit(Z, 1.0, tie_tolerance=1e-12).certificate
+    assert c.role.tolist() == [LEADER, LEADER, FOLLOWER, LEADER, TIE]
+    assert c.decided_at.tolist() == [0, 0, 0, 0, 1]
+    assert c.groups == ((0, 1),)
+    assert c.check(Z) == []
+    assert not replace(c, decided_at=changed(c.decided_at, 4, 0)).verify(Z)
+    assert not replace(c, decided_at=changed(c.decided_at, 4, 2)).verify(Z)
+
+
 @pytest.mark.parametrize("scale", [2.0**-40, 1.0, 2.0**40])
 @pytest.mark.parametrize("alpha", [2.0**20, 2.0**50, 1e15])
 def test_a_follower_too_close_to_its_leader_for_scores_is_told_apart_by_its_offset(alpha, scale):
@@ -380,3 +395,16 @@ def test_the_first_token_of_a_large_cloud_is_checked_like_the_others():
     assert c.role[0] == FOLLOWER
     assert c.check(Z) == []
     assert not replace(c, limit=changed(c.limit, (0, 0), c.limit[0, 0] + 1e-9)).verify(Z)
+
+
+@pytest.mark.parametrize("cloud", ["gaussian", "large, in space", "large, in the plane"])
+def test_a_limit_may_be_off_by_32_roundings_of_the_largest_number_and_no_more(cloud):
+    Z = {"gaussian": CLOUDS["gaussian"], "large, in space": LARGE["three dimensions"]}.get(cloud, LARGE["gaussian"])
+    c = hx.limit(Z).certificate
+    followers = np.flatnonzero((c.role == FOLLOWER) & (c.decided_at == 0))
+    i, k = divmod(int(np.abs(c.limit[followers]).argmin()), Z.shape[1])
+    i, step = followers[i], np.finfo(float).eps * np.abs(Z).max()
+    for sign in (-1, 1):
+        near, far = (replace(c, limit=changed(c.limit, (i, k), c.limit[i, k] + sign * s * step)) for s in (31.5, 32.5))
+        assert near.check(Z) == []
+        assert far.check(Z) == ["limit is not the leader's place"]

@@ -64,6 +64,16 @@ def test_what_is_said_of_a_cell_holds_for_all_tokens_in_it(kind):
     assert np.array_equal(since[code[some]], c.decided_at[some])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_tokens_are_shown_one_by_one_to_end_as_claimed(kind, monkeypatch):
+    c, Z, inside, aside = shown(kind, 0.5)
+    nothing = np.full((plane.RAYS * plane.SQUARES << 2 * plane.HALVINGS) + 1, -1), np.array([-1]), np.array([0])
+    monkeypatch.setattr(inside, "_cells", lambda _: nothing)
+    assert np.array_equal(inside.as_claimed(c, Z, aside), aside)
+    late = replace(c, decided_at=c.decided_at + 1)
+    assert not inside.as_claimed(late, Z, aside).any()
+
+
 @pytest.mark.parametrize("kind", ["gaussian", "cube"])
 def test_every_token_lies_between_the_corners_of_its_cell(kind):
     _, Z, inside, _ = shown(kind, 0.5)
@@ -125,7 +135,7 @@ def test_the_best_by_direction_and_its_gap_are_those_of_all_scores(wide, arc):
 
 
 @pytest.mark.parametrize("exponent", [-22, -25])
-def test_the_margin_is_that_of_a_token_inside_if_it_decides_by_least(exponent):
+def test_the_margin_is_that_of_a_token_inside_if_it_decides_by_least(exponent, monkeypatch):
     """A token near the middle axis of a square, among the leaders (1, 1) and (1, -1)."""
     rng = np.random.default_rng(8)
     corners = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
@@ -133,8 +143,12 @@ def test_the_margin_is_that_of_a_token_inside_if_it_decides_by_least(exponent):
     ordinary = ordinary[np.abs(ordinary).min(axis=1) > 1e-4]
     Z = np.concatenate((corners, ordinary, [[0.25, 0.25 * 2.0**exponent]]))
     c = hx.limit(Z).certificate
-    assert c.margin == pytest.approx(np.sqrt(0.5) * 2.0 ** (exponent + 1) / np.sqrt(1.0), rel=0.5)
+    largest = np.sqrt(2.0)
+    assert c.margin == pytest.approx(2.0 ** (exponent + 1) / largest, rel=1e-6)
+    calls, as_claimed = [], plane.Inside.as_claimed
+    monkeypatch.setattr(plane.Inside, "as_claimed", lambda *a: calls.append(a[-1]) or as_claimed(*a))
     assert c.check(Z) == []
+    assert calls[-1][-1], "the token was replayed"
     for factor in (0.5, 0.9, 1.1, 2.0):
         assert any("margin" in problem for problem in replace(c, margin=factor * c.margin).check(Z))
 
@@ -160,3 +174,29 @@ def test_a_token_that_comes_near_the_boundary_before_the_end_is_not_shown_to_be_
         assert np.array_equal(leader >= 0, shown_to_be)
         assert np.array_equal(leader[shown_to_be], np.where(z[shown_to_be, 0] > 0, 0, 2))
         assert (since == 0).all()
+
+
+@pytest.mark.parametrize("names", [6, 2**20])  # many layers in one number, or three
+def test_points_have_the_same_path_if_they_follow_the_same_tokens(names):
+    """Five tokens are placed anew at each of seven layers, and lead at the last one; nobody looks at the sixth."""
+    rng = np.random.default_rng(4)
+    turn = 2 * np.pi * np.arange(5) / 5
+    ring = np.column_stack((np.cos(turn), np.sin(turn)))
+    places = [ring @ np.linalg.qr(rng.normal(size=(2, 2)))[0] + 0.1 * rng.normal(size=(5, 2)) for _ in range(7)]
+    places = [np.concatenate((x, [[1e-3, 0.0]])) for x in places]
+    scenes = [(x, Convex(x), np.array([layer == 6] * 5 + [True])) for layer, x in enumerate(places)]
+    inside = plane.Inside(scenes, np.arange(names), 0.2, None, [(0.0, 0.0)] * 7, (0.0, 0.0), 1.5, 1.0)
+    points = rng.uniform(-0.6, 0.6, (3000, 2))
+    leader, since, path = inside._through_layers(points, alone=False)
+    z, routes = points, []
+    for x in places:
+        routes.append((z @ x.T).argmax(axis=1))
+        z = (z + 0.2 * x[routes[-1]]) / 1.2
+    some = leader >= 0
+    assert some.mean() > 0.3
+    assert np.array_equal(leader[some], routes[-1][some])
+    assert (since[some] == 6).all()
+    ours, theirs = (np.unique(np.array(a)[:, some], axis=1, return_inverse=True)[1] for a in (path, routes))
+    assert np.array_equal(ours, theirs)
+    assert len(np.unique(theirs)) > 10
+    assert len(path) == (1 if names == 6 else 3)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint
+from hardmax.dynamics.check.claims import ROLE_NAMES
 from hardmax.dynamics.check.pattern import Closed, always_positive, lasts
 from hardmax.dynamics.check.rational import problems
 from hardmax.dynamics.exact.limit import limit_exact
@@ -106,6 +107,11 @@ def test_every_corrupted_field_is_refused(name):
         assert all(isinstance(line, str) and line for line in found)
         seen.add(field)
     assert seen == {f.name for f in fields(Certificate)}
+
+
+def test_roles_are_numbers_as_they_are_stored():
+    assert (LEADER, FOLLOWER, TIE, PATTERN) == (0, 1, 2, 3)
+    assert [ROLE_NAMES[role] for role in (LEADER, FOLLOWER, TIE, PATTERN)] == ["leader", "follower", "tie", "pattern"]
 
 
 def test_the_chosen_systems_hold_every_role():
