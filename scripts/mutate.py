@@ -155,6 +155,7 @@ EQUIVALENT = {
         ("1e-12", "1e-12 * np.abs(scores).max()", "more points are judged exactly, with the same verdict"),
     ],
     "sentiment/explain.py": [
+        ("number.get(w.form, -1)", "1", "any negative number is the number of no word"),
         ("sign = 1.0", "1.0", "only the sign counts in an order"),
         ("effect[order] > 0", "effect[order] > 0", "a word without effect is neutral"),
         ("effect[order] < 0", "effect[order] < 0", "a word without effect is neutral"),
