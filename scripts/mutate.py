@@ -136,6 +136,7 @@ EQUIVALENT = {
         ("stretch >= SHORTEST_LEAP", "0", "when the other way is tried"),
     ],
     "dynamics/limit.py": [
+        ("RATIONAL_POINTS = ", None, "from this size on another way to the same answer"),
         ("LARGE = 8192", "8192", "from this size on another way to the same answer"),
         ("rational = ", "len(cloud.points) <= RATIONAL_POINTS", "from this size on another way to the same answer"),
         ("small.counted()", "slowly and b in few", "processor time is counted, nothing else"),
@@ -146,10 +147,14 @@ EQUIVALENT = {
     "dynamics/locks.py": [
         ("def behind(", "1.0", "every caller passes the power"),
         ("len(close) > 1", "len(close) > 1", "one close score adds len(close) - 1 = 0"),
+        ("len(close) > 1", "holds[r] and len(close) > 1", "only those of ties that hold are counted in the end"),
+        ("step = max(", None, SLOWER),
         ("target >= 0)", "0", "a follower of group 0 is locked as a tie of one leader then, onto the same point"),
         ("locked = self.since", "self.since[rows] < layer", "rho^0 times its offset: the token is where it is"),
     ],
     "dynamics/tie_locks.py": [
+        ("since - since.max()", None, "only the ratios of offsets count"),
+        ("self.base_of[others] < 0", "0", "number 0 is that of a leader, and is found again"),
         ("self.base_of = np.full(", "1", "any negative number says that there is no base yet"),
         ("which.reshape(-1)", "1", "any negative number stands for the length that is left"),
         ("1e-12", "1e-12 * np.abs(scores).max()", "more points are judged exactly, with the same verdict"),

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from hardmax import Hardmax
 from hardmax.attention.dense import Scene, attend
+from hardmax.attention.ties import Widths
 from hardmax.cloud.metric import metric
+from hardmax.dynamics import locks as locks_module
 from hardmax.dynamics.exact.layers import simulate_exact
 from hardmax.dynamics.locks import Locks
 from hardmax.dynamics.variants import simulate_variant
@@ -192,3 +194,41 @@ def test_the_leaders_of_a_tie_stand_for_the_point_that_a_token_tends_to(ahead, l
     locks, scene = locked_onto_zero([0, 1, 3], [0, 0, 0], [[0, 0], [0, 0], [ahead, 0]])
     locks.ties = [np.array([0, 1])]
     assert locks.behind(scene, metric(None, 2), np.array([1.0, 0.0]), np.arange(3)).tolist() == lost
+
+
+def test_tokens_are_free_up_to_the_layer_at_which_they_are_locked():
+    locks = Locks(4, 1, 1.0)
+    locks.since[:3] = [2, 3, 4]
+    assert locks.free(np.arange(4), 3).tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(("layer", "error", "power", "size"), [(0, 0.0, 1.0, 1.0), (9, 0.0, 1.0, 1.0),
+                                                               (1, 1e-9, 1.0, 1.0), (1, 1e-9, 4.0, 3.0)])  # fmt: skip
+def test_an_offset_counts_if_it_is_seen_beyond_the_error_of_the_query(layer, error, power, size):
+    """The query is off by 64 + 2 layer units of rounding of its length, and by 2 |A| power times that of tokens."""
+    m = metric(None if size == 1 else size * np.eye(2), 2)
+    query, eps = np.array([3.0, 4.0]), np.finfo(float).eps
+    sure = (64 + 2 * layer) * eps * 5.0 + 2 * m.normalized.size * error * power
+    nobody = np.arange(3)
+    scene = Scene(np.ones((3, 2)), nobody, nobody, nobody, causal=False, layer=layer, error=error)
+    across, along = np.array([-0.8, 0.6]), query / 25
+    for share, lost in ((0.98, False), (1.02, True)):
+        locks = Locks(3, 2, 1.0)
+        locks.target[:], locks.since[:] = 0, -1
+        locks.offset[1:] = across, across - share * sure * along
+        found = locks.behind(scene, m, query, np.array([1, 2]), power)
+        assert found.tolist() == [False, lost]
+        locks.offset[1] = across - share * sure * along
+        assert locks.behind(scene, m, query, np.array([0, 1]), power).tolist() == [False, lost]
+
+
+def test_a_tie_may_lie_behind_its_face_by_the_width_of_a_tie_and_no_more(monkeypatch):
+    Z = np.array([[1.0, 1.0], [1.0, -1.0], [1.125, 0.0], [0.5, 0.0]])
+    everyone = np.arange(4)
+    scene = Scene(Z, everyone, everyone, everyone, causal=False, layer=0)
+    for width, locked in ((0.125, True), (0.1249, False)):
+        band = np.array([width])
+        monkeypatch.setattr(locks_module, "widths", lambda *_, band=band: Widths(band, band))
+        locks = Locks(4, 2, 1.0)
+        locks._lock_ties(scene, everyone, np.array([[1.0, 0.0]]), [metric(None, 2)], {3: [np.array([0, 1])]})
+        assert bool(locks.target[3] >= 0) is locked

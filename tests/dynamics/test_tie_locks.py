@@ -102,3 +102,38 @@ def test_the_face_must_support_a_cloud_of_thousands_too():
         _, rounded, exact = judges(np.array(Z, float))
         assert bool(rounded.face(np.array([0, 1]), None)[1]) is holds
         assert exact.face(np.array([0, 1]), None)[1] is holds
+
+
+def test_conditions_hold_up_to_the_end_of_their_bands_and_no_further():
+    """The base of token 0 is moved to 1/8 behind the face, or the offset of token 4 sticks out."""
+    run, rounded, _ = judges([*SQUARE, [1, 0.5], [1, -0.5], [0.5, 0.0]])
+    everyone, pair = np.array([0, 2, 4, 5]), np.array([4, 5])
+    rounded.longest = 1.0
+    _, offset, _ = rounded._moving(pair)
+    assert offset.tolist() == [[0, -1], [0, 1]]
+    run.offset[4] = [0.25, -0.5]
+    run.offset[5] = [-0.25, 0.5]
+    _, offset, _ = rounded._moving(pair)
+    out = np.abs(offset @ run.points[6]).max()
+    for band, holds in ((out, True), (np.nextafter(out, 0), False)):
+        rounded.offset_band = band
+        assert rounded.seen_from(6, pair) is holds
+    out = np.abs(offset @ [1.0, 0.0]).max()
+    for band, holds in ((out, True), (np.nextafter(out, 0), False)):
+        rounded.offset_band = band
+        assert rounded.face(pair, None)[1] is holds
+    run.offset[5] = [-0.25, 0.25]
+    _, offset, _ = rounded._moving(pair)
+    drift = np.abs(offset.mean(axis=0)).max()
+    assert drift < np.abs(offset[:, 0]).max()
+    rounded.offset_band, rounded.longest = 10.0, 10.0 / drift
+    assert rounded.face(pair, None)[1]
+    rounded.longest = 10.001 / drift
+    assert not rounded.face(pair, None)[1]
+    rounded.longest = 1.0
+    run.base[0] = [0.875, 1.0]
+    t = rounded._moving(everyone)[0].mean(axis=0)
+    out = np.abs(rounded._moving(everyone)[0] @ t - t @ t).max()
+    for band, holds in ((1.01 * out, True), (0.99 * out, False)):
+        rounded.band = band
+        assert rounded.face(everyone, None)[1] is holds
