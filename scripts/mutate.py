@@ -125,12 +125,22 @@ EQUIVALENT = {
     "dynamics/check/exact_ties.py": [
         ("scores == scores[0]", "0", "level scores are level whichever of them the others are compared with"),
     ],
-    "dynamics/check/pattern.py": [("c > 0", "c > 0", "terms of zero are left out before")],
+    "dynamics/check/pattern.py": [
+        ("c > 0", "c > 0", "terms of zero are left out before"),
+        *(("if c < 0 or", part, "terms are whole numbers other than 0") for part in ("c < 0", "0")),
+        ("start *= 2", None, "how fast the end of the search is found"),
+        ("bits = 256", None, "a bound of other precision, in more halvings or fewer"),
+        ("@lru_cache", None, SLOWER),
+    ],
     "dynamics/check/rational.py": [
         ('f"does not follow groups[', "-1 - target", "what is said to people"),
         ("since < PATIENCE", "since < PATIENCE", "when a forged wait ends"),
-        ("since > 0 and", "since > 0", "when a forged wait ends; a pattern that is true is not waited for"),
-        ("CLOSE = ", "10", "true margins agree to 1e-16, forged ones differ by more"),
+        ("since > 0 and", None, "when a forged wait ends; a pattern that is true is not waited for"),
+        (
+            "since = layer - self.last_event",
+            None,
+            "when a leap is tried, which is then verified, or a forged wait ends",
+        ),
         ("stretch >= SHORTEST_LEAP", "stretch >= SHORTEST_LEAP", "from this length on another way to the same answer"),
         ("stretch >= SHORTEST_LEAP", "since - 1", "when the other way is tried"),
         ("stretch >= SHORTEST_LEAP", "0", "when the other way is tried"),

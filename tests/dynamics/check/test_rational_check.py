@@ -194,6 +194,33 @@ def test_positivity_for_all_layers_agrees_with_a_long_look(seed):
         assert always_positive(terms, alpha, until) == all(value(m) > 0 for m in range(until + 1))
 
 
+@pytest.mark.parametrize("alpha", [Fraction(1), Fraction(3), Fraction(1, 2)])
+@pytest.mark.parametrize("power", [0, 1, 2])
+@pytest.mark.parametrize("slope", [0, 1, 2, 5, 9])
+def test_a_sum_that_touches_zero_at_one_layer_is_not_positive(slope, power, alpha):
+    """rho^(e m) (binom(m, 2) - a m + b) is positive for all m iff b > a m - binom(m, 2) for all m."""
+    layers = range(4 * slope + 8)
+    touching = max(slope * m - comb(m, 2) for m in layers)
+    first = min(m for m in layers if slope * m - comb(m, 2) == touching)
+    for above in (-1, 0, 1, 2):
+        for factor in (1, Fraction(1, 7)):
+            terms = {(power, 2): 1, (power, 1): -slope, (power, 0): touching + above}
+            terms = {key: Fraction(c) * factor for key, c in terms.items() if c}
+            assert always_positive(terms, alpha) == (above > 0)
+            for until in layers:
+                lowest = min(comb(m, 2) - slope * m + touching + above for m in range(until + 1))
+                assert always_positive(terms, alpha, until) == (lowest > 0)
+    assert always_positive({(power, 0): Fraction(1)}, alpha, first)
+
+
+@pytest.mark.parametrize("name", ["triangle", "hexagon"])
+def test_a_margin_agrees_with_the_exact_one_to_a_part_in_a_billion(name):
+    certificate, system = certificate_of(name)
+    for off, accepted in ((9e-10, True), (1.1e-9, False), (-9e-10, True), (-1.1e-9, False)):
+        found = problems(replace(certificate, margin=certificate.margin * (1 + off)), system.tokens)
+        assert (found == []) is accepted
+
+
 @pytest.mark.parametrize("alpha", ["1", "1/10"])
 def test_late_decisions_are_checked_to_the_layer(alpha):
     e = Fraction(1, 300)
