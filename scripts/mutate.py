@@ -70,6 +70,10 @@ SLOWER = "how much is done at a time, or by which of two ways; the answer is the
 EQUIVALENT = {
     "dynamics/check/convex.py": [
         *((f"{name} = ", None, SLOWER) for name in ("DIRECTIONS", "ROUNDS", "CHUNK", "BINS")),
+        *(
+            ("low, high = ", part, "bins are found without rounding: their number is a power of two")
+            for part in ("ends[:-1] - 1e-09", "ends[1:] + 1e-09", "1e-09")
+        ),
         ("RIVALS = ", None, "vertices with more rivals are left to the comparison with all"),
     ],
     "dynamics/check/large.py": [
@@ -85,6 +89,7 @@ EQUIVALENT = {
             for name in ("SAMPLE", "OUTERMOST", "RAYS, SQUARES", "HALVINGS", "COUNTED", "most")
         ),
         ("len(tokens) // COUNTED", None, SLOWER),
+        ("share=1 - gauge[-1 - len(sample)", "1", "how many tokens are replayed"),
         ("len(left) // CHUNK", None, SLOWER),
         ("len(order) // 512", None, SLOWER),
         ("< 1 << 15:", None, "numbers of 16 bits or of 32"),
@@ -97,11 +102,13 @@ EQUIVALENT = {
     "attention/dense.py": [
         ("LISTED = 256", "256", "larger ties are compared anew, with the same answer"),
         ("BLOCK = ", None, SLOWER),
+        ("target = np.full(len(rows), -1", "1", "every place is filled afterwards"),
         ("step = max(", None, SLOWER),
     ],
     "attention/ties.py": [
         ("power = np.where(whole == 0", "0", "zero times any power of two is zero"),
         ("PAIRS = ", None, SLOWER),
+        ("Metric(metric.A, 1.0, definite=False)", "False", "only A and its condition are read"),
         ("np.reshape(power, (-1, 1))", "1", "any negative number stands for the length that is left"),
         ("lowest_bit = ", "whole & -whole", "n | -n is -(n & -n), and only its exponent is read"),
     ],
@@ -231,7 +238,7 @@ def equivalent(file: str, source: str, what: str) -> bool:
     before, _, after = change.partition("  ->  ")
     if before == after or (before == "True" and "strict=True" in line):  # 1e300 + 1 is 1e300
         return True
-    if before == "False" and "@dataclass" in line:  # eq: nobody compares them, or they have a method of their own
+    if line.startswith("@dataclass("):  # nobody assigns to them; they are not compared, or have a method for it
         return True
     return any(part in line and expression in (before, None) for part, expression, _ in EQUIVALENT.get(file, ()))
 

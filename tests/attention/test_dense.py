@@ -112,3 +112,16 @@ def test_who_is_alone_with_localmax_sees_no_copy_of_itself():
     scene = scene_of([[1.0, 0.0], [-1.0, 0.0], [1.0, 0.0], [0.0, 2.0]], Localmax(0.1), causal=True)
     gaze = attend(scene, metric(None, 2), Localmax(0.1), scene.lookers)
     assert gaze.alone.tolist() == [True, True, False, True]
+
+
+def test_a_token_at_the_origin_is_not_compared_with_itself():
+    Z = [[0.0, 0.0], [0.1, 0.3], [0.7, -0.2], [-0.3, 0.9]]
+    gaze = attend(scene_of(Z), metric(None, 2), Hardmax(), np.arange(1))
+    assert gaze.undecided == 3
+    assert gaze.means[0] == pytest.approx(np.mean(Z, axis=0))
+
+
+def test_copies_draw_by_themselves_where_the_rule_is_random():
+    Z = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    assert scene_of(Z, Chain(1.0)).first.tolist() == [0, 1, 2]
+    assert scene_of(Z, Softmax(1.0)).first.tolist() == [0, 2]

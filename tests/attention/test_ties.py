@@ -61,6 +61,13 @@ def test_errors_of_the_tokens_widen_what_cannot_be_told():
     assert (plain.tie == blurred.tie).all()
 
 
+def test_a_cloud_at_the_origin_has_ties_of_no_width():
+    zero = np.zeros((3, 2))
+    for m in (metric(None, 2), metric(np.diag([2.0, -1.0]), 2, definite=False)):
+        found = widths(m, zero, zero, layer=4, error=1e-9)
+        assert found.tie.tolist() == found.flag.tolist() == [0.0, 0.0, 0.0]
+
+
 def test_rounding_never_exceeds_the_flag_of_any_matrix():
     rng = np.random.default_rng(0)
     for _ in range(50):

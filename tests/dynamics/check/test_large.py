@@ -96,3 +96,48 @@ def test_nobody_is_known_where_squares_lose_digits(scale):
     Z = scale * CLOUDS["cube"]
     c = hx.limit(CLOUDS["cube"]).certificate
     assert not SetAside(c, Z, Z, np.linalg.norm(CLOUDS["cube"], axis=1) * scale, 1e-6).known.any()
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-4, 0.2, 0.7])
+@pytest.mark.parametrize("name", ["cube", "gaussian", "many leaders"])
+def test_a_key_is_left_out_if_nobody_in_a_cone_has_it_in_the_gap(name, gap):
+    """In a cone of angle theta around c, <u, x - l> <= |x - l| cos(max(phi - theta, 0)) with phi from c to x - l."""
+    found, *_ = found_and_gaps(CLOUDS[name], 1e-6)
+    dim = found.places.shape[1]
+    angle = np.concatenate((np.linspace(0, 1.49, 30), [1.5, 1.55, np.pi / 2, 2.0, np.pi], np.full(60, 0.3)))
+    middle = RNG.normal(size=(len(angle), dim))
+    leader = RNG.integers(0, len(found.places), len(angle))
+    middle[20:] += 3 * found.places[leader[20:]] * found.unit  # many look towards their leader
+    middle /= np.linalg.norm(middle, axis=1)[:, None]
+    bound = found._bound(leader, middle, angle, np.full(len(angle), gap / found.unit))
+    along, across = (b @ found.columns for b in bound)
+    out = along * np.abs(along) < across
+    away = (found.places - found.places[leader, None]) * found.unit
+    length = np.linalg.norm(away, axis=2)
+    phi = np.arccos(np.clip((away * middle[:, None]).sum(axis=2) / np.maximum(length, 1e-300), -1, 1))
+    most = length * np.cos(np.maximum(phi - angle[:, None], 0))
+    assert (most < -gap)[out].all()
+    assert not out[(angle >= np.pi / 2)].any()
+    sharp = (angle < 1.4)[:, None] & (most < -gap - 0.02) & (gap * np.tan(angle) * np.sin(angle) < 0.5)[:, None]
+    assert out[sharp].all() or gap > 1e-3  # it says less about wide gaps
+    assert out.any()
+
+
+@pytest.mark.parametrize("name", ["cube", "many leaders"])
+def test_float32_leaves_no_key_out_that_is_just_in_the_gap(name):
+    """Cones as wide as it takes: the last direction u of each has <u, x - l> = 1e-9 |x - l|."""
+    found, *_ = found_and_gaps(CLOUDS[name], 1e-6)
+    key, leader = RNG.integers(0, len(found.places), (2, 3000))
+    key, leader = key[key != leader], leader[key != leader]
+    away = found.places[key] - found.places[leader]
+    middle = RNG.normal(size=away.shape)
+    middle *= -np.sign((middle * away).sum(axis=1) / np.linalg.norm(middle, axis=1) ** 2)[:, None]
+    middle /= np.linalg.norm(middle, axis=1)[:, None]
+    angle = np.arccos((middle * away).sum(axis=1) / np.linalg.norm(away, axis=1)) - np.pi / 2
+    bound = found._bound(leader, middle, angle + 1e-9, np.zeros(len(key)))
+    along, across = ((b * found.columns.T[key]).sum(axis=1) for b in bound)
+    assert (along * np.abs(along) >= across).all()
+    bound = found._bound(leader, middle, np.maximum(angle - 0.05, 0), np.zeros(len(key)))
+    along, across = ((b * found.columns.T[key]).sum(axis=1) for b in bound)
+    long = (angle > 0.1) & (angle < 1.5) & (np.linalg.norm(away, axis=1) * found.unit > 0.2)
+    assert (along * np.abs(along) < across)[long].all()
