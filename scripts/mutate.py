@@ -103,6 +103,12 @@ EQUIVALENT = {
         ("LISTED = 256", "256", "larger ties are compared anew, with the same answer"),
         ("BLOCK = ", None, SLOWER),
         ("target = np.full(len(rows), -1", "1", "every place is filled afterwards"),
+        (
+            "width = float(",
+            "wide.tie[own[r]] / power[own[r]]",
+            "a point that is scaled is so small that it is on no grid",
+        ),
+        ("all_exact = ", "wide.tie / power", "a point that is scaled is so small that it is on no grid"),
         ("step = max(", None, SLOWER),
     ],
     "attention/ties.py": [
@@ -116,7 +122,10 @@ EQUIVALENT = {
         ("self._slack = ", number, "more pairs are compared exactly, with the same verdict")
         for number in ("2", "9", "2.0", "900")
     ]
-    + [("place = [0] * len(rows)", "0", "every place is filled afterwards")],
+    + [
+        ("place = [0] * len(rows)", "0", "every place is filled afterwards"),
+        ("candidates = ", "rest >= rest.max() - 2 * self._slack[i]", "a filter twice as wide as it must be"),
+    ],
     "dynamics/check/floats.py": [
         ("10_000 + 100", "100", "any large number of layers ends a forged wait"),
         ("np.flatnonzero(gap <= 2 * flag)", "gap <= 2 * flag", "a filter twice as wide as it must be"),
