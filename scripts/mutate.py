@@ -144,6 +144,12 @@ EQUIVALENT = {
     "dynamics/check/pattern.py": [
         ("c > 0", "c > 0", "terms of zero are left out before"),
         *(("if c < 0 or", part, "terms are whole numbers other than 0") for part in ("c < 0", "0")),
+        *(
+            ("whole[first, top] < 0", part, "terms are whole numbers other than 0")
+            for part in ("whole[first, top] < 0", "0")
+        ),
+        ("start = ceil(", "1", "a later start is as good"),
+        ("if _lowest(", "0", "one more halving"),
         ("start *= 2", None, "how fast the end of the search is found"),
         ("bits = 256", None, "a bound of other precision, in more halvings or fewer"),
         ("@lru_cache", None, SLOWER),
@@ -167,6 +173,12 @@ EQUIVALENT = {
         ("rational = ", "len(cloud.points) <= RATIONAL_POINTS", "from this size on another way to the same answer"),
         ("small.counted()", "slowly and b in few", "processor time is counted, nothing else"),
         ("lock_target[here]", "fused.lock_target[here] >= 0", "the engine gives the same bits as the compiled call"),
+        (
+            "run.unchanged_for >= run.patience",
+            "run.unchanged_for >= run.patience",
+            "one more layer that changes nothing",
+        ),
+        ("np.where((run.role < 0)[:, None]", "0", "the base of a leader is its point"),
         ("unchanged_for >= 8", "run.unchanged_for >= 8", "how long to wait before rational arithmetic answers"),
         ("run.points, run.base)", "run.role < 0", "the base of a leader is its point"),
     ],
@@ -175,6 +187,7 @@ EQUIVALENT = {
         ("len(close) > 1", "len(close) > 1", "one close score adds len(close) - 1 = 0"),
         ("len(close) > 1", "holds[r] and len(close) > 1", "only those of ties that hold are counted in the end"),
         ("step = max(", None, SLOWER),
+        ("target = np.where(self.since[tokens] < scene.layer", "1", "any negative number says that there is none"),
         ("target >= 0)", "0", "a follower of group 0 is locked as a tie of one leader then, onto the same point"),
         ("locked = self.since", "self.since[rows] < layer", "rho^0 times its offset: the token is where it is"),
     ],
@@ -182,10 +195,13 @@ EQUIVALENT = {
         ("since - since.max()", None, "only the ratios of offsets count"),
         ("self.base_of[others] < 0", "0", "number 0 is that of a leader, and is found again"),
         ("self.base_of = np.full(", "1", "any negative number says that there is no base yet"),
+        ("place.reshape(-1)", "1", "any negative number stands for the length that is left"),
         ("which.reshape(-1)", "1", "any negative number stands for the length that is left"),
         ("1e-12", "1e-12 * np.abs(scores).max()", "more points are judged exactly, with the same verdict"),
     ],
     "sentiment/explain.py": [
+        ("known = np.diff(", "np.diff(left.study.deletions.gone_at) > 0", "who is not in the text has no effect"),
+        ("if len(effect) else -1", "1", "any negative number is the number of no word"),
         ("number.get(w.form, -1)", "1", "any negative number is the number of no word"),
         ("sign = 1.0", "1.0", "only the sign counts in an order"),
         ("effect[order] > 0", "effect[order] > 0", "a word without effect is neutral"),

@@ -148,17 +148,23 @@ def test_a_matrix_of_zeros_lets_everyone_follow_everyone_without_doubt():
     assert traj.undecided == 0
 
 
-def looked(Z, heads):
-    """The locks after the first look at a cloud of distinct tokens."""
+def looked(Z, heads, layer=0, error=0.0):
+    """The locks after a look at a cloud of distinct tokens."""
     Z = np.array(Z, float)
     everyone = np.arange(len(Z))
-    scene = Scene(Z, everyone, everyone, everyone, causal=False, layer=0)
+    scene = Scene(Z, everyone, everyone, everyone, causal=False, layer=layer, error=error)
     metrics = [metric(A, Z.shape[1]) for A in heads]
     locks = Locks(len(Z), Z.shape[1], 1.0)
     nobody = np.zeros(len(Z), bool)
     gazes = [attend(scene, m, Hardmax(), everyone, behind=lambda q, among, power: nobody[among]) for m in metrics]
     locks.add(scene, everyone, gazes, metrics)
     return locks
+
+
+def test_a_follower_is_locked_only_if_its_leader_wins_by_more_than_rounding():
+    Z = [[1.0, 1.0], [1.0, -1.0], [-2.0, 0.0], [0.5, 1e-11], [0.5, 0.1]]
+    assert looked(Z, [None], layer=1).target.tolist() == [0, 1, 2, 0, 0]
+    assert looked(Z, [None], layer=1, error=1e-9).target.tolist() == [0, 1, 2, -1, 0]
 
 
 def test_an_exact_tie_of_leaders_is_locked_without_doubt():

@@ -134,6 +134,6 @@ def test_conditions_hold_up_to_the_end_of_their_bands_and_no_further():
     run.base[0] = [0.875, 1.0]
     t = rounded._moving(everyone)[0].mean(axis=0)
     out = np.abs(rounded._moving(everyone)[0] @ t - t @ t).max()
-    for band, holds in ((1.01 * out, True), (0.99 * out, False)):
+    for band, holds in ((out, True), (np.nextafter(out, 0), False)):
         rounded.band = band
         assert rounded.face(everyone, None)[1] is holds

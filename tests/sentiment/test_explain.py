@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import reference
 from hardmax.errors import BadInput
-from hardmax.sentiment.explain import Explanation, Inconsistent, explain
+from hardmax.sentiment.explain import Explanation, Inconsistent, _some, explain
 from tiny_models import HOSTILE, random_model, three_classes, two_classes
 
 MODEL = two_classes()
@@ -354,3 +354,10 @@ def test_parts_have_attributes_and_give_plain_data():
     assert ex.as_dict()["terms"][1]["places"] == [[6, 10]]
     with pytest.raises(FrozenInstanceError):
         ex.leaders[0].word = "other"
+
+
+def test_a_list_of_more_than_twelve_words_is_cut_and_counted():
+    words = [f"w{k}" for k in range(13)]
+    assert _some(words[:12]) == ", ".join(words[:12])
+    assert _some(words) == ", ".join(words[:12]) + ", ... (13 in all)"
+    assert _some([]) == "no known word"

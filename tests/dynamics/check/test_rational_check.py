@@ -282,6 +282,14 @@ def test_a_term_that_still_grows_is_not_taken_for_outweighed():
     assert always_positive({**terms, (0, 0): Fraction(1, 4)}, Fraction(1))
 
 
+@pytest.mark.parametrize("alpha", [Fraction(1, 3), Fraction(1), Fraction(3)])
+def test_a_term_is_followed_to_its_peak_whatever_alpha(alpha):
+    rho = 1 / (1 + alpha)
+    peak = max(rho**m * comb(m, 5) for m in range(60))
+    for part in (Fraction(99, 100), Fraction(1), Fraction(101, 100)):
+        assert always_positive({(0, 0): part * peak, (1, 5): Fraction(-1)}, alpha) == (part > 1)
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_follow_sets_of_moving_tokens_last_as_long_as_a_look_at_every_layer_says(seed):
     draw = np.random.default_rng(seed)
