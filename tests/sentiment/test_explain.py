@@ -291,6 +291,14 @@ def test_parts_of_a_small_logit_must_add_up_to_a_billionth():
     assert replace(ex, bias=ex.bias + 0.5e-9).label == ex.label
 
 
+def test_large_parts_that_cancel_may_be_off_by_their_own_rounding():
+    ex = explain(MODEL, TEXT)
+    parts = np.array([1e6, -1e6, *ex.contributions])
+    ex._check("parts", parts + 5e-4 * (np.arange(len(parts)) == 2))
+    with pytest.raises(Inconsistent, match="bug in hardmax"):
+        ex._check("parts", parts + 2e-3 * (np.arange(len(parts)) == 2))
+
+
 def test_nothing_of_an_explanation_can_be_changed():
     ex = explain(MODEL, TEXT)
     for part, name in ((ex, "label"), (ex.words[0], "effect"), (ex.terms[0], "term"), (ex.leaders[0], "word")):
