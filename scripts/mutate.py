@@ -86,7 +86,7 @@ EQUIVALENT = {
     "dynamics/check/plane.py": [
         *(
             (f"{name} = ", None, SLOWER)
-            for name in ("SAMPLE", "OUTERMOST", "RAYS, SQUARES", "HALVINGS", "COUNTED", "most")
+            for name in ("SAMPLE", "OUTERMOST, FIRST", "RAYS, SQUARES", "HALVINGS", "COUNTED", "most")
         ),
         ("len(tokens) // COUNTED", None, SLOWER),
         ("share=1 - gauge[-1 - len(sample)", "1", "how many tokens are replayed"),
@@ -97,6 +97,7 @@ EQUIVALENT = {
     "dynamics/check/strongest.py": [
         *((f"{name} = ", None, SLOWER) for name in ("QUERIES, KEYS", "PRODUCTS", "MANY")),
         ("parts = 1 + len(i)", None, SLOWER),
+        ("length, longest = ", "1e-300", "on a coarser scale more pairs are compared in float64"),
         ("len(near) > MANY", None, SLOWER),
     ],
     "attention/dense.py": [
@@ -203,7 +204,6 @@ EQUIVALENT = {
         ("known = np.diff(", "np.diff(left.study.deletions.gone_at) > 0", "who is not in the text has no effect"),
         ("if len(effect) else -1", "1", "any negative number is the number of no word"),
         ("number.get(w.form, -1)", "1", "any negative number is the number of no word"),
-        ("sign = 1.0", "1.0", "only the sign counts in an order"),
         ("effect[order] > 0", "effect[order] > 0", "a word without effect is neutral"),
         ("effect[order] < 0", "effect[order] < 0", "a word without effect is neutral"),
         ("if count * 2 >= total", "count * 2 >= total", "the two lines below say nothing about half of the words"),
