@@ -16,8 +16,7 @@ class Figure(matplotlib.figure.Figure):
 
     def _repr_png_(self) -> bytes:
         picture = BytesIO()
-        options: dict[str, Any] = {"format": "png", "metadata": {"Software": None}}
-        self.savefig(picture, **options)
+        self.savefig(picture, format="png", metadata={"Software": None})
         return picture.getvalue()
 
 

@@ -124,8 +124,9 @@ def finite_depth(
         (family, d, n, partial(_drawn, context.seed, number, family, d, n, clouds))
         for (number, family), (d, n) in product(enumerate(families), sizes)
     ]
-    for name in sorted(trained):
-        kinds.append((TRAINED[name], 2, 0, partial(trained_clouds, context, name, clouds, epochs, reviews)))
+    for name, what in TRAINED.items():
+        if name in trained:
+            kinds.append((what, 2, 0, partial(trained_clouds, context, name, clouds, epochs, reviews)))
     rows: list[dict[str, Any]] = []
     worst = 0.0
     for number, (kind, d, n, make) in enumerate(kinds):

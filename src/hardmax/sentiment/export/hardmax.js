@@ -6,7 +6,8 @@
 //   model.explain("A great film.")                    // the same, and words, terms and leaders with their parts of the logit
 //
 // The numbers are those of the Python package hardmax up to rounding (1e-9). Places in a text are UTF-16 offsets here,
-// so that text.slice(start, end) is the word as it was written.
+// so that text.slice(start, end) is the word as it was written. One file, although a long one: it is copied beside the
+// weights, and a page loads it with one import.
 
 /** Read a model from a folder (a URL that ends in /); by default the folder of this file. */
 export async function load(folder = new URL("./", import.meta.url)) {
