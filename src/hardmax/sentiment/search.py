@@ -171,8 +171,9 @@ def compare(
                 for p in range(count):
                     score[p] += words[x, p] * stage[h, x]
         for p in range(count):
-            above = score[p] > best[p]
-            low = best[p] if above else score[p]
+            new, old = score[p], best[p]  # read once: a choice between two places in memory is slow
+            above = new > old
+            low = old if above else new
             second[p] = low if low > second[p] else second[p]
             arg[p] = j if above else arg[p]
-            best[p] = score[p] if above else best[p]
+            best[p] = new if above else old

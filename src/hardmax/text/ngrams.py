@@ -228,16 +228,19 @@ def table_of(terms: Sequence[str]) -> Keys:
 
 @bare_njit()
 def _bags(start: Any, stop: Any, codes: Any, begins_of: Any, kind: Any, small: Any, ngrams: Any, bits: Any, slots: Any,
-          seen: Any, hashes: Any, places: Any, before: Any, ids: Any, sizes: Any) -> None:  # fmt: skip
-    """Distinct known terms of texts start..stop-1; text t writes to ids[ngrams * begins_of[t]:] and sizes[t].
+          seen: Any, hashes: Any, places: Any, before: Any, keys: Any, found: Any, ids: Any, starts: Any, sizes: Any,
+          ) -> None:  # fmt: skip
+    """Distinct known terms of texts start..stop-1: text t has ids[starts[t] : starts[t] + sizes[t]].
 
     `seen` has one byte per term, the number (1 to 255) of the text that had it last, one more for unknown terms, and
     one for the number of the last text. Whether a term is known and new is as good as random, so no branch depends on
-    it, only what is added.
+    it, only what is added. For the same reason the first slots of all terms are read in a loop of their own: they are
+    far apart in memory, and no wrong guess at a branch interrupts the reading.
     """
     mask, low = np.uint64(slots.size - 1), (np.uint64(1) << bits) - np.uint64(1)
     unknown = np.uint64(seen.size - 2)
     mark: Any = np.int64(seen[seen.size - 1])
+    to = ngrams * begins_of[start]
     for t in range(start, stop):
         mark += 1
         if mark > 255:
@@ -245,31 +248,35 @@ def _bags(start: Any, stop: Any, codes: Any, begins_of: Any, kind: Any, small: A
             mark = 1
         seen[unknown] = mark
         n = scan(codes, begins_of[t], begins_of[t + 1], kind, small, hashes, places, before)
-        base = ngrams * begins_of[t]
-        count = 0
+        terms = 0
         for last in range(n):
             for length in range(1, min(ngrams, before[last] + 1) + 1):
                 key = hashes[last - length + 1]
                 for w in range(last - length + 2, last + 1):
                     key = chain(key, hashes[w])
-                place, tag = key & mask, key >> bits
+                keys[terms] = key
+                terms += 1
+        for k in range(terms):
+            found[k] = slots[keys[k] & mask]
+        starts[t] = to
+        for k in range(terms):
+            slot, place, tag = found[k], keys[k] & mask, keys[k] >> bits
+            while slot >> bits != tag and slot != _EMPTY:
+                place = (place + np.uint64(1)) & mask
                 slot = slots[place]
-                while slot >> bits != tag and slot != _EMPTY:
-                    place = (place + np.uint64(1)) & mask
-                    slot = slots[place]
-                term = slot & low if slot != _EMPTY else unknown
-                ids[base + count] = term
-                count += seen[term] != mark
-                seen[term] = mark
-        sizes[t] = count
+            term = slot & low if slot != _EMPTY else unknown
+            ids[to] = term
+            to += seen[term] != mark
+            seen[term] = mark
+        sizes[t] = to - starts[t]
     seen[seen.size - 1] = mark
 
 
 @bare_njit()
-def _pack(ids: Any, begins_of: Any, ngrams: Any, which: Any, sizes: Any, offsets: Any, to: Any) -> None:
+def _pack(ids: Any, starts: Any, which: Any, sizes: Any, offsets: Any, to: Any) -> None:
     """Copy the terms of every text of a group, the `which`-th of the chunk, to their place among all."""
     for t in range(which.size):
-        base, place = ngrams * begins_of[t], offsets[which[t]]
+        base, place = starts[t], offsets[which[t]]
         for p in range(sizes[t]):
             to[place + p] = ids[base + p]
 
@@ -303,8 +310,8 @@ class Lookup:
             sizes[which] = found
         ends = sizes.cumsum()
         offsets, packed = ends - sizes, np.empty(int(ends[-1]), np.int32)
-        for which, ids, begins_of, found in groups:
-            _pack(ids, begins_of, self.ngrams, which, found, offsets, packed)
+        for which, ids, starts, found in groups:
+            _pack(ids, starts, which, found, offsets, packed)
         return packed, sizes
 
     def _group(
@@ -314,16 +321,19 @@ class Lookup:
         kind, small = tables_for(codes)
         longest = max(map(len, texts)) + 1
         ids = np.empty(self.ngrams * codes.size + 1, np.int32)  # untouched pages of it cost nothing
-        sizes = np.zeros(which.size, np.int64)
+        starts, sizes = np.zeros((2, which.size), np.int64)
 
         def work(start: int, stop: int) -> None:
             if not hasattr(self._own, "seen"):
                 self._own.seen = np.zeros(self.count + 2, np.uint8)
             table = kind, small, self.ngrams, self.bits, self.slots
-            _bags(start, stop, codes, begins_of, *table, self._own.seen, *_words(longest), ids, sizes)
+            terms = np.empty((2, self.ngrams * longest), np.uint64)
+            _bags(
+                start, stop, codes, begins_of, *table, self._own.seen, *_words(longest), *terms, ids, starts, sizes
+            )  # fmt: skip
 
         over_parts(work, which.size, work=20 * codes.size, multiple=_PART)
-        return which, ids, begins_of, sizes
+        return which, ids, starts, sizes
 
 
 def _words(room: int) -> tuple[Keys, NDArray[np.int32], NDArray[np.uint8]]:
