@@ -41,7 +41,7 @@ from hardmax.sentiment.word_scores import (
 from hardmax.text.vocabulary import Bags, Vocabulary, spans
 
 PENALTIES = (1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7)
-SMOOTHINGS = (5.0, 20.0)  # tried after 1, in this order, while they help
+SMOOTHINGS = (1.0, 5.0, 20.0)  # tried after the usual one, in this order, while they help
 USUAL = 1e-5  # penalty that is tried first, and used where nothing can be held out
 NEUTRAL = 0.3  # neutral words while learning, as a part of the mean number of terms
 BEGINNING = 0.03  # weight of each beginning of a text while learning; the text weighs 1

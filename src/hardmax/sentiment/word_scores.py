@@ -29,7 +29,7 @@ from hardmax.text.vocabulary import AT_ONCE, Bags, spans
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-SMOOTHING = 1.0  # added to the counts of the log-odds, where nothing else is chosen
+SMOOTHING = 0.3  # added to the counts of the log-odds, where nothing else is chosen
 FLOOR = 0.1  # the least strength: a word that says nothing by itself may still learn
 NUMBERS = 1 << 17  # in one array over texts, while the loss is computed
 _PART = 64
