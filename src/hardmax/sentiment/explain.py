@@ -64,7 +64,7 @@ class Explanation(Result):
         >>> model = hx.load("imdb-words")
         >>> ex = model.explain("A great film, never dull.")
         >>> ex
-        Explanation of 'A great film, never dull.': negative, probability 0.6974
+        Explanation of 'A great film, never dull.': negative, probability 0.6986
         >>> ex.label, ex.reasons[0].word, ex.against[0].word
         ('negative', 'dull', 'great')
         >>> abs(ex.bias + sum(word.contribution for word in ex.words) - ex.logit) < 1e-9
