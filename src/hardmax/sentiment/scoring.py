@@ -10,7 +10,6 @@ from hardmax.sentiment.model import SentimentModel
 from hardmax.text.datasets import match_labels
 
 BINS = 10
-Z = 1.959963984540054  # of a 95 % interval
 
 
 def numbered(model: SentimentModel, labels: Any, count: int) -> NDArray[np.int64]:
@@ -64,7 +63,7 @@ def wilson(right: int, n: int) -> tuple[float, float]:
         >>> [round(x, 3) for x in wilson(9, 10)]
         [0.596, 0.982]
     """
-    part, spread = right / n, Z * Z / n
-    middle = (part + spread / 2) / (1 + spread)
-    half = Z * np.sqrt(part * (1 - part) / n + spread / (4 * n)) / (1 + spread)
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+    from scipy.stats import binomtest
+
+    found = binomtest(right, n).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
