@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,11 @@ from hardmax.cloud.parameters import layer_count, step_size
 from hardmax.cloud.tokens import CloudLike, Floats, Ints, Number
 from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.engine import SMALL
-from hardmax.dynamics.large import CHUNK, COUNTED, SAMPLE, Rest, few_distinct, reach, system_and_cells
+from hardmax.dynamics.large import CHUNK, COUNTED, Rest, few_distinct
 from hardmax.dynamics.limit import limit
-from hardmax.dynamics.passive import Cells, History
-from hardmax.dynamics.plane import Plane, Pool
+from hardmax.dynamics.plane import Pool
+from hardmax.dynamics.stream_plane import InPlane
+from hardmax.dynamics.stream_space import InSpace
 from hardmax.errors import BadInput
 from hardmax.io.chunks import Chunks
 from hardmax.io.files import remove_partial_files, write_file
@@ -140,6 +141,42 @@ def limit_file(
     return work.run()
 
 
+class Way(Protocol):
+    """What depends on the dimension: who is in the system, and what becomes of the tokens that are not.
+
+    Attributes:
+        failed: why there is no system; empty as long as there is one.
+        again: the first pass has to begin again, since tokens that it left out may matter.
+        first: the place in the system of each of its distinct points, after `layers`.
+    """
+
+    failed: str
+    again: bool
+    first: Ints
+
+    def add(self, tokens: Floats, start: int) -> None:
+        """Show tokens start..start+len(tokens)-1 to the first pass."""
+
+    def state(self) -> dict[str, Any]:
+        """Arrays with what the first pass has found so far, and `restore` continues from."""
+
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+    def seal(self) -> Pool | None:
+        """End the first pass: the system."""
+
+    def layers(self, system: Pool, max_layers: int) -> Rest | None:
+        """Run the engine on the system; None if that is not enough."""
+
+    def take(self, tokens: Floats, inside: Ints) -> tuple[NDArray[np.int32], int, float]:
+        """Where tokens end that pass by, but for those of the system, at the places `inside`.
+
+        Returns:
+            The point that each follows in the end, -1 if it has to join the system; the last layer at which one of them
+            is decided; the narrowest of their decisions.
+        """
+
+
 class _Work:
     def __init__(
         self, tokens: Chunks, folder: Path, problem: Problem, max_layers: int, memory: float, part: int,
@@ -237,26 +274,27 @@ class _Work:
     # -- streaming -------------------------------------------------------------------------------------------------
 
     def _streamed(self) -> None:
-        if self.tokens.dim != 2:
-            raise self._too_large(
-                f"clouds of dimension {self.tokens.dim} cannot be streamed, only those of dimension 2"
-            )
-        plane, sample = self._first_pass()
-        if plane.failed:
-            raise self._too_large(plane.failed)
-        system = plane.system
+        most = int(self.memory / (BYTES * self.tokens.dim))
+        sample = self._front()["sample"]
+        way = InPlane(self.problem, sample) if self.tokens.dim == 2 else InSpace(self.problem, sample, most)
+        system = self._first_pass(way)
         joined = self.folder / "joined.npz"
         if joined.is_file():
             with np.load(joined) as saved:
                 system = Pool(saved["tokens"], saved["index"])
         while True:
-            if len(system) > self.memory / (2 * BYTES):
+            if len(system) > most:
                 raise self._too_large(f"{len(system):,} tokens are near the boundary or nearly tied")
             self.tell(0, None, f"layers of {len(system):,} tokens")
-            found = system_and_cells(plane, system.tokens, system.index, sample, self.problem, self.max_layers)
-            if found is None:
+            rest = way.layers(system, self.max_layers)
+            more = None if rest is None else self._second_pass(way, system, rest)
+            if way.again:
+                self._remove("cluster-*.npy", "layers-*.npy", "joined.npz")
+                self._save_front(way, sample, 0)
+                system = self._first_pass(way)
+                continue
+            if rest is None or more is None:
                 raise self._too_large("tokens look from so near the origin, or for so long, that all tokens matter")
-            more = self._second_pass(system, *found)
             if not len(more):
                 break
             self._remove("cluster-*.npy", "layers-*.npy")
@@ -264,7 +302,6 @@ class _Work:
             order = np.argsort(index)
             system = Pool(tokens[order], index[order])
             write_file(joined, lambda to, now=system: np.savez(to, tokens=now.tokens, index=now.index))  # type: ignore[misc]
-        rest = found[0]
         last, margins = np.array([np.load(path) for path in self.folder.glob("layers-*.npy")]).T
         sizes = np.zeros(len(rest.centers), np.int64)
         for p in range(self.parts):
@@ -276,43 +313,41 @@ class _Work:
             min(rest.margin, float(margins.min())), rest.undecided, self.tokens.n - len(system),
         )  # fmt: skip
 
-    def _first_pass(self) -> tuple[Plane, Floats]:
-        n, path = self.tokens.n, self.folder / "front.npz"
-        state: dict[str, Any] = {}
+    def _front(self) -> dict[str, Any]:
+        """The state of the first pass; at its beginning, a sample of the tokens."""
+        path, n = self.folder / "front.npz", self.tokens.n
         if path.is_file():
             with np.load(path) as saved:
-                state = dict(saved)
-            sample = state["sample"]
-        else:
-            count = min(n, COUNTED)
-            sample = np.concatenate([self.tokens.read(i, i + 32) for i in range(0, n - 32, n // (count // 32))])
-        plane = Plane(
-            self.problem.matrix, self.problem.alpha, reach(self.problem), sample[:: 1 + len(sample) // SAMPLE]
-        )
-        start = int(state.get("next", 0))
-        if state:
-            plane.restore(state["vertices"], Pool(state["tokens"], state["index"]), float(state["shallowest"]))
-        for begin in range(start, n, self.part):
+                return dict(saved)
+        step = max(1, n // (min(n, COUNTED) // 32))
+        return {"sample": np.concatenate([self.tokens.read(i, i + 32) for i in range(0, n - 32, step)])}
+
+    def _save_front(self, way: Way, sample: Floats, done: int) -> None:
+        state = way.state() | {"sample": sample, "next": done}
+        write_file(self.folder / "front.npz", lambda to: np.savez(to, **state))
+
+    def _first_pass(self, way: Way) -> Pool:
+        """The tokens that are to be looked at one by one."""
+        n, state = self.tokens.n, self._front()
+        if "next" in state:
+            way.restore(state)
+        for begin in range(int(state.get("next", 0)), n, self.part):
             block = self.tokens.read(begin, min(n, begin + self.part))
             for at in range(0, len(block), CHUNK):
-                plane.add(block[at : at + CHUNK], begin + at)
-            if plane.failed:
-                return plane, sample
-            vertices, pool, shallowest = plane.state()
-            kept = {
-                "sample": sample, "vertices": vertices, "tokens": pool.tokens, "index": pool.index,
-                "shallowest": shallowest, "next": begin + len(block),
-            }  # fmt: skip
-            write_file(path, lambda to, kept=kept: np.savez(to, **kept))  # type: ignore[misc]
+                way.add(block[at : at + CHUNK], begin + at)
+            if way.failed:
+                break
+            self._save_front(way, state["sample"], begin + len(block))
             self.tell(begin + len(block), n, "finding the tokens that can lead")
-        plane.seal()
-        return plane, sample
+        system = way.seal()
+        if system is None:
+            raise self._too_large(way.failed)
+        return system
 
-    def _second_pass(self, system: Pool, rest: Rest, history: History, cells: Cells) -> Pool:
+    def _second_pass(self, way: Way, system: Pool, rest: Rest) -> Pool:
         """Write where each token ends; the tokens that have to join the system are returned."""
-        n, of_point = self.tokens.n, rest.cluster[history.run.cloud.first]
-        ends = of_point[cells.leader].astype(np.int32)
-        joins = [Pool(np.empty((0, 2)), np.empty(0, np.int64))]
+        n, of_point = self.tokens.n, rest.cluster[way.first].astype(np.int32)
+        joins = [Pool(system.tokens[:0], system.index[:0])]
         for p in range(self.parts):
             begin = p * self.part
             if (self.folder / f"layers-{p:05d}.npy").is_file():
@@ -320,23 +355,15 @@ class _Work:
             here = slice(*np.searchsorted(system.index, (begin, begin + self.part)))
             inside = system.index[here] - begin
             block = self.tokens.read(begin, min(n, begin + self.part))
-            cluster, seen = np.empty(len(block), np.int32), np.zeros(len(ends), bool)
-            alone, history.margin, last = [inside], np.inf, 0
-            for at in range(0, len(block), CHUNK):
-                code = cells.of(block[at : at + CHUNK])
-                cluster[at : at + CHUNK] = ends.take(code)
-                seen[code] = True
-                alone.append(at + np.flatnonzero(code < 0))
-            left = np.setdiff1d(np.concatenate(alone), inside)
-            for at in range(0, len(left), CHUNK):
-                some = left[at : at + CHUNK]
-                leader, since, _ = history.take(block.take(some, axis=0))
-                cluster[some], last = of_point[leader], max(last, int(since.max()))
-                wrong = some[leader < 0]
-                joins.append(Pool(block[wrong], begin + wrong))
-            cluster[inside] = rest.cluster[here]
+            leader, last, margin = way.take(block, inside)
+            if way.again:
+                break
+            wrong = np.flatnonzero(leader < 0)
+            joins.append(Pool(block[wrong], begin + wrong))
             if not any(map(len, joins)):
+                cluster = of_point.take(leader)
+                cluster[inside] = rest.cluster[here]
                 self._write_array(f"cluster-{p:05d}", cluster)
-                self._write_array(f"layers-{p:05d}", np.array([max(last, cells.since[seen].max()), history.margin]))
+                self._write_array(f"layers-{p:05d}", np.array([last, margin]))
             self.tell(min(n, begin + self.part), n, "assigning tokens to leaders")
         return Pool(np.concatenate([j.tokens for j in joins]), np.concatenate([j.index for j in joins]))
