@@ -32,3 +32,25 @@ def clouds():
             (np.column_stack((np.cos(hexagon), np.sin(hexagon))), 0.8 * cube, 0.5 * cube[:99] * [1, 0])
         ),
     }
+
+
+def clouds_in_space(dim):
+    rng = np.random.default_rng(dim)
+    normal, cube = rng.normal(size=(N, dim)), rng.uniform(-1, 1, (N, dim))
+    corners = np.stack(np.meshgrid(*[[-1.0, 1.0]] * dim), -1).reshape(-1, dim)
+    axis = np.eye(dim)[0]
+    steps = np.linspace(-1, 1, round(N ** (1 / dim)) + 1)
+    return {
+        "normal": normal,
+        "ball": normal / np.linalg.norm(normal, axis=1, keepdims=True) * rng.random((N, 1)) ** (1 / dim),
+        "cube": cube,
+        "shifted cube": cube + 1.5,
+        "grid": np.stack(np.meshgrid(*[steps] * dim), -1).reshape(-1, dim) + 2.0**-9,
+        "copies": normal[rng.integers(0, N // 3, N)],
+        "two digits": np.round(normal, 2) + 0.001,
+        "one side": normal + 10 * axis,
+        "corners with ties": np.concatenate((corners, corners, 0.7 * cube, 0.7 * cube[:20] * axis)),
+        "nearly tied": np.concatenate((corners * (1 + 1e-9 * (np.arange(len(corners)) == 0)[:, None]), 0.7 * cube)),
+        "flat": normal * np.where(axis, 1e-7, 1.0),
+        "mixed scales": normal * np.exp(rng.uniform(-200, 0, (N, 1))),
+    }

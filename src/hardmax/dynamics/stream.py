@@ -150,9 +150,16 @@ class Way(Protocol):
         first: the place in the system of each of its distinct points, after `layers`.
     """
 
-    failed: str
-    again: bool
     first: Ints
+
+    @property
+    def failed(self) -> str: ...
+
+    @property
+    def again(self) -> bool: ...
+
+    def begin(self) -> None:
+        """Begin the first pass."""
 
     def add(self, tokens: Floats, start: int) -> None:
         """Show tokens start..start+len(tokens)-1 to the first pass."""
@@ -276,7 +283,7 @@ class _Work:
     def _streamed(self) -> None:
         most = int(self.memory / (BYTES * self.tokens.dim))
         sample = self._front()["sample"]
-        way = InPlane(self.problem, sample) if self.tokens.dim == 2 else InSpace(self.problem, sample, most)
+        way: Way = InPlane(self.problem, sample) if self.tokens.dim == 2 else InSpace(self.problem, sample, most)
         system = self._first_pass(way)
         joined = self.folder / "joined.npz"
         if joined.is_file():
@@ -290,6 +297,7 @@ class _Work:
             more = None if rest is None else self._second_pass(way, system, rest)
             if way.again:
                 self._remove("cluster-*.npy", "layers-*.npy", "joined.npz")
+                way.begin()
                 self._save_front(way, sample, 0)
                 system = self._first_pass(way)
                 continue

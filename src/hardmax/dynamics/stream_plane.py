@@ -18,7 +18,11 @@ class InPlane:
 
     def __init__(self, problem: Problem, sample: Floats) -> None:
         self.problem, self.sample = problem, sample
-        self.plane = Plane(problem.matrix, problem.alpha, reach(problem), sample[:: 1 + len(sample) // SAMPLE])
+        self.begin()
+
+    def begin(self) -> None:
+        few = self.sample[:: 1 + len(self.sample) // SAMPLE]
+        self.plane = Plane(self.problem.matrix, self.problem.alpha, reach(self.problem), few)
 
     @property
     def failed(self) -> str:
