@@ -12,7 +12,7 @@ import pytest
 import hardmax as hx
 from hardmax.dynamics import stream
 from hardmax.errors import BadInput
-from large_clouds import clouds
+from large_clouds import clouds, clouds_in_space
 
 STREAMED = {"gaussian", "disc", "cube", "grid", "copies", "two digits", "one side", "square with ties", "nearly tied"}
 TINY = 1e-6  # gigabytes: nothing fits
@@ -42,12 +42,68 @@ def test_small_parts_give_the_same_bits_as_memory(name, alpha, tmp_path, monkeyp
     }  # fmt: skip
 
 
+def stream_it(Z, folder, alpha=0.5, A=None, **options):
+    """The limit of a cloud of which four fifths fit into memory, and what was done on the way."""
+    np.save(folder / "cloud.npy", Z)
+    steps = []
+    memory = 0.8 * stream.BYTES * Z.size / 1e9
+    options = {"memory": memory, "part": 1700, "progress": lambda done, of, what: steps.append(what)} | options
+    found = hx.limit_file(folder / "cloud.npy", folder / "out", alpha, A, **options)
+    return found, [what for k, what in enumerate(steps) if k == 0 or steps[k - 1] != what]
+
+
+@pytest.mark.parametrize("name", clouds_in_space(3))
+@pytest.mark.parametrize("alpha", [0.1, 3.0])
+def test_clouds_in_space_give_the_same_bits_as_memory(name, alpha, tmp_path):
+    Z = clouds_in_space(3)[name]
+    found, _ = stream_it(Z, tmp_path, alpha)
+    assert found.streamed > 0.5 * len(Z)
+    assert_same(found, hx.limit(Z, alpha))
+
+
+@pytest.mark.parametrize("name", ["normal", "cube", "shifted cube", "copies", "one side", "corners with ties", "flat"])
+@pytest.mark.parametrize("dim", [1, 3, 4, 5, 8])
+def test_so_do_those_of_other_dimensions_with_a_matrix(name, dim, tmp_path):
+    Z = clouds_in_space(dim)[name]
+    A = None if (dim, name) in {(5, "cube"), (8, "cube"), (8, "copies")} else np.diag(np.arange(dim) + 1.0) + 0.3
+    found, _ = stream_it(Z, tmp_path, A=A)
+    assert found.streamed > 0.2 * len(Z)
+    assert_same(found, hx.limit(Z, A=A))
+
+
+@pytest.mark.parametrize(("name", "dim"), [("normal", 5), ("cube", 3)])
+def test_what_a_small_sample_left_out_is_read_again(name, dim, tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "COUNTED", 256)
+    Z = clouds_in_space(dim)[name]
+    found, steps = stream_it(Z, tmp_path, part=900)
+    assert steps.count("finding the tokens that can lead") > 1
+    assert found.streamed > 0.3 * len(Z)
+    assert_same(found, hx.limit(Z))
+
+
+@pytest.mark.parametrize("dim", [3, 8])
+def test_too_many_tokens_that_can_be_followed_are_counted(dim, tmp_path):
+    sphere = clouds_in_space(dim)["normal"]
+    sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
+    with pytest.raises(BadInput, match=r"does not fit into .* of the first [\d,]+ tokens can be followed"):
+        stream_it(sphere, tmp_path)
+
+
+def test_tokens_that_look_for_many_layers_are_given_room(tmp_path):
+    Z = clouds_in_space(3)["normal"]
+    found, _ = stream_it(Z, tmp_path, alpha=0.01)
+    assert found.layers > 30
+    assert_same(found, hx.limit(Z, 0.01))
+
+
 @pytest.mark.slow
-def test_a_million_tokens_in_small_parts(tmp_path):
-    Z = np.random.default_rng(0).normal(size=(1_000_000, 2))
+@pytest.mark.parametrize(("dim", "shape"), [(2, "normal"), (3, "normal"), (3, "uniform"), (8, "normal")])
+def test_a_million_tokens_in_small_parts(dim, shape, tmp_path):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(1_000_000, dim)) if shape == "normal" else rng.uniform(-1, 1, (1_000_000, dim))
     np.save(tmp_path / "cloud.npy", Z)
-    found = hx.limit_file(tmp_path / "cloud.npy", tmp_path / "out", memory=0.1, part=50_000)
-    assert found.streamed > 990_000
+    found = hx.limit_file(tmp_path / "cloud.npy", tmp_path / "out", memory=0.05 * dim, part=50_000)
+    assert found.streamed > (990_000 if dim == 2 else 900_000)
     assert_same(found, hx.limit(Z))
 
 
@@ -76,8 +132,9 @@ def test_other_types_and_parquet_files(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_killed_run_resumes_to_the_same_result(tmp_path):
-    Z = np.random.default_rng(0).normal(size=(300_000, 2))
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_killed_run_resumes_to_the_same_result(dim, tmp_path):
+    Z = np.random.default_rng(0).normal(size=(300_000, dim))
     np.save(tmp_path / "cloud.npy", Z)
     program = (
         "import sys, hardmax as hx; hx.limit_file(sys.argv[1], sys.argv[2], memory=0.01, part=10_000, resume=True)"
@@ -112,13 +169,11 @@ def test_what_cannot_be_used_is_named(tmp_path):
         hx.limit_file(file, out, alpha=0.25, resume=True)
     with pytest.raises(BadInput, match="does not exist"):
         hx.limit_file(tmp_path / "no.npy", tmp_path / "new")
-    np.save(file, np.random.default_rng(0).normal(size=(9000, 3)))
-    with pytest.raises(BadInput, match="dimension 3 cannot be streamed"):
-        hx.limit_file(file, tmp_path / "three", memory=0.0001)
     Z[5000, 1] = np.nan
     np.save(file, Z)
     with pytest.raises(BadInput, match="token 5000, coordinate 1 is nan"):
         hx.limit_file(file, tmp_path / "nan", memory=0.0001)
-    np.save(file, np.concatenate((clouds()["gaussian"], [[0.0, 0.0]])))
-    with pytest.raises(BadInput, match="does not fit into"):
-        hx.limit_file(file, tmp_path / "zero", memory=0.0001)
+    for dim in (2, 3):
+        np.save(file, np.concatenate((np.random.default_rng(0).normal(size=(9000, dim)), np.zeros((1, dim)))))
+        with pytest.raises(BadInput, match=r"does not fit into .* so near the origin"):
+            hx.limit_file(file, tmp_path / f"zero in {dim}", memory=0.0001 * dim)
