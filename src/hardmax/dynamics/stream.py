@@ -1,14 +1,16 @@
 """The limit of a cloud that is larger than memory, from disk to disk; an interrupted run can be resumed.
 
 Two passes over the tokens: one finds those that can be followed at layer 0, among which is the system that the engine
-runs on; one tells what becomes of all others (`hardmax.dynamics.passive`), and writes it. Tokens that turn out to
-matter join the system, and the second pass begins again.
+runs on; one tells what becomes of all others, and writes it. Tokens that turn out to matter join the system, and the
+second pass begins again. What depends on the dimension is a `Way`: `hardmax.dynamics.stream_plane` for d = 2,
+`hardmax.dynamics.stream_space` for all others.
 
 Every file appears complete or not at all, and says by its presence that its part of the work is done:
 
     problem.json      what was asked; written first
     front.npz         the state of the first pass, replaced after every part
-    joined.npz        tokens that joined the system, replaced when there are more
+    first-00017.npz   which tokens of the part are decided at layer 0, and by whom
+    joined.npz        the system with the tokens that joined it, replaced when there are more
     cluster-00017.npy the result: the position in centers.npy of the point where each token of the part ends
     layers-00017.npy  the last layer at which one of these tokens is decided, and the narrowest of their decisions
     centers.npy       the limit points
@@ -16,10 +18,10 @@ Every file appears complete or not at all, and says by its presence that its par
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +36,7 @@ from hardmax.dynamics.limit import limit
 from hardmax.dynamics.plane import Pool
 from hardmax.dynamics.stream_plane import InPlane
 from hardmax.dynamics.stream_space import InSpace
+from hardmax.dynamics.stream_way import Way
 from hardmax.errors import BadInput
 from hardmax.io.chunks import Chunks
 from hardmax.io.files import remove_partial_files, write_file
@@ -42,6 +45,7 @@ from hardmax.views import Shown
 SCHEMA = "hardmax.limit-file/1"
 PART = 1 << 22  # tokens in a file of the result
 BYTES = 100  # of memory that the engine needs for each coordinate of its tokens
+BLOCK = 1 << 21  # coordinates that are read at once
 Tell = Callable[[float, float | None, str], Any]
 
 
@@ -141,49 +145,6 @@ def limit_file(
     return work.run()
 
 
-class Way(Protocol):
-    """What depends on the dimension: who is in the system, and what becomes of the tokens that are not.
-
-    Attributes:
-        failed: why there is no system; empty as long as there is one.
-        again: the first pass has to begin again, since tokens that it left out may matter.
-        first: the place in the system of each of its distinct points, after `layers`.
-    """
-
-    first: Ints
-
-    @property
-    def failed(self) -> str: ...
-
-    @property
-    def again(self) -> bool: ...
-
-    def begin(self) -> None:
-        """Begin the first pass."""
-
-    def add(self, tokens: Floats, start: int) -> None:
-        """Show tokens start..start+len(tokens)-1 to the first pass."""
-
-    def state(self) -> dict[str, Any]:
-        """Arrays with what the first pass has found so far, and `restore` continues from."""
-
-    def restore(self, state: dict[str, Any]) -> None: ...
-
-    def seal(self) -> Pool | None:
-        """End the first pass: the system."""
-
-    def layers(self, system: Pool, max_layers: int) -> Rest | None:
-        """Run the engine on the system; None if that is not enough."""
-
-    def take(self, tokens: Floats, inside: Ints) -> tuple[NDArray[np.int32], int, float]:
-        """Where tokens end that pass by, but for those of the system, at the places `inside`.
-
-        Returns:
-            The point that each follows in the end, -1 if it has to join the system; the last layer at which one of them
-            is decided; the narrowest of their decisions.
-        """
-
-
 class _Work:
     def __init__(
         self, tokens: Chunks, folder: Path, problem: Problem, max_layers: int, memory: float, part: int,
@@ -224,7 +185,7 @@ class _Work:
                 self._in_memory()
             else:
                 self._streamed()
-        self._remove("front.npz", "joined.npz", "layers-*.npy")
+        self._remove("front.npz", "joined.npz", "first-*.npz", "layers-*.npy")
         found = json.loads((self.folder / "config.json").read_text())
         return FileLimit(
             self.folder, self.tokens.n, self.tokens.dim, np.load(self.folder / "centers.npy"), tuple(found["kind"]),
@@ -266,6 +227,17 @@ class _Work:
     def _write_array(self, name: str, array: NDArray[Any]) -> None:
         write_file(self.folder / f"{name}.npy", lambda to: np.save(to, array))
 
+    def _write_arrays(self, name: str, arrays: dict[str, Any]) -> None:
+        write_file(self.folder / f"{name}.npz", lambda to: np.savez(to, **arrays))
+
+    def _arrays(self, name: str) -> dict[str, Any]:
+        """The arrays of a file, none if it is not there."""
+        path = self.folder / f"{name}.npz"
+        if not path.is_file():
+            return {}
+        with np.load(path) as saved:
+            return dict(saved)
+
     def _finish(
         self, centers: Floats, kind: tuple[str, ...], sizes: Ints, since: dict[int, int], layers: int, margin: float,
         undecided: int, streamed: int,
@@ -281,14 +253,12 @@ class _Work:
     # -- streaming -------------------------------------------------------------------------------------------------
 
     def _streamed(self) -> None:
-        most = int(self.memory / (BYTES * self.tokens.dim))
+        most = int(self.memory / (2 * BYTES * self.tokens.dim))  # the system, and where it is at every layer
         sample = self._front()["sample"]
         way: Way = InPlane(self.problem, sample) if self.tokens.dim == 2 else InSpace(self.problem, sample, most)
         system = self._first_pass(way)
-        joined = self.folder / "joined.npz"
-        if joined.is_file():
-            with np.load(joined) as saved:
-                system = Pool(saved["tokens"], saved["index"])
+        if joined := self._arrays("joined"):
+            system = Pool(**joined)
         while True:
             if len(system) > most:
                 raise self._too_large(f"{len(system):,} tokens are near the boundary or nearly tied")
@@ -296,7 +266,7 @@ class _Work:
             rest = way.layers(system, self.max_layers)
             more = None if rest is None else self._second_pass(way, system, rest)
             if way.again:
-                self._remove("cluster-*.npy", "layers-*.npy", "joined.npz")
+                self._remove("cluster-*.npy", "layers-*.npy", "first-*.npz", "joined.npz")
                 way.begin()
                 self._save_front(way, sample, 0)
                 system = self._first_pass(way)
@@ -309,7 +279,7 @@ class _Work:
             tokens, index = np.concatenate((system.tokens, more.tokens)), np.concatenate((system.index, more.index))
             order = np.argsort(index)
             system = Pool(tokens[order], index[order])
-            write_file(joined, lambda to, now=system: np.savez(to, tokens=now.tokens, index=now.index))  # type: ignore[misc]
+            self._write_arrays("joined", {"tokens": system.tokens, "index": system.index})
         last, margins = np.array([np.load(path) for path in self.folder.glob("layers-*.npy")]).T
         sizes = np.zeros(len(rest.centers), np.int64)
         for p in range(self.parts):
@@ -323,16 +293,12 @@ class _Work:
 
     def _front(self) -> dict[str, Any]:
         """The state of the first pass; at its beginning, a sample of the tokens."""
-        path, n = self.folder / "front.npz", self.tokens.n
-        if path.is_file():
-            with np.load(path) as saved:
-                return dict(saved)
-        step = max(1, n // (min(n, COUNTED) // 32))
-        return {"sample": np.concatenate([self.tokens.read(i, i + 32) for i in range(0, n - 32, step)])}
+        n = self.tokens.n
+        rows = range(0, n - 32, max(1, n // (min(n, COUNTED) // 32)))
+        return self._arrays("front") or {"sample": np.concatenate([self.tokens.read(i, i + 32) for i in rows])}
 
     def _save_front(self, way: Way, sample: Floats, done: int) -> None:
-        state = way.state() | {"sample": sample, "next": done}
-        write_file(self.folder / "front.npz", lambda to: np.savez(to, **state))
+        self._write_arrays("front", way.state() | {"sample": sample, "next": done})
 
     def _first_pass(self, way: Way) -> Pool:
         """The tokens that are to be looked at one by one."""
@@ -340,38 +306,66 @@ class _Work:
         if "next" in state:
             way.restore(state)
         for begin in range(int(state.get("next", 0)), n, self.part):
-            block = self.tokens.read(begin, min(n, begin + self.part))
-            for at in range(0, len(block), CHUNK):
-                way.add(block[at : at + CHUNK], begin + at)
+            end = min(n, begin + self.part)
+            for block in self._blocks(begin, end):
+                tokens = self.tokens.read(block.start, block.stop)
+                for at in range(0, len(tokens), CHUNK):
+                    way.add(tokens[at : at + CHUNK], block.start + at)
             if way.failed:
                 break
-            self._save_front(way, state["sample"], begin + len(block))
-            self.tell(begin + len(block), n, "finding the tokens that can lead")
+            self._save_front(way, state["sample"], end)
+            self.tell(end, n, "finding the tokens that can lead")
         system = way.seal()
         if system is None:
             raise self._too_large(way.failed)
         return system
+
+    def _blocks(self, begin: int, end: int) -> Iterator[range]:
+        """Tokens begin..end-1 in blocks that are read at once."""
+        size = max(CHUNK, BLOCK // self.tokens.dim)
+        return (range(at, min(end, at + size)) for at in range(begin, end, size))
 
     def _second_pass(self, way: Way, system: Pool, rest: Rest) -> Pool:
         """Write where each token ends; the tokens that have to join the system are returned."""
         n, of_point = self.tokens.n, rest.cluster[way.first].astype(np.int32)
         joins = [Pool(system.tokens[:0], system.index[:0])]
         for p in range(self.parts):
-            begin = p * self.part
             if (self.folder / f"layers-{p:05d}.npy").is_file():
                 continue
-            here = slice(*np.searchsorted(system.index, (begin, begin + self.part)))
-            inside = system.index[here] - begin
-            block = self.tokens.read(begin, min(n, begin + self.part))
-            leader, last, margin = way.take(block, inside)
-            if way.again:
-                break
-            wrong = np.flatnonzero(leader < 0)
-            joins.append(Pool(block[wrong], begin + wrong))
+            begin, end = p * self.part, min(n, (p + 1) * self.part)
+            settled = self._settled(p)
+            cluster, first, notes = np.empty(end - begin, np.int32), np.full(end - begin, -1, np.int32), []
+            for block in self._blocks(begin, end):
+                at = slice(block.start - begin, block.stop - begin)
+                here = slice(*np.searchsorted(system.index, (block.start, block.stop)))
+                inside, tokens = system.index[here] - block.start, self.tokens.read(block.start, block.stop)
+                rows = np.flatnonzero(settled["leader"][at] >= 0)
+                fates = way.take(tokens, np.concatenate((inside, rows)))
+                wrong = np.flatnonzero(fates.leader < 0)
+                joins.append(Pool(tokens[wrong], block.start + wrong))
+                cluster[at] = of_point.take(fates.leader)
+                cluster[at][inside] = rest.cluster[here]
+                if fates.settled is not None:
+                    first[at][fates.settled] = fates.leader[fates.settled]
+                notes.append((fates.last, fates.margin, fates.first_margin))
+            self.tell(end, n, "assigning tokens to leaders")
+            if way.again:  # the others may say more about where to begin
+                continue
+            last, margins, first_margins = np.array(notes).T
+            rows = np.flatnonzero(settled["leader"] >= 0)
+            if (first >= 0).any() and not len(rows):
+                found = {"leader": first, "margin": first_margins.min(), "index": system.index[way.first]}
+                self._write_arrays(f"first-{p:05d}", found)
             if not any(map(len, joins)):
-                cluster = of_point.take(leader)
-                cluster[inside] = rest.cluster[here]
+                places = np.searchsorted(system.index, settled["index"])
+                cluster[rows] = rest.cluster[places].take(settled["leader"][rows])
                 self._write_array(f"cluster-{p:05d}", cluster)
-                self._write_array(f"layers-{p:05d}", np.array([last, margin]))
-            self.tell(min(n, begin + self.part), n, "assigning tokens to leaders")
+                margin = min(margins.min(), float(settled["margin"]))
+                self._write_array(f"layers-{p:05d}", np.array([last.max(), margin]))
         return Pool(np.concatenate([j.tokens for j in joins]), np.concatenate([j.index for j in joins]))
+
+    def _settled(self, part: int) -> dict[str, Any]:
+        """The tokens of a part that an earlier second pass found to be decided at layer 0; nobody who joins is followed
+        at that layer. Their leaders are numbers in a list of tokens."""
+        nobody = {"leader": np.empty(0, np.int32), "margin": np.inf, "index": np.empty(0, np.int64)}
+        return self._arrays(f"first-{part:05d}") or nobody

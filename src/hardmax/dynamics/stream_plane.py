@@ -3,16 +3,16 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.large import CHUNK, SAMPLE, Rest, reach, system_and_cells
 from hardmax.dynamics.plane import Plane, Pool
+from hardmax.dynamics.stream_way import Fates
 
 
 class InPlane:
-    """A `hardmax.dynamics.stream.Way` for dimension 2."""
+    """A `hardmax.dynamics.stream_way.Way` for dimension 2."""
 
     again = False  # whom the first pass leaves out never matters
 
@@ -50,7 +50,7 @@ class InPlane:
         self.first = self.history.run.cloud.first
         return rest
 
-    def take(self, tokens: Floats, inside: Ints) -> tuple[NDArray[np.int32], int, float]:
+    def take(self, tokens: Floats, but: Ints) -> Fates:
         cells, history = self.cells, self.history
         ends, seen = cells.leader.astype(np.int32), np.zeros(len(cells.leader), bool)
         leader, last, history.margin = np.empty(len(tokens), np.int32), 0, np.inf
@@ -58,10 +58,10 @@ class InPlane:
             code = cells.of(tokens[at : at + CHUNK])
             leader[at : at + CHUNK] = ends.take(code)
             seen[code] = True
-        leader[inside] = 0
+        leader[but] = 0
         left = np.flatnonzero(leader < 0)
         for at in range(0, len(left), CHUNK):
             some = left[at : at + CHUNK]
             leader[some], since, _ = history.take(tokens.take(some, axis=0))
             last = max(last, int(since.max()))
-        return leader, max(last, int(cells.since[seen].max())), history.margin
+        return Fates(leader, max(last, int(cells.since[seen].max())), history.margin)

@@ -16,13 +16,13 @@ so |t|_A > low, and tokens inside score less than <A t, t>; in a polytope they s
 
 The first pass fits the body to a sample of queries, and keeps all tokens outside. The second pass tests everyone. Where
 it finds that the body was too large, the first pass begins again with a smaller one. A token that does not stay inside,
-or that has no clear gap, joins the system.
+or that has no clear gap, joins the system. At layer 0 it was inside, so nobody looked at it: what is decided at that
+layer stays.
 """
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardmax.attention.search import Scores
 from hardmax.attention.ties import WIDEST
@@ -35,13 +35,14 @@ from hardmax.dynamics.engine import RESOLUTION, Run
 from hardmax.dynamics.large import CHUNK, Rest, limit_of_rest
 from hardmax.dynamics.passive import FAINT, MORE
 from hardmax.dynamics.plane import Pool
+from hardmax.dynamics.stream_way import Fates
 
 SMALLEST = 1e-100  # norms below this go to the engine: products of two of them may underflow
 MANY = 1 << 16  # tokens kept from which on the body has to fit better
 
 
 class InSpace:
-    """A `hardmax.dynamics.stream.Way` for any dimension.
+    """A `hardmax.dynamics.stream_way.Way` for any dimension.
 
     Args:
         sample: tokens to which the body is fitted.
@@ -127,39 +128,39 @@ class InSpace:
         self.again = True
         return False
 
-    def take(self, tokens: Floats, inside: Ints) -> tuple[NDArray[np.int32], int, float]:
-        leader, last, margin = np.full(len(tokens), -1, np.int32), 0, np.inf
+    def take(self, tokens: Floats, but: Ints) -> Fates:
+        leader, since = np.full(len(tokens), -1, np.int32), np.zeros(len(tokens), np.int32)
         passing = np.ones(len(tokens), bool)
-        passing[inside] = False
+        passing[but] = False
         rows = np.flatnonzero(passing)
-        step = max(CHUNK, len(self.run.role))  # the points are put in order for every step
+        margins = np.full(self.last + 1, np.inf)  # by layer
+        step = max(CHUNK, 4 * len(self.run.role))  # the points are put in order for every step
         for at in range(0, len(rows), step):
             some = rows[at : at + step]
-            leader[some], since, narrowest = self._through_layers(tokens.take(some, axis=0))
-            last, margin = max(last, since), min(margin, narrowest)
-        leader[inside] = 0
-        return leader, last, margin
+            leader[some], since[some] = self._through_layers(tokens.take(some, axis=0), margins)
+        settled = passing & (leader >= 0) & (since == 0)
+        leader[but] = 0
+        return Fates(leader, int(since.max()), float(margins.min()), settled, float(margins[0]))
 
-    def _through_layers(self, z: Floats) -> tuple[NDArray[np.int32], int, float]:
-        """`take` for some tokens."""
-        leader, moving = np.full(len(z), -1, np.int32), np.arange(len(z))
-        last, margin, alpha = 0, np.inf, self.problem.alpha
+    def _through_layers(self, z: Floats, margins: Floats) -> tuple[Ints, Ints]:
+        """The point that each token follows in the end, -1 if it is not passive, and since when."""
+        leader, since = np.full((2, len(z)), -1)
+        moving, alpha = np.arange(len(z)), self.problem.alpha
         for layer in range(self.last + 1):
-            points = self._points(layer)
             passive = self._passive(z)
             moving, z = moving[passive], z.take(passive, axis=0)
             if not len(z):
                 break
-            target, narrowest = self._follow(layer, points, z)
+            points = self._points(layer)
+            target, margin = self._follow(layer, points, z)
+            margins[layer] = min(margins[layer], margin)
             leads = (self.run.role == LEADER) & (self.run.decided_at <= layer)
             arrives = np.flatnonzero((target >= 0) & leads[target])
-            if len(arrives):
-                leader[moving[arrives]], last = target[arrives], layer
-            margin = min(margin, narrowest)
+            leader[moving[arrives]], since[moving[arrives]] = target[arrives], layer
             on = np.flatnonzero((target >= 0) & ~leads[target])
             pull = points.take(target[on], axis=0)  # as `Run.move`
             moving, z = moving[on], (z.take(on, axis=0) + alpha * pull) / (1.0 + alpha)
-        return leader, last, margin
+        return leader, since
 
     def _points(self, layer: int) -> Floats:
         while layer >= len(self._places):

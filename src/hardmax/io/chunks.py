@@ -45,7 +45,7 @@ class Chunks:
     def read(self, start: int, stop: int) -> Floats:
         """Tokens start..stop-1."""
         raw = self._read_parquet(start, stop) if self.path.is_dir() else self._read_npy(start, stop)
-        tokens = np.array(raw, np.float64, order="C")
+        tokens = np.asarray(raw, np.float64, order="C")  # a new array in any case
         flat = tokens.reshape(-1)
         if not np.vdot(flat, flat) < 1e299:  # one pass accepts nearly everything: NaN is not smaller
             bad = np.argwhere(~(np.abs(tokens) <= 1e150))
