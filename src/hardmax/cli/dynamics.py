@@ -111,7 +111,8 @@ def limit_command(
         bool,
         typer.Option(
             "--stream",
-            help="Read the tokens in parts (the default for a folder of .parquet files and for .npy files over 1 GB).",
+            help="Read the tokens, of any dimension, in parts (the default for a folder of .parquet files and for .npy "
+            "files over 1 GB).",
         ),
     ] = False,
     memory: Annotated[float, typer.Option(help="Memory limit for --stream, in GB.")] = 1.0,

@@ -120,13 +120,15 @@ def limit_file(
         source: an .npy file of shape (n, d), or a folder of .parquet files with one column for each coordinate.
         output: a new folder. cluster-00000.npy, cluster-00001.npy, ... and centers.npy are the result.
         alpha, A, tie_tolerance, max_layers: as for `limit`.
-        memory: gigabytes that may be used. Clouds that fit are loaded; larger ones are streamed if d = 2.
+        memory: gigabytes that may be used. Clouds that fit are loaded, larger ones are streamed: of these, the tokens
+            that others look at have to fit.
         resume: continue an interrupted run of the same problem; the result is bit-for-bit the same.
         part: number of tokens in each file of the result.
         progress: called with the number of tokens done, the number of all, and what is being done.
 
     Raises:
-        BadInput: the source or the output cannot be used, or the limit needs more memory.
+        BadInput: the source or the output cannot be used, or the limit needs more memory; the message tells how many
+            tokens would have to be kept.
         NotCertified: no certificate could be computed within `max_layers`.
 
     Example:
