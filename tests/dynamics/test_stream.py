@@ -109,6 +109,19 @@ def test_too_many_tokens_that_can_be_followed_are_counted(dim, tmp_path):
         stream_it(sphere, tmp_path)
 
 
+@pytest.mark.parametrize("seed", [4689, 9343, 14767])
+def test_a_token_that_leads_later_was_seen_coming(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    dim, alpha = int(rng.choice([3, 4, 5])), float(rng.choice([0.1, 0.5, 1, 3, 20]))
+    rng.choice(["normal", "uniform"])  # the clouds were found by a search in which some were uniform
+    Z = rng.normal(size=(2000, dim))
+    eq = hx.limit(Z, alpha)
+    assert any(eq.leader_since.values())
+    found, _ = stream_it(Z, tmp_path, alpha)
+    assert found.streamed > 0.5 * len(Z)
+    assert_same(found, eq)
+
+
 def test_tokens_that_look_for_many_layers_are_given_room(tmp_path):
     Z = clouds_in_space(3)["normal"]
     found, _ = stream_it(Z, tmp_path, alpha=0.01)
