@@ -1,5 +1,6 @@
 """Followers that are checked all at once, against the gaps of all scores."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -56,14 +57,44 @@ def test_known_are_the_same_under_a_matrix():
 
 
 @pytest.mark.parametrize("name", CLOUDS)
-def test_those_set_aside_are_known_and_too_short_to_be_looked_at(name):
-    reach = 1e-5
-    found, _, best, _, norms = found_and_gaps(CLOUDS[name], reach, share=0.0)
-    need = (best - 2 * reach * norms.max()).min()
-    assert found.bar <= need
-    assert found.bar >= 0.96 * need > 0
-    assert found.aside.any() or name != "gaussian"
-    assert np.array_equal(found.aside, found.known & (norms < found.bar))
+def test_those_set_aside_are_known_and_nobody_who_follows_from_the_first_layer_on_sees_them(name):
+    reach, Z = 1e-5, CLOUDS[name]
+    found, followers, best, _, norms = found_and_gaps(Z, reach, share=0.0)
+    assert found.aside.any() or name not in ("gaussian", "off the origin")
+    assert found.known[found.aside].all()
+    before = found.aside
+    assert found.unseen(Z[followers], best * norms[followers] - 2 * reach * norms[followers] * norms.max())
+    assert found.aside is before
+
+
+@pytest.mark.parametrize("A", [None, np.diag([1.0, 4.0, 25.0])])
+@pytest.mark.parametrize("name", ["gaussian", "off the origin"])
+def test_no_score_of_those_set_aside_counts_as_out_of_reach_and_fewer_are_set_aside_after_that(name, A):
+    Z = CLOUDS[name]
+    found = found_and_gaps(Z, 1e-5, A, share=0.0)[0]
+    assert found.aside.any()
+    q = RNG.normal(size=(500, 3))
+    highest = (q @ Z[found.aside].T).max(axis=1)
+    for query, score in zip(q, highest, strict=True):
+        trial = copy(found)
+        assert not trial.unseen(query[None], np.array([score]))
+        assert trial.aside.sum() < found.aside.sum()
+        assert found.aside[trial.aside].all()
+        assert not trial.aside.any() or (Z[trial.aside] @ query).max() < score
+
+
+def test_a_token_next_to_a_leader_is_no_copy_of_it():
+    Z = CLOUDS["off the origin"]
+    for _ in range(3):  # the coordinate by which the two differ is 0: seen from the middle of the cloud they are equal
+        c = hx.limit(Z).certificate
+        follows = (c.role == FOLLOWER) & (c.decided_at == 0)
+        leader = int(np.bincount(c.target[follows]).argmax())
+        Z = Z - np.array([0.0, Z[leader, 1], 0.0])
+    assert Z[leader, 1] == 0
+    mine = np.flatnonzero(follows & (c.target == leader))
+    for away, known in ((0.0, True), (-5e-324, False)):
+        Z[mine[0]] = Z[leader] + np.array([0.0, away, 0.0])
+        assert SetAside(c, Z, Z, np.linalg.norm(Z, axis=1), 1e-9).known[mine[1:]].any() == known
 
 
 def test_only_followers_of_leaders_from_the_first_layer_on_are_known():

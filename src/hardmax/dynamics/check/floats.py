@@ -25,9 +25,11 @@ from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
+    from hardmax.dynamics.check.large import SetAside
 
 LARGE = 8192  # tokens from which on checking followers all at once pays
 CHUNK = 1 << 15
+ATTEMPTS = 4  # at setting tokens aside
 
 
 def problems(certificate: "Certificate", Z: Any) -> list[str]:
@@ -70,6 +72,10 @@ class _TooClose(Exception):
     """A score of a token that was set aside might be seen after all."""
 
 
+class _TooMany(_TooClose):
+    """So it is, but there are fewer of them now."""
+
+
 def _without_those_set_aside(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> list[str]:
     some = tokens[: 4 * SMALL]
     if len(np.unique(some[:, 0])) <= SMALL and len(set(map(tuple, some.tolist()))) <= SMALL:
@@ -82,9 +88,13 @@ def _without_those_set_aside(c: "Certificate", tokens: Floats, alpha: float, mat
     queries = _times_matrix(_scaled(matrix)[0], tokens)
     norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, tokens), 0.0))
     found = SetAside(c, tokens, queries, norms, reach)
-    left = np.flatnonzero(~found.aside)
-    replay = _part(c, tokens, alpha, matrix, left, reach, found.bar, found.known[left])
-    return replay.run() or _ends(c, tokens, found.known)
+    for _ in range(ATTEMPTS):
+        try:
+            replay = _part(c, tokens, alpha, matrix, np.flatnonzero(~found.aside), reach, found)
+            return replay.run() or _ends(c, tokens, found.known)
+        except _TooMany:
+            pass
+    raise _TooClose
 
 
 def _in_the_plane(c: "Certificate", tokens: Floats, alpha: float, matrix: Any, reach: float) -> list[str]:
@@ -94,23 +104,28 @@ def _in_the_plane(c: "Certificate", tokens: Floats, alpha: float, matrix: Any, r
     aside[outermost(tokens)] = False
     aside &= c.role == FOLLOWER
     aside[np.array(sorted({i for group in c.groups for i in group}), np.int64)] = False
-    last = int(c.decided_at.max())
-    for _ in range(4):
-        replay = _part(c, tokens, alpha, matrix, np.flatnonzero(~aside), reach)
+    last, inside, unclear = int(c.decided_at.max()), None, np.empty(0, np.int64)
+    for _ in range(ATTEMPTS):
+        left = np.flatnonzero(~aside)
+        replay = _part(c, tokens, alpha, matrix, left, reach)
         if replay.run():  # wrong, or one of the others is followed: all of them can tell
             raise _TooClose
-        claimed, bands = min(float(c.margin), 2.0**-20), [replay.flag.at(layer) for layer in range(last + 1)]
-        inside = Inside(
-            replay.scenes(last), replay.name, alpha, replay.A,
-            [(max(claimed, replay.blur, 4 * a), 4 * b) for a, b in bands], (4 * bands[-1][0], 4 * bands[-1][1]),
-            replay.largest, replay.shortest,
-        )  # fmt: skip
-        good = inside.as_claimed(c, tokens, aside)
-        if np.array_equal(good, aside):
-            replay.margin = min(replay.margin, inside.margin)
-            replay.check_figures()
-            return replay.wrong or _ends(c, tokens, aside)
-        aside &= good
+        new = np.unique(replay.inverse[np.searchsorted(left, unclear)])
+        if inside is None or not inside.holds([x[new] for x in replay.places(last)]):
+            claimed, bands = min(float(c.margin), 2.0**-20), [replay.flag.at(layer) for layer in range(last + 1)]
+            inside = Inside(
+                replay.scenes(last), replay.name, alpha, replay.A,
+                [(max(claimed, replay.blur, 4 * a), 4 * b) for a, b in bands], (4 * bands[-1][0], 4 * bands[-1][1]),
+                replay.largest, replay.shortest,
+            )  # fmt: skip
+            good = inside.as_claimed(c, tokens, aside)
+            unclear = np.flatnonzero(aside & ~good)
+            aside &= good
+            if len(unclear):
+                continue
+        replay.margin = min(replay.margin, inside.margin)
+        replay.check_figures()
+        return replay.wrong or _ends(c, tokens, aside)
     raise _TooClose
 
 
@@ -126,11 +141,11 @@ def _ends(c: "Certificate", tokens: Floats, aside: Any) -> list[str]:
 
 
 def _part(
-    c: "Certificate", tokens: Floats, alpha: float, matrix: Any, left: Ints, reach: float, bar: float = 0.0,
-    known: Any = None,
+    c: "Certificate", tokens: Floats, alpha: float, matrix: Any, left: Ints, reach: float,
+    found: "SetAside | None" = None,
 ) -> "_Replay":  # fmt: skip
     """The replay of some of the tokens."""
-    if 2 * len(left) > len(tokens):
+    if tokens.shape[1] == 2 and 2 * len(left) > len(tokens):
         raise _TooClose
     place = np.minimum(np.searchsorted(left, np.maximum(c.target[left], 0)), len(left) - 1)
     named = (c.target[left] < 0) | (left[place] == c.target[left])
@@ -139,7 +154,7 @@ def _part(
         target=np.where(c.target[left] >= 0, place, c.target[left]),
         groups=tuple(tuple(np.searchsorted(left, group).tolist()) for group in c.groups),
     )  # fmt: skip
-    replay = _Replay(part_of_c, tokens[left], alpha, matrix, names=left, reach=reach, bar=bar, known=known)
+    replay = _Replay(part_of_c, tokens[left], alpha, matrix, names=left, reach=reach, found=found)
     if not named.all():
         replay.wrong.append("target names a token that follows another")
     return replay
@@ -156,10 +171,9 @@ class _Replay:
         matrix: Any,
         names: Ints | None = None,
         reach: float = np.inf,
-        bar: float = 0.0,
-        known: Any = None,
+        found: "SetAside | None" = None,
     ) -> None:
-        self.c, self.alpha, self.reach, self.bar = c, alpha, reach, bar
+        self.c, self.alpha, self.reach, self.found = c, alpha, reach, found
         self.A, self.size = _scaled(matrix)
         self.shortest = float(np.sqrt(self.size / matrix.condition))  # |z|_A <= |A z| / shortest
         order = np.argsort(tokens[:, 0])
@@ -182,7 +196,7 @@ class _Replay:
         # In larger clouds the margin is a lower bound, at most 2^-20.
         self.small = names is None and len(self.start) <= SMALL
         self.name = first if names is None else names[first]
-        self.known = np.zeros(len(first), bool) if known is None else known[first]  # shown to be as claimed at layer 0
+        self.known = np.zeros(len(first), bool) if found is None else found.known[self.name]  # as claimed at layer 0
         # The claims by distinct token; `target` and `groups` by position among them.
         self.decided, self.role, self.limit = c.decided_at[first], c.role[first], c.limit[first]
         self.target = np.where(c.target[first] >= 0, self.inverse[np.maximum(c.target[first], 0)], c.target[first])
@@ -228,9 +242,13 @@ class _Replay:
         shrink = (1 + self.alpha) ** np.minimum(self.decided - float(layer), 0.0)
         return self.limit + np.where(self.decided < layer, shrink, 0.0)[:, None] * self.offset_at_decision
 
+    def places(self, last: int) -> list[Floats]:
+        """For each layer the places of the tokens."""
+        return self.seen + [self._decided_places(layer) for layer in range(len(self.seen), last + 1)]
+
     def scenes(self, last: int) -> list[tuple[Floats, Convex, Any]]:
         """For each layer the places of the tokens, their convex hull, and who of them leads by then."""
-        places = self.seen + [self._decided_places(layer) for layer in range(len(self.seen), last + 1)]
+        places = self.places(last)
         hulls = self.hulls + [Convex(x, like=self.hulls[-1]) for x in places[len(self.hulls) :]]
         leads = ((self.role == LEADER) & (self.decided <= layer) for layer in range(last + 1))
         return list(zip(places, hulls, leads, strict=True))
@@ -253,8 +271,11 @@ class _Replay:
         if np.isfinite(self.reach):  # would a token that was set aside be seen?
             reach = self.reach * own * largest
             self.blur = max(self.blur, float((flag / np.maximum(own * largest, 1e-300)).max(initial=0.0)))
-            if not ((own > 0) & (3 * flag <= reach) & (best - reach >= self.bar * own)).all():
+            if not ((own > 0) & (3 * flag <= reach)).all():
                 raise _TooClose
+            unseen = (best >= reach).all() if self.found is None else self.found.unseen(q[looking], best - reach)
+            if not unseen:
+                raise _TooMany
         mean = x[top].copy()
         single = np.where(gap > flag, top, -1)
         sets: dict[int, Ints] = {}

@@ -6,11 +6,12 @@ to the last one. What is left is replayed without them. Nothing is taken from th
 
 Write w^k = l + rho^k (w - l) for the place of a follower of l, and V for the tokens that are not set aside.
 
-Let N be A-norms, and `bar` a number.
-* Nobody looks at w if N_w < bar, provided that every query of V, at every layer, has a best score above bar times its
-  norm, with room (this is tested while V is replayed): <q, w^k> is between <q, w> and <q, l>, and <q, w> <= N_q N_w.
-* Each query is compared with its claimed target, b = <q, l>, and with every x in V of N_x >= b / N_q (less the gap);
-  shorter ones cannot reach it (Cauchy-Schwarz), and those set aside are shorter if b / N_q > bar.
+Tokens are seen from the middle m of the cloud, in coordinates in which it is round: with y = (x - m) T and p = q T^-1
+(T is symmetric), <q, x> = <q, m> + <p, y>. In what follows x and q are y and p, and `bar` is a number.
+* Nobody looks at w if |w| < bar, provided that every query of V, at every layer, has a best score above bar |q|, with
+  room (this is tested while V is replayed): <q, w^k> is between <q, w> and <q, l>, and <q, w> <= |q| |w|.
+* Each query is compared with its claimed target, b = <q, l>, and with every x in V of |x| >= b / |q| (less the gap);
+  shorter ones cannot reach it (Cauchy-Schwarz), and those set aside are shorter if b / |q| > bar.
 * All followers of l are compared with the same x at once, or with none: if their directions are within an angle theta
   of a unit vector c, then <u, x - l> <= a cos(theta) + b sin(theta) for each of these directions u, if a = <c, x - l>
   is negative; b = (|x - l|^2 - a^2)^(1/2). Where this is less than -g, none of them has x in a gap g below l; that is,
@@ -35,7 +36,37 @@ Ints = NDArray[np.int64]
 CHUNK = 1 << 14  # tokens looked at together: they stay in the cache
 CONES = 128  # compared with keys at once
 FEW = 48  # followers of a leader up to which they are compared one by one
+SAMPLE = 512  # tokens that tell the shape of the cloud
+STEEPEST = 1e-3  # ratio of the sides of a cloud that is made round
+LOWER = 0.97  # of the least best score: those set aside are shorter
+WORTH = 3  # at least one in so many is set aside, or nobody
 CROWD = 128  # followers from which on those of a leader are compared in parts
+
+
+class Middle:
+    """The middle m of a cloud and the matrix T that makes it round; where it is round around 0, m = 0 and T = 1."""
+
+    def __init__(self, tokens: Floats, euclidean: bool) -> None:
+        some = tokens[:: 1 + len(tokens) // SAMPLE]
+        self.m = some.mean(axis=0)
+        spread, axes = np.linalg.eigh(np.atleast_2d(np.cov(some.T, ddof=0)))
+        spread = np.sqrt(np.maximum(spread, STEEPEST**2 * spread[-1]))
+        near = np.linalg.norm(self.m) < 0.3 * spread[0]
+        self.round = not spread[0] > 0 or bool(euclidean and spread[-1] < 1.5 * spread[0] and near)
+        if self.round:
+            self.m = np.zeros(len(axes))
+        else:
+            self.T, self.inverse = (axes / spread) @ axes.T, (axes * spread) @ axes.T
+
+    def places(self, x: Floats) -> Floats:
+        return x if self.round else (x - self.m) @ self.T
+
+    def queries(self, q: Floats) -> Floats:
+        return q if self.round else q @ self.inverse
+
+
+def _lengths(x: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", x, x)))
 
 
 class SetAside:
@@ -47,14 +78,10 @@ class SetAside:
 
     Attributes:
         known, aside: (n,) whether a token is known, and whether it is set aside as well.
-        bar: best scores of V must stay above this many |q|_A.
     """
 
     def __init__(self, c: "Certificate", tokens: Floats, queries: Floats, norms: Floats, reach: float) -> None:
-        self.tokens, self.queries, self.norms = tokens, queries, norms
-        self.reach, self.largest = 2 * reach, float(norms.max())
-        self.bar = 0.0
-        n = len(tokens)
+        n, largest = len(tokens), float(norms.max())
         self.leads = np.zeros(n, bool)
         leaders = np.flatnonzero((c.role == LEADER) & (c.decided_at == 0))
         self.leaders = leaders[c.target[leaders] == leaders]
@@ -64,26 +91,57 @@ class SetAside:
         self.follows[np.array(sorted({i for group in c.groups for i in group}), np.int64)] = False
         self.target = c.target
         self.known, self.aside = np.zeros((2, n), bool)
-        self._by_norm()
-
-    def _by_norm(self) -> None:
+        self.bar = -np.inf
         # No square here is to overflow, or to lose digits; tokens of other sizes are replayed.
-        size = float(np.abs(self.tokens).max())
-        rows = np.flatnonzero(self.follows & (self.norms > 1e-60 * self.largest))
-        if not len(rows) or not 1e-80 < min(size, self.largest) <= max(size, self.largest) < 1e80:
+        size = float(np.abs(tokens).max())
+        if not 1e-80 < min(size, largest) <= max(size, largest) < 1e80:
             return
+        self.middle, self.given = Middle(tokens, queries is tokens), tokens
+        self.tokens, self.queries = self.middle.places(tokens), self.middle.queries(queries)
+        self.norms = _lengths(self.tokens)
+        self.lengths = self.norms if self.queries is self.tokens else _lengths(self.queries)
+        self.rounding = 1e4 * tokens.shape[1] * 2.0**-52 * float(self.norms.max())  # of <p, y> / |p|
+        gap = 2 * reach * largest * norms
+        rows = np.flatnonzero(self.follows & (norms > 1e-60 * largest) & (gap > 10 * self.rounding * self.lengths))
+        if len(rows):
+            self._by_norm(rows, gap[rows])
+
+    def unseen(self, queries: Floats, floor: Floats) -> bool:
+        """Whether scores of `floor` are beyond the reach of those set aside, at every layer; if not, fewer are."""
+        if not self.aside.any():
+            return True
+        lengths = np.maximum(_lengths(self.middle.queries(queries)), 1e-300)
+        need = float(((floor - queries @ self.middle.m) / lengths).min(initial=np.inf))
+        if need >= self.bar + self.rounding:
+            return True
+        self._shorter_than(LOWER * need)
+        return False
+
+    def _shorter_than(self, bar: float) -> None:
+        self.bar = bar
+        self.aside = self.known & (self.norms < bar)
+        if len(self.aside) > WORTH * self.aside.sum():
+            self.aside[:] = False  # not worth the risk that one of them may be seen after all
+
+    def _least(self) -> float:
+        """About the least best score of the other tokens, in units of |q|: of some of them, with the longest tokens."""
+        others = np.flatnonzero(~self.follows & (self.lengths > 0))
+        some = others[:: 1 + len(others) // SAMPLE]
+        longest = np.argpartition(-self.norms, min(SAMPLE, len(self.norms) - 1))[:SAMPLE]
+        scores = (self.queries[some] @ self.tokens[longest].T).max(axis=1)
+        return float((scores / self.lengths[some]).min(initial=np.inf))
+
+    def _by_norm(self, rows: Ints, gap: Floats) -> None:
         best = np.concatenate([
             np.einsum("ij,ij->i", self.queries.take(part, axis=0), self.tokens.take(self.target[part], axis=0))
             for part in np.array_split(rows, 1 + len(rows) // CHUNK)
         ])  # fmt: skip
-        gap = self.reach * self.norms[rows] * self.largest
-        need = (best - gap) / self.norms[rows] * (1 - 1e-9)
-        self.bar = 0.97 * float(need.min())
+        need = (best - gap) / self.lengths[rows] * (1 - 1e-9)
         self.known[rows] = True
-        self.aside[rows] = self.norms[rows] < self.bar
+        self._shorter_than(LOWER * min(float(need.min()), self._least()))
         keys = np.flatnonzero(~self.aside)
         copy = (self.target[keys] != keys) & self.leads[np.maximum(self.target[keys], 0)]
-        copy[copy] = (self.tokens[keys[copy]] == self.tokens[self.target[keys[copy]]]).all(axis=1)
+        copy[copy] = (self.given[keys[copy]] == self.given[self.target[keys[copy]]]).all(axis=1)
         keys = keys[~copy]  # whoever follows a leader follows its copies
         keys = keys[np.argsort(-self.norms[keys])]
         self.place = np.full(len(self.tokens), -1, np.int64)  # of a token among the keys
@@ -105,7 +163,7 @@ class SetAside:
             self._compare(rows[some], best[some], gap[some], need[some])
         rows, gap = rows[few], gap[few]
         guess = self.place[self.target[rows]]
-        _, top, wins_by = strongest(self.queries[rows], self.norms[rows], self.places, -self.rising, gap, guess)
+        _, top, wins_by = strongest(self.queries[rows], self.lengths[rows], self.places, -self.rising, gap, guess)
         self.known[rows] = (top == guess) & (wins_by > gap)
         self.aside &= self.known
 

@@ -116,6 +116,14 @@ class Inside:
         good[left] &= c.role[left] == FOLLOWER
         return good
 
+    def holds(self, places: list[Floats]) -> bool:
+        """Whether what was shown holds if more tokens are replayed, given their places at each layer.
+
+        It does if all of them are deep inside: then nobody looks at them, and V and its polygons are what they were.
+        """
+        layers = zip(self.scenes, places, self.narrow, strict=True)
+        return all(scene.hull.inside(x, depth=narrow).all() for scene, x, narrow in layers)
+
     def _cells(self, sample: Floats) -> tuple[NDArray[Any], Ints, Ints]:
         """By cell, a code: of the leader that all tokens in it follow in the end, and since when; -1 is for neither.
 
