@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # The role of a token in the limit (Certificate.role).
 LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
+MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number: it makes hashes of rows
 ROLE_NAMES = ("leader", "follower", "tie", "pattern")
 
 
@@ -36,6 +37,35 @@ def fingerprint(tokens: NDArray[Any], alpha: Any, A: NDArray[Any] | None, tie_to
 
 def _text(x: Any) -> str:
     return f"{x.numerator:x}/{x.denominator:x}"  # hexadecimal: Python writes no integer of 4,300 digits in decimal
+
+
+def distinct(tokens: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first copy of each distinct row, and for each row the place of its first copy among these.
+
+    Rows are ordered by one number each, their first coordinate or, where some are equal there, a hash: sorting all
+    coordinates takes longer. Among distinct rows the last coordinate then decides, and so on.
+    """
+    key: NDArray[Any] = tokens[:, 0]
+    order = np.argsort(key)
+    if (key[order[1:]] == key[order[:-1]]).any():
+        key = np.zeros(len(tokens), np.uint64)
+        for column in tokens.T:
+            key *= MIX
+            key += (column + 0.0).view(np.uint64)  # -0 is 0
+            key ^= key >> np.uint64(29)
+        order = np.argsort(key)
+    new = np.append(True, key[order[1:]] != key[order[:-1]])
+    first = np.minimum.reduceat(order, np.flatnonzero(new))
+    inverse = np.empty(len(tokens), np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    if not (tokens == tokens[first[inverse]]).all():  # two rows have the same hash
+        first, inverse = (a.ravel() for a in np.unique(tokens, axis=0, return_index=True, return_inverse=True)[1:])
+    if len(first) < len(tokens) or key.dtype == np.uint64:
+        rank = np.lexsort(tokens[first].T)
+        place = np.empty_like(rank)
+        place[rank] = np.arange(len(rank))
+        first, inverse = first[rank], place[inverse]
+    return first, inverse
 
 
 def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) -> list[str]:

@@ -17,7 +17,7 @@ from hardmax.attention.ties import EPS, Band, pair_scores, rounding_bound, tie_b
 from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import step_size
 from hardmax.cloud.tokens import Floats, Ints, cloud
-from hardmax.dynamics.check.claims import FOLLOWER, LEADER, TIE, malformed
+from hardmax.dynamics.check.claims import FOLLOWER, LEADER, TIE, distinct, malformed
 from hardmax.dynamics.check.convex import Convex
 from hardmax.dynamics.check.exact_ties import ExactClaims
 from hardmax.dynamics.check.strongest import SMALL, all_gaps, strongest
@@ -77,9 +77,9 @@ class _TooMany(_TooClose):
 
 
 def _without_those_set_aside(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> list[str]:
-    some = tokens[: 4 * SMALL]
-    if len(np.unique(some[:, 0])) <= SMALL and len(set(map(tuple, some.tolist()))) <= SMALL:
-        raise _TooClose  # perhaps so few distinct tokens that all gaps are reported
+    some, few = tokens[: 4 * SMALL], 3.5 * SMALL
+    if len(np.unique(some[:, 0])) < few and len(set(map(tuple, some.tolist()))) < few:
+        raise _TooClose  # so many copies that distinct tokens are few, perhaps so few that all gaps are reported
     reach = max(2.0**-19, 4 * _flag(c, tokens.shape[1], matrix).own)
     if tokens.shape[1] == 2:
         return _in_the_plane(c, tokens, alpha, matrix, reach)
@@ -176,13 +176,8 @@ class _Replay:
         self.c, self.alpha, self.reach, self.found = c, alpha, reach, found
         self.A, self.size = _scaled(matrix)
         self.shortest = float(np.sqrt(self.size / matrix.condition))  # |z|_A <= |A z| / shortest
-        order = np.argsort(tokens[:, 0])
-        if (np.diff(tokens[order, 0]) == 0).any():
-            order = np.lexsort(tokens.T)  # stable: the first copy comes first
-        new = np.concatenate(([True], (tokens[order[1:]] != tokens[order[:-1]]).any(axis=1)))
-        self.first = first = order[new]
-        self.inverse = np.empty(len(tokens), np.int64)
-        self.inverse[order] = np.cumsum(new) - 1
+        self.first, self.inverse = distinct(tokens)
+        first = self.first
         self.start = tokens[first]
         self.weight = np.bincount(self.inverse).astype(np.float64)
         self.tie = tie_band(c.tie_tolerance)
@@ -259,7 +254,7 @@ class _Replay:
         # coordinates underflows. Its scores, bands and gaps are then in units of 2^-exponent.
         exponent = np.frexp(reduce(np.maximum, np.abs(x).T))[1]  # columns: NumPy is slow along a short axis
         exponent = np.maximum(exponent, -1000)
-        near = np.ldexp(x, -exponent[:, None])
+        near = x * np.ldexp(1.0, -exponent)[:, None]
         q = _times_matrix(self.A, near)
         own = np.sqrt(np.maximum(np.einsum("ij,ij->i", q, near), 0.0))
         norm = np.ldexp(own, exponent)

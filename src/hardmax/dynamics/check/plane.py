@@ -137,11 +137,10 @@ class Inside:
             pairs = held[-1][::2] | held[-1][1::2]
             held.append(pairs[:, ::2] | pairs[:, 1::2])
         table = np.full((SQUARES, RAYS), -1, np.int32)
-        open_ = np.ones(table.shape, bool)
         found = [np.array([-len(self.scenes)])]  # leader and layer in one number; the last one is for the code -1
         for halving in range(HALVINGS + 1):
             rows, rays = table.shape
-            row, ray = np.divmod(np.flatnonzero(open_ & held[HALVINGS - halving]), rays)
+            row, ray = np.divmod(np.flatnonzero((table < 0) & held[HALVINGS - halving]), rays)
             node = (row * (rays + 1) + ray) + np.array([[0], [1], [rays + 1], [rays + 2]])  # the four corners
             number = np.zeros((rows + 1) * (rays + 1), np.int32)
             number[node] = 1
@@ -155,13 +154,10 @@ class Inside:
                 one &= (taken == taken[0]).all(axis=0)
             ends, which = np.unique((leader * len(self.scenes) + since)[place[0, one]], return_inverse=True)
             table[row[one], ray[one]] = sum(map(len, found)) - 1 + which
-            open_[row[one], ray[one]] = False
             found.append(ends)
             if halving < HALVINGS:
-                finer = rows, 2, rays, 2
-                table, open_ = (
-                    np.broadcast_to(a[:, None, :, None], finer).reshape(2 * rows, 2 * rays) for a in (table, open_)
-                )
+                finer = np.broadcast_to(table[:, None, :, None], (rows, 2, rays, 2))
+                table = finer.reshape(2 * rows, 2 * rays)
         codes = np.divmod(np.concatenate([*found[1:], found[0]]), len(self.scenes))
         if len(codes[0]) < 1 << 15:
             table = table.astype(np.int16)  # it is read in no order: the smaller the better

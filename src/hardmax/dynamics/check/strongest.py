@@ -98,13 +98,14 @@ def strongest(
         block = slice(first, first + QUERIES)
         single = single_q[:, block].copy()
         guessed, least, near = guess[block], needed[block].min(), np.empty(0, np.int64)
+        tile = guessed // KEYS
         for start in range(0, len(x), KEYS):
             if norm[start] < least:
                 break
             some = single_x[start : start + KEYS]
             scores = buffer[: len(some) * len(guessed)].reshape(len(some), -1)
             np.matmul(some, single, out=scores)
-            here = np.flatnonzero(guessed // KEYS == start // KEYS)
+            here = np.flatnonzero(tile == start // KEYS)
             scores[guessed[here] - start, here] = -np.inf
             if scores.max() >= 0:
                 near = np.append(near, np.flatnonzero(scores >= 0) + start * len(guessed))

@@ -1,0 +1,44 @@
+"""What the checkers read from tokens, against plain Python."""
+
+import numpy as np
+import pytest
+
+from hardmax.dynamics.check.claims import MIX, distinct
+
+RNG = np.random.default_rng(5)
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        RNG.normal(size=(500, 3)),
+        RNG.normal(size=(40, 2))[RNG.integers(0, 40, 900)],
+        RNG.integers(-4, 5, (2000, 3)).astype(float),
+        np.column_stack((np.ones(300), RNG.permutation(300).astype(float))),
+        np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [1.0, -0.0], [0.0, 1.0]]),
+        np.array([[7.0, 7.0]]),
+    ],
+    ids=["all distinct", "copies", "integers", "one coordinate is the same", "negative zero", "one token"],
+)
+def test_distinct_tokens_are_named_by_their_first_copies_and_do_not_depend_on_the_order(tokens):
+    seen = {}
+    for i, row in enumerate(map(tuple, tokens)):
+        seen.setdefault(row, i)
+    first, inverse = distinct(tokens)
+    assert sorted(first) == sorted(seen.values())
+    assert [first[k] for k in inverse] == [seen[row] for row in map(tuple, tokens)]
+    shuffled = tokens[RNG.permutation(len(tokens))]
+    assert np.array_equal(tokens[first], shuffled[distinct(shuffled)[0]])
+
+
+def test_tokens_of_equal_hashes_are_told_apart():
+    def mixed(x):
+        bits = np.array([x]).view(np.uint64)
+        return (bits ^ (bits >> np.uint64(29))) * MIX
+
+    other = float((mixed(1.0) - mixed(2.0) + np.array([3.0]).view(np.uint64)).view(np.float64)[0])
+    assert np.isfinite(other)
+    tokens = np.array([[1.0, 3.0], [2.0, other], [1.0, 3.0], [2.0, other], [2.0, 3.0]])
+    first, inverse = distinct(tokens)
+    assert sorted(first) == [0, 1, 4]
+    assert first[inverse].tolist() == [0, 1, 0, 1, 4]
