@@ -58,7 +58,7 @@ def distinct(tokens: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
     first = np.minimum.reduceat(order, np.flatnonzero(new))
     inverse = np.empty(len(tokens), np.int64)
     inverse[order] = np.cumsum(new) - 1
-    if not (tokens == tokens[first[inverse]]).all():  # two rows have the same hash
+    if not all((x == x[first][inverse]).all() for x in tokens.T):  # two rows have the same hash
         first, inverse = (a.ravel() for a in np.unique(tokens, axis=0, return_index=True, return_inverse=True)[1:])
     if len(first) < len(tokens) or key.dtype == np.uint64:
         rank = np.lexsort(tokens[first].T)

@@ -88,9 +88,12 @@ def _without_those_set_aside(c: "Certificate", tokens: Floats, alpha: float, mat
     queries = _times_matrix(_scaled(matrix)[0], tokens)
     norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, tokens), 0.0))
     found = SetAside(c, tokens, queries, norms, reach)
+    found.forget()
     for _ in range(ATTEMPTS):
         try:
-            replay = _part(c, tokens, alpha, matrix, np.flatnonzero(~found.aside), reach, found)
+            left = np.flatnonzero(~found.aside)
+            part = _part if found.aside.any() else _Replay
+            replay = part(c, tokens, alpha, matrix, left, reach, found)
             return replay.run() or _ends(c, tokens, found.known)
         except _TooMany:
             pass

@@ -98,13 +98,21 @@ class SetAside:
             return
         self.middle, self.given = Middle(tokens, queries is tokens), tokens
         self.tokens, self.queries = self.middle.places(tokens), self.middle.queries(queries)
-        self.norms = _lengths(self.tokens)
+        self.norms = norms if self.middle.round and queries is tokens else _lengths(self.tokens)
         self.lengths = self.norms if self.queries is self.tokens else _lengths(self.queries)
         self.rounding = 1e4 * tokens.shape[1] * 2.0**-52 * float(self.norms.max())  # of <p, y> / |p|
-        gap = 2 * reach * largest * norms
-        rows = np.flatnonzero(self.follows & (norms > 1e-60 * largest) & (gap > 10 * self.rounding * self.lengths))
+        rows = np.flatnonzero(self.follows & (norms > 1e-60 * largest))
+        gap = 2 * reach * largest * norms[rows]
+        sure = gap > 10 * self.rounding * self.lengths[rows]
+        if not sure.all():
+            rows, gap = rows[sure], gap[sure]
         if len(rows):
-            self._by_norm(rows, gap[rows])
+            self._by_norm(rows, gap)
+
+    def forget(self) -> None:
+        """Free what only the comparison of followers needs."""
+        for name in ("given", "tokens", "queries", "places", "single", "columns", "place", "rising"):
+            self.__dict__.pop(name, None)
 
     def unseen(self, queries: Floats, floor: Floats) -> bool:
         """Whether scores of `floor` are beyond the reach of those set aside, at every layer; if not, fewer are."""
@@ -123,14 +131,6 @@ class SetAside:
         if len(self.aside) > WORTH * self.aside.sum():
             self.aside[:] = False  # not worth the risk that one of them may be seen after all
 
-    def _least(self) -> float:
-        """About the least best score of the other tokens, in units of |q|: of some of them, with the longest tokens."""
-        others = np.flatnonzero(~self.follows & (self.lengths > 0))
-        some = others[:: 1 + len(others) // SAMPLE]
-        longest = np.argpartition(-self.norms, min(SAMPLE, len(self.norms) - 1))[:SAMPLE]
-        scores = (self.queries[some] @ self.tokens[longest].T).max(axis=1)
-        return float((scores / self.lengths[some]).min(initial=np.inf))
-
     def _by_norm(self, rows: Ints, gap: Floats) -> None:
         best = np.concatenate([
             np.einsum("ij,ij->i", self.queries.take(part, axis=0), self.tokens.take(self.target[part], axis=0))
@@ -138,7 +138,7 @@ class SetAside:
         ])  # fmt: skip
         need = (best - gap) / self.lengths[rows] * (1 - 1e-9)
         self.known[rows] = True
-        self._shorter_than(LOWER * min(float(need.min()), self._least()))
+        self._shorter_than(LOWER * float(need.min()))
         keys = np.flatnonzero(~self.aside)
         copy = (self.target[keys] != keys) & self.leads[np.maximum(self.target[keys], 0)]
         copy[copy] = (self.given[keys[copy]] == self.given[self.target[keys[copy]]]).all(axis=1)
