@@ -107,14 +107,15 @@ def _in_the_plane(c: "Certificate", tokens: Floats, alpha: float, matrix: Any, r
     aside[outermost(tokens)] = False
     aside &= c.role == FOLLOWER
     aside[np.array(sorted({i for group in c.groups for i in group}), np.int64)] = False
-    last, inside, unclear = int(c.decided_at.max()), None, np.empty(0, np.int64)
+    last, inside, blur, unclear = int(c.decided_at.max()), None, 0.0, np.empty(0, np.int64)
     for _ in range(ATTEMPTS):
         left = np.flatnonzero(~aside)
         replay = _part(c, tokens, alpha, matrix, left, reach)
         if replay.run():  # wrong, or one of the others is followed: all of them can tell
             raise _TooClose
         new = np.unique(replay.inverse[np.searchsorted(left, unclear)])
-        if inside is None or not inside.holds([x[new] for x in replay.places(last)]):
+        if inside is None or replay.blur > blur or not inside.holds([x[new] for x in replay.places(last)]):
+            blur = replay.blur  # where it is more, tokens have to be deeper inside
             claimed, bands = min(float(c.margin), 2.0**-20), [replay.flag.at(layer) for layer in range(last + 1)]
             inside = Inside(
                 replay.scenes(last), replay.name, alpha, replay.A,
