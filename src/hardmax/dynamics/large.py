@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.ties import rounding_bound, tie_band, wider
+from hardmax.cloud.metric import lengths
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 from hardmax.dynamics.assembly import Problem, assemble, copies, find_centers
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
@@ -163,6 +164,9 @@ def _short_followers(run: Run) -> tuple[NDArray[np.bool_], Ints, float, float] |
     settled = clear & leads[target] & ~leads
     low = LOW * float((s.found.best / s.scores.query_norms)[~settled].min())
     ordinary = settled & (s.scores.point_norms < low)
+    if run.metric.A is not None:  # the longest point sets the width of bands
+        size = lengths(run.points)
+        ordinary &= size <= size[leads].max()
     if 2 * ordinary.sum() < len(target):
         return None
     won = clear & np.isfinite(s.found.gap)
