@@ -8,6 +8,11 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -21,3 +26,14 @@ os.environ["HARDMAX_CHECK_SHAPES"] = "1"  # before any test imports hardmax; see
 import hardmax.shapes  # noqa: E402, F401
 
 del os.environ["HARDMAX_CHECK_SHAPES"]  # programs that tests start run as those of users do, and start sooner
+
+# Of two workers, one begins with the first half and compiles what clouds need, the other with the second half and
+# compiles what texts need. The rooms that need both come last, when everything is stored.
+CLOUDS = ["attention", "cloud", "jit", "dynamics", "construction", "transformer"]
+ROOMS = [*CLOUDS, "text", "sentiment", "scale", "web", "cli", "io", "experiments"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The rooms in this order, then the others."""
+    place = {room: k for k, room in enumerate(ROOMS)}
+    items.sort(key=lambda item: place.get(item.path.relative_to(TESTS).parts[0], len(ROOMS)))

@@ -118,6 +118,7 @@ def test_too_many_sequences_for_the_dimension_are_refused():
         interpolator(np.ones((5, 2, 4)), np.ones((5, 4)), 3)
 
 
+@pytest.mark.slow
 def test_figure_and_tables_are_written(tmp_path):
     context = Context("reproduce", "tikhonov-curves", tmp_path, seed=3, quick=True)
     outcome = tikhonov.tikhonov_curves(context, steps=40, authors_steps=20)

@@ -220,6 +220,7 @@ def test_words_that_are_left_out_are_not_read(data):
     assert shorter.offsets[1] == given.offsets[6] - given.offsets[5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["robustness", "ablation", "mechanism"])
 def test_every_study_is_drawn(name, imdb, tmp_path):
     context = Context("studies", name, tmp_path)
