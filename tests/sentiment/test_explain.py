@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import reference
 from hardmax.errors import BadInput
 from hardmax.sentiment.explain import Explanation, Inconsistent, _some, explain
+from hardmax.sentiment.model import SentimentModel
+from hardmax.text.vocabulary import Vocabulary
 from tiny_models import HOSTILE, random_model, three_classes, two_classes
 
 MODEL = two_classes()
@@ -150,6 +152,33 @@ def test_a_word_with_a_small_effect_is_deleted_too_and_an_unknown_one_never():
         left = left.without(word)
     assert 0 < min(losses) < 1
     assert not {"zxqwy", "is"} & set(words)
+
+
+def test_nothing_is_deleted_where_no_word_has_an_effect():
+    for model, text in ((MODEL, ""), (MODEL, "zxqwy"), (replace(MODEL, scores=np.zeros((1, 2))), "great dull film")):
+        words, left = explain(model, text).deleting()
+        assert (words, left.text) == ([], text)
+
+
+def test_five_words_are_deleted_and_eighty_columns_filled_unless_said_otherwise():
+    model = random_model(neutral_words=50.0)
+    ex = explain(model, " ".join(f"w{i}" for i in range(60)))
+    assert len(ex.deleting()[0]) == 5
+    assert len(ex.deleting(6)[0]) == 6
+    assert ex.to_text() == ex.to_text(width=80) != ex.to_text(width=81)
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["toward", "against"])
+def test_of_words_with_the_same_effect_the_one_with_the_largest_part_comes_first(sign):
+    """Without a word of it an n-gram is gone, so all its words have the same effect; but they share its part."""
+    model = SentimentModel(
+        Vocabulary(["a b", "c d e"], 3), np.ones((2, 1)), np.array([[2.0 * sign]]), np.zeros(1), 1.0, 0, ("no", "yes")
+    )
+    ex = explain(model, "c d e. a b")
+    assert ex.label == ("yes" if sign > 0 else "no")
+    assert len({w.effect for w in ex.words}) == 1
+    assert [w.word for w in ex.words] == ["a", "b", "c", "d", "e"]
+    assert [w.contribution for w in ex.words] == pytest.approx([sign / 2] * 2 + [sign / 3] * 3)
 
 
 def explain_loss(ex, text, word):
@@ -289,6 +318,19 @@ def test_parts_of_a_small_logit_must_add_up_to_a_billionth():
     with pytest.raises(Inconsistent, match="bug in hardmax"):
         replace(ex, bias=ex.bias + 1.5e-9 * max(1, abs(ex.logit)))
     assert replace(ex, bias=ex.bias + 0.5e-9).label == ex.label
+
+
+def test_parts_may_be_off_by_exactly_a_billionth_of_the_largest_of_logit_parts_and_one():
+    empty = explain(replace(MODEL, bias=np.zeros(1)), "")
+    empty._check("parts", np.array([1e-9]))
+    with pytest.raises(Inconsistent):
+        empty._check("parts", np.array([np.nextafter(1e-9, 1)]))
+    with pytest.raises(Inconsistent):
+        replace(empty, bias=1.5e-9)  # no parts at all
+    large = np.array([-4.0, 4.0, 4e-9])
+    empty._check("parts", large)
+    with pytest.raises(Inconsistent):
+        empty._check("parts", large * [1, 1, 1.001])
 
 
 def test_large_parts_that_cancel_may_be_off_by_their_own_rounding():

@@ -90,7 +90,7 @@ class Explanation(Result):
     def _check(self, what: str, parts: NDArray[np.float64]) -> None:
         total = self.bias + float(parts.sum())
         off, bound = abs(total - self.logit), CLOSE * max(1.0, abs(self.logit))
-        if not off <= bound and not off <= max(bound, CLOSE * float(np.abs(parts).max(initial=0.0))):
+        if not (off <= bound or off <= CLOSE * float(np.abs(parts).max(initial=0.0))):
             raise Inconsistent(
                 f"bias + contributions of the {what} is {total!r}, but the logit is {self.logit!r}",
                 fix="please report this: it is a bug in hardmax",
@@ -323,9 +323,9 @@ class Explanation(Result):
         while len(words) < most:
             known = np.diff(left.study.deletions.gone_at) > 0
             effect = np.where(known, effects(left.study, np.array([left._number(self.label)]))[0], -np.inf)
-            best = int(effect.argmax()) if len(effect) else -1
-            if best < 0 or effect[best] <= 0:
+            if not (effect > 0).any():
                 break
+            best = int(effect.argmax())
             words.append(left.names[best])
             left = explain(model, edited(left.text, left._inside.places(best)))
         return words, left

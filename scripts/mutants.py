@@ -1,0 +1,227 @@
+"""The changes that scripts/mutate.py tries: one operator or number of a core module each.
+
+Modules with compiled kernels are not changed: their oracle is plain code. Changes that no test can notice are listed in
+EQUIVALENT with the reason, and are not tried.
+"""
+
+import ast
+from collections.abc import Iterator
+
+# module -> (part of the line, what is changed there, why no test can notice); None: whatever is changed in that line
+SLOWER = "how much is done at a time, or by which of two ways; the answer is the same"
+EQUIVALENT = {
+    "dynamics/check/convex.py": [
+        *((f"{name} = ", None, SLOWER) for name in ("DIRECTIONS", "ROUNDS", "CHUNK", "BINS")),
+        *(
+            ("low, high = ", part, "bins are found without rounding: their number is a power of two")
+            for part in ("ends[:-1] - 1e-09", "ends[1:] + 1e-09", "1e-09")
+        ),
+        ("RIVALS = ", None, "vertices with more rivals are left to the comparison with all"),
+    ],
+    "dynamics/check/large.py": [
+        *((f"{name} = ", None, SLOWER) for name in ("CHUNK", "CONES", "FEW", "CROWD")),
+        ("[leader] < FEW", "np.bincount(leader)[leader] < FEW", SLOWER),
+        ("(size >= CROWD)", "size >= CROWD", SLOWER),
+        ("len(rows) // CHUNK", None, SLOWER),
+        ("short = len(self.leaders)", None, "numbers of 16 bits or of 64"),
+    ],
+    "dynamics/check/plane.py": [
+        *(
+            (f"{name} = ", None, SLOWER)
+            for name in ("SAMPLE", "OUTERMOST, FIRST", "RAYS, SQUARES", "HALVINGS", "COUNTED", "most")
+        ),
+        ("len(tokens) // COUNTED", None, SLOWER),
+        ("share=1 - gauge[-1 - len(sample)", "1", "how many tokens are replayed"),
+        ("len(left) // CHUNK", None, SLOWER),
+        ("len(order) // 512", None, SLOWER),
+        ("< 1 << 15:", None, "numbers of 16 bits or of 32"),
+    ],
+    "dynamics/check/strongest.py": [
+        *((f"{name} = ", None, SLOWER) for name in ("QUERIES, KEYS", "PRODUCTS", "MANY")),
+        ("parts = 1 + len(i)", None, SLOWER),
+        ("length, longest = ", "1e-300", "on a coarser scale more pairs are compared in float64"),
+        ("len(near) > MANY", None, SLOWER),
+    ],
+    "attention/dense.py": [
+        ("LISTED = 256", "256", "larger ties are compared anew, with the same answer"),
+        ("BLOCK = ", None, SLOWER),
+        ("target = np.full(len(rows), -1", "1", "every place is filled afterwards"),
+        (
+            "width = float(",
+            "wide.tie[own[r]] / power[own[r]]",
+            "a point that is scaled is so small that it is on no grid",
+        ),
+        ("all_exact = ", "wide.tie / power", "a point that is scaled is so small that it is on no grid"),
+        ("step = max(", None, SLOWER),
+    ],
+    "attention/ties.py": [
+        ("power = np.where(whole == 0", "0", "zero times any power of two is zero"),
+        ("PAIRS = ", None, SLOWER),
+        ("Metric(metric.A, 1.0, definite=False)", "False", "only A and its condition are read"),
+        ("np.reshape(power, (-1, 1))", "1", "any negative number stands for the length that is left"),
+        ("lowest_bit = ", "whole & -whole", "n | -n is -(n & -n), and only its exponent is read"),
+    ],
+    "dynamics/exact/follow.py": [
+        ("self._slack = ", number, "more pairs are compared exactly, with the same verdict")
+        for number in ("2", "9", "2.0", "900")
+    ]
+    + [
+        ("place = [0] * len(rows)", "0", "every place is filled afterwards"),
+        ("candidates = ", "rest >= rest.max() - 2 * self._slack[i]", "a filter twice as wide as it must be"),
+    ],
+    "dynamics/check/floats.py": [
+        ("10_000 + 100", "100", "any large number of layers ends a forged wait"),
+        ("np.flatnonzero(gap <= 2 * flag)", "gap <= 2 * flag", "a filter twice as wide as it must be"),
+        ("best[r] - 3 * flag[r]", "3", "more tokens are compared in the prescribed order, with the same verdict"),
+        ("named = c.target[c.target >= 0]", "c.target >= 0", "token 0 is the first of its copies"),
+        ("named = c.target[c.target >= 0]", "0", "token 0 is the first of its copies"),
+        ("        bar: float = 0.0,", "0.0", "the bar is passed wherever tokens are set aside, and read nowhere else"),
+        ("(layer > 0) | ~self.known", "0", "what is known is decided at layer 0, and not looked at later"),
+        ("2.0**-19", "19", "other tokens are set aside, with the same verdict"),
+        ("still = ", "self.decided[looking] > layer", "who is decided goes to the same place by either formula"),
+        ("shift = ", None, "no verdict depends on a factor of A; tests have factors of 2^-700 and 2^700"),
+    ],
+    "dynamics/check/exact_ties.py": [
+        ("scores == scores[0]", "0", "level scores are level whichever of them the others are compared with"),
+    ],
+    "dynamics/check/pattern.py": [
+        ("c > 0", "c > 0", "terms of zero are left out before"),
+        *(("if c < 0 or", part, "terms are whole numbers other than 0") for part in ("c < 0", "0")),
+        *(
+            ("whole[first, top] < 0", part, "terms are whole numbers other than 0")
+            for part in ("whole[first, top] < 0", "0")
+        ),
+        ("start = ceil(", "1", "a later start is as good"),
+        ("if _lowest(", "0", "one more halving"),
+        ("start *= 2", None, "how fast the end of the search is found"),
+        ("bits = 256", None, "a bound of other precision, in more halvings or fewer"),
+        ("@lru_cache", None, SLOWER),
+    ],
+    "dynamics/check/rational.py": [
+        ('f"does not follow groups[', "-1 - target", "what is said to people"),
+        ("since < PATIENCE", "since < PATIENCE", "when a forged wait ends"),
+        ("since > 0 and", None, "when a forged wait ends; a pattern that is true is not waited for"),
+        (
+            "since = layer - self.last_event",
+            None,
+            "when a leap is tried, which is then verified, or a forged wait ends",
+        ),
+        ("stretch >= SHORTEST_LEAP", "stretch >= SHORTEST_LEAP", "from this length on another way to the same answer"),
+        ("stretch >= SHORTEST_LEAP", "since - 1", "when the other way is tried"),
+        ("stretch >= SHORTEST_LEAP", "0", "when the other way is tried"),
+    ],
+    "dynamics/limit.py": [
+        ("RATIONAL_POINTS = ", None, "from this size on another way to the same answer"),
+        ("LARGE = 8192", "8192", "from this size on another way to the same answer"),
+        ("rational = ", "len(cloud.points) <= RATIONAL_POINTS", "from this size on another way to the same answer"),
+        ("small.counted()", "slowly and b in few", "processor time is counted, nothing else"),
+        ("lock_target[here]", "fused.lock_target[here] >= 0", "the engine gives the same bits as the compiled call"),
+        (
+            "run.unchanged_for >= run.patience",
+            "run.unchanged_for >= run.patience",
+            "one more layer that changes nothing",
+        ),
+        ("np.where((run.role < 0)[:, None]", "0", "the base of a leader is its point"),
+        ("unchanged_for >= 8", "run.unchanged_for >= 8", "how long to wait before rational arithmetic answers"),
+        ("run.points, run.base)", "run.role < 0", "the base of a leader is its point"),
+    ],
+    "dynamics/locks.py": [
+        ("def behind(", "1.0", "every caller passes the power"),
+        ("len(close) > 1", "len(close) > 1", "one close score adds len(close) - 1 = 0"),
+        ("len(close) > 1", "holds[r] and len(close) > 1", "only those of ties that hold are counted in the end"),
+        ("step = max(", None, SLOWER),
+        ("target = np.where(self.since[tokens] < scene.layer", "1", "any negative number says that there is none"),
+        ("target >= 0)", "0", "a follower of group 0 is locked as a tie of one leader then, onto the same point"),
+        ("locked = self.since", "self.since[rows] < layer", "rho^0 times its offset: the token is where it is"),
+    ],
+    "dynamics/tie_locks.py": [
+        ("since - since.max()", None, "only the ratios of offsets count"),
+        ("self.base_of[others] < 0", "0", "number 0 is that of a leader, and is found again"),
+        ("self.base_of = np.full(", "1", "any negative number says that there is no base yet"),
+        ("place.reshape(-1)", "1", "any negative number stands for the length that is left"),
+        ("which.reshape(-1)", "1", "any negative number stands for the length that is left"),
+        ("1e-12", "1e-12 * np.abs(scores).max()", "more points are judged exactly, with the same verdict"),
+    ],
+    "sentiment/explain.py": [
+        ("known = np.diff(", "np.diff(left.study.deletions.gone_at) > 0", "who is not in the text has no effect"),
+        ("number.get(w.form, -1)", "1", "any negative number is the number of no word"),
+        ("effect[order] > 0", "effect[order] > 0", "a word without effect is neutral"),
+        ("effect[order] < 0", "effect[order] < 0", "a word without effect is neutral"),
+        ("if count * 2 >= total", "count * 2 >= total", "the two lines below say nothing about half of the words"),
+    ],
+}
+OTHER = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Add: ast.Sub, ast.Sub: ast.Add,
+    ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.And: ast.Or, ast.Or: ast.And,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+}  # fmt: skip
+
+
+def places(tree: ast.Module) -> Iterator[ast.AST]:
+    """Everything that can be changed: not annotations, and not what is said to people."""
+    skipped = set()
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns", "exc"):
+            part = getattr(node, name, None)
+            if isinstance(part, ast.AST):
+                skipped |= {id(inner) for inner in ast.walk(part)}
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            skipped |= {id(inner) for inner in ast.walk(node)}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        known = isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER
+        known |= isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in OTHER
+        known |= isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub)
+        known |= isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float)
+        if known:
+            yield node
+
+
+def mutant(source: str, number: int) -> tuple[str, str]:
+    """The source with its `number`-th place changed, and what was changed."""
+    tree = ast.parse(source)
+    node = list(places(tree))[number]
+    before = ast.unparse(node)
+    if isinstance(node, ast.Compare):
+        node.ops[0] = OTHER[type(node.ops[0])]()
+    elif isinstance(node, ast.BinOp | ast.BoolOp):
+        node.op = OTHER[type(node.op)]()
+    elif isinstance(node, ast.UnaryOp):
+        node.op = ast.UAdd() if isinstance(node.op, ast.USub) else ast.Not()
+        if isinstance(node.op, ast.Not):
+            node.operand = ast.UnaryOp(ast.Not(), node.operand)
+    elif isinstance(node, ast.Constant):
+        node.value = not node.value if isinstance(node.value, bool) else node.value + 1
+    return ast.unparse(ast.fix_missing_locations(tree)), f"line {node.lineno}: {before}  ->  {ast.unparse(node)}"
+
+
+def statement(source: str, number: int) -> range:
+    """The lines of the statement that holds the `number`-th place; no line if it runs when the module is imported."""
+    tree = ast.parse(source)
+    place = list(places(tree))[number]
+    lines, inside = range(0), False
+    around: list[ast.AST] = [tree]
+    while around:
+        node = around.pop()
+        if isinstance(node, ast.stmt) and inside:
+            body = getattr(node, "body", None)
+            lines = range(node.lineno, max(body[0].lineno, node.lineno + 1) if body else node.end_lineno + 1)
+        for part in ast.iter_child_nodes(node):
+            if any(inner is place for inner in ast.walk(part)):
+                inside |= isinstance(node, ast.FunctionDef) and part in node.body
+                around = [part]
+    return lines
+
+
+def equivalent(file: str, source: str, what: str) -> bool:
+    """Whether a change is listed as one that no test can notice; `strict` of zip is a guard that nothing meets."""
+    place, _, change = what.partition(": ")
+    line = source.splitlines()[int(place.removeprefix("line ")) - 1]
+    before, _, after = change.partition("  ->  ")
+    if before == after or (before == "True" and "strict=True" in line):  # 1e300 + 1 is 1e300
+        return True
+    if line.startswith("@dataclass("):  # nobody assigns to them; they are not compared, or have a method for it
+        return True
+    return any(part in line and expression in (before, None) for part, expression, _ in EQUIVALENT.get(file, ()))
