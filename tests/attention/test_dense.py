@@ -6,6 +6,7 @@ import pytest
 import hardmax.attention.dense as dense
 from hardmax.attention.dense import Scene, attend, supports
 from hardmax.attention.rules import Chain, Hardmax, Localmax, Softmax
+from hardmax.attention.ties import Widths, widths
 from hardmax.cloud.metric import metric
 from hardmax.cloud.tokens import cloud
 from hardmax.errors import BadInput
@@ -23,12 +24,19 @@ def test_the_size_of_the_blocks_changes_nothing(rule, causal, monkeypatch):
     Z[40:50] = Z[10:20]
     uniforms = np.random.default_rng(2).random(60)
     scene = scene_of(Z, rule, causal)
-    whole = attend(scene, metric(None, 3), rule, scene.lookers, uniforms)
+
+    def nobody(query, among, power):
+        return np.zeros(len(among), bool)
+
+    whole = attend(scene, metric(None, 3), rule, scene.lookers, uniforms, nobody)
     monkeypatch.setattr(dense, "BLOCK", 1)
-    parts = attend(scene, metric(None, 3), rule, scene.lookers, uniforms)
+    parts = attend(scene, metric(None, 3), rule, scene.lookers, uniforms, nobody)
     assert parts.means == pytest.approx(whole.means, abs=1e-14)
     assert parts.target.tolist() == whole.target.tolist()
     assert parts.alone.tolist() == whole.alone.tolist()
+    assert [parts.followed(r).tolist() for r in range(len(parts.target))] == [
+        whole.followed(r).tolist() for r in range(len(parts.target))
+    ]
 
 
 def test_copies_are_one_group_and_their_weight_counts():
@@ -58,6 +66,37 @@ def test_ties_of_dyadic_tokens_are_decided_at_the_first_layer_and_blurred_later(
     assert exact.clear.tolist() == [True, True, True, True, False]
 
 
+def test_only_the_tokens_of_layer_zero_without_an_error_are_given():
+    assert [scene_of([[1.0]], layer=k, error=e).given for k in (0, 1) for e in (0.0, 1e-9)] == [True] + [False] * 3
+    one, start = np.arange(1), cloud([[1.0]])
+    assert Scene(start.tokens, one, one, one, causal=False, layer=0).given
+    assert Scene.of(start.tokens, start.point_of, Hardmax(), causal=False, layer=0).given
+
+
+def test_what_a_row_follows_is_its_target_or_its_tie():
+    """Ties are kept only for those who ask which of them lose, and a group that loses is not followed."""
+    Z = [[1.0, 1.0], [1.0, -1.0], [-1.0, 0.0], [0.5, 0.0], [0.25, 0.25], [0.5, 0.5]]
+    scene = scene_of(Z, layer=1)
+    plain = attend(scene, metric(None, 2), Hardmax(), np.arange(6))
+    assert [plain.followed(r).tolist() for r in range(6)] == [[0], [1], [2], [], [0], [0]]
+    for loser, followed in ((None, [0, 1]), (0, [1]), (1, [0])):
+        gaze = attend(scene, metric(None, 2), Hardmax(), np.arange(6), behind=lambda q, among, c, w=loser: among == w)
+        assert [gaze.followed(r).tolist() for r in range(6)] == [[0], [1], [2], followed, [0], [0]]
+        assert gaze.undecided == (loser is None)
+        assert gaze.means[3].tolist() == np.mean([Z[j] for j in followed], axis=0).tolist()
+
+
+@pytest.mark.parametrize("rule", [Hardmax(), Localmax(0.5)], ids=lambda r: type(r).__name__)
+def test_scores_that_differ_by_exactly_the_bound_cannot_be_told_apart(rule, monkeypatch):
+    """Token 0 at 1 scores 1, 1/4 and 0; Localmax compares with the threshold 1/2."""
+    gap = 0.75 if isinstance(rule, Hardmax) else 0.25
+    for flag, undecided in ((gap, 1), (np.nextafter(gap, 0), 0)):
+        band = np.full(3, flag)
+        monkeypatch.setattr(dense, "widths", lambda *_, band=band: Widths(0 * band, band))
+        gaze = attend(scene_of([[1.0], [0.25], [0.0]], rule, layer=1), metric(None, 1), rule, np.arange(1))
+        assert gaze.undecided == undecided
+
+
 def test_a_rounded_tie_is_counted_as_undecided():
     third = 1 / 3
     gaze = attend(scene_of([[1, third], [1, -third], [third, 0]]), metric(None, 2), Hardmax(), np.arange(3))
@@ -70,6 +109,16 @@ def test_comparisons_near_the_threshold_of_localmax_are_undecided():
     gaze = attend(scene_of(Z, Localmax(0.3)), metric(None, 1), Localmax(0.3), np.arange(3))
     assert gaze.undecided == 1  # <z_0, z_0> - <z_0, z_1> = 0.3
     assert attend(scene_of(Z), metric(None, 1), Localmax(0.2), np.arange(3)).undecided == 0
+
+
+@pytest.mark.parametrize("error", [1e-12, 1e-9])
+def test_the_threshold_of_localmax_is_blurred_by_the_error_of_the_tokens(error):
+    """Its queries are not scaled: at 1 the bound is that of `widths` for the tokens as they are."""
+    flag = float(widths(metric(None, 1), np.ones((1, 1)), np.ones((1, 1)), 1, error).flag[0])
+    for share, undecided in ((0.9, 1), (1.1, 0), (1.9, 0)):
+        for side in (-1, 1):
+            scene = scene_of([[1.0], [0.7 + side * share * flag]], Localmax(0.3), layer=1, error=error)
+            assert attend(scene, metric(None, 1), Localmax(0.3), np.arange(1)).undecided == undecided
 
 
 def test_a_token_in_the_kernel_of_a_follows_everyone():

@@ -39,7 +39,7 @@ def test_exactness_of_scores_needs_a_matrix_on_the_grid_too():
 
 def test_exact_scores_must_differ_by_more_than_the_width():
     assert scores_are_exact(np.array([[0.5]]), None, width=0.2)
-    assert not scores_are_exact(np.array([[0.5]]), None, width=0.3)  # 1/4 is the unit of the scores
+    assert not scores_are_exact(np.array([[0.5]]), None, width=0.25)  # the unit of the scores
 
 
 def test_widths_of_a_definite_matrix_are_the_bands_of_the_tie_rule():
@@ -51,6 +51,42 @@ def test_widths_of_a_definite_matrix_are_the_bands_of_the_tie_rule():
     assert found.tie == pytest.approx(a * norms * norms.max() + b * norms.max() ** 2)
     a, b = rounding_bound(2, A).at(7)
     assert (found.flag >= a * norms * norms.max() + b * norms.max() ** 2).all()
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+@pytest.mark.parametrize(("layer", "error"), [(0, 0.0), (3, 0.0), (0, 1e-13), (2, 1e-13), (50, 1e-300)])
+@pytest.mark.parametrize("kind", ["identity", "definite", "any"])
+def test_widths_are_those_of_the_formula(kind, layer, error, dim):
+    """An error of the tokens counts as the number of averaging layers that blur as much, 2 eps max|z| each."""
+    rng = np.random.default_rng(dim)
+    points, x, power = rng.normal(size=(6, dim)), rng.normal(size=(4, dim)), 2.0 ** np.arange(4)
+    A = np.diag(np.arange(1.0, dim + 1)) * (1 if kind == "definite" else -1)
+    m = metric(None, dim) if kind == "identity" else metric(A, dim, definite=kind == "definite")
+    longest = np.sqrt((points**2).sum(axis=1)).max()
+    if kind == "any":  # |A| |x| |y|, and no condition number
+        own, largest, unit, root = np.sqrt((x**2).sum(axis=1)), longest, float(dim), 1.0
+    else:
+        form = np.eye(dim) if kind == "identity" else A
+        own, largest = (np.sqrt(np.einsum("ij,jk,ik->i", z, form, z)) for z in (x, points))
+        largest, unit, root = largest.max(), 1.0, np.sqrt(1.0 if kind == "identity" else float(dim))
+    score = dim + 4 if kind == "identity" else (dim + 4 + 2 * dim * np.sqrt(dim)) * root**2
+
+    def width(own_units, cloud_units):
+        return unit * largest * EPS * power * (own_units * own + cloud_units * largest)
+
+    found = widths(m, x, points, layer, error, 2.0**-20, power)
+    assert found.tie == pytest.approx(width(2.0**32 + 64 + 2 * layer, 2 * layer), rel=1e-12)
+    blurred = np.ceil(error / (2 * EPS * longest))
+    rounding = [width(2 * score + 10 * root * k, 10 * root * k) for k in (layer, blurred)]
+    wide = [width(max(64, 2 * score) + 10 * root * layer, 10 * root * layer)]
+    assert found.flag == pytest.approx(np.max(rounding + wide, axis=0), rel=1e-12)
+
+
+def test_tokens_are_exact_and_nothing_is_tolerated_unless_said_otherwise():
+    Z, m = np.array([[1.0, 2.0], [0.5, 0.0]]), metric(None, 2)
+    plain, said = widths(m, Z, Z, 1), widths(m, Z, Z, 1, error=0.0, tie_tolerance=0.0, power=1.0)
+    assert (plain.tie.tolist(), plain.flag.tolist()) == (said.tie.tolist(), said.flag.tolist())
+    assert scores_are_exact(np.array([[0.5]]), None) is scores_are_exact(np.array([[0.5]]), None, width=0.0) is True
 
 
 def test_errors_of_the_tokens_widen_what_cannot_be_told():

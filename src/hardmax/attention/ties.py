@@ -102,7 +102,7 @@ def widths(
         bound = rounding_bound(dim, Metric(metric.A, 1.0, definite=False))
         unit = metric.size
     per_layer = 2 * EPS * longest
-    blurred = ceil(min(error / per_layer, 1e15)) if per_layer > 0 else 0  # averaging layers that blur as much
+    blurred = ceil(min(error / per_layer, 1e15)) if per_layer else 0  # averaging layers that blur as much
 
     def width(band: Band, layers: int) -> Floats:
         a, b = band.at(layers)
@@ -153,7 +153,7 @@ def integers(values: Floats) -> tuple[NDArray[np.object_], int]:
     mantissa, exponent = np.frexp(values)
     whole = np.ldexp(mantissa, 53).astype(np.int64)  # exact: a float64 has 53 bits
     lowest_bit = whole & -whole
-    twos = np.where(whole == 0, 0, np.frexp(lowest_bit.astype(np.float64))[1] - 1)
+    twos = np.maximum(np.frexp(lowest_bit.astype(np.float64))[1] - 1, 0)  # of zero, none
     whole >>= twos
     power = np.where(whole == 0, 0, exponent.astype(np.int64) - 53 + twos)
     e = max(0, -int(power.min()))

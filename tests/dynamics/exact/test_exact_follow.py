@@ -40,6 +40,18 @@ def test_tokens_of_very_different_size_are_decided():
     assert Scores(rows, None).follow_sets([3, 4]) == [(0,), (0, 1, 2, 3, 4, 5)]
 
 
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_scores_that_are_far_apart_need_no_integers(dim):
+    rows = np.array([[int(x) for x in row] for row in np.random.default_rng(dim).integers(-99, 99, (40, dim))], object)
+    rows = np.array(list(dict.fromkeys(map(tuple, rows.tolist()))), dtype=object)
+    sets = plain_sets(rows.tolist(), None)
+    clear = [i for i, followed in enumerate(sets) if len(followed) == 1]
+    assert len(clear) > 20
+    scores = Scores(rows * 2**70, None)
+    scores.queries = None  # the integers
+    assert scores.follow_sets(clear) == [sets[i] for i in clear]
+
+
 def test_many_rows_pass_through_blocks():
     rows = np.array([[k, k * k] for k in range(-600, 600)], dtype=object)
     sets = Scores(rows, None).follow_sets(range(1200))
