@@ -86,6 +86,13 @@ def test_what_a_row_follows_is_its_target_or_its_tie():
         assert gaze.means[3].tolist() == np.mean([Z[j] for j in followed], axis=0).tolist()
 
 
+def test_whom_a_row_follows_is_not_known_if_one_wins_by_less_than_rounding():
+    scene = scene_of([[1.0, 1.0], [1.0, -1.0], [0.5, 1e-11]], layer=1, error=1e-9)
+    gaze = attend(scene, metric(None, 2), Hardmax(), np.arange(3), behind=lambda q, among, c: among < 0)
+    assert (gaze.target.tolist(), gaze.clear.tolist()) == ([0, 1, 0], [True, True, False])
+    assert [gaze.followed(r).tolist() for r in range(3)] == [[0], [1], []]
+
+
 @pytest.mark.parametrize("rule", [Hardmax(), Localmax(0.5)], ids=lambda r: type(r).__name__)
 def test_scores_that_differ_by_exactly_the_bound_cannot_be_told_apart(rule, monkeypatch):
     """Token 0 at 1 scores 1, 1/4 and 0; Localmax compares with the threshold 1/2."""
@@ -102,6 +109,15 @@ def test_a_rounded_tie_is_counted_as_undecided():
     gaze = attend(scene_of([[1, third], [1, -third], [third, 0]]), metric(None, 2), Hardmax(), np.arange(3))
     assert gaze.undecided == 1
     assert gaze.means[2].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("A", "undecided"), [(np.diag([2.0, 1.0]), 1), (np.diag([0.0, 1.0]), 2), (np.zeros((2, 2)), 0)]
+)
+def test_a_matrix_leaves_comparisons_undecided_unless_all_scores_are_zero(A, undecided):
+    third = 1 / 3
+    scene = scene_of([[1, third], [1, -third], [third, 0]])
+    assert attend(scene, metric(A, 2, definite=False), Hardmax(), np.arange(3)).undecided == undecided
 
 
 def test_comparisons_near_the_threshold_of_localmax_are_undecided():
