@@ -48,7 +48,6 @@ EQUIVALENT = {
         ("len(scene.tokens) > m", "len(scene.tokens) > m", SLOWER),
         ("origin.max() == n - 1", "n - 1", "copies are looked for where there are none"),
         ("np.flatnonzero(close > 0)", "close > 0", "the best score alone is looked at, and loses to nobody"),
-        ("target = np.full(len(rows), -1", "1", "every place is filled afterwards"),
         (
             "width = float(",
             "wide.tie[own[r]] / power[own[r]]",
@@ -60,6 +59,7 @@ EQUIVALENT = {
     "attention/ties.py": [
         ("power = np.where(whole == 0", "0", "zero times any power of two is zero"),
         ("np.abs(array).max() > 2.0**52", None, "sums of squares of such numbers are not below 2^53 anyway"),
+        ("blurred = ceil(", "1000000000000000.0", "a bound far above every score"),
         ("Metric(metric.A, 1.0, definite=False)", "False", "only A and its condition are read"),
         ("np.reshape(power, (-1, 1))", "1", "any negative number stands for the length that is left"),
         ("lowest_bit = ", "whole & -whole", "n | -n is -(n & -n), and only its exponent is read"),
@@ -69,6 +69,8 @@ EQUIVALENT = {
             ("self._slack = ", part, "the bound is doubled, and half of it is still a bound; or it is wider")
             for part in ("2", "9", "2.0", "52", "900", "2 * dim", "-900")
         ),
+        ("near = floats >=", "floats >= (floats.max(axis=1) - 2 * self._slack[block])[:, None]", "a wide filter"),
+        ("cut = max(x.bit_length() - 64", "64", "one more bit before the rounding to 53 bits"),
         *(
             ("2 * self._slack[", part, "a wider filter before integers decide")
             for part in ("2", "2 * self._slack[i]", "2 * self._slack[block]")

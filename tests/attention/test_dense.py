@@ -45,6 +45,7 @@ def test_copies_are_one_group_and_their_weight_counts():
     gaze = attend(scene, metric(None, 2), Hardmax(), scene.lookers)
     assert gaze.means[2].tolist() == pytest.approx([1, 1 / 3])
     assert gaze.alone.tolist() == [True, True, False]
+    assert gaze.target.tolist() == [0, 1, -1]
 
 
 def test_a_causal_token_sees_only_the_copies_before_it():

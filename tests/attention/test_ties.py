@@ -34,6 +34,8 @@ def test_exactness_of_scores_needs_a_matrix_on_the_grid_too():
     points = np.array([[1.0, 0.5]])
     assert scores_are_exact(points, np.diag([2.0, 0.25]))
     assert not scores_are_exact(points, np.diag([2.0, 0.1]))
+    assert scores_are_exact(points * 2.0**-24, None)
+    assert not scores_are_exact(points * 2.0**-25, None)  # a grid of 2^-26
     assert not scores_are_exact(points * 2.0**22, np.diag([2.0, 2.0**10]))
 
 
@@ -158,3 +160,5 @@ def test_sums_are_exact_below_2_to_the_53_and_not_beyond(largest, dim):
 def test_zeros_change_no_exponent():
     whole, e = integers(np.array([0.0, 6.0, 0.25]))
     assert (whole.tolist(), e) == ([0, 24, 1], 2)
+    whole, e = integers(np.array([6.0, 0.0, 2.0**70]))
+    assert (whole.tolist(), e) == ([6, 0, 2**70], 0)

@@ -46,7 +46,7 @@ class Scene:
         """Group the tokens that are equal now and have the same `origin` (distinct point at the start)."""
         n = len(tokens)
         everyone = np.arange(n)
-        if is_random(rule) or len(origin) == 0 or origin.max() == n - 1:  # n different origins: no copies
+        if is_random(rule) or origin.max() == n - 1:  # n different origins: no copies
             first, group_of = everyone, everyone
         else:
             from hardmax.cloud.distinct import distinct_rows
@@ -104,7 +104,7 @@ def attend(
     points = scene.tokens[scene.first]
     means = np.empty((len(rows), points.shape[1]))
     alone, clear = np.zeros(len(rows), bool), np.zeros(len(rows), bool)
-    target = np.full(len(rows), -1, np.int64)
+    target = np.empty(len(rows), np.int64)
     undecided = 0
     ties: dict[int, Ints] = {}
     for part, w, copies, close in _looks(scene, metric, rule, rows, uniforms, behind):
