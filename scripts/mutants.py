@@ -141,7 +141,6 @@ EQUIVALENT = {
         ("len(close) > 1", "holds[r] and len(close) > 1", "only those of ties that hold are counted in the end"),
         ("step = max(", None, SLOWER),
         ("target = np.where(self.since[tokens] < scene.layer", "1", "any negative number says that there is none"),
-        ("target >= 0)", "0", "a follower of group 0 is locked as a tie of one leader then, onto the same point"),
         ("locked = self.since", "self.since[rows] < layer", "rho^0 times its offset: the token is where it is"),
     ],
     "dynamics/tie_locks.py": [
@@ -150,6 +149,7 @@ EQUIVALENT = {
         ("self.base_of = np.full(", "1", "any negative number says that there is no base yet"),
         ("place.reshape(-1)", "1", "any negative number stands for the length that is left"),
         ("which.reshape(-1)", "1", "any negative number stands for the length that is left"),
+        ("scores >= floor", "scores >= floor", "a filter wider than it must be"),
         ("1e-12", "1e-12 * np.abs(scores).max()", "more points are judged exactly, with the same verdict"),
     ],
     "sentiment/explain.py": [

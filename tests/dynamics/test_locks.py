@@ -75,12 +75,13 @@ def test_a_follower_is_told_apart_from_its_leader_long_after_float64_has_merged_
     assert traj.undecided == 0
 
 
-def test_the_direction_decides_however_long_ago_a_follower_was_locked():
+@pytest.mark.parametrize("scale", [2.0**-1020, 1.0, 2.0**1000])
+def test_the_direction_decides_however_long_ago_a_follower_was_locked(scale):
     # Tokens 1 and 2 were locked onto token 0 at layers 0 and 5000; float64 holds neither 11^-6000 nor their positions.
     locks = Locks(3, 2, 10.0)
     locks.target[:] = 0
     locks.since[:] = [0, 0, 5000]
-    locks.offset[:] = [[0.0, 0.0], [-1.0, 2.0], [-1.0, -2.0]]
+    locks.offset[:] = scale * np.array([[0.0, 0.0], [-1.0, 2.0], [-1.0, -2.0]])
     tokens, nobody = np.array([[1.0, 0.0]] * 3), np.arange(3)
     scene = Scene(tokens, nobody, nobody, nobody, causal=False, layer=6000)
     lost = [locks.behind(scene, metric(None, 2), np.array(q), nobody).tolist() for q in ([1.0, 0.0], [0.0, 1.0])]
@@ -168,7 +169,9 @@ def test_a_follower_is_locked_only_if_its_leader_wins_by_more_than_rounding():
 
 
 def test_an_exact_tie_of_leaders_is_locked_without_doubt():
-    locks = looked([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [0.5, 0.0]], [None])
+    Z = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [0.5, 0.0]]
+    assert looked(Z, [None], layer=1).undecided == 1  # tokens of later layers may be off
+    locks = looked(Z, [None])
     assert locks.followed(4).tolist() == [0, 1]
     assert (locks.base[4].tolist(), locks.offset[4].tolist()) == ([1.0, 0.0], [-0.5, 0.0])
     assert locks.undecided == 0
@@ -238,3 +241,11 @@ def test_a_tie_may_lie_behind_its_face_by_the_width_of_a_tie_and_no_more(monkeyp
         locks = Locks(4, 2, 1.0)
         locks._lock_ties(scene, everyone, np.array([[1.0, 0.0]]), [metric(None, 2)], {3: [np.array([0, 1])]})
         assert bool(locks.target[3] >= 0) is locked
+        assert locks.undecided == (2 if locked else 0)  # both leaders are as close to the best score as the bound
+
+
+def test_a_causal_token_that_looks_away_from_itself_stops_where_it_would_turn():
+    """With A = -1, -1 looks at 1 until it has passed zero, where it follows itself; it is in its own way."""
+    traj = simulate_variant([[1.0], [-1.0]], 0.5, 9, A=[[-1.0]], rule=Hardmax(), causal=True, definite=False)
+    assert traj.tokens[:, 1, 0] == pytest.approx([-1, -1 / 3, *[1 / 9] * 8])
+    assert [traj.follows(k)[1] for k in (0, 1, 2, 9)] == [(0,), (0,), (1,), (1,)]

@@ -97,11 +97,30 @@ def test_a_token_that_is_tied_by_rounding_alone_is_not_tied_exactly():
 
 def test_the_face_must_support_a_cloud_of_thousands_too():
     small = np.column_stack([np.arange(-600, 600), np.zeros(1200), np.zeros(1200)]) / 2**13
-    for beyond, holds in (([0, 1.5, -1], False), ([0, 1, -1], True)):
+    for beyond, holds in (([0, 1.5, -1], False), ([0, 1, -1], True), ([0, 1 + 2.0**-50, -1], None)):
         Z = [[-1, 1, 0], [1, 1, 0], beyond, [0, -3, 4], [0, 0.5, 0.375], *small]
         _, rounded, exact = judges(np.array(Z, float))
-        assert bool(rounded.face(np.array([0, 1]), None)[1]) is holds
-        assert exact.face(np.array([0, 1]), None)[1] is holds
+        assert bool(rounded.face(np.array([0, 1]), None)[1]) is (holds is not False)
+        assert exact.face(np.array([0, 1]), None)[1] is bool(holds)  # None: only exactly it is not so
+
+
+@pytest.mark.parametrize("layer", [0, 7])
+def test_the_bands_are_four_times_that_of_the_tie_rule(layer):
+    Z, A = np.array([[3.0, 4.0], [-3.0, 4.0], [1.0, 0.0]]), np.diag([4.0, 1.0])
+    run, *_ = judges(Z, A)
+    run.layer = layer
+    norms = np.sqrt(np.einsum("ij,jk,ik->i", Z, run.metric.normalized.A, Z))
+    rounded, eps = FloatTies(run, norms, float(norms.max())), np.finfo(float).eps
+    units = 4 * (64 + 2 * layer + 2 * layer) * eps
+    assert rounded.band == pytest.approx(units * norms.max() ** 2)
+    assert rounded.offset_band == pytest.approx(units * np.linalg.norm(run.metric.normalized.A, 2) * 5.0)
+
+
+def test_a_point_may_be_beyond_the_face_by_the_band_and_no_more():
+    _, rounded, _ = judges([[1.0, 1.0], [1.0, -1.0], [1.125, 0.0], [-1.0, 0.0], [0.5, 0.0]])
+    for band, holds in ((0.125, True), (0.125 - 2.0**-50, False)):
+        rounded.band = band
+        assert rounded.face(np.array([0, 1]), None)[1] is holds
 
 
 def test_conditions_hold_up_to_the_end_of_their_bands_and_no_further():

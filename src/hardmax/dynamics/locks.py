@@ -67,7 +67,7 @@ class Locks:
             leading = self.target[scene.first] == scene.first
         open_rows = ~leads
         if len(gazes) == 1 and not scene.causal:
-            follower = gazes[0].clear & open_rows & (gazes[0].target >= 0)
+            follower = gazes[0].clear & open_rows
             follower[follower] = leading[gazes[0].target[follower]]
             targets = scene.first[gazes[0].target[follower]]
             self._lock(scene, rows[follower], targets, scene.tokens[targets])
