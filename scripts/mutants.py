@@ -124,6 +124,9 @@ EQUIVALENT = {
         ("RATIONAL_POINTS = ", None, "from this size on another way to the same answer"),
         ("LARGE = 8192", "8192", "from this size on another way to the same answer"),
         ("rational = ", "len(cloud.points) <= RATIONAL_POINTS", "from this size on another way to the same answer"),
+        ("cloud.n >= LARGE", "cloud.n >= LARGE", "from this size on another way to the same answer"),
+        ("cloud.first[np.where(tied, 0", "0", "any place: what is found there is not read"),
+        ("where = ", None, "what is said to people"),
         ("small.counted()", "slowly and b in few", "processor time is counted, nothing else"),
         ("lock_target[here]", "fused.lock_target[here] >= 0", "the engine gives the same bits as the compiled call"),
         (
@@ -145,7 +148,11 @@ EQUIVALENT = {
     ],
     "dynamics/tie_locks.py": [
         ("since - since.max()", None, "only the ratios of offsets count"),
-        ("self.base_of[others] < 0", "0", "number 0 is that of a leader, and is found again"),
+        ("1e-12", "1e-12", "more points are judged exactly, with the same verdict"),
+        *(
+            ("self.base_of[others] < 0", part, "number 0 is that of a leader, and is found again")
+            for part in ("0", "self.base_of[others] < 0")
+        ),
         ("self.base_of = np.full(", "1", "any negative number says that there is no base yet"),
         ("place.reshape(-1)", "1", "any negative number stands for the length that is left"),
         ("which.reshape(-1)", "1", "any negative number stands for the length that is left"),

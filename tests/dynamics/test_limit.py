@@ -1,6 +1,7 @@
 """`limit` in float64: hand-solved systems, tie-rich clouds against rational arithmetic, long runs as judge."""
 
 from fractions import Fraction
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -150,6 +151,11 @@ def test_giving_up_early_is_not_an_answer():
     Z = hx.preset("emerging")
     with pytest.raises(hx.NotCertified):
         hx.limit(Z, 1e-6, max_layers=2)
+
+
+def test_the_defaults_are_those_of_the_manual():
+    options = {name: p.default for name, p in signature(hx.limit).parameters.items() if name != "Z"}
+    assert options == {"alpha": 0.5, "A": None, "exact": False, "tie_tolerance": 0.0, "max_layers": 10_000}
 
 
 def test_a_batch_gives_a_list():

@@ -205,6 +205,12 @@ def test_the_leaders_of_a_tie_stand_for_the_point_that_a_token_tends_to(ahead, l
     assert locks.behind(scene, metric(None, 2), np.array([1.0, 0.0]), np.arange(3)).tolist() == lost
 
 
+def test_who_is_locked_at_this_layer_was_not_yet_told_apart_at_it():
+    for since, lost in ((1, [True, False]), (2, [False, False]), (3, [False, False])):
+        locks, scene = locked_onto_zero([0, 0, 0], [0, since, since], [[0, 0], [1, 0], [2, 0]])
+        assert locks.behind(scene, metric(None, 2), np.array([1.0, 0.0]), np.array([1, 2])).tolist() == lost
+
+
 def test_tokens_are_free_up_to_the_layer_at_which_they_are_locked():
     locks = Locks(4, 1, 1.0)
     locks.since[:3] = [2, 3, 4]

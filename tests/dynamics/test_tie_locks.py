@@ -104,6 +104,23 @@ def test_the_face_must_support_a_cloud_of_thousands_too():
         assert exact.face(np.array([0, 1]), None)[1] is bool(holds)  # None: only exactly it is not so
 
 
+def test_points_and_the_places_they_tend_to_must_both_be_level():
+    """Tokens 4 and 5 are said to tend to corners; the mean of the two places is token 6."""
+    Z = [[1.0, 1.0], [1.0, -1.0], [2.0, 1.0], [-2.0, 0.0], [1.0, 0.5], [1.0, -0.5], [1.0, 0.0], [1.5, 0.0]]
+    pair = np.array([4, 5])
+    for ends, points, own, holds in (
+        ([0, 1], [[1.0, 0.5], [1.0, -0.5]], 6, True),
+        ([0, 1], [[0.75, 0.5], [1.25, -0.5]], 6, False),
+        ([1, 2], [[1.5, 0.5], [1.5, -0.5]], 7, False),
+    ):
+        run, _, exact = judges(Z)
+        run.target[pair], exact.base_of[pair] = ends, -1
+        exact.whole[pair] = np.array(points) * 4
+        exact.whole[:4] = np.array(Z[:4]) * 4
+        exact.whole[6:] = np.array(Z[6:]) * 4
+        assert exact.face(pair, own)[1] is holds
+
+
 @pytest.mark.parametrize("layer", [0, 7])
 def test_the_bands_are_four_times_that_of_the_tie_rule(layer):
     Z, A = np.array([[3.0, 4.0], [-3.0, 4.0], [1.0, 0.0]]), np.diag([4.0, 1.0])
@@ -156,3 +173,8 @@ def test_conditions_hold_up_to_the_end_of_their_bands_and_no_further():
     for band, holds in ((out, True), (np.nextafter(out, 0), False)):
         rounded.band = band
         assert rounded.face(everyone, None)[1] is holds
+    run.base[0] = [1.0, 1.0]
+    run.points[6], rounded.largest = [1.0, 0.0625], 2.0
+    for band, holds in ((0.125, True), (0.125 - 2.0**-50, False)):
+        rounded.band = band
+        assert rounded.face(everyone, 6)[1] is holds
