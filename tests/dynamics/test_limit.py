@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hardmax as hx
+from hardmax.jit.ways import COMPILED, PLAIN, forced
 from systems import SYSTEMS, tie_rich
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
@@ -149,8 +150,25 @@ def test_what_cannot_be_certified_is_said_with_what_is_known(monkeypatch):
 
 def test_giving_up_early_is_not_an_answer():
     Z = hx.preset("emerging")
-    with pytest.raises(hx.NotCertified):
-        hx.limit(Z, 1e-6, max_layers=2)
+    for most in (0, 1, 2):
+        with pytest.raises(hx.NotCertified) as caught:
+            hx.limit(Z, 1e-6, max_layers=most)
+        assert caught.value.known["layers"] == most
+
+
+def test_points_that_the_tie_band_cannot_tell_apart_are_given_up_at_once():
+    with pytest.raises(hx.NotCertified) as caught:
+        hx.limit([[1.0, 0.0], [1.0, 2.0**-46], [-1.0, 0.0]])
+    assert caught.value.known["layers"] == 1
+
+
+@pytest.mark.parametrize("way", [PLAIN, COMPILED])
+def test_no_zero_of_a_limit_has_a_sign(way):
+    with forced(way):
+        followed, tied = hx.limit([[1.0, -0.0], [-1.0, -0.0], [0.5, -0.0]]), hx.limit([*SQUARE, [-0.5, -0.0]])
+    for eq in (followed, tied):
+        assert (eq.points == 0).any()
+        assert not np.signbit(eq.points[eq.points == 0]).any()
 
 
 def test_the_defaults_are_those_of_the_manual():

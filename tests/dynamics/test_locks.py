@@ -177,6 +177,17 @@ def test_an_exact_tie_of_leaders_is_locked_without_doubt():
     assert locks.undecided == 0
 
 
+@pytest.mark.parametrize(("tokens", "heads", "exact"), [(8191, 1, 1), (8192, 1, 0), (4095, 2, 1), (4096, 2, 0)])
+def test_a_mean_is_taken_for_exact_only_if_it_is_one_of_fewer_than_8192_tokens(tokens, heads, exact):
+    Z = np.concatenate(([[1.0, 1.0], [1.0, -1.0], [0.5, 0.0]], np.arange(2 * tokens - 6).reshape(-1, 2) / -(2.0**16)))
+    everyone = np.arange(tokens)
+    scene, locks = Scene(Z, everyone, everyone, everyone, causal=False, layer=0), Locks(tokens, 2, 1.0)
+    tied = {2: [np.array([0, 1])] * heads}
+    locks._lock_ties(scene, everyone, np.array([[1.0, 0.0]]), [metric(None, 2)] * heads, tied)
+    assert locks.followed(2).tolist() == [0, 1]
+    assert locks.undecided == (0 if exact else heads)
+
+
 def test_a_token_of_two_heads_is_locked_onto_the_mean_of_their_leaders():
     locks = looked([[2.0, 0.0], [0.0, 2.0], [0.5, 0.5]], [np.diag([3.0, 1.0]), np.diag([1.0, 3.0])])
     assert locks.followed(2).tolist() == [0, 1]

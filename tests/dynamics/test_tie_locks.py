@@ -82,10 +82,11 @@ def test_scale_does_not_matter(scale):
     assert verdicts(np.array([*SQUARE, [0.5, 0.0]]) * scale, 4, [0, 2]) == (True, True)
 
 
-def test_offsets_are_compared_at_the_same_layer():
+@pytest.mark.parametrize("scale", [2.0**-1000, 1.0, 2.0**600])
+def test_offsets_are_compared_at_the_same_layer(scale):
     run, rounded, _ = judges([*SQUARE, [1, 0.5], [1, -0.5]])
     run.decided_at[[4, 5]] = [0, 1]
-    run.offset[[4, 5]] = [[0, -2], [0, 1]]  # with alpha = 1 the older one has halved by now
+    run.offset[[4, 5]] = scale * np.array([[0, -2], [0, 1]])  # with alpha = 1 the older one has halved by now
     _, offset, _ = rounded._moving(np.array([4, 5]))
     assert offset.tolist() == [[0, -1], [0, 1]]
 
@@ -138,6 +139,13 @@ def test_a_point_may_be_beyond_the_face_by_the_band_and_no_more():
     for band, holds in ((0.125, True), (0.125 - 2.0**-50, False)):
         rounded.band = band
         assert rounded.face(np.array([0, 1]), None)[1] is holds
+
+
+def test_the_face_of_a_thousand_whole_numbers_supports_them_or_not():
+    grid = [[float(x), float(y)] for x in range(-40, 2) for y in range(-15, 16)]
+    for beyond, holds in (([1.0, -16.0], True), ([2.0, -9.0], False), ([2.0, 9.0], False)):
+        _, _, exact = judges([*grid, beyond])
+        assert exact._supports(np.array([1, 0], dtype=object), 1) is holds
 
 
 def test_conditions_hold_up_to_the_end_of_their_bands_and_no_further():

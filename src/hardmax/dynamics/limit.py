@@ -131,7 +131,7 @@ def _small_limits(batch: dict[int, Cloud], problem: Problem, max_layers: int) ->
     found = {}
     for k, (b, cloud) in enumerate(batch.items()):
         here = slice(offsets[k], offsets[k + 1])
-        if not fused.flagged[k] and (fused.lock_target[here] >= 0).all():
+        if (fused.lock_target[here] >= 0).all():  # who is compared too closely is locked onto nobody
             target = fused.lock_target[here].astype(np.int64)
             role = np.where(fused.leads[here], LEADER, FOLLOWER).astype(np.int8)
             found[b] = assemble(
