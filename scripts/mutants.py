@@ -92,6 +92,7 @@ EQUIVALENT = {
         ("shift = ", None, "no verdict depends on a factor of A; tests have factors of 2^-700 and 2^700"),
     ],
     "dynamics/check/exact_ties.py": [
+        ("key = (number, -1)", None, "any name for what is remembered"),
         ("scores == scores[0]", "0", "level scores are level whichever of them the others are compared with"),
     ],
     "dynamics/check/pattern.py": [

@@ -59,7 +59,7 @@ GROUPS = {
     },
     "certificates": {
         "dynamics/check/claims.py": [RATIONAL_CHECK, FLOAT_CHECK],
-        "dynamics/check/exact_ties.py": [FLOAT_CHECK],
+        "dynamics/check/exact_ties.py": [f"{CHECK}exact_ties.py", FLOAT_CHECK],
         "dynamics/check/floats.py": [FLOAT_CHECK],
         "dynamics/check/pattern.py": [RATIONAL_CHECK],
         "dynamics/check/rational.py": [RATIONAL_CHECK],
@@ -217,15 +217,13 @@ def survives(name: str, source: str, path: Path, known: Reached, lines: range) -
 
 
 def store(row: list[str]) -> None:
-    """Store the row of a group beside those of the others; the share of the first pass over a sample is kept."""
+    """Store the row of a group beside those of the others; the first pass over a sample is kept, never a later one."""
     path = RESULTS / "mutation.json"
     rows = {old[0]: old for old in json.loads(path.read_text(encoding="utf-8"))["rows"]} if path.exists() else {}
-    group, _, seed, *_ = row
-    if group in rows and rows[group][2] == seed:
-        row[3] = rows[group][3]
-    rows[group] = row
-    order = [name for name in GROUPS if name in rows]
-    record("mutation", ["group", "mutants", "seed", "first pass", "killed"], [rows[k] for k in order])
+    if row[0] not in rows or rows[row[0]][3] != row[3]:
+        rows[row[0]] = row
+    head = ["group", "changes", "not noticeable", "seed", "killed"]
+    record("mutation", head, [rows[group] for group in GROUPS if group in rows])
 
 
 def main() -> int:
@@ -247,9 +245,9 @@ def main() -> int:
             name = "hardmax." + file.removesuffix(".py").replace("/", ".")
             known = reached(name, source, path, tests)
             every += [(file, name, source, path, known, k) for k in range(len(list(places(ast.parse(source)))))]
-        chosen = random.Random(options.seed).sample(every, len(every))  # a larger count only adds to a smaller one
-        chosen = chosen[: options.count or len(every)]
-        chosen = [one for one in chosen if not equivalent(one[0], one[2], mutant(one[2], one[-1])[1])]
+        tried = [one for one in every if not equivalent(one[0], one[2], mutant(one[2], one[-1])[1])]
+        chosen = random.Random(options.seed).sample(tried, len(tried))  # a larger count only adds to a smaller one
+        chosen = chosen[: options.count or len(tried)]
         left = 0
         for _, name, source, path, known, number in chosen:
             changed, what = mutant(source, number)
@@ -264,7 +262,8 @@ def main() -> int:
         )
         if options.record:
             found = f"{len(chosen) - left} of {len(chosen)} ({share:.0%})"
-            store([group, f"{len(every):,}", f"{options.seed}", found, found])
+            listed = f"{len(every) - len(tried):,}"
+            store([group, f"{len(every):,}", listed, f"{options.seed}", found])
     return 0
 
 

@@ -1,0 +1,93 @@
+"""Exact claims about ties against the definition, in Fractions and token by token."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
+from hardmax.dynamics.check.exact_ties import ExactClaims
+
+SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
+
+
+def dot(x, y):
+    return sum(a * b for a, b in zip(x, y, strict=True))
+
+
+def mean(rows, weights):
+    return [sum(w * row[k] for row, w in zip(rows, weights, strict=True)) / sum(weights) for k in range(len(rows[0]))]
+
+
+def tie_by_definition(Z, A, weights, base, i, group):
+    """(1)-(4) of `hardmax.dynamics.tie_locks`, with t the place that token i is said to tend to."""
+    Z, A = [[[Fraction(v) for v in row] for row in rows] for rows in (Z, A)]
+    others, t = [w for w in group if w != i], base[i]
+    share = [weights[w] for w in others]
+    moving = {w: [a - b for a, b in zip(Z[w], base[w], strict=True)] for w in others}
+    query, seen = ([dot(row, z) for row in A] for z in (t, Z[i]))
+    scores = {dot(seen, Z[w]) for w in others}
+    return (
+        len(scores) == 1
+        and all(dot(seen, o) == 0 and dot(query, o) == 0 for o in moving.values())
+        and not any(mean(list(moving.values()), share))
+        and mean([base[w] for w in others], share) == t
+        and all(dot(query, base[w]) == dot(query, t) for w in others)
+        and (i in group or all(dot(query, x) <= dot(query, t) for x in Z))
+    )
+
+
+@pytest.mark.parametrize("A", [None, [[2.0, 0.5], [0.5, 1.0]]], ids=["identity", "matrix"])
+@pytest.mark.parametrize("seed", range(6))
+def test_ties_hold_exactly_where_the_definition_says_so(seed, A):
+    """Leaders and followers are claimed at will, every pair, triple and quadruple is said to be followed."""
+    rng = np.random.default_rng(seed)
+    Z = np.array([*SQUARE, [1.0, 0.5], [1.0, -0.5], [0.5, 0.0], [1.0, 0.0], *rng.integers(-2, 3, (2, 2)) / 4])
+    n, held = len(Z), 0
+    weights = rng.integers(1, 3, n) if seed % 2 else np.ones(n, np.int64)
+    role, target = np.full(n, LEADER, np.int8), np.arange(n)
+    role[[4, 5]], target[[4, 5]] = FOLLOWER, [0, 2]
+    places = [[Fraction(v) for v in Z[j]] for j in target]
+    for size in (2, 3, 4):
+        for group in combinations(range(6), size):
+            for i in (6, 7, 8, 9, group[0]):
+                whole = sorted({*group, i}) if i == 7 else list(group)
+                tied, named = role.copy(), target.copy()
+                tied[i], named[i] = TIE, -1
+                claims = ExactClaims(
+                    Z, None if A is None else np.array(A), weights * 1.0, tied, named, [np.array(whole)]
+                )
+                base = dict(enumerate(places))
+                base[i] = mean([places[w] for w in whole], weights[whole].tolist())
+                if i in whole:
+                    base[i] = [Fraction(v) for v in Z[i]]
+                expected = tie_by_definition(Z, np.eye(2) if A is None else A, weights.tolist(), base, i, whole)
+                assert claims.tie_holds(i, np.array(whole), 0) is expected, (i, whole)
+                assert claims.tie_holds(i, np.array(whole), 0) is expected  # and so it is remembered
+                held += expected
+    assert held > 0 or seed % 2 or A is not None
+
+
+def test_several_ties_of_one_cloud_are_kept_apart():
+    """Tokens 4 and 6 are tied between the right corners, 5 between the left ones, and 7 between the upper ones."""
+    Z = np.array([*SQUARE, [0.5, 0.0], [-0.5, 0.0], [0.25, 0.0], [0.0, 0.5]])
+    groups = [np.array(g) for g in ([0, 2], [1, 3], [0, 1])]
+    role = np.array([LEADER] * 4 + [TIE] * 4, np.int8)
+    claims = ExactClaims(Z, None, np.ones(8), role, np.array([0, 1, 2, 3, -1, -2, -1, -3]), groups)
+    for i, number in ((4, 0), (5, 1), (6, 0), (7, 2), (4, 0)):
+        assert claims.tie_holds(i, groups[number], number)
+    swapped = ExactClaims(Z, None, np.ones(8), role, np.array([0, 1, 2, 3, -2, -1, -3, -1]), groups)
+    for i, number in ((6, 2), (7, 0)):  # they do not see the two as level
+        assert not swapped.tie_holds(i, groups[number], number)
+
+
+def test_a_tie_may_follow_tokens_that_are_tied_themselves():
+    """Token 4 stands at the middle of a side and follows it; token 5 follows the corners and token 4."""
+    Z = np.array([*SQUARE, [1.0, 0.0], [0.5, 0.0]])
+    groups = [np.array([0, 2, 4]), np.array([0, 2])]
+    role = np.array([LEADER] * 4 + [TIE] * 2, np.int8)
+    for weight, holds in (([1, 1, 1, 1, 3, 1], True), ([2, 1, 1, 1, 3, 1], False)):
+        claims = ExactClaims(Z, None, np.array(weight, float), role, np.array([0, 1, 2, 3, -1, -1]), groups)
+        assert claims.tie_holds(4, groups[0], 0) is holds
+        assert claims.tie_holds(5, groups[0], 0) is holds
