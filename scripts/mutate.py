@@ -138,10 +138,16 @@ class Reached:
 
 
 class Chosen:
-    """A pytest plugin: only these tests, in this order."""
+    """A pytest plugin: only these tests, in this order; one that takes far longer than before ends the process."""
 
-    def __init__(self, tests: list[str]) -> None:
-        self.tests = tests
+    def __init__(self, tests: list[str], seconds: dict[str, float]) -> None:
+        self.tests, self.seconds = tests, seconds
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Processor time is counted: other work on the machine kills no mutant."""
+        signal.setitimer(signal.ITIMER_PROF, 5 + 3 * self.seconds[item.nodeid])
+        return (yield)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Called by pytest when it has found all tests."""
@@ -149,9 +155,8 @@ class Chosen:
         items[:] = [found[test] for test in self.tests]
 
 
-def passes(name: str, source: str, path: Path, files: list[str], plugin: object, most: float) -> bool:
-    """Whether the tests pass with a module loaded from this source, in at most so many seconds of processor time."""
-    resource.setrlimit(resource.RLIMIT_CPU, (int(most), int(most) + 5))
+def passes(name: str, source: str, path: Path, files: list[str], plugin: object) -> bool:
+    """Whether the tests pass with a module loaded from this source."""
     resource.setrlimit(resource.RLIMIT_AS, (1 << 34, 1 << 34))
     quiet = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
@@ -196,7 +201,7 @@ def reached(name: str, source: str, path: Path, files: list[str]) -> Reached:
 
     def work() -> object:
         plugin = Reached(path)
-        good = passes(name, source, path, files, plugin, 3600)
+        good = passes(name, source, path, files, plugin)
         return good and [{test: sorted(lines) for test, lines in plugin.lines.items()}, plugin.seconds]
 
     found = in_a_process(work, 3600)
@@ -212,8 +217,8 @@ def survives(name: str, source: str, path: Path, known: Reached, lines: range) -
     if not tests:
         return True
     files = sorted({test.split("::")[0] for test in tests})
-    most = 20 + 10 * sum(known.seconds[test] for test in tests)
-    return in_a_process(lambda: passes(name, source, path, files, Chosen(tests), most), 10 * most) is True
+    plugin = Chosen(tests, known.seconds)
+    return in_a_process(lambda: passes(name, source, path, files, plugin), 900) is True
 
 
 def store(row: list[str]) -> None:
