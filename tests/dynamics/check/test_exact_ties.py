@@ -82,6 +82,17 @@ def test_several_ties_of_one_cloud_are_kept_apart():
         assert not swapped.tie_holds(i, groups[number], number)
 
 
+def test_only_a_token_that_stands_in_its_own_tie_needs_no_face_of_the_cloud():
+    for order in ([0, 1, 2], [1, 0, 2], [1, 2, 0]):
+        Z = np.array([*np.array([[0.5, 0.0], [0.5, 0.5], [0.5, -0.5]])[order], *SQUARE, [0.25, 0.0]])
+        still = order.index(0)
+        role, target = np.full(8, LEADER, np.int8), np.arange(8)
+        role[[still, 7]], target[[still, 7]] = TIE, -1
+        claims = ExactClaims(Z, None, np.ones(8), role, target, [np.arange(3)])
+        assert claims.tie_holds(still, np.arange(3), 0)
+        assert not claims.tie_holds(7, np.arange(3), 0)
+
+
 def test_a_tie_may_follow_tokens_that_are_tied_themselves():
     """Token 4 stands at the middle of a side and follows it; token 5 follows the corners and token 4."""
     Z = np.array([*SQUARE, [1.0, 0.0], [0.5, 0.0]])

@@ -321,6 +321,38 @@ def test_scores_that_differ_by_exactly_the_tolerance_are_a_tie():
         assert c.check(Z) == []
 
 
+def test_the_limit_of_a_tie_may_be_off_by_eight_times_the_tolerance_and_no_more():
+    """The band is 8 (tie_tolerance + 64 eps) max|z|^2 = 2^-5, and limits are compared on the scale max|z| = 2."""
+    tolerance = 2.0**-10 - 64 * 2.0**-52
+    for middle, group in ([0.5, 0.0], (0, 1)), ([1.0, 0.0], (0, 1, 3)):
+        Z = np.array([[1.0, 1.0], [1.0, -1.0], [-2.0, 0.0], middle])
+        c = hx.limit(Z, 1.0, tie_tolerance=tolerance).certificate
+        assert c.groups == (group,)
+        for off, accepted in ((2.0**-6, True), (2.0**-6 + 2.0**-40, False)):
+            for sign in (-1, 1):
+                found = replace(c, limit=changed(c.limit, (3, 0), 1.0 + sign * off)).check(Z)
+                assert (found == []) is accepted
+                wrong = ["its limit is not the mean of its group"] + ["it does not stand still"] * (len(group) == 3)
+                assert accepted or [w for w in wrong if f"token 3: {w}" in found] == wrong
+
+
+def test_the_face_of_a_tie_may_be_passed_by_eight_times_the_tolerance_and_no_more():
+    """CE1 with token 2 beyond the face of tokens 0 and 1, which token 4 is said to follow; max|z| is 5."""
+    tolerance, band = 2.0**-10 - 64 * 2.0**-52, 8 * 25 * 2.0**-10
+    for beyond, supports in ((band, True), (band + 2.0**-40, False)):
+        Z = np.array([[-1, 1, 0], [1, 1, 0], [0, 1 + beyond, -1], [0, -3, 4], [0, 0.5, 0.4]])
+        c = hx.limit(Z, 1.0, tie_tolerance=tolerance).certificate
+        forged = replace(
+            c,
+            decided_at=changed(c.decided_at, 4, 0),
+            role=changed(c.role, 4, TIE),
+            target=changed(c.target, 4, -1),
+            groups=((0, 1),),
+            limit=changed(c.limit, 4, [0.0, 1.0, 0.0]),
+        )
+        assert ("token 4: its face does not support the cloud" not in forged.check(Z)) is supports
+
+
 LARGE = {
     "gaussian": np.random.default_rng(2).normal(size=(9000, 2)),
     "cube": np.random.default_rng(3).uniform(-1, 1, (9000, 2)),
@@ -395,6 +427,19 @@ def test_the_first_token_of_a_large_cloud_is_checked_like_the_others():
     assert c.role[0] == FOLLOWER
     assert c.check(Z) == []
     assert not replace(c, limit=changed(c.limit, (0, 0), c.limit[0, 0] + 1e-9)).verify(Z)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "three dimensions"])
+def test_a_token_is_not_said_to_follow_one_that_was_set_aside(name):
+    """Token 0 is deep inside, token 1 is the longest; those that are near it are not set aside."""
+    Z = LARGE[name]
+    longest = Z[np.linalg.norm(Z, axis=1).argmax()]
+    Z = np.concatenate(([0 * longest + 0.1], [longest], longest * np.array([[0.9], [0.99], [0.999]]), Z[:8300]))
+    c = hx.limit(Z).certificate
+    assert c.target[:5].tolist() == [c.target[0], 1, 1, 1, 1]
+    assert c.check(Z) == []
+    for i in (2, 3, 4):
+        assert not replace(c, target=changed(c.target, i, 0)).verify(Z)
 
 
 @pytest.mark.parametrize("cloud", ["gaussian", "large, in space", "large, in the plane"])

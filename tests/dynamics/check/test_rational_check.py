@@ -232,6 +232,12 @@ def test_late_decisions_are_checked_to_the_layer(alpha):
         assert problems(replace(certificate, decided_at=changed(certificate.decided_at, 6, wrong)), tokens)
 
 
+@pytest.mark.parametrize("diagonal", [("1/2", "1/3"), (1, 1), ("1/1000", 7)])
+def test_a_matrix_with_small_pivots_is_accepted(diagonal):
+    Z, A = [(1, 0), (-1, 0), ("1/2", 1)], [[diagonal[0], 0], [0, diagonal[1]]]
+    assert problems(limit_exact(Z, "1/2", A).certificate, Z) == []
+
+
 @pytest.mark.parametrize("A", [[[1, 1], [1, 1]], [[0, 0], [0, 1]], [[1, 0], [0, -1]], [[2, 1], [0, 2]]])
 def test_a_matrix_that_is_not_positive_definite_is_refused(A):
     Z = np.array([[Fraction(1), Fraction(0)], [Fraction(-1), Fraction(0)]], dtype=object)
@@ -288,6 +294,31 @@ def test_a_term_is_followed_to_its_peak_whatever_alpha(alpha):
     peak = max(rho**m * comb(m, 5) for m in range(60))
     for part in (Fraction(99, 100), Fraction(1), Fraction(101, 100)):
         assert always_positive({(0, 0): part * peak, (1, 5): Fraction(-1)}, alpha) == (part > 1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_closed_form_of_a_follower_is_that_of_its_layers(seed):
+    """z' = (z + alpha mean) / (1 + alpha), layer by layer; no more parts than are needed."""
+    draw = np.random.default_rng(seed)
+
+    def row():
+        return np.array([Fraction(int(v), 3) for v in draw.integers(-4, 5, size=2)], dtype=object)
+
+    alpha = Fraction(int(draw.integers(1, 4)), int(draw.integers(1, 4)))
+    rho = 1 / (1 + alpha)
+    targets = [Closed(row(), [row() for _ in range(k)]) for k in draw.integers(1, 4, size=2)]
+    weights, place = [1, 2], row()
+    form = Closed.following(place, targets, weights, alpha)
+    assert len(form.parts) <= 1 + max(len(t.parts) for t in targets)
+    for m in range(6):
+        assert form.at(m, rho).tolist() == place.tolist()
+        mean = sum(t.at(m, rho) * w for t, w in zip(targets, weights, strict=True)) / Fraction(3)
+        place = (place + alpha * mean) / (1 + alpha)
+    still = [Closed(row(), [row() * 0]) for _ in range(2)]
+    assert len(Closed.following(row(), still, weights, alpha).parts) == 1
+    there = sum(t.base * w for t, w in zip(still, weights, strict=True)) / Fraction(3)
+    assert not Closed.following(there, still, weights, alpha).parts[0].any()
+    assert form.times(9 * int(alpha.denominator)).base.tolist() == (form.base * 9 * alpha.denominator).tolist()
 
 
 @pytest.mark.parametrize("seed", range(60))
