@@ -89,6 +89,9 @@ EQUIVALENT = {
         ("(layer > 0) | ~self.known", "0", "what is known is decided at layer 0, and not looked at later"),
         ("2.0**-19", "2.0", "other tokens are set aside, with the same verdict"),
         ("LARGE = 8192", "8192", SLOWER),
+        *(("if size > 0 else 0.0", part, "nobody is ahead then") for part in ("size > 0", "0.0")),
+        ("best - reach >= self.bar * own", "best - reach >= self.bar * own", SLOWER),
+        ("np.maximum(exponent, -1000)", "1000", "the scale of a query whose numbers are below 2^-1000"),
         ("len(tokens) >= LARGE", "len(tokens) >= LARGE", SLOWER),
         ("for _ in range(4)", "4", "how often another part of the tokens is tried before all of them"),
         ("if len(close) else 0.0", "0.0", "it is not read then"),
@@ -115,6 +118,7 @@ EQUIVALENT = {
     ],
     "dynamics/check/rational.py": [
         ('f"does not follow groups[', "-1 - target", "what is said to people"),
+        *(("error = abs(self.A)", part, "a wider filter before integers decide") for part in ("1", "2")),
         ("since < PATIENCE", "since < PATIENCE", "when a forged wait ends"),
         ("since > 0 and", None, "when a forged wait ends; a pattern that is true is not waited for"),
         (

@@ -9,7 +9,10 @@ import pytest
 
 import hardmax as hx
 from cases import cases
+from hardmax.attention.ties import rounding_bound
+from hardmax.cloud.metric import metric
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, fingerprint
+from hardmax.dynamics.check import floats
 from hardmax.dynamics.exact.limit import limit_exact
 from large_clouds import clouds
 
@@ -267,6 +270,35 @@ def test_a_chain_of_followers_is_told_apart_by_offsets_of_different_ages():
     assert c.check(Z) == []
 
 
+@pytest.mark.parametrize("since", [(0, 0), (3, 3), (1, 3), (3, 2)])
+@pytest.mark.parametrize(("layer", "exponent", "longest"), [(4, 0, 2.0), (9, 0, 0.5), (4, -20, 2.0), (4, 3, 64.0)])
+def test_followers_are_told_apart_by_more_than_the_rounding_of_query_and_offset(layer, exponent, longest, since):
+    """Offsets of length 1 at layer max(since), seen along a query of length 5; the older one has shrunk until then.
+
+    The query is off by (a |q| + b |A| max|z| 2^-exponent) of the length of an offset, and both offsets by the rounding
+    of their layers, (2 + 10 since) eps max|z|.
+    """
+    Z = np.array([[1.0, 0.0], [0.5, 0.1], [0.5, -0.1], [-1.0, 0.0]])
+    c, eps = hx.limit(Z, 1.0).certificate, np.finfo(float).eps
+    replay = floats._Replay(c, Z, 1.0, metric(None, 2))
+    zero, one, two = (int(replay.inverse[i]) for i in range(3))
+    replay.decided[[zero, one, two]] = 0, *since
+    grown = 2.0 ** (np.array(since) - max(since))
+    a, b = rounding_bound(2, metric(None, 2)).own, 10 * eps
+    a = max(a, 64 * eps) + 10 * eps * layer
+    width = 5 * a + b * layer * longest * 2.0**-exponent
+    width += 2 * 5 * max((2 + 10 * k) * eps * longest * g for k, g in zip(since, grown, strict=True))
+    across, along = np.array([-0.8, 0.6]), np.array([3.0, 4.0]) / 25
+    for share, gone in ((0.99, []), (1.01, [two])):
+        replay.offset_at_decision = np.zeros((4, 2))
+        replay.offset_at_decision[one] = across / grown[0]
+        replay.offset_at_decision[two] = (across - share * width * along) / grown[1]
+        follows = np.array(sorted([zero, one, two]))
+        replay.role[zero] = TIE  # is not compared
+        assert replay._behind(layer, np.array([3.0, 4.0]), exponent, follows, longest).tolist() == gone
+        assert replay._behind(max(since), np.array([3.0, 4.0]), exponent, follows, longest).tolist() == []
+
+
 def test_a_long_wait_is_no_reason_to_refuse_if_the_tokens_move_slowly():
     """100 / log(1 + alpha) layers are a shrinking by e^-100; the claim is refused for what is so at layer 0."""
     Z = CLOUDS["gaussian"]
@@ -376,8 +408,6 @@ def test_in_a_large_cloud_every_corrupted_field_is_refused(name):
 @pytest.mark.parametrize("name", LARGE)
 def test_in_a_large_cloud_followers_that_are_set_aside_are_checked(name, monkeypatch):
     """One claim about one of them is changed at a time."""
-    from hardmax.dynamics.check import floats
-
     Z, aside = LARGE[name], []
     original = floats._ends
     monkeypatch.setattr(floats, "_ends", lambda *a: aside.append(a[-1]) or original(*a))
@@ -408,8 +438,6 @@ def test_a_large_cloud_is_verified_whatever_its_size(scale):
 @pytest.mark.parametrize("alpha", cases([0.1, 10.0], [0.1, 0.5, 10.0]))
 @pytest.mark.parametrize("name", clouds())
 def test_large_clouds_of_all_kinds_are_verified_with_and_without_cells(name, alpha, monkeypatch):
-    from hardmax.dynamics.check import floats
-
     Z = clouds()[name]
     c = hx.limit(Z, alpha, [[2.0, -1.0], [-1.0, 3.0]]).certificate
     assert c.check(Z) == []
@@ -440,6 +468,18 @@ def test_a_token_is_not_said_to_follow_one_that_was_set_aside(name):
     assert c.check(Z) == []
     for i in (2, 3, 4):
         assert not replace(c, target=changed(c.target, i, 0)).verify(Z)
+
+
+@pytest.mark.parametrize("cloud", ["small", "large, in space", "large, in the plane"])
+def test_a_limit_may_be_off_by_exactly_32_roundings(cloud):
+    """Followers of the token (16, 0, ...) end at a coordinate of zero, to which anything can be added exactly."""
+    Z = {"small": CLOUDS["gaussian"], "large, in space": LARGE["three dimensions"]}.get(cloud, LARGE["gaussian"])
+    Z = np.concatenate((Z, [[16.0] + [0.0] * (Z.shape[1] - 1)]))
+    c = hx.limit(Z).certificate
+    i = int(np.flatnonzero((c.target == len(Z) - 1) & (c.decided_at == 0))[0])
+    near = 32 * np.finfo(float).eps * 16
+    for off, accepted in ((near, True), (np.nextafter(near, 1), False)):
+        assert replace(c, limit=changed(c.limit, (i, 1), off)).verify(Z) is accepted
 
 
 @pytest.mark.parametrize("cloud", ["gaussian", "large, in space", "large, in the plane"])

@@ -127,6 +127,24 @@ def test_a_forged_fingerprint_does_not_help_a_wrong_alpha():
     assert any("is decided at layer 1 already" in line for line in problems(forged, system.tokens))
 
 
+def test_what_no_problem_can_have_is_refused_even_with_a_fitting_fingerprint():
+    """Everything is decided at layer 0, where alpha is not read, and the claims hold for the identity."""
+    certificate, system = certificate_of("triangle")
+    assert certificate.layers == 0
+    tokens = np.array([list(row) for row in system.tokens], dtype=object)
+    one, zero = Fraction(1), Fraction(0)
+    for field, values in {
+        "alpha": (zero, -one, 0.5, 1),
+        "A": (np.eye(2), np.array([[1, 0], [0, 1]], dtype=object), np.array([[one, zero], [zero, zero]], dtype=object)),
+        "tie_tolerance": (0, 1e-300, -1.0),
+    }.items():
+        for value in values:
+            parts = {"alpha": certificate.alpha, "A": None, "tie_tolerance": 0.0, field: value}
+            forged = replace(certificate, problem=fingerprint(tokens, *parts.values()), **parts)
+            (said,) = problems(forged, system.tokens)
+            assert said.startswith(f"{field} is ")
+
+
 def test_a_certificate_is_refused_for_other_tokens():
     certificate, system = certificate_of("triangle")
     moved = [list(row) for row in system.tokens]
@@ -219,6 +237,19 @@ def test_a_margin_agrees_with_the_exact_one_to_a_part_in_a_billion(name):
     for off, accepted in ((9e-10, True), (1.1e-9, False), (-9e-10, True), (-1.1e-9, False)):
         found = problems(replace(certificate, margin=certificate.margin * (1 + off)), system.tokens)
         assert (found == []) is accepted
+
+
+def test_a_margin_may_be_off_by_exactly_a_part_in_a_billion():
+    """The margin of 1 and 1 - q is q; the certificate says 1/2."""
+    part, more = Fraction(1, 10**9), Fraction(1, 10**30)
+    for q, accepted in (
+        ((1 - part) / 2, True),
+        ((1 - part) / 2 - more, False),
+        ((1 + part) / 2, True),
+        ((1 + part) / 2 + more, False),
+    ):
+        tokens = [[Fraction(1)], [1 - q]]
+        assert (problems(replace(limit_exact(tokens, 1).certificate, margin=0.5), tokens) == []) is accepted
 
 
 @pytest.mark.parametrize("alpha", ["1", "1/10"])
