@@ -89,6 +89,11 @@ EQUIVALENT = {
         ("(layer > 0) | ~self.known", "0", "what is known is decided at layer 0, and not looked at later"),
         ("2.0**-19", "2.0", "other tokens are set aside, with the same verdict"),
         ("LARGE = 8192", "8192", SLOWER),
+        (
+            "np.where(self.decided < layer, shrink",
+            "self.decided < layer",
+            "who is decided at this layer has no offset yet",
+        ),
         *(("if size > 0 else 0.0", part, "nobody is ahead then") for part in ("size > 0", "0.0")),
         ("best - reach >= self.bar * own", "best - reach >= self.bar * own", SLOWER),
         ("np.maximum(exponent, -1000)", "1000", "the scale of a query whose numbers are below 2^-1000"),

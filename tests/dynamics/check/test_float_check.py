@@ -13,6 +13,7 @@ from hardmax.attention.ties import rounding_bound
 from hardmax.cloud.metric import metric
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, fingerprint
 from hardmax.dynamics.check import floats
+from hardmax.dynamics.check.claims import malformed
 from hardmax.dynamics.exact.limit import limit_exact
 from large_clouds import clouds
 
@@ -149,6 +150,46 @@ def test_a_malformed_certificate_is_refused_without_an_exception():
         replace(c, decided_at=changed(c.decided_at, 6, 10**8)),
     ):
         assert bad.check(Z)
+
+
+def test_what_is_malformed_is_said_in_one_sentence():
+    """Each field is just beyond what is possible, and nothing else is wrong."""
+    Z = CLOUDS["ties"][:-1]
+    c, n = hx.limit(Z).certificate, len(Z)
+    assert c.groups == ((0, 2), (1, 3))
+    named = "target does not name a token (leader, follower) or a group (tie, pattern)"
+    for field, value, said in (
+        ("decided_at", c.decided_at.astype(float), f"decided_at is not an integer array of length {n}"),
+        ("role", c.role[:-1], f"role is not an integer array of length {n}"),
+        ("target", c.target.tolist(), f"target is not an integer array of length {n}"),
+        ("limit", c.limit[:, :1], f"limit is not an array of float64 numbers of shape {Z.shape}"),
+        ("limit", c.limit.astype(np.float32), f"limit is not an array of float64 numbers of shape {Z.shape}"),
+        ("limit", c.limit.tolist(), f"limit is not an array of float64 numbers of shape {Z.shape}"),
+        ("groups", [*c.groups], "groups is not a tuple of tuples of token indices"),
+        ("groups", ([0, 2], (1, 3)), "groups is not a tuple of tuples of token indices"),
+        ("groups", ((0, 2.0), (1, 3)), "groups is not a tuple of tuples of token indices"),
+        ("undecided", -1, "undecided is -1; expected a count"),
+        ("undecided", 0.0, "undecided is 0.0; expected a count"),
+        ("margin", 0.0, "margin is 0.0; expected a float > 0"),
+        ("margin", 1, "margin is 1; expected a float > 0"),
+        ("role", changed(c.role, 4, PATTERN), "role holds something else than leader, follower, tie"),
+        ("decided_at", changed(c.decided_at, 6, -1), "decided_at holds a negative layer"),
+        ("target", changed(c.target, 6, n), named),
+        ("target", changed(c.target, 6, -1), named),
+        ("target", changed(c.target, 4, 0), named),
+        ("target", changed(c.target, 4, -3), named),
+        ("target", changed(c.target, 4, -2), "groups holds a set that no token follows"),
+        ("groups", (*c.groups, (0, 1)), "groups holds a set that no token follows"),
+        ("groups", ((1, 3), (1, 3)), "groups holds a set twice"),
+        ("groups", ((), (1, 3)), "groups[0] is not an ascending set of token indices"),
+        ("groups", ((0, 2), (3, 1)), "groups[1] is not an ascending set of token indices"),
+        ("groups", ((0, 0), (1, 3)), "groups[0] is not an ascending set of token indices"),
+        ("groups", ((-1, 2), (1, 3)), "groups[0] is not an ascending set of token indices"),
+        ("groups", ((0, n), (1, 3)), "groups[0] is not an ascending set of token indices"),
+    ):
+        assert malformed(replace(c, **{field: value}), Z, (LEADER, FOLLOWER, TIE)) == [said], (field, value)
+    assert malformed(c, Z, (LEADER, FOLLOWER, TIE)) == []
+    assert replace(c, groups=((0,), (1, 3))).check(Z) == ["groups[0] holds one token only"]
 
 
 def test_the_margin_of_a_single_token_is_infinite_and_nothing_else():
@@ -427,8 +468,9 @@ def test_in_a_large_cloud_followers_that_are_set_aside_are_checked(name, monkeyp
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-120])
-def test_a_large_cloud_is_verified_whatever_its_size(scale):
-    Z = scale * np.random.default_rng(6).normal(size=(8200, 5))
+@pytest.mark.parametrize("dim", [1, 5])
+def test_a_large_cloud_is_verified_whatever_its_size(dim, scale):
+    Z = scale * np.random.default_rng(6).normal(size=(8200, dim))
     c = hx.limit(Z).certificate
     assert c.check(Z) == []
     i = int(np.flatnonzero((c.role == FOLLOWER) & (c.decided_at == 0))[77])

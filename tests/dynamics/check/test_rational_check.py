@@ -2,7 +2,8 @@
 
 from dataclasses import fields, replace
 from fractions import Fraction
-from math import comb
+from itertools import permutations
+from math import comb, prod
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint
 from hardmax.dynamics.check.claims import ROLE_NAMES
 from hardmax.dynamics.check.pattern import Closed, always_positive, lasts
-from hardmax.dynamics.check.rational import problems
+from hardmax.dynamics.check.rational import _is_definite, problems
 from hardmax.dynamics.exact.limit import limit_exact
 from systems import SYSTEMS, tie_rich
 
@@ -276,6 +277,28 @@ def test_a_matrix_that_is_not_positive_definite_is_refused(A):
     assert problems(certificate, Z) == []
     matrix = np.array([[Fraction(x) for x in row] for row in A], dtype=object)
     assert problems(replace(certificate, A=matrix), Z)[0].startswith("A is")
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4])
+def test_a_matrix_is_definite_if_all_its_leading_minors_are_positive(dim):
+    """Random symmetric matrices near the edge of definiteness, determinants by the sum over permutations."""
+    draw, seen = np.random.default_rng(dim), set()
+
+    def determinant(M):
+        terms = []
+        for order in permutations(range(len(M))):
+            sign = (-1) ** sum(order[i] > order[j] for i in range(len(M)) for j in range(i + 1, len(M)))
+            terms.append(sign * prod(M[i][j] for i, j in enumerate(order)))
+        return sum(terms)
+
+    for _ in range(150):
+        half = draw.integers(-2, 3, (dim, dim))
+        whole = half + half.T + draw.integers(0, 3 * dim) * np.eye(dim, dtype=int)
+        A = np.array([[Fraction(int(v), 3) for v in row] for row in whole], dtype=object)
+        expected = all(determinant(whole[:k, :k].tolist()) > 0 for k in range(1, dim + 1))
+        assert _is_definite(A, dim) is expected
+        seen.add(expected)
+    assert seen == {True, False}
 
 
 def test_a_margin_below_the_smallest_float_may_be_rounded_to_either_neighbor():
