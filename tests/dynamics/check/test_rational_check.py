@@ -396,6 +396,33 @@ def test_follow_sets_of_moving_tokens_last_as_long_as_a_look_at_every_layer_says
             assert lasts(0, follows, forms, np.eye(2, dtype=int).astype(object), Fraction(1), until) == expected
 
 
+@pytest.mark.parametrize("role", [FOLLOWER, TIE, PATTERN])
+def test_waiting_in_vain_for_a_decision_comes_to_an_end(role):
+    """CE3: token 4 is in a pattern from layer 0 on, and is never decided in another way."""
+    certificate, system = certificate_of("CE3: two followers are followed forever")
+    forged = replace(
+        certificate,
+        decided_at=changed(certificate.decided_at, 4, 10**9),
+        role=changed(certificate.role, 4, role),
+        target=changed(certificate.target, 4, 0 if role == FOLLOWER else -1),
+        groups=() if role == FOLLOWER else certificate.groups,
+    )
+    assert problems(forged, system.tokens) == ["all follow sets are final at layer 0 already"]
+
+
+def test_a_token_at_zero_is_part_of_a_pattern_and_stands_still():
+    """CE3 and its mirror image: zero follows everyone, and itself, while two tokens are in a pattern forever."""
+    half = [(1, 1, 0), (1, -1, 0), (1, "1/2", "1/4"), (1, "-1/2", "1/4"), ("1/2", 0, "1/8")]
+    tokens = [[Fraction(v) for v in z] for z in half]
+    tokens += [[-v for v in z] for z in tokens] + [[Fraction(0)] * 3]
+    certificate = limit_exact(tokens, 1).certificate
+    assert np.flatnonzero(certificate.role == PATTERN).tolist() == [4, 9, 10]
+    assert certificate.groups[-1 - certificate.target[10]] == tuple(range(11))
+    assert problems(certificate, tokens) == []
+    moved = replace(certificate, limit=changed(certificate.limit, (10, 0), Fraction(1, 10**9)))
+    assert problems(moved, tokens) == ["token 10 does not end at the limit that is named"]
+
+
 def test_a_tie_waits_until_all_that_it_follows_are_decided():
     """In the plane of first coordinate 1 everything is symmetric about (1, 0, 0); two tokens are decided at layer 1."""
     half = [(1, "6/5", 1), (1, 1, 0), (1, "1/10", "-1/5")]
