@@ -9,7 +9,7 @@ import pytest
 
 import hardmax as hx
 from cases import cases
-from hardmax.attention.ties import rounding_bound
+from hardmax.attention.ties import Band, rounding_bound
 from hardmax.cloud.metric import metric
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, fingerprint
 from hardmax.dynamics.check import floats
@@ -309,6 +309,66 @@ def test_a_chain_of_followers_is_told_apart_by_offsets_of_different_ages():
     assert c.target.tolist() == exact.target.tolist() == [0] * 14
     assert c.decided_at.tolist() == exact.decided_at.tolist() == [0, *range(13)]
     assert c.check(Z) == []
+
+
+TIE_CONDITIONS = {
+    "limit": "its limit is not the mean of its group",
+    "drift": "the mean of its group moves",
+    "base": "its group is not in one face",
+    "offset": "its group is not in one face",
+    "seen": "its group is not in one face",
+    "beyond": "its face does not support the cloud",
+}
+
+
+@pytest.mark.parametrize("now", [True, False])
+@pytest.mark.parametrize("layer", [0, 3])
+@pytest.mark.parametrize("what", TIE_CONDITIONS)
+def test_each_condition_of_a_tie_holds_up_to_its_band(what, layer, now):
+    """Tokens 4 and 5 slide to the corners (1, 1) and (1, -1), and token 6 is tied between the four, at (1, 0).
+
+    The tie rule is (2^-10 + k 2^-12) |z_i| max|z| + k 2^-12 max|z|^2 at layer k. A claim may use 8 times as much, for
+    offsets relative to their length and with 32 roundings more; whether it could have been made before, only twice.
+    """
+    Z = np.array([*SQUARE, [1.0, 0.5], [1.0, -0.5], [0.5, 0.0]])
+    c = hx.limit(Z, 1.0).certificate
+    replay = floats._Replay(c, Z, 1.0, metric(None, 2))
+    place = [int(replay.inverse[i]) for i in range(7)]
+    replay.tie = Band(2.0**-10, 2.0**-12, 2.0**-12)
+    largest, longest, eps = 2.0, 4.0, np.finfo(float).eps
+    units = (8 if now else 2) * (2.0**-10 + 2 * layer * 2.0**-12)
+    band = units * largest**2
+    ours = np.array([place[i] for i in (0, 2, 4, 5)])
+    replay.groups, replay.target[place[6]] = [np.sort(ours)], -1
+    replay.decided[:] = 0
+    for share, holds in ((0.99, True), (1.01, False)):
+        x, q = replay.start.copy(), np.zeros((7, 2))
+        replay.wrong, replay.limit, replay._reached = [], replay.start.copy(), {}
+        replay.limit[[place[4], place[5]]] = replay.start[[place[0], place[2]]]
+        replay.limit[place[6]] = [1.0, 0.0]
+        slide = np.zeros((7, 2))
+        slide[[place[4], place[5]]] = [[0.0, -0.5], [0.0, 0.5]]
+        narrow = units * longest * 0.5 + (32 * eps * longest if now else 0.0)
+        if what == "limit":
+            replay.limit[place[6]] = [1.0 - share * band / largest, 0.0]
+        elif what == "drift":  # of four equal weights
+            slide[place[4], 1] += share * narrow / longest * 4
+        elif what == "base":
+            replay.limit[[place[4], place[5]], 0] = 1 - share * band, 1 + share * band
+        elif what == "offset":
+            slide[place[4], 0], slide[place[5], 0] = share * narrow, -share * narrow
+            slide[[place[4], place[5]]] /= np.hypot(1, 2 * share * narrow)  # of length 1/2
+            slide[[place[4], place[5]], 0] *= np.hypot(1, 2 * share * narrow)
+        elif what == "seen":
+            q[place[6]] = [0.0, share * narrow / 0.5]
+        else:
+            x[place[1], 0] = 1 + share * band
+        replay.offset_at_decision = slide
+        replay._tie_claim(layer, x, q, largest, longest, place[6], replay.groups[0], now)
+        if now:
+            assert replay.wrong == ([] if holds else [f"token 6: {TIE_CONDITIONS[what]}"])
+        else:
+            assert replay.wrong == ([f"token 6 is decided at layer {layer} already"] if holds else [])
 
 
 @pytest.mark.parametrize("since", [(0, 0), (3, 3), (1, 3), (3, 2)])
