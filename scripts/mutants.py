@@ -89,6 +89,8 @@ EQUIVALENT = {
         ("(layer > 0) | ~self.known", "0", "what is known is decided at layer 0, and not looked at later"),
         ("2.0**-19", "2.0", "other tokens are set aside, with the same verdict"),
         ("LARGE = 8192", "8192", SLOWER),
+        *(("if 2 * len(left) > len(tokens)", part, SLOWER) for part in ("2", "2 * len(left) > len(tokens)")),
+        ("(3 * flag <= reach)", "3", "more clouds are checked without setting tokens aside"),
         (
             "np.where(self.decided < layer, shrink",
             "self.decided < layer",

@@ -486,6 +486,24 @@ def test_the_face_of_a_tie_may_be_passed_by_eight_times_the_tolerance_and_no_mor
         assert ("token 4: its face does not support the cloud" not in forged.check(Z)) is supports
 
 
+@pytest.mark.parametrize(
+    ("margin", "small", "expected"),
+    [(0.5, True, 0.5), (0.5, False, 2.0**-20), (2.0**-21, False, 2.0**-21), (1e-15, True, 1e-15)],
+)
+def test_a_margin_may_be_off_by_a_millionth_and_the_rounding_of_scores(margin, small, expected):
+    Z = CLOUDS["gaussian"]
+    c, eps = hx.limit(Z).certificate, np.finfo(float).eps
+    off = 1e-6 * expected + 64 * eps  # in three dimensions the tie rule is wider than the rounding of scores
+    assert 64 > 2 * (3 + 4)
+    for share, accepted in ((0.0, True), (0.999, True), (1.001, False)):
+        for sign in (-1, 1):
+            claimed = replace(c, margin=expected + sign * share * off)
+            replay = floats._Replay(claimed, Z, 0.5, metric(None, 3))
+            replay.margin, replay.small = margin, small
+            replay.check_figures()
+            assert (replay.wrong == []) is accepted
+
+
 LARGE = {
     "gaussian": np.random.default_rng(2).normal(size=(9000, 2)),
     "cube": np.random.default_rng(3).uniform(-1, 1, (9000, 2)),
