@@ -94,20 +94,20 @@ class Changed(MetaPathFinder, Loader):
 
 
 class Reached:
-    """A pytest plugin: which lines of a file does each test reach, and how long does it take?"""
+    """A pytest plugin: which lines of some modules does each test reach, and how long does it take?"""
 
-    def __init__(self, path: Path) -> None:
-        self.file = str(path)
-        self.lines: dict[str, set[int]] = {}
+    def __init__(self, paths: list[Path]) -> None:
+        self.names = {str(path): k for k, path in enumerate(paths)}
+        self.lines: dict[str, set[tuple[int, int]]] = {}
         self.seconds: dict[str, float] = {}
-        self.current: set[int] = set()
+        self.current: set[tuple[int, int]] = set()
 
     def trace(self, frame: FrameType, event: str, _: object) -> Callable[..., object] | None:
         """What `sys.settrace` calls."""
-        if frame.f_code.co_filename != self.file:
+        if frame.f_code.co_filename not in self.names:
             return None
         if event == "line":
-            self.current.add(frame.f_lineno)
+            self.current.add((self.names[frame.f_code.co_filename], frame.f_lineno))
         return self.trace
 
     @pytest.hookimpl(wrapper=True)
@@ -128,13 +128,13 @@ class Reached:
         sys.settrace(None)
         self.seconds[item.nodeid] = time.perf_counter() - begin
 
-    def tests(self, lines: range) -> list[str]:
-        """The tests that reach one of the lines, the fastest first; all tests for lines that run on import."""
-        reached = [t for t in self.seconds if not lines or not self.lines[t].isdisjoint(lines)]
-        for file in {t.split("::")[0] for t in self.seconds} & self.lines.keys():
-            if not self.lines[file].isdisjoint(lines):
-                reached += [t for t in self.seconds if t.startswith(file + "::")]
-        return sorted(set(reached), key=lambda t: (self.seconds[t], t))
+    def tests(self, path: Path, lines: range, files: list[str]) -> list[str]:
+        """Those of the tests in `files` that reach one of the lines, the fastest first; all for lines run on import."""
+        sought = {(self.names[str(path)], line) for line in lines}
+        some = [t for t in self.seconds if t.startswith(tuple(files))]
+        reached = {f for f, found in self.lines.items() if not found.isdisjoint(sought)}  # tests, and files by fixtures
+        found = [t for t in some if not lines or t in reached or t.split("::")[0] in reached]
+        return sorted(found, key=lambda t: (self.seconds[t], t))
 
 
 class Chosen:
@@ -155,14 +155,14 @@ class Chosen:
         items[:] = [found[test] for test in self.tests]
 
 
-def passes(name: str, source: str, path: Path, files: list[str], plugin: object) -> bool:
-    """Whether the tests pass with a module loaded from this source."""
+def passes(files: list[str], plugin: object, changed: Changed | None = None) -> bool:
+    """Whether the tests pass, with a module loaded from changed source if one is given."""
     resource.setrlimit(resource.RLIMIT_AS, (1 << 34, 1 << 34))
     quiet = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(quiet, stream)
     os.setsid()
-    sys.meta_path.insert(0, Changed(name, source, path))
+    sys.meta_path[:0] = [changed] if changed else []
     words = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow", *files]
     words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis is there before pytest begins
     return pytest.main(words, plugins=[plugin]) == 0
@@ -196,29 +196,29 @@ def in_a_process(work: Callable[[], object], seconds: float) -> object:
     return json.loads(answer) if answer else None
 
 
-def reached(name: str, source: str, path: Path, files: list[str]) -> Reached:
-    """Which tests reach which lines of a module as it is."""
+def reached(paths: list[Path], files: list[str]) -> Reached:
+    """Which tests reach which lines of the modules as they are."""
 
     def work() -> object:
-        plugin = Reached(path)
-        good = passes(name, source, path, files, plugin)
+        plugin = Reached(paths)
+        good = passes(files, plugin)
         return good and [{test: sorted(lines) for test, lines in plugin.lines.items()}, plugin.seconds]
 
     found = in_a_process(work, 3600)
-    assert isinstance(found, list), f"the tests of {path.name} fail as it is"
-    plugin = Reached(path)
-    plugin.lines, plugin.seconds = {test: set(lines) for test, lines in found[0].items()}, found[1]
+    assert isinstance(found, list), f"the tests fail as it is: {', '.join(files)}"
+    plugin = Reached(paths)
+    plugin.lines = {test: {(k, line) for k, line in lines} for test, lines in found[0].items()}
+    plugin.seconds = found[1]
     return plugin
 
 
-def survives(name: str, source: str, path: Path, known: Reached, lines: range) -> bool:
-    """Whether all tests that reach the lines pass with the changed source."""
-    tests = known.tests(lines)
+def survives(changed: Changed, tests: list[str], known: Reached) -> bool:
+    """Whether all these tests pass with a changed module."""
     if not tests:
         return True
     files = sorted({test.split("::")[0] for test in tests})
     plugin = Chosen(tests, known.seconds)
-    return in_a_process(lambda: passes(name, source, path, files, plugin), 900) is True
+    return in_a_process(lambda: passes(files, plugin, changed), 900) is True
 
 
 def store(row: list[str]) -> None:
@@ -243,23 +243,22 @@ def main() -> int:
     for group, modules in GROUPS.items():
         if options.only and group not in options.only:
             continue
-        every = []
-        for file, tests in modules.items():
-            path = ROOT / "src" / "hardmax" / file
-            source = path.read_text(encoding="utf-8")
-            name = "hardmax." + file.removesuffix(".py").replace("/", ".")
-            known = reached(name, source, path, tests)
-            every += [(file, name, source, path, known, k) for k in range(len(list(places(ast.parse(source)))))]
-        tried = [one for one in every if not equivalent(one[0], one[2], mutant(one[2], one[-1])[1])]
+        paths = {file: ROOT / "src" / "hardmax" / file for file in modules}
+        sources = {file: path.read_text(encoding="utf-8") for file, path in paths.items()}
+        known = reached(list(paths.values()), list(dict.fromkeys(test for tests in modules.values() for test in tests)))
+        every = [(file, k) for file, text in sources.items() for k in range(len(list(places(ast.parse(text)))))]
+        tried = [(file, k) for file, k in every if not equivalent(file, sources[file], mutant(sources[file], k)[1])]
         chosen = random.Random(options.seed).sample(tried, len(tried))  # a larger count only adds to a smaller one
         chosen = chosen[: options.count or len(tried)]
         left = 0
-        for _, name, source, path, known, number in chosen:
-            changed, what = mutant(source, number)
-            if survives(name, changed, path, known, statement(source, number)):
+        for file, number in chosen:
+            source, what = mutant(sources[file], number)
+            changed = Changed("hardmax." + file.removesuffix(".py").replace("/", "."), source, paths[file])
+            tests = known.tests(paths[file], statement(sources[file], number), modules[file])
+            if survives(changed, tests, known):
                 left += 1
                 if options.show:
-                    print(f"    survives: {path.name} {what}", flush=True)
+                    print(f"    survives: {paths[file].name} {what}", flush=True)
         share = 1 - left / max(len(chosen), 1)
         print(
             f"{group}: {len(chosen) - left} of {len(chosen)} mutants killed ({share:.0%}); {len(every)} in all",
