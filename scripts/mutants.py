@@ -16,6 +16,7 @@ EQUIVALENT = {
             ("low, high = ", part, "bins are found without rounding: their number is a power of two")
             for part in ("ends[:-1] - 1e-09", "ends[1:] + 1e-09", "1e-09")
         ),
+        ("turn = 0.1 + ", None, "directions in which corners are looked for at first"),
         ("RIVALS = ", None, "vertices with more rivals are left to the comparison with all"),
     ],
     "dynamics/check/large.py": [
@@ -31,8 +32,9 @@ EQUIVALENT = {
             for name in ("SAMPLE", "OUTERMOST, FIRST", "RAYS, SQUARES", "HALVINGS", "COUNTED", "most")
         ),
         ("len(tokens) // COUNTED", None, SLOWER),
-        ("share=1 - gauge[-1 - len(sample)", "1", "how many tokens are replayed"),
+        ("share=1 - gauge[-1 - len(sample)", None, "how many tokens are replayed"),
         ("len(left) // CHUNK", None, SLOWER),
+        ("last = np.arange(len(points)), points, len(self.scenes) - 1", None, "points are followed for longer"),
         ("len(order) // 512", None, SLOWER),
         ("< 1 << 15:", None, "numbers of 16 bits or of 32"),
     ],
@@ -41,6 +43,7 @@ EQUIVALENT = {
         ("parts = 1 + len(i)", None, SLOWER),
         ("length, longest = ", "1e-300", "on a coarser scale more pairs are compared in float64"),
         ("len(near) > MANY", None, SLOWER),
+        ("turn = np.argsort(-needed)", None, SLOWER),
     ],
     "attention/dense.py": [
         ("LISTED = 256", "256", "larger ties are compared anew, with the same answer"),
