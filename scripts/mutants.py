@@ -24,6 +24,7 @@ EQUIVALENT = {
         ("[leader] < FEW", "np.bincount(leader)[leader] < FEW", SLOWER),
         ("(size >= CROWD)", "size >= CROWD", SLOWER),
         ("len(rows) // CHUNK", None, SLOWER),
+        ("self.bar = 0.0", "0.0", "then nobody is set aside, and all are replayed"),
         ("short = len(self.leaders)", None, "numbers of 16 bits or of 64"),
     ],
     "dynamics/check/plane.py": [
@@ -34,7 +35,7 @@ EQUIVALENT = {
         ("len(tokens) // COUNTED", None, SLOWER),
         ("share=1 - gauge[-1 - len(sample)", None, "how many tokens are replayed"),
         ("len(left) // CHUNK", None, SLOWER),
-        ("last = np.arange(len(points)), points, len(self.scenes) - 1", None, "points are followed for longer"),
+        ("alive, z, last = ", "len(self.scenes) - 1", "points are followed for longer"),
         ("len(order) // 512", None, SLOWER),
         ("< 1 << 15:", None, "numbers of 16 bits or of 32"),
     ],

@@ -176,6 +176,25 @@ def test_a_token_that_comes_near_the_boundary_before_the_end_is_not_shown_to_be_
         assert (since == 0).all()
 
 
+@pytest.mark.parametrize("alpha", [0.5, 3.0])
+def test_gaps_are_narrow_by_the_formula(alpha):
+    """2 max(a + b max|z|_A / |z|_A, finest) max|z|_A / shortest.
+
+    After the first layer |z|_A is at least alpha / (1 + alpha) times the least norm of a vertex.
+    """
+    square = np.array([[3.0, 0.0], [0.0, 2.0], [-3.0, 0.0], [0.0, -2.0]])
+    matrix, leads = np.diag([1.0, 4.0]), np.ones(4, bool)
+    places = [(square, Convex(square), leads), (square / 2, Convex(square / 2), leads)]
+    for a, b in ((1e-3, 1e-2), (0.0, 1e-4), (2.0**-37, 0.0)):
+        inside = plane.Inside(places, np.arange(4), alpha, matrix, [(a, 0.0), (a, b)], (0.0, 0.0), 4.0, 1.25)
+        moved = alpha / (1 + alpha) * 3.0 / 4.0  # |(3, 0)|_A = 3, and |(0, 2)|_A = 4
+        expected = [2 * max(a, 2.0**-36) * 4.0 / 1.25, 2 * max(a + b / moved, 2.0**-36) * 4.0 / 1.25]
+        assert inside.narrow == pytest.approx(expected)
+        assert [scene.winners is None for scene in inside.scenes] == [False, False]
+    wide = plane.Inside(places, np.arange(4), alpha, matrix, [(0.2, 0.0), (0.2, 0.0)], (0.0, 0.0), 4.0, 1.25)
+    assert [scene.winners is None for scene in wide.scenes] == [True, True]  # 2 narrow is more than the radius
+
+
 @pytest.mark.parametrize("names", [6, 2**20])  # many layers in one number, or three
 def test_points_have_the_same_path_if_they_follow_the_same_tokens(names):
     """Five tokens are placed anew at each of seven layers, and lead at the last one; nobody looks at the sixth."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardmax.dynamics.check.strongest import all_gaps, columns_near, strongest, with_ones
+from hardmax.dynamics.check.strongest import KEYS, all_gaps, columns_near, strongest, with_ones
 
 
 @pytest.mark.parametrize("dim", [1, 3, 8, 40])
@@ -36,6 +36,13 @@ def test_two_equal_scores_have_no_gap():
         best, top, gap = strongest(q, np.ones(1), x, np.linalg.norm(x, axis=1), np.full(1, 1e-6), np.array([guess]))
         assert (best[0], gap[0]) == (5.0, 0.0)
         assert top[0] in (1200, 1201)
+
+
+def test_a_key_at_the_very_end_of_the_slack_is_found():
+    """On a line: 4 is the best, 3 the second, behind by exactly the slack and after a whole block of longer keys."""
+    x = np.array([[4.0]] + [[-3.9]] * (KEYS - 1) + [[3.0], [2.9]])
+    found = strongest(np.ones((1, 1)), np.ones(1), x, np.abs(x[:, 0]), np.ones(1), np.zeros(1, np.int64))
+    assert [float(part[0]) for part in found] == [4.0, 0, 1.0]
 
 
 def test_columns_near_names_every_column_with_a_number_of_at_least_zero():
