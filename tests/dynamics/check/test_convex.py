@@ -80,6 +80,16 @@ def test_a_point_on_the_boundary_is_not_inside():
     assert Convex(square).inside(edges * (1 - 1e-12)).all()
 
 
+def test_a_point_exactly_as_deep_as_asked_for_is_not_deeper():
+    """In the square |x|, |y| <= 1 the gauge of (x, 0) is x, and is not rounded."""
+    square = Convex(np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]))
+    for share, depth in ((0.0, 0.0), (0.25, 0.0), (0.0, 0.5), (0.125, 0.25)):
+        inner = 1 - share - depth - 1e-14
+        points = np.array([[inner, 0.0], [np.nextafter(inner, 0), 0.0], [0.0, -inner], [0.0, -np.nextafter(inner, 0)]])
+        assert square.gauge(points).tolist() == np.abs(points).max(axis=1).tolist()
+        assert square.inside(points, share, depth).tolist() == [False, True, False, True]
+
+
 @pytest.mark.parametrize("count", [1, 5, 300])
 def test_the_table_of_sectors_gives_what_a_search_gives(count):
     sectors = Sectors(np.sort(RNG.uniform(0, 4, count)))
