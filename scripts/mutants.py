@@ -96,6 +96,10 @@ EQUIVALENT = {
         ("(layer > 0) | ~self.known", "0", "what is known is decided at layer 0, and not looked at later"),
         ("2.0**-19", "2.0", "other tokens are set aside, with the same verdict"),
         ("LARGE = 8192", "8192", SLOWER),
+        ("reach = max(", "4", "other tokens are set aside, with the same verdict"),
+        *((part, part, "when a forged wait ends") for part in ("last > patience", "longest > patience")),
+        ("patience, last = ", "10000", "when a forged wait ends"),
+        ("prepend=0", "0", "when a forged wait ends"),
         *(("if 2 * len(left) > len(tokens)", part, SLOWER) for part in ("2", "2 * len(left) > len(tokens)")),
         ("(3 * flag <= reach)", "3", "more clouds are checked without setting tokens aside"),
         (

@@ -569,6 +569,15 @@ def test_large_clouds_of_all_kinds_are_verified_with_and_without_cells(name, alp
         assert c.check(Z) == []
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("distinct", [3, 1023, 1024, 1025])
+def test_copies_make_a_cloud_large_but_its_margin_is_exact_up_to_1024_distinct_tokens(distinct, dim):
+    Z = np.random.default_rng(distinct).normal(size=(distinct, dim))[np.arange(8200) % distinct]
+    c = hx.limit(Z).certificate
+    assert c.check(Z) == []
+    assert (c.margin > 2.0**-20) is (distinct <= 1024)
+
+
 def test_the_first_token_of_a_large_cloud_is_checked_like_the_others():
     Z = np.concatenate(([[0.1, 0.2]], LARGE["gaussian"]))
     c = hx.limit(Z).certificate
