@@ -96,6 +96,7 @@ EQUIVALENT = {
         ("(layer > 0) | ~self.known", "0", "what is known is decided at layer 0, and not looked at later"),
         ("2.0**-19", "2.0", "other tokens are set aside, with the same verdict"),
         ("LARGE = 8192", "8192", SLOWER),
+        ("[(max(claimed, replay.blur, 4 * a)", "4", "more tokens are replayed, with the same verdict"),
         ("reach = max(", "4", "other tokens are set aside, with the same verdict"),
         *((part, part, "when a forged wait ends") for part in ("last > patience", "longest > patience")),
         ("patience, last = ", "10000", "when a forged wait ends"),
