@@ -35,6 +35,12 @@ EQUIVALENT = {
         ("len(tokens) // COUNTED", None, SLOWER),
         ("share=1 - gauge[-1 - len(sample)", None, "how many tokens are replayed"),
         ("len(left) // CHUNK", None, SLOWER),
+        ("far[gauge >= np.sort(gauge)", "0", "how many tokens are replayed"),
+        *(
+            ("one = (leader.take(place) >= 0)", part, "tokens of some cells are looked at one by one")
+            for part in ("0", "leader.take(place) >= 0")
+        ),
+        ("self.size = 1.001 * ", "1.001", "cells of another size"),
         ("taken == taken[0]", "0", "whichever of the four the others are compared with"),
         ("hull.inside(x, depth=2 * self.narrow[-1])", "2", "more tokens are looked at"),
         ("hull.radius > 2 * self.narrow[-1]", "2", "nothing is shown by cells then, and all tokens are looked at"),
@@ -48,6 +54,7 @@ EQUIVALENT = {
         ("length, longest = ", "1e-300", "on a coarser scale more pairs are compared in float64"),
         ("len(near) > MANY", None, SLOWER),
         ("turn = np.argsort(-needed)", None, SLOWER),
+        ("near[:0]", "0", "a pair that is compared twice"),
     ],
     "attention/dense.py": [
         ("LISTED = 256", "256", "larger ties are compared anew, with the same answer"),
@@ -136,7 +143,7 @@ EQUIVALENT = {
         ("@lru_cache", None, SLOWER),
     ],
     "dynamics/check/rational.py": [
-        ('f"does not follow groups[', "-1 - target", "what is said to people"),
+        *(('f"does not follow groups[', part, "what is said to people") for part in ("-1 - target", "-1", "1")),
         *(("error = abs(self.A)", part, "a wider filter before integers decide") for part in ("1", "2")),
         ("since < PATIENCE", "since < PATIENCE", "when a forged wait ends"),
         ("since > 0 and", None, "when a forged wait ends; a pattern that is true is not waited for"),

@@ -50,6 +50,25 @@ def test_known_are_those_with_nobody_else_in_the_gap_below_the_leader(name, reac
     assert (gap > 2 * reach).any()
 
 
+@pytest.mark.parametrize("exponent", [-30, 30])
+@pytest.mark.parametrize("name", ["cube", "many leaders", "copies"])
+def test_known_are_the_same_at_every_scale(name, exponent):
+    """A power of two changes no digit; lengths are then in units of the longest."""
+    Z = CLOUDS[name]
+    c, norms = hx.limit(Z).certificate, np.linalg.norm(Z, axis=1)
+    rng = np.random.default_rng(0)
+    followers = np.flatnonzero((c.role == FOLLOWER) & (c.decided_at == 0))
+    target = c.target.copy()
+    target[followers[::5]] = rng.choice(c.target[c.role == LEADER], len(followers[::5]))
+    forged = replace(c, target=target)
+    plain, scaled = (SetAside(forged, Z * s, Z * s, norms * s, 1e-3) for s in (1.0, 2.0**exponent))
+    assert np.array_equal(plain.known, scaled.known)
+    assert np.array_equal(plain.aside, scaled.aside)
+    assert scaled.bar == pytest.approx(plain.bar * 2.0**exponent, rel=1e-12)
+    for found in (plain, scaled):
+        assert np.linalg.norm(found.places, axis=1).max() * found.unit == pytest.approx(1.0)
+
+
 def test_known_are_the_same_under_a_matrix():
     A = np.array([[2.0, -1.0, 0.5], [-1.0, 3.0, 0.0], [0.5, 0.0, 1.0]])
     found, followers, _, gap, _ = found_and_gaps(CLOUDS["gaussian"], 1e-3, A)
