@@ -17,6 +17,8 @@ EQUIVALENT = {
             for part in ("ends[:-1] - 1e-09", "ends[1:] + 1e-09", "1e-09")
         ),
         ("turn = 0.1 + ", None, "directions in which corners are looked for at first"),
+        ("len(angles) < BINS", "len(angles) < BINS", SLOWER),
+        ("np.arange(BINS + 2)", "2", "bins that no angle is in"),
         ("RIVALS = ", None, "vertices with more rivals are left to the comparison with all"),
     ],
     "dynamics/check/large.py": [
@@ -25,6 +27,18 @@ EQUIVALENT = {
         ("(size >= CROWD)", "size >= CROWD", SLOWER),
         ("len(rows) // CHUNK", None, SLOWER),
         ("self.bar = 0.0", "0.0", "then nobody is set aside, and all are replayed"),
+        ("longest_first = ", None, SLOWER),
+        ("mean = np.bincount(cone, cosine)", None, "how followers are divided into parts"),
+        ("(cosine < mean[cone])", "cosine < mean[cone]", "how followers are divided into parts"),
+        *(
+            ("(len(q) + 8) * 2.0**-23", part, "more room for rounding, or half of twice as much as is needed")
+            for part in ("8", "23")
+        ),
+        ("s[:, -1] -= ", "160", "more room for rounding"),
+        *(
+            ("wide = (angle >= 1.5)", part, "where the bound holds, but is of little use")
+            for part in ("angle >= 1.5", "np.maximum(gap, least) > 1")
+        ),
         ("short = len(self.leaders)", None, "numbers of 16 bits or of 64"),
     ],
     "dynamics/check/plane.py": [
@@ -40,7 +54,28 @@ EQUIVALENT = {
             ("one = (leader.take(place) >= 0)", part, "tokens of some cells are looked at one by one")
             for part in ("0", "leader.take(place) >= 0")
         ),
-        ("self.size = 1.001 * ", "1.001", "cells of another size"),
+        *(
+            ("self.size = 1.001 * ", part, "cells of another size")
+            for part in ("1.001", "1.001 * float(np.abs(self.scenes[0].x).sum(axis=1).max())")
+        ),
+        *(
+            (part, "1", "any negative number says that nothing is shown")
+            for part in (
+                "leader, since = np.full(len(points), -1)",
+                "depth=self.narrow[layer])] = -1",
+                "leader[alive[to < 0]] = -1",
+                "depth=depth)]] = -1",
+                "return np.full(len(z), -1)",
+                "scene.hull.index[best], -1)",
+            )
+        ),
+        *(
+            (part, part, "which cells are worth the effort")
+            for part in ("held[-1][::2] | held[-1][1::2]", "pairs[:, ::2] | pairs[:, 1::2]")
+        ),
+        ("sample = tokens[:: max(1", "1", "tokens that tell where the outermost begin"),
+        ("digits = int(62", "62", "how many layers are written into one number"),
+        ("scene.x[scene.near], 2 * narrow)", "2", "more tokens are looked at"),
         ("taken == taken[0]", "0", "whichever of the four the others are compared with"),
         ("hull.inside(x, depth=2 * self.narrow[-1])", "2", "more tokens are looked at"),
         ("hull.radius > 2 * self.narrow[-1]", "2", "nothing is shown by cells then, and all tokens are looked at"),
@@ -55,6 +90,12 @@ EQUIVALENT = {
         ("len(near) > MANY", None, SLOWER),
         ("turn = np.argsort(-needed)", None, SLOWER),
         ("near[:0]", "0", "a pair that is compared twice"),
+        ("-2.0, 2.0)", "2.0", "scores are between -1 and 1, whatever the bounds beyond"),
+        *(
+            ("return 6 * (x.shape[1] + 4)", part, "the room for rounding is doubled, and half of it is enough; or more")
+            for part in ("6", "4", "24")
+        ),
+        ("place = np.full(len(x), -1)", "1", "any negative number says that a guess is not among the keys"),
     ],
     "attention/dense.py": [
         ("LISTED = 256", "256", "larger ties are compared anew, with the same answer"),

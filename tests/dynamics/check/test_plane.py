@@ -115,13 +115,14 @@ def test_all_tokens_of_a_cloud_without_area_are_outermost():
 
 
 @pytest.mark.parametrize("wide", [1e-6, 1e-2, 0.3])
-@pytest.mark.parametrize("arc", [2 * np.pi, 1e-3])
-def test_the_best_by_direction_and_its_gap_are_those_of_all_scores(wide, arc):
+@pytest.mark.parametrize(("arc", "count"), [(2 * np.pi, 1500), (1e-3, 1500), (2.9, 500), (3.5, 500), (6.0, 500)])
+def test_the_best_by_direction_and_its_gap_are_those_of_all_scores(wide, arc, count):
+    """Up to 512 queries are looked at together, also those that are more than half a turn apart."""
     rng = np.random.default_rng(5)
     x = rng.normal(size=(400, 2))
     x = np.concatenate((x, x * (1 - rng.choice([1e-8, 1e-3, 0.05], (400, 1)))))  # each has a companion behind it
-    turn = rng.uniform(-arc / 2, arc / 2, 1500) + np.pi * (arc < 1)  # the narrow arc crosses the end of the angles
-    q = np.column_stack((np.cos(turn), np.sin(turn))) * rng.choice([1e-3, 1.0, 40.0], (1500, 1))
+    turn = rng.uniform(-arc / 2, arc / 2, count) + np.pi * (arc < 1)  # the narrow arc crosses the end of the angles
+    q = np.column_stack((np.cos(turn), np.sin(turn))) * rng.choice([1e-3, 1.0, 40.0], (count, 1))
     best, top, gap = plane.by_direction(q, x, wide)
     scores = q @ x.T
     assert np.allclose(best, scores.max(axis=1), rtol=1e-13, atol=0)
