@@ -76,6 +76,10 @@ EQUIVALENT = {
         ("sample = tokens[:: max(1", "1", "tokens that tell where the outermost begin"),
         ("digits = int(62", "62", "how many layers are written into one number"),
         ("scene.x[scene.near], 2 * narrow)", "2", "more tokens are looked at"),
+        ("number[node] = 1", "1", "which corners are needed, whatever marks them"),
+        ("open_[row[one], ray[one]] = False", "False", SLOWER),
+        ("faint = size < ", "size < FAINT * self.size", "by itself or in a cell, with the same verdict"),
+        ("> wide).all(axis=1)", "scores[winner] - scores[keys] > wide", "gaps beyond `wide` are not exact anyway"),
         ("taken == taken[0]", "0", "whichever of the four the others are compared with"),
         ("hull.inside(x, depth=2 * self.narrow[-1])", "2", "more tokens are looked at"),
         ("hull.radius > 2 * self.narrow[-1]", "2", "nothing is shown by cells then, and all tokens are looked at"),
@@ -90,6 +94,10 @@ EQUIVALENT = {
         ("len(near) > MANY", None, SLOWER),
         ("turn = np.argsort(-needed)", None, SLOWER),
         ("near[:0]", "0", "a pair that is compared twice"),
+        *(
+            (part, part, "the room for rounding is twice as much as is needed")
+            for part in ("scores.max() >= 0", "scores >= 0")
+        ),
         ("-2.0, 2.0)", "2.0", "scores are between -1 and 1, whatever the bounds beyond"),
         *(
             ("return 6 * (x.shape[1] + 4)", part, "the room for rounding is doubled, and half of it is enough; or more")

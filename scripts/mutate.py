@@ -222,13 +222,13 @@ def survives(changed: Changed, tests: list[str], known: Reached) -> bool:
 
 
 def store(row: list[str]) -> None:
-    """Store the row of a group beside those of the others; the first pass over a sample is kept, never a later one."""
+    """Store a row beside the others; of each group and seed the first pass is kept, never a later one."""
     path = RESULTS / "mutation.json"
-    rows = {old[0]: old for old in json.loads(path.read_text(encoding="utf-8"))["rows"]} if path.exists() else {}
-    if row[0] not in rows or rows[row[0]][3] != row[3]:
-        rows[row[0]] = row
+    old = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+    rows = {(group, seed): [group, *rest, seed, found] for group, *rest, seed, found in [row, *old]}
     head = ["group", "changes", "not noticeable", "seed", "killed"]
-    record("mutation", head, [rows[group] for group in GROUPS if group in rows])
+    order = sorted(rows, key=lambda name: (list(GROUPS).index(name[0]), int(name[1])))
+    record("mutation", head, [rows[name] for name in order])
 
 
 def main() -> int:
