@@ -58,7 +58,7 @@ GROUPS = {
         "dynamics/tie_locks.py": ["tests/dynamics/test_tie_locks.py", "tests/dynamics/test_limit.py", *LIMITS],
     },
     "certificates": {
-        "dynamics/check/claims.py": [RATIONAL_CHECK, FLOAT_CHECK],
+        "dynamics/check/claims.py": [f"{CHECK}claims.py", RATIONAL_CHECK, FLOAT_CHECK],
         "dynamics/check/exact_ties.py": [f"{CHECK}exact_ties.py", FLOAT_CHECK],
         "dynamics/check/floats.py": [FLOAT_CHECK],
         "dynamics/check/pattern.py": [RATIONAL_CHECK],
