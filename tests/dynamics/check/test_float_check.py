@@ -624,3 +624,16 @@ def test_a_limit_may_be_off_by_32_roundings_of_the_largest_number_and_no_more(cl
         near, far = (replace(c, limit=changed(c.limit, (i, k), c.limit[i, k] + sign * s * step)) for s in (31.5, 32.5))
         assert near.check(Z) == []
         assert far.check(Z) == ["limit is not the leader's place"]
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_the_figures_of_a_large_cloud_are_checked(dim):
+    Z = np.random.default_rng(dim).normal(size=(8300, dim))
+    c = hx.limit(Z).certificate
+    assert c.check(Z) == []
+    for bad in (
+        replace(c, margin=c.margin / 2),
+        replace(c, margin=c.margin * 2),
+        replace(c, undecided=c.undecided + 1),
+    ):
+        assert len(bad.check(Z)) == 1

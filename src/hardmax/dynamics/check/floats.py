@@ -232,7 +232,7 @@ class _Replay:
             ahead = (x[moving] + self.alpha * mean[still]) / (1 + self.alpha)
             x = self._decided_places(layer + 1)
             x[moving] = ahead
-        if not np.isfinite(self.reach) or x.shape[1] > 2:  # otherwise there are other tokens to be looked at
+        if not np.isfinite(self.reach) or x.shape[1] != 2:  # otherwise there are other tokens to be looked at
             self.check_figures()
         return self.wrong
 
