@@ -60,7 +60,7 @@ def distinct(tokens: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
     inverse[order] = np.cumsum(new) - 1
     if not all((x == x[first][inverse]).all() for x in tokens.T):  # two rows have the same hash
         first, inverse = (a.ravel() for a in np.unique(tokens, axis=0, return_index=True, return_inverse=True)[1:])
-    if len(first) < len(tokens) or key.dtype == np.uint64:
+    if key.dtype == np.uint64:
         rank = np.lexsort(tokens[first].T)
         place = np.empty_like(rank)
         place[rank] = np.arange(len(rank))
