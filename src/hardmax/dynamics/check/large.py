@@ -14,8 +14,9 @@ Tokens are seen from the middle m of the cloud, in coordinates in which it is ro
   shorter ones cannot reach it (Cauchy-Schwarz), and those set aside are shorter if b / |q| > bar.
 * All followers of l are compared with the same x at once, or with none: if their directions are within an angle theta
   of a unit vector c, then <u, x - l> <= a cos(theta) + b sin(theta) for each of these directions u, if a = <c, x - l>
-  is negative; b = (|x - l|^2 - a^2)^(1/2). Where this is less than -g, none of them has x in a gap g below l; that is,
-  where a + g cos(theta) < 0 and its square is more than (|x - l| sin(theta))^2 + (g sin(theta) tan(theta))^2.
+  is negative; b = (|x - l|^2 - a^2)^(1/2). Where this is less than -g, none of them has x in a gap g below l. It is
+  where a + g cos(theta) < 0 and its square is more than (|x - l| sin(theta))^2: then -a > g (1 + sin(theta)) / cos(theta)
+  because |x - l| >= -a, so that -a cos(theta) > g, and (a cos(theta) + g)^2 > b^2 sin(theta)^2 follows.
 * The followers of leaders that have few are compared one by one.
 """
 
@@ -223,8 +224,7 @@ class SetAside:
         w[:, 1:-1], w[:, -1] = middle, gap * towards - np.einsum("ij,ij->i", middle, place)
         s[:, 0], s[:, 1:-1], s[:, -1] = 1, -2 * place, np.einsum("ij,ij->i", place, place)
         s *= -(sine[:, None] ** 2)
-        least = gap * sine**2 / np.maximum(towards, 1e-9)
-        s[:, -1] -= least**2 + (24 * len(middle[0]) + 160) * 2.0**-24
-        wide = (angle >= 1.5) | (np.maximum(gap, least) > 1)  # the bound says nothing
+        s[:, -1] -= (24 * len(middle[0]) + 160) * 2.0**-24
+        wide = (angle >= 1.5) | (gap > 1)  # the bound says nothing
         w[wide], s[wide, :-1], s[wide, -1] = 0, 0, -1
         return w.astype(np.float32), s.astype(np.float32)
