@@ -8,7 +8,7 @@ import pytest
 
 import hardmax as hx
 from hardmax.dynamics.certificate import FOLLOWER, LEADER
-from hardmax.dynamics.check.large import SetAside
+from hardmax.dynamics.check.large import Middle, SetAside
 from hardmax.dynamics.check.strongest import all_gaps
 
 RNG = np.random.default_rng(11)
@@ -192,3 +192,127 @@ def test_float32_leaves_no_key_out_that_is_just_in_the_gap(name):
     along, across = ((b * found.columns.T[key]).sum(axis=1) for b in bound)
     long = (angle > 0.1) & (angle < 1.5) & (np.linalg.norm(away, axis=1) * found.unit > 0.2)
     assert (along * np.abs(along) < across)[long].all()
+
+
+SIGNS = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_scores_are_kept_in_coordinates_in_which_the_cloud_is_round(dim):
+    """<q, x> = <q, m> + <p, y>; seen from the middle the cloud has the covariance 1."""
+    rng = np.random.default_rng(dim)
+    Z = rng.normal(size=(400, dim)) @ rng.normal(size=(dim, dim)) + 30 * rng.normal(size=dim)
+    q, middle = rng.normal(size=(50, dim)), Middle(Z, euclidean=True)
+    y = middle.places(Z)
+    assert np.allclose(q @ Z.T, (q @ middle.m)[:, None] + middle.queries(q) @ y.T, rtol=0, atol=1e-11)
+    assert np.allclose(y.mean(axis=0), 0, atol=1e-12)
+    assert np.allclose(y.T @ y / len(y), np.eye(dim), atol=1e-10)
+    large = Middle(np.repeat(Z, 40, axis=0), euclidean=True)  # some of the tokens tell the shape
+    assert np.allclose(np.cov(large.places(Z).T), np.eye(dim), atol=0.2)
+
+
+def test_a_flat_cloud_is_stretched_a_thousandfold_at_most():
+    Z = np.random.default_rng(0).normal(size=(400, 3)) * [1.0, 1.0, 0.0]
+    middle = Middle(Z, euclidean=True)
+    assert np.linalg.cond(middle.T) == pytest.approx(1000, rel=1e-6)
+    assert Middle(np.ones((30, 3)), euclidean=True).round  # no shape to be told
+
+
+@pytest.mark.parametrize(
+    ("sides", "off", "euclidean", "stays"),
+    [
+        ((10.0, 14.9), 0.0, True, True),
+        ((10.0, 15.0), 0.0, True, False),
+        ((10.0, 10.0), 2.9, True, True),
+        ((10.0, 10.0), 3.0, True, False),
+        ((10.0, 14.0), 2.9, True, True),
+        ((14.0, 10.0), 3.5, True, False),
+        ((10.0, 10.0), 0.0, False, False),
+    ],
+)
+def test_a_cloud_that_is_round_around_zero_stays_where_it_is(sides, off, euclidean, stays):
+    """The spread of the tokens (+-a + off, +-b) is a and b, and their middle is (off, 0), without rounding."""
+    Z = SIGNS * sides + [off, 0.0]
+    middle = Middle(Z, euclidean)
+    assert middle.round is stays
+    assert (middle.places(Z) is Z) is stays
+    assert (middle.queries(Z) is Z) is stays
+    assert np.array_equal(middle.m, [0.0, 0.0] if stays else [off, 0.0])
+
+
+@pytest.mark.parametrize("name", ["gaussian", "off the origin"])
+def test_the_bar_is_just_below_the_least_score_that_is_needed(name):
+    reach, Z = 1e-5, CLOUDS[name]
+    found, followers, best, _, norms = found_and_gaps(Z, reach, share=0.0)
+    score = (best - 2 * reach * norms.max()) * norms[followers] - Z[followers] @ found.middle.m
+    least = (score / np.linalg.norm(found.middle.queries(Z[followers]), axis=1)).min()
+    assert 1 - 1e-8 < found.bar / (0.97 * least) < 1 - 1e-10
+    kept = found.known & (np.linalg.norm(found.middle.places(Z), axis=1) < found.bar)
+    assert np.array_equal(found.aside, kept)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "sixteen dimensions"])
+def test_room_for_rounding_is_ten_thousand_times_what_a_sum_of_products_loses(name):
+    Z = CLOUDS[name]
+    found = found_and_gaps(Z, 1e-5)[0]
+    lost = Z.shape[1] * np.finfo(float).eps * np.linalg.norm(found.middle.places(Z), axis=1).max()
+    assert found.rounding / lost == pytest.approx(1e4, rel=0.1)
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 1.0, 2.0**40])
+@pytest.mark.parametrize("name", ["gaussian", "off the origin"])
+def test_scores_are_seen_from_the_bar_on_whatever_the_length_of_the_query(name, scale):
+    """The query p = e in round coordinates reaches |y| at most; its score is <q, m> more."""
+    found = found_and_gaps(CLOUDS[name], 1e-5, share=0.0)[0]
+    middle, least = found.middle, found.bar + found.rounding
+    assert 0 < found.rounding < 1e-9 * found.bar
+    p = np.linalg.qr(RNG.normal(size=(3, 3)))[0]
+    q = scale * (p if middle.round else p @ middle.T)
+    for above, unseen in ((1e-9, True), (-1e-9, False)):
+        need = least * np.array([2.0, 1 + above, 1.5])
+        trial = copy(found)
+        assert trial.unseen(q, scale * need + q @ middle.m) is unseen
+        assert (trial.aside is found.aside) is unseen
+        assert trial.bar == (found.bar if unseen else pytest.approx(0.97 * need.min(), rel=1e-12))
+    assert found.unseen(q[:0], np.empty(0))
+
+
+def test_a_score_exactly_at_the_bar_is_not_seen():
+    found = found_and_gaps(CLOUDS["gaussian"], 1e-5, share=0.0)[0]
+    assert found.middle.round
+    q, least = np.eye(3)[:1], found.bar + found.rounding
+    assert copy(found).unseen(q, np.array([least]))
+    assert not copy(found).unseen(q, np.array([np.nextafter(least, 0)]))
+
+
+def test_those_shorter_than_the_bar_are_set_aside_if_they_are_a_third_of_all():
+    found = found_and_gaps(CLOUDS["gaussian"], 1e-5, share=0.0)[0]
+    found.known = np.arange(len(found.known)) < 2400  # of 2500
+    found.norms = np.arange(2500.0)[::-1]
+    found._shorter_than(2000.0)
+    assert np.array_equal(found.aside, (np.arange(2500) < 2400) & (np.arange(2500) > 499))
+    found.known[:] = True
+    for count, some in ((834, True), (833, False)):
+        found._shorter_than(float(count))  # 0, ..., count - 1
+        assert found.aside.sum() == count * some
+    assert found.unseen(np.eye(3), np.full(3, -1.0)), "nobody is set aside"
+    assert found.bar == 833
+
+
+@pytest.mark.parametrize(("reach", "known"), [(1e-10, True), (1e-6, False)])
+def test_followers_in_one_direction_are_compared_as_well(reach, known):
+    """The cone is a ray, and its cosine may be rounded to more than 1. Every leader has a rival 1e-8 behind it."""
+    rng = np.random.default_rng(9)
+    u = rng.normal(size=(30, 3))
+    u /= np.linalg.norm(u, axis=1)[:, None]
+    aside = np.cross(u, rng.normal(size=(30, 3)))
+    rivals = (10 - 1e-8) * u + aside / np.linalg.norm(aside, axis=1)[:, None]
+    followers = (u[:, None] * rng.uniform(0.1, 1, (30, 60, 1))).reshape(-1, 3)
+    Z = np.concatenate((10 * u, rivals, followers))
+    target = np.concatenate((np.arange(60), np.arange(1800) // 60))
+    role = np.where(np.arange(len(Z)) < 60, LEADER, FOLLOWER)
+    c = replace(hx.limit(Z).certificate, role=role, target=target, decided_at=0 * target, groups=())
+    near = 10 - np.where(np.arange(60) % 30 == np.arange(30)[:, None], -np.inf, u @ Z[:60].T).max(axis=1)
+    clear = np.repeat(near > 1e-3, 60)  # nobody else is close
+    assert clear.mean() > 0.2
+    assert (SetAside(c, Z, Z, np.linalg.norm(Z, axis=1), reach).known[60:][clear] == known).all()

@@ -220,3 +220,18 @@ def test_points_have_the_same_path_if_they_follow_the_same_tokens(names):
     assert np.array_equal(ours, theirs)
     assert len(np.unique(theirs)) > 10
     assert len(path) == (1 if names == 6 else 3)
+
+
+def test_what_was_shown_holds_while_more_tokens_are_deep_inside_at_every_layer():
+    """In the square |x|, |y| <= r the depth of (x, 0) is r - x."""
+    square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    scenes = [(r * square, Convex(r * square), np.ones(4, bool)) for r in (1.0, 0.5)]
+    a = [(2.0**-6, 0.0), (2.0**-5, 0.0)]
+    inside = plane.Inside(scenes, np.arange(4), 1.0, None, a, (0.0, 0.0), 2.0, 1.0)
+    assert inside.narrow == [2.0**-4, 2.0**-3]
+    deep, shallow = (np.array([[1 - 2.0**-4 - s, 0.0], [0.0, 0.0]]) for s in (1e-9, -1e-9))
+    later, too_late = (np.array([[0.1, 0.0], [0.0, 0.5 - 2.0**-3 - s]]) for s in (1e-9, -1e-9))
+    assert inside.holds([deep, later])
+    assert not inside.holds([shallow, later])
+    assert not inside.holds([deep, too_late])
+    assert inside.holds([deep[:0], later[:0]])
