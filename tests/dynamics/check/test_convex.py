@@ -23,6 +23,14 @@ def test_the_corners_are_those_of_scipy(name):
     assert set(Convex(points).index) == set(ConvexHull(points).vertices)
 
 
+@pytest.mark.parametrize("scale", [1e-90, 1.0, 1e90])
+@pytest.mark.parametrize("turn", [0.3, 1.1, 2.0])
+def test_points_that_stick_out_of_a_side_by_rounding_are_no_corners(turn, scale):
+    """All points on the sides of a grid that is turned, as far as float64 can say."""
+    points = scale * POINTS["grid"] @ [[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]
+    assert set(Convex(points).index) == {0, 19, 380, 399}
+
+
 @pytest.mark.parametrize("narrow", [1e-6, 1e-3, 0.03])
 @pytest.mark.parametrize("name", POINTS)
 def test_the_winner_and_its_gap_are_those_of_all_scores(name, narrow):

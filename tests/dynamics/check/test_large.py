@@ -316,3 +316,22 @@ def test_followers_in_one_direction_are_compared_as_well(reach, known):
     clear = np.repeat(near > 1e-3, 60)  # nobody else is close
     assert clear.mean() > 0.2
     assert (SetAside(c, Z, Z, np.linalg.norm(Z, axis=1), reach).known[60:][clear] == known).all()
+
+
+@pytest.mark.parametrize("name", ["cube", "copies"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_known_are_the_same_however_tokens_are_numbered(name, place):
+    """The longest leader of many comes to a place of its own."""
+    Z = CLOUDS[name]
+    c = hx.limit(Z).certificate
+    order = np.random.default_rng(place).permutation(len(Z))
+    follows = (c.role == FOLLOWER) & (c.decided_at == 0)
+    many = np.flatnonzero(np.bincount(c.target[follows]) >= 48)
+    leader = many[np.linalg.norm(Z[many], axis=1).argmax()]
+    order = np.insert(order[order != leader], place, leader)
+    new = np.argsort(order)  # the new number of each token
+    other = replace(c, role=c.role[order], decided_at=c.decided_at[order], target=new[c.target[order]], groups=())
+    plain = SetAside(replace(c, groups=()), Z, Z, np.linalg.norm(Z, axis=1), 1e-3)
+    numbered = SetAside(other, Z[order], Z[order], np.linalg.norm(Z[order], axis=1), 1e-3)
+    assert plain.known.any()
+    assert np.array_equal(plain.known[order], numbered.known)

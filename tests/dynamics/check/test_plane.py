@@ -235,3 +235,16 @@ def test_what_was_shown_holds_while_more_tokens_are_deep_inside_at_every_layer()
     assert not inside.holds([shallow, later])
     assert not inside.holds([deep, too_late])
     assert inside.holds([deep[:0], later[:0]])
+
+
+def test_nothing_is_shown_where_two_tokens_are_level_or_gaps_are_wide():
+    """The middle of the square is 1 deep, and from (0.5, 0) two corners are level."""
+    square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    scene = square, Convex(square), np.ones(4, bool)
+    z = np.array([[0.5, 0.0], [0.0, -0.5], [0.1, 0.2]])
+    for a, leaders in ((2.0**-30, [-1, -1, 0]), (0.2, [-1, -1, -1])):
+        inside = plane.Inside([scene], np.arange(4), 0.5, None, [(a, 0.0)], (1e-9, 0.0), np.sqrt(2.0), 1.0)
+        assert (inside.scenes[0].winners is None) == (a > 0.1)
+        for alone in (False, True):
+            assert inside._look(z, 0, alone).tolist() == leaders
+            assert inside._through_layers(z, alone)[0].tolist() == leaders

@@ -15,8 +15,8 @@ Tokens are seen from the middle m of the cloud, in coordinates in which it is ro
 * All followers of l are compared with the same x at once, or with none: if their directions are within an angle theta
   of a unit vector c, then <u, x - l> <= a cos(theta) + b sin(theta) for each of these directions u, if a = <c, x - l>
   is negative; b = (|x - l|^2 - a^2)^(1/2). Where this is less than -g, none of them has x in a gap g below l. It is
-  where a + g cos(theta) < 0 and its square is more than (|x - l| sin(theta))^2: then -a > g (1 + sin(theta)) / cos(theta)
-  because |x - l| >= -a, so that -a cos(theta) > g, and (a cos(theta) + g)^2 > b^2 sin(theta)^2 follows.
+  where a + g cos(theta) < 0 and its square is more than (|x - l| sin(theta))^2: as |x - l| >= -a, this says that
+  -a (1 - sin(theta)) > g cos(theta), hence -a cos(theta) > g; and (a cos(theta) + g)^2 > (b sin(theta))^2 follows.
 * The followers of leaders that have few are compared one by one.
 """
 
