@@ -24,11 +24,13 @@ EQUIVALENT = {
     "dynamics/check/large.py": [
         *((f"{name} = ", None, SLOWER) for name in ("CONES", "FEW", "CROWD", "SAMPLE", "STEEPEST", "WORTH")),
         ("[leader] < FEW", "np.bincount(leader)[leader] < FEW", SLOWER),
-        ("(size >= CROWD)", "size >= CROWD", SLOWER),
         ("len(rows) // CHUNK", None, SLOWER),
         ("longest_first = ", None, SLOWER),
         ("mean = np.bincount(cone, cosine)", None, "how followers are divided into parts"),
-        ("(cosine < mean[cone])", "cosine < mean[cone]", "how followers are divided into parts"),
+        ("(cosine < mean[cone])", None, "how followers are divided into three parts at most"),
+        ("1 + np.abs(low)", "1", "more room for rounding"),
+        ("sure = gap > 10", "10", "more tokens are replayed, with the same verdict"),
+        ("prepend=-1", "1", "any negative number is the number of no token or cone"),
         *(
             ("(len(q) + 8) * 2.0**-23", part, "more room for rounding, or half of twice as much as is needed")
             for part in ("8", "23")
@@ -36,7 +38,7 @@ EQUIVALENT = {
         ("s[:, -1] -= ", "160", "more room for rounding"),
         *(
             ("wide = (angle >= 1.5)", part, "where the bound holds, but is of little use")
-            for part in ("angle >= 1.5", "np.maximum(gap, least) > 1")
+            for part in ("angle >= 1.5", "gap > 1")
         ),
         ("short = len(self.leaders)", None, "numbers of 16 bits or of 64"),
     ],
@@ -140,7 +142,16 @@ EQUIVALENT = {
         ("place = [0] * len(rows)", "0", "every place is filled afterwards"),
         ("candidates = ", "rest >= rest.max() - 2 * self._slack[i]", "a filter twice as wide as it must be"),
     ],
+    "dynamics/check/claims.py": [
+        ("key >> np.uint64(29)", "29", "any hash will do: whether rows of equal hashes are equal is looked up"),
+        ("(column + 0.0)", "0.0", "any hash will do: whether rows of equal hashes are equal is looked up"),
+    ],
     "dynamics/check/floats.py": [
+        ("ATTEMPTS = ", None, "how often before all tokens are replayed, with the same verdict"),
+        ("replay.blur > blur", "replay.blur > blur", "what was shown is shown anew"),
+        ("last, inside, blur, unclear = ", "0.0", "it is not read before it is replaced"),
+        ("np.minimum(self.decided - float(layer), 0.0)", "0.0", "read only where the difference is negative"),
+        ("norms = np.sqrt(", "0.0", "longer norms make gaps wider: more tokens are replayed, with the same verdict"),
         ("10_000 + 100", "100", "any large number of layers ends a forged wait"),
         ("np.flatnonzero(gap <= 2 * flag)", "gap <= 2 * flag", "a filter twice as wide as it must be"),
         ("best[r] - 3 * flag[r]", "3", "more tokens are compared in the prescribed order, with the same verdict"),
@@ -189,6 +200,8 @@ EQUIVALENT = {
         *(('f"does not follow groups[', part, "what is said to people") for part in ("-1 - target", "-1", "1")),
         *(("error = abs(self.A)", part, "a wider filter before integers decide") for part in ("1", "2")),
         ("since < PATIENCE", "since < PATIENCE", "when a forged wait ends"),
+        ("if decided else 0", "0", "it is not read then"),
+        ("scale = 1 if c.A is None", "1", "it is not read then"),
         ("since > 0 and", None, "when a forged wait ends; a pattern that is true is not waited for"),
         (
             "since = layer - self.last_event",

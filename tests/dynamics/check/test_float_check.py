@@ -1,5 +1,6 @@
 """The check of a float64 certificate can fail: every field is corrupted in turn and refused."""
 
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import permutations, product
@@ -637,3 +638,12 @@ def test_the_figures_of_a_large_cloud_are_checked(dim):
         replace(c, undecided=c.undecided + 1),
     ):
         assert len(bad.check(Z)) == 1
+
+
+@pytest.mark.parametrize(("reach", "z", "close"), [(1e-3, 0.1, False), (1e-14, 0.1, True), (1e-3, 0.0, True)])
+def test_no_token_may_be_set_aside_if_rounding_is_beyond_reach_or_one_looks_from_zero(reach, z, close):
+    Z = np.concatenate((CLOUDS["gaussian"], [[z, 0.0, 0.0]]))
+    c = hx.limit(Z).certificate
+    replay = floats._Replay(c, Z, c.alpha, metric(None, 3), names=np.arange(len(Z)), reach=reach)
+    with pytest.raises(floats._TooClose) if close else nullcontext():
+        replay._look(0, replay.start, np.arange(len(Z)))

@@ -10,7 +10,7 @@ import pytest
 
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint
 from hardmax.dynamics.check.claims import ROLE_NAMES
-from hardmax.dynamics.check.pattern import Closed, always_positive, lasts
+from hardmax.dynamics.check.pattern import Closed, _lowest, always_positive, lasts
 from hardmax.dynamics.check.rational import _is_definite, problems
 from hardmax.dynamics.exact.limit import limit_exact
 from systems import SYSTEMS, tie_rich
@@ -434,3 +434,23 @@ def test_a_tie_waits_until_all_that_it_follows_are_decided():
     assert problems(certificate, tokens) == []
     hasty = replace(certificate, decided_at=changed(certificate.decided_at, 6, 0))
     assert problems(hasty, tokens) == ["token 6 is not a tie from layer 0 on"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_bound_of_a_sum_is_below_all_its_values_and_at_one_layer_the_value_itself(seed):
+    """In units of 2^-256, after division by the lowest power of rho^m."""
+    draw = np.random.default_rng(seed)
+    alpha = Fraction(int(draw.integers(1, 9)), int(draw.integers(1, 9)))
+    keys = {(int(e), int(s)) for e, s in draw.integers(0, [3, 4], (4, 2))}
+    terms = {key: int(draw.choice([-2, -1, 1, 2])) for key in keys}
+    lowest = min(e for e, _ in terms)
+
+    def value(m):
+        rho = (1 / (1 + alpha)) ** m
+        return sum(c * comb(m, s) * rho ** (e - lowest) for (e, s), c in terms.items()) * 2**256
+
+    for low, high in ((0, 0), (1, 1), (7, 7), (0, 5), (3, 9)):
+        bound = _lowest(terms, low, high, alpha)
+        assert bound <= min(value(m) for m in range(low, high + 1))
+        if low == high:
+            assert value(low) - bound <= sum(abs(c) * comb(low, s) for (_, s), c in terms.items())
