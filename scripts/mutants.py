@@ -19,7 +19,10 @@ EQUIVALENT = {
         ("turn = 0.1 + ", None, "directions in which corners are looked for at first"),
         ("len(angles) < BINS", "len(angles) < BINS", SLOWER),
         ("np.arange(BINS + 2)", "2", "bins that no angle is in"),
-        ("RIVALS = ", None, "vertices with more rivals are left to the comparison with all"),
+        *(
+            (part, None, "vertices with more rivals are left to the comparison with all")
+            for part in ("RIVALS = ", "len(some) > RIVALS")
+        ),
     ],
     "dynamics/check/large.py": [
         *((f"{name} = ", None, SLOWER) for name in ("CONES", "FEW", "CROWD", "SAMPLE", "STEEPEST", "WORTH")),

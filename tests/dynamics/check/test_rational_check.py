@@ -11,7 +11,7 @@ import pytest
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, Certificate, fingerprint
 from hardmax.dynamics.check.claims import ROLE_NAMES
 from hardmax.dynamics.check.pattern import Closed, _lowest, always_positive, lasts
-from hardmax.dynamics.check.rational import _is_definite, problems
+from hardmax.dynamics.check.rational import _is_definite, _Replay, problems
 from hardmax.dynamics.exact.limit import limit_exact
 from systems import SYSTEMS, tie_rich
 
@@ -454,3 +454,17 @@ def test_the_bound_of_a_sum_is_below_all_its_values_and_at_one_layer_the_value_i
         assert bound <= min(value(m) for m in range(low, high + 1))
         if low == high:
             assert value(low) - bound <= sum(abs(c) * comb(low, s) for (_, s), c in terms.items())
+
+
+@pytest.mark.parametrize("order", list(permutations((1, 2, 3))))
+def test_the_closed_forms_of_a_chain_of_followers_are_those_of_its_layers(order):
+    """Token 3 follows 2, which follows 1, which follows 0: each moves by a polynomial of one more degree."""
+    tokens = np.array([[Fraction(v), Fraction(1)] for v in (8, 4, 2, 1)], dtype=object)
+    alpha = Fraction(1, 2)
+    replay = _Replay(limit_exact(tokens, alpha).certificate, tokens)
+    replay.follows = [(0,), (0,), (1,), (2,)]
+    forms = replay._closed(list(order))
+    assert [len(form.parts) for form in forms] == [1, 1, 2, 3]
+    for m in range(6):
+        assert all((form.at(m, 1 / (1 + alpha)) == z).all() for form, z in zip(forms, tokens, strict=True))
+        tokens = (tokens + alpha * tokens[[0, 0, 1, 2]]) / (1 + alpha)
