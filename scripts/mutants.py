@@ -33,7 +33,6 @@ EQUIVALENT = {
         ("(cosine < mean[cone])", None, "how followers are divided into three parts at most"),
         ("1 + np.abs(low)", "1", "more room for rounding"),
         ("sure = gap > 10", "10", "more tokens are replayed, with the same verdict"),
-        ("prepend=-1", "1", "any negative number is the number of no token or cone"),
         *(
             ("(len(q) + 8) * 2.0**-23", part, "more room for rounding, or half of twice as much as is needed")
             for part in ("8", "23")

@@ -248,3 +248,13 @@ def test_nothing_is_shown_where_two_tokens_are_level_or_gaps_are_wide():
         for alone in (False, True):
             assert inside._look(z, 0, alone).tolist() == leaders
             assert inside._through_layers(z, alone)[0].tolist() == leaders
+
+
+def test_a_faint_token_is_not_shown_to_follow_anybody():
+    """|(x, 1e-9 x)| is x in float64, and the corners (1, 1) and (1, -1) are 2e-9 x apart: close, but not level."""
+    square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    scene = square, Convex(square), np.ones(4, bool)
+    inside = plane.Inside([scene], np.arange(4), 0.5, None, [(2.0**-20, 0.0)], (1e-12, 0.0), 1.0, 1.0)
+    x = plane.FAINT * np.array([0.999, 1.0, 1.001, 1e9])
+    assert inside._look(np.column_stack((x, 1e-9 * x)), 0, alone=True).tolist() == [-1, -1, 0, 0]
+    assert inside.margin == pytest.approx(2e-9)

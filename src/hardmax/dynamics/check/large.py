@@ -173,7 +173,8 @@ class SetAside:
         q = np.ascontiguousarray(self.queries.take(rows, axis=0).T)
         length = np.sqrt(np.einsum("ki,ki->i", q, q))
         u = q / length
-        new = np.diff(self.target[rows], prepend=-1) != 0
+        leader = self.target[rows]
+        new = np.append(True, leader[1:] != leader[:-1])
         group = np.cumsum(new) - 1
         middle = np.add.reduceat(u, np.flatnonzero(new), axis=1)
         middle /= np.maximum(np.sqrt(np.einsum("ki,ki->i", middle, middle)), 1e-300)  # 0: the cone is too wide
@@ -185,7 +186,7 @@ class SetAside:
             cone += (cone % 3 == part) & (size >= CROWD)[cone] & (cosine < mean[cone])
         order = np.argsort(cone.astype(np.uint16), kind="stable")
         rows, floor, length, cone = rows[order], (best - gap)[order], length[order], cone[order]
-        starts = np.flatnonzero(np.diff(cone, prepend=-1))
+        starts = np.flatnonzero(np.append(True, cone[1:] != cone[:-1]))
         count = np.searchsorted(self.rising, -np.minimum.reduceat(need[order], starts), side="right")
         angle = np.arccos(np.clip(np.minimum.reduceat(cosine[order], starts), -1.0, 1.0))
         leader = self.place[self.target[rows[starts]]]
@@ -220,11 +221,11 @@ class SetAside:
         """
         place, gap = self.places[leader] * self.unit, gap * self.unit + 1e-9
         towards, sine = np.cos(angle), np.sin(angle)
-        w, s = np.zeros((2, len(leader), len(middle[0]) + 2))
+        w, s = np.zeros((2, len(leader), middle.shape[1] + 2))
         w[:, 1:-1], w[:, -1] = middle, gap * towards - np.einsum("ij,ij->i", middle, place)
         s[:, 0], s[:, 1:-1], s[:, -1] = 1, -2 * place, np.einsum("ij,ij->i", place, place)
         s *= -(sine[:, None] ** 2)
-        s[:, -1] -= (24 * len(middle[0]) + 160) * 2.0**-24
+        s[:, -1] -= (24 * middle.shape[1] + 160) * 2.0**-24
         wide = (angle >= 1.5) | (gap > 1)  # the bound says nothing
         w[wide], s[wide, :-1], s[wide, -1] = 0, 0, -1
         return w.astype(np.float32), s.astype(np.float32)
