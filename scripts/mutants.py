@@ -33,6 +33,7 @@ EQUIVALENT = {
         ("(cosine < mean[cone])", None, "how followers are divided into three parts at most"),
         ("1 + np.abs(low)", "1", "more room for rounding"),
         ("sure = gap > 10", "10", "more tokens are replayed, with the same verdict"),
+        ("self.rounding = 1e4", "10000.0", "more tokens are replayed, with the same verdict"),
         *(
             ("(len(q) + 8) * 2.0**-23", part, "more room for rounding, or half of twice as much as is needed")
             for part in ("8", "23")
@@ -79,6 +80,7 @@ EQUIVALENT = {
         ("sample = tokens[:: max(1", "1", "tokens that tell where the outermost begin"),
         ("digits = int(62", "62", "how many layers are written into one number"),
         ("scene.x[scene.near], 2 * narrow)", "2", "more tokens are looked at"),
+        ("arrived = np.flatnonzero(", "leader[alive] >= 0", "points are followed for longer"),
         ("number[node] = 1", "1", "which corners are needed, whatever marks them"),
         ("faint = size < ", "size < FAINT * self.size", "by itself or in a cell, with the same verdict"),
         ("> wide).all(axis=1)", "scores[winner] - scores[keys] > wide", "gaps beyond `wide` are not exact anyway"),
@@ -149,6 +151,7 @@ EQUIVALENT = {
         ("(column + 0.0)", "0.0", "any hash will do: whether rows of equal hashes are equal is looked up"),
     ],
     "dynamics/check/floats.py": [
+        ("target=np.where(c.target[left] >= 0", "c.target[left] >= 0", "token 0 keeps its place, or is not named"),
         ("ATTEMPTS = ", None, "how often before all tokens are replayed, with the same verdict"),
         ("replay.blur > blur", "replay.blur > blur", "what was shown is shown anew"),
         ("last, inside, blur, unclear = ", "0.0", "it is not read before it is replaced"),
@@ -203,6 +206,7 @@ EQUIVALENT = {
         *(("error = abs(self.A)", part, "a wider filter before integers decide") for part in ("1", "2")),
         ("since < PATIENCE", "since < PATIENCE", "when a forged wait ends"),
         ("if decided else 0", "0", "it is not read then"),
+        ("near = np.flatnonzero(", "scores >= scores.max() - 2 * error", "the error is always less: f < 1"),
         ("scale = 1 if c.A is None", "1", "it is not read then"),
         ("since > 0 and", None, "when a forged wait ends; a pattern that is true is not waited for"),
         (

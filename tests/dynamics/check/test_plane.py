@@ -196,7 +196,7 @@ def test_gaps_are_narrow_by_the_formula(alpha):
     assert [scene.winners is None for scene in wide.scenes] == [True, True]  # 2 narrow is more than the radius
 
 
-@pytest.mark.parametrize("names", [6, 2**20])  # many layers in one number, or three
+@pytest.mark.parametrize("names", [5, 6, 2**20])  # many layers in one number, or three
 def test_points_have_the_same_path_if_they_follow_the_same_tokens(names):
     """Five tokens are placed anew at each of seven layers, and lead at the last one; nobody looks at the sixth."""
     rng = np.random.default_rng(4)
@@ -219,7 +219,7 @@ def test_points_have_the_same_path_if_they_follow_the_same_tokens(names):
     ours, theirs = (np.unique(np.array(a)[:, some], axis=1, return_inverse=True)[1] for a in (path, routes))
     assert np.array_equal(ours, theirs)
     assert len(np.unique(theirs)) > 10
-    assert len(path) == (1 if names == 6 else 3)
+    assert len(path) == (1 if names < 7 else 3)
 
 
 def test_what_was_shown_holds_while_more_tokens_are_deep_inside_at_every_layer():
@@ -258,3 +258,13 @@ def test_a_faint_token_is_not_shown_to_follow_anybody():
     x = plane.FAINT * np.array([0.999, 1.0, 1.001, 1e9])
     assert inside._look(np.column_stack((x, 1e-9 * x)), 0, alone=True).tolist() == [-1, -1, 0, 0]
     assert inside.margin == pytest.approx(2e-9)
+
+
+@pytest.mark.parametrize("mirror", [1.0, -1.0])
+def test_the_first_and_the_last_query_of_a_cone_are_compared_with_whom_they_follow(mirror):
+    """(1, 0) wins by 1e-13 in its own direction, and not any more 1e-12 further on."""
+    x = np.array([[1.0, 0.0], [1 - 1e-13, mirror]])
+    best, top, gap = plane.by_direction(np.array([[1.0, 0.0], [1.0, 1e-3 * mirror]]), x, 0.0)
+    assert top.tolist() == [0, 1]
+    assert best.tolist() == pytest.approx([1.0, 1.001])
+    assert gap.tolist() == pytest.approx([1e-13, 1e-3], rel=1e-2)

@@ -145,7 +145,7 @@ class SetAside:
         copy[copy] = (self.given[keys[copy]] == self.given[self.target[keys[copy]]]).all(axis=1)
         keys = keys[~copy]  # whoever follows a leader follows its copies
         keys = keys[np.argsort(-self.norms[keys])]
-        self.place = np.full(len(self.tokens), -1, np.int64)  # of a token among the keys
+        self.place = np.empty(len(self.tokens), np.int64)  # of a key, and all leaders that count are keys
         self.place[keys] = np.arange(len(keys))
         self.places, self.rising = self.tokens[keys], -self.norms[keys]
         self.unit = 1.0 / float(np.sqrt(np.einsum("ij,ij->i", self.places, self.places).max()))
