@@ -59,7 +59,10 @@ def main() -> None:
 
 
 def _newest(folder: str, pattern: str) -> Path:
-    return max(Path(folder).resolve().glob(pattern), key=lambda path: path.stat().st_mtime)
+    found = list(Path(folder).resolve().glob(pattern))
+    if not found:
+        sys.exit(f"{folder} has no {pattern}; run `python -m build --outdir {folder}` first")
+    return max(found, key=lambda path: path.stat().st_mtime)
 
 
 def _same_files(wheel: Path) -> None:
