@@ -64,8 +64,8 @@ def best_body(metric: Metric, sample: Floats) -> Body:
     ball = Ball(metric, sample)
     if not 2 <= sample.shape[1] <= MOST_DIMENSIONS:  # a polytope is needless, or has too many facets
         return ball
-    polytope = Polytope(metric, sample)
-    return ball if len(ball.outer(sample)) < 2 * len(polytope.outer(sample)) else polytope
+    hull = Hull(metric, sample)
+    return ball if len(ball.outer(sample)) < 2 * len(hull.outer(sample)) else hull
 
 
 def _look(metric: Metric, tokens: Floats, points: Floats) -> tuple[Found, Floats]:
@@ -116,7 +116,7 @@ class Ball:
         self.low, self.slack, self.highest = state["bounds"].tolist()
 
 
-class Polytope:
+class Hull:
     """The tokens inside low times the convex hull of leaders, as seen from its center.
 
     Before `settle`, leaders are guessed. `corners` are those of all hulls that were guessed, times `low`: tokens that

@@ -111,11 +111,9 @@ def test_a_certificate_does_not_hold_for_other_tokens():
     assert "other tokens" in certificate.check(Z[::-1])[0]
 
 
-def test_a_wrong_limit_of_the_naive_rule_is_refused():
-    """CE1: the face of the two followed leaders does not support the cloud, so the tie does not last."""
-    Z = np.array([[-1, 1, 0], [1, 1, 0], [0, 1.5, -1], [0, -3, 4], [0, 0.5, 0.4]])
-    c = hx.limit(Z, 1.0).certificate
-    naive = replace(
+def tied_to_the_first_two(c):
+    """The certificate with the false claim that token 4 is tied between tokens 0 and 1 forever, at (0, 1, 0)."""
+    return replace(
         c,
         decided_at=changed(c.decided_at, 4, 0),
         role=changed(c.role, 4, TIE),
@@ -123,6 +121,13 @@ def test_a_wrong_limit_of_the_naive_rule_is_refused():
         groups=((0, 1),),
         limit=changed(c.limit, 4, [0.0, 1.0, 0.0]),
     )
+
+
+def test_a_wrong_limit_of_the_naive_rule_is_refused():
+    """CE1: the face of the two followed leaders does not support the cloud, so the tie does not last."""
+    Z = np.array([[-1, 1, 0], [1, 1, 0], [0, 1.5, -1], [0, -3, 4], [0, 0.5, 0.4]])
+    c = hx.limit(Z, 1.0).certificate
+    naive = tied_to_the_first_two(c)
     assert any("does not support the cloud" in problem for problem in naive.check(Z))
 
 
@@ -478,14 +483,7 @@ def test_the_face_of_a_tie_may_be_passed_by_eight_times_the_tolerance_and_no_mor
     for beyond, supports in ((band, True), (band + 2.0**-40, False)):
         Z = np.array([[-1, 1, 0], [1, 1, 0], [0, 1 + beyond, -1], [0, -3, 4], [0, 0.5, 0.4]])
         c = hx.limit(Z, 1.0, tie_tolerance=tolerance).certificate
-        forged = replace(
-            c,
-            decided_at=changed(c.decided_at, 4, 0),
-            role=changed(c.role, 4, TIE),
-            target=changed(c.target, 4, -1),
-            groups=((0, 1),),
-            limit=changed(c.limit, 4, [0.0, 1.0, 0.0]),
-        )
+        forged = tied_to_the_first_two(c)
         assert ("token 4: its face does not support the cloud" not in forged.check(Z)) is supports
 
 
