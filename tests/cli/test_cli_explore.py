@@ -56,6 +56,7 @@ def test_json_is_one_document_and_nothing_else(explore, tmp_path):
     assert document["source"]["seed"] == 5
 
 
+@pytest.mark.slow
 def test_a_finished_question_is_kept_and_other_settings_need_force(explore, tmp_path):
     assert explore("matrices", "--quick", "-o", tmp_path, "-q")[0] == 0
     code, out, _ = explore("matrices", "--quick", "-o", tmp_path, "-q")

@@ -74,6 +74,7 @@ def test_the_browser_is_opened_with_the_address_unless_told_otherwise(monkeypatc
     assert '"url":"http://127.0.0.1:5/"' in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_static_site_needs_no_extra_and_is_replaced_only_when_told_to(tmp_path):
     script = f"{WITHOUT_WEB}; run(sys.argv[1:])"
     words = ["playground", "--static", str(tmp_path / "site")]

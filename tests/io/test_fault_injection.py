@@ -137,6 +137,7 @@ def test_at_whatever_step_a_write_fails_the_old_output_stays_and_the_error_is_cl
     assert contents(path) == new
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_step_leaves_the_old_output_or_the_new_one(written):
     path, write, old, new = written
     steps, _ = LAYER.run(lambda: write(path.with_name("other" + path.suffix)), path.parent)

@@ -73,6 +73,7 @@ def test_a_read_only_installation_without_a_home_compiles_for_itself(package, tm
     assert list((tmp_path / "user").rglob("kernel.twice-*.nbi"))
 
 
+@pytest.mark.slow
 def test_stored_code_is_not_used_after_a_change_elsewhere(package, tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
 

@@ -139,6 +139,7 @@ def test_bad_input_is_one_clear_error(clf):
         clf.report(["a"], ["other"])
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say():
     rng = np.random.default_rng(0)
     for part in (0.5, 0.9, 0.99):

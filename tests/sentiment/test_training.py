@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -21,17 +22,21 @@ from hardmax.sentiment.training_loop import Examples, Watch
 from hardmax.text.vocabulary import Vocabulary
 
 TEXTS, LABELS = reviews(200, seed=4)
-VOCABULARY = Vocabulary.count(TEXTS, (1, 2))
+
+
+@cache
+def vocabulary():
+    return Vocabulary.count(TEXTS, (1, 2))
 
 
 def examples():
     labels = np.array([v == "pos" for v in LABELS], np.int64)
-    return Examples(VOCABULARY.bags(TEXTS), labels, np.ones(len(TEXTS)))
+    return Examples(vocabulary().bags(TEXTS), labels, np.ones(len(TEXTS)))
 
 
 def trainer(**settings):
     recipe = Recipe(**{"layers": 8, "epochs": 1, "batch_size": 32, **settings})
-    return prepare(examples(), VOCABULARY, ("neg", "pos"), recipe)
+    return prepare(examples(), vocabulary(), ("neg", "pos"), recipe)
 
 
 def loss_of(t, x, alpha=None, scores=None):

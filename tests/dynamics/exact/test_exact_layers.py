@@ -138,6 +138,7 @@ def test_floats_are_taken_at_their_binary_value():
     assert traj.follows(0)[1] == (0,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.5, 0.1, "0.1"])
 def test_a_hundred_gaussian_tokens_run_fifty_layers(alpha):
     Z = np.random.default_rng(7).standard_normal((100, 3))

@@ -198,6 +198,7 @@ def test_files_that_are_something_else_are_refused(change, sentence, tmp_path):
         runner.replay(path)
 
 
+@pytest.mark.slow
 def test_two_processes_and_a_second_start_give_the_counts_of_one(tmp_path, monkeypatch):
     alone = runner.verify(["lemma-4.3", "one-leader"], trials=120, seed=3)
     together = runner.verify(["lemma-4.3", "one-leader"], trials=120, seed=3, workers=2, folder=tmp_path, resume=True)

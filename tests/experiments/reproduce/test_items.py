@@ -184,6 +184,7 @@ def test_the_most_frequent_leaders_come_first():
     assert rows == [{"word": "z", "count": 2, "score": 2.0}, {"word": "x", "count": 1, "score": -5.0}]
 
 
+@pytest.mark.slow
 def test_a_model_is_trained_once_and_training_goes_on_after_an_interruption(small, tmp_path, monkeypatch):
     def trained(name):
         return Models(Context(root=tmp_path / name, quick=True), 4000, epochs=4).paper(2)

@@ -74,6 +74,7 @@ def test_the_hausdorff_distance_is_that_of_a_quadratic_program():
         assert finite_depth.hausdorff(Z, np.full_like(Z, 1e3), V) == pytest.approx(best, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_finite_depth_agrees_with_its_closed_form(tmp_path):
     context = Context("studies", "finite-depth", tmp_path)
     kinds = {"families": ("gaussian",), "sizes": ((2, 16), (3, 20)), "alphas": (0.5, 1.0), "trained": ()}
@@ -104,6 +105,7 @@ def test_without_normalization_directions_cluster_as_in_the_paper():
     assert found["paper"]["kinds"] == ["settled", "settled"]
 
 
+@pytest.mark.slow
 def test_what_float64_cannot_decide_is_decided_exactly_or_called_undecided():
     rng = np.random.default_rng((0, 2, 64, 0))
     Z, options = rng.standard_normal((64, 2)), variants.LAYERS["2 heads"](2, rng)
@@ -178,6 +180,7 @@ def test_matrices_of_hardmax_heads_are_trained(drawn):
     assert not np.allclose(before, classifier.factors.detach())
 
 
+@pytest.mark.slow
 def test_training_is_repeatable_and_a_finished_run_is_not_repeated(imdb, tmp_path, monkeypatch):
     kinds = {"hardmax": Variant(), "random": Variant("random")}
 

@@ -38,6 +38,7 @@ def configurations():
     return found
 
 
+@pytest.mark.slow
 def test_limits_and_certificates_are_those_of_python(open_page):
     page = open_page("v=1&preset=square")
     given = configurations()

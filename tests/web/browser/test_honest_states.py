@@ -45,6 +45,7 @@ def test_a_large_cloud_is_checked_when_the_reader_asks_for_it(open_page, stop_cl
     assert page.get_by_role("button", name="check", exact=True).count() == 0
 
 
+@pytest.mark.slow
 def test_after_a_reconnect_the_certificate_is_asked_for_again(open_page):
     page = open_page("v=1&preset=square")
     badge(page, CHECKED)
@@ -58,6 +59,7 @@ def test_after_a_reconnect_the_certificate_is_asked_for_again(open_page):
     page.locator(".banner", has_text="The server is not responding").wait_for(state="detached")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("view", "change", "shown"),
     [
@@ -91,6 +93,7 @@ def test_a_check_that_failed_can_be_repeated(open_page):
     badge(page, ", checked")
 
 
+@pytest.mark.slow
 def test_a_server_that_compiles_is_slow_and_not_lost(open_page):
     page = open_page(ready=False, fresh=True)
     page.add_init_script("""const ask = window.fetch;

@@ -17,6 +17,7 @@ def page_file(tmp_path_factory):
     return report.save(tmp_path_factory.mktemp("report") / "report.html")
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_and_it_fits(open_page, violations, page_file):
     page = open_page(url=page_file.as_uri(), ready=False)
     for width in (390, 1440):

@@ -150,6 +150,7 @@ def test_a_bad_or_newer_link_loads_what_it_can_and_says_what_was_dropped(open_pa
     assert "smallest eigenvalue is -1" in page.locator(".field-error:visible").inner_text()
 
 
+@pytest.mark.slow
 def test_a_lost_server_is_said_the_last_reading_stays_and_the_dynamics_go_on(open_page, own_server):
     page = open_page("v=1&preset=square&view=text", url=own_server.url)
     page.watch.forgiven += ["ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET"]

@@ -77,6 +77,7 @@ def test_a_script_that_was_added_to_a_saved_page_does_not_run(open_page, saved, 
     assert page.title() == "Hardmax attention, layer by layer"
 
 
+@pytest.mark.slow
 def test_a_saved_limit_is_accessible(open_page, violations, tmp_path):
     path = hx.limit(hx.preset("cube")).save(tmp_path / "x.html")
     page = open_page(url=path.as_uri(), ready=False)
@@ -85,6 +86,7 @@ def test_a_saved_limit_is_accessible(open_page, violations, tmp_path):
     assert violations(page) == []
 
 
+@pytest.mark.slow
 def test_pages_without_scripts_are_accessible_and_fit_the_screen(open_page, violations, tmp_path):
     results = (
         explain(two_classes(), "a great film, not dull, but the plot is zxqw"),

@@ -31,6 +31,7 @@ def address(request, static_site, host):
     return (static_site / "index.html").as_uri() if request.param == "disk" else host
 
 
+@pytest.mark.slow
 def test_every_screen_stands_without_a_server_and_the_model_gives_the_numbers_of_python(open_page, address):
     page = open_page("v=1&view=beta&preset=ring&n=20&beta=4&lesson=1", url=address)
     page.get_by_role("heading", name="What a leader is").wait_for()
