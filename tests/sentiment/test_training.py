@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pytest
 from corpus import reviews
 from hardmax.errors import BadInput
 from hardmax.sentiment import training
+from hardmax.sentiment.batches import run_bags
+from hardmax.sentiment.calibration import Calibration
 from hardmax.sentiment.choices import prepare
 from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.sentiment.layers_numpy import flow, powers
@@ -37,6 +40,20 @@ def examples():
 def trainer(**settings):
     recipe = Recipe(**{"layers": 8, "epochs": 1, "batch_size": 32, **settings})
     return prepare(examples(), vocabulary(), ("neg", "pos"), recipe)
+
+
+@pytest.mark.parametrize(("classes", "several", "dim"), [(3, False, 3), (3, False, 5), (4, True, 5), (3, False, 2)])
+def test_a_calibration_becomes_part_of_the_words(classes, several, dim):
+    labels = np.random.default_rng(0).integers(0, 2 if several else classes, (len(TEXTS), classes))
+    data = replace(examples(), labels=labels if several else labels[:, 0])
+    t = prepare(data, vocabulary(), tuple("abcd"[:classes]), Recipe(layers=0, dim=dim))
+    assert t.shifts == (dim > 2)
+    before, sizes = run_bags(data.bags, t.model_parameters)[0], data.sizes
+    sums = (before - t.bias) * (sizes + t.neutral)[:, None]
+    found = Calibration(1.7, 4.0, np.array([0.5, -0.2, -0.3, 0.0])[:classes] * t.shifts)
+    t.calibrate(found)
+    np.testing.assert_allclose(run_bags(data.bags, t.model_parameters)[0], found.logits(sizes, sums, t.bias), atol=1e-9)
+    assert np.sqrt((t.x**2).sum(axis=1)).max() <= 1
 
 
 def loss_of(t, x, alpha=None, scores=None):

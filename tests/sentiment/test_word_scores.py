@@ -126,6 +126,36 @@ def test_calibration_finds_the_scale_and_the_neutral_words_it_was_made_with():
     assert found.neutral == pytest.approx(12.0, rel=0.2)
 
 
+def made_with(every, n, sums, rng):
+    """Labels of texts whose logits are 0.2 + (2 sums + n every) / (n + 8)."""
+    truth = 0.2 + (2.0 * sums + n[:, None] * every) / (n + 8.0)[:, None]
+    return (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
+
+
+def test_calibration_finds_what_every_word_says_besides_about_each_class():
+    rng = np.random.default_rng(3)
+    n, every = rng.integers(1, 60, 20_000), np.array([0.9, -0.6, -0.3])
+    sums = rng.normal(0, 1, (20_000, 3)) * n[:, None]
+    data = Examples(Bags.of(np.zeros(n.sum(), np.int32), n), made_with(every, n, sums, rng), np.ones(20_000))
+    found = calibrate(data, sums, 1.0, np.full(3, 0.2), texts=20_000)
+    np.testing.assert_allclose(found.every, every, atol=0.08)
+    assert found.scale == pytest.approx(2.0, rel=0.1)
+    assert found.neutral == pytest.approx(8.0, rel=0.2)
+    assert not calibrate(data, sums, 1.0, np.full(3, 0.2)).every.any()
+
+
+def test_few_texts_say_little_about_what_every_word_says_besides():
+    rng = np.random.default_rng(4)
+    n, every = np.full(2000, 30), np.array([0.9, -0.6, -0.3])
+    sums = rng.normal(0, 1, (2000, 3)) * n[:, None]
+    labels, sizes = made_with(every, n, sums, rng), []
+    for texts in (20, 200, 2000):
+        data = Examples(Bags.of(np.zeros(30 * texts, np.int32), n[:texts]), labels[:texts], np.ones(texts))
+        found = calibrate(data, sums[:texts], 8.0, np.full(3, 0.2), texts=texts)
+        sizes.append(np.abs(found.every).sum())
+    assert sizes[0] < sizes[1] < sizes[2]
+
+
 @pytest.mark.parametrize("shape", ["two classes", "four classes", "several labels"])
 def test_the_gradient_of_the_brier_score_is_that_of_its_differences(shape):
     rng = np.random.default_rng(2)

@@ -1,13 +1,14 @@
 """Probabilities that mean what they say, for texts of every length.
 
-Few words are little evidence. From texts that a model has not learned, and from their beginnings, two numbers are
+Few words are little evidence. From texts that a model has not learned, and from their beginnings, a few numbers are
 fitted,
 
-    logits = b + s sum_i <v, z_i^K> / (n + n0):
+    logits = b + sum_i (s <v, z_i^K> + c) / (n + n0):
 
-a common scale s of the scores and the number n0 of neutral words. b stays what the classes alone say: a text without
-a known word has their frequencies as its probabilities. Both become part of the model, so that a logit is still the
-bias plus one part per word.
+a common scale s of the scores, the number n0 of neutral words and, for several classes and no layers, what every word
+says besides about each class: a class with few texts gets too little of the texts that were not learned. b stays what
+the classes alone say: a text without a known word has their frequencies as its probabilities. All become part of the
+model, so that a logit is still the bias plus one part per word.
 
 They make the mean Brier score sum_c (p_c - y_c)^2 least. It is least for true probabilities, as the log-loss is, but no
 text counts more than 2: with the log-loss a few texts with a wrong label make the probabilities of all others too low.
@@ -24,16 +25,27 @@ from hardmax.text.vocabulary import AT_ONCE, Bags
 
 BEGINNINGS = (6, 12, 24, 48, 96)  # terms
 STAY = 1e-4  # score for n0 times e: texts of one length say nothing about n0, only about s / (n + n0)
+EVERY = 0.3  # score for c = 1, divided by the number of texts: few texts say little about it
 STEPS = np.arange(-6.0, 4.0)  # in log s, from which the fit begins
 LEAST, MOST = np.log([1e-3, 1e-3]), np.log([1e3, 1e6])  # of the logarithms of s and n0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Calibration:
-    """The fitted scale s and neutral words n0."""
+    """What was fitted.
+
+    Attributes:
+        scale: s.   neutral: n0.   every: (C',) c.
+    """
 
     scale: float
     neutral: float
+    every: Floats
+
+    def logits(self, sizes: Ints, sums: Floats, bias: Floats) -> Floats:
+        """(N, C') of texts with these numbers of known words and these sums of scores."""
+        words = np.maximum(sizes + self.neutral, 1e-9)[:, None]
+        return bias + (self.scale * sums + sizes[:, None] * self.every) / words
 
 
 def beginnings(examples: Examples, weight: float = 1.0) -> Examples:
@@ -83,31 +95,44 @@ def brier(labels: Ints, weight: Floats, scores: Floats, doubt: float = 0.0) -> t
     return (weight * off**2).sum(axis=1), 2.0 * weight * slope
 
 
-def calibrate(examples: Examples, sums: Floats, neutral: float, bias: Floats, doubt: float = 0.0) -> Calibration:
-    """Fit s and n0 to held-out texts; see the module.
+def calibrate(
+    examples: Examples, sums: Floats, neutral: float, bias: Floats, doubt: float = 0.0, texts: int = 0
+) -> Calibration:
+    """Fit s, n0 and c to held-out texts; see the module.
 
     Args:
         sums: (N, C') sum_i <v, z_i^K> of every text.   neutral: n0 to begin with.   bias: (C',) b.
         doubt: see `brier`; texts without one error would ask for an infinite scale.
+        texts: how many of the examples are whole texts, if c is fitted; otherwise it is 0.
     """
     sizes, total, usual = examples.sizes, examples.weight.sum(), np.log(max(neutral, 1e-3))
     losses, pull, pull_each = (empty(len(sizes), np.float64) for _ in range(3))  # of every text
+    free = len(bias) if texts else 0  # numbers of c
+    by_every = empty(len(sizes) * free, np.float64).reshape(len(sizes), free)
 
     def value(theta: Floats) -> tuple[float, Floats]:
-        scale, rest = np.exp(np.clip(theta, LEAST, MOST))
+        (scale, rest), every = np.exp(np.clip(theta[:2], LEAST, MOST)), theta[2:]
         for some in slices(len(sizes), len(bias)):
             words = np.maximum(sizes[some] + rest, 1e-9)
             mean = sums[some] / words[:, None]
-            weight = examples.weight[some] / total
-            losses[some], error = brier(examples.labels[some], weight, scale * mean + bias, doubt)
+            scores, weight = scale * mean + bias, examples.weight[some] / total
+            known = (sizes[some] / words)[:, None]
+            if texts:
+                scores += known * every
+            losses[some], error = brier(examples.labels[some], weight, scores, doubt)
             pull[some] = (error * mean).sum(axis=1)
             pull_each[some] = pull[some] / words
-        away = theta[1] - usual
-        slope = scale * np.array([pull.sum(), -rest * pull_each.sum()])
-        slope *= (theta > LEAST) & (theta < MOST)
-        return float(losses.sum()) + STAY * away**2, slope + np.array([0.0, 2 * STAY * away])
+            if texts:
+                by_every[some] = error * known
+                pull_each[some] += (by_every[some] * every).sum(axis=1) / words / scale
+        slope = np.array([scale * pull.sum(), scale * (-rest * pull_each.sum()), *by_every.sum(axis=0)])
+        slope[:2] *= (theta[:2] > LEAST) & (theta[:2] < MOST)
+        away = np.array([0.0, theta[1] - usual, *every])
+        stay = np.array([0.0, STAY, *np.full(free, EVERY / max(texts, 1))])
+        return float(losses.sum()) + float((stay * away**2).sum()), slope + 2 * stay * away
 
-    starts = [np.array([step, usual]) for step in STEPS]  # the slope may vanish at s = 1
+    starts = [np.array([step, usual, *np.zeros(free)]) for step in STEPS]  # the slope may vanish at s = 1
     begin = min(starts, key=lambda theta: value(theta)[0])
-    theta = np.clip(minimize(value, begin, 200, tolerance=1e-9)[0], LEAST, MOST)
-    return Calibration(float(np.exp(theta[0])), float(np.exp(theta[1])))
+    theta = minimize(value, begin, 200, tolerance=1e-9)[0]
+    scale, rest = np.exp(np.clip(theta[:2], LEAST, MOST)).tolist()
+    return Calibration(scale, rest, theta[2:] if texts else np.zeros(len(bias)))

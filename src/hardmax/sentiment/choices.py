@@ -252,22 +252,23 @@ class Measured:
 
 def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats) -> Measured:
     """Calibrate models on held-out texts and their beginnings; the accuracy is that of whole texts."""
-    parts, sums, right, whole = [], [], [], []
+    parts, sums, whole = [], [], []
     for trainer, (learn, held) in zip(trainers, folds, strict=True):
         part, texts = beginnings(_known(held, learn)), len(held.bags)
         logits = run_bags(part.bags, trainer.model_parameters)[0]
-        right.append(trainer.right(logits[:texts], held.labels))
         for some in slices(len(logits), logits.shape[1]):
             logits[some] = (logits[some] - trainer.bias) * (part.sizes[some] + trainer.neutral)[:, None]
         parts.append(part)
         sums.append(logits)
         whole.append((part.labels[:texts], part.weight[:texts], part.sizes[:texts], logits[:texts]))
     every, scores = together(parts), joined(iter(sums), np.float64).reshape(-1, len(bias))
-    found = calibrate(every, scores, trainers[0].neutral, bias, doubt=1.0 / (sum(map(len, right)) + 2))
+    texts = sum(len(held.bags) for _, held in folds)
+    shift = texts if trainers[0].shifts else 0
+    found = calibrate(every, scores, trainers[0].neutral, bias, 1.0 / (texts + 2), shift)
     labels, weight, sizes, scores = (np.concatenate(column) for column in zip(*whole, strict=True))
-    scores = bias + found.scale * scores / np.maximum(sizes + found.neutral, 1e-9)[:, None]
+    scores = found.logits(sizes, scores, bias)
     losses, _ = grade(labels, weight / weight.sum(), scores)
-    return Measured(float(np.concatenate(right).mean()), len(losses) * losses, found)
+    return Measured(float(trainers[0].right(scores, labels).mean()), texts * losses, found)
 
 
 def split(examples: Examples, enough: int = CALIBRATED) -> list[Fold]:

@@ -119,7 +119,22 @@ class Trainer(Learner):
         elif watch.validation is not None:
             self.accuracies.append(self.accuracy(watch.validation))
         if self.calibration is not None:
-            self.scores, self.neutral = self.scores * self.calibration.scale, self.calibration.neutral
+            self.calibrate(self.calibration)
+
+    @property
+    def shifts(self) -> bool:
+        """Whether what every word says besides can be part of the words: no layers, a direction for each class."""
+        classes = len(self.bias) - (not self.several)
+        return not self.layers and len(self.bias) > 1 and self.x.shape[1] >= classes
+
+    def calibrate(self, found: Calibration) -> None:
+        """Make a calibration part of the model: of its scores, its neutral words and, without layers, of every word."""
+        self.scores, self.neutral = self.scores * found.scale, found.neutral
+        if found.every.any():
+            x = self.x + times(found.every[None], self.scores) / (self.scores[:, 0] ** 2).sum()
+            size = float(np.sqrt((x**2).sum(axis=1)).max()) / ROOM
+            self.x, self.scores = x / size, self.scores * size
+            self.vectors = positions(self.x, self.radius, self.begin.sideways)
 
     def go_through(self, examples: Examples, epochs: int, watch: Watch) -> None:
         """Some epochs."""
