@@ -91,13 +91,28 @@ VIEWS: dict[str, dict[str, str]] = {
 
 def view(kind: type, name: str) -> Callable[..., Any]:
     """The function that gives one view of a class of results."""
-    module, _, function = _views(kind)[name].partition(":")
+    module, _, function = VIEWS[_name(kind)][name].partition(":")
     found: Callable[..., Any] = getattr(import_module(module), function)
     return found
 
 
-def _views(kind: type) -> dict[str, str]:
-    return next(VIEWS[base.__name__] for base in kind.__mro__ if base.__name__ in VIEWS)
+def _name(kind: type) -> str:
+    """Under which name a class, or the class it inherits from, is in `VIEWS`."""
+    return next(base.__name__ for base in kind.__mro__ if base.__name__ in VIEWS)
+
+
+def check_extension(kind: str, path: Path) -> None:
+    """Check that results of this name can be saved under a file name; a command does so before the work.
+
+    Raises:
+        BadInput: they cannot; the message lists the extensions.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in VIEWS[kind] and FOLDER not in VIEWS[kind]:
+        raise BadInput(
+            f"{path}: a result of type {kind} cannot be saved as {suffix or 'a file without extension'}",
+            fix=f"use one of {' '.join(v for v in VIEWS[kind] if v.startswith('.'))}",
+        )
 
 
 def frame(columns: dict[str, Any]) -> "pandas.DataFrame":
@@ -139,15 +154,11 @@ class Result(Shown):
               fix:   use one of .npz .json .png .svg .pdf .html
         """
         path = Path(path)
-        views = _views(type(self))
+        name = _name(type(self))
+        check_extension(name, path)
         suffix = path.suffix.lower()
-        if suffix and suffix in views:
+        if suffix in VIEWS[name]:
             write = view(type(self), suffix)
             return write_file(path, lambda to: write(self, to, **options), force=force)
-        if FOLDER in views:
-            folder: Path = view(type(self), FOLDER)(self, path, force=force, **options)
-            return folder
-        raise BadInput(
-            f"{path}: a result of type {type(self).__name__} cannot be saved as {suffix or 'a file without extension'}",
-            fix=f"use one of {' '.join(v for v in views if v.startswith('.'))}",
-        )
+        folder: Path = view(type(self), FOLDER)(self, path, force=force, **options)
+        return folder

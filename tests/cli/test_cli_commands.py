@@ -166,6 +166,8 @@ def test_output_is_written_and_not_overwritten(cli, square, tmp_path):
         ),
         (["simulate", "--preset", "square", "-o", "nowhere/x.png"], 3, "does not exist"),
         (["simulate", "--preset", "square", "-o", "x.doc"], 3, ".doc"),
+        (["simulate", "not-read-yet.csv", "-o", "x.doc"], 3, "cannot be saved as .doc"),
+        (["limit", "not-read-yet.csv", "-o", "x"], 3, "cannot be saved as a file without extension"),
         (["simulate", "--preset", "triangle", "--normalization", "none", "--layers", "1800"], 3, "layer"),
         (["simulate"], 2, "TOKENS or --preset"),
         (["simulate", "--preset", "square", "--frobnicate"], 2, "No such option"),

@@ -204,6 +204,25 @@ def test_the_limit_polytope_has_the_leaders_as_vertices():
     assert eq.polytope.contains(eq.points).all()
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_the_vertices_of_the_limit_polytope_are_numbered_as_tokens(exact):
+    Z = [[0, 0], [0.5, 0], [-1, -1], [1, 1], [1, 1], [-1, 1], [0.1, 0.2], [1, -1]]
+    eq = hx.limit(Z, exact=exact)
+    assert eq.leaders.tolist() == [2, 3, 4, 5, 7]
+    K = eq.polytope
+    assert sorted(K.vertex_index) == [2, 3, 5, 7]  # of equal leaders the first
+    assert [Z[i] for i in K.vertex_index] == K.vertices.tolist()
+
+
+def test_a_polytope_and_a_limit_on_disk_are_shown_in_one_line(tmp_path):
+    eq = hx.limit([*SQUARE, [0.5, 0.0]])
+    assert repr(eq.polytope) == "Polytope of dimension 2 in dimension 2: 4 vertices"
+    np.save(tmp_path / "cloud.npy", [*SQUARE, [0.5, 0.0]])
+    found = hx.limit_file(tmp_path / "cloud.npy", tmp_path / "limit")
+    shown = repr(eq).replace("Equilibrium", "FileLimit").replace("proved", f"proved, in {tmp_path / 'limit'}")
+    assert repr(found) == shown
+
+
 def test_the_tolerance_is_checked_and_used():
     Z = [*SQUARE, [0.5, 1e-6]]
     assert hx.limit(Z).kind == ("vertex",) * 4

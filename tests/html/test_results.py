@@ -111,6 +111,7 @@ def test_a_page_that_exists_is_kept_unless_forced(tmp_path):
 
 
 def test_the_facts_are_those_of_the_result():
+    assert "<dt>area</dt><dd>4</dd>" in _results()["exact polytope"]._repr_html_()
     text = _results()["equilibrium"]._repr_html_()
     assert "<dt>limit points</dt><dd>8 vertices of K, 3 on faces of K</dd>" in text
     assert "<dt>status</dt><dd>proved</dd>" in text

@@ -50,7 +50,7 @@ def simulate_command(
 
     Example: hardmax simulate --preset emerging --layers 30 -o emerging.png
     """
-    inputs.check_output(output, force)
+    inputs.check_output(output, force, "Trajectory")
     from hardmax.cloud.presets import GENERATED
 
     Z = inputs.read(tokens, preset, exact, n, dim, seed if preset in GENERATED else None)
@@ -134,7 +134,7 @@ def limit_command(
             raise BadInput("only a file can be streamed, and not with --exact", fix="leave out --stream or --exact")
         limit_of_file(tokens, output, alpha, matrix, tie_tolerance, memory, resume, json, quiet)
         return
-    inputs.check_output(output, force)
+    inputs.check_output(output, force, "Equilibrium")
     Z = inputs.read(tokens, preset, exact, n, dim, seed)
 
     from hardmax.dynamics.batch import Batch

@@ -109,10 +109,18 @@ def matrix(text: str | None, exact: bool) -> Any:
     ]
 
 
-def check_output(path: Path | None, force: bool) -> None:
-    """Check before the work, not after it, that the output does not exist yet and its folder does."""
+def check_output(path: Path | None, force: bool, kind: str | None = None) -> None:
+    """Check before the work, not after it, that the output does not exist yet and its folder does.
+
+    Args:
+        kind: the name of the result, if the extension has to be one in which it can be saved.
+    """
     if path is None:
         return
+    if kind is not None:
+        from hardmax.views import check_extension
+
+        check_extension(kind, path)
     if path.exists() and not force:
         raise BadInput(f"{path} exists", fix="use --force to replace it")
     check_parent(path)

@@ -1,6 +1,6 @@
 """What `limit` returns: where every token ends at infinite depth."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,10 +92,12 @@ class Equilibrium(Result, ByValue):
 
     @cached_property
     def polytope(self) -> "Polytope":
-        """The limit polytope K: the convex hull of the leaders' points."""
+        """The limit polytope K: the convex hull of the leaders' points; `vertex_index` holds the leaders' numbers."""
         from hardmax.dynamics.polytope import Polytope
 
-        return Polytope.of(self.centers[[k == "vertex" for k in self.kind]], self.A)
+        first = np.unique(self.cluster[self.leaders], return_index=True)[1]  # of the leaders that end at one center
+        K = Polytope.of(self.points[self.leaders[first]], self.A)
+        return replace(K, vertex_index=self.leaders[first][K.vertex_index])
 
     def to_frame(self) -> "pandas.DataFrame":
         """One row per token: where it starts (x0, ...) and ends (limit0, ...), its cluster, and whether it leads.

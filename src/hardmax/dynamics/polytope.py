@@ -1,6 +1,6 @@
 """Convex polytopes of tokens: vertices, faces, membership, and where the origin projects to."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from hardmax.cloud.parameters import exact_cloud, exact_matrix
 from hardmax.cloud.tokens import cloud
 from hardmax.dynamics.hull import Hull, exact_hull, hull
 from hardmax.dynamics.nearest import nearest_to_origin
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 from hardmax.shapes import Array, Int, Shaped, checked
 from hardmax.views import LOAD, Result, view
 
@@ -23,7 +23,7 @@ Faces = tuple[tuple[int, ...], ...]
 
 
 @checked
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Polytope(Result, ByValue):
     """The convex hull of finitely many points, inside its own affine hull (flat clouds, segments and points work).
 
@@ -48,7 +48,7 @@ class Polytope(Result, ByValue):
     vertex_index: Int[Array, " v"]
     dimension: int
     A: Shaped[Array, "d d"] | None = None
-    facets: Faces | None = field(default=None, repr=False)
+    facets: Faces | None = None
 
     @staticmethod
     def of(points: Any, A: Any = None) -> "Polytope":
@@ -66,6 +66,10 @@ class Polytope(Result, ByValue):
         listed = None if found.facets is None else tuple(tuple(int(v) for v in facet) for facet in found.facets)
         form = None if A is None else np.array(A, dtype=np.float64)
         return Polytope(given[found.vertices], found.vertices, found.frame.dimension, form, listed)
+
+    def __repr__(self) -> str:
+        v, dim = self.vertices.shape
+        return f"Polytope of dimension {self.dimension} in dimension {dim}: {counted(v, 'vertex', 'vertices')}"
 
     @staticmethod
     def load(path: str | Path) -> "Polytope":

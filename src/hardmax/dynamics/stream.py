@@ -37,7 +37,7 @@ from hardmax.dynamics.plane import Pool
 from hardmax.dynamics.stream_plane import InPlane
 from hardmax.dynamics.stream_space import InSpace
 from hardmax.dynamics.stream_way import Way
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 from hardmax.io.chunks import Chunks
 from hardmax.io.files import remove_partial_files, write_file
 from hardmax.views import Shown
@@ -49,7 +49,7 @@ BLOCK = 1 << 21  # coordinates that are read at once
 Tell = Callable[[float, float | None, str], Any]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FileLimit(Shown):
     """The limit of a cloud on disk: where token i ends is `centers[cluster[i]]`.
 
@@ -82,6 +82,13 @@ class FileLimit(Shown):
     margin: float
     undecided: int
     streamed: int
+
+    def __repr__(self) -> str:
+        return (
+            f"FileLimit of {counted(self.n, 'token')} in dimension {self.dim}: {counted(len(self.centers), 'center')}, "
+            f"{counted(len(self.leader_since), 'leader')}, decided at layer {self.layers}, "
+            f"{'proved' if self.undecided == 0 else f'{self.undecided} undecided'}, in {self.folder}"
+        )
 
     def cluster(self, start: int = 0, stop: int | None = None) -> Ints:
         """The position in `centers` of the point where each of the tokens start..stop-1 ends."""
@@ -169,7 +176,10 @@ class _Work:
         note = self.folder / "problem.json"
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.glob("[!.]*"))):
             if not resume:
-                raise BadInput(f"{self.folder} exists", fix="choose another name, or resume=True (--resume)")
+                raise BadInput(
+                    f"{self.folder} exists",
+                    fix="remove it, choose another name, or continue it with resume=True (--resume)",
+                )
             if not note.is_file() or json.loads(note.read_text()) != json.loads(json.dumps(asked)):
                 raise BadInput(
                     f"{self.folder} holds the limit of another cloud, or with other options", fix="choose another name"

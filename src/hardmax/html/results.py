@@ -285,7 +285,7 @@ def _polytope_parts(polytope: "Polytope", most: int) -> Parts:
         ("vertices", f"{len(V):,}"),
         ("dimension", f"{polytope.dimension} in {V.shape[1]}"),
         ("faces", "too many to list" if polytope.facets is None else f"{len(polytope.facets):,}"),
-        ("size", readable(polytope.volume)),
+        ({1: "length", 2: "area"}.get(polytope.dimension, "volume"), readable(polytope.volume)),
     ]
     rows = [(int(i), point(z)) for i, z in zip(polytope.vertex_index[:most], V[:most], strict=True)]
     picture = _pictured(V.shape[1], lambda: polytope_sketch(polytope))
