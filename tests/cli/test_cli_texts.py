@@ -257,13 +257,14 @@ def test_progress_tells_the_rate_and_the_time_left_of_each_stage(monkeypatch):
     now = 100.0
     monkeypatch.setattr("hardmax.io.progress.time.monotonic", lambda: now)
     pace = Pace()
-    assert pace.at(5, 1000) == ("", "")
-    now = 110.0
+    now = 170.0
+    assert pace.at(5, 1000) == ("", "")  # the minute before was spent on compiling, say
+    now = 180.0
     assert pace.at(20_000, 1_000_000) == ("2,000 per second", "8 min left")
     assert pace.at(20_000, None) == ("2,000 per second", "")
-    now = 111.0
+    now = 181.0
     assert pace.at(10, 40) == ("", "")  # the count fell: the next stage begins here
-    now = 121.0
+    now = 191.0
     assert pace.at(25, 40) == ("1.5 per second", "10 s left")
 
 
@@ -344,6 +345,15 @@ def test_evaluate_reads_the_usual_spellings_of_two_classes(cli, model, tmp_path,
     document = json.loads(cli("evaluate", model, path, "--json")[1])
     assert document["accuracy"] == pytest.approx(2 / 3)
     assert document["classes"] == {"negative": {"n": 2, "recall": 0.5}, "positive": {"n": 1, "recall": 1.0}}
+
+
+def test_evaluate_counts_leaders_only_where_there_is_attention(cli, model, tmp_path):
+    (tmp_path / "some.csv").write_text("text,label\ndull plot,negative\ngreat film,positive\n")
+    two_classes(layers=0).save(tmp_path / "plain")
+    assert "leaders: " in cli("evaluate", model, tmp_path / "some.csv")[1]
+    code, out, _ = cli("evaluate", tmp_path / "plain", tmp_path / "some.csv")
+    assert code == 0
+    assert "leaders" not in out
 
 
 def test_labels_that_the_model_does_not_know_are_one_clear_error(cli, model, tmp_path):

@@ -55,6 +55,11 @@ def test_many_terms_stay_readable():
     assert len(text) < 3_000_000
 
 
+def test_leaders_are_shown_only_where_there_is_attention():
+    assert "leaders" in Html(explain(two_classes(), "great film").to_html()).text
+    assert "leader" not in Html(explain(two_classes(layers=0), "great film").to_html()).text
+
+
 def test_one_point_has_a_place_in_the_plane():
     assert "nan" not in explain(two_classes(), "great").to_html()
     assert "nan" not in explain(two_classes(dim=1), "great film").to_html()

@@ -1,6 +1,7 @@
 """Files and folders appear complete, or the old ones stay."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,15 @@ def test_a_kill_between_the_two_renames_is_undone_at_the_next_look(folder):
     recover_folder(folder)
     assert (folder / "config.json").read_text() == CONFIG
     assert os.listdir(folder.parent) == ["model"]
+
+
+def test_the_current_folder_is_recovered_by_its_name(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    old = folder.with_name(".model.replaced")
+    old.mkdir()
+    recover_folder(Path("."))
+    assert not old.exists()
+    assert (folder / "config.json").read_text() == CONFIG
 
 
 def test_a_kill_after_the_second_rename_keeps_the_new_folder(folder):

@@ -57,6 +57,11 @@ def test_each_label_has_its_own_explanation(clf):
         clf.explain(text, label="cheese")
 
 
+def test_a_model_that_gives_one_label_explains_no_other():
+    with pytest.raises(BadInput, match=r"one label\n  found: \(.*\n  fix:   leave out label"):
+        load("imdb-words").explain("a dull film", label="positive")
+
+
 def test_a_saved_model_keeps_its_labels_and_commands_for_one_label_refuse_it(clf, tmp_path):
     again = load(clf.save(tmp_path / "model"))
     assert again == clf

@@ -93,7 +93,7 @@ def command(
 
             document["drift"] = Drift.between(model, found.texts, others).as_dict()
     document = {"schema": "hardmax.evaluate/1", "model": name, "data": str(data), **document, "bad_rows": bad.count}
-    show(json, document, *_lines(document))
+    show(json, document, *_lines(document, model.layers))
     if min_accuracy is not None and document["accuracy"] < min_accuracy:
         note(f"the accuracy {document['accuracy']:.4f} is below --min-accuracy {min_accuracy}", silent)
         raise typer.Exit(6)
@@ -196,7 +196,7 @@ def _report(
     return {"file": str(to)} | {name: value for name, value in made.as_dict().items() if name in keep}
 
 
-def _lines(document: dict[str, Any]) -> Iterator[str]:
+def _lines(document: dict[str, Any], layers: int) -> Iterator[str]:
     leaders = document["leaders"]
     yield f"accuracy: {document['accuracy']:.4f} on {document['n']:,} texts (loss {document['loss']:.4f})"
     for name, row in document["classes"].items():
@@ -204,7 +204,8 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"  {name}: {recall} of {row['n']:,} correct"
     first = "" if leaders["initial_fraction"] is None else f"; {leaders['initial_fraction']:.1%} lead from layer 0"
     spread = f"std {leaders['std']:.1f}, {leaders['min']} to {leaders['max']}"
-    yield f"leaders: {leaders['mean']:.1f} per text ({spread}){first}"
+    if layers:  # without attention no word leads another
+        yield f"leaders: {leaders['mean']:.1f} per text ({spread}){first}"
     yield f"speed: {document['texts_per_second']:,.0f} texts per second, from raw text"
     made, drift = document.get("report"), document.get("drift")
     if made:

@@ -57,7 +57,7 @@ def explanation_section(ex: "Explanation", level: int = 2) -> Markup:
         leaders=ex.leaders[:MOST_LEADERS],
         terms=terms[:MOST_TERMS],
         ignored=ex.ignored[:MOST_TERMS],
-        plane=plane_svg(ex) if ex.words else "",
+        plane=plane_svg(ex) if ex.words and ex.layers else "",
         most_characters=MOST_CHARACTERS,
     )
 

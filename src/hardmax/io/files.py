@@ -118,7 +118,8 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _aside(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.replaced")
+    place = folder.absolute()  # the folder "." has no name of its own
+    return place.parent / f".{place.name}.replaced"
 
 
 def recover_folder(folder: Path) -> None:

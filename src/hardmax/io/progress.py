@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 from hardmax.errors import BadInput
@@ -78,10 +79,13 @@ def telling(silent: bool, what: str, first: bool = True) -> Iterator[Tell]:
 
 
 class Pace:
-    """How fast something goes, in words; a count that falls begins the next stage."""
+    """How fast something goes, in words; a count that falls begins the next stage.
+
+    The clock starts at the first count of a stage: what came before, such as compiling, is not its pace.
+    """
 
     def __init__(self) -> None:
-        self.start, self.first, self.last = time.monotonic(), 0.0, 0.0
+        self.start, self.first, self.last = time.monotonic(), 0.0, inf
 
     def at(self, done: float, total: float | None) -> tuple[str, str]:
         """The rate, and the time that is left; empty where they are not known yet."""

@@ -204,13 +204,18 @@ class HardmaxClassifier(Fitting):
 
         Args:
             label: if texts have several labels, the one that is explained; None means the most probable.
+
+        Raises:
+            BadInput: the model gives a text one label, and a label was asked for; or there is no such label.
         """
         from hardmax.sentiment.explain import explain
 
         model = self._fitted()
-        if model.multi_label:
+        if label is not None:
+            model = model.one_label(label)
+        elif model.multi_label:
             best = int(self._logits([text if isinstance(text, str) else text.decode("utf-8", "replace")])[0].argmax())
-            model = model.one_label(model.classes[best] if label is None else label)
+            model = model.one_label(model.classes[best])
         return explain(model, text)
 
     def explain_many(self, texts: Iterable[str], *, most: int = 10, as_: str | None = None) -> Any:

@@ -191,6 +191,7 @@ class SentimentModel(Result):
             raise BadInput(
                 f"{label!r} is not a label of this model" if self.multi_label else "this model gives a text one label",
                 found=f"{self.classes!r:.200}",
+                fix=None if self.multi_label else "leave out label: the reasons are those for the predicted one",
             )
         k = self.classes.index(label)
         row, names = slice(k, k + 1), (f"not {label}", str(label))

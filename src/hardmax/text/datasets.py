@@ -168,15 +168,21 @@ def read_batches(
 def tidy_labels(labels: list[Any]) -> NDArray[Any]:
     """Labels as an array: integers if all of them are integers, otherwise strings.
 
+    Truth values are strings, as they are in a .csv file.
+
     Example:
-        >>> tidy_labels(["1", "0"]).tolist(), tidy_labels(["pos", 1]).tolist()
-        ([1, 0], ['pos', '1'])
+        >>> tidy_labels(["1", "0"]).tolist(), tidy_labels(["pos", 1]).tolist(), tidy_labels([True]).tolist()
+        ([1, 0], ['pos', '1'], ['True'])
     """
-    if all(isinstance(v, int | np.integer) or (isinstance(v, str) and re.fullmatch(r"-?\d{1,9}", v)) for v in labels):
+    if all(re.fullmatch(r"-?\d{1,9}", v) if isinstance(v, str) else _is_integer(v) for v in labels):
         return np.array([int(v) for v in labels], np.int64)
     if all(v is None for v in labels):
         return np.array(labels, object)
     return np.array([str(v) for v in labels])
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def match_labels(labels: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 import codecs
 import re
 from pathlib import Path
+from shlex import quote
 
 from hardmax.errors import BadInput
 
@@ -98,4 +99,8 @@ class Checked:
 
 
 def _iconv(encoding: str, name: str) -> str:
-    return f"convert it: iconv -f {encoding} -t UTF-8 {name}"
+    path = Path(name)
+    if not path.is_file():  # standard input, or bytes
+        return f"convert it with iconv -f {encoding} -t UTF-8"
+    to = path.with_name(f"{path.stem}-utf8{path.suffix}")
+    return f"convert it: iconv -f {encoding} -t UTF-8 {quote(name)} > {quote(str(to))}"

@@ -22,6 +22,7 @@ TEXT_NAMES = ("text", "review", "sentence", "content", "comment")
 LABEL_NAMES = ("label", "sentiment", "class", "target", "polarity")
 ID_NAMES = ("id", "key", "name")
 NOT_UTF8 = "not UTF-8"
+HEADER = "; if this is a row and not a header, name the columns in a line above it"
 SEPARATORS = ",;\t|"
 SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
@@ -168,6 +169,8 @@ Columns = tuple[str, str | None, str | None]  # of text, label and id
 
 
 def _choose(name: str, columns: list[str], text: str | None, label: str | None, labeled: bool) -> Columns:
+    known = {column.strip().lower() for column in columns} & {*TEXT_NAMES, *LABEL_NAMES, *ID_NAMES}
+
     def pick(given: str | None, usual: tuple[str, ...], option: str, required: bool) -> str | None:
         if given is not None and given in columns:
             return given
@@ -178,7 +181,7 @@ def _choose(name: str, columns: list[str], text: str | None, label: str | None, 
             raise BadInput(
                 f"{name} has no column {(given or usual[0])!r}",
                 found=", ".join(repr(c) for c in columns),
-                fix=f"--{option} {quote(likely(columns, given, usual))}",
+                fix=f"--{option} {quote(likely(columns, given, usual))}" + ("" if known or given else HEADER),
             )
         return found
 
