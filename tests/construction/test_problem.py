@@ -1,5 +1,7 @@
 """What cannot be built is refused before anything is built, with the places named."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -37,7 +39,7 @@ def test_contradictory_target_tokens_are_named():
         ([[a], [1.0, 2.0]], [0, 1], r"sequences\[1\] has shape \(2,\)"),
         (np.zeros((3, 2)), [0, 1, 2], r"array of shape \(3, 2\)"),
         (7, [0], "sequences is 7"),
-        ([[a], [b]], [0], "2 sequences but 1 targets"),
+        ([[a], [b]], [0], "2 sequences but 1 target\n"),
         ([[a]], 7, "targets is 7"),
         ([[a], [b]], [0, {}], r"targets\[1\] is {}"),
         ([[a], [b]], [0.0, float("nan")], r"targets\[1\] is nan"),
@@ -91,6 +93,13 @@ def test_one_ulp_apart_is_ill_conditioned(style):
         hx.construct([[a, b], [near, b]], [0, 1], style=style)
     with pytest.raises(hx.IllConditioned, match="tokens 0 and 1 of sequence 0"):
         hx.construct([[a, near], [b]], [[a, b], [c]], style=style)
+
+
+def test_sequences_that_are_too_close_are_told_how_far_apart_they_must_be():
+    with pytest.raises(hx.IllConditioned) as caught:
+        hx.construct([[[1.0, 2.0]], [[1 + 1e-14, 2.0]]], [0, 1])
+    distance, needed = re.match(r".* at most (\S+); more than (\S+) is needed", caught.value.found).groups()
+    assert 0 < float(distance) < float(needed)
 
 
 def test_minus_zero_is_zero():

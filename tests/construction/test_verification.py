@@ -176,3 +176,10 @@ def test_wrong_calls_are_refused():
         net([[[1.0, 2.0, 3.0]]])
     with pytest.raises(hx.BadInput, match="temperature"):
         net(sequences, temperature=0.0)
+
+
+def test_one_level_may_be_given_by_its_name_and_one_sequence_is_not_several():
+    net = hx.construct([[[1.0, 2.0]]], ["only"])
+    report = net.verify([[[1.0, 2.0]]], ["only"], levels="float64")
+    assert [level.name for level in report.levels] == ["float64"]
+    assert str(report).startswith("exact: 1 sequence, smallest gap")

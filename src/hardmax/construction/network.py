@@ -142,7 +142,7 @@ class Network(ByValue, Result):
         sequences: SequencesLike,
         targets: TargetsLike,
         *,
-        levels: Iterable[str] | None = None,
+        levels: str | Iterable[str] | None = None,
         sample: int | None = None,
         seed: int = 0,
     ) -> Verification:

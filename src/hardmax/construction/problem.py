@@ -101,7 +101,10 @@ def read_problem(sequences: SequencesLike, targets: TargetsLike) -> Problem:
     if listed is None:
         raise BadInput(f"targets is {targets!r}; expected one label, or one (m, d) array, per sequence")
     if len(listed) != len(batch):
-        raise BadInput(f"{len(batch)} sequences but {len(listed)} targets", fix="give one target per sequence")
+        raise BadInput(
+            f"{counted(len(batch), 'sequence')} but {counted(len(listed), 'target')}",
+            fix="give one target per sequence",
+        )
     arrays = [isinstance(target, list) or (isinstance(target, np.ndarray) and target.ndim > 0) for target in listed]
     if not any(arrays):
         return _classification(batch, listed)

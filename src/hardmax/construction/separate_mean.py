@@ -160,7 +160,8 @@ def _separating_kink(batch: Sequences, s: Floats, i: int, j: int, error: float) 
         a, b = sorted((i, j))
         raise IllConditioned(
             f"sequences {a} and {b} are closer than float64 resolves",
-            found=f"their identifiers differ by at most {difference[best]:.3g}, the rounding bound is {error:.3g}",
+            found=f"their identifiers differ by at most {difference[best]:.3g}; "
+            f"more than {CLEAR * error:.3g} is needed, {CLEAR:.0f} times the rounding error",
             fix="round the tokens so that equal ones are equal, or rescale them; merge the two if they are one",
         )
     return float(candidates[best])

@@ -21,7 +21,7 @@ from hardmax.cloud.ragged import Bools, Ragged
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.certificate import fingerprint, prove
 from hardmax.construction.problem import Problem
-from hardmax.errors import BadInput, need
+from hardmax.errors import BadInput, counted, need
 from hardmax.io.documents import json_text
 from hardmax.transformer.evaluate import forward
 from hardmax.transformer.export import one_thread
@@ -108,7 +108,8 @@ class Verification(Shown):
 
     def __str__(self) -> str:
         verdict = "exact" if self.exact else "NOT exact"
-        lines = [f"{verdict}: {self.sequences} sequences, smallest gap {self.min_gap:.3g}, slack {self.slack:.3g}"]
+        count = counted(self.sequences, "sequence")
+        lines = [f"{verdict}: {count}, smallest gap {self.min_gap:.3g}, slack {self.slack:.3g}"]
         for level in self.levels:
             lines.append(
                 f"  {'ok  ' if level.passed else 'FAIL'} {level.name:<12} {level.exact}/{level.sequences} exact, "
@@ -118,14 +119,14 @@ class Verification(Shown):
 
 
 def verify(
-    net: "Network", problem: Problem, levels: Iterable[str] | None, sample: int | None, seed: int
+    net: "Network", problem: Problem, levels: str | Iterable[str] | None, sample: int | None, seed: int
 ) -> Verification:
     """Check a network against data; `Network.verify` says what the options mean."""
     if problem.batch.dim != net.dim:
         raise BadInput(f"the tokens have dimension {problem.batch.dim}, but the network was built for {net.dim}")
     if levels is None:
         levels = (name for name in LEVELS if name != "torch" or find_spec("torch") is not None)
-    levels = tuple(levels)
+    levels = (levels,) if isinstance(levels, str) else tuple(levels)
     if not levels or not set(levels) <= set(LEVELS):
         raise BadInput(f"levels is {list(levels)!r}", fix=f"use some of {', '.join(LEVELS)}")
     problem = _with_classes_of(net, problem)

@@ -297,7 +297,7 @@ def _network_parts(net: "Network", most: int) -> Parts:
     known = [
         ("task", net.task),
         ("style", f"{net.style}, pool {net.pool}"),
-        ("built for", f"{net.sequences} sequences in dimension {net.dim}"),
+        ("built for", f"{counted(net.sequences, 'sequence')} in dimension {net.dim}"),
         ("blocks", f"{net.blocks} (the paper's bound: {net.bound})"),
         ("width", net.width),
         ("parameters", f"{net.parameters:,}"),

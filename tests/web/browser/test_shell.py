@@ -136,6 +136,7 @@ def test_a_bad_or_newer_link_loads_what_it_can_and_says_what_was_dropped(open_pa
         (
             ("v=9&shape=torus", "newer version (v=9)"),
             ("v=1&pts=%%%", "Not read: pts"),
+            ("v=1&preset=nowhere", "late-leader, cube, gaussian)"),
             ("v=1&theme=<script>alert(1)</script>", "Not read: theme (<script>alert(1)</script> is not one of"),
         ),
         start=10,

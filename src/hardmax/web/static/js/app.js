@@ -121,7 +121,7 @@ export class App {
     this.state = state;
     const parts = [];
     if (newer) parts.push(`This link was made by a newer version (v=${newer}); it was read as far as possible.`);
-    if (dropped.length) parts.push(`Not read: ${dropped.map(({ key, reason }) => `${key} (${reason.slice(0, 120)})`).join("; ")}.`);
+    if (dropped.length) parts.push(`Not read: ${dropped.map(({ key, reason }) => `${key} (${reason.length > 160 ? reason.slice(0, 159) + "…" : reason})`).join("; ")}.`);
     if (parts.length) this.banner("link", "warn", parts.join(" "));
     else this.clearBanner("link");
     this.openScreen(state.view, {}, changed);
