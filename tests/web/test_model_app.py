@@ -57,7 +57,7 @@ def test_explanations_are_those_of_python(client):
         ("/predict", {"texts": []}, "texts"),
         ("/predict", {"texts": "one"}, "texts must be a valid list"),
         ("/predict", {"texts": [1]}, "texts[0]"),
-        ("/predict", {"text": "one"}, "text"),
+        ("/predict", {"text": "one"}, "texts is required; text is not a known field"),
         ("/predict", {"texts": ["a"] * (limits.SERVED_TEXTS + 1)}, "texts must have at most"),
         ("/explain", {"texts": ["a"] * (limits.SERVED_EXPLAINED + 1)}, "texts must have at most"),
         ("/predict", {"texts": ["x" * (limits.SERVED_TEXT + 1)]}, "texts[0] must have at most"),

@@ -37,31 +37,34 @@ def bug_document(error: Exception) -> dict[str, Any]:
 
 
 def validation_document(errors: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The first of pydantic's complaints in our own words, and how many more there are.
+    """The first two of pydantic's complaints in our own words, and how many more there are.
 
     Example:
         >>> validation_document([{"loc": ("body", "alpha"), "msg": "Input should be greater than 0", "input": -1}])
         {'error': {'what': 'alpha must be greater than 0', 'found': '-1', 'fix': None}}
     """
     first, *others = errors
-    kind, given, place = first.get("type"), first.get("input"), _place(first.get("loc", ()))
+    kind, given = first.get("type"), first.get("input")
     if kind == "json_invalid":
         return error_document("the body is not JSON", found=str(first.get("ctx", {}).get("error", "")) or None)
     if kind == "model_attributes_type" and isinstance(given, bytes):
         return error_document("the body is not sent as JSON", fix="Content-Type: application/json")
-    if kind == "model_attributes_type" and place == "":
+    if kind == "model_attributes_type" and not _place(first.get("loc", ())):
         return error_document("the body is not a JSON object", found=_shown(given))
-    message = first["msg"].removeprefix("Value error, ")
+    what = "; ".join(_sentence(error) for error in (first, *others[:1]))
+    more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
+    # What is missing has no value, and our own checks repeat the values themselves.
+    return error_document(what + more, None if kind in ("missing", "value_error") else _shown(given))
+
+
+def _sentence(error: Mapping[str, Any]) -> str:
+    """One of pydantic's complaints in our own words."""
+    message, place = error["msg"].removeprefix("Value error, "), _place(error.get("loc", ()))
     for pattern, ours in SENTENCES:
         message, found = pattern.subn(ours, message)
         if found:
-            what = f"{place or 'the body'} {message}"
-            break
-    else:
-        what = (f"{place}: " if place else "") + message[:1].lower() + message[1:]
-    more = f" (and {len(others)} more)" if others else ""
-    # What is missing has no value, and our own checks repeat the values themselves.
-    return error_document(what + more, None if kind in ("missing", "value_error") else _shown(given))
+            return f"{place or 'the body'} {message}"
+    return (f"{place}: " if place else "") + message[:1].lower() + message[1:]
 
 
 def _place(parts: Sequence[Any]) -> str:
