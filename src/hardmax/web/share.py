@@ -9,13 +9,11 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
-from hardmax.cloud.presets import GENERATED
+from hardmax.cloud.presets import GENERATED, PRESETS
 from hardmax.web import limits
 
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-PRESETS = (
-    *GENERATED, "triangle", "emerging", "square", "square-ties", "grid", "polygon", "late-leader", "cube", "gaussian",
-)  # fmt: skip
+NAMES = (*GENERATED, *PRESETS)
 MOST_POINTS = 2000
 
 
@@ -79,8 +77,8 @@ def _whole(low: int, high: int) -> Callable[[str], int]:
 
 
 def _preset(text: str) -> str:
-    if text not in PRESETS:
-        raise ValueError(f"{text or 'nothing'} is not one of {', '.join(PRESETS)}")
+    if text not in NAMES:
+        raise ValueError(f"{text or 'nothing'} is not one of {', '.join(NAMES)}")
     return text
 
 
