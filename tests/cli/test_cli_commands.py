@@ -181,6 +181,7 @@ def test_bad_input_is_one_clear_error(cli, tmp_path, monkeypatch, words, code, s
     assert found == code
     assert says in err
     assert "Traceback" not in err
+    assert "Value error" not in err
     assert out == ""
     assert list(tmp_path.iterdir()) == []
 

@@ -28,6 +28,19 @@ def test_a_file_is_streamed_to_a_folder(tmp_path):
     assert "9000 tokens in dimension 2" in again.stdout
 
 
+def test_a_folder_is_replaced_with_force_only(tmp_path):
+    cloud, out = tmp_path / "cloud.npy", tmp_path / "out"
+    for Z in (np.eye(2), np.eye(3)):
+        np.save(cloud, Z)
+        assert run(cloud, "--stream", "-o", out, "--force").exit_code == 0
+        assert np.array_equal(np.load(out / "centers.npy"), Z)
+    done = run(cloud, "--stream", "-o", out)
+    assert isinstance(done.exception, BadInput)
+    assert "--force" in str(done.exception)
+    assert isinstance(run(cloud, "--stream", "-o", out, "--force", "--alpha", "-1").exception, BadInput)
+    assert (out / "centers.npy").exists()  # what is refused replaces nothing
+
+
 def test_what_is_missing_is_named(tmp_path):
     np.save(tmp_path / "cloud.npy", np.eye(2))
     assert run(tmp_path / "cloud.npy", "--stream").exit_code != 0

@@ -45,6 +45,28 @@ def test_work_that_fails_before_its_first_part_leaves_nothing(tmp_path):
     assert sorted(p.name for p in (tmp_path / "begun").iterdir()) == ["m.json", "part-000000.parquet"]
 
 
+def test_force_replaces_what_hardmax_has_made_and_nothing_else(tmp_path):
+    ours, folder = {"schema": "hardmax.rows/1", "digest": "a"}, tmp_path / "rows"
+    for manifest in (ours, ours | {"digest": "b"}):  # the same work again, and another
+        begin_or_resume(folder, "m.json", manifest, "sweep", False, True)
+        assert [p.name for p in folder.iterdir()] == ["m.json"]
+        (folder / "part-000000.parquet").write_text("whole")
+    begin_or_resume(folder, "m.json", ours | {"digest": "b"}, "sweep", True, True)  # to continue is to keep
+    assert len(list(folder.iterdir())) == 2
+    (folder / "m.json").write_text('{"schema": "theirs/1", "digest": "b"}')
+    with pytest.raises(BadInput, match="already exists"):
+        begin_or_resume(folder, "m.json", {"digest": "b"}, "sweep", False, True)
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_force_does_not_remove_what_another_process_is_filling(tmp_path):
+    ours = {"schema": "hardmax.rows/1", "digest": "a"}
+    with begin(tmp_path / "rows", "m.json", ours, "sweep", False):
+        with pytest.raises(BadInput, match="by another process"):
+            begin_or_resume(tmp_path / "rows", "m.json", ours, "sweep", False, True)
+        assert (tmp_path / "rows" / "m.json").exists()
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
 def test_a_damaged_manifest_is_named(tmp_path, text):
     (tmp_path / "m.json").write_text(text)

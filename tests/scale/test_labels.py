@@ -134,6 +134,17 @@ def test_explanations_are_nested_columns_and_do_not_fit_into_csv(tmp_path):
     assert not (tmp_path / "o.csv").exists()
 
 
+def test_a_folder_of_parts_is_replaced_with_force_only(tmp_path):
+    for text in ("good film", "bad film"):
+        (tmp_path / "a.txt").write_text(text)
+        done = _run(tmp_path / "a.txt", "-o", tmp_path / "o", "--with-text", "--force")
+        assert done.returncode == 0, done.stderr
+        assert [row["text"] for row in _parts(tmp_path / "o")] == [text]
+    done = _run(tmp_path / "a.txt", "-o", tmp_path / "o", "--with-text")
+    assert done.returncode == 3
+    assert "--force" in done.stderr
+
+
 COLUMNS, CLASSES = ["id", "label", "probability"], ["negative", "positive"]
 
 

@@ -216,6 +216,7 @@ def test_the_command_runs_plots_and_refuses(tmp_path, capsys):
     assert "20 rows, 0 failed" in told.out
     assert call("sweep", str(config), "-o", rows)[0] == 3
     assert call("sweep", str(config), "-o", rows, "--resume")[0] == 0
+    assert call("sweep", str(config), "-o", rows, "--force")[0] == 0
     assert call("sweep", "plot", rows, "-o", str(tmp_path / "a.png"))[0] == 0
     assert (
         call("sweep", "plot", rows, "-o", str(tmp_path / "b.svg"), "--x", "n", "--y", "d", "--color", "leaders")[0] == 0

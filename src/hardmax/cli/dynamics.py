@@ -132,7 +132,7 @@ def limit_command(
     if is_streamed(tokens, stream):
         if exact or tokens is None:
             raise BadInput("only a file can be streamed, and not with --exact", fix="leave out --stream or --exact")
-        limit_of_file(tokens, output, alpha, matrix, tie_tolerance, memory, resume, json, quiet)
+        limit_of_file(tokens, output, alpha, matrix, tie_tolerance, memory, resume, force, json, quiet)
         return
     inputs.check_output(output, force, "Equilibrium")
     Z = inputs.read(tokens, preset, exact, n, dim, seed)

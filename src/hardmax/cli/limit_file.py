@@ -20,7 +20,7 @@ def is_streamed(tokens: str | None, force: bool) -> bool:
 
 def limit_of_file(
     tokens: str, output: Path | None, alpha: str, matrix: str | None, tie_tolerance: float, memory: float, resume: bool,
-    json: bool, quiet: bool,
+    force: bool, json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Run `limit_file` and print its summary."""
     if output is None:
@@ -32,7 +32,7 @@ def limit_of_file(
     with telling(quiet or json, f"limit of {tokens}") as tell:
         found = limit_file(
             tokens, output, inputs.number(alpha, "--alpha", False), inputs.matrix(matrix, False),
-            tie_tolerance=tie_tolerance, memory=memory, resume=resume, progress=tell,
+            tie_tolerance=tie_tolerance, memory=memory, resume=resume, force=force, progress=tell,
         )  # fmt: skip
     if json:
         print_json({

@@ -104,7 +104,9 @@ def command(
                 sys.stdout.flush()
         elif parts:
             columns = columns_of(classes, wanted)
-            done = write_parts(output, partial(labels, tell), wanted, columns, classes, source.stamp(), resume)
+            done = write_parts(
+                output, partial(labels, tell), wanted, columns, classes, source.stamp(), resume, force=force
+            )
         else:
             columns = columns_of(classes, wanted)
             records = (found.records for found in labels(tell))

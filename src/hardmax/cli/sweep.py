@@ -70,7 +70,7 @@ def command(
     note(f"{sweep.name}: {len(sweep):,} runs, {sweep.rows:,} rows", silent)
     with telling(silent, "running") as tell:
         done, failed = run_sweep(
-            sweep, output, engine=engine, address=address, workers=workers, resume=resume,
+            sweep, output, engine=engine, address=address, workers=workers, resume=resume, force=force,
             progress=lambda rows, of: tell(rows, of, "rows"), command=arguments[0],
         )  # fmt: skip
     document = {"schema": "hardmax.sweep/1", "rows": done, "failed": failed, "folder": str(output)}

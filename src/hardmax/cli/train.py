@@ -24,10 +24,17 @@ def command(
     data: texts.Data,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write the model to.")],
     dim: Annotated[
-        int | None, typer.Option(help="Number of dimensions of the word vectors (default: that of HardmaxClassifier).")
+        int | None,
+        typer.Option(
+            help="Number of dimensions of the word vectors (default: 2 for two classes, else the number of classes)."
+        ),
     ] = None,
     layers: Annotated[
-        int | None, typer.Option(help="Number of hardmax layers, 0 for none (default: that of HardmaxClassifier).")
+        int | None,
+        typer.Option(
+            help="Number of hardmax layers, 0 for none (default: 8 for long texts of two classes if held-out texts "
+            "get no worse, else 0)."
+        ),
     ] = None,
     ngrams: Annotated[int, typer.Option(help="Largest number of words in a term, 1 to 3.")] = 2,
     method: Annotated[

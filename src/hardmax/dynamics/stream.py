@@ -40,6 +40,7 @@ from hardmax.dynamics.stream_way import Way
 from hardmax.errors import BadInput, counted
 from hardmax.io.chunks import Chunks
 from hardmax.io.files import remove_partial_files, write_file
+from hardmax.io.resumable import remove_parts
 from hardmax.views import Shown
 
 SCHEMA = "hardmax.limit-file/1"
@@ -115,6 +116,7 @@ def limit_file(
     max_layers: int = 10_000,
     memory: float = 1.0,
     resume: bool = False,
+    force: bool = False,
     part: int = PART,
     progress: "Tell | None" = None,
 ) -> FileLimit:
@@ -125,11 +127,12 @@ def limit_file(
 
     Args:
         source: an .npy file of shape (n, d), or a folder of .parquet files with one column for each coordinate.
-        output: a new folder. cluster-00000.npy, cluster-00001.npy, ... and centers.npy are the result.
+        output: the name of a folder. cluster-00000.npy, cluster-00001.npy, ... and centers.npy are the result.
         alpha, A, tie_tolerance, max_layers: as for `limit`.
         memory: gigabytes that may be used. Clouds that fit are loaded, larger ones are streamed: of these, the tokens
             that others look at have to fit.
         resume: continue an interrupted run of the same problem; the result is bit-for-bit the same.
+        force: replace a folder that holds the limit of a cloud on disk, finished or not.
         part: number of tokens in each file of the result.
         progress: called with the number of tokens done, the number of all, and what is being done.
 
@@ -150,7 +153,7 @@ def limit_file(
     tokens = Chunks(source)
     problem = Problem(step_size(alpha), metric(A, tokens.dim), float(tie_tolerance))
     work = _Work(tokens, Path(output), problem, layer_count(max_layers), memory * 1e9, part, progress)
-    work.open(resume)
+    work.open(resume, force)
     return work.run()
 
 
@@ -165,7 +168,7 @@ class _Work:
         if part < 1:
             raise BadInput(f"part is {part}; expected a number of tokens of at least 1")
 
-    def open(self, resume: bool) -> None:
+    def open(self, resume: bool, force: bool) -> None:
         """Make the folder, or see that the one that is there holds the same problem."""
         A = self.problem.matrix.A
         asked = {
@@ -174,11 +177,14 @@ class _Work:
             "tie_tolerance": self.problem.tie_tolerance, "max_layers": self.max_layers,
         }  # fmt: skip
         note = self.folder / "problem.json"
+        if force and not resume:
+            remove_parts(self.folder, note.name)
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.glob("[!.]*"))):
             if not resume:
                 raise BadInput(
                     f"{self.folder} exists",
-                    fix="remove it, choose another name, or continue it with resume=True (--resume)",
+                    fix="choose another name, or use resume=True (--resume) to continue it, force=True (--force) to "
+                    "replace it",
                 )
             if not note.is_file() or json.loads(note.read_text()) != json.loads(json.dumps(asked)):
                 raise BadInput(

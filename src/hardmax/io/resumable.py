@@ -12,7 +12,9 @@ from hardmax.io.files import remove_partial_files, write_file
 
 
 @contextmanager
-def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str, resume: bool) -> Iterator[None]:
+def begin_or_resume(
+    folder: Path, name: str, manifest: dict[str, Any], what: str, resume: bool, force: bool = False
+) -> Iterator[None]:
     """Make a folder with a manifest, or see that the one that is there belongs to the same work.
 
     While the block runs, no other process on this machine can continue the folder. If the block fails before it has
@@ -23,10 +25,13 @@ def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str
         manifest: plain data; its "digest" tells one work from another.
         what: what the folder holds, for messages: "sweep".
         resume: whether a folder that is there may be continued. What a kill left half written is removed.
+        force: whether a folder that is there, and is not to be continued, is replaced.
 
     Raises:
         BadInput: the folder holds something else, is not to be continued, is in use, or cannot be written.
     """
+    if force and not resume:
+        remove_parts(folder, name)
     place, new, made = folder / name, not folder.exists(), False
     if place.exists():
         try:
@@ -35,10 +40,10 @@ def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str
             raise BadInput(f"{place} is damaged", fix="give another folder") from None
         if digest != manifest["digest"]:
             found = f"it holds another {what}, with other texts or settings"
-            raise BadInput(f"{folder} cannot be continued", found=found, fix="give another folder")
+            raise BadInput(f"{folder} cannot be continued", found=found, fix="give another folder, or use --force")
         if not resume:
             found = f"it already holds this {what}"
-            raise BadInput(f"{folder} already exists", found=found, fix="use --resume to continue it")
+            raise BadInput(f"{folder} already exists", found=found, fix="use --resume to continue it, or --force")
     else:
         try:
             if folder.is_dir():
@@ -62,6 +67,30 @@ def begin_or_resume(folder: Path, name: str, manifest: dict[str, Any], what: str
                 if new:
                     folder.rmdir()
             raise
+
+
+def remove_parts(folder: Path, name: str) -> None:
+    """Remove a folder whose manifest, the file `name`, says that hardmax fills it; any other folder stays as it is.
+
+    Raises:
+        BadInput: another process is filling it, or it cannot be removed.
+    """
+    place = folder / name
+    try:
+        if not str(json.loads(place.read_text(encoding="utf-8"))["schema"]).startswith("hardmax."):
+            return
+        with place.open("rb") as file:
+            free = _locked(file, place)
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if not free:
+        raise BadInput(f"{folder} is being written by another process", fix="wait until it ends")
+    from shutil import rmtree  # only here, as in `hardmax.io.files`
+
+    try:
+        rmtree(folder)
+    except OSError as error:
+        raise BadInput(f"{folder} cannot be replaced: {error.strerror or error}") from error
 
 
 def _locked(file: IO[bytes], place: Path) -> bool:

@@ -92,11 +92,12 @@ def write_parquet(
 
 def write_parts(
     folder: Path, begin: Callable[[Place, int], Iterable[Labels]], wanted: Wanted, columns: list[str],
-    classes: Sequence[Any], source: str, resume: bool, size: int = PART,
+    classes: Sequence[Any], source: str, resume: bool, size: int = PART, force: bool = False,
 ) -> int:  # fmt: skip
     """Write part-000000.parquet, ... and return the number of rows in them.
 
-    Parts appear complete or not at all; with `resume`, those that are there are not made again.
+    Parts appear complete or not at all; with `resume`, those that are there are not made again; with `force`, a folder
+    of parts is replaced.
 
     Args:
         begin: gives the labels of the rows after a place; it is also told how many rows are done.
@@ -108,7 +109,7 @@ def write_parts(
     config = sha256((model_folder(wanted.model) / "config.json").read_bytes()).hexdigest()  # has that of every file
     digest = sha256(repr((SCHEMA, wanted, config, source, size)).encode()).hexdigest()
     manifest = {"schema": SCHEMA, "digest": digest, "model": wanted.model, "source": source, "rows_per_part": size}
-    with begin_or_resume(folder, MANIFEST, manifest, "set of labels", resume):
+    with begin_or_resume(folder, MANIFEST, manifest, "set of labels", resume, force):
         number, done, after = _complete(folder, size)
         waiting: list[tuple[Place, Record]] = []
 

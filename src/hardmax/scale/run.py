@@ -85,6 +85,7 @@ def run_sweep(
     address: str | None = None,
     workers: int | None = None,
     resume: bool = False,
+    force: bool = False,
     progress: Progress | None = None,
     command: str = "",
 ) -> tuple[int, int]:
@@ -94,11 +95,12 @@ def run_sweep(
         folder: for the parts, one parquet file per task.
         engine: "local", or "ray" for a cluster at `address`.
         workers: processes at a time on this machine; None means one per processor.
+        resume, force: continue what the folder holds, or replace it.
         command: how the sweep was asked for; a failed run's row tells how to repeat it alone.
     """
     need("pyarrow", "sweep", "a sweep")
     known = {"schema": SCHEMA, "digest": sweep.digest, "name": sweep.name, "runs": len(sweep), "plot": sweep.plot}
-    with begin_or_resume(folder, MANIFEST, known, "sweep", resume):
+    with begin_or_resume(folder, MANIFEST, known, "sweep", resume, force):
         open_tasks = [task for task in tasks(sweep) if not (folder / task.file).exists()]
         depths = max(1, len(sweep.layers))
         done = sweep.rows - sum(task.count for task in open_tasks) * depths
