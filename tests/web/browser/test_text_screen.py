@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import hardmax as hx
+from hardmax.sentiment.explain import explain
+from hardmax.web.static_site import write_site
+from tiny_models import two_classes
 
 MIXED = "This was not a good movie. The plot is boring and the ending is a waste of time, but the music was great."
 HOSTILE = (
@@ -352,3 +355,21 @@ def test_the_screen_can_be_walked_with_the_keyboard_alone(open_page, model):
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")
     assert page.locator(".leader-name[aria-pressed=true] bdi").inner_text() == leader.word
+
+
+def test_a_model_without_attention_names_no_leaders(open_page, tmp_path):
+    own = two_classes(layers=0)
+    site = write_site(tmp_path / "site", str(own.save(tmp_path / "plain")))
+    page = open_page("v=1&view=text", url=(site / "index.html").as_uri())
+    page.get_by_label("Text", exact=True).fill("a great film, not dull")
+    ex = explain(own, "a great film, not dull")
+    page.get_by_text(f"logit {ex.logit:+.3f}".replace("-", "\u2212")).wait_for()
+    reading = page.locator(".reading").first
+    shown = reading.inner_text()
+    assert "lead" not in shown
+    assert "Attention" not in shown
+    assert reading.locator("[data-mark]").count() == 0
+    parts = [number(text.strip("\u25b2\u25bc")) for text in reading.locator(".leaders td:last-child").all_inner_texts()]
+    assert sum(parts[:-1]) == pytest.approx(parts[-1], abs=0.005)  # terms and bias add up to the logit
+    word(page, "great").click()
+    assert "lead" not in reading.locator(".what-if").inner_text()

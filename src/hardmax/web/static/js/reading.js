@@ -125,6 +125,9 @@ export function effectOfAttention(reading) {
   return { without, having, flips: without > 0 !== having > 0 };
 }
 
+/** Whether the model has layers; without them no word leads another, and every term counts with its own score. */
+export const hasAttention = (reading) => reading.trace.positions.length > 1;
+
 export function sum(numbers) {
   return numbers.reduce((total, x) => total + x, 0);
 }

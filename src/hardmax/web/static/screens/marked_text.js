@@ -2,7 +2,7 @@
 // opinion are plain, unknown ones dotted.
 
 import { el, freshId } from "../js/dom.js";
-import { atoms, brief, signed, visible } from "../js/reading.js";
+import { atoms, brief, hasAttention, signed, visible } from "../js/reading.js";
 
 const TINT = 24; // per cent at most: the word keeps the color of the page
 const LONG = 24; // a longer word may be broken before its number
@@ -80,7 +80,7 @@ function atomNode(atom, i, id, reading, most, after) {
   const text = visible(atom.text);
   const marked = atom.mark < 0 ? null : reading.terms[atom.mark];
   const part = atom.word ? atom.weight : marked?.contribution;
-  const look = marked ? ` is-marked is-${part < 0 ? "negative" : "positive"}${marked.leads ? " is-leader" : ""}` : "";
+  const look = marked ? ` is-marked is-${part < 0 ? "negative" : "positive"}${marked.leads && hasAttention(reading) ? " is-leader" : ""}` : "";
   if (!atom.word) {
     const wide = atom.text.includes("\n") || atom.text.length > LONGEST_GAP;
     return el("span", { class: `gap${wide ? "" : look}`, text });
@@ -88,7 +88,7 @@ function atomNode(atom, i, id, reading, most, after) {
   const node = el("span", {
     class: `atom is-word${atom.known ? "" : " is-unknown"}${look}`, id, role: "option", "aria-selected": "false",
     "data-atom": String(i), "aria-label": describe(atom, reading), title: describe(atom, reading),
-  }, el("bdi", { class: `word${text.length > LONG ? " is-long" : ""}`, text, "data-mark": marked && after !== atom.mark ? String(marked.rank + 1) : null }));
+  }, el("bdi", { class: `word${text.length > LONG ? " is-long" : ""}`, text, "data-mark": marked && after !== atom.mark && hasAttention(reading) ? String(marked.rank + 1) : null }));
   if (marked) node.style.setProperty("--tint", `${Math.round((TINT * Math.abs(atom.weight)) / most)}%`);
   return node;
 }
@@ -98,7 +98,8 @@ export function describe(atom, reading) {
   if (!atom.known) return `${brief(atom.text)}: not known, ignored`;
   const parts = atom.terms.map((term) => {
     const { term: form, leader, leads, contribution } = reading.terms[term];
-    return `${brief(form)} ${leads ? "leads" : `follows ${brief(leader)}`} (${signed(contribution)})`;
+    const role = !hasAttention(reading) ? "" : leads ? " leads" : ` follows ${brief(leader)}`;
+    return `${brief(form)}${role} (${signed(contribution)})`;
   });
   return parts.join("; ");
 }

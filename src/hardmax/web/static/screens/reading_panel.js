@@ -4,7 +4,7 @@
 import { counted, el, freshId } from "../js/dom.js";
 import { flatten, legend, Plane } from "../js/plane.js";
 import {
-  brief, leaderParts, logitsByLayer, occurrences, percent, ranking, replacePlaces, signed, sum, unitOffsets, visible,
+  brief, hasAttention, leaderParts, logitsByLayer, occurrences, percent, ranking, replacePlaces, signed, sum, unitOffsets, visible,
 } from "../js/reading.js";
 import { LogitChart } from "./logit_chart.js";
 import { markedText } from "./marked_text.js";
@@ -58,33 +58,36 @@ export function leaderList(reading, layer, { onLight, selected }) {
   const [loud, quiet] = [false, true].map((on) => parts.filter(({ rank }) => (reading.sides[rank] === "neutral") === on));
   const last = reading.trace.positions.length - 1;
   const logit = layer >= last ? reading.logit : total;
+  const attends = hasAttention(reading);
+  const heads = attends ? ["leader", "its words", "since layer", "part of the logit"] : ["term", "part of the logit"];
+  const colspan = String(heads.length - 1);
+  const words = attends ? ` with ${counted(sum(quiet.map(({ followers }) => followers.length)), "word")}` : "";
   return el("table", { class: "leaders" },
-    el("caption", { class: "visually-hidden", text: "Leaders, the words that follow them, and their parts of the logit" }),
-    el("thead", {}, el("tr", {}, ["leader", "its words", "since layer", "part of the logit"].map((text, i) => el("th", { scope: "col", class: i === 3 ? "num" : null, text })))),
-    el("tbody", {}, loud.map((leader) => row(leader, reading.sides[leader.rank], most, onLight, selected))),
+    el("caption", { class: "visually-hidden", text: attends ? "Leaders, the words that follow them, and their parts of the logit" : "Terms, and their parts of the logit" }),
+    el("thead", {}, el("tr", {}, heads.map((text, i) => el("th", { scope: "col", class: i === heads.length - 1 ? "num" : null, text })))),
+    el("tbody", {}, loud.map((leader) => row(leader, reading.sides[leader.rank], most, onLight, selected, attends))),
     quiet.length ? el("tbody", { class: "quiet" }, el("tr", { class: "folded" },
-      el("th", { scope: "row", colspan: "3" }, folded(
-        `${quiet.length} neutral ${quiet.length > 1 ? "leaders" : "leader"} with ${counted(sum(quiet.map(({ followers }) => followers.length)), "word")}`,
-        quiet.map(({ word, followers }) => [word, ...followers]).flat(),
+      el("th", { scope: "row", colspan }, folded(
+        `${counted(quiet.length, `neutral ${heads[0]}`)}${words}`, quiet.map(({ word, followers }) => [word, ...followers]).flat(),
       )),
       el("td", { class: "num", text: signed(sum(quiet.map(({ part }) => part))) }))) : null,
     el("tfoot", {},
-      el("tr", {}, el("th", { scope: "row", colspan: "3", text: "bias of the decoder" }), el("td", { class: "num", text: signed(reading.bias) })),
+      el("tr", {}, el("th", { scope: "row", colspan, text: "bias of the decoder" }), el("td", { class: "num", text: signed(reading.bias) })),
       el("tr", { class: "total" },
-        el("th", { scope: "row", colspan: "3", text: layer >= last ? "bias + parts = logit" : `bias + parts = logit if layer ${layer} were the last` }),
+        el("th", { scope: "row", colspan, text: layer >= last ? "bias + parts = logit" : `bias + parts = logit if layer ${layer} were the last` }),
         el("td", { class: "num", text: signed(logit) }))));
 }
 
-function row({ word, followers, since, part, rank }, side, most, onLight, selected) {
+function row({ word, followers, since, part, rank }, side, most, onLight, selected, attends) {
   const name = el("button", {
     type: "button", class: "leader-name", "aria-pressed": String(selected === rank), onclick: () => onLight(selected === rank ? null : rank, true),
-  }, el("span", { class: `leader-number is-${side}`, text: String(rank + 1) }), el("bdi", { text: brief(word) }));
+  }, attends ? el("span", { class: `leader-number is-${side}`, text: String(rank + 1) }) : null, el("bdi", { text: brief(word) }));
   const bar = el("span", { class: `bar-fill is-${side === "neutral" ? side : part < 0 ? "negative" : "positive"}` });
   bar.style.setProperty("--size", `${(100 * Math.abs(part)) / most}%`);
   return el("tr", { class: selected === rank ? "is-lit" : null, onpointerenter: () => onLight(rank, false), onpointerleave: () => onLight(null, false) },
     el("th", { scope: "row" }, name),
-    el("td", { class: "followers" }, names(followers)),
-    el("td", { class: "since", text: since === null ? "tie" : String(since) }),
+    attends ? el("td", { class: "followers" }, names(followers)) : null,
+    attends ? el("td", { class: "since", text: since === null ? "tie" : String(since) }) : null,
     el("td", { class: "part" },
       el("span", { class: "bar-box", "aria-hidden": "true" }, bar),
       el("span", { class: "sign", "aria-hidden": "true", text: part < 0 ? "▼" : "▲" }),
@@ -121,7 +124,7 @@ export function whatIf(reading, atom, { onTry, onClose }) {
     return onTry(replacePlaces(reading.text, chosen(), by), `“${brief(by)}” for “${shown}”${where()}`);
   };
   const facts = atom.known
-    ? el("ul", { class: "what-if-facts" }, atom.terms.map((term) => fact(reading.terms[term])))
+    ? el("ul", { class: "what-if-facts" }, atom.terms.map((term) => fact(reading.terms[term], hasAttention(reading))))
     : el("p", { class: "note", text: "The model does not know this word; it has no effect." });
   const node = el("div", { class: "what-if", role: "group", "aria-label": `What if, for the word ${shown}`, onkeydown: escape },
     el("div", { class: "what-if-head" },
@@ -145,10 +148,10 @@ export function whatIf(reading, atom, { onTry, onClose }) {
   return { node, focus: () => node.querySelector(".what-if-acts button").focus() };
 }
 
-function fact({ term, leader, leads, contribution }) {
+function fact({ term, leader, leads, contribution }, attends) {
   return el("li", {},
     el("bdi", { class: "term", text: brief(term) }),
-    leads ? " leads" : el("span", {}, " follows ", el("bdi", { class: "term", text: brief(leader) })),
+    !attends ? " " : leads ? " leads" : el("span", {}, " follows ", el("bdi", { class: "term", text: brief(leader) })),
     el("span", { class: "num", text: signed(contribution) }));
 }
 
@@ -225,13 +228,16 @@ export class ReadingPanel {
       onHover: (rank) => this.light(rank, false),
     });
     this.words.replaceChildren(this.#marked.node);
-    this.reader.textContent = reading.terms.length ? "Underlined words decide; each carries the number of its leader, and leaders are bold. The other words are neutral. Click a word to ask: what if?" : "";
+    this.reader.textContent = reading.terms.length
+      ? `Underlined words decide${hasAttention(reading) ? "; each carries the number of its leader, and leaders are bold" : ""}. The other words are neutral. Click a word to ask: what if?`
+      : "";
     this.#unknownWords();
     this.message(reading.caution, reading.terms.length ? "note" : "warn");
     this.ranked.hidden = reading.terms.length === 0;
     this.ranked.replaceChildren(wordList(reading, this.label(reading.label), { onChoose: ({ places }) => this.#choose(places[0]) }));
     this.body.hidden = false;
-    this.figure.hidden = this.chart.node.hidden = reading.terms.length === 0;
+    this.figure.hidden = reading.terms.length === 0;
+    this.chart.node.hidden = this.figure.hidden || !hasAttention(reading);
     this.renderLayer(layer, false);
   }
 
@@ -278,7 +284,7 @@ export class ReadingPanel {
         el("strong", { text: this.label(reading.label) }), " ",
         el("span", { class: "soft", text: `${calibrated ? "calibrated " : ""}probability ${percent(reading.probability)}` })),
       el("p", { class: "soft verdict-logit", text: this.layer >= last
-        ? `logit ${signed(logit)}, ${counted(reading.terms.length, "known term")}, ${counted(reading.leaders.length, "leader")}`
+        ? `logit ${signed(logit)}, ${counted(reading.terms.length, "known term")}${hasAttention(reading) ? `, ${counted(reading.leaders.length, "leader")}` : ""}`
         : `after layer ${this.layer} of ${last} the logit would be ${signed(logit)}` }),
       el("span", { class: "meter-track", "aria-hidden": "true" }, meter),
       el("p", { class: "note verdict-note", text: calibrated }));
@@ -288,29 +294,34 @@ export class ReadingPanel {
     const { reading } = this;
     const layer = this.#flat.layers[this.layer];
     const start = this.#flat.layers[0];
+    const attends = hasAttention(reading);
     const points = this.#shown.map((t) => {
       const { term, leader, leads, rank, index, contribution } = reading.terms[t];
       const since = reading.leaders[rank]?.since ?? null;
-      const isLeader = leads && (since === null || since <= this.layer);
+      const isLeader = attends && leads && (since === null || since <= this.layer);
       const side = reading.sides[rank] ?? "neutral"; // the color of its leader, in the text, in the list and here
       const followers = reading.leaders[rank]?.followers.length ?? 0;
-      const role = leads ? `leader, followed by ${followers} word${followers === 1 ? "" : "s"}` : `follows ${brief(leader)}`;
+      const role = !attends ? "a term" : leads ? `leader, followed by ${followers} word${followers === 1 ? "" : "s"}` : `follows ${brief(leader)}`;
       return {
         at: layer[index], start: start[index], lead: isLeader, size: isLeader ? 6.5 : 4,
         shape: isLeader ? "star" : { negative: "triangle-down", positive: "triangle-up", neutral: "circle" }[side],
-        class: `is-${side}`, name: leads ? `${rank + 1} ${visible(term)}` : "", label: `${brief(term)}, ${role}, ${signed(contribution)}`,
+        class: `is-${side}`, name: leads ? `${attends ? `${rank + 1} ` : ""}${visible(term)}` : "", label: `${brief(term)}, ${role}, ${signed(contribution)}`,
       };
     });
     const names = { positive: `${this.label(reading.toward)} →`, negative: `← ${this.#otherLabel()}` };
     const line = { ...this.#flat.line, ...names };
     if (line.n[0] < 0) Object.assign(line, { positive: `← ${this.label(reading.toward)}`, negative: `${this.#otherLabel()} →` });
     const frame = this.#flat.layers.flat();
-    this.plane.label = `${points.length} words in the plane, ${reading.leaders.length} leaders, layer ${this.layer}`;
+    this.plane.label = `${points.length} words in the plane${attends ? `, ${reading.leaders.length} leaders, layer ${this.layer}` : ""}`;
     this.plane.draw({ points, frame, line }, { animate });
     const more = reading.terms.length > points.length ? ` ${points.length} of ${reading.terms.length} terms are drawn, the largest parts first.` : "";
     this.key.replaceChildren(
-      legend([["star", "is-neutral", "leader"], ["triangle-up", "is-positive", `for ${this.label(reading.toward)}`], ["triangle-down", "is-negative", `for ${this.#otherLabel()}`], ["circle", "is-neutral", "follows a neutral leader"]]),
-      el("p", { class: "note", text: `Shaded: where the decoder says ${this.label(reading.toward)} or ${this.#otherLabel()}. Lines: the path from layer 0.${this.#flat.note ? ` ${this.#flat.note}` : ""}${more}` }));
+      legend([
+        ...(attends ? [["star", "is-neutral", "leader"]] : []),
+        ["triangle-up", "is-positive", `for ${this.label(reading.toward)}`], ["triangle-down", "is-negative", `for ${this.#otherLabel()}`],
+        ["circle", "is-neutral", attends ? "follows a neutral leader" : "neutral"],
+      ]),
+      el("p", { class: "note", text: `Shaded: where the decoder says ${this.label(reading.toward)} or ${this.#otherLabel()}.${attends ? " Lines: the path from layer 0." : ""}${this.#flat.note ? ` ${this.#flat.note}` : ""}${more}` }));
   }
 
   #otherLabel() {
