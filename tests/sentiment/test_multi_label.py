@@ -3,9 +3,12 @@
 import numpy as np
 import pytest
 
+from hardmax.cli.start import run
 from hardmax.errors import BadInput
 from hardmax.sentiment.estimator import HardmaxClassifier, load
+from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_classifier
+from hardmax.web.model_app import create_model_app
 
 RNG = np.random.default_rng(0)
 WORDS = (["apple", "pear", "plum"], ["train", "rail", "station"], ["chess", "rook", "pawn"])
@@ -62,13 +65,25 @@ def test_a_model_that_gives_one_label_explains_no_other():
         load("imdb-words").explain("a dull film", label="positive")
 
 
-def test_a_saved_model_keeps_its_labels_and_commands_for_one_label_refuse_it(clf, tmp_path):
+def test_a_saved_model_keeps_its_labels_and_commands_for_one_label_refuse_it(clf, tmp_path, capsys):
     again = load(clf.save(tmp_path / "model"))
     assert again == clf
     assert (again.predict_proba(MORE) == clf.predict_proba(MORE)).all()
     assert again.model_.predict(["apple pawn", "zxqw"])[0] == (0, 2)
     with pytest.raises(BadInput, match="any number of labels"):
         load_classifier(tmp_path / "model")
+    for refused in (
+        lambda: explain(again.model_, "apple rook"),
+        lambda: again.explain_many(["apple rook"]),
+        lambda: again.leaders(["apple rook"]),
+        lambda: again.drift(["apple"], ["rook"]),
+        lambda: create_model_app(str(tmp_path / "model")),
+    ):
+        with pytest.raises(BadInput, match="one label per text"):
+            refused()
+    with pytest.raises(SystemExit, match="3"):
+        run(["explain", str(tmp_path / "model"), "--text", "apple rook"])
+    assert "any number of labels" in capsys.readouterr().err
     with pytest.raises(BadInput, match="use fit"):
         again.partial_fit(TEXTS, Y[:, 0])
     with pytest.raises(BadInput, match="abstain_below"):

@@ -58,7 +58,7 @@ def command(
     name, file = texts.model_and(arguments, "FILE", needed=text is None)
 
     from hardmax.sentiment.explain import explain
-    from hardmax.sentiment.files import load_model
+    from hardmax.sentiment.files import load_classifier
     from hardmax.text.tables import SUFFIXES
 
     if text is None and Path(str(file)).suffix.lower() in SUFFIXES:
@@ -68,11 +68,11 @@ def command(
             raise BadInput(f"--most is {most}", fix="use at least 1")
         from hardmax.cli.explain_table import explain_table
 
-        return explain_table(load_model(name), str(file), text_column, output, most, errors, force, json, quiet)
+        return explain_table(load_classifier(name), str(file), text_column, output, most, errors, force, json, quiet)
     if text is None:
         text = _read(str(file))
 
-    ex = explain(load_model(name), text)
+    ex = explain(load_classifier(name), text)
     for word in without or []:
         ex = ex.without(word)
     for change in replace or []:

@@ -36,10 +36,10 @@ def run(arguments: list[str] | None = None) -> None:
     if asked is not None:
         from hardmax.errors import HardmaxError
         from hardmax.sentiment.explain import explain
-        from hardmax.sentiment.files import load_model
+        from hardmax.sentiment.files import load_classifier
 
         try:
-            ex = explain(load_model(asked.model), asked.text)
+            ex = explain(load_classifier(asked.model), asked.text)
         except HardmaxError:
             asked = None  # the complete command line meets the same error, and explains it
         else:

@@ -54,8 +54,7 @@ class Drift(Shown):
     @classmethod
     def between(cls, model: SentimentModel, before: Sequence[str], after: Sequence[str]) -> "Drift":
         """Compare two collections of texts."""
-        if model.multi_label:
-            raise BadInput("drift needs a model with one label per text")
+        model.refuse_several_labels("drift")
         if not len(before) or not len(after):
             raise BadInput("drift needs texts on both sides", found=f"{len(before)} and {len(after)} texts")
         sides = [texts[:: max(1, -(-len(texts) // READ))] for texts in (before, after)]

@@ -404,6 +404,7 @@ def explain(model: SentimentModel, text: str | bytes) -> Explanation:
         text = decoded(text, "the text")
     if not isinstance(text, str):
         raise BadInput("a text must be a string", found=type(text).__name__)
+    model.refuse_several_labels("an explanation of all labels together")
     study, names = study_texts(model, [text])
     winner = int(winners(study.logits)[0])
     two = len(model.bias) == 1

@@ -67,6 +67,7 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
 
 def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Iterator[dict[str, Any]]:
     """For each text {label, probability, coverage, words}; a word is {word, effect, contribution, leader}."""
+    model.refuse_several_labels("a table of explanations")
     study, names = study_texts(model, texts)
     words, chosen = study.words, winners(study.logits)
     sure = probabilities(study.logits)[np.arange(len(texts)), chosen].tolist()

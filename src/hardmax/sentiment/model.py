@@ -185,6 +185,14 @@ class SentimentModel(Result):
             return [tuple(self.classes[k] for k in np.flatnonzero(row > 0)) for row in logits]
         return [self.classes[k] for k in winners(logits)]
 
+    def refuse_several_labels(self, what: str) -> None:
+        """Check that the model gives every text one label, without which `what` has no meaning."""
+        if self.multi_label:
+            raise BadInput(
+                f"{what} needs a model with one label per text",
+                fix="use predict_proba, or explain(text, label=...), of hx.load(...) in Python",
+            )
+
     def one_label(self, label: Label) -> "SentimentModel":
         """The part of a model with `multi_label` that decides about one label, as a model with two classes."""
         if not self.multi_label or label not in self.classes:

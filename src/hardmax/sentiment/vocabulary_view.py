@@ -74,6 +74,7 @@ def leaders(
     """
     from hardmax.sentiment.batches import trace
 
+    model.refuse_several_labels("the count of leaders by class")
     traced = trace(model, texts)
     chosen = winners(traced.logits)
     sure = probabilities(traced.logits)[np.arange(len(texts)), chosen] >= confident if len(texts) else np.zeros(0, bool)

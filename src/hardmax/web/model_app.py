@@ -160,6 +160,7 @@ def create_model_app(model: str | Path, access: Access | None = None, *, threads
     from hardmax.sentiment.estimator import load
 
     clf, name = load(model), Path(model).name
+    clf.model_.refuse_several_labels("serving")
     classes = list(clf.model_.classes)
     work, meters = Work(threads or os.cpu_count() or 1), Meters()
     app = application(
