@@ -114,6 +114,15 @@ def test_a_polygon_without_area_holds_nobody():
         assert not Convex(points).inside(points.mean(axis=0)[None]).any()
 
 
+@pytest.mark.parametrize("step", [[1.0, 1.0], [1.0, 0.0], [0.0, -3.0], [0.0, 0.0]])
+def test_a_polygon_of_points_on_one_line_or_in_one_place_holds_nobody(step):
+    """The triangles that its center makes with its sides have no area at all: nothing is divided by it."""
+    points = np.arange(3.0)[:, None] * step + 1
+    flat = Convex(points, np.arange(3))
+    assert flat.radius == 0
+    assert not flat.inside(points.mean(axis=0)[None]).any()
+
+
 def test_a_polygon_that_is_not_convex_holds_nobody():
     dented = np.array([[1.0, 0.0], [0.1, 0.1], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     assert not Convex(dented, np.arange(5)).inside(np.zeros((1, 2))).any()

@@ -645,3 +645,19 @@ def test_no_token_may_be_set_aside_if_rounding_is_beyond_reach_or_one_looks_from
     replay = floats._Replay(c, Z, c.alpha, metric(None, 3), names=np.arange(len(Z)), reach=reach)
     with pytest.raises(floats._TooClose) if close else nullcontext():
         replay._look(0, replay.start, np.arange(len(Z)))
+
+
+def test_those_set_aside_are_out_of_reach_up_to_the_last_bit():
+    """Both tokens see themselves or the other by |z_i| max|z|, without rounding; that is a reach of 1."""
+    Z = np.array([[2.0, 0.0], [1.0, 0.0]])
+    c = hx.limit(Z).certificate
+    least = 3 * floats._flag(c, 2, metric(None, 2)).at(0)[0]
+    for reach, error in (
+        (1.0, None),
+        (np.nextafter(1.0, 2.0), floats._TooMany),
+        (least, None),
+        (np.nextafter(least, 0.0), floats._TooClose),
+    ):
+        replay = floats._Replay(c, Z, c.alpha, metric(None, 2), names=np.arange(2), reach=reach)
+        with nullcontext() if error is None else pytest.raises(error):
+            replay._look(0, replay.start, np.arange(2))

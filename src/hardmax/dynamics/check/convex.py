@@ -77,7 +77,7 @@ class Convex:
     def __init__(self, points: Floats, index: Ints | None = None, like: "Convex | None" = None) -> None:
         self.index = corners(points, like) if index is None else index
         self.radius = 0.0  # of a circle around the center, inside
-        self.center = points[self.index].mean(axis=0) if len(self.index) else np.zeros(2)
+        self.center = points[self.index].mean(axis=0)
         away = points[self.index] - self.center
         turn = angle(away[:, 0], away[:, 1])
         order = np.argsort(turn)
