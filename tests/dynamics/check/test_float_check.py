@@ -349,7 +349,7 @@ def test_each_condition_of_a_tie_holds_up_to_its_band(what, layer, now, tie):
     ours = np.array([place[i] for i in (0, 2, 4, 5)])
     replay.groups, replay.target[place[6]] = [np.sort(ours)], -1
     replay.decided[:] = 0
-    for share, holds in ((0.98, True), (1.02, False)):
+    for share, holds in ((0.98, True), (1.0, True), (1.02, False)):  # no number is rounded at 1
         x, q = replay.start.copy(), np.zeros((7, 2))
         replay.wrong, replay.limit, replay._reached = [], replay.start.copy(), {}
         replay.limit[[place[4], place[5]]] = replay.start[[place[0], place[2]]]
@@ -364,9 +364,8 @@ def test_each_condition_of_a_tie_holds_up_to_its_band(what, layer, now, tie):
         elif what == "base":
             replay.limit[[place[4], place[5]], 0] = 1 - share * band, 1 + share * band
         elif what == "offset":
-            slide[place[4], 0], slide[place[5], 0] = share * narrow, -share * narrow
-            slide[[place[4], place[5]]] /= np.hypot(1, 2 * share * narrow)  # of length 1/2
-            slide[[place[4], place[5]], 0] *= np.hypot(1, 2 * share * narrow)
+            slide[[place[0], place[2]]] = slide[[place[4], place[5]]]  # of length 1/2, like the longest offset before
+            slide[[place[4], place[5]]] = [[share * narrow, 0.0], [-share * narrow, 0.0]]
         elif what == "seen":
             q[place[6]] = [0.0, share * narrow / 0.5]
         else:
@@ -406,6 +405,77 @@ def test_followers_are_told_apart_by_more_than_the_rounding_of_query_and_offset(
         replay.role[zero] = TIE  # is not compared
         assert replay._behind(layer, np.array([3.0, 4.0]), exponent, follows, longest).tolist() == gone
         assert replay._behind(max(since), np.array([3.0, 4.0]), exponent, follows, longest).tolist() == []
+
+
+@pytest.mark.parametrize("alpha", [1.0, 3.0])
+def test_a_follower_that_is_behind_by_exactly_the_rounding_is_not_told_apart(alpha):
+    """The offsets (0, 1) and (-width, 0), seen along (1, 0) at layer 2; no number is rounded."""
+    Z = np.array([[1.0, 0.0], [0.5, 0.1], [0.5, -0.1], [-1.0, 0.0]])
+    replay = floats._Replay(hx.limit(Z, alpha).certificate, Z, alpha, metric(None, 2))
+    zero, one, two = (int(replay.inverse[i]) for i in range(3))
+    replay.decided[[zero, one, two]] = 0, 1, 0
+    replay.flag, eps, shrunk = Band(2.0**-20, 2.0**-22, 2.0**-24), np.finfo(float).eps, 1 / (1 + alpha)
+    width = 2.0**-20 + 2 * 2.0**-22 + 2 * 2.0**-24 * 4.0 + 2 * max(12.0, 2 * shrunk) * eps * 4.0
+    for behind, gone in ((width, []), (np.nextafter(width, 1), [two])):
+        replay.offset_at_decision = np.zeros((4, 2))
+        replay.offset_at_decision[one], replay.offset_at_decision[two] = [0.0, 1.0], [-behind / shrunk, 0.0]
+        assert replay._behind(2, np.array([1.0, 0.0]), 0, np.array(sorted([one, two])), 4.0).tolist() == gone
+
+
+@pytest.mark.parametrize("layer", [0, 1])
+@pytest.mark.parametrize(
+    ("gap", "follows", "margin"),
+    [(4, 2, None), (8, 2, None), (9, 1, 9), (16, 1, 16), (17, 1, 17)],
+    ids=["less than the tie rule", "the tie rule", "more than that", "looked at closely", "more than that as well"],
+)
+def test_bands_of_scores_are_closed_and_a_wider_gap_is_a_decision(layer, gap, follows, margin):
+    """Gaps in units of 2^-12 |z_i| max|z| = 2^-12 * 5 / 2 at a token (1/2, 0); 8 are a tie, and 16 are looked at."""
+    unit = 2.0**-12
+    Z = np.array([[3.0, 4.0], [3.0 - 5 * gap * unit, -4.0], [0.5, 0.0]])
+    replay = floats._Replay(hx.limit(Z).certificate, Z, 0.5, metric(None, 2))
+    first, second, i = (int(k) for k in replay.inverse)
+    replay.tie, replay.flag = Band(8 * unit, 0.0, 0.0), Band(16 * unit, 0.0, 0.0)
+    replay.decided[:] = layer + 1  # nothing is claimed at this layer
+    replay.role[:] = FOLLOWER
+    mean = replay._look(layer, replay.start, np.array([i]))
+    followed = [first, second][:follows]
+    assert mean.tolist() == [replay.start[followed].mean(axis=0).tolist()]
+    assert replay.margin == (np.inf if margin is None else margin * unit)
+    assert replay.undecided == (follows - 1 if layer == 0 else int(gap <= 16))  # no two scores are level
+
+
+def test_a_follower_that_its_offset_tells_apart_is_noted_as_a_gap_only_beyond_the_tie_rule():
+    """Token 1 has arrived at token 0 but for 8 units: the tie rule allows as many, and offsets are not asked for 9."""
+    unit = 2.0**-12
+    for gap, margin, undecided in ((8, np.inf, 0), (9, 9 * unit, 1)):
+        Z = np.array([[3.0, 4.0], [3.0 - 5 * gap * unit, 4.0], [0.5, 0.0]])
+        replay = floats._Replay(hx.limit(Z).certificate, Z, 0.5, metric(None, 2))
+        first, second, i = (int(k) for k in replay.inverse)
+        replay.tie, replay.flag = Band(8 * unit, 0.0, 0.0), Band(16 * unit, 0.0, 0.0)
+        replay.decided[[first, second, i]], replay.role[:], replay.target[:] = [0, 0, 2], FOLLOWER, first
+        replay.offset_at_decision = np.zeros((3, 2))
+        replay.offset_at_decision[second] = [-1.0, 0.0]
+        mean = replay._look(1, replay.start, np.array([i]))
+        assert mean.tolist() == [[3.0, 4.0]]
+        assert replay.margin == margin
+        assert replay.undecided == undecided
+
+
+@pytest.mark.parametrize("layer", [0, 3])
+def test_a_band_and_the_widest_of_all_are_relative_to_norms(layer):
+    """(a + a' k) |z_i| max|z| + b' k max|z|^2; tokens look from a distance of about 1, in units of 2^-exponent."""
+    Z = np.array([[3.0, 4.0], [-48.0, 64.0], [0.75, -1.0]])
+    replay = floats._Replay(hx.limit(Z).certificate, Z, 0.5, metric(None, 2), names=np.arange(3), reach=0.125)
+    band = replay.flag = replay.tie = Band(2.0**-20, 2.0**-24, 2.0**-26)
+    replay.decided[:] = layer + 1
+    norms = np.array([5.0, 80.0, 1.25])
+    exponent = np.array([3, 7, 0])
+    own = norms * 2.0**-exponent
+    width = (2.0**-20 + layer * 2.0**-24) * norms * 80 + layer * 2.0**-26 * 80**2
+    assert replay._band(band, layer, own, 80.0, exponent).tolist() == (width * 2.0**-exponent).tolist()
+    with pytest.raises(floats._TooMany):  # from (3, 4) the best score is far below max|z|
+        replay._look(layer, replay.start, np.arange(3))
+    assert replay.blur == (width / (norms * 80)).max()
 
 
 def test_a_long_wait_is_no_reason_to_refuse_if_the_tokens_move_slowly():
@@ -503,6 +573,18 @@ def test_a_margin_may_be_off_by_a_millionth_and_the_rounding_of_scores(margin, s
             replay.margin, replay.small = margin, small
             replay.check_figures()
             assert (replay.wrong == []) is accepted
+
+
+def test_a_margin_may_be_off_by_exactly_that_much():
+    """From a margin of 2^-60 on the sum of both parts is not rounded."""
+    Z = CLOUDS["gaussian"]
+    c, margin = hx.limit(Z).certificate, 2.0**-60
+    most = margin + (1e-6 * margin + 64 * np.finfo(float).eps)
+    for claimed, accepted in ((most, True), (np.nextafter(most, 1), False)):
+        replay = floats._Replay(replace(c, margin=claimed), Z, 0.5, metric(None, 3))
+        replay.margin = margin
+        replay.check_figures()
+        assert (replay.wrong == []) is accepted
 
 
 LARGE = {
