@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from hardmax.dynamics.check.convex import BINS, Convex, Sectors, Winners, angle
+from hardmax.dynamics.check.convex import BINS, RIVALS, Convex, Sectors, Winners, angle
 
 RNG = np.random.default_rng(0)
 TURN = RNG.uniform(0, 2 * np.pi, 300)
@@ -61,6 +61,35 @@ def test_vertices_with_nobody_near_have_no_rivals_but_their_neighbors():
     assert len(winners.rivals) == 2
 
 
+@pytest.mark.parametrize("corner", [[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+@pytest.mark.parametrize("count", [RIVALS, RIVALS + 1])
+def test_no_gap_is_known_at_a_vertex_with_more_rivals_than_are_compared(count, corner):
+    """Points near one corner of a square: of each two, one is nearer to one side and the other to the other side."""
+    steps = np.arange(1, count + 1)[:, None] * 2.0**-10
+    square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    points = np.concatenate((square, corner * (1 - np.hstack((steps, steps[::-1])))))
+    hull = Convex(points)
+    winners = Winners(points, hull, np.arange(len(points)), 2.0**-7)
+    queries = RNG.normal(size=(3000, 2))
+    best, gap = winners.of(queries)
+    assert np.array_equal(hull.vertices[best], np.sign(queries))
+    scores = np.sort(queries @ points.T, axis=1)
+    here = (np.sign(queries) == corner).all(axis=1)
+    assert (gap[~here] > 0).all()
+    if count > RIVALS:
+        assert (gap[here] <= 0).all()
+    else:
+        assert np.allclose(gap[here], (scores[:, -1] - scores[:, -2])[here], rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_the_corners_are_the_same_whatever_polygon_tells_where_to_look(name):
+    points = POINTS[name]
+    turned = points @ [[0.8, 0.6], [-0.6, 0.8]]
+    for like in (Convex(points), Convex(0.5 * points + 1), Convex(turned), Convex(RNG.normal(size=(9, 2)))):
+        assert set(Convex(points, like=like).index) == set(ConvexHull(points).vertices)
+
+
 @pytest.mark.parametrize("name", POINTS)
 def test_who_is_inside_is_told_by_the_farthest_side(name):
     """The gauge is max_s <n_s, p - c> / <n_s, v_s - c> over the sides s, with outer normals n_s."""
@@ -77,7 +106,7 @@ def test_who_is_inside_is_told_by_the_farthest_side(name):
         inner = 1 - share - depth / hull.radius
         sure = np.abs(gauge - inner) > 1e-11
         assert np.array_equal(hull.inside(tried, share, depth)[sure], (gauge < inner)[sure])
-    assert not hull.inside(tried, depth=hull.radius).any()
+    assert not hull.inside(np.append(tried, hull.center[None], axis=0), depth=hull.radius).any()
 
 
 def test_a_point_on_the_boundary_is_not_inside():

@@ -89,6 +89,47 @@ def test_every_token_lies_between_the_corners_of_its_cell(kind):
     assert max(width) < 0.03 * inside.size
 
 
+def test_tokens_on_the_axes_are_in_the_cells_next_to_them():
+    """Rays are counted from (-1, -0) on, counterclockwise, to (-1, 0), which ends the last one."""
+    _, _, inside, _ = shown("gaussian", 0.5)
+    rows, rays = plane.SQUARES << plane.HALVINGS, plane.RAYS << plane.HALVINGS
+    axes = np.array([[-1.0, -0.0], [0.0, -1.0], [1.0, -0.0], [0.0, 1.0], [-1.0, 0.0]])
+    for size in (0.3, 0.7):
+        row, ray = np.divmod(inside._cell(size * inside.size * axes), rays)
+        assert row.tolist() == [int(size * rows)] * 5
+        assert (ray - np.arange(5) * rays // 4).tolist() in ([0, -1, -1, -1, -1], [0, 0, 0, 0, -1])
+
+
+@pytest.mark.parametrize("mirror", [1.0, -1.0])
+def test_gaps_as_wide_as_narrow_or_as_rounding_are_not_clear(mirror):
+    """From (40, 9), of length 41, the corner (1, h) is 18 h above (1, -h); all numbers are whole but for 2^-8."""
+    unit = 2.0**-8
+    h = 41 * unit
+    corners = np.array([[1.0, h], [-1.0, h], [-1.0, -h], [1.0, -h]]) * [1.0, mirror]
+    scene = corners, Convex(corners), np.ones(4, bool)
+    z = np.array([[40.0, 9.0], [40.0, 9.0 + 1e-9], [9.0, 9.0]]) * [1.0, mirror]
+
+    def look(alone, flag):
+        inside = plane.Inside([scene], np.arange(4), 0.5, None, [(9 * unit, 0.0)], flag, 1.0, 1.0)
+        assert inside.narrow == [18 * unit]
+        return inside._look(z, 0, alone).tolist(), inside.margin
+
+    assert look(False, (0.0, 0.0)) == ([-1, 0, 0], np.inf)
+    assert look(True, (18 * unit, 0.0)) == ([-1, 0, 0], np.inf)
+    assert look(True, (16 * unit, 2 * 41 * unit)) == ([-1, 0, 0], np.inf)
+    for flag in ((17 * unit, 0.0), (16 * unit, 41 * unit), (0.0, 17 * 41 * unit)):
+        assert look(True, flag) == ([0, 0, 0], 18 * unit)
+
+
+def test_nothing_is_shown_by_a_polygon_of_exactly_twice_the_narrowest_gap():
+    square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    scene = square, Convex(square), np.ones(4, bool)
+    for a, none in ((0.25, True), (np.nextafter(0.25, 0), False)):
+        inside = plane.Inside([scene], np.arange(4), 0.5, None, [(a, 0.0)], (0.0, 0.0), 1.0, 1.0)
+        assert inside.narrow == [2 * a]
+        assert (inside.scenes[0].winners is None) is none
+
+
 def test_faint_tokens_are_in_no_cell():
     _, _, inside, _ = shown("gaussian", 0.5)
     tokens = inside.size * np.array([[0.0, 0.0], [1e-61, 0.0], [0.0, -3e-61], [2e-60, 0.0]])
@@ -107,6 +148,16 @@ def test_the_outermost_tokens_hold_the_hull_and_few_others(kind):
     assert set(ConvexHull(Z).vertices) <= set(outer.tolist())
     assert (np.diff(outer) > 0).all()
     assert len(outer) <= 2 * min(plane.OUTERMOST, len(Z) // 8)
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.4])
+def test_a_side_of_a_grid_is_taken_as_a_whole(turn):
+    """Of 10,000 tokens at least an eighth, 1,250: the four outer squares, of 396, 388, 380 and 372."""
+    steps = np.linspace(-1, 1, 100)
+    grid = np.stack(np.meshgrid(steps, steps), -1).reshape(-1, 2)
+    outer = plane.outermost(grid @ [[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]])
+    assert np.array_equal(outer, np.flatnonzero(np.abs(grid).max(axis=1) > steps[95] + 1e-6))
+    assert len(outer) == 396 + 388 + 380 + 372
 
 
 def test_all_tokens_of_a_cloud_without_area_are_outermost():
