@@ -264,6 +264,31 @@ def test_late_decisions_are_checked_to_the_layer(alpha):
         assert problems(replace(certificate, decided_at=changed(certificate.decided_at, 6, wrong)), tokens)
 
 
+@pytest.mark.parametrize("layer", [32, 33, 48, 49, 50, 52, 63, 64, 65])
+def test_a_decision_that_is_claimed_where_nothing_happens_is_looked_at(layer):
+    """Follow sets do not change from layer 0 to 100: from layer 32 on, 32 layers could be done at once."""
+    e = Fraction(1, 300)
+    tokens = [(1, 1), (1, -1), (-1, 1), (-1, -1), (1 + e, "1/2"), (1 + e, "-1/2"), ("1/2", 0)]
+    certificate = limit_exact(tokens, 1).certificate
+    assert certificate.decided_at.tolist()[:6] == [0] * 6
+    forged = replace(certificate, decided_at=changed(certificate.decided_at, 6, layer))
+    role = ROLE_NAMES[certificate.role[6]]
+    assert problems(forged, tokens) == [f"token 6 is not a {role} from layer {layer} on"]
+
+
+@pytest.mark.parametrize("late", [1, 2, 3])
+def test_a_pattern_is_not_decided_later_than_its_last_change(late):
+    certificate, system = certificate_of("CE3: two followers are followed forever")
+    pattern = certificate.role == PATTERN
+    forged = replace(certificate, decided_at=certificate.decided_at + late * pattern)
+    said = problems(forged, system.tokens)
+    assert said == [
+        "the pattern is decided at layer 0 already, not at 1"
+        if late == 1
+        else "all follow sets are final at layer 0 already"
+    ]
+
+
 @pytest.mark.parametrize("diagonal", [("1/2", "1/3"), (1, 1), ("1/1000", 7)])
 def test_a_matrix_with_small_pivots_is_accepted(diagonal):
     Z, A = [(1, 0), (-1, 0), ("1/2", 1)], [[diagonal[0], 0], [0, diagonal[1]]]
