@@ -1,6 +1,7 @@
 """The check of a float64 certificate can fail: every field is corrupted in turn and refused."""
 
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import permutations, product
@@ -15,6 +16,7 @@ from hardmax.cloud.metric import metric
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, fingerprint
 from hardmax.dynamics.check import floats
 from hardmax.dynamics.check.claims import malformed
+from hardmax.dynamics.check.large import SetAside
 from hardmax.dynamics.exact.limit import limit_exact
 from large_clouds import clouds
 
@@ -743,3 +745,60 @@ def test_those_set_aside_are_out_of_reach_up_to_the_last_bit():
         replay = floats._Replay(c, Z, c.alpha, metric(None, 2), names=np.arange(2), reach=reach)
         with nullcontext() if error is None else pytest.raises(error):
             replay._look(0, replay.start, np.arange(2))
+
+
+def test_scores_down_to_the_reach_below_the_best_must_be_above_the_bar():
+    """The bar of those set aside is put just below or above min (best - reach |z| max|z|) / |z|."""
+    Z, reach = LARGE["three dimensions"], 2.0**-10
+    c, norms = hx.limit(Z).certificate, np.linalg.norm(Z, axis=1)
+    found = SetAside(c, Z, Z, norms, reach)
+    assert found.aside.any()
+    assert found.middle.round
+    replay = floats._part(c, Z, c.alpha, metric(None, 3), np.flatnonzero(~found.aside), reach, found)
+    looking = np.flatnonzero(~replay.known)
+    need = (replay.start[looking] @ replay.start.T).max(axis=1) / np.linalg.norm(replay.start[looking], axis=1)
+    least = need.min() - reach * norms.max() - found.rounding
+    for bar, seen in ((least * (1 - 1e-9), False), (least * (1 + 1e-9), True)):
+        replay.found = copy(found)
+        replay.found.bar = bar
+        with pytest.raises(floats._TooMany) if seen else nullcontext():
+            replay._look(0, replay.start, looking)
+
+
+def test_what_is_replayed_goes_on_to_the_last_layer_of_the_others():
+    """All is decided at layer 0; then tokens are at l + (1 + alpha)^-k (z - l), and so are their hulls."""
+    Z = np.array([*SQUARE, [0.5, 0.25], [-0.5, 0.75], [0.25, -0.5]])
+    c = hx.limit(Z, 3.0).certificate
+    assert c.layers == 0
+    replay = floats._Replay(c, Z, 3.0, metric(None, 2), names=np.arange(len(Z)), reach=2.0**-19)
+    assert replay.run() == []
+    scenes = replay.scenes(3)
+    assert len(scenes) == len(replay.places(3)) == 4
+    for layer, (x, hull, leads) in enumerate(scenes):
+        assert x[replay.inverse].tolist() == (c.limit + (Z - c.limit) / 4.0**layer).tolist()
+        assert sorted(hull.vertices.tolist()) == sorted(SQUARE)
+        assert leads[replay.inverse].tolist() == [True] * 4 + [False] * 3
+
+
+@pytest.mark.parametrize("scale", [2.0**-100, 1.0, 2.0**100])
+def test_a_group_that_leaves_its_face_is_refused_at_every_scale(scale):
+    """Tokens 2 and 3 slide to tokens 0 and 1, and are level with them as token 4 sees it, but not as its limit does.
+
+    All four score 1/2 at (1/2, 0, 1/4), and tend to the face x = 1 of the limit (1, 0, 0): token 3 is beyond it.
+    """
+    Z = scale * np.array([[1, 1, 0], [1, -1, 0], [0.875, 0.5, 0.25], [1.125, -0.5, -0.25], [0.5, 0, 0.25]])
+    c = hx.limit(Z, 1.0).certificate
+    assert c.target[:4].tolist() == [0, 1, 0, 1]
+    forged = replace(
+        c,
+        exact=False,
+        method="float64",
+        alpha=1.0,
+        decided_at=np.zeros(5, np.int64),
+        role=np.array([LEADER, LEADER, FOLLOWER, FOLLOWER, TIE]),
+        target=np.array([0, 1, 0, 1, -1]),
+        groups=((0, 1, 2, 3),),
+        limit=scale * np.array([[1, 1, 0], [1, -1, 0], [1, 1, 0], [1, -1, 0], [1, 0, 0.0]]),
+        problem=fingerprint(Z, 1.0, None, c.tie_tolerance),
+    )
+    assert forged.check(Z) == [f"token 4: {TIE_CONDITIONS[what]}" for what in ("offset", "beyond")]

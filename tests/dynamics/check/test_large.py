@@ -149,6 +149,28 @@ def test_nobody_is_known_where_squares_lose_digits(scale):
     assert not SetAside(c, Z, Z, np.linalg.norm(CLOUDS["cube"], axis=1) * scale, 1e-6).known.any()
 
 
+def test_nobody_is_known_up_to_a_size_of_exactly_1e_minus_80():
+    plain = CLOUDS["cube"] / np.abs(CLOUDS["cube"]).max()
+    c = hx.limit(plain).certificate
+    for size, some in ((1e-80, False), (1.001e-80, True)):
+        Z = plain * size
+        assert np.abs(Z).max() == size
+        assert SetAside(c, Z, Z, np.linalg.norm(plain, axis=1) * size, 1e-6).known.any() == some
+
+
+def test_a_faint_token_is_not_known():
+    """A token of 1e-60 times the largest norm, or of a little more; it follows the token that it is a copy of."""
+    Z, largest = CLOUDS["gaussian"].copy(), float(np.linalg.norm(CLOUDS["gaussian"], axis=1).max())
+    leader = int(np.linalg.norm(Z, axis=1).argmax())
+    faint = 0 if leader else 1
+    for share, some in ((1.0, False), (1.001, True)):
+        Z[faint] = share * 1e-60 * Z[leader]
+        c, norms = hx.limit(Z).certificate, np.linalg.norm(CLOUDS["gaussian"], axis=1)
+        norms[faint] = share * 1e-60 * largest
+        assert c.target[faint] == leader
+        assert SetAside(c, Z, Z, norms, 1e-6).known[faint] == some
+
+
 @pytest.mark.parametrize("gap", [0.0, 1e-4, 0.2, 0.7])
 @pytest.mark.parametrize("name", ["cube", "gaussian", "many leaders", "sixteen dimensions"])
 def test_a_key_is_left_out_if_nobody_in_a_cone_has_it_in_the_gap(name, gap):
@@ -307,7 +329,9 @@ def test_followers_in_one_direction_are_compared_as_well(reach, known):
     u /= np.linalg.norm(u, axis=1)[:, None]
     aside = np.cross(u, rng.normal(size=(30, 3)))
     rivals = (10 - 1e-8) * u + aside / np.linalg.norm(aside, axis=1)[:, None]
-    followers = (u[:, None] * rng.uniform(0.1, 1, (30, 60, 1))).reshape(-1, 3)
+    lengths = rng.uniform(0.1, 1, (30, 60, 1))
+    lengths[::2] = rng.choice([0.125, 0.25, 0.5, 1.0], (15, 60, 1))  # all cosines of a cone are rounded alike
+    followers = (u[:, None] * lengths).reshape(-1, 3)
     Z = np.concatenate((10 * u, rivals, followers))
     target = np.concatenate((np.arange(60), np.arange(1800) // 60))
     role = np.where(np.arange(len(Z)) < 60, LEADER, FOLLOWER)
@@ -316,6 +340,22 @@ def test_followers_in_one_direction_are_compared_as_well(reach, known):
     clear = np.repeat(near > 1e-3, 60)  # nobody else is close
     assert clear.mean() > 0.2
     assert (SetAside(c, Z, Z, np.linalg.norm(Z, axis=1), reach).known[60:][clear] == known).all()
+
+
+def test_whoever_looks_away_from_a_leader_is_not_known_to_follow_it():
+    """Some of the followers on a ray are on the other side of zero: their cosine may be rounded to less than -1."""
+    rng = np.random.default_rng(12)
+    u = rng.normal(size=(30, 3))
+    u /= np.linalg.norm(u, axis=1)[:, None]
+    sides = np.where(np.arange(60) < 50, 1.0, -1.0)[:, None]
+    followers = (u[:, None] * rng.uniform(0.1, 1, (30, 60, 1)) * sides).reshape(-1, 3)
+    Z = np.concatenate((10 * u, followers))
+    target = np.concatenate((np.arange(30), np.arange(1800) // 60))
+    role = np.where(np.arange(len(Z)) < 30, LEADER, FOLLOWER)
+    c = replace(hx.limit(Z).certificate, role=role, target=target, decided_at=0 * target, groups=())
+    known = SetAside(c, Z, Z, np.linalg.norm(Z, axis=1), 1e-9).known[30:].reshape(30, 60)
+    assert known[:, :50].all()
+    assert not known[:, 50:].any()
 
 
 @pytest.mark.parametrize("name", ["cube", "copies"])
