@@ -43,6 +43,13 @@ EQUIVALENT = {
             ("wide = (angle >= 1.5)", part, "where the bound holds, but is of little use")
             for part in ("angle >= 1.5", "gap > 1")
         ),
+        *(
+            ("(len(q) + 8) * 2.0**-23", part, "more room for rounding: more pairs are compared in float64")
+            for part in ("(len(q) + 8) * 2.0 ** (-23)", "(len(q) + 8) * 2.0 ** (-23) * (1 + np.abs(low))")
+        ),
+        ("self.follows &= self.leads[", "0", "who does not follow anybody is not asked"),
+        ("self.bar = -np.inf", "-np.inf", "it is not read while nobody is set aside"),
+        ("len(self.aside) > WORTH", "len(self.aside) > WORTH * self.aside.sum()", SLOWER),
         ("short = len(self.leaders)", None, "numbers of 16 bits or of 64"),
     ],
     "dynamics/check/plane.py": [
@@ -89,6 +96,16 @@ EQUIVALENT = {
         ("hull.radius > 2 * self.narrow[-1]", "2", "nothing is shown by cells then, and all tokens are looked at"),
         ("alive, z, last = ", "len(self.scenes) - 1", "points are followed for longer"),
         ("len(order) // 512", None, SLOWER),
+        ("values = len(self.name) + 1", "1", "digits of one value more than there are"),
+        *(
+            ("row, ray = np.divmod(", part, "cells are looked at once more, with the same answer")
+            for part in ("(table < 0) & held[HALVINGS - halving]", "table < 0", "0")
+        ),
+        *(("depth = self.narrow[-1]", part, "points are followed for longer") for part in ("last - layer", "1")),
+        ("arrived = np.flatnonzero(", "0", "points are followed for longer"),
+        ("if last - first < 3.0", "last - first < 3.0", "a cone of exactly 3 is narrower than half a turn as well"),
+        ("len(far) > most and", "len(far) > most", "if they are just as many, all of them are taken either way"),
+        ("far[gauge >= np.sort(gauge)", "gauge >= np.sort(gauge)[-most:][0] - 1e-09", "how many tokens are replayed"),
         ("< 1 << 15:", None, "numbers of 16 bits or of 32"),
     ],
     "dynamics/check/strongest.py": [
@@ -107,6 +124,8 @@ EQUIVALENT = {
             ("return 6 * (x.shape[1] + 4)", part, "the room for rounding is doubled, and half of it is enough; or more")
             for part in ("6", "4", "24")
         ),
+        (".reshape(len(some), -1)", "1", "any negative number stands for the length that is left"),
+        ("unit = longest.max(", "1e-300", "on a coarser scale more pairs are compared in float64"),
         ("place = np.full(len(x), -1)", "1", "any negative number says that a guess is not among the keys"),
     ],
     "attention/dense.py": [
@@ -148,6 +167,11 @@ EQUIVALENT = {
     ],
     "dynamics/check/claims.py": [
         ("key >> np.uint64(29)", "29", "any hash will do: whether rows of equal hashes are equal is looked up"),
+        (
+            "x == x[first][inverse]",
+            "x == x[first][inverse]",
+            "rows are sorted by all coordinates instead",
+        ),
         ("(column + 0.0)", "0.0", "any hash will do: whether rows of equal hashes are equal is looked up"),
     ],
     "dynamics/check/floats.py": [
@@ -182,10 +206,33 @@ EQUIVALENT = {
         ("if len(close) else 0.0", "0.0", "it is not read then"),
         ("2.0**-19", "19", "other tokens are set aside, with the same verdict"),
         ("still = ", "self.decided[looking] > layer", "who is decided goes to the same place by either formula"),
+        ("np.where(self.decided < layer, shrink", "0.0", "who is decided later has no offset yet"),
+        ("claimed, bands = ", "-20", "a claim of more than 2^-20 is refused in any case"),
+        *(
+            ("wide = 2 * self.reach", part, "more tokens are compared, and gaps within reach are the same")
+            for part in ("2", "2 * self.reach")
+        ),
+        *(
+            ("2 * len(left) > len(tokens)", part, "whether all tokens are replayed at once, with the same verdict")
+            for part in ("2", "2 * len(left)", "2 * len(left) > len(tokens)")
+        ),
+        *(
+            ("some, few = ", part, "whether all tokens are replayed at once, with the same verdict")
+            for part in ("3.5 * SMALL", "4")
+        ),
+        ("if len(np.unique(some[:, 0])) < few", None, "whether all tokens are replayed at once, with the same verdict"),
+        ("self.margin, self.undecided, self.largest = ", "0.0", "it is not read before it is replaced"),
+        *(
+            ("self.likely = np.where(", part, "a guess, on which nothing but the time depends")
+            for part in ("self.target >= 0", "0")
+        ),
+        ("x @ q[i] >= best[r]", "x @ q[i] >= best[r] - 3 * flag[r]", "a filter wider than it must be"),
+        ("np.minimum(since - since.max(), 0.0)", "0.0", "the difference is never positive"),
         ("shift = ", None, "no verdict depends on a factor of A; tests have factors of 2^-700 and 2^700"),
     ],
     "dynamics/check/exact_ties.py": [
         ("key = (number, -1)", None, "any name for what is remembered"),
+        ("key = (number, i if", "1", "any negative number says that the token is not in its own tie"),
         ("scores == scores[0]", "0", "level scores are level whichever of them the others are compared with"),
     ],
     "dynamics/check/pattern.py": [
@@ -215,6 +262,19 @@ EQUIVALENT = {
             "when a leap is tried, which is then verified, or a forged wait ends",
         ),
         ("stretch >= SHORTEST_LEAP", "stretch >= SHORTEST_LEAP", "from this length on another way to the same answer"),
+        ("stretch >= SHORTEST_LEAP", "1", "when the other way is tried"),
+        ("stretch = min(since", "1", "the other way ends one layer earlier"),
+        ("SHORTEST_LEAP = ", None, "from this length on another way to the same answer"),
+        ("PATIENCE = ", None, "when a forged wait ends"),
+        ("ROUGH = ", None, "how many bits are looked at first, before all of them decide"),
+        ("shift = max(", "0", "how many bits are looked at first, before all of them decide"),
+        ("near = np.flatnonzero(", "2", "a wider filter before integers decide"),
+        (
+            "error = abs(self.A)",
+            "2 * abs(rough).max() + 1",
+            "a difference is off by sum |A| (3 M + 1) at most, where M is at least 2^255 if it is off at all",
+        ),
+        ("self.last_event = 0", "0", "at layer 0 every follow set is new"),
         ("stretch >= SHORTEST_LEAP", "since - 1", "when the other way is tried"),
         ("stretch >= SHORTEST_LEAP", "0", "when the other way is tried"),
     ],

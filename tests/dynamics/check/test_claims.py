@@ -17,16 +17,28 @@ RNG = np.random.default_rng(5)
         np.column_stack((np.ones(300), RNG.permutation(300).astype(float))),
         np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [1.0, -0.0], [0.0, 1.0]]),
         np.array([[7.0, 7.0]]),
+        np.array([[2.0, 1.0], [1.0, 3.0], [0.0, 5.0], [1.0, 2.0]]),
     ],
-    ids=["all distinct", "copies", "integers", "one coordinate is the same", "negative zero", "one token"],
+    ids=[
+        "all distinct",
+        "copies",
+        "integers",
+        "one coordinate is the same",
+        "negative zero",
+        "one token",
+        "two are alike",
+    ],
 )
 def test_distinct_tokens_are_named_by_their_first_copies_and_do_not_depend_on_the_order(tokens):
+    """They are in order of their first coordinate, or of the last where two tokens are equal in the first."""
     seen = {}
     for i, row in enumerate(map(tuple, tokens)):
         seen.setdefault(row, i)
     first, inverse = distinct(tokens)
     assert sorted(first) == sorted(seen.values())
     assert [first[k] for k in inverse] == [seen[row] for row in map(tuple, tokens)]
+    unlike = len(set(tokens[:, 0])) == len(tokens)
+    assert tokens[first].tolist() == sorted(map(list, seen), key=lambda row: row if unlike else row[::-1])
     shuffled = tokens[RNG.permutation(len(tokens))]
     assert np.array_equal(tokens[first], shuffled[distinct(shuffled)[0]])
 

@@ -207,12 +207,13 @@ def test_the_margin_is_that_of_a_token_inside_if_it_decides_by_least(exponent, m
 
 @pytest.mark.parametrize("alpha", [0.25, 1.0, 3.0])
 @pytest.mark.parametrize("layers", [1, 2, 12])
-def test_a_token_that_comes_near_the_boundary_before_the_end_is_not_shown_to_be_unseen(alpha, layers):
+@pytest.mark.parametrize("scale", [1.0, 2.0**60])
+def test_a_token_that_comes_near_the_boundary_before_the_end_is_not_shown_to_be_unseen(alpha, layers, scale):
     """Between four leaders z_k = v + (1 + alpha)^-k (z - v); the distance to the square is 1 - |z_k|_inf."""
-    square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    square = scale * np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     scene = square, Convex(square), np.ones(4, bool)
     inside = plane.Inside(
-        [scene] * layers, np.arange(4), alpha, None, [(0.0, 0.0)] * layers, (0.0, 0.0), np.sqrt(2.0), 1.0
+        [scene] * layers, np.arange(4), alpha, None, [(0.0, 0.0)] * layers, (0.0, 0.0), scale * np.sqrt(2.0), 1.0
     )
     narrow = 2 * plane.FINEST * np.sqrt(2.0)
     rng = np.random.default_rng(0)
@@ -221,7 +222,7 @@ def test_a_token_that_comes_near_the_boundary_before_the_end_is_not_shown_to_be_
     z = z[np.abs(z).min(axis=1) > 1e-3] * rng.choice([-1.0, 1.0], (len(z), 1))
     least = 1 - np.abs(z).max(axis=1)
     for alone in (False, True):
-        leader, since, _ = inside._through_layers(z, alone)
+        leader, since, _ = inside._through_layers(scale * z, alone)
         shown_to_be = least * (1 + alpha) ** -(layers - 1.0) > narrow
         assert np.array_equal(leader >= 0, shown_to_be)
         assert np.array_equal(leader[shown_to_be], np.where(z[shown_to_be, 0] > 0, 0, 2))
