@@ -208,6 +208,7 @@ EQUIVALENT = {
         ("still = ", "self.decided[looking] > layer", "who is decided goes to the same place by either formula"),
         ("np.where(self.decided < layer, shrink", "0.0", "who is decided later has no offset yet"),
         ("claimed, bands = ", "-20", "a claim of more than 2^-20 is refused in any case"),
+        ("claimed, bands = ", "20", "gaps of up to twice the claim are noted"),
         *(
             ("wide = 2 * self.reach", part, "more tokens are compared, and gaps within reach are the same")
             for part in ("2", "2 * self.reach")

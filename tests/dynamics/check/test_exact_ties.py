@@ -102,3 +102,15 @@ def test_a_tie_may_follow_tokens_that_are_tied_themselves():
         claims = ExactClaims(Z, None, np.array(weight, float), role, np.array([0, 1, 2, 3, -1, -1]), groups)
         assert claims.tie_holds(4, groups[0], 0) is holds
         assert claims.tie_holds(5, groups[0], 0) is holds
+
+
+@pytest.mark.parametrize(("weights", "holds"), [((1, 1, 1), True), ((2, 2, 1), True), ((1, 2, 1), False)])
+def test_a_tie_may_end_between_whole_numbers(weights, holds):
+    """(1, 1) is tied between (1, 2) and (2, 1), and ends at (3/2, 3/2) if their weights are equal."""
+    Z, group = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]]), [0, 1]
+    base = {i: [Fraction(v) for v in Z[i]] for i in group}
+    base[2] = mean([base[0], base[1]], weights[:2])
+    assert tie_by_definition(Z, np.eye(2), weights, base, 2, group) is holds
+    role, target = np.array([LEADER, LEADER, TIE], np.int8), np.array([0, 1, -1])
+    claims = ExactClaims(Z, None, np.array(weights, float), role, target, [np.array(group)])
+    assert claims.tie_holds(2, np.array(group), 0) is holds

@@ -722,6 +722,19 @@ def test_the_figures_of_a_large_cloud_are_checked(dim):
         assert len(bad.check(Z)) == 1
 
 
+@pytest.mark.parametrize("exponent", [-22, -27])
+def test_the_narrowest_decision_of_a_large_cloud_in_the_plane_may_be_deep_inside(exponent):
+    """A token near the middle axis of a square, between the leaders (1, 1) and (1, -1); all others are far from it."""
+    ordinary = np.random.default_rng(8).uniform(-0.9, 0.9, (8300, 2))
+    ordinary = ordinary[np.abs(ordinary).min(axis=1) > 1e-4]
+    Z = np.concatenate((SQUARE, ordinary, [[0.25, 0.25 * 2.0**exponent]]))
+    c = hx.limit(Z).certificate
+    assert c.margin == pytest.approx(2.0 ** (exponent + 0.5), rel=1e-6)
+    assert c.check(Z) == []
+    for margin in (2.0**-20, 1.001 * c.margin, 0.999 * c.margin):
+        assert [problem.split()[0] for problem in replace(c, margin=margin).check(Z)] == ["margin"]
+
+
 @pytest.mark.parametrize(("reach", "z", "close"), [(1e-3, 0.1, False), (1e-14, 0.1, True), (1e-3, 0.0, True)])
 def test_no_token_may_be_set_aside_if_rounding_is_beyond_reach_or_one_looks_from_zero(reach, z, close):
     Z = np.concatenate((CLOUDS["gaussian"], [[z, 0.0, 0.0]]))
