@@ -177,7 +177,10 @@ EQUIVALENT = {
     "dynamics/check/floats.py": [
         ("target=np.where(c.target[left] >= 0", "c.target[left] >= 0", "token 0 keeps its place, or is not named"),
         ("ATTEMPTS = ", None, "how often before all tokens are replayed, with the same verdict"),
-        ("replay.blur > blur", "replay.blur > blur", "what was shown is shown anew"),
+        *(
+            ("replay.blur > blur", part, "what was shown is shown anew")
+            for part in ("replay.blur > blur", "inside is None")
+        ),
         ("last, inside, blur, unclear = ", "0.0", "it is not read before it is replaced"),
         ("np.minimum(self.decided - float(layer), 0.0)", "0.0", "read only where the difference is negative"),
         ("norms = np.sqrt(", "0.0", "longer norms make gaps wider: more tokens are replayed, with the same verdict"),

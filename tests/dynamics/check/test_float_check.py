@@ -463,21 +463,22 @@ def test_a_follower_that_its_offset_tells_apart_is_noted_as_a_gap_only_beyond_th
         assert replay.undecided == undecided
 
 
+@pytest.mark.parametrize("power", [0, -40])
 @pytest.mark.parametrize("layer", [0, 3])
-def test_a_band_and_the_widest_of_all_are_relative_to_norms(layer):
+def test_a_band_and_the_widest_of_all_are_relative_to_norms(layer, power):
     """(a + a' k) |z_i| max|z| + b' k max|z|^2; tokens look from a distance of about 1, in units of 2^-exponent."""
-    Z = np.array([[3.0, 4.0], [-48.0, 64.0], [0.75, -1.0]])
+    Z = np.array([[3.0, 4.0], [-48.0, 64.0], [0.75, -1.0]]) * 2.0**power
     replay = floats._Replay(hx.limit(Z).certificate, Z, 0.5, metric(None, 2), names=np.arange(3), reach=0.125)
     band = replay.flag = replay.tie = Band(2.0**-20, 2.0**-24, 2.0**-26)
     replay.decided[:] = layer + 1
-    norms = np.array([5.0, 80.0, 1.25])
-    exponent = np.array([3, 7, 0])
+    norms, largest = np.array([5.0, 80.0, 1.25]) * 2.0**power, 80.0 * 2.0**power
+    exponent = np.array([3, 7, 0]) + power
     own = norms * 2.0**-exponent
-    width = (2.0**-20 + layer * 2.0**-24) * norms * 80 + layer * 2.0**-26 * 80**2
-    assert replay._band(band, layer, own, 80.0, exponent).tolist() == (width * 2.0**-exponent).tolist()
+    width = (2.0**-20 + layer * 2.0**-24) * norms * largest + layer * 2.0**-26 * largest**2
+    assert replay._band(band, layer, own, largest, exponent).tolist() == (width * 2.0**-exponent).tolist()
     with pytest.raises(floats._TooMany):  # from (3, 4) the best score is far below max|z|
         replay._look(layer, replay.start, np.arange(3))
-    assert replay.blur == (width / (norms * 80)).max()
+    assert replay.blur == (width / (norms * largest)).max()
 
 
 def test_a_long_wait_is_no_reason_to_refuse_if_the_tokens_move_slowly():
