@@ -45,8 +45,9 @@ EQUIVALENT = {
         ),
         *(
             ("(len(q) + 8) * 2.0**-23", part, "more room for rounding: more pairs are compared in float64")
-            for part in ("(len(q) + 8) * 2.0 ** (-23)", "(len(q) + 8) * 2.0 ** (-23) * (1 + np.abs(low))")
+            for part in ("-23", "(len(q) + 8) * 2.0 ** (-23)", "(len(q) + 8) * 2.0 ** (-23) * (1 + np.abs(low))")
         ),
+        ("starts = np.flatnonzero(np.append(True, cone[1:]", "-1", "followers are then cones by themselves: " + SLOWER),
         ("self.follows &= self.leads[", "0", "who does not follow anybody is not asked"),
         ("self.bar = -np.inf", "-np.inf", "it is not read while nobody is set aside"),
         ("len(self.aside) > WORTH", "len(self.aside) > WORTH * self.aside.sum()", SLOWER),

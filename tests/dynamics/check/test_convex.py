@@ -152,10 +152,25 @@ def test_a_polygon_of_points_on_one_line_or_in_one_place_holds_nobody(step):
     assert not flat.inside(points.mean(axis=0)[None]).any()
 
 
-def test_a_polygon_that_is_not_convex_holds_nobody():
-    dented = np.array([[1.0, 0.0], [0.1, 0.1], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+@pytest.mark.parametrize("scale", [1e-90, 1.0, 1e90])
+def test_a_polygon_that_is_not_convex_holds_nobody(scale):
+    dented = scale * np.array([[1.0, 0.0], [0.1, 0.1], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
     assert not Convex(dented, np.arange(5)).inside(np.zeros((1, 2))).any()
     assert Convex(dented).inside(np.zeros((1, 2))).all()
+
+
+@pytest.mark.parametrize("power", [-100, 0, 100])
+def test_a_dent_of_less_than_rounding_is_none(power):
+    """A rectangle with dents (1 - d, 0) and (d - 1, 0) turns by -2 d h there, and 1e-14 (1 + h^2) are allowed.
+
+    The numbers are such that with d = 182 * 2^-53 both are the same in float64.
+    """
+    h = float.fromhex("0x1.0f2830c557904p-2")
+    assert 2 * 182 * 2.0**-53 * h == 1e-14 * (1 + h * h)
+    for count, convex in ((182, False), (181, True), (0, True)):
+        d = count * 2.0**-53
+        points = np.array([[1, h], [-1, -h], [1 - d, 0], [d - 1, 0], [1, -h], [-1, h]]) * 2.0**power
+        assert (Convex(points, np.arange(6)).radius > 0) is convex
 
 
 def test_the_angle_rises_once_around():

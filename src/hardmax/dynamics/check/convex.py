@@ -88,7 +88,7 @@ class Convex:
         after = np.roll(side, -1, axis=0)
         bend = side[:, 0] * after[:, 1] - side[:, 1] * after[:, 0]
         # No proof may rest on a polygon that is not convex; rounding is far below any depth or gap that is asked for.
-        if len(a) > 2 and (area > 0).all() and (bend > -1e-14 * float((a * a).sum(axis=1).max())).all():
+        if (area > 0).all() and (bend > -1e-14 * float((a * a).sum(axis=1).max())).all():
             self.radius = float((area / np.hypot(side[:, 0], side[:, 1])).min())
             self._slope = side / area[:, None]
 
