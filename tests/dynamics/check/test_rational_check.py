@@ -276,6 +276,21 @@ def test_a_decision_that_is_claimed_where_nothing_happens_is_looked_at(layer):
     assert problems(forged, tokens) == [f"token 6 is not a {role} from layer {layer} on"]
 
 
+def test_a_token_that_follows_itself_and_moves_is_in_no_pattern():
+    """(1, 0) scores as much at (1, 1) as at itself, moves towards it, and follows it alone after that."""
+    tokens = [(1, 1), (1, 0)]
+    certificate = limit_exact(tokens, 1).certificate
+    assert certificate.decided_at.tolist() == [0, 1]
+    forged = replace(
+        certificate,
+        decided_at=np.zeros(2, dtype=np.int64),
+        role=changed(certificate.role, 1, PATTERN),
+        target=changed(certificate.target, 1, -1),
+        groups=((0, 1),),
+    )
+    assert problems(forged, tokens) == ["the follow sets of the pattern do not last forever"]
+
+
 @pytest.mark.parametrize("late", [1, 2, 3])
 def test_a_pattern_is_not_decided_later_than_its_last_change(late):
     certificate, system = certificate_of("CE3: two followers are followed forever")
