@@ -16,6 +16,7 @@ EQUIVALENT = {
             ("low, high = ", part, "bins are found without rounding: their number is a power of two")
             for part in ("ends[:-1] - 1e-09", "ends[1:] + 1e-09", "1e-09")
         ),
+        ("low, high = ", "-1", "angles are then searched one by one, which takes longer"),
         ("turn = 0.1 + ", None, "directions in which corners are looked for at first"),
         ("len(angles) < BINS", "len(angles) < BINS", SLOWER),
         ("np.arange(BINS + 2)", "2", "bins that no angle is in"),
@@ -126,6 +127,7 @@ EQUIVALENT = {
             for part in ("6", "4", "24")
         ),
         (".reshape(len(some), -1)", "1", "any negative number stands for the length that is left"),
+        ("return np.divide(score, q_norm", "0", "queries of less than 1 are then compared with all keys"),
         ("unit = longest.max(", "1e-300", "on a coarser scale more pairs are compared in float64"),
         ("place = np.full(len(x), -1)", "1", "any negative number says that a guess is not among the keys"),
     ],
