@@ -20,7 +20,7 @@ from hardmax.cloud.tokens import Floats, Ints, cloud
 from hardmax.dynamics.check.claims import FOLLOWER, LEADER, TIE, distinct, malformed
 from hardmax.dynamics.check.convex import Convex
 from hardmax.dynamics.check.exact_ties import ExactClaims
-from hardmax.dynamics.check.strongest import SMALL, all_gaps, strongest
+from hardmax.dynamics.check.strongest import SMALL, all_gaps, contenders, strongest
 from hardmax.errors import BadInput
 
 if TYPE_CHECKING:
@@ -265,14 +265,15 @@ class _Replay:
         largest = self.largest = norm.max()
         own, power = own[looking], exponent[looking]
         flag, tie = (self._band(band, layer, own, largest, power) for band in (self.flag, self.tie))
-        best, top, gap = self._strongest(q[looking], own, x, norm, flag, self.likely[looking])
+        best, top, gap, keys = self._strongest(q[looking], own, x, norm, flag, self.likely[looking])
         self.likely[looking] = top
         if np.isfinite(self.reach):  # would a token that was set aside be seen?
             reach = self.reach * own * largest
+            far = reach * (1 + self.alpha) ** layer  # who was set aside has come nearer to its leader
             self.blur = max(self.blur, float((flag / np.maximum(own * largest, 1e-300)).max(initial=0.0)))
             if not ((own > 0) & (3 * flag <= reach)).all():
                 raise _TooClose
-            unseen = (best >= reach).all() if self.found is None else self.found.unseen(q[looking], best - reach)
+            unseen = (best >= reach).all() if self.found is None else self.found.unseen(q[looking], best - far, far)
             if not unseen:
                 raise _TooMany
         mean = x[top].copy()
@@ -280,10 +281,10 @@ class _Replay:
         sets: dict[int, Ints] = {}
         scale = own * largest
         close = np.flatnonzero(gap <= 2 * flag)
-        longest = _longest(x) if len(close) else 0.0
+        longest, outer = (_longest(x), x[keys]) if len(close) else (0.0, x)
         for r in close:
             i = int(looking[r])
-            near = np.flatnonzero(x @ q[i] >= best[r] - 3 * flag[r])
+            near = keys[outer @ q[i] >= best[r] - 3 * flag[r]]
             s = pair_scores(np.broadcast_to(q[i], x[near].shape), x[near])  # in the order that the tie rule prescribes
             gap[r] = np.subtract(*np.sort(s)[:-3:-1])
             if gap[r] > flag[r]:
@@ -312,11 +313,17 @@ class _Replay:
 
     def _strongest(
         self, q: Floats, own: Floats, x: Floats, norm: Floats, flag: Floats, guess: Ints
-    ) -> tuple[Floats, Ints, Floats]:
+    ) -> tuple[Floats, Ints, Floats, Ints]:
+        """For each query the best score, whose it is, the gap to the next, and the tokens that come near any best."""
         if x.shape[1] != 2 or not np.isfinite(self.reach):
             if self.small:
-                return all_gaps(q, x)
-            return strongest(q, own, x, norm, np.maximum(flag, 2.0**-19 * own * norm.max()), guess)
+                return *all_gaps(q, x), np.arange(len(x))
+            slack = np.maximum(3 * flag, 2.0**-19 * own * norm.max())
+            keys, guess = contenders(q, own, x, norm, slack, guess)
+            place = np.zeros(len(x), np.int64)
+            place[keys] = np.arange(len(keys))
+            best, top, gap = strongest(q, own, x[keys], norm[keys], slack, place[guess])
+            return best, keys[top], gap, keys
         from hardmax.dynamics.check.plane import by_direction
 
         # No token deep inside a polygon of tokens comes near a best score.
@@ -324,7 +331,7 @@ class _Replay:
         self.hulls.append(Convex(x, like=self.hulls[-1] if self.hulls else None))
         keys = np.flatnonzero(~self.hulls[-1].inside(x, depth=wide))
         best, top, gap = by_direction(q, x[keys], wide)
-        return best, keys[top], gap
+        return best, keys[top], gap, keys
 
     @np.errstate(over="ignore")
     def _band(self, band: Any, layer: int, own: Floats, largest: float, exponent: Ints) -> Floats:

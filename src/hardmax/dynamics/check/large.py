@@ -8,8 +8,10 @@ Write w^k = l + rho^k (w - l) for the place of a follower of l, and V for the to
 
 Tokens are seen from the middle m of the cloud, in coordinates in which it is round: with y = (x - m) T and p = q T^-1
 (T is symmetric), <q, x> = <q, m> + <p, y>. In what follows x and q are y and p, and `bar` is a number.
-* Nobody looks at w if |w| < bar, provided that every query of V, at every layer, has a best score above bar |q|, with
-  room (this is tested while V is replayed): <q, w^k> is between <q, w> and <q, l>, and <q, w> <= |q| |w|.
+* Nobody looks at w if |w| < bar, provided that every query of V, at every layer, has a best score b above bar |q|, with
+  room (this is tested while V is replayed): <q, w^k> = (1 - rho^k) <q, l> + rho^k <q, w> <= b - rho^k (b - bar |q|).
+* Where that would leave many tokens in V, w is set aside if it is inside a polytope of leaders of center c, of which
+  nothing moves: then <q, w^k> <= b - rho^k SHARE (b - <q, c>); see `solid`. Again the room is tested.
 * Each query is compared with its claimed target, b = <q, l>, and with every x in V of |x| >= b / |q| (less the gap);
   shorter ones cannot reach it (Cauchy-Schwarz), and those set aside are shorter if b / |q| > bar.
 * All followers of l are compared with the same x at once, or with none: if their directions are within an angle theta
@@ -26,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.check.claims import FOLLOWER, LEADER
+from hardmax.dynamics.check.solid import BLURRED, SHARE, VERTICES, Solid
 from hardmax.dynamics.check.strongest import KEYS, Singles, columns_near, strongest, with_ones
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ SAMPLE = 512  # tokens that tell the shape of the cloud
 STEEPEST = 1e-3  # ratio of the sides of a cloud that is made round
 LOWER = 0.97  # of the least best score: those set aside are shorter
 WORTH = 3  # at least one in so many is set aside, or nobody
+ENOUGH = 0.9  # of those known, if a round cloud is set aside by norm: a polytope would not pay
 CROWD = 128  # followers from which on those of a leader are compared in parts
 
 
@@ -92,12 +96,13 @@ class SetAside:
         self.follows[np.array(sorted({i for group in c.groups for i in group}), np.int64)] = False
         self.target = c.target
         self.known, self.aside = np.zeros((2, n), bool)
-        self.bar = -np.inf
+        self.bar, self.solid = -np.inf, False
         # No square here is to overflow, or to lose digits; tokens of other sizes are replayed.
         size = float(np.abs(tokens).max())
         if not 1e-80 < min(size, largest) <= max(size, largest) < 1e80:
             return
-        self.middle, self.given = Middle(tokens, queries is tokens), tokens
+        self.middle, self.given, self.query = Middle(tokens, queries is tokens), tokens, queries
+        self.longest = float(np.sqrt(tokens.shape[1])) * size
         self.tokens, self.queries = self.middle.places(tokens), self.middle.queries(queries)
         self.norms = norms if self.middle.round and queries is tokens else _lengths(self.tokens)
         self.lengths = self.norms if self.queries is self.tokens else _lengths(self.queries)
@@ -112,13 +117,22 @@ class SetAside:
 
     def forget(self) -> None:
         """Free what only the comparison of followers needs."""
-        for name in ("given", "tokens", "queries", "places", "single", "columns", "place", "rising"):
+        for name in ("given", "query", "tokens", "queries", "places", "single", "columns", "place", "rising"):
             self.__dict__.pop(name, None)
 
-    def unseen(self, queries: Floats, floor: Floats) -> bool:
-        """Whether scores of `floor` are beyond the reach of those set aside, at every layer; if not, fewer are."""
+    def unseen(self, queries: Floats, floor: Floats, reach: Floats | float = 0.0) -> bool:
+        """Whether scores of `floor` are beyond the reach of those set aside; if not, fewer are.
+
+        `floor` is `reach` below the best scores, where `reach` is in units of rho^k.
+        """
         if not self.aside.any():
             return True
+        if self.solid:
+            if self._is_wide(queries, floor + reach, reach).all():
+                return True
+            self.solid = False
+            self._shorter_than(self.bar)
+            return False
         lengths = np.maximum(_lengths(self.middle.queries(queries)), 1e-300)
         need = float(((floor - queries @ self.middle.m) / lengths).min(initial=np.inf))
         if need >= self.bar + self.rounding:
@@ -126,11 +140,25 @@ class SetAside:
         self._shorter_than(LOWER * need)
         return False
 
+    def _is_wide(self, queries: Floats, best: Floats, reach: Floats | float) -> NDArray[np.bool_]:
+        """Whether those inside the polytope are farther than `reach` below the best scores."""
+        room = reach + BLURRED * self.longest * _lengths(queries)
+        return np.asarray(SHARE * (best - queries @ self.center) > room)
+
     def _shorter_than(self, bar: float) -> None:
         self.bar = bar
         self.aside = self.known & (self.norms < bar)
         if len(self.aside) > WORTH * self.aside.sum():
             self.aside[:] = False  # not worth the risk that one of them may be seen after all
+
+    def _inside_leaders(self) -> None:
+        """Set aside those inside a polytope of the leaders that are followed most, unless they are few."""
+        followers = np.bincount(self.target[self.known], minlength=len(self.given))[self.leaders]
+        most = self.leaders[np.argsort(-followers)[: VERTICES[self.given.shape[1]]]]
+        solid, inside = Solid(self.given[most]), self.known.copy()
+        inside[inside] = solid.inside(self.given[inside])
+        if inside.sum() > max(ENOUGH * self.aside.sum(), len(inside) // WORTH):
+            self.solid, self.center, self.aside = True, solid.center, inside
 
     def _by_norm(self, rows: Ints, gap: Floats) -> None:
         best = np.concatenate([
@@ -140,6 +168,13 @@ class SetAside:
         need = (best - gap) / self.lengths[rows] * (1 - 1e-9)
         self.known[rows] = True
         self._shorter_than(LOWER * float(need.min()))
+        if self.given.shape[1] in VERTICES and not (self.middle.round and self.aside.sum() > ENOUGH * len(rows)):
+            self._inside_leaders()
+        if self.solid:
+            queries = self.query.take(rows, axis=0)
+            if not self._is_wide(queries, best + queries @ self.middle.m, gap).all():
+                self.solid = False
+                self._shorter_than(self.bar)
         keys = np.flatnonzero(~self.aside)
         copy = (self.target[keys] != keys) & self.leads[np.maximum(self.target[keys], 0)]
         copy[copy] = (self.given[keys[copy]] == self.given[self.target[keys[copy]]]).all(axis=1)

@@ -9,10 +9,14 @@ those of at least 0 are. If no query or key is longer than 1, a difference is of
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.dynamics.check.solid import BLURRED, SHARE, VERTICES, Solid, farthest
+
 SMALL = 1024  # up to this many distinct tokens all gaps are exact
 QUERIES, KEYS = 256, 384  # compared at once: their scores stay in the cache
 PRODUCTS = 1 << 20  # of coordinates
 MANY = 192  # pairs after which to look again who can come near
+CROWD = 1024  # queries, and pairs of keys, from which on it pays to leave out keys inside a polytope
+SAMPLE = 512  # queries that tell who is followed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -49,6 +53,34 @@ def all_gaps(q: Floats, x: Floats) -> tuple[Floats, Ints, Floats]:
 def _shortest(score: Floats, q_norm: Floats) -> Floats:
     """The norm of the shortest keys that can reach the scores (Cauchy-Schwarz)."""
     return np.divide(score, q_norm, out=np.full(len(score), -np.inf), where=q_norm > 0)
+
+
+def contenders(q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats, guess: Ints) -> tuple[Ints, Ints]:
+    """Keys, all those with a score within `slack` of the best one of a query among them, and perhaps a better guess.
+
+    Others are too short for that (Cauchy-Schwarz), or inside a polytope of keys some of which score more.
+    """
+    best = np.einsum("ij,ij->i", q, x[guess])
+    keys = np.flatnonzero(norm >= _shortest(best - slack, q_norm).min(initial=np.inf))
+    if min(len(keys) // 2, len(q)) <= CROWD or x.shape[1] not in VERTICES:
+        return keys, guess
+    length, longest = np.sqrt(np.einsum("ij,ij->i", q, q)), np.sqrt(np.einsum("ij,ij->i", x, x).max())
+    room, some = 2 * slack + BLURRED * longest * length, slice(None, None, 1 + len(q) // SAMPLE)
+    names, outermost = guess, keys[farthest(x[keys])]
+    for _ in range(2):  # with the guesses, and with whom some of the queries follow
+        named, count = np.unique(names, return_counts=True)
+        named = np.union1d(named[np.argsort(-count)[: VERTICES[x.shape[1]]]], outermost)
+        solid, scores = Solid(x[named]), q @ x[named].T
+        top = scores.argmax(axis=1)
+        most = scores[np.arange(len(q)), top]
+        if not (SHARE * (most - q @ solid.center) > room).all():
+            break
+        keys = keys[~solid.inside(x[keys])]
+        guess, best = np.where(most > best, named[top], guess), np.maximum(best, most)
+        if len(keys) <= 2 * CROWD:
+            break
+        names = keys[(q[some] @ x[keys].T).argmax(axis=1)]
+    return keys, guess
 
 
 def strongest(
