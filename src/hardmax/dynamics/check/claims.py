@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # The role of a token in the limit (Certificate.role).
 LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
 MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number: it makes hashes of rows
+SAMPLE = 1024  # rows that tell whether there are copies
 ROLE_NAMES = ("leader", "follower", "tie", "pattern")
 
 
@@ -46,8 +47,8 @@ def distinct(tokens: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
     coordinates takes longer. Among distinct rows the last coordinate then decides, and so on.
     """
     key: NDArray[Any] = tokens[:, 0]
-    order = np.argsort(key)
-    if (key[order[1:]] == key[order[:-1]]).any():
+    order = np.argsort(key) if len(np.unique(key[:SAMPLE])) == len(key[:SAMPLE]) else None
+    if order is None or (key[order[1:]] == key[order[:-1]]).any():
         key = np.zeros(len(tokens), np.uint64)
         for column in tokens.T:
             key *= MIX
@@ -58,7 +59,7 @@ def distinct(tokens: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
     first = np.minimum.reduceat(order, np.flatnonzero(new))
     inverse = np.empty(len(tokens), np.int64)
     inverse[order] = np.cumsum(new) - 1
-    if not all((x == x[first][inverse]).all() for x in tokens.T):  # two rows have the same hash
+    if not (tokens == tokens[first].take(inverse, axis=0)).all():  # two rows have the same hash
         first, inverse = (a.ravel() for a in np.unique(tokens, axis=0, return_index=True, return_inverse=True)[1:])
     if key.dtype == np.uint64:
         rank = np.lexsort(tokens[first].T)

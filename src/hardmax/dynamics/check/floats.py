@@ -8,7 +8,7 @@ One file above the usual length: `_Replay` is one class whose conditions are rea
 """
 
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 LARGE = 8192  # tokens from which on checking followers all at once pays
 CHUNK = 1 << 15
 ATTEMPTS = 4  # at setting tokens aside
+PAIRS = 1 << 19  # compared at once rather than sorted first
+SMALLEST = 1e-100  # norm whose square loses no digits
 
 
 def problems(certificate: "Certificate", Z: Any) -> list[str]:
@@ -180,9 +182,10 @@ class _Replay:
         self.c, self.alpha, self.reach, self.found = c, alpha, reach, found
         self.A, self.size = _scaled(matrix)
         self.shortest = float(np.sqrt(self.size / matrix.condition))  # |z|_A <= |A z| / shortest
-        self.first, self.inverse = distinct(tokens)
-        first = self.first
-        self.start = tokens[first]
+        first, self.inverse = distinct(tokens)
+        if len(first) == len(tokens):
+            first = self.inverse = np.arange(len(tokens))
+        self.first, self.start = first, tokens[first]
         self.weight = np.bincount(self.inverse).astype(np.float64)
         self.tie = tie_band(c.tie_tolerance)
         self.flag = _flag(c, tokens.shape[1], matrix)
@@ -193,6 +196,7 @@ class _Replay:
         self.hulls: list[Convex] = []  # in the plane, their convex hulls
         self._reached: dict[tuple[int, bytes], float] = {}
         # In larger clouds the margin is a lower bound, at most 2^-20.
+        self.in_plane = tokens.shape[1] == 2 and reach < np.inf  # there are other tokens to be looked at
         self.small = names is None and len(self.start) <= SMALL
         self.name = first if names is None else names[first]
         self.known = np.zeros(len(first), bool) if found is None else found.known[self.name]  # as claimed at layer 0
@@ -206,40 +210,46 @@ class _Replay:
         c, inverse, first = self.c, self.inverse, self.first
         if self.wrong:
             return self.wrong
-        for name in ("decided_at", "role", "target", "limit"):
-            array = getattr(c, name)
-            if (array != array[first][inverse]).any():
-                return [f"{name} differs between copies of one token"]
-        for g, members in enumerate(self.groups):
-            if len(c.groups[g]) != int(self.weight[members].sum()):
-                return [f"groups[{g}] does not hold all copies of its tokens"]
-        named = c.target[c.target >= 0]
-        if (first[inverse[named]] != named).any():
-            return ["target names a copy that is not the first"]
+        if len(first) < len(inverse):
+            for name in ("decided_at", "role", "target", "limit"):
+                array = getattr(c, name)
+                if (array != array[first][inverse]).any():
+                    return [f"{name} differs between copies of one token"]
+            for g, members in enumerate(self.groups):
+                if len(c.groups[g]) != int(self.weight[members].sum()):
+                    return [f"groups[{g}] does not hold all copies of its tokens"]
+            named = c.target[c.target >= 0]
+            if (first[inverse[named]] != named).any():
+                return ["target names a copy that is not the first"]
         x, last = self.start, int(self.decided.max())
         self.offset_at_decision = np.zeros_like(self.limit)
         for layer in range(last + 1):
             looking = np.flatnonzero(self.decided >= layer)
             new = looking[self.decided[looking] == layer]
             self.offset_at_decision[new] = x[new] - self.limit[new]
-            looking = looking[(layer > 0) | ~self.known[looking]]
+            if layer == 0 and self.found is not None:
+                looking = looking[~self.known[looking]]
             mean = self._look(layer, x, looking)
             if self.wrong:
                 return self.wrong
+            if self.in_plane:
+                self.seen.append(x)
+            if layer == last:
+                break
             still = self.decided[looking] > layer
             moving = looking[still]
-            self.seen.append(x)
             ahead = (x[moving] + self.alpha * mean[still]) / (1 + self.alpha)
             x = self._decided_places(layer + 1)
             x[moving] = ahead
-        if not np.isfinite(self.reach) or x.shape[1] != 2:  # otherwise there are other tokens to be looked at
+        if not self.in_plane:
             self.check_figures()
         return self.wrong
 
     def _decided_places(self, layer: int) -> Floats:
         """Where the tokens decided before a layer are at it."""
-        shrink = (1 + self.alpha) ** np.minimum(self.decided - float(layer), 0.0)
-        return self.limit + np.where(self.decided < layer, shrink, 0.0)[:, None] * self.offset_at_decision
+        shrink = (1 + self.alpha) ** np.arange(-layer, 1.0)
+        shrink[-1] = 0.0
+        return np.asarray(self.limit + shrink[np.minimum(self.decided, layer)][:, None] * self.offset_at_decision)
 
     def places(self, last: int) -> list[Floats]:
         """For each layer the places of the tokens."""
@@ -256,27 +266,28 @@ class _Replay:
         """Follow sets of the tokens not decided before `layer`; tests the claims made at it; returns the means."""
         # Only the direction of a query matters: each token looks from a distance of about 1, so that no product of its
         # coordinates underflows. Its scores, bands and gaps are then in units of 2^-exponent.
-        exponent = np.frexp(reduce(np.maximum, np.abs(x).T))[1]  # columns: NumPy is slow along a short axis
-        exponent = np.maximum(exponent, -1000)
-        near = x * np.ldexp(1.0, -exponent)[:, None]
-        q = _times_matrix(self.A, near)
-        own = np.sqrt(np.maximum(np.einsum("ij,ij->i", q, near), 0.0))
-        norm = np.ldexp(own, exponent)
-        largest = self.largest = norm.max()
-        own, power = own[looking], exponent[looking]
+        near, exponent, norm = x, np.zeros(len(x), np.int32), self._norms(x)
+        if not (SMALLEST < norm.min() and norm.max() < 1 / SMALLEST):
+            exponent = np.maximum(np.frexp(np.abs(x).max(axis=1))[1], -1000)
+            near = x * np.ldexp(1.0, -exponent)[:, None]
+            norm = np.ldexp(self._norms(near), exponent)
+        z, power, largest = near[looking], exponent[looking], norm.max()
+        self.largest = largest
+        q = _times_matrix(self.A, z)
+        own = np.sqrt(np.maximum(np.einsum("ij,ij->i", q, z), 0.0))
         flag, tie = (self._band(band, layer, own, largest, power) for band in (self.flag, self.tie))
-        best, top, gap, keys = self._strongest(q[looking], own, x, norm, flag, self.likely[looking])
+        best, top, gap, keys = self._strongest(q, own, x, norm, flag, self.likely[looking])
         self.likely[looking] = top
-        if np.isfinite(self.reach):  # would a token that was set aside be seen?
+        if self.reach < np.inf:  # would a token that was set aside be seen?
             reach = self.reach * own * largest
             far = reach * (1 + self.alpha) ** layer  # who was set aside has come nearer to its leader
             self.blur = max(self.blur, float((flag / np.maximum(own * largest, 1e-300)).max(initial=0.0)))
             if not ((own > 0) & (3 * flag <= reach)).all():
                 raise _TooClose
-            unseen = (best >= reach).all() if self.found is None else self.found.unseen(q[looking], best - far, far)
+            unseen = (best >= reach).all() if self.found is None else self.found.unseen(q, best - far, far)
             if not unseen:
                 raise _TooMany
-        mean = x[top].copy()
+        mean = x[top]
         single = np.where(gap > flag, top, -1)
         sets: dict[int, Ints] = {}
         scale = own * largest
@@ -284,8 +295,8 @@ class _Replay:
         longest, outer = (_longest(x), x[keys]) if len(close) else (0.0, x)
         for r in close:
             i = int(looking[r])
-            near = keys[outer @ q[i] >= best[r] - 3 * flag[r]]
-            s = pair_scores(np.broadcast_to(q[i], x[near].shape), x[near])  # in the order that the tie rule prescribes
+            near = keys[outer @ q[r] >= best[r] - 3 * flag[r]]
+            s = pair_scores(np.broadcast_to(q[r], x[near].shape), x[near])  # in the order that the tie rule prescribes
             gap[r] = np.subtract(*np.sort(s)[:-3:-1])
             if gap[r] > flag[r]:
                 single[r], mean[r] = near[s.argmax()], x[near[s.argmax()]]
@@ -297,7 +308,7 @@ class _Replay:
                 self.undecided += len(np.setdiff1d(follows, level))
                 follows = np.union1d(follows, level)
             else:
-                behind = self._behind(layer, q[i], int(power[r]), follows, longest)
+                behind = self._behind(layer, q[r], int(power[r]), follows, longest)
                 follows = np.setdiff1d(follows, behind)
                 self.undecided += len(near) - len(behind) - 1
             if len(follows) == 1:
@@ -308,18 +319,21 @@ class _Replay:
         won = (single >= 0) & (gap > tie) & np.isfinite(gap)
         if won.any():
             self.margin = min(self.margin, float((gap[won] / scale[won]).min()))
-        self._claims(layer, x, q, exponent, largest, looking, single, sets)
+        self._claims(layer, x, q, power, largest, looking, single, sets)
         return mean
 
     def _strongest(
         self, q: Floats, own: Floats, x: Floats, norm: Floats, flag: Floats, guess: Ints
     ) -> tuple[Floats, Ints, Floats, Ints]:
         """For each query the best score, whose it is, the gap to the next, and the tokens that come near any best."""
-        if x.shape[1] != 2 or not np.isfinite(self.reach):
+        if not self.in_plane:
             if self.small:
                 return *all_gaps(q, x), np.arange(len(x))
             slack = np.maximum(3 * flag, 2.0**-19 * own * norm.max())
             keys, guess = contenders(q, own, x, norm, slack, guess)
+            if 0 < len(q) * len(keys) <= PAIRS:
+                best, top, gap = all_gaps(q, x[keys])
+                return best, keys[top], gap, keys
             place = np.zeros(len(x), np.int64)
             place[keys] = np.arange(len(keys))
             best, top, gap = strongest(q, own, x[keys], norm[keys], slack, place[guess])
@@ -333,10 +347,16 @@ class _Replay:
         best, top, gap = by_direction(q, x[keys], wide)
         return best, keys[top], gap, keys
 
-    @np.errstate(over="ignore")
+    @np.errstate(over="ignore", invalid="ignore")  # as is found out
+    def _norms(self, x: Floats) -> Floats:
+        return np.sqrt(np.maximum(np.einsum("ij,ij->i", x if self.A is None else x @ self.A, x), 0.0))
+
     def _band(self, band: Any, layer: int, own: Floats, largest: float, exponent: Ints) -> Floats:
         a, b = band.at(layer)
-        return np.asarray(a * own * largest + np.minimum(np.ldexp(b * largest * largest, -exponent), 1e300))
+        if not b:
+            return np.asarray(a * own * largest)
+        with np.errstate(over="ignore"):
+            return np.asarray(a * own * largest + np.minimum(np.ldexp(b * largest * largest, -exponent), 1e300))
 
     @np.errstate(over="ignore")  # an infinite width keeps everyone
     def _behind(self, layer: int, query: Floats, exponent: int, follows: Ints, longest: float) -> Ints:
@@ -366,7 +386,7 @@ class _Replay:
         return near[np.asarray(scores == max(scores), dtype=bool)]
 
     def _claims(
-        self, layer: int, x: Floats, q: Floats, exponent: Ints, largest: float, looking: Ints, single: Ints,
+        self, layer: int, x: Floats, q: Floats, power: Ints, largest: float, looking: Ints, single: Ints,
         sets: dict[int, Ints],
     ) -> None:  # fmt: skip
         at, role, target = self.decided[looking], self.role[looking], self.target[looking]
@@ -375,7 +395,9 @@ class _Replay:
         follows_leader = (single >= 0) & ~leads
         follows_leader &= (self.role[single] == LEADER) & (self.decided[single] <= layer)
         now = at == layer
-        for what, bad in (
+        as_said = (single == target) & np.where(role == LEADER, leads, follows_leader)
+        as_said = np.where(now, np.where(role == TIE, single < 0, as_said), ~(leads | follows_leader))
+        for what, bad in () if as_said.all() else (
             (f"said to lead from layer {layer} on, but follows another", now & (role == LEADER) & ~leads),
             ("its target is not itself", now & (role == LEADER) & (target != looking)),
             (
@@ -393,10 +415,10 @@ class _Replay:
             self.wrong.append("limit is not the leader's place")
         tied = np.flatnonzero((role == TIE) & (single < 0))
         if len(tied):
-            q, longest = np.ldexp(q, exponent[:, None]), self.size * _longest(x)
+            q, longest = np.ldexp(q, power[:, None]), self.size * _longest(x)
         for r in tied:
             if not self.wrong:
-                self._tie_claim(layer, x, q, largest, longest, int(looking[r]), sets[int(looking[r])], bool(now[r]))
+                self._tie_claim(layer, x, q[r], largest, longest, int(looking[r]), sets[int(looking[r])], bool(now[r]))
 
     def _tie_claim(
         self, layer: int, x: Floats, q: Floats, largest: float, longest: float, i: int, follows: Ints, now: bool
@@ -423,7 +445,7 @@ class _Replay:
             "the mean of its group moves": np.abs(w @ offset / w.sum()).max() * longest <= narrow,
             "its group is not in one face": np.abs(base @ query - query @ t).max() <= band
             and np.abs(offset @ query).max() <= narrow
-            and np.abs(offset @ q[i]).max() <= narrow,
+            and np.abs(offset @ q).max() <= narrow,
             "its face does not support the cloud": i in group or self._reach(layer, x, query) <= query @ t + band,
             "it does not stand still": i not in group or np.abs(t - x[i]).max() * largest <= band,
         }

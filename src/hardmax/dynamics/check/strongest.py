@@ -14,6 +14,7 @@ from hardmax.dynamics.check.solid import BLURRED, SHARE, VERTICES, Solid, farthe
 SMALL = 1024  # up to this many distinct tokens all gaps are exact
 QUERIES, KEYS = 256, 384  # compared at once: their scores stay in the cache
 PRODUCTS = 1 << 20  # of coordinates
+LEVELS = 65_000  # of numbers that are sorted roughly
 MANY = 192  # pairs after which to look again who can come near
 CROWD = 1024  # queries, and pairs of keys, from which on it pays to leave out keys inside a polytope
 SAMPLE = 512  # queries that tell who is followed
@@ -55,6 +56,15 @@ def _shortest(score: Floats, q_norm: Floats) -> Floats:
     return np.divide(score, q_norm, out=np.full(len(score), -np.inf), where=q_norm > 0)
 
 
+def _falling(numbers: Floats) -> tuple[Ints, float]:
+    """The order of falling numbers, and by how much one may come too late: short integers are sorted faster."""
+    low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
+    unit = (high - low) / LEVELS
+    if not 0 < unit < np.inf:
+        return np.argsort(-numbers), 0.0
+    return np.argsort(((high - numbers) / unit).astype(np.uint16), kind="stable"), 1.001 * unit
+
+
 def contenders(q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats, guess: Ints) -> tuple[Ints, Ints]:
     """Keys, all those with a score within `slack` of the best one of a query among them, and perhaps a better guess.
 
@@ -93,12 +103,13 @@ def strongest(
     """
     best = np.einsum("ij,ij->i", q, x[guess])
     needed = _shortest(best - slack, q_norm)
-    turn = np.argsort(-needed)
+    turn, _ = _falling(needed)
     q, q_norm, slack, best, needed = (a[turn] for a in (q, q_norm, slack, best, needed))
     guess = guess[turn]
     top, second = guess.copy(), np.full(len(q), -np.inf)
     keys = np.flatnonzero(norm >= needed.min(initial=np.inf))
-    keys = keys[np.argsort(-norm[keys])]
+    order, late = _falling(norm[keys])
+    keys = keys[order]
     place = np.full(len(x), -1)
     place[keys] = np.arange(len(keys))
     x, norm, guess = x[keys], norm[keys], place[guess]
@@ -132,7 +143,7 @@ def strongest(
         guessed, least, near = guess[block], needed[block].min(), np.empty(0, np.int64)
         tile = guessed // KEYS
         for start in range(0, len(x), KEYS):
-            if norm[start] < least:
+            if norm[start] + late < least:
                 break
             some = single_x[start : start + KEYS]
             scores = buffer[: len(some) * len(guessed)].reshape(len(some), -1)
@@ -147,5 +158,6 @@ def strongest(
                 least, near = _shortest(best[block] - slack[block], q_norm[block]).min(), near[:0]
         if len(near):
             compare(first + near % len(guessed), near // len(guessed))
-    back = np.argsort(turn)
+    back = np.empty_like(turn)
+    back[turn] = np.arange(len(turn))
     return best[back], top[back], (best - second)[back]
