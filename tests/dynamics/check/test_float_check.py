@@ -373,7 +373,7 @@ def test_each_condition_of_a_tie_holds_up_to_its_band(what, layer, now, tie):
         else:
             x[place[1], 0] = 1 + share * band
         replay.offset_at_decision = slide
-        replay._tie_claim(layer, x, q, largest, longest, place[6], replay.groups[0], now)
+        replay._tie_claim(layer, x, q[place[6]], largest, longest, place[6], replay.groups[0], now)
         if now:
             assert replay.wrong == ([] if holds else [f"token 6: {TIE_CONDITIONS[what]}"])
         else:

@@ -46,27 +46,31 @@ def distinct(tokens: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
     Rows are ordered by one number each, their first coordinate or, where some are equal there, a hash: sorting all
     coordinates takes longer. Among distinct rows the last coordinate then decides, and so on.
     """
-    key: NDArray[Any] = tokens[:, 0]
-    order = np.argsort(key) if len(np.unique(key[:SAMPLE])) == len(key[:SAMPLE]) else None
-    if order is None or (key[order[1:]] == key[order[:-1]]).any():
-        key = np.zeros(len(tokens), np.uint64)
-        for column in tokens.T:
-            key *= MIX
-            key += (column + 0.0).view(np.uint64)  # -0 is 0
-            key ^= key >> np.uint64(29)
-        order = np.argsort(key)
+    first = tokens[:, 0]
+    if len(first) <= SAMPLE or len(np.unique(first[:SAMPLE])) == SAMPLE:
+        order = np.argsort(first)
+        if (first[order[1:]] > first[order[:-1]]).all():
+            return order, _inverse(order)
+    key = np.zeros(len(tokens), np.uint64)
+    for column in tokens.T:
+        key *= MIX
+        key += (column + 0.0).view(np.uint64)  # -0 is 0
+        key ^= key >> np.uint64(29)
+    order = np.argsort(key)
     new = np.append(True, key[order[1:]] != key[order[:-1]])
-    first = np.minimum.reduceat(order, np.flatnonzero(new))
+    copy = np.minimum.reduceat(order, np.flatnonzero(new))
     inverse = np.empty(len(tokens), np.int64)
     inverse[order] = np.cumsum(new) - 1
-    if not (tokens == tokens[first].take(inverse, axis=0)).all():  # two rows have the same hash
-        first, inverse = (a.ravel() for a in np.unique(tokens, axis=0, return_index=True, return_inverse=True)[1:])
-    if key.dtype == np.uint64:
-        rank = np.lexsort(tokens[first].T)
-        place = np.empty_like(rank)
-        place[rank] = np.arange(len(rank))
-        first, inverse = first[rank], place[inverse]
-    return first, inverse
+    if not (tokens == tokens[copy].take(inverse, axis=0)).all():  # two rows have the same hash
+        copy, inverse = (a.ravel() for a in np.unique(tokens, axis=0, return_index=True, return_inverse=True)[1:])
+    rank = np.lexsort(tokens[copy].T)
+    return copy[rank], _inverse(rank)[inverse]
+
+
+def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place
 
 
 def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) -> list[str]:
@@ -91,7 +95,7 @@ def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) ->
         return wrong
     if c.problem != fingerprint(tokens, c.alpha, c.A, c.tie_tolerance):
         return ["the certificate was made for other tokens, alpha, A or tie_tolerance"]
-    if not np.logical_or.reduce([c.role == role for role in roles]).all():
+    if c.role.min() < min(roles) or c.role.max() > max(roles):
         wrong.append(f"role holds something else than {', '.join(ROLE_NAMES[r] for r in roles)}")
     if c.decided_at.min() < 0:
         wrong.append("decided_at holds a negative layer")
