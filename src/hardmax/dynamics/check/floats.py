@@ -275,7 +275,7 @@ class _Replay:
         # Where all are of about this size, that is so for power 0, too.
         norm, power = self._norms(x), None
         largest = norm.max()
-        if SMALLEST < norm.min() and largest < 1 / SMALLEST:
+        if norm.min() > SMALLEST and largest < 1 / SMALLEST:
             q, own = _times_matrix(self.A, x[looking]), norm[looking]
         else:
             exponent = np.maximum(np.frexp(np.abs(x).max(axis=1))[1], -1000)
@@ -408,15 +408,19 @@ class _Replay:
         now = at == layer
         as_said = (single == target) & np.where(role == LEADER, leads, follows_leader)
         as_said = np.where(now, np.where(role == TIE, single < 0, as_said), ~(leads | follows_leader))
-        for what, bad in () if as_said.all() else (
-            (f"said to lead from layer {layer} on, but follows another", now & (role == LEADER) & ~leads),
-            ("its target is not itself", now & (role == LEADER) & (target != looking)),
-            (
-                f"said to follow one leader from layer {layer} on, but does not",
-                now & (role == FOLLOWER) & ~(follows_leader & (single == target)),
-            ),
-            (f"is decided at layer {layer} already", ~now & (leads | follows_leader)),
-            ("said to be tied, but follows one token", now & (role == TIE) & (single >= 0)),
+        for what, bad in (
+            ()
+            if as_said.all()
+            else (
+                (f"said to lead from layer {layer} on, but follows another", now & (role == LEADER) & ~leads),
+                ("its target is not itself", now & (role == LEADER) & (target != looking)),
+                (
+                    f"said to follow one leader from layer {layer} on, but does not",
+                    now & (role == FOLLOWER) & ~(follows_leader & (single == target)),
+                ),
+                (f"is decided at layer {layer} already", ~now & (leads | follows_leader)),
+                ("said to be tied, but follows one token", now & (role == TIE) & (single >= 0)),
+            )
         ):
             if bad.any():
                 self.wrong.append(f"token {token[np.flatnonzero(bad)[0]]} {what}")

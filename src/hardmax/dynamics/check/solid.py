@@ -31,11 +31,11 @@ class Solid:
 
         self.center = vertices.mean(axis=0)
         self.corners, self.slopes = np.empty((0, *vertices.shape[1:] * 2)), np.empty((0, vertices.shape[1]))
-        size = float(np.abs(vertices - self.center).max())
-        if not size > 0:
+        self.size = float(np.abs(vertices - self.center).max())
+        if not self.size > 0:
             return
         # Of two facets in one plane, float32 could not tell in which of them a ray ends: no two are.
-        away = (vertices - self.center) / size
+        away = (vertices - self.center) / self.size
         bumps = 1 - BUMPS * (np.arange(len(away)) * 0.6180339887 % 1)
         try:
             hull = ConvexHull(away * bumps[:, None])
@@ -44,7 +44,7 @@ class Solid:
         normals, height = hull.equations[:, :-1], -hull.equations[:, -1:]
         corners = away[hull.simplices].swapaxes(1, 2)
         good = (height[:, 0] > 0) & (np.linalg.cond(corners) < STEEPEST)
-        self.corners, self.slopes = np.linalg.inv(corners[good]) / size, normals[good] / height[good]
+        self.corners, self.slopes = np.linalg.inv(corners[good]), normals[good] / height[good]
 
     def inside(self, points: Floats) -> NDArray[np.bool_]:
         inside = np.zeros(len(points), bool)
@@ -52,7 +52,7 @@ class Solid:
             return inside
         slopes, step = self.slopes.astype(np.float32).T.copy(), max(1, SCORES // len(self.slopes))
         for start in range(0, len(points), step):
-            away = points[start : start + step] - self.center
+            away = (points[start : start + step] - self.center) / self.size
             facet = (away.astype(np.float32) @ slopes).argmax(axis=1)
             s = np.einsum("nij,nj->ni", self.corners.take(facet, axis=0), away)
             inside[start : start + step] = (s.min(axis=1) >= -1e-10) & (s.sum(axis=1) <= 1 - SHARE)
