@@ -594,6 +594,7 @@ LARGE = {
     "gaussian": np.random.default_rng(2).normal(size=(9000, 2)),
     "cube": np.random.default_rng(3).uniform(-1, 1, (9000, 2)),
     "three dimensions": np.random.default_rng(4).normal(size=(9000, 3)),
+    "cube in space": np.random.default_rng(6).uniform(-1, 1, (9000, 3)),
     "ties": np.concatenate((SQUARE, SQUARE, np.random.default_rng(5).uniform(-0.9, 0.9, (9000, 2)), [[0.5, 0.0]])),
 }
 
@@ -816,3 +817,39 @@ def test_a_group_that_leaves_its_face_is_refused_at_every_scale(scale):
         problem=fingerprint(Z, 1.0, None, c.tie_tolerance),
     )
     assert forged.check(Z) == [f"token 4: {TIE_CONDITIONS[what]}" for what in ("offset", "beyond")]
+
+
+def test_a_polytope_of_false_leaders_sets_nobody_aside_for_good():
+    """Tokens that are said to lead, and to be followed, span a polytope with true leaders outside."""
+    Z = LARGE["cube in space"]
+    c = hx.limit(Z).certificate
+    assert c.check(Z) == []
+    leaders = np.flatnonzero(c.role == LEADER)
+    rng = np.random.default_rng(0)
+    for some in ([0], rng.choice(len(Z), 8), np.flatnonzero(np.abs(Z).max(axis=1) < 0.5)[:20]):
+        role, target, decided = c.role.copy(), c.target.copy(), c.decided_at.copy()
+        role[some], target[some], decided[some] = LEADER, some, 0
+        false = replace(c, role=role, target=target, decided_at=decided, limit=np.where(
+            (role == LEADER)[:, None], Z, c.limit))  # fmt: skip
+        assert not false.verify(Z)
+        follows = np.flatnonzero(role == FOLLOWER)
+        target[follows] = rng.choice(some, len(follows))
+        assert not replace(false, target=target, limit=Z[target]).verify(Z)
+    for leader in leaders:  # one less
+        other = leaders[leaders != leader][0]
+        mine = c.target == leader
+        role, target = changed(c.role, leader, FOLLOWER), np.where(mine, other, c.target)
+        limit = np.where(mine[:, None], Z[other], c.limit)
+        assert not replace(c, role=role, target=target, limit=limit).verify(Z)
+
+
+@pytest.mark.parametrize("factor", [0.5, 0.67, 0.99999, 1.00001, 1.4999, 1.5, 1.5001, 3.0, 1e6, np.inf])
+@pytest.mark.parametrize("n", [40, 900])
+def test_a_small_cloud_has_the_margin_of_its_narrowest_decision_and_a_false_one_is_told_which(n, factor):
+    """Gaps are first compared up to the margin that is claimed, but the message names the true one."""
+    Z = np.random.default_rng(n).normal(size=(n, 3))
+    c = hx.limit(Z).certificate
+    assert c.check(Z) == []
+    assert replace(c, margin=c.margin * factor).check(Z) == [
+        f"margin is {c.margin * factor:g}, but the narrowest decision has {c.margin:g}"
+    ]

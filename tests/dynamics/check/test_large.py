@@ -9,6 +9,7 @@ import pytest
 import hardmax as hx
 from hardmax.dynamics.certificate import FOLLOWER, LEADER
 from hardmax.dynamics.check.large import Middle, SetAside
+from hardmax.dynamics.check.solid import SHARE
 from hardmax.dynamics.check.strongest import all_gaps
 
 RNG = np.random.default_rng(11)
@@ -375,3 +376,35 @@ def test_known_are_the_same_however_tokens_are_numbered(name, place):
     numbered = SetAside(other, Z[order], Z[order], np.linalg.norm(Z[order], axis=1), 1e-3)
     assert plain.known.any()
     assert np.array_equal(plain.known[order], numbered.known)
+
+
+@pytest.mark.parametrize("A", [None, np.array([[2.0, -1.0, 0.5], [-1.0, 3.0, 0.0], [0.5, 0.0, 1.0]])])
+def test_in_a_cube_those_inside_a_polytope_of_leaders_are_set_aside_and_seen_by_nobody(A):
+    Z = CLOUDS["cube"]
+    found, followers, _, gap, _ = found_and_gaps(Z, 1e-7, A, share=0.0)
+    assert found.solid
+    assert np.array_equal(found.known[followers], gap > 2e-7)
+    assert found.known[found.aside].all()
+    assert found.aside.sum() > 0.8 * found.known.sum()
+    q = RNG.normal(size=(500, 3))
+    best = (q @ Z.T).max(axis=1)
+    assert ((q @ Z[found.aside].T).max(axis=1) < best).all()
+    assert found.unseen(q, best, 0.0)
+
+
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_the_room_between_a_polytope_and_those_inside_ends_where_it_is_said_to(share):
+    """Followers come nearer to their leaders: what is in the way of a look is measured in units of rho^k."""
+    Z = CLOUDS["cube"]
+    found = found_and_gaps(Z, 1e-7, share=0.0)[0]
+    q = RNG.normal(size=(500, 3))
+    best = (q @ Z.T).max(axis=1)
+    room = share * float((SHARE * (best - q @ found.center) / np.linalg.norm(q, axis=1)).min())
+    reach = room * np.linalg.norm(q, axis=1)
+    before = found.aside
+    assert found.unseen(q, best - reach, reach) is (share < 1)
+    assert (found.aside is before) is (share < 1)
+    assert found.solid is (share < 1)
+    if share > 1:
+        assert found.known[found.aside].all()
+        assert not found.aside.any() or np.linalg.norm(Z[found.aside], axis=1).max() < found.bar

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hardmax.dynamics.check.strongest import KEYS, all_gaps, columns_near, strongest, with_ones
+from hardmax.dynamics.check.solid import SHARE
+from hardmax.dynamics.check.strongest import KEYS, _falling, all_gaps, columns_near, contenders, strongest, with_ones
 
 
 @pytest.mark.parametrize("dim", [1, 3, 8, 40])
@@ -73,3 +74,62 @@ def test_a_second_key_within_the_slack_is_found_however_close_to_its_end(dim):
         assert small.any() or room < 1
         assert np.allclose(gap[small], exact[2][small], rtol=0, atol=1e-13)
         assert (gap[mine & ~small] > 0.999 * slack[mine & ~small]).all()
+
+
+@pytest.mark.parametrize(
+    "numbers", [np.random.default_rng(1).normal(size=4000), np.array([3.0, -np.inf, 5.0]), np.ones(9)]
+)
+def test_numbers_fall_but_for_what_may_come_late(numbers):
+    order, late = _falling(numbers)
+    assert sorted(order.tolist()) == list(range(len(numbers)))
+    highest_after = np.maximum.accumulate(numbers[order][::-1])[::-1]
+    assert (highest_after <= numbers[order] + late).all()
+    assert late <= 2e-4
+
+
+def crowd(name):
+    rng = np.random.default_rng(6)
+    x = rng.uniform(-1, 1, (6000, 3))
+    if name == "clusters":
+        x = 4 * rng.normal(size=(12, 3))[rng.integers(0, 12, 6000)] + 0.2 * x
+    return x + np.array([0.0, 0.0, 3.0]) if name == "off the origin" else x
+
+
+@pytest.mark.parametrize("scale", [1e-70, 1.0, 1e70])
+@pytest.mark.parametrize("name", ["cube", "clusters", "off the origin"])
+def test_everyone_near_a_best_score_contends(name, scale):
+    x = scale * crowd(name)
+    q = x[:3000] / scale
+    norm, q_norm = np.linalg.norm(x / scale, axis=1) * scale, np.linalg.norm(q, axis=1)
+    slack = np.random.default_rng(0).choice([1e-9, 1e-5], len(q)) * q_norm * norm.max()
+    keys, guess = contenders(q, q_norm, x, norm, slack, np.zeros(len(q), np.int64))
+    scores = q @ x.T
+    near = (scores >= (scores.max(axis=1) - slack)[:, None]).any(axis=0)
+    assert near[keys].sum() == near.sum()
+    assert len(keys) < len(x) / 2
+    assert np.isin(guess, keys).all()
+
+
+def test_a_key_that_ends_where_inside_ends_contends_and_one_behind_it_does_not():
+    """The keys are corners of a cube, where all queries point to, and many in its middle."""
+    corners = np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0])).reshape(3, 8).T
+    middle = np.random.default_rng(7).uniform(-0.9, 0.9, (3000, 3))
+    ends = np.array([[0.5, 0.25, 1.0], [0.5, 0.25, 1.0]]) * (1 - SHARE + np.array([[1e-9], [-1e-9]]))
+    x = np.concatenate((corners, ends, middle))
+    q = np.tile(corners, (200, 1))
+    norm, slack = np.linalg.norm(x, axis=1), np.full(len(q), 2.5)  # so wide that nobody is too short
+    thin = contenders(q, np.linalg.norm(q, axis=1), x, norm, slack, np.arange(len(q)) % 8)[0]
+    assert len(thin) == (norm >= 0.5 / np.sqrt(3)).sum()  # there is no room for such a slack
+    slack[:] = 1e-6
+    norm[:] = norm.max()
+    keys = contenders(q, np.linalg.norm(q, axis=1), x, norm, slack, np.arange(len(q)) % 8)[0]
+    assert set(keys.tolist()) == {*range(8), 8}
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-5])
+def test_in_a_cloud_too_thin_for_its_slack_everyone_contends(width):
+    x = crowd("cube") * np.array([1.0, 1.0, width])
+    q = np.concatenate((x[:2000], [[0.0, 0.0, 1.0]]))
+    norm, q_norm = np.linalg.norm(x, axis=1), np.linalg.norm(q, axis=1)
+    keys = contenders(q, q_norm, x, norm, 2.0**-19 * q_norm * norm.max(), np.zeros(len(q), np.int64))[0]
+    assert (len(keys) == len(x)) == (width < 1e-3)

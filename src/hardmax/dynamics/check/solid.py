@@ -19,7 +19,8 @@ VERTICES = {3: 48}  # by dimension, so few that facets are too; in more dimensio
 SHARE = 2.0**-10
 BLURRED = 1e-8  # |q| max|p|: more than what rounding adds to <q, p>
 STEEPEST = 1e4  # facets that are thinner are left out
-BUMPS = 1e-3
+BUMPS = 1e-3  # by which vertices are drawn towards the center
+FAR = 1e6  # in units of the polytope: not inside, and no number for float32
 SCORES = 1 << 17  # compared at once: they stay in the cache
 
 
@@ -36,7 +37,7 @@ class Solid:
             return
         # Of two facets in one plane, float32 could not tell in which of them a ray ends: no two are.
         away = (vertices - self.center) / self.size
-        bumps = 1 - BUMPS * (np.arange(len(away)) * 0.6180339887 % 1)
+        bumps = 1 - BUMPS * np.random.default_rng(0).random(len(away))
         try:
             hull = ConvexHull(away * bumps[:, None])
         except (QhullError, ValueError):  # flat, or too few
@@ -53,7 +54,7 @@ class Solid:
         slopes, step = self.slopes.astype(np.float32).T.copy(), max(1, SCORES // len(self.slopes))
         for start in range(0, len(points), step):
             away = (points[start : start + step] - self.center) / self.size
-            facet = (away.astype(np.float32) @ slopes).argmax(axis=1)
+            facet = (np.clip(away, -FAR, FAR).astype(np.float32) @ slopes).argmax(axis=1)
             s = np.einsum("nij,nj->ni", self.corners.take(facet, axis=0), away)
             inside[start : start + step] = (s.min(axis=1) >= -1e-10) & (s.sum(axis=1) <= 1 - SHARE)
         return inside

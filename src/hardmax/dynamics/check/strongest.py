@@ -72,7 +72,8 @@ def contenders(q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats
     """
     best = np.einsum("ij,ij->i", q, x[guess])
     keys = np.flatnonzero(norm >= _shortest(best - slack, q_norm).min(initial=np.inf))
-    if min(len(keys) // 2, len(q)) <= CROWD or x.shape[1] not in VERTICES:
+    crowded = min(len(keys) // 2, len(q)) > CROWD and 1e-100 < norm.max() < 1e100
+    if not crowded or x.shape[1] not in VERTICES:
         return keys, guess
     length, longest = np.sqrt(np.einsum("ij,ij->i", q, q)), np.sqrt(np.einsum("ij,ij->i", x, x).max())
     room, some = 2 * slack + BLURRED * longest * length, slice(None, None, 1 + len(q) // SAMPLE)
