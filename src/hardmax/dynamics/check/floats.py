@@ -188,8 +188,6 @@ class _Replay:
         self.A, self.size = _scaled(matrix)
         self.shortest = float(np.sqrt(self.size / matrix.condition))  # |z|_A <= |A z| / shortest
         first, self.inverse = distinct(tokens)
-        if len(first) == len(tokens):
-            first = self.inverse = np.arange(len(tokens))
         self.first, self.start = first, tokens[first]
         self.weight = np.bincount(self.inverse).astype(np.float64)
         self.tie = tie_band(c.tie_tolerance)

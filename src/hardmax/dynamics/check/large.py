@@ -44,7 +44,7 @@ SAMPLE = 512  # tokens that tell the shape of the cloud
 STEEPEST = 1e-3  # ratio of the sides of a cloud that is made round
 LOWER = 0.97  # of the least best score: those set aside are shorter
 WORTH = 3  # at least one in so many is set aside, or nobody
-ENOUGH = 0.9  # of those known, if a round cloud is set aside by norm: a polytope would not pay
+ENOUGH, NEARLY = 0.75, 0.95  # of those known, or of all: if they are set aside by norm, a polytope does not pay
 CROWD = 128  # followers from which on those of a leader are compared in parts
 
 
@@ -168,7 +168,12 @@ class SetAside:
         need = (best - gap) / self.lengths[rows] * (1 - 1e-9)
         self.known[rows] = True
         self._shorter_than(LOWER * float(need.min()))
-        if self.given.shape[1] in VERTICES and not (self.middle.round and self.aside.sum() > ENOUGH * len(rows)):
+        count, stays = int(self.aside.sum()), self.middle.round  # in other clouds, tokens are often seen after all
+        if (
+            self.given.shape[1] in VERTICES
+            and not (stays and count > ENOUGH * len(rows))
+            and count < NEARLY * len(self.aside)
+        ):
             self._inside_leaders()
         if self.solid:
             queries = self.query.take(rows, axis=0)

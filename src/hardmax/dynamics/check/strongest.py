@@ -16,8 +16,9 @@ QUERIES, KEYS = 256, 384  # compared at once: their scores stay in the cache
 PRODUCTS = 1 << 20  # of coordinates
 LEVELS = 65_000  # of numbers that are sorted roughly
 MANY = 192  # pairs after which to look again who can come near
-CROWD = 1024  # queries, and pairs of keys, from which on it pays to leave out keys inside a polytope
-SAMPLE = 512  # queries that tell who is followed
+CROWD = 4096  # queries and keys from which on it pays to leave out keys inside a polytope
+SAMPLE = 512  # queries that tell who is followed, and keys that tell whether a share of WORTH can be left out
+WORTH = 0.5
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -56,6 +57,17 @@ def _shortest(score: Floats, q_norm: Floats) -> Floats:
     return np.divide(score, q_norm, out=np.full(len(score), -np.inf), where=q_norm > 0)
 
 
+def _best_of(q: Floats, x: Floats) -> tuple[Floats, Ints]:
+    """For every query the largest <q, x_j>, and its j."""
+    best, top = np.empty(len(q)), np.empty(len(q), np.int64)
+    step = max(1, PRODUCTS // len(x))
+    for start in range(0, len(q), step):
+        part = slice(start, start + step)
+        scores = q[part] @ x.T
+        best[part], top[part] = scores.max(axis=1), scores.argmax(axis=1)
+    return best, top
+
+
 def _falling(numbers: Floats) -> tuple[Ints, float]:
     """The order of falling numbers, and by how much one may come too late: short integers are sorted faster."""
     low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
@@ -72,25 +84,26 @@ def contenders(q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats
     """
     best = np.einsum("ij,ij->i", q, x[guess])
     keys = np.flatnonzero(norm >= _shortest(best - slack, q_norm).min(initial=np.inf))
-    crowded = min(len(keys) // 2, len(q)) > CROWD and 1e-100 < norm.max() < 1e100
+    crowded = min(len(keys), len(q)) > CROWD and 1e-100 < norm.max() < 1e100
     if not crowded or x.shape[1] not in VERTICES:
         return keys, guess
     length, longest = np.sqrt(np.einsum("ij,ij->i", q, q)), np.sqrt(np.einsum("ij,ij->i", x, x).max())
-    room, some = 2 * slack + BLURRED * longest * length, slice(None, None, 1 + len(q) // SAMPLE)
+    room = 2 * slack + BLURRED * longest * length
     names, outermost = guess, keys[farthest(x[keys])]
     for _ in range(2):  # with the guesses, and with whom some of the queries follow
         named, count = np.unique(names, return_counts=True)
         named = np.union1d(named[np.argsort(-count)[: VERTICES[x.shape[1]]]], outermost)
-        solid, scores = Solid(x[named]), q @ x[named].T
-        top = scores.argmax(axis=1)
-        most = scores[np.arange(len(q)), top]
+        solid = Solid(x[named])
+        if solid.inside(x[keys[:: 1 + len(keys) // SAMPLE]]).mean() < WORTH:
+            break
+        most, top = _best_of(q, x[named])
         if not (SHARE * (most - q @ solid.center) > room).all():
             break
         keys = keys[~solid.inside(x[keys])]
         guess, best = np.where(most > best, named[top], guess), np.maximum(best, most)
-        if len(keys) <= 2 * CROWD:
+        if 2 * len(keys) <= CROWD:
             break
-        names = keys[(q[some] @ x[keys].T).argmax(axis=1)]
+        names = keys[_best_of(q[:: 1 + len(q) // SAMPLE], x[keys])[1]]
     return keys, guess
 
 
