@@ -686,6 +686,17 @@ def test_a_token_is_not_said_to_follow_one_that_was_set_aside(name):
         assert not replace(c, target=changed(c.target, i, 0)).verify(Z)
 
 
+def test_the_last_token_of_a_large_cloud_is_compared_with_the_others_if_it_is_tied():
+    """It is tied between tokens 0 and 1, its target is -1, and token 4 follows it before it follows token 0."""
+    few = np.array([[2.0, 1.0, 0.0], [2.0, -1.0, 0.0], [-2.0, 0.5, -1.0], [-2.0, -0.5, -1.0], [0.01, 0.01, 0.1]])
+    Z = np.concatenate((few, 0.05 * np.random.default_rng(0).normal(size=(9000, 3)), [[1.7, 0.0, 0.7]]))
+    c = hx.limit(Z).certificate
+    assert (c.role[-1], c.target[-1], c.groups) == (TIE, -1, ((0, 1),))
+    assert (c.role[4], c.target[4], c.decided_at[4]) == (FOLLOWER, 0, 2)
+    assert c.check(Z) == []
+    assert not replace(c, decided_at=changed(c.decided_at, 4, 0)).verify(Z)
+
+
 @pytest.mark.parametrize("cloud", ["small", "large, in space", "large, in the plane"])
 def test_a_limit_may_be_off_by_exactly_32_roundings(cloud):
     """Followers of the token (16, 0, ...) end at a coordinate of zero, to which anything can be added exactly."""

@@ -181,7 +181,7 @@ class SetAside:
                 self.solid = False
                 self._shorter_than(self.bar)
         keys = np.flatnonzero(~self.aside)
-        copy = (self.target[keys] != keys) & self.leads[np.maximum(self.target[keys], 0)]
+        copy = (self.target[keys] >= 0) & (self.target[keys] != keys) & self.leads[self.target[keys]]
         copy[copy] = (self.given[keys[copy]] == self.given[self.target[keys[copy]]]).all(axis=1)
         keys = keys[~copy]  # whoever follows a leader follows its copies
         keys = keys[np.argsort(-self.norms[keys])]
