@@ -1,9 +1,13 @@
 """What is chosen by held-out texts: penalty, depth, calibration."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from corpus import reviews
+from hardmax.sentiment import choices
+from hardmax.sentiment.calibration import calibrate
 from hardmax.sentiment.choices import FOLDS, Measured, prepare, split
 from hardmax.sentiment.estimator import HardmaxClassifier
 from hardmax.sentiment.fitting import usual_min_df
@@ -107,6 +111,26 @@ def test_probabilities_are_those_of_held_out_texts(layers):
     sure = clf.predict_proba(texts[1000:]).max(axis=1)
     assert 0.55 < sure.mean() < 0.75
     assert abs(sure.mean() - clf.score(texts[1000:], noisy[1000:])) < 0.06
+
+
+@pytest.mark.parametrize(("sign", "used"), [(1, True), (-1, False)])
+def test_all_words_are_shifted_towards_a_rare_class_where_that_lowers_the_log_loss(monkeypatch, sign, used):
+    rng = np.random.default_rng(3)
+    labels = np.repeat([0, 1, 2], [200, 160, 40])  # two words of a text are of its class, eight say nothing
+    words = [[f"w{rng.integers(400)}" for _ in range(8)] + [f"{'abc'[k]}{rng.integers(60)}" for _ in range(2)]
+             for k in labels]  # fmt: skip
+    texts = [" ".join(some) for some in words]
+    vocabulary = Vocabulary.count(texts, (1, 1))
+
+    def calibrated(*given):
+        found = calibrate(*given)
+        return replace(found, every=sign * found.every)
+
+    monkeypatch.setattr(choices, "calibrate", calibrated)
+    data = Examples(vocabulary.bags(texts), labels, np.ones(400))
+    found = prepare(data, vocabulary, (0, 1, 2), Recipe(layers=0)).calibration
+    assert found.every.any() == used
+    assert not used or found.every[2] > 0.5
 
 
 def test_a_text_without_known_words_has_the_frequencies_of_the_classes():

@@ -262,13 +262,14 @@ def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats) -> Measure
         sums.append(logits)
         whole.append((part.labels[:texts], part.weight[:texts], part.sizes[:texts], logits[:texts]))
     every, scores = together(parts), joined(iter(sums), np.float64).reshape(-1, len(bias))
-    texts = sum(len(held.bags) for _, held in folds)
-    shift = texts if trainers[0].shifts else 0
-    found = calibrate(every, scores, trainers[0].neutral, bias, 1.0 / (texts + 2), shift)
-    labels, weight, sizes, scores = (np.concatenate(column) for column in zip(*whole, strict=True))
-    scores = found.logits(sizes, scores, bias)
-    losses, _ = grade(labels, weight / weight.sum(), scores)
-    return Measured(float(trainers[0].right(scores, labels).mean()), texts * losses, found)
+    labels, weight, sizes, sums_of_whole = (np.concatenate(column) for column in zip(*whole, strict=True))
+    texts, tried = len(labels), []
+    for shift in (0, texts) if trainers[0].shifts else (0,):
+        found = calibrate(every, scores, trainers[0].neutral, bias, 1.0 / (texts + 2), shift)
+        logits = found.logits(sizes, sums_of_whole, bias)
+        losses, _ = grade(labels, weight / weight.sum(), logits)
+        tried.append(Measured(float(trainers[0].right(logits, labels).mean()), texts * losses, found))
+    return min(tried, key=lambda one: one.losses.sum())  # a shift has to lower the log-loss too
 
 
 def split(examples: Examples, enough: int = CALIBRATED) -> list[Fold]:
