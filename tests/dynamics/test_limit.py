@@ -311,6 +311,16 @@ def test_errors_in_exact_batches_name_the_cloud():
         hx.limit([[[1, 2]], [["x", 1]]], exact=True)
 
 
+@pytest.mark.parametrize(("alpha", "layers"), [(1e-12, 100), (4e-7, 100), (6e-7, 2000)])
+def test_a_limit_gives_up_early_if_the_tokens_hardly_move_until_the_last_layer(alpha, layers):
+    Z = np.random.default_rng(0).normal(size=(40, 3))
+    with pytest.raises(hx.NotCertified, match=f"after {layers} layers") as caught:
+        hx.limit(Z, alpha, max_layers=2000)
+    sure = caught.value.known["certain"]
+    assert 0 < len(sure) < 40
+    np.testing.assert_allclose(caught.value.known["points"][sure], hx.limit(Z, 0.01).points[sure])
+
+
 def test_a_small_step_needs_layers_not_rational_arithmetic():
     eq = hx.limit(np.random.default_rng(0).normal(size=(60, 2)), alpha=1e-4)
     assert eq.certificate.method == "float64"

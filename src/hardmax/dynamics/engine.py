@@ -28,6 +28,8 @@ ACTIVE = -1
 # Relative gaps up to the resolution are computed exactly: all of them in small clouds; in large ones those that could
 # be the narrowest, since a figure for every gap would cost far more than finding the targets.
 RESOLUTION = 2.0**-20
+HARDLY = 1e-3  # of their distances, about: what tokens may move until a limit gives up, and QUIET layers are enough
+QUIET = 100
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class Run:
     alpha: float
     metric: Metric
     tie_tolerance: float = 0.0
+    max_layers: int | None = None  # of a limit, which gives up then
 
     layer: int = 0
     undecided: int = 0
@@ -96,6 +99,8 @@ class Run:
         self._searched: Search | None = None
         # After this many layers without a change, followers have merged with their leaders in float64.
         self.patience = int(40 / np.log1p(self.alpha)) + 8
+        if self.max_layers is not None and self.max_layers * self.alpha < HARDLY:
+            self.patience = min(self.patience, QUIET)  # up to max_layers, the tokens hardly move
         self.unchanged_for = 0  # layers for which the follow sets of the active points have been the same
 
     # -- looking ---------------------------------------------------------------------------------------------------

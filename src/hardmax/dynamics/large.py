@@ -195,7 +195,7 @@ def limit_of_rest(
     if not tokens.any(axis=1).all():  # a token at 0 follows everyone
         return None
     cloud = Cloud(tokens)
-    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance)
+    run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
     run.small = False
     while True:
         look = run.look()

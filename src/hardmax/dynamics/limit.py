@@ -63,7 +63,7 @@ def limit(  # types as strings: help() shows their names
         A: (d, d) symmetric positive definite matrix; None is the identity.
         exact: rational arithmetic; numbers may be integers, Fractions, decimal strings or floats (binary value).
         tie_tolerance: scores within tie_tolerance |z_i|_A max_j |z_j|_A of the maximum count as equal to it.
-        max_layers: give up after this many layers.
+        max_layers: give up after this many layers; sooner if alpha is so small that tokens hardly move within them.
 
     Returns:
         An Equilibrium; for a batch or several step sizes, a Batch of them.
@@ -149,11 +149,11 @@ def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilib
         if cloud.dim == 2:
             found = large.limit_in_plane(cloud.tokens, problem, max_layers)
         else:
-            run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance)
+            run = Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
             found = large.limit_by_norm(run, problem, max_layers)
         if found is not None:
             return found
-    run = run or Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance)
+    run = run or Run(cloud, problem.alpha, problem.matrix, problem.tie_tolerance, max_layers)
     # Waiting until followers merge with their leaders in float64 is pointless where comparisons are undecided already
     # and rational arithmetic can take over.
     rational = len(cloud.points) <= RATIONAL_POINTS and problem.tie_tolerance == 0
