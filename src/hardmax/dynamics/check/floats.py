@@ -251,8 +251,7 @@ class _Replay:
 
     def _decided_places(self, layer: int) -> Floats:
         """Where the tokens decided before a layer are at it."""
-        shrink = (1 + self.alpha) ** np.arange(-layer, 1.0)
-        shrink[-1] = 0.0
+        shrink = (1 + self.alpha) ** np.arange(-layer, 1.0)  # 1 for those without an offset yet
         return np.asarray(self.limit + shrink[np.minimum(self.decided, layer)][:, None] * self.offset_at_decision)
 
     def places(self, last: int) -> list[Floats]:
@@ -340,7 +339,7 @@ class _Replay:
                 return *all_gaps(q, x), np.arange(len(x))
             slack = np.maximum(3 * flag, self.wide * own * norm.max())
             keys, guess = contenders(q, own, x, norm, slack, guess)
-            if 0 < len(q) * len(keys) <= PAIRS:
+            if len(q) * len(keys) <= PAIRS:
                 best, top, gap = all_gaps(q, x[keys])
                 return best, keys[top], gap, keys
             place = np.zeros(len(x), np.int64)
@@ -479,7 +478,8 @@ class _Replay:
 
     def _tie_holds_exactly(self, i: int) -> bool:
         """The same conditions for the tokens as they were given."""
-        return self.exact.tie_holds(i, self.groups[-1 - self.target[i]], int(-1 - self.target[i]))
+        number = int(-1 - self.target[i])
+        return self.exact.tie_holds(i, self.groups[number], number)
 
     @cached_property
     def exact(self) -> ExactClaims:

@@ -31,7 +31,7 @@ class Solid:
         from scipy.spatial import ConvexHull, QhullError  # not in the plane, where it is not needed
 
         self.center = vertices.mean(axis=0)
-        self.corners, self.slopes = np.empty((0, *vertices.shape[1:] * 2)), np.empty((0, vertices.shape[1]))
+        self.corners = self.slopes = np.empty((0, vertices.shape[1]))
         self.size = float(np.abs(vertices - self.center).max())
         if not self.size > 0:
             return
