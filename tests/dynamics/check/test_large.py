@@ -392,7 +392,7 @@ def test_in_a_cube_those_inside_a_polytope_of_leaders_are_set_aside_and_seen_by_
     assert found.unseen(q, best, 0.0)
 
 
-@pytest.mark.parametrize("share", [0.99, 1.01])
+@pytest.mark.parametrize("share", [0.9995, 1.0005])
 def test_the_room_between_a_polytope_and_those_inside_ends_where_it_is_said_to(share):
     """Followers come nearer to their leaders: what is in the way of a look is measured in units of rho^k."""
     Z = CLOUDS["cube"]
@@ -408,3 +408,27 @@ def test_the_room_between_a_polytope_and_those_inside_ends_where_it_is_said_to(s
     if share > 1:
         assert found.known[found.aside].all()
         assert not found.aside.any() or np.linalg.norm(Z[found.aside], axis=1).max() < found.bar
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+@pytest.mark.parametrize("share", [0.999, 1.001])
+def test_the_room_is_more_than_what_rounding_adds_to_a_score(share, scale):
+    """With nothing else in the way it is 1e-8 |q| max|x|, wherever the center is."""
+    Z = scale * CLOUDS["cube"]
+    found = found_and_gaps(Z, 1e-7, share=0.0)[0]
+    q = RNG.normal(size=(50, 3))
+    found.center = scale * np.array([0.3, -2.0, 0.7])
+    room = 1e-8 * np.sqrt(3) * np.abs(Z).max() * np.linalg.norm(q, axis=1)
+    best = q @ found.center + share * room / SHARE
+    assert found._is_wide(q, best, 0.0).tolist() == [share > 1] * 50
+
+
+@pytest.mark.parametrize(("reach", "solid"), [(1e-7, True), (1e-2, False)])
+def test_a_polytope_off_the_origin_is_used_if_its_share_is_more_than_the_gaps(reach, solid):
+    Z = CLOUDS["cube"] + np.array([0.2, 0.4, -0.3])
+    found, followers, _, gap, _ = found_and_gaps(Z, reach, share=0.0)
+    assert found.solid is solid
+    assert not found.middle.round
+    assert np.array_equal(found.known[followers], gap > 2 * reach)
+    if not solid:
+        assert not found.aside.any() or np.linalg.norm(found.middle.places(Z[found.aside]), axis=1).max() < found.bar

@@ -79,6 +79,11 @@ def test_nobody_is_inside_what_is_flat(vertices):
     assert not Solid(vertices).inside(np.concatenate((vertices, vertices.mean(axis=0)[None]))).any()
 
 
+@pytest.mark.parametrize(("width", "inside"), [(1e-3, True), (1e-5, False)])
+def test_facets_much_thinner_than_they_are_wide_are_left_out(width, inside):
+    assert Solid(CUBE * [1.0, 1.0, width]).inside(np.zeros((1, 3))).tolist() == [inside]
+
+
 @pytest.mark.filterwarnings("error")
 def test_points_much_farther_away_than_the_polytope_is_wide_are_not_inside():
     assert Solid(1e-60 * CUBE).inside(np.array([[1.0, 1.0, 1.0], [1e60, 0.0, 0.0], [0.0, 0.0, 0.0]])).tolist() == [

@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 
 from hardmax.dynamics.check.solid import SHARE
-from hardmax.dynamics.check.strongest import KEYS, _falling, all_gaps, columns_near, contenders, strongest, with_ones
+from hardmax.dynamics.check.strongest import (
+    KEYS,
+    QUERIES,
+    _best_of,
+    _falling,
+    all_gaps,
+    columns_near,
+    contenders,
+    strongest,
+    with_ones,
+)
+
+CORNERS = np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0])).reshape(3, 8).T
 
 
 @pytest.mark.parametrize("dim", [1, 3, 8, 40])
@@ -46,6 +58,34 @@ def test_a_key_at_the_very_end_of_the_slack_is_found():
     assert [float(part[0]) for part in found] == [4.0, 0, 1.0]
 
 
+def test_a_key_that_is_sorted_behind_a_shorter_one_is_found():
+    """Norms are sorted roughly: 3 comes after 3 - 1e-6, with which the second block of keys begins."""
+    x = np.array([[4.0]] + [[-3.9]] * (KEYS - 1) + [[3.0 - 1e-6], [3.0], [2.9]])
+    slack = np.append(np.ones(QUERIES), 1.2)  # the last query is one of another block, and keeps the shorter keys
+    one = np.ones(len(slack))
+    order, late = _falling(np.abs(x[:, 0]))
+    assert order[KEYS:].tolist() == [KEYS, KEYS + 1, KEYS + 2]
+    assert 1e-6 < late < 1e-4
+    best, top, gap = strongest(one[:, None], one, x, np.abs(x[:, 0]), slack, np.zeros(len(slack), np.int64))
+    assert (best == 4).all()
+    assert (top == 0).all()
+    assert (gap == 1).all()
+
+
+def test_two_copies_have_no_gap_even_without_slack():
+    x = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    found = strongest(x[:1], np.ones(1), x, np.ones(3), np.zeros(1), np.zeros(1, np.int64))
+    assert [float(part[0]) for part in found] == [1.0, 0, 0.0]
+
+
+def test_the_best_of_few_keys_is_found_for_every_one_of_many_queries():
+    rng = np.random.default_rng(8)
+    q, x = rng.normal(size=(700, 3)), rng.normal(size=(5000, 3))
+    best, top = _best_of(q, x)
+    assert np.array_equal(top, all_gaps(q, x)[1])
+    assert np.allclose(best, all_gaps(q, x)[0], rtol=1e-14, atol=0)
+
+
 def test_columns_near_names_every_column_with_a_number_of_at_least_zero():
     rng = np.random.default_rng(3)
     keys, queries = with_ones(rng.standard_normal((900, 4))), rng.standard_normal((5, 700)).astype(np.float32)
@@ -77,7 +117,13 @@ def test_a_second_key_within_the_slack_is_found_however_close_to_its_end(dim):
 
 
 @pytest.mark.parametrize(
-    "numbers", [np.random.default_rng(1).normal(size=4000), np.array([3.0, -np.inf, 5.0]), np.ones(9)]
+    "numbers",
+    [
+        np.random.default_rng(1).normal(size=4000),
+        np.random.default_rng(2).uniform(-1, 1.5, 4000),
+        np.array([3.0, -np.inf, 5.0]),
+        np.ones(9),
+    ],
 )
 def test_numbers_fall_but_for_what_may_come_late(numbers):
     order, late = _falling(numbers)
@@ -112,11 +158,10 @@ def test_everyone_near_a_best_score_contends(name, scale):
 
 def test_a_key_that_ends_where_inside_ends_contends_and_one_behind_it_does_not():
     """The keys are corners of a cube, where all queries point to, and many in its middle."""
-    corners = np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0])).reshape(3, 8).T
     middle = np.random.default_rng(7).uniform(-0.9, 0.9, (6000, 3))
     ends = np.array([[0.5, 0.25, 1.0], [0.5, 0.25, 1.0]]) * (1 - SHARE + np.array([[1e-9], [-1e-9]]))
-    x = np.concatenate((corners, ends, middle))
-    q = np.tile(corners, (600, 1))
+    x = np.concatenate((CORNERS, ends, middle))
+    q = np.tile(CORNERS, (600, 1))
     norm, slack = np.linalg.norm(x, axis=1), np.full(len(q), 2.5)  # so wide that nobody is too short
     thin = contenders(q, np.linalg.norm(q, axis=1), x, norm, slack, np.arange(len(q)) % 8)[0]
     assert len(thin) == (norm >= 0.5 / np.sqrt(3)).sum()  # there is no room for such a slack
@@ -133,3 +178,39 @@ def test_in_a_cloud_too_thin_for_its_slack_everyone_contends(width):
     norm, q_norm = np.linalg.norm(x, axis=1), np.linalg.norm(q, axis=1)
     keys = contenders(q, q_norm, x, norm, 2.0**-19 * q_norm * norm.max(), np.zeros(len(q), np.int64))[0]
     assert (len(keys) == len(x)) == (width < 1e-3)
+
+
+def test_a_key_just_long_enough_contends():
+    x = np.array([[4.0], [3.0], [2.9], [-3.0]])
+    keys, guess = contenders(np.ones((1, 1)), np.ones(1), x, np.abs(x[:, 0]), np.ones(1), np.zeros(1, np.int64))
+    assert (keys.tolist(), guess.tolist()) == ([0, 1, 3], [0])
+
+
+@pytest.mark.parametrize("dim", [1, 2, 4, 8])
+def test_in_other_dimensions_than_three_nobody_is_left_out_but_for_the_norm(dim):
+    x = np.random.default_rng(dim).normal(size=(4200, dim))
+    norm, zero = np.linalg.norm(x, axis=1), np.zeros(len(x), np.int64)
+    keys, guess = contenders(x, norm, x, norm, np.full(len(x), 1e-6), zero)
+    assert np.array_equal(keys, np.flatnonzero(norm >= ((x @ x[0] - 1e-6) / norm).min()))
+    assert (guess == 0).all()
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-120, 1e120])
+def test_where_squares_lose_digits_nobody_is_left_out_but_for_the_norm(scale):
+    q = crowd("cube")
+    norm = np.linalg.norm(q, axis=1)
+    keys, _ = contenders(q, norm, scale * q, scale * norm, 0 * norm, np.zeros(len(q), np.int64))
+    assert len(keys) == len(q)
+
+
+@pytest.mark.parametrize(("width", "all_contend"), [(5e-4, True), (2e-3, False)])
+def test_a_polytope_is_used_if_it_is_wide_for_the_rounding_of_scores(width, all_contend):
+    """At a height of 100, scores of upward queries of length 1 are rounded by less than 1e-6: SHARE of about 1e-3."""
+    x = np.concatenate((CORNERS, crowd("cube"))) * [1.0, 1.0, width] + [0.0, 0.0, 100.0]
+    q = np.random.default_rng(9).normal(size=x.shape) * [0.1, 0.1, 0.0] + [0.0, 0.0, 1.0]
+    q[0] = [0.0, 0.0, 1.0]
+    norm, q_norm = np.full(len(x), 101.0), np.linalg.norm(q, axis=1)  # nobody is too short
+    keys, _ = contenders(q, q_norm, x, norm, np.zeros(len(q)), np.zeros(len(q), np.int64))
+    assert (len(keys) == len(x)) is all_contend
+    scores = q @ x.T
+    assert np.isin(scores.argmax(axis=1), keys).all()
