@@ -50,9 +50,19 @@ EQUIVALENT = {
         ),
         ("starts = np.flatnonzero(np.append(True, cone[1:]", "-1", "followers are then cones by themselves: " + SLOWER),
         ("self.follows &= self.leads[", "0", "who does not follow anybody is not asked"),
-        ("self.bar = -np.inf", "-np.inf", "it is not read while nobody is set aside"),
+        ("self.bar, self.solid = ", "-np.inf", "it is not read while nobody is set aside"),
         ("len(self.aside) > WORTH", "len(self.aside) > WORTH * self.aside.sum()", SLOWER),
         ("short = len(self.leaders)", None, "numbers of 16 bits or of 64"),
+        *(
+            (
+                part,
+                None,
+                "whether those inside a polytope are set aside, or those that are short, with the same verdict",
+            )
+            for part in ("ENOUGH, NEARLY = ", "count > ENOUGH * len(rows)", "count < NEARLY", "> max(ENOUGH")
+        ),
+        ("most = self.leaders[np.argsort(", "-followers", "which of the leaders span the polytope"),
+        ("np.asarray(SHARE * (best - ", "SHARE * (best - queries @ self.center) > room", "the room is ample"),
     ],
     "dynamics/check/plane.py": [
         *(
@@ -108,14 +118,46 @@ EQUIVALENT = {
         ("if last - first < 3.0", "last - first < 3.0", "a cone of exactly 3 is narrower than half a turn as well"),
         ("len(far) > most and", "len(far) > most", "if they are just as many, all of them are taken either way"),
         ("far[gauge >= np.sort(gauge)", "gauge >= np.sort(gauge)[-most:][0] - 1e-09", "how many tokens are replayed"),
+        ("len(far) > most and", "polygon.radius > 0", "it holds the first polygon, which has an area"),
         ("< 1 << 15:", None, "numbers of 16 bits or of 32"),
     ],
+    "dynamics/check/solid.py": [
+        ("VERTICES = {", "48", "which of the points span the polytope"),
+        *(("SHARE = ", part, "the inequality holds for every share, and is tested with it") for part in ("2.0", "10")),
+        *((f"{name} = ", None, "fewer are called inside, or more that are") for name in ("STEEPEST", "FAR")),
+        *((part, None, SLOWER) for part in ("SCORES = ", "SCORES // len(self.slopes)")),
+        ("self.size = float(", "vertices - self.center", "a unit of length, which cancels out"),
+        *(
+            ("bumps = 1 - ", part, "where facets are looked for: nothing rests on them")
+            for part in ("1", "0", "1 - BUMPS * np.random.default_rng(0).random(len(away))")
+        ),
+        ("good = (height[:, 0] > 0)", "height[:, 0] > 0", "the mean of the vertices is inside"),
+        ("good = (height[:, 0] > 0)", "np.linalg.cond(corners) < STEEPEST", "any bound of about this size will do"),
+        ("(s.min(axis=1) >= -1e-10)", "s.min(axis=1) >= -1e-10", "any bound of about this size will do"),
+    ],
     "dynamics/check/strongest.py": [
-        *((f"{name} = ", None, SLOWER) for name in ("QUERIES, KEYS", "PRODUCTS", "MANY")),
+        *((f"{name} = ", None, SLOWER) for name in ("QUERIES, KEYS", "PRODUCTS", "MANY", "LEVELS", "CROWD", "SAMPLE")),
+        *(
+            (part, None, "whether, and for how long, keys inside a polytope are left out, with the same verdict")
+            for part in ("for _ in range(2):", "mean() < WORTH", "if 2 * len(keys) <= CROWD")
+        ),
+        *(
+            ("names = keys[_best_of(", part, "which of the keys span the polytope")
+            for part in ("1 + len(q) // SAMPLE", "len(q) // SAMPLE")
+        ),
+        ("named = np.union1d(", "-count", "which of the keys span the polytope"),
+        ("room = 2 * slack", "2", "more room"),
+        ("SHARE * (most - q @ solid.center) > room", "SHARE * (most - q @ solid.center) > room", "the room is ample"),
+        ("np.where(most > best", "most > best", "a guess, on which nothing but the time depends"),
+        ("crowded = min(", "min(len(keys), len(q)) > CROWD", SLOWER),
+        ("crowded = min(", "1e-100 < norm.max() < 1e+100", "squares of 1e-100 lose no digits"),
+        ("step = max(1, PRODUCTS", None, SLOWER),
+        ("if not 0 < unit < np.inf", "0", "numbers are then sorted exactly"),
+        ("low, high = numbers.min(", "-np.inf", "numbers are then sorted exactly"),
+        ("1.001 * unit", "1.001", "keys are looked at for longer"),
         ("parts = 1 + len(i)", None, SLOWER),
         ("length, longest = ", "1e-300", "on a coarser scale more pairs are compared in float64"),
         ("len(near) > MANY", None, SLOWER),
-        ("turn = np.argsort(-needed)", None, SLOWER),
         ("near[:0]", "0", "a pair that is compared twice"),
         *(
             (part, part, "the room for rounding is twice as much as is needed")
@@ -125,6 +167,11 @@ EQUIVALENT = {
         *(
             ("return 6 * (x.shape[1] + 4)", part, "the room for rounding is doubled, and half of it is enough; or more")
             for part in ("6", "4", "24")
+        ),
+        (
+            "return 6 * (x.shape[1] + 4)",
+            "6 * (x.shape[1] + 4)",
+            "the room counts every rounding at its worst and of one sign, and twice; a third of it is not met either",
         ),
         (".reshape(len(some), -1)", "1", "any negative number stands for the length that is left"),
         ("return np.divide(score, q_norm", "0", "queries of less than 1 are then compared with all keys"),
@@ -171,8 +218,8 @@ EQUIVALENT = {
     "dynamics/check/claims.py": [
         ("key >> np.uint64(29)", "29", "any hash will do: whether rows of equal hashes are equal is looked up"),
         (
-            "x == x[first][inverse]",
-            "x == x[first][inverse]",
+            "if not (tokens == tokens[copy]",
+            "tokens == tokens[copy].take(inverse, axis=0)",
             "rows are sorted by all coordinates instead",
         ),
         ("(column + 0.0)", "0.0", "any hash will do: whether rows of equal hashes are equal is looked up"),
@@ -185,34 +232,41 @@ EQUIVALENT = {
             for part in ("replay.blur > blur", "inside is None")
         ),
         ("last, inside, blur, unclear = ", "0.0", "it is not read before it is replaced"),
-        ("np.minimum(self.decided - float(layer), 0.0)", "0.0", "read only where the difference is negative"),
         ("norms = np.sqrt(", "0.0", "longer norms make gaps wider: more tokens are replayed, with the same verdict"),
         ("10_000 + 100", "100", "any large number of layers ends a forged wait"),
         ("np.flatnonzero(gap <= 2 * flag)", "gap <= 2 * flag", "a filter twice as wide as it must be"),
         ("best[r] - 3 * flag[r]", "3", "more tokens are compared in the prescribed order, with the same verdict"),
         ("named = c.target[c.target >= 0]", "c.target >= 0", "token 0 is the first of its copies"),
         ("named = c.target[c.target >= 0]", "0", "token 0 is the first of its copies"),
-        ("(layer > 0) | ~self.known", "0", "what is known is decided at layer 0, and not looked at later"),
-        ("2.0**-19", "2.0", "other tokens are set aside, with the same verdict"),
+        (
+            "if layer == 0 and self.found is not None",
+            None,
+            "known tokens are looked at once more, with the same verdict",
+        ),
+        *((part, None, SLOWER) for part in ("FEW_PAIRS, PAIRS = ", "<= FEW_PAIRS:", "<= PAIRS:")),
+        ("shrink = (1 + self.alpha)", "1.0", "a power that is not read"),
+        ("slack = np.maximum(3 * flag", "3", "gaps are exact a little farther than they must be"),
+        *(("self.wide = min(1.5", part, "gaps are exact a little farther") for part in ("1.5", "3.0", "-19")),
+        ("self.wide = min(1.5", "19", "a margin of more than 2^-20 is not looked for"),
+        ("self.wide = min(1.5", "1.5 * c.margin", "more gaps are exact than must be"),
+        ("if wrong and replay.small", None, "the tokens are replayed once more, with the same verdict"),
+        ("replay.wide = 3.0", "3.0", "no relative gap is more than 2"),
+        ("reach = max(2.0**-19", "2.0", "other tokens are set aside, with the same verdict"),
         ("LARGE = 8192", "8192", SLOWER),
-        ("[(max(claimed, replay.blur, 4 * a)", "4", "more tokens are replayed, with the same verdict"),
+        *(
+            ("[(max(claimed, replay.blur, 4 * a)", part, "more tokens are replayed, with the same verdict")
+            for part in ("4", "4 * bands[-1][0]", "4 * bands[-1][1]")
+        ),
         ("reach = max(", "4", "other tokens are set aside, with the same verdict"),
         *((part, part, "when a forged wait ends") for part in ("last > patience", "longest > patience")),
         ("patience, last = ", "10000", "when a forged wait ends"),
         ("prepend=0", "0", "when a forged wait ends"),
         ("(3 * flag <= reach)", "3", "more clouds are checked without setting tokens aside"),
-        (
-            "np.where(self.decided < layer, shrink",
-            "self.decided < layer",
-            "who is decided at this layer has no offset yet",
-        ),
         *(("if size > 0 else 0.0", part, "nobody is ahead then") for part in ("size > 0", "0.0")),
-        ("np.maximum(exponent, -1000)", "1000", "the scale of a query whose numbers are below 2^-1000"),
+        ("exponent = np.maximum(np.frexp(", "1000", "the scale of a query whose numbers are below 2^-1000"),
         ("len(tokens) >= LARGE", "len(tokens) >= LARGE", SLOWER),
-        ("if len(close) else 0.0", "0.0", "it is not read then"),
-        ("2.0**-19", "19", "other tokens are set aside, with the same verdict"),
+        ("reach = max(2.0**-19", "19", "other tokens are set aside, with the same verdict"),
         ("still = ", "self.decided[looking] > layer", "who is decided goes to the same place by either formula"),
-        ("np.where(self.decided < layer, shrink", "0.0", "who is decided later has no offset yet"),
         ("claimed, bands = ", "-20", "a claim of more than 2^-20 is refused in any case"),
         ("claimed, bands = ", "20", "gaps of up to twice the claim are noted"),
         *(
@@ -233,7 +287,7 @@ EQUIVALENT = {
             ("self.likely = np.where(", part, "a guess, on which nothing but the time depends")
             for part in ("self.target >= 0", "0")
         ),
-        ("x @ q[i] >= best[r]", "x @ q[i] >= best[r] - 3 * flag[r]", "a filter wider than it must be"),
+        ("outer @ q[r] >= best[r]", "outer @ q[r] >= best[r] - 3 * flag[r]", "a filter wider than it must be"),
         ("np.minimum(since - since.max(), 0.0)", "0.0", "the difference is never positive"),
         ("shift = ", None, "no verdict depends on a factor of A; tests have factors of 2^-700 and 2^700"),
     ],

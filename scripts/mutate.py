@@ -68,6 +68,7 @@ GROUPS = {
         "dynamics/check/convex.py": [f"{CHECK}convex.py", f"{CHECK}plane.py", FLOAT_CHECK],
         "dynamics/check/large.py": [f"{CHECK}large.py", FLOAT_CHECK],
         "dynamics/check/plane.py": [f"{CHECK}plane.py", FLOAT_CHECK],
+        "dynamics/check/solid.py": [f"{CHECK}solid.py", f"{CHECK}large.py", f"{CHECK}strongest.py", FLOAT_CHECK],
         "dynamics/check/strongest.py": [f"{CHECK}strongest.py", f"{CHECK}large.py", FLOAT_CHECK],
     },
     "explanations": {
