@@ -78,6 +78,21 @@ def test_two_copies_have_no_gap_even_without_slack():
     assert [float(part[0]) for part in found] == [1.0, 0, 0.0]
 
 
+def test_a_query_of_length_zero_sees_all_keys_alike():
+    x = np.array([[3.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
+    for slack in (0.0, 1.0):
+        found = strongest(
+            np.zeros((1, 2)), np.zeros(1), x, np.linalg.norm(x, axis=1), np.full(1, slack), np.ones(1, np.int64)
+        )
+        assert (found[0][0], found[2][0]) == (0.0, 0.0)
+
+
+def test_a_guess_is_found_again_among_very_many_keys():
+    x = np.linspace(2, 1, 150_000)[:, None]
+    found = strongest(np.ones((1, 1)), np.ones(1), x, x[:, 0], np.full(1, 1.5), np.ones(1, np.int64))
+    assert [float(part[0]) for part in found] == [2.0, 0, 2.0 - x[1, 0]]
+
+
 def test_the_best_of_few_keys_is_found_for_every_one_of_many_queries():
     rng = np.random.default_rng(8)
     q, x = rng.normal(size=(700, 3)), rng.normal(size=(5000, 3))
@@ -123,6 +138,8 @@ def test_a_second_key_within_the_slack_is_found_however_close_to_its_end(dim):
         np.random.default_rng(2).uniform(-1, 1.5, 4000),
         np.array([3.0, -np.inf, 5.0]),
         np.ones(9),
+        np.full(3, -np.inf),
+        np.empty(0),
     ],
 )
 def test_numbers_fall_but_for_what_may_come_late(numbers):

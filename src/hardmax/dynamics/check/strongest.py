@@ -70,7 +70,7 @@ def _best_of(q: Floats, x: Floats) -> tuple[Floats, Ints]:
 
 def _falling(numbers: Floats) -> tuple[Ints, float]:
     """The order of falling numbers, and by how much one may come too late: short integers are sorted faster."""
-    low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
+    low, high = float(numbers.min(initial=np.inf)), float(numbers.max(initial=-np.inf))  # all may be -inf
     unit = (high - low) / LEVELS
     if not 0 < unit < np.inf:
         return np.argsort(-numbers), 0.0
