@@ -34,6 +34,7 @@ EQUIVALENT = {
         ("(cosine < mean[cone])", None, "how followers are divided into three parts at most"),
         ("1 + np.abs(low)", "1", "more room for rounding"),
         ("sure = gap > 10", "10", "more tokens are replayed, with the same verdict"),
+        ("sure = gap > 10", "gap > 10 * self.rounding * self.lengths[rows]", "ten times a bound that is ample"),
         ("self.rounding = 1e4", "10000.0", "more tokens are replayed, with the same verdict"),
         *(
             ("(len(q) + 8) * 2.0**-23", part, "more room for rounding, or half of twice as much as is needed")
@@ -153,12 +154,13 @@ EQUIVALENT = {
         ("crowded = min(", "1e-100 < norm.max() < 1e+100", "squares of 1e-100 lose no digits"),
         ("step = max(1, PRODUCTS", None, SLOWER),
         ("if not 0 < unit < np.inf", "0", "numbers are then sorted exactly"),
-        ("low, high = numbers.min(", "-np.inf", "numbers are then sorted exactly"),
+        ("low, high = float(", "-np.inf", "numbers are then sorted exactly"),
         ("1.001 * unit", "1.001", "keys are looked at for longer"),
         ("parts = 1 + len(i)", None, SLOWER),
         ("length, longest = ", "1e-300", "on a coarser scale more pairs are compared in float64"),
         ("len(near) > MANY", None, SLOWER),
         ("near[:0]", "0", "a pair that is compared twice"),
+        ("here = np.flatnonzero(", "start // KEYS", "a pair that is compared twice"),
         *(
             (part, part, "the room for rounding is twice as much as is needed")
             for part in ("scores.max() >= 0", "scores >= 0")

@@ -432,3 +432,14 @@ def test_a_polytope_off_the_origin_is_used_if_its_share_is_more_than_the_gaps(re
     assert np.array_equal(found.known[followers], gap > 2 * reach)
     if not solid:
         assert not found.aside.any() or np.linalg.norm(found.middle.places(Z[found.aside]), axis=1).max() < found.bar
+
+
+def test_nobody_is_known_by_gaps_that_rounding_could_fill():
+    """Gaps of 2 reach |z| max|z| are to be ten times the room for rounding, which is 1e4 d eps |z| max|z| here."""
+    Z = CLOUDS["gaussian"]
+    c, norms = hx.limit(Z).certificate, np.linalg.norm(Z, axis=1)
+    least = 10 * 1e4 * 3 * np.finfo(float).eps / 2
+    for share, some in ((0.999, False), (1.001, True)):
+        found = SetAside(c, Z, Z, norms, share * least)
+        assert found.middle.round
+        assert found.known.any() == some
