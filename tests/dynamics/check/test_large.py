@@ -425,7 +425,7 @@ def test_the_room_is_more_than_what_rounding_adds_to_a_score(share, scale):
 
 @pytest.mark.parametrize(("reach", "solid"), [(1e-7, True), (1e-2, False)])
 def test_a_polytope_off_the_origin_is_used_if_its_share_is_more_than_the_gaps(reach, solid):
-    Z = CLOUDS["cube"] + np.array([0.2, 0.4, -0.3])
+    Z = CLOUDS["cube"] + np.array([0.6, 0.0, 0.0])
     found, followers, _, gap, _ = found_and_gaps(Z, reach, share=0.0)
     assert found.solid is solid
     assert not found.middle.round
@@ -443,3 +443,13 @@ def test_nobody_is_known_by_gaps_that_rounding_could_fill():
         found = SetAside(c, Z, Z, norms, share * least)
         assert found.middle.round
         assert found.known.any() == some
+
+
+def test_lengths_are_those_of_the_tokens_where_those_looked_at_tell_no_shape():
+    """Every third token is the same one, and these are the sample; the norm of the matrix is another length."""
+    Z, A = np.random.default_rng(13).normal(size=(1024, 3)), np.diag([1.0, 4.0, 25.0])
+    Z[::3] = [1.0, 0.5, -0.25]
+    found = SetAside(hx.limit(Z, 0.5, A).certificate, Z, Z @ A, np.sqrt(((Z @ A) * Z).sum(axis=1)), 1e-5)
+    assert found.middle.round
+    assert np.allclose(found.norms, np.linalg.norm(Z, axis=1), rtol=1e-14, atol=0)
+    assert np.allclose(found.lengths, np.linalg.norm(Z @ A, axis=1), rtol=1e-14, atol=0)
