@@ -17,6 +17,7 @@ EQUIVALENT = {
             for part in ("ends[:-1] - 1e-09", "ends[1:] + 1e-09", "1e-09")
         ),
         ("low, high = ", "-1", "angles are then searched one by one, which takes longer"),
+        ("if polygon.radius <= 0 or not len(left)", "polygon.radius <= 0", "a flat cloud is looked at once more"),
         ("turn = 0.1 + ", None, "directions in which corners are looked for at first"),
         ("len(angles) < BINS", "len(angles) < BINS", SLOWER),
         ("np.arange(BINS + 2)", "2", "bins that no angle is in"),
@@ -41,6 +42,7 @@ EQUIVALENT = {
             for part in ("8", "23")
         ),
         ("s[:, -1] -= ", "160", "more room for rounding"),
+        ("s[:, -1] -= ", "24", "more room, or half of a bound that counts every rounding at its worst"),
         *(
             ("wide = (angle >= 1.5)", part, "where the bound holds, but is of little use")
             for part in ("angle >= 1.5", "gap > 1")
@@ -224,6 +226,8 @@ EQUIVALENT = {
             "tokens == tokens[copy].take(inverse, axis=0)",
             "rows are sorted by all coordinates instead",
         ),
+        ("np.cumsum(new) - 1", "1", "rows are sorted by all coordinates instead"),
+        ("== SAMPLE:", "len(np.unique(first[:SAMPLE])) == SAMPLE", "rows are sorted in another way"),
         ("(column + 0.0)", "0.0", "any hash will do: whether rows of equal hashes are equal is looked up"),
     ],
     "dynamics/check/floats.py": [
@@ -246,6 +250,7 @@ EQUIVALENT = {
             "known tokens are looked at once more, with the same verdict",
         ),
         *((part, None, SLOWER) for part in ("FEW_PAIRS, PAIRS = ", "<= FEW_PAIRS:", "<= PAIRS:")),
+        ("single = np.where(gap > flag", "1", "any negative number says that more than one is followed"),
         ("shrink = (1 + self.alpha)", "1.0", "a power that is not read"),
         ("slack = np.maximum(3 * flag", "3", "gaps are exact a little farther than they must be"),
         *(("self.wide = min(1.5", part, "gaps are exact a little farther") for part in ("1.5", "3.0", "-19")),

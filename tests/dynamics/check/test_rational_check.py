@@ -240,6 +240,15 @@ def test_a_margin_agrees_with_the_exact_one_to_a_part_in_a_billion(name):
         assert (found == []) is accepted
 
 
+@pytest.mark.parametrize(("numbers", "claimed"), [((1, -1), float("inf")), ((1, 1), 0.5)])
+def test_a_margin_is_infinite_if_nothing_is_decided_by_a_gap_and_only_then(numbers, claimed):
+    tokens = np.array([[Fraction(x)] for x in numbers], dtype=object)
+    certificate = limit_exact(tokens, 1).certificate
+    assert problems(certificate, tokens) == []
+    said = f"margin is {claimed!r}, which is not that of the narrowest decision"
+    assert problems(replace(certificate, margin=claimed), tokens) == [said]
+
+
 def test_a_margin_may_be_off_by_exactly_a_part_in_a_billion():
     """The margin of 1 and 1 - q is q; the certificate says 1/2."""
     part, more = Fraction(1, 10**9), Fraction(1, 10**30)
