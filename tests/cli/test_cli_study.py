@@ -15,6 +15,7 @@ def study(cli):
     return partial(cli, "study")
 
 
+@pytest.mark.slow
 def test_a_study_writes_tables_figures_and_a_report(study, tmp_path, monkeypatch):
     for name, value in {"clouds": 3, "sizes": ((2, 32), (3, 24))}.items():
         monkeypatch.setitem(STUDIES["finite-depth"].quick, name, value)

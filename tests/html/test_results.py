@@ -179,6 +179,7 @@ def test_long_tables_are_cut_and_say_so(tmp_path):
     assert text.count("<tr>") == MOST_ROWS + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [False, True])
 def test_results_are_saved_as_pages_that_stand_alone(tmp_path, exact):
     Z = hx.preset("square-ties", exact=exact)

@@ -22,6 +22,7 @@ def test_a_movie_has_all_layers_and_the_same_bytes(tmp_path):
     assert ex.save(path).read_bytes() == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [two_classes(layers=0), two_classes(dim=1), two_classes(dim=4), three_classes()])
 def test_any_model_can_be_drawn(model, tmp_path):
     ex = explain(model, "great film, dull plot")

@@ -66,6 +66,7 @@ def test_the_relaxed_layers_are_those_of_hardmax_where_nothing_is_close():
     np.testing.assert_allclose(found[0].numpy(), expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_it_learns_and_gives_the_same_model_file(tmp_path):
     seen = []
     clf = softmax().fit(TEXTS, LABELS, validation=(MORE, MORE_LABELS), progress=seen.append)

@@ -64,6 +64,7 @@ def test_logits_and_leaders_are_those_of_the_definition(dim, alpha, seed):
         assert leads[i] == (since[0] if since else -1)
 
 
+@pytest.mark.slow
 def test_the_gradient_is_that_of_torch_through_the_selected_words(reviews):
     dim, layers = 3, 8
     run = begin(len(reviews.words), dim, seed=5)

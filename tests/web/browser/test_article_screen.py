@@ -73,6 +73,7 @@ def test_old_links_and_set_lead_to_the_section(open_page):
     assert state(page, "view") == "article"
 
 
+@pytest.mark.slow
 def test_scrolling_moves_the_figure_the_address_and_back(open_page):
     page = open_page("v=1&view=article")
     page.mouse.wheel(0, 330)
@@ -212,6 +213,7 @@ COVERED = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_the_figure_stays_in_view_and_nothing_covers_it(open_page):
     page = open_page("v=1&lesson=4", width=320, height=844)
     reveal = part(page, 4).get_by_role("button", name="Reveal")

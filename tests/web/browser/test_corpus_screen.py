@@ -52,6 +52,7 @@ def open_corpus(open_page, corpus_server):
     return start
 
 
+@pytest.mark.slow
 def test_figures_tables_leaders_and_wrong_answers_are_those_of_python(open_corpus):
     page = open_corpus()
     model = hx.load("imdb")

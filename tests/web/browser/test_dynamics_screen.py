@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 ALPHA = "\N{GREEK SMALL LETTER ALPHA}, the step size"
 GOLDEN = Path(__file__).parents[2] / "js" / "golden"
 
@@ -323,6 +325,7 @@ def test_no_more_tokens_than_the_page_holds_can_be_added(open_page):
     assert "5000 tokens" in story(page)
 
 
+@pytest.mark.slow
 def test_the_modules_reproduce_the_golden_cases_in_the_browser_too(page):
     cases = json.loads((GOLDEN / "dynamics.json").read_text())["cases"]
     wrong = page.evaluate(

@@ -21,6 +21,7 @@ def story(page):
     return page.locator(".screen-dyn .story").inner_text()
 
 
+@pytest.mark.slow
 def test_the_cloud_plays_once_on_the_first_visit_and_stops_with_a_sentence_when_it_is_settled(open_page):
     page = open_page(first_visit=True, clock=True, reduced_motion="no-preference")
     assert page.get_by_role(

@@ -185,6 +185,7 @@ def test_small_gaps_use_the_whole_chart(open_page):
     assert min(heights) == pytest.approx(min(axis), abs=0.11)
 
 
+@pytest.mark.slow
 def test_nothing_is_cut_at_336_pixels(open_page):
     page = open_page("v=1", width=336, height=780)
     for fragment, full in (

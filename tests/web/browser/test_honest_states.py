@@ -79,6 +79,7 @@ def test_what_was_asked_while_the_server_was_away_is_answered_when_it_is_back(op
     page.wait_for_selector(shown)
 
 
+@pytest.mark.slow
 def test_a_check_that_failed_can_be_repeated(open_page):
     page = open_page("v=1&preset=square")
     badge(page, CHECKED)

@@ -182,6 +182,7 @@ def test_a_slow_screen_says_that_it_is_loading(open_page):
     page.wait_for_selector(".loading", state="detached")
 
 
+@pytest.mark.slow
 def test_exports_open_again(open_page, tmp_path):
     page = open_page("v=1&preset=emerging&k=2&K=6")
     svg = export(page, "Picture as SVG").decode()

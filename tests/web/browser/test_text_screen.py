@@ -200,6 +200,7 @@ def test_a_word_that_stands_twice_can_be_dropped_here_or_everywhere(open_page):
     assert page.get_by_label("Second text", exact=True).input_value() == " plot, dull film"
 
 
+@pytest.mark.slow
 def test_scrubbing_and_playing_the_layers_moves_the_words_and_the_sum(open_page, model):
     page = ready(open_page("v=1&view=text&layer=0"))
     ex = model.explain(MIXED)

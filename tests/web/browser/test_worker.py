@@ -1,6 +1,7 @@
 """Large clouds and softmax are computed by a worker thread: the same numbers, while the dragged token moves at once."""
 
 import numpy as np
+import pytest
 
 import hardmax as hx
 from hardmax.cloud.presets import random_cloud
@@ -92,6 +93,7 @@ def test_a_page_that_may_start_no_worker_computes_itself(open_page):
     assert page.workers == []
 
 
+@pytest.mark.slow
 def test_a_saved_page_has_its_worker_too(open_page, tmp_path):
     path = hx.simulate(random_cloud("random", 1300, 2, 7), layers=6).save(tmp_path / "x.html")
     page = open_page(url=path.as_uri(), ready=False)
