@@ -120,7 +120,7 @@ def _explain(error: Exception) -> int:
     show = getattr(error, "show", None)  # click's usage errors know how to print themselves
     if callable(show):
         if isinstance(message := getattr(error, "message", None), str):
-            error.message = message.removeprefix("Value error, ")  # type: ignore[attr-defined]  # pydantic's words
+            error.message = message.removeprefix("Value error, ")  # type: ignore[attr-defined]  # of a choice
         show()
         return int(getattr(error, "exit_code", 2))
     if isinstance(error, OSError):

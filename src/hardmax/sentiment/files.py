@@ -134,11 +134,7 @@ def load_classifier(where: str | Path) -> SentimentModel:
         BadInput: the model gives a text any number of labels.
     """
     model = load_model(where)
-    if model.multi_label:
-        raise BadInput(
-            f"{where} gives a text any number of labels; this works with one label per text only",
-            fix="use hx.load(...).predict in Python",
-        )
+    model.refuse_several_labels(f"this use of {where}")
     return model
 
 

@@ -189,8 +189,8 @@ class SentimentModel(Result):
         """Check that the model gives every text one label, without which `what` has no meaning."""
         if self.multi_label:
             raise BadInput(
-                f"{what} needs a model with one label per text",
-                fix="use predict_proba, or explain(text, label=...), of hx.load(...) in Python",
+                f"the model gives a text any number of labels; {what} works with one label per text only",
+                fix="use predict, predict_proba or explain(text, label=...) of hx.load(...) in Python",
             )
 
     def one_label(self, label: Label) -> "SentimentModel":
