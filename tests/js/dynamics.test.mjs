@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { countGroups, hull2d, hull3d, progress, simulate, simulateSoftmax } from "../../src/hardmax/web/static/js/dynamics.js";
+import { countGroups, progress, simulate, simulateSoftmax } from "../../src/hardmax/web/static/js/dynamics.js";
+import { hull2d, hull3d } from "../../src/hardmax/web/static/js/hull.js";
 import { exactSum } from "../../src/hardmax/web/static/js/engine.js";
 import { integers, toFloat } from "../../src/hardmax/web/static/js/ties.js";
 import { generate } from "../../src/hardmax/web/static/js/model.js";

@@ -11,7 +11,7 @@ import { commandText, pythonText } from "../../src/hardmax/web/static/js/report.
 import { describe, documentOf, tokenTable } from "../../src/hardmax/web/static/js/report.js";
 import { decodeState, encodeState } from "../../src/hardmax/web/static/js/state.js";
 import { readTokens } from "../../src/hardmax/web/static/js/token_file.js";
-import { View } from "../../src/hardmax/web/static/js/view.js";
+import { View } from "../../src/hardmax/web/static/js/pointing.js";
 import { readFileSync } from "node:fs";
 
 const state = (hash) => decodeState(hash).state;

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { hull2d, simulate } from "../../src/hardmax/web/static/js/dynamics.js";
+import { simulate } from "../../src/hardmax/web/static/js/dynamics.js";
+import { hull2d } from "../../src/hardmax/web/static/js/hull.js";
 import { History } from "../../src/hardmax/web/static/js/history.js";
 import { generate } from "../../src/hardmax/web/static/js/model.js";
 import { pathOf } from "../../src/hardmax/web/static/js/pdf.js";

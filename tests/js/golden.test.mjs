@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { hull2d, hull3d, simulate, simulateSoftmax } from "../../src/hardmax/web/static/js/dynamics.js";
+import { simulate, simulateSoftmax } from "../../src/hardmax/web/static/js/dynamics.js";
+import { hull2d, hull3d } from "../../src/hardmax/web/static/js/hull.js";
 import { generate, uniformWord } from "../../src/hardmax/web/static/js/model.js";
 import { metricOf } from "../../src/hardmax/web/static/js/model.js";
 import { presetCloud } from "../../src/hardmax/web/static/js/model.js";

@@ -33,7 +33,6 @@ ELSEWHERE = {"js/hardmax.js": Path(__file__).parents[1] / "sentiment" / "export"
 
 STYLE_LINK = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">')
 IMPORT = re.compile(r"""^import\s+(?:(\{[^}]*\})\s*from\s+)?["'](\.{1,2}/[^"']+)["'];?""", re.MULTILINE)
-FORWARD = re.compile(r"""^export\s+(\{[^}]*\})\s*from\s+["'](\.{1,2}/[^"']+)["'];?""", re.MULTILINE)
 EXPORT = re.compile(
     r"^export\s+((?:async\s+)?function\*?\s+(\w+)|class\s+(\w+)|const\s+(\w+|[\[{][^=]*[\]}])\s*=)", re.MULTILINE
 )
@@ -132,7 +131,7 @@ def modules(*entries: str) -> tuple[str, ...]:
 @cache
 def imports(name: str) -> list[str]:
     """The modules that a module imports."""
-    return [_resolved(name, match[2]) for kind in (IMPORT, FORWARD) for match in kind.finditer(source(name))]
+    return [_resolved(name, match[2]) for match in IMPORT.finditer(source(name))]
 
 
 @cache
@@ -168,17 +167,11 @@ def defined(name: str) -> str:
         call = f'need("{_resolved(name, match[2])}");'
         return f"const {match[1].replace(' as ', ': ')} = {call}" if match[1] else call
 
-    def forwarded(match: re.Match[str]) -> str:
-        names = [part.split(" as ") for part in _names(match[1])]
-        exported.extend(one[-1] for one in names)
-        taken = ", ".join(": ".join(one) for one in names)
-        return f'const {{ {taken} }} = need("{_resolved(name, match[2])}");'
-
     def declared(match: re.Match[str]) -> str:
         exported.extend(_names(match[4]) if match[4] else [match[2] or match[3]])
         return match[1]
 
-    text = EXPORT.sub(declared, FORWARD.sub(forwarded, IMPORT.sub(imported, text)))
+    text = EXPORT.sub(declared, IMPORT.sub(imported, text))
     text = text.replace("import.meta.url", "location.href")  # classic scripts have none, and read no file beside them
     left = REMAINS.search(text)
     if left:

@@ -183,5 +183,5 @@ def test_a_cloud_of_900_tokens_is_drawn_as_it_was_before_the_inner_points_were_l
     script = """const { hull2d } = await import(process.argv[1]); let text = "";
       for await (const part of process.stdin) text += part;
       console.log(JSON.stringify(hull2d(Float64Array.from(JSON.parse(text)))));"""
-    found = run_node(script, "js/dynamics.js", given=str(Z.ravel().tolist()))
+    found = run_node(script, "js/hull.js", given=str(Z.ravel().tolist()))
     assert set(found) == set(ConvexHull(Z).vertices.tolist())

@@ -3,8 +3,6 @@
 
 import { ACTIVE, EPS, LEADER, Run, TIE, distinct } from "./engine.js";
 
-export { hull2d, hull3d } from "./hull.js";
-
 export const IDENTITY = { A: null, condition: 1, size: 1 };
 const SAME_PLACE = 32 * EPS; // limits of ties that differ by no more are one center
 const FAINT = 60; // weights below exp(-60) of the largest do not show in float64
@@ -261,3 +259,32 @@ function stepsTo(d) {
   for (const x of wide) for (const y of wide) for (const z of d === 3 ? wide : [0]) all.push([x, y, z]);
   return all.filter(([x, y, z]) => x > 0 || (x === 0 && (y > 0 || (y === 0 && z > 0))));
 }
+
+/** The long computations: name -> function of the data that the page sends. What it returns holds no functions, so that a
+ * worker can send it. */
+export const JOBS = {
+  /** All layers and the limit of a cloud: { run, progress }; `withFollows(run)` is the result of `simulate`. */
+  layers({ coords, d, settings }) {
+    const run = compute(coords, d, settings);
+    return { run, progress: progress(run) };
+  },
+
+  /** The same start under both rules: { soft: [layer] -> coords, gaps, counts: [hardmax, softmax] by layer }.
+   * A gap is the largest distance of a token from its counterpart, relative to the cloud. */
+  versus({ coords, d, settings, beta }) {
+    const hard = compute(coords, d, settings).tokens;
+    const soft = coords.length ? simulateSoftmax(coords, d, { ...settings, beta }) : [];
+    const size = (coords.length && sizeOf(coords, d)) || 1;
+    const gaps = soft.map((layer, k) => {
+      let most = 0;
+      for (let i = 0; i < layer.length; i += d) {
+        let square = 0;
+        for (let c = 0; c < d; c += 1) square += (layer[i + c] - hard[k][i + c]) ** 2;
+        most = Math.max(most, square);
+      }
+      return Math.sqrt(most) / size;
+    });
+    const counts = [hard, soft].map((layers) => layers.map((layer) => (layer.length ? countGroups(layer, d, ARRIVED * size) : 0)));
+    return { soft, gaps, counts };
+  },
+};

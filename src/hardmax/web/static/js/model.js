@@ -1,9 +1,9 @@
 // What a state stands for: its cloud, the matrix A, the layers, the limit and the hulls. Computed once, however many
 // screens ask. No DOM here.
 
-import { hull2d, hull3d, IDENTITY, withFollows } from "./dynamics.js";
+import { IDENTITY, JOBS, withFollows } from "./dynamics.js";
+import { hull2d, hull3d } from "./hull.js";
 import { GENERATED, textOf } from "./state.js";
-import { JOBS } from "./worker.js";
 import { hasWorker, Newest } from "./worker_pool.js";
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ export function modelNow(state) {
   return { ...parts, result: withFollows(run), progress, stale: false };
 }
 
-/** The same start under both rules, see `versus` in worker.js; `soft` is null while nothing is known of it. */
+/** The same start under both rules, see `versus` in dynamics.js; `soft` is null while nothing is known of it. */
 export const versusOf = computed("versus", [...CLOUD, "alpha", "A", "K", "beta"], (_, answer) => ({ ...answer, stale: false }), {
   small: ({ coords, d, settings }) => (coords.length / d) ** 2 * settings.layers <= MOST_WEIGHTS_HERE,
   alike: () => true,

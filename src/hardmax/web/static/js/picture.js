@@ -1,6 +1,7 @@
 // How a cloud looks: shapes, motion from layer to layer, colors, trails, arrows, hulls and sectors.
 
-import { ARRIVED, hull2d, sizeOf } from "./dynamics.js";
+import { ARRIVED, sizeOf } from "./dynamics.js";
+import { hull2d } from "./hull.js";
 import { selectedStep, stepParts } from "./step.js";
 
 // ---------------------------------------------------------------------------------------------------------------------

@@ -10,10 +10,9 @@
 
 import { el, keep, svgEl } from "./dom.js";
 import { glyph, MOST_MARKS } from "./picture.js";
-import { Pointing } from "./pointing.js";
+import { Pointing, View } from "./pointing.js";
 import { effectiveTheme } from "./shell.js";
 import { Tip } from "./tip.js";
-import { View } from "./view.js";
 
 const SPOT = 0.08; // of the window: a cloud that is smaller cannot be read
 const LABELS_WAIT = 300; // ms of rest before spoken labels are brought up to date

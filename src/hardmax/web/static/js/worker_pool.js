@@ -1,7 +1,7 @@
 // Long computations away from the page's own thread, so that a dragged token moves in every frame.
 
+import { JOBS } from "./dynamics.js";
 import { startWorker } from "./loading.js";
-import { JOBS } from "./worker.js";
 
 const waiting = new Map(); // number of a job -> { job, data, resolve, reject }
 let [thread, broken, count] = [null, typeof Worker === "undefined", 0];
@@ -9,7 +9,7 @@ let [thread, broken, count] = [null, typeof Worker === "undefined", 0];
 /** Whether there is a thread to compute in. */
 export const hasWorker = () => !broken;
 
-/** What a job of worker.js gives for some data: in a worker thread, or here if there is none. */
+/** What a job of dynamics.js gives for some data: in a worker thread, or here if there is none. */
 export function run(job, data) {
   return new Promise((resolve, reject) => {
     count += 1;

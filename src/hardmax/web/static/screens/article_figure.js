@@ -1,7 +1,7 @@
 // The figure beside the article: a live cloud with settings of its own, or the words of a review.
 
 import { el, short, svgEl } from "../js/dom.js";
-import { hull2d } from "../js/dynamics.js";
+import { hull2d } from "../js/hull.js";
 import { CloudEditor } from "../js/editing.js";
 import { cloudOfState, modelOf, polytopeOf, startHullOf, versusOf } from "../js/model.js";
 import { marks, Tween, under } from "../js/picture.js";
