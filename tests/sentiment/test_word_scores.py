@@ -65,6 +65,16 @@ def test_loss_gradient_and_optimum_are_those_of_the_definition(kind, scores):
     assert (np.diff(found.losses) < 0).all()
 
 
+@pytest.mark.parametrize("kind", ["two", "three", "several"])
+def test_the_strength_of_a_word_is_a_power_of_its_log_odds(kind):
+    scores = 1 if kind == "two" else 3
+    data = examples(kind)
+    whole, part = (problem(data, 30, np.eye(scores), 2.0, power=power).strength for power in (1.0, 0.7))
+    scale = part / whole**0.7
+    assert scale == pytest.approx(scale[0, 0], rel=1e-12)
+    assert whole.max() / whole.min() > 1.5
+
+
 def test_minimize_agrees_with_scipy_on_a_hard_valley():
     def valley(x):
         a, b = x

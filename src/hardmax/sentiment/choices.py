@@ -51,6 +51,7 @@ CALIBRATED = 5000  # held-out texts to calibrate by
 WIDE = 2_000_000  # scores of words; where there are more, as with many classes, one fold and fewer steps have to do
 LEAST = 20  # texts that can be held out; with fewer none is
 LONG = 100  # terms; in shorter texts attention is not tried by default
+POWER = 0.7  # of the log-odds where there is no attention; leaders are words that stand out, and want them whole
 WORTH = 1e-3  # log-loss for which it is worth trying the next penalty
 PASSES, WIDE_PASSES = 100, 30
 Fold = tuple[Examples, Examples]  # to learn from, and to measure on
@@ -69,7 +70,9 @@ def prepare(
     scores = len(classes) if several or len(classes) > 2 else 1
     recipe = recipe.settled(examples.bags, scores + (several and scores > 1), len(vocabulary))
     towards = directions(scores, int(recipe.dim), several, recipe.seed)
-    task = Task(vocabulary, classes, recipe, towards, NEUTRAL * float(examples.sizes.mean()), stream, progress)
+    terms, layers = float(examples.sizes.mean()), recipe.layers
+    attention = scores == 1 and terms >= LONG and not stream if layers == "auto" else layers != 0
+    task = Task(vocabulary, classes, recipe, towards, NEUTRAL * terms, attention, stream, progress)
     folds = [] if stream else split(examples, 1 if task.wide else CALIBRATED)
     if sum(len(held.bags) for _, held in folds) < LEAST:
         whole, penalty = task.problem(examples), recipe.penalty or USUAL
@@ -86,13 +89,15 @@ class Task:
     recipe: Recipe
     directions: Floats
     neutral: float
+    attention: bool  # whether it may be tried
     alike: bool = False  # all words learn at the same rate
     progress: Callable[[Progress], object] | None = None
 
     def problem(self, examples: Examples, smoothing: float | None = None) -> Problem:
         """The first phase: the texts and, with less weight, their beginnings, so that a few words can decide too."""
         smoothing = smoothing or self.recipe.smoothing or SMOOTHING
-        given = problem(examples, len(self.vocabulary), self.directions, self.neutral, smoothing)
+        power = 1.0 if self.attention else POWER
+        given = problem(examples, len(self.vocabulary), self.directions, self.neutral, smoothing, power)
         return replace(given, examples=beginnings(examples, BEGINNING))
 
     def solve(
@@ -162,9 +167,9 @@ def _choose(task: Task, examples: Examples, folds: list[Fold]) -> Trainer:
         )
     }  # fmt: skip
     layers, measured = 0, plain
-    if task.recipe.layers == "auto" and (len(bias) > 1 or examples.sizes.mean() < LONG):
+    if task.recipe.layers == "auto" and not task.attention:
         reasons["layers"] = "0: attention is tried by default only for long texts of two classes"
-    elif task.recipe.layers != 0:
+    elif task.attention:
         layers = LAYERS if task.recipe.layers == "auto" else int(task.recipe.layers)
         trainers = [task.trainer(p, s, penalty, layers) for p, s in zip(best.problems, best.found, strict=True)]
         for trainer, (learn, _) in zip(trainers, folds, strict=True):

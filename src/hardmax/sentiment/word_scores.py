@@ -5,9 +5,10 @@ direction of class c: the identity, or fewer dimensions than classes if there ar
 
     mean_t weight_t loss_t + penalty / 2 |u|^2,    x = g u,
 
-with the logistic loss, and g the size of the naive-Bayes log-odds of every word along every direction: words that
-already differ between the classes are free to differ, others pay [Wang & Manning, ACL 2012]. g is scaled such that a
-text has features of length 1 on average, so the same penalties suit texts of any length and number.
+with the logistic loss, and g a power of the size of the naive-Bayes log-odds of every word along every direction: words
+that already differ between the classes are free to differ, others pay [Wang & Manning, ACL 2012, where the power is 1].
+A smaller power believes the most telling words less, of which few texts can be sure. g is scaled such that a text has
+features of length 1 on average, so the same penalties suit texts of any length and number.
 
 The optimum is found by L-BFGS (`hardmax.sentiment.lbfgs`). Sums over texts and over words run in threads, each in an
 order of its own, and no sum is left to a library that might split it by the number of threads: the bits are the same
@@ -30,7 +31,7 @@ from hardmax.text.vocabulary import AT_ONCE, Bags, spans
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 SMOOTHING = 0.3  # added to the counts of the log-odds, where nothing else is chosen
-FLOOR = 0.1  # the least strength: a word that says nothing by itself may still learn
+FLOOR = 0.1  # the least log-odds: a word that says nothing by itself may still learn
 NUMBERS = 1 << 17  # in one array over texts, while the loss is computed
 _PART = 64
 _ROWS = 8  # of a product, at a time
@@ -152,13 +153,20 @@ def grade(labels: Ints, weight: Floats, scores: Floats) -> tuple[Floats, Floats]
     return losses, error
 
 
-def problem(examples: Examples, size: int, directions: Floats, neutral: float, smoothing: float = SMOOTHING) -> Problem:
-    """The problem of some texts over a vocabulary of `size` terms, with the log-odds of these.
+def problem(
+    examples: Examples,
+    size: int,
+    directions: Floats,
+    neutral: float,
+    smoothing: float = SMOOTHING,
+    power: float = 1.0,
+) -> Problem:
+    """The problem of some texts over a vocabulary of `size` terms, with a power of the log-odds of these.
 
     `smoothing` texts are added to the counts of the log-odds: with more, words that few texts have are less free.
     """
     mass, total = _masses(examples, directions)
-    classes, strength = len(mass), np.full((size, directions.shape[1]), FLOOR)
+    classes, strength = len(mass), np.full((size, directions.shape[1]), FLOOR**power)
     starts, _ = examples.by_word
     plain = is_identity(directions)
     for some in slices(len(starts) - 1, classes):
@@ -166,7 +174,7 @@ def problem(examples: Examples, size: int, directions: Floats, neutral: float, s
         inside = np.log(counts + smoothing) - np.log(mass + 2 * smoothing)
         outside = np.log(every - counts + smoothing) - np.log(total - mass + 2 * smoothing)
         odds = (inside - outside)[:, -len(directions) :]  # with two classes in favor of the second
-        strength[some] = np.sqrt((odds if plain else times(odds, directions)) ** 2 + FLOOR**2)
+        strength[some] = ((odds if plain else times(odds, directions)) ** 2 + FLOOR**2) ** (power / 2)
     square, bags, feature = (strength**2).mean(axis=1), examples.bags, empty(len(examples.bags), np.float64)
     for a, b in spans(bags.offsets):
         owners = np.repeat(np.arange(b - a), examples.sizes[a:b])
