@@ -134,7 +134,7 @@ def test_all_words_are_shifted_towards_a_rare_class_where_that_lowers_the_log_lo
 
 
 @pytest.mark.parametrize(("layers", "words", "power"), [(0, 99, 0.7), ("auto", 0, 0.7), ("auto", 99, 1.0), (2, 0, 1.0)])
-def test_telling_words_are_believed_less_where_there_is_no_attention(monkeypatch, layers, words, power):
+def test_distinctive_words_are_trusted_less_where_there_is_no_attention(monkeypatch, layers, words, power):
     texts, labels = reviews(60, seed=1)
     texts = [" ".join([text, *(f"v{i}" for i in range(words))]) for text in texts]
     used = set()

@@ -7,8 +7,8 @@ direction of class c: the identity, or fewer dimensions than classes if there ar
 
 with the logistic loss, and g a power of the size of the naive-Bayes log-odds of every word along every direction: words
 that already differ between the classes are free to differ, others pay [Wang & Manning, ACL 2012, where the power is 1].
-A smaller power believes the most telling words less, of which few texts can be sure. g is scaled such that a text has
-features of length 1 on average, so the same penalties suit texts of any length and number.
+A smaller power trusts the most distinctive words less, whose log-odds are the least certain. g is scaled such that a
+text has features of length 1 on average, so the same penalties suit texts of any length and number.
 
 The optimum is found by L-BFGS (`hardmax.sentiment.lbfgs`). Sums over texts and over words run in threads, each in an
 order of its own, and no sum is left to a library that might split it by the number of threads: the bits are the same
