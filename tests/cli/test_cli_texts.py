@@ -7,6 +7,8 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas
+import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
@@ -131,7 +133,7 @@ def test_predict_labels_lines_in_order(cli, model):
     assert code == 0
     assert [row["label"] for row in found] == loaded.predict(texts)
     assert [row["probability"] for row in found] == probabilities(loaded.logits(texts)).max(axis=1).tolist()
-    assert [row["line"] for row in found] == [1, 2, 3, 4]
+    assert [row["id"] for row in found] == [1, 2, 3, 4]
 
 
 def test_predict_keeps_ids_and_names_bad_rows(cli, model, tmp_path):
@@ -144,6 +146,33 @@ def test_predict_keeps_ids_and_names_bad_rows(cli, model, tmp_path):
     code, out, err = cli("predict", model, "-", stdin=stdin)
     assert (code, len(out.splitlines())) == (7, 2)
     assert "2 bad rows left out (line 2: " in err
+
+
+FILES = {  # the second text has two lines where that can be, a blank line follows, and the third row is a bad one
+    ".csv": b'text\ngreat\n"dull\nplot"\n\none,more\ngreat\ndull\n',
+    ".tsv": b'text\ngreat\n"dull\nplot"\n\none\tmore\ngreat\ndull\n',
+    ".jsonl": b'{"text": "great"}\n{"text": "dull\\nplot"}\n\n5\n{"text": "great"}\n{"text": "dull"}\n',
+    ".txt": "great caf\u00e9\ndull plot\n".encode() + b"\xff\ngreat\ndull\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "suffix"),
+    [(c, s) for c in ("predict", "explain") for s in (*FILES, ".parquet") if (c, s) != ("explain", ".txt")],
+)
+def test_a_row_without_an_id_is_named_by_its_number_in_every_format(cli, model, tmp_path, command, suffix):
+    source = tmp_path / f"texts{suffix}"
+    if suffix == ".parquet":
+        parquet.write_table(pa.table({"text": ["great", "dull\nplot", None, "great", "dull"]}), source)
+    else:
+        source.write_bytes(FILES[suffix])
+    code, out, _ = cli(command, model, source, "--json")
+    assert (code, [json.loads(line)["id"] for line in out.splitlines()]) == (7, [1, 2, 4, 5])
+    for to in (".jsonl", ".csv", ".parquet"):
+        assert cli(command, model, source, "-o", tmp_path / f"out{to}")[0] == 7
+    read = pandas.read_json(tmp_path / "out.jsonl", lines=True), pandas.read_csv(tmp_path / "out.csv")
+    for found in (*read, pandas.read_parquet(tmp_path / "out.parquet")):
+        assert found["id"].astype(int).drop_duplicates().tolist() == [1, 2, 4, 5]
 
 
 def test_predict_writes_files(cli, model, table, tmp_path):

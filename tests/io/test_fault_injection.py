@@ -73,7 +73,7 @@ LAYER = Layer()
 sys.addaudithook(LAYER.hook)  # it stays for the life of the interpreter, and does nothing outside `run`
 
 Z = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.2], [0.3, 0.3]]
-RECORDS = [[{"line": 1, "label": "a", "probability": 0.5}, {"id": "x", "label": "b", "probability": 0.75}]]
+RECORDS = [[{"id": 1, "label": "a", "probability": 0.5}, {"id": "x", "label": "b", "probability": 0.75}]]
 COLUMNS, CLASSES = ["id", "label", "probability"], ["a", "b"]
 
 

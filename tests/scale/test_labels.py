@@ -59,7 +59,7 @@ def test_records_are_those_of_the_model():
     texts = [r.text for r in rows]
     assert [r["label"] for r in found] == model.predict(texts)
     assert [list(r["probabilities"].values()) for r in found] == model.probabilities(texts).tolist()
-    assert [r.get("id", r.get("line")) for r in found] == [k.line if k.id is None else k.id for k in rows]
+    assert [r["id"] for r in found] == [k.number if k.id is None else k.id for k in rows]
     for record, text in zip(found, texts, strict=True):
         alone = explain(model, text)
         assert (record["logit"], record["bias"], record["text"]) == (alone.logit, alone.bias, text)
@@ -73,7 +73,7 @@ def test_of_rows_that_are_done_only_the_bad_ones_are_read_again(tmp_path):
     table = tmp_path / "a.jsonl"
     table.write_text('{"text": "good"}\n5\n{"text": "bad"}\n{"text": "dull"}\n')
     (found,) = labeled(Source((str(table),)), Wanted(MODEL), after=(0, 3))
-    assert [r["line"] for r in found.records] == [4]
+    assert [r["id"] for r in found.records] == [4]
     assert found.places == [(0, 4)]
     assert [row.line for row in found.bad] == [2]
     with pytest.raises(BadInput, match="no engine 'spark'"):
@@ -106,7 +106,7 @@ def test_folders_patterns_and_several_files_are_read_in_order(tmp_path):
         assert done.returncode == 0, done.stderr
         found = [json.loads(line) for line in done.stdout.splitlines()]
         assert [r["label"] for r in found] == expected
-        assert [r["id"] for r in found[10:20]] == [f"{b}:{k}" for k in range(2, 12)]
+        assert [r["id"] for r in found[10:20]] == [f"{b}:{k}" for k in range(1, 11)]
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "_SUCCESS").write_text("")
     for given, said in ((tmp_path / "none-*.csv", "no file matches"), (tmp_path / "empty", "holds no texts")):
@@ -151,7 +151,7 @@ COLUMNS, CLASSES = ["id", "label", "probability"], ["negative", "positive"]
 def _begin(rows, asked):
     def begin(after, done):
         asked.append((after, done))
-        return (label_batch(batch, Wanted(MODEL)) for batch in batches([((0, r.line), r) for r in rows], after))
+        return (label_batch(batch, Wanted(MODEL)) for batch in batches([((0, r.number), r) for r in rows], after))
 
     return begin
 

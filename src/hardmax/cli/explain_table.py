@@ -81,14 +81,10 @@ def _explained(model: "SentimentModel", good: Iterator["Row"], most: int) -> Ite
         yield list(zip(batch, rows(model, [row.text for row in batch], most), strict=True))
 
 
-def _key(row: "Row") -> Any:
-    return row.line if row.id is None else row.id
-
-
 def _json(row: "Row", found: dict[str, Any]) -> str:
     from json import dumps
 
-    return dumps({"line" if row.id is None else "id": _key(row), **found}, default=str)
+    return dumps({"id": row.key, **found}, default=str)
 
 
 def _line(row: "Row", found: dict[str, Any]) -> str:
@@ -101,7 +97,7 @@ def _line(row: "Row", found: dict[str, Any]) -> str:
 def _rows(batch: list[Found]) -> Iterator[tuple[Any, ...]]:
     for row, found in batch:
         for rank, word in enumerate(found["words"], 1):
-            yield _key(row), found["label"], found["probability"], rank, *word.values()
+            yield row.key, found["label"], found["probability"], rank, *word.values()
 
 
 def _jsonl(path: Path, batches: Iterable[list[Found]]) -> None:

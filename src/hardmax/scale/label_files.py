@@ -17,7 +17,7 @@ from hardmax.sentiment.files import model_folder
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 PART = 10_000  # rows of a part
 MANIFEST = "_labels.json"  # readers of a folder of parquet files pass over names that begin like this
-SCHEMA = "hardmax.labels/2"
+SCHEMA = "hardmax.labels/3"
 LAST = "hardmax.last"  # key of the place of a part's last row
 
 
@@ -29,8 +29,7 @@ def columns_of(classes: Iterable[Any], wanted: Wanted) -> list[str]:
 
 
 def _row(record: Record) -> list[Any]:
-    key = record["line"] if "line" in record else record["id"]
-    found = [key, record["label"], record["probability"], *record.get("probabilities", {}).values()]
+    found = [record["id"], record["label"], record["probability"], *record.get("probabilities", {}).values()]
     return found + [record[name] for name in ("logit", "bias", "leaders", "text") if name in record]
 
 

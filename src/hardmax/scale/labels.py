@@ -36,7 +36,7 @@ class Labels:
 
 
 def label(rows: list[Row], wanted: Wanted) -> list[Record]:
-    """The records of some rows: line or id, label, probability, and what else is wanted."""
+    """The records of some rows: id, label, probability, and what else is wanted."""
     import numpy as np
 
     from hardmax.sentiment.explain_many import leaders
@@ -56,8 +56,7 @@ def label(rows: list[Row], wanted: Wanted) -> list[Record]:
     why = leaders(model, texts) if wanted.explain else None
     records = []
     for i, row in enumerate(rows):
-        record: Record = {"line": row.line} if row.id is None else {"id": row.id}
-        record |= {"label": labels[i], "probability": sure[i]}
+        record: Record = {"id": row.key, "label": labels[i], "probability": sure[i]}
         if wanted.probabilities:
             record["probabilities"] = dict(zip(names, p[i].tolist(), strict=True))
         if why is not None:

@@ -10,7 +10,7 @@ from hardmax.errors import BadInput
 from hardmax.text import tables
 from hardmax.text.tables import BadRow, Row
 
-Place = tuple[int, int]  # of a row: the number of its file, and its line
+Place = tuple[int, int]  # of a row: the number of its file, and its own
 START: Place = (-1, 0)
 Placed = tuple[Place, Row | BadRow]
 BATCH = 2048  # rows that are labeled at a time
@@ -35,17 +35,17 @@ class Source:
     def rows(self, numbers: Iterable[int] | None = None) -> Iterator[Placed]:
         """The rows of all files, or of those with these numbers.
 
-        Among several files a row without an id is named by its file and line, and so is the reason of a bad row.
+        Among several files a row without an id is named by its file and number, and the reason of a bad row by its file.
         """
         alone = len(self.files) == 1
         for number in range(len(self.files)) if numbers is None else numbers:
             name = self.files[number]
             for row in _read(name, self.folder, self.column):
-                place = number, row.line
                 if isinstance(row, BadRow):
-                    yield place, row if alone else replace(row, why=f"{name}: {row.why}")
+                    yield (number, 0), row if alone else replace(row, why=f"{name}: {row.why}")
                 else:
-                    yield place, row if alone or row.id is not None else replace(row, id=f"{name}:{row.line}")
+                    named = row if alone or row.id is not None else replace(row, id=f"{name}:{row.number}")
+                    yield (number, row.number), named
 
     def expected(self) -> int | None:
         """About how many rows there are; None if unknown."""
@@ -137,8 +137,8 @@ def _read(name: str, folder: str, column: str | None) -> Iterator[Row | BadRow]:
 
         found = read(path if folder else name, None, labeled=False)
         ids = found.ids or [None] * len(found)
-        for line, (text, key) in enumerate(zip(found.texts, ids, strict=True), 1):
-            yield Row(text, None, key, line)
+        for row, (text, key) in enumerate(zip(found.texts, ids, strict=True), 1):
+            yield Row(text, None, key, row)
 
 
 def _stamp(file: str, folder: str) -> str:

@@ -29,17 +29,25 @@ SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A text with its label and id (None where the file has none); `line` counts from 1."""
+    """A text with its label and id (None where the file has none); `number` counts the rows of a file from 1.
+
+    A header is no row in any format, nor is a blank line between records; a bad row is one.
+    """
 
     text: str
     label: Any
     id: Any
-    line: int
+    number: int
+
+    @property
+    def key(self) -> Any:
+        """What names the row: its id, or its number where it has none."""
+        return self.number if self.id is None else self.id
 
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that cannot be used, and why."""
+    """A row that cannot be used, and why; `line` is where it ends in its file, in parquet its number."""
 
     line: int
     why: str
@@ -138,13 +146,13 @@ def _read_rows(
 ) -> Iterator[Row | BadRow]:
     columns = next(source)
     names = None if columns is None else _choose(name, columns, text, label, labeled)
-    for line, record in source:
+    for number, (line, record) in enumerate(source, 1):
         if isinstance(record, BadRow):
             yield record
             continue
         if names is None:  # objects: the first good one names the columns
             names = _choose(name, list(record), text, label, labeled)
-        yield _row(line, record, names, labeled)
+        yield _row(number, line, record, names, labeled)
 
 
 def likely(columns: list[str], given: str | None, usual: tuple[str, ...]) -> str:
@@ -190,7 +198,7 @@ def _choose(name: str, columns: list[str], text: str | None, label: str | None, 
     return chosen, pick(label, LABEL_NAMES, "label", labeled), pick(None, ID_NAMES, "id", False)
 
 
-def _row(line: int, record: dict[str, Any], names: Columns, labeled: bool) -> Row | BadRow:
+def _row(number: int, line: int, record: dict[str, Any], names: Columns, labeled: bool) -> Row | BadRow:
     text, label, known_as = (record.get(name) if name else None for name in names)
     if known_as == "" or known_as != known_as:  # an empty cell, or not a number
         known_as = None
@@ -198,7 +206,7 @@ def _row(line: int, record: dict[str, Any], names: Columns, labeled: bool) -> Ro
         return BadRow(line, f"{names[0]} is {'missing' if text is None else 'not a text'}", repr(text)[:200])
     if labeled and (label is None or label == "" or label != label or isinstance(label, list | dict)):
         return BadRow(line, f"{names[1]} is missing or not a label", repr(label)[:200])
-    return Row(text, label, known_as, line)
+    return Row(text, label, known_as, number)
 
 
 def _separator(header: str, wanted: list[str], usual: str) -> str:
