@@ -5,12 +5,15 @@ import json
 import shlex
 import sys
 import tarfile
+from datetime import datetime
 from functools import partial
 from hashlib import md5
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import numpy as np
+import pandas
+import polars
 import pytest
 
 from hardmax.errors import BadInput, MissingExtra, NotFetched
@@ -75,6 +78,31 @@ def test_jsonl_and_parquet_hold_the_same_rows(tmp_path, table):
     for path in (lines, tmp_path / "x.parquet"):
         assert read(path).texts == read(table).texts
         assert read(path).labels.tolist() == read(table).labels.tolist()
+
+
+@pytest.mark.parametrize("kind", ["date32", "timestamp[s]", "timestamp[us]", "timestamp[ns]"])
+@pytest.mark.parametrize("minutes", [0, 90])
+def test_dates_as_labels_are_the_same_text_in_every_format(tmp_path, kind, minutes):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    days = [datetime(2020, 1, 1), datetime(2021, 12, 31, minutes // 60, minutes % 60)]
+    typed = pa.array(days).cast(pa.type_for_alias(kind), safe=False)
+    pq.write_table(pa.table({"text": ["a", "b"], "label": typed}), tmp_path / "x.parquet")
+    frame = pandas.read_parquet(tmp_path / "x.parquet")
+    frame.to_csv(tmp_path / "x.csv", index=False)
+    polars.from_pandas(frame).write_csv(tmp_path / "p.csv")
+    frame.astype(str).to_json(tmp_path / "x.jsonl", orient="records", lines=True)
+    time = "T01:30:00" if minutes and kind != "date32" else ""
+    for name in ("x.parquet", "x.csv", "p.csv", "x.jsonl"):
+        assert read(tmp_path / name).labels.tolist() == ["2020-01-01", "2021-12-31" + time], name
+
+
+def test_times_mean_the_same_classes_however_a_model_spells_them():
+    assert match_labels(np.array(["2020-01-01T12:30:00"]), ("2020-01-01 12:30:00", "never")).tolist() == [
+        "2020-01-01 12:30:00"
+    ]
+    assert tidy_labels(["2020-13-45 99:99", "never"]).tolist() == ["2020-13-45 99:99", "never"]
 
 
 def test_bad_rows_are_counted_and_the_good_ones_kept(tmp_path):

@@ -35,7 +35,7 @@ class Source:
     def rows(self, numbers: Iterable[int] | None = None) -> Iterator[Placed]:
         """The rows of all files, or of those with these numbers.
 
-        Among several files a row without an id is named by its file and number, and the reason of a bad row by its file.
+        Among several files a row without an id is named by its file and number; the reason of a bad row names its file.
         """
         alone = len(self.files) == 1
         for number in range(len(self.files)) if numbers is None else numbers:

@@ -7,7 +7,9 @@ import sys
 import tarfile
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date, datetime
 from hashlib import sha256
 from importlib.util import find_spec
 from itertools import islice, pairwise
@@ -168,17 +170,28 @@ def read_batches(
 def tidy_labels(labels: list[Any]) -> NDArray[Any]:
     """Labels as an array: integers if all of them are integers, otherwise strings.
 
-    Truth values are strings, as they are in a .csv file.
+    Truth values are strings, as they are in a .csv file, and dates have one spelling: that of ISO 8601, without the
+    time where it is midnight.
 
     Example:
         >>> tidy_labels(["1", "0"]).tolist(), tidy_labels(["pos", 1]).tolist(), tidy_labels([True]).tolist()
         ([1, 0], ['pos', '1'], ['True'])
+        >>> tidy_labels(["2020-01-01 00:00:00", "2020-01-01 12:30"]).tolist()
+        ['2020-01-01', '2020-01-01T12:30:00']
     """
     if all(re.fullmatch(r"-?\d{1,9}", v) if isinstance(v, str) else _is_integer(v) for v in labels):
         return np.array([int(v) for v in labels], np.int64)
     if all(v is None for v in labels):
         return np.array(labels, object)
-    return np.array([str(v) for v in labels])
+    return np.array([_spelled(v) for v in labels])
+
+
+def _spelled(value: Any) -> str:
+    """A label as text. Programs write a column of times to a .csv file in several ways, and .parquet stores none."""
+    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{1,6}0*)?)?", value):
+        with suppress(ValueError):
+            value = datetime.fromisoformat(value)
+    return value.isoformat().removesuffix("T00:00:00") if isinstance(value, date) else str(value)
 
 
 def _is_integer(value: Any) -> bool:
@@ -195,7 +208,7 @@ def match_labels(labels: NDArray[Any], classes: tuple[Any, ...]) -> NDArray[Any]
     given = labels.tolist()
     if set(given) <= set(classes):
         return labels
-    spelled = {str(c): c for c in classes}
+    spelled = {_spelled(c): c for c in classes}
     if {str(v) for v in given} <= set(spelled):  # classes "1" and "none", and a part of a table with numbers only
         return np.array([spelled[str(v)] for v in given])
     spelling = {ALIASES[str(c).lower()]: c for c in classes if str(c).lower() in ALIASES}
