@@ -24,6 +24,7 @@ from hardmax.scale.sources import START, Source, batches
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
 from hardmax.text.tables import Row
+from tiny_models import two_classes
 
 WORDS = ["great", "dull", "film", "plot", "awful", "wonderful", "bad", "good", "boring", "love", "the", "a", "of"]
 MODEL = "imdb-words"
@@ -44,8 +45,8 @@ def _table(path, rows):
     return str(path)
 
 
-def _run(*words):
-    return subprocess.run([sys.executable, "-m", "hardmax", "predict", MODEL, *map(str, words)], capture_output=True,
+def _run(*words, model=MODEL):
+    return subprocess.run([sys.executable, "-m", "hardmax", "predict", *map(str, (model, *words))], capture_output=True,
                           text=True, timeout=300)  # fmt: skip
 
 
@@ -67,6 +68,23 @@ def test_records_are_those_of_the_model():
             {"word": one.word, "contribution": one.contribution, "followers": list(one.followers)}
             for one in alone.leaders
         ]
+
+
+def test_without_attention_what_matters_are_words_as_in_an_explanation(tmp_path):
+    model = two_classes(layers=0)
+    model.save(tmp_path / "plain")
+    texts = ["great film, not dull", "the film", "", "dull plot, fine film!"]
+    table = _table(tmp_path / "a.jsonl", [Row(text, None, None, 1) for text in texts])
+    done = _run(table, "-o", tmp_path / "o.parquet", "--explain", model=tmp_path / "plain")
+    assert done.returncode == 0, done.stderr
+    for row, text in zip(pq.read_table(tmp_path / "o.parquet").to_pylist(), texts, strict=True):
+        alone = explain(model, text)
+        wanted = [{"word": w.word, "effect": w.effect, "contribution": w.contribution} for w in alone.largest(10)]
+        assert row["words"] == wanted
+        assert (row["logit"], row["bias"], "leaders" in row) == (alone.logit, alone.bias, False)
+    assert not pq.read_table(tmp_path / "o.parquet")["words"].to_pylist()[2]
+    printed = [line.split("\t")[2:] for line in _run(table, "--explain", model=tmp_path / "plain").stdout.splitlines()]
+    assert printed[0] == [", ".join(w.word for w in explain(model, texts[0]).largest(10)), texts[0]]
 
 
 def test_of_rows_that_are_done_only_the_bad_ones_are_read_again(tmp_path):

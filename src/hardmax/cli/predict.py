@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from hardmax.scale.sources import Place
 
 
+MOST = 10  # leaders or words that are printed
+
+
 def command(
     arguments: Annotated[
         list[str],
@@ -39,7 +42,10 @@ def command(
     ] = None,
     every_class: Annotated[bool, typer.Option("--probabilities", help="Add the probability of every class.")] = False,
     with_text: Annotated[bool, typer.Option("--with-text", help="Add the texts.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Add the leaders and what each contributes.")] = False,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="Add what matters in each text: its leaders or, without attention, its words."),
+    ] = False,
     abstain_below: Annotated[
         float | None,
         typer.Option(help="Leave the label empty if its probability is lower, or if no word is known."),
@@ -79,9 +85,10 @@ def command(
     from hardmax.io.files import write_file
     from hardmax.sentiment.files import load_classifier
 
-    classes = load_classifier(name).classes
+    model = load_classifier(name)
     lines = output is None and not json  # for people, with the beginning of each text
     wanted = Wanted(name, every_class, with_text or lines, explain, abstain_below)
+    columns = columns_of(model, wanted)
     named = ["standard input" if file == "-" else file for file in source.files]
     shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
     bad = texts.BadRows(shown, errors, silent)
@@ -103,14 +110,12 @@ def command(
                     sys.stdout.write((_line(record, with_text) if lines else json_line(record)) + "\n")
                 sys.stdout.flush()
         elif parts:
-            columns = columns_of(classes, wanted)
             done = write_parts(
-                output, partial(labels, tell), wanted, columns, classes, source.stamp(), resume, force=force
+                output, partial(labels, tell), wanted, columns, model.classes, source.stamp(), resume, force=force
             )
         else:
-            columns = columns_of(classes, wanted)
             records = (found.records for found in labels(tell))
-            write_file(output, lambda to: write_labels(to, records, columns, classes), force=force)
+            write_file(output, lambda to: write_labels(to, records, columns, model.classes), force=force)
     if output is not None:
         note(f"wrote {output}: {counted(done, 'text')}", silent)
     if not done:
@@ -141,4 +146,6 @@ def _line(record: "Record", whole: bool) -> str:
         shown = shown[:57] + "..."
     every = "".join(f"\t{name}={p:.4f}" for name, p in record.get("probabilities", {}).items())
     label = "-" if record["label"] is None else record["label"]
-    return f"{label}\t{record['probability']:.4f}{every}\t{shown}"
+    named = record.get("leaders", record.get("words"))
+    why = "" if named is None else "\t" + (", ".join(visible(one["word"], "") for one in named[:MOST]) or "-")
+    return f"{label}\t{record['probability']:.4f}{every}{why}\t{shown}"

@@ -13,6 +13,7 @@ from hardmax.io.resumable import begin_or_resume
 from hardmax.scale.labels import Labels, Record, Wanted
 from hardmax.scale.sources import START, Place
 from hardmax.sentiment.files import model_folder
+from hardmax.sentiment.model import SentimentModel
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 PART = 10_000  # rows of a part
@@ -21,16 +22,16 @@ SCHEMA = "hardmax.labels/3"
 LAST = "hardmax.last"  # key of the place of a part's last row
 
 
-def columns_of(classes: Iterable[Any], wanted: Wanted) -> list[str]:
+def columns_of(model: SentimentModel, wanted: Wanted) -> list[str]:
     """Columns of a table: the probabilities of all classes have one each."""
-    each = [f"probability_{c}" for c in classes] if wanted.probabilities else []
-    parts = ["logit", "bias", "leaders"] if wanted.explain else []
+    each = [f"probability_{c}" for c in model.classes] if wanted.probabilities else []
+    parts = ["logit", "bias", "leaders" if model.layers else "words"] if wanted.explain else []
     return ["id", "label", "probability", *each, *parts, *(["text"] if wanted.text else [])]
 
 
 def _row(record: Record) -> list[Any]:
     found = [record["id"], record["label"], record["probability"], *record.get("probabilities", {}).values()]
-    return found + [record[name] for name in ("logit", "bias", "leaders", "text") if name in record]
+    return found + [record[name] for name in ("logit", "bias", "leaders", "words", "text") if name in record]
 
 
 def json_line(record: Record) -> str:
@@ -55,7 +56,7 @@ def _jsonl(path: Path, found: Iterable[list[Record]]) -> None:
 
 
 def _csv(path: Path, found: Iterable[list[Record]], columns: list[str]) -> None:
-    if "leaders" in columns:
+    if "bias" in columns:
         raise BadInput("explanations do not fit into a .csv file", fix="use .parquet or .jsonl")
     with open(path, "w", encoding="utf-8", errors="replace", newline="") as to:
         table = csv.writer(to)
@@ -67,7 +68,7 @@ def _csv(path: Path, found: Iterable[list[Record]], columns: list[str]) -> None:
 def write_parquet(
     path: Path, found: Iterable[list[Record]], columns: list[str], classes: Sequence[Any], last: Place | None = None
 ) -> None:
-    """Ids and texts are strings; labels that are numbers stay numbers; leaders are a list of structs.
+    """Ids and texts are strings; labels that are numbers stay numbers; leaders and words are lists of structs.
 
     Args:
         classes: of the model, which have the type of the labels.
@@ -75,8 +76,10 @@ def write_parquet(
     """
     arrow = need("pyarrow", "parquet", "writing a parquet file")
     parquet = need("pyarrow.parquet", "parquet", "writing a parquet file")
-    leader = [("word", arrow.string()), ("contribution", arrow.float64()), ("followers", arrow.list_(arrow.string()))]
+    word, part = ("word", arrow.string()), ("contribution", arrow.float64())
+    leader, alone = [word, part, ("followers", arrow.list_(arrow.string()))], [word, ("effect", arrow.float64()), part]
     kinds = {"id": arrow.string(), "text": arrow.string(), "leaders": arrow.list_(arrow.struct(leader))}
+    kinds["words"] = arrow.list_(arrow.struct(alone))
     kinds["label"] = arrow.array(classes).type
     known = None if last is None else {LAST: json.dumps(last)}
     schema = arrow.schema([(name, kinds.get(name, arrow.float64())) for name in columns], known)

@@ -15,7 +15,7 @@ class Wanted:
     Attributes:
         model: a model folder, or the name of a shipped model; workers of a cluster must reach it under this name.
         probabilities: that of every class.   text: the text itself.
-        explain: the leaders and what each of them contributes.
+        explain: the leaders and what each of them contributes or, without attention, the words that matter.
         abstain_below: the label is None where its probability is lower, and where no word is known.
     """
 
@@ -39,7 +39,7 @@ def label(rows: list[Row], wanted: Wanted) -> list[Record]:
     """The records of some rows: id, label, probability, and what else is wanted."""
     import numpy as np
 
-    from hardmax.sentiment.explain_many import leaders
+    from hardmax.sentiment.explain_many import reasons
     from hardmax.sentiment.files import load_classifier
     from hardmax.sentiment.model import probabilities, winners
     from hardmax.sentiment.vocabulary_view import abstaining
@@ -53,14 +53,13 @@ def label(rows: list[Row], wanted: Wanted) -> list[Record]:
         labels = list(abstaining(model, texts, wanted.abstain_below))
     names = [str(c) for c in model.classes]
     sure = p[np.arange(len(rows)), chosen].tolist()
-    why = leaders(model, texts) if wanted.explain else None
+    why = reasons(model, texts) if wanted.explain else iter(())
     records = []
     for i, row in enumerate(rows):
         record: Record = {"id": row.key, "label": labels[i], "probability": sure[i]}
         if wanted.probabilities:
             record["probabilities"] = dict(zip(names, p[i].tolist(), strict=True))
-        if why is not None:
-            record |= dict(zip(("logit", "bias", "leaders"), next(why), strict=True))
+        record |= next(why, {})
         if wanted.text:
             record["text"] = row.text
         records.append(record)

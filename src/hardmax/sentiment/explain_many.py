@@ -8,11 +8,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, need
-from hardmax.sentiment.layout import Inside, TermNames, known_words, shared
+from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
 from hardmax.sentiment.model import probabilities, winners
-from hardmax.sentiment.word_effects import effects, study_texts
+from hardmax.sentiment.word_effects import Study, effects, study_texts
 
 if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
@@ -69,52 +70,74 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
     """For each text {label, probability, coverage, words}; a word is {word, effect, contribution, leader}."""
     model.refuse_several_labels("a table of explanations")
     study, names = study_texts(model, texts)
-    words, chosen = study.words, winners(study.logits)
+    chosen, known = winners(study.logits), known_words(study.words)
     sure = probabilities(study.logits)[np.arange(len(texts)), chosen].tolist()
-    effect, neutral = effects(study, chosen)
-    row = 0 if len(model.bias) == 1 else chosen[np.repeat(np.arange(len(texts)), np.diff(words.terms))]
-    own = study.contributions[np.arange(len(study.leader)), row]
-    known = known_words(words)
+    places, found = pairwise(study.words.words.tolist()), _words(study, names, chosen, most)
+    for (first, last), k, p, words in zip(places, chosen, sure, found, strict=True):
+        yield {
+            "label": model.classes[k],
+            "probability": p,
+            "coverage": float(known[first:last].mean()) if last > first else 0.0,
+            "words": words,
+        }
+
+
+def reasons(model: "SentimentModel", texts: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """For each text {logit, bias, leaders}; a leader is {word, contribution, followers}.
+
+    Without attention no word leads another: there are `words` instead, as in `rows`, which have no leader.
+
+    Example:
+        >>> from hardmax.sentiment.files import load_model
+        >>> [found] = reasons(load_model("imdb-words"), ["Superb, never dull."])
+        >>> [one["word"] for one in found["leaders"]]
+        ['dull', 'superb', 'never']
+        >>> abs(found["bias"] + sum(one["contribution"] for one in found["leaders"]) - found["logit"]) < 1e-9
+        True
+    """
+    for _, part in _portions(texts):
+        study, names = study_texts(model, part)
+        chosen = winners(study.logits)
+        row = np.zeros_like(chosen) if len(model.bias) == 1 else chosen
+        for t, found in enumerate((_leaders if model.layers else _words)(study, names, chosen)):
+            for word in found:
+                word.pop("leader", None)
+            numbers = {"logit": float(study.logits[t, row[t]]), "bias": float(model.bias[row[t]])}
+            yield numbers | {"leaders" if model.layers else "words": found}
+
+
+def _parts(study: Study, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(T,) the part of each term in the score that is explained."""
+    of_text = np.repeat(np.arange(len(chosen)), np.diff(study.words.terms))
+    row = 0 if study.logits.shape[1] == 1 else chosen[of_text]
+    return study.contributions[np.arange(len(study.leader)), row]
+
+
+def _leaders(study: Study, names: Names, chosen: NDArray[np.int64]) -> Iterator[list[dict[str, Any]]]:
+    """The leaders of each text, the largest contribution first."""
+    from hardmax.sentiment.explain import clusters
+
+    terms, own = list(TermNames(study.words, names)), _parts(study, chosen)
+    for a, b in pairwise(study.words.terms.tolist()):
+        yield [
+            {"word": terms[a + j], "contribution": whole, "followers": [terms[a + i] for i in followers]}
+            for j, whole, followers in clusters((study.leader[a:b] - a).tolist(), own[a:b].tolist())
+        ]
+
+
+def _words(study: Study, names: Names, chosen: NDArray[np.int64], most: int = MOST) -> Iterator[list[dict[str, Any]]]:
+    """The words with an opinion in each text: those for the label, then those against it."""
+    words, (effect, neutral), own = study.words, effects(study, chosen), _parts(study, chosen)
     parts = np.bincount(words.form, shared(words, own), len(names))
     strength = np.where(neutral | (np.diff(study.deletions.gone_at) == 0), 0.0, effect)
     inside = Inside(words, study.deletions, own, study.leader, TermNames(words, names))
-    for t, ((a, b), (first, last)) in enumerate(
-        zip(pairwise(words.forms.tolist()), pairwise(words.words.tolist()), strict=True)
-    ):
+    for a, b in pairwise(words.forms.tolist()):
         mine = strength[a:b]
         best = np.argsort(-np.abs(mine), kind="stable")[:most]
         best = best[mine[best] != 0]
         best = a + best[np.lexsort((-np.abs(mine[best]), mine[best] < 0))]
         columns = names.some(best), effect[best].tolist(), parts[best].tolist(), inside.leaders(best.tolist())
-        yield {
-            "label": model.classes[chosen[t]],
-            "probability": sure[t],
-            "coverage": float(known[first:last].mean()) if last > first else 0.0,
-            "words": [dict(zip(COLUMNS[4:], word, strict=True)) for word in zip(*columns, strict=True)],
-        }
-
-
-def leaders(model: "SentimentModel", texts: Sequence[str]) -> Iterator[tuple[float, float, list[dict[str, Any]]]]:
-    """For each text the logit, the bias, and the leaders; a leader is {word, contribution, followers}.
-
-    Example:
-        >>> from hardmax.sentiment.files import load_model
-        >>> ((logit, bias, found),) = leaders(load_model("imdb-words"), ["Superb, never dull."])
-        >>> [one["word"] for one in found], abs(bias + sum(one["contribution"] for one in found) - logit) < 1e-9
-        (['dull', 'superb', 'never'], True)
-    """
-    from hardmax.sentiment.explain import clusters
-
-    for _, part in _portions(texts):
-        study, names = study_texts(model, part)
-        rows_of = np.zeros(len(part), int) if len(model.bias) == 1 else winners(study.logits)
-        terms = list(TermNames(study.words, names))
-        for (a, b), logits, row in zip(pairwise(study.words.terms.tolist()), study.logits, rows_of, strict=True):
-            found = clusters((study.leader[a:b] - a).tolist(), study.contributions[a:b, row].tolist())
-            yield float(logits[row]), float(model.bias[row]), [
-                {"word": terms[a + j], "contribution": whole, "followers": [terms[a + i] for i in followers]}
-                for j, whole, followers in found
-            ]  # fmt: skip
+        yield [dict(zip(COLUMNS[4:], word, strict=True)) for word in zip(*columns, strict=True)]
 
 
 def _portions(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
