@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from threading import Thread
 
 import duckdb
 import numpy as np
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hardmax.errors import BadInput
+from hardmax.scale.cluster import cluster_at
 from hardmax.scale.label_files import write_parts
 from hardmax.scale.labels import Wanted, label, label_batch
 from hardmax.scale.pipeline import labeled
@@ -244,6 +246,27 @@ def test_a_cluster_that_is_not_there_is_one_error_and_leaves_nothing(tmp_path, a
                         "here", False)  # fmt: skip
     assert address in str(told.value)
     assert not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:{}", "ray://127.0.0.1:{}"])
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 505 Version Not Supported\r\n\r\n", b""])
+def test_a_port_that_is_not_of_a_cluster_is_told_before_ray_tries_again_and_again(monkeypatch, address, answer):
+    import ray
+
+    monkeypatch.setattr(ray, "init", lambda **_: pytest.fail("Ray would try for minutes"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            line, _ = server.accept()
+            with line:
+                line.recv(100)
+                line.sendall(answer)
+
+        Thread(target=serve, daemon=True).start()
+        address = address.format(server.getsockname()[1])
+        with pytest.raises(BadInput, match="what listens there is not Ray") as told, cluster_at(address):
+            pass
+    assert address in str(told.value)
 
 
 def test_a_cluster_does_not_read_standard_input():

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 from hardmax.errors import BadInput, need
 
 RETRIES = 10  # of a task whose worker died
-SECONDS = 10.0  # to wait for a machine to answer
+SECONDS = 8.0  # to wait for a machine to answer
+GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))  # and settings: none
 TOKEN = "a cluster that asks for a token needs RAY_AUTH_MODE=token and RAY_AUTH_TOKEN here too"
 
 
@@ -52,7 +53,7 @@ def cluster_at(address: str | None) -> Iterator[Any]:
 
 
 def _listening(address: str) -> None:
-    """See that something listens at an address: Ray itself would try again for minutes."""
+    """See that something at an address speaks HTTP/2, as Ray does: Ray itself would try again for minutes."""
     try:
         where = urlsplit(address if "://" in address else f"//{address}")
         host, port = where.hostname, where.port
@@ -61,8 +62,13 @@ def _listening(address: str) -> None:
     if not host or not port:
         raise BadInput(f"{address!r} is not the address of a Ray cluster",
                        fix="use auto, host:port (6379 unless it was given) or ray://host:port (10001)")  # fmt: skip
+    why = "what listens there is not Ray"
     try:
-        socket.create_connection((host, port), SECONDS).close()
+        with socket.create_connection((host, port), SECONDS) as line:
+            line.sendall(GREETING)
+            answer = line.recv(len(GREETING)) if os.environ.get("RAY_USE_TLS", "0") == "0" else GREETING[-9:]
     except OSError as error:
-        raise BadInput("the Ray cluster cannot be reached", found=f"{address}: {error.strerror or error}",
-                       fix="check the address, and that the cluster is running") from None  # fmt: skip
+        answer, why = b"", why if isinstance(error, ConnectionResetError) else str(error.strerror or error)
+    if answer[3:4] != b"\x04":  # the type of a frame of settings, with which a server answers
+        raise BadInput("the Ray cluster cannot be reached", found=f"{address}: {why}",
+                       fix="check the address, and that the cluster is running")  # fmt: skip
