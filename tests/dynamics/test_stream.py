@@ -11,6 +11,7 @@ import pytest
 
 import hardmax as hx
 from hardmax.dynamics import stream
+from hardmax.dynamics.stream_plane import InPlane
 from hardmax.errors import BadInput
 from large_clouds import clouds, clouds_in_space
 
@@ -198,7 +199,7 @@ def test_what_cannot_be_used_is_named(tmp_path):
     hx.limit_file(file, out, memory=0.0001)
     with pytest.raises(BadInput, match="exists"):
         hx.limit_file(file, out)
-    with pytest.raises(BadInput, match="other options"):
+    with pytest.raises(BadInput, match="other data or settings"):
         hx.limit_file(file, out, alpha=0.25, resume=True)
     with pytest.raises(BadInput, match="does not exist"):
         hx.limit_file(tmp_path / "no.npy", tmp_path / "new")
@@ -210,3 +211,40 @@ def test_what_cannot_be_used_is_named(tmp_path):
         np.save(file, np.concatenate((np.random.default_rng(0).normal(size=(9000, dim)), np.zeros((1, dim)))))
         with pytest.raises(BadInput, match=r"does not fit into .* so near the origin"):
             hx.limit_file(file, tmp_path / f"zero in {dim}", memory=0.0001 * dim)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cloud.npy", "out"]  # what fails leaves nothing
+
+
+def test_a_run_that_lacks_memory_keeps_what_was_there_before(tmp_path, monkeypatch):
+    file, out, Z = tmp_path / "cloud.npy", tmp_path / "out", clouds()["gaussian"]
+    np.save(file, Z)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(InPlane, "layers", stop)
+        with pytest.raises(KeyboardInterrupt):
+            hx.limit_file(file, out, memory=0.0001, part=1000)
+    written = {p.name: p.read_bytes() for p in out.iterdir()}
+    assert "front.npz" in written
+    with pytest.raises(BadInput, match="does not fit"):
+        hx.limit_file(file, out, memory=1e-9, part=1000, resume=True)
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == written
+    with pytest.raises(BadInput, match="already holds this limit"):
+        hx.limit_file(file, out, memory=0.0001, part=1000)
+    assert_same(hx.limit_file(file, out, memory=0.0001, part=1000, resume=True), hx.limit(Z))
+
+
+def test_a_full_disk_leaves_what_can_be_resumed(tmp_path, monkeypatch):
+    file, out, Z = tmp_path / "cloud.npy", tmp_path / "out", clouds()["gaussian"]
+    np.save(file, Z)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "save", full)
+        with pytest.raises(BadInput, match="No space left"):
+            hx.limit_file(file, out, memory=0.0001, part=1000)
+    assert (out / "front.npz").exists()
+    assert_same(hx.limit_file(file, out, memory=0.0001, part=1000, resume=True), hx.limit(Z))

@@ -194,7 +194,7 @@ def test_parts_that_are_there_are_not_made_again(tmp_path):
     assert [p for p in stamps if p.stat().st_mtime_ns != stamps[p]] == [second]
     assert write_parts(folder, _begin(rows, asked), *arguments, True, 20) == 50
     assert asked == [(START, 0), ((0, 20), 20), ((0, 50), 50)]
-    with pytest.raises(BadInput, match="other texts or settings"):
+    with pytest.raises(BadInput, match="other data or settings"):
         write_parts(folder, _begin(rows, asked), Wanted(MODEL, text=True), *arguments[1:], True, 20)
     second.write_bytes(b"not parquet")
     (folder / "part-000002.parquet").unlink()
@@ -223,7 +223,7 @@ def test_a_run_does_not_continue_on_other_texts(tmp_path):
     _table(tmp_path / "a.jsonl", _rows(4))
     done = _run(table, "-o", tmp_path / "o", "--resume")
     assert done.returncode == 3
-    assert "with other texts or settings" in done.stderr
+    assert "with other data or settings" in done.stderr
 
 
 def test_bad_rows_are_written_and_the_rest_is_labeled(tmp_path):

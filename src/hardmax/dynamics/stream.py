@@ -20,6 +20,7 @@ Every file appears complete or not at all, and says by its presence that its par
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,10 @@ from hardmax.dynamics.plane import Pool
 from hardmax.dynamics.stream_plane import InPlane
 from hardmax.dynamics.stream_space import InSpace
 from hardmax.dynamics.stream_way import Way
-from hardmax.errors import BadInput, counted
+from hardmax.errors import BadInput, HardmaxError, counted
 from hardmax.io.chunks import Chunks
-from hardmax.io.files import remove_partial_files, write_file
-from hardmax.io.resumable import remove_parts
+from hardmax.io.files import write_file
+from hardmax.io.resumable import begin_or_resume
 from hardmax.views import Shown
 
 SCHEMA = "hardmax.limit-file/1"
@@ -138,7 +139,7 @@ def limit_file(
 
     Raises:
         BadInput: the source or the output cannot be used, or the limit needs more memory; the message tells how many
-            tokens would have to be kept.
+            tokens would have to be kept. A folder that was not there before is not left behind.
         NotCertified: no certificate could be computed within `max_layers`.
 
     Example:
@@ -153,8 +154,7 @@ def limit_file(
     tokens = Chunks(source)
     problem = Problem(step_size(alpha), metric(A, tokens.dim), float(tie_tolerance))
     work = _Work(tokens, Path(output), problem, layer_count(max_layers), memory * 1e9, part, progress)
-    work.open(resume, force)
-    return work.run()
+    return work.begin(resume, force)
 
 
 class _Work:
@@ -168,34 +168,23 @@ class _Work:
         if part < 1:
             raise BadInput(f"part is {part}; expected a number of tokens of at least 1")
 
-    def open(self, resume: bool, force: bool) -> None:
-        """Make the folder, or see that the one that is there holds the same problem."""
+    def begin(self, resume: bool, force: bool) -> FileLimit:
+        """Make the folder, or continue the one that holds the same problem."""
         A = self.problem.matrix.A
         asked = {
             "schema": SCHEMA, "source": self.tokens.stamp, "n": self.tokens.n, "dim": self.tokens.dim,
             "alpha": self.problem.alpha, "A": None if A is None else A.tolist(), "part": self.part,
             "tie_tolerance": self.problem.tie_tolerance, "max_layers": self.max_layers,
         }  # fmt: skip
-        note = self.folder / "problem.json"
-        if force and not resume:
-            remove_parts(self.folder, note.name)
-        if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.glob("[!.]*"))):
-            if not resume:
-                raise BadInput(
-                    f"{self.folder} exists",
-                    fix="choose another name, or use resume=True (--resume) to continue it, force=True (--force) to "
-                    "replace it",
-                )
-            if not note.is_file() or json.loads(note.read_text()) != json.loads(json.dumps(asked)):
-                raise BadInput(
-                    f"{self.folder} holds the limit of another cloud, or with other options", fix="choose another name"
-                )
-        try:
-            self.folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"{self.folder} cannot be created: {error.strerror or error}") from error
-        remove_partial_files(self.folder)  # of a run that was killed
-        write_file(note, json.dumps(asked))
+        asked["digest"] = sha256(json.dumps(asked).encode()).hexdigest()
+        with begin_or_resume(self.folder, "problem.json", asked, "limit", resume, force):
+            new = len(list(self.folder.iterdir())) == 1
+            try:
+                return self.run()
+            except HardmaxError as error:
+                if new and not isinstance(error.__cause__, OSError):  # unlike a full disk, nothing to wait for
+                    self._remove("[!p]*")
+                raise
 
     def run(self) -> FileLimit:
         if not (self.folder / "config.json").is_file():

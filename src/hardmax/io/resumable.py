@@ -23,7 +23,7 @@ def begin_or_resume(
     Args:
         name: of the manifest's file.
         manifest: plain data; its "digest" tells one work from another.
-        what: what the folder holds, for messages: "sweep".
+        what: what the folder holds, for messages: "sweep" or "limit".
         resume: whether a folder that is there may be continued. What a kill left half written is removed.
         force: whether a folder that is there, and is not to be continued, is replaced.
 
@@ -39,11 +39,12 @@ def begin_or_resume(
         except (ValueError, KeyError, TypeError):
             raise BadInput(f"{place} is damaged", fix="give another folder") from None
         if digest != manifest["digest"]:
-            found = f"it holds another {what}, with other texts or settings"
+            found = f"it holds another {what}, with other data or settings"
             raise BadInput(f"{folder} cannot be continued", found=found, fix="give another folder, or use --force")
         if not resume:
             found = f"it already holds this {what}"
-            raise BadInput(f"{folder} already exists", found=found, fix="use --resume to continue it, or --force")
+            fix = "use --resume (resume=True) to continue it, or --force (force=True) to replace it"
+            raise BadInput(f"{folder} already exists", found=found, fix=fix)
     else:
         try:
             if folder.is_dir():
