@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import reference
+from hardmax.dynamics.exact import pattern
 from hardmax.dynamics.exact.numbers import IntegerCloud
 from hardmax.dynamics.exact.pattern import _first_not_positive, first_change, forms_of
 from systems import SQUARE
@@ -87,3 +88,49 @@ def test_the_first_zero_or_sign_change_is_found(seed):
     brute = next((m for m in range(1, 400) if value(m) <= 0), inf)
     table = np.array([row], dtype=object)
     assert _first_not_positive(terms, table, alpha, inf, 10_000) == brute
+
+
+@pytest.mark.parametrize(
+    ("alpha", "at"),
+    [*((a, m) for a in (F(1, 10**12), F(1e-12), F(1, 10**6), F(3, 7)) for m in (1, 7, 64, 200)), (F(1, 10**320), 7)],
+)
+@pytest.mark.parametrize("more", [-1, 0, 1])
+def test_a_zero_among_terms_that_nearly_cancel_is_found(alpha, at, more):
+    q, r = alpha.denominator, alpha.numerator + alpha.denominator
+    # rho^m - rho^at, and the same with a last digit more or less: the sign is that of at - m, or changes beside it
+    row = [-(q**at) * 10**6 + more, r**at * 10**6]
+    table = np.array([row, [5, -1]], dtype=object)
+    expected = at if more <= 0 else at + 1
+    assert _first_not_positive([(0, 0), (1, 0)], table, alpha, inf, 10_000) == expected
+    assert _first_not_positive([(0, 0), (1, 0)], table, alpha, inf, expected - 1) is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_small_steps_change_a_pattern_when_the_definition_says_so(seed):
+    draw = np.random.default_rng([1, seed])
+    alpha = F(1, 10 ** int(draw.integers(2, 13)))
+    terms = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)]
+    q, r = alpha.denominator, alpha.numerator + alpha.denominator
+    row = [int(draw.integers(-(10**9), 10**9)) * q**s for _, s in terms]  # what a layer adds has a factor alpha^s
+    row = [c // q ** (2 * s) for c, (_, s) in zip(row, terms, strict=True)] if seed % 2 else row
+    row[0] -= sum(row[k] for k, (_, s) in enumerate(terms) if s == 0) - int(draw.integers(1, 50))  # small at m = 0
+
+    def value(m):
+        return sum(c * q ** (e * m) * r ** ((2 - e) * m) * comb(m, s) for (e, s), c in zip(terms, row, strict=True))
+
+    brute = next((m for m in range(1, 200) if value(m) <= 0), None)
+    found = _first_not_positive(terms, np.array([row], dtype=object), alpha, inf, 199)
+    assert found == brute or (brute is None and found == inf)
+
+
+def test_few_numbers_of_many_digits_are_needed_for_a_small_step(monkeypatch):
+    exactly, calls = pattern._value, []
+
+    def counting(*given):
+        calls.append(1)
+        return exactly(*given)
+
+    monkeypatch.setattr(pattern, "_value", counting)
+    row = np.array([[-(10**30), 10**30 + 10**21]], dtype=object)  # rho^m - 1 + 10^-9: positive for 1,000 layers
+    assert _first_not_positive([(0, 0), (1, 0)], row, F(1, 10**12), inf, 950) is None
+    assert len(calls) < 10

@@ -12,7 +12,7 @@ is 0 for y in T and > 0 for all other y (w in T); the first m where it is not is
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, factorial, inf
+from math import ceil, comb, factorial, inf, log1p
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,9 +149,10 @@ def _first_not_positive(
 ) -> float | None:
     """The smallest m with E(m) <= 0 in some row of the table, or `change` if that is smaller."""
     exponents, degrees = np.array(terms).T
-    scale = np.abs(table).max(axis=1)
-    floats = (table / scale[:, None]).astype(np.float64)
-    lowest, safe = _dominance(exponents, degrees, table, floats, float(1 / (1 + alpha)))
+    floats, rho = _scaled(table), float(1 / (1 + alpha))
+    lowest, safe = _dominance(exponents, degrees, table, floats, alpha)
+    rate = log1p(float(min(max(alpha, Fraction(FLOOR)), Fraction(1 / FLOOR))))  # -log rho
+    early, powers, binomials = _by_powers_of_difference(terms, table)
     start, width = 1, 64
     while start <= min(most, change - 1, FLOAT_DEPTH):
         if not (active := np.flatnonzero(safe > start)).size:
@@ -161,9 +162,10 @@ def _first_not_positive(
         for e in range(3):
             group = active[lowest[active] == e]
             # divided by rho^(e m) > 0, with e the lowest exponent that occurs, so that nothing underflows together
-            basis = _basis(exponents - e, degrees, block, float(1 / (1 + alpha)))
-            value, size = floats[group] @ basis, np.abs(floats[group]) @ basis
-            unsure = (value <= SURE * size + FLOOR) & (block < safe[group][:, None])
+            basis = _basis(exponents - e, degrees, block, np.float64(rho) ** block)
+            unsure = _unsure(floats[group], basis) & (block < safe[group][:, None])
+            if alpha > FLOOR:  # the same sum in powers of 1 - rho^m, which do not cancel where rho^m is near 1
+                unsure &= _unsure(early[group], _basis(powers, binomials, block, -np.expm1(block * -rate)))
             doubtful += [(int(block[b]), int(group[g])) for g, b in np.argwhere(unsure)]
         for m, row in sorted(doubtful):
             if _value(terms, table[row], alpha, m) <= 0:
@@ -174,11 +176,31 @@ def _first_not_positive(
     return change if change == inf and not (safe > start).any() else None
 
 
+def _scaled(table: Objects) -> NDArray[np.float64]:
+    """The rows in float64, each with a largest entry of 1."""
+    return (table / np.abs(table).max(axis=1)[:, None]).astype(np.float64)
+
+
+def _unsure(rows: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """For each row and each m whether rounding may hide that the sum is not positive."""
+    return np.asarray(rows @ basis <= SURE * (np.abs(rows) @ basis) + FLOOR * (1.0 + basis.sum(axis=0)))
+
+
+def _by_powers_of_difference(
+    terms: Sequence[Term], table: Objects
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """The rows in terms (1 - rho^m)^k binom(m, s), scaled; k and s. rho^(e m) is sum_k binom(e, k) (rho^m - 1)^k."""
+    others = [(k, t) for k in range(3) for t in range(1 + max(s for _, s in terms))]
+    ways = [[comb(e, k) * (-1) ** k * (s == t) for k, t in others] for e, s in terms]
+    powers, binomials = np.array(others).T
+    return _scaled(table @ np.array(ways, dtype=object)), powers, binomials
+
+
 def _basis(
-    exponents: NDArray[np.int64], degrees: NDArray[np.int64], m: NDArray[np.int64], rho: float
+    exponents: NDArray[np.int64], degrees: NDArray[np.int64], m: NDArray[np.int64], x: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """rho^(e m) binom(m, s) for all terms (e, s) and all m; exponents below 0 do not occur and give 0."""
-    powers = np.where(exponents[:, None] >= 0, rho ** (np.maximum(exponents, 0)[:, None] * m), 0.0)
+    """x^e binom(m, s) for all terms (e, s) and all m, each with its x; exponents below 0 do not occur and give 0."""
+    powers = np.where(exponents[:, None] >= 0, x ** np.maximum(exponents, 0)[:, None], 0.0)
     binomials = np.ones((len(degrees), len(m)))
     for row, s in enumerate(degrees):
         for j in range(s):
@@ -191,7 +213,7 @@ def _dominance(
     degrees: NDArray[np.int64],
     table: Objects,
     floats: NDArray[np.float64],
-    rho: float,
+    alpha: Fraction,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """For each row the lowest exponent e that occurs, and an m from which on E > 0 (infinity if there is none).
 
@@ -207,14 +229,14 @@ def _dominance(
     lowest, safe = exponents[leading], np.full(len(table), np.inf)
     top = floats[count, leading]
     against = np.maximum(-floats, 0.0)
-    m = int(np.ceil((degrees.max() + 1) / (1 - rho))) + 1
+    m, rho = ceil((int(degrees.max()) + 1) * (1 + 1 / alpha)) + 1, float(1 / (1 + alpha))
     while m <= FLOAT_DEPTH:
         waiting = np.flatnonzero(np.isinf(safe) & (top > 0))
         if not waiting.size:
             break
         for e in range(3):
             group = waiting[lowest[waiting] == e]
-            basis = _basis(exponents - e, degrees, np.array([m]), rho)[:, 0]
+            basis = _basis(exponents - e, degrees, np.array([m]), np.array([rho**m]))[:, 0]
             wins = against[group] @ basis + FLOOR < 0.99 * top[group] * basis[leading[group]]
             safe[group[wins]] = m
         m *= 2
