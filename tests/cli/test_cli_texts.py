@@ -175,6 +175,13 @@ def test_a_row_without_an_id_is_named_by_its_number_in_every_format(cli, model, 
         assert found["id"].astype(int).drop_duplicates().tolist() == [1, 2, 4, 5]
 
 
+def test_an_id_counts_even_if_the_first_json_object_has_none(cli, model, tmp_path):
+    source = tmp_path / "texts.jsonl"
+    source.write_text('{"text": "great"}\n{"text": "dull", "id": "x7"}\n{"text": "dull", "key": 0}\n')
+    _, out, _ = cli("predict", model, source, "--json")
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [1, "x7", 0]
+
+
 def test_predict_writes_files(cli, model, table, tmp_path):
     for suffix in (".jsonl", ".csv"):
         path = tmp_path / f"labels{suffix}"

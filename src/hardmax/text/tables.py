@@ -199,7 +199,9 @@ def _choose(name: str, columns: list[str], text: str | None, label: str | None, 
 
 
 def _row(number: int, line: int, record: dict[str, Any], names: Columns, labeled: bool) -> Row | BadRow:
-    text, label, known_as = (record.get(name) if name else None for name in names)
+    text, label = (record.get(name) if name else None for name in names[:2])
+    late = (name for name in ID_NAMES if name in record and name not in names)  # not in the first of some JSON objects
+    known_as = record.get(names[2] or next(late, ""))
     if known_as == "" or known_as != known_as:  # an empty cell, or not a number
         known_as = None
     if not isinstance(text, str):
