@@ -8,8 +8,10 @@ import hardmax as hx
 from hardmax.construction.network import Network
 from hardmax.errors import BadInput
 from hardmax.sentiment import files
+from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
 from hardmax.web import jobs, text_jobs
+from tiny_models import two_classes
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +35,23 @@ def test_data_that_the_server_was_started_with_is_predicted_whole(tmp_path):
     assert [r["id"] for r in found["reviews"]] == [0, 1, 2, 3]
     assert found["reviews"][2]["leaders"] == []
     assert {c["class"] for c in found["histogram"]} == set(model.classes)
+
+
+def test_without_attention_the_words_that_speak_for_the_label_take_the_place_of_leaders(tmp_path):
+    own = two_classes(layers=0)
+    rows = [("a great film, not dull", "positive"), ("dull plot", "negative"), ("zxqwv", "negative")]
+    jobs.setup({"model": str(own.save(tmp_path / "own")), "data": _reviews(tmp_path / "mine.jsonl", rows)})
+    found = jobs.corpus({"model": None})
+    for review, (text, _) in zip(found["reviews"], rows, strict=True):
+        assert review["leaders"] == [word.word for word in explain(own, text).reasons]
+    for group in found["histogram"]:
+        mine = [r for r in found["reviews"] if r["predicted"] == group["class"]]
+        assert {row["word"] for row in group["leaders"]} == {word for r in mine for word in r["leaders"]}
+        for row in group["leaders"]:
+            texts = [r["text"] for r in mine if row["word"] in r["leaders"]]
+            parts = [w.contribution for t in texts for w in explain(own, t).words if w.word == row["word"]]
+            assert (row["texts"], row["part"]) == (len(texts), len(texts) / len(mine))
+            assert row["contribution"] == pytest.approx(sum(parts) / len(parts))
 
 
 def test_data_that_does_not_fit_the_model_is_not_available_and_says_why(tmp_path):

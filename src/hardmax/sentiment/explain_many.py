@@ -49,7 +49,7 @@ def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = M
     if as_ not in (None, *FORMS):
         raise BadInput(f"as_ is {as_!r}", fix="use " + ", ".join(FORMS))
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    for start, part in _portions(texts):
+    for start, part in portions(texts):
         for t, found in enumerate(rows(model, part, most), start):
             for rank, word in enumerate(found["words"], 1):
                 values = t, found["label"], found["probability"], rank, *word.values()
@@ -95,7 +95,7 @@ def reasons(model: "SentimentModel", texts: Sequence[str]) -> Iterator[dict[str,
         >>> abs(found["bias"] + sum(one["contribution"] for one in found["leaders"]) - found["logit"]) < 1e-9
         True
     """
-    for _, part in _portions(texts):
+    for _, part in portions(texts):
         study, names = study_texts(model, part)
         chosen = winners(study.logits)
         row = np.zeros_like(chosen) if len(model.bias) == 1 else chosen
@@ -140,7 +140,7 @@ def _words(study: Study, names: Names, chosen: NDArray[np.int64], most: int = MO
         yield [dict(zip(COLUMNS[4:], word, strict=True)) for word in zip(*columns, strict=True)]
 
 
-def _portions(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+def portions(texts: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """The texts in portions that fit into memory, with the number of the first of each."""
     some: list[str] = []
     size = 0

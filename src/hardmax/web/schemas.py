@@ -303,7 +303,7 @@ class LeaderCount(BaseModel):
 
 
 class ClassLeaders(BaseModel):
-    """The most frequent leaders of texts with one predicted class."""
+    """The most frequent leaders of texts with one predicted class; without attention, words that speak for it."""
 
     class_: Label = Field(alias="class")
     leaders: list[LeaderCount]

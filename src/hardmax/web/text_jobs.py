@@ -4,6 +4,7 @@ Requests name models, never paths.
 """
 
 import re
+from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,10 @@ from hardmax.errors import BadInput, HardmaxError
 from hardmax.web import limits
 
 if TYPE_CHECKING:
-    from hardmax.sentiment.model import SentimentModel
+    from hardmax.sentiment.model import Label, SentimentModel
+    from hardmax.sentiment.vocabulary_view import LeaderCount
+
+    ByClass = dict[Label, list[LeaderCount]]
 
 MOST_LEADERS = 40  # of a class, in the histogram
 TRAINED_ON = "These reviews are from the training set, so the share of correct predictions would say nothing."
@@ -143,31 +147,24 @@ def _sample(classes: tuple[Any, ...], given: str | None) -> tuple[list[str], lis
 def _predicted(one: Any, texts: list[str], labels: list[Any], ids: list[int]) -> dict[str, Any]:
     import numpy as np
 
-    from hardmax.sentiment.batches import trace
     from hardmax.sentiment.model import probabilities, winners
-    from hardmax.sentiment.vocabulary_view import leaders
 
-    traced = trace(one, texts)
-    chosen = winners(traced.logits)
-    sure = probabilities(traced.logits)[np.arange(len(texts)), chosen].tolist()
-    strength = np.abs(traced.clusters()).max(axis=1, initial=0.0)
-    reviews = []
-    for t, (text, label, number) in enumerate(zip(texts, labels, ids, strict=True)):
-        place = traced.place(t)
-        leading = np.flatnonzero(traced.since[place] >= 0)
-        leading = leading[np.argsort(-strength[place][leading], kind="stable")]
-        reviews.append(
-            {
-                "id": number,
-                "text": LINE_BREAK.sub("\n", text),  # the same words in the same sentences
-                "label": label,
-                "predicted": one.classes[int(chosen[t])],
-                "probability": sure[t],
-                "leaders": [one.vocabulary.terms[i] for i in traced.bags.ids[place][leading].tolist()],
-            }
-        )
+    logits = one.logits(texts)
+    chosen = winners(logits)
+    sure = probabilities(logits)[np.arange(len(texts)), chosen].tolist()
+    named, by_class = (_leading if one.layers else _deciding)(one, texts)
+    reviews = [
+        {
+            "id": number,
+            "text": LINE_BREAK.sub("\n", text),  # the same words in the same sentences
+            "label": label,
+            "predicted": one.classes[int(k)],
+            "probability": p,
+            "leaders": words,
+        }
+        for number, text, label, k, p, words in zip(ids, texts, labels, chosen, sure, named, strict=True)
+    ]
     right = [r["label"] == r["predicted"] for r in reviews]
-    by_class = leaders(one, texts, most=MOST_LEADERS)
     counts = {c: [0] * (1 + max(len(r["leaders"]) for r in reviews)) for c in one.classes}
     for r in reviews:
         counts[r["predicted"]][len(r["leaders"])] += 1
@@ -179,3 +176,41 @@ def _predicted(one: Any, texts: list[str], labels: list[Any], ids: list[int]) ->
         "leader_counts": [{"class": c, "counts": found} for c, found in counts.items()],
         "reviews": reviews,
     }
+
+
+def _leading(one: "SentimentModel", texts: list[str]) -> tuple[list[list[str]], "ByClass"]:
+    """The leaders of each text, the strongest first, and the most frequent ones of each class."""
+    import numpy as np
+
+    from hardmax.sentiment.batches import trace
+    from hardmax.sentiment.vocabulary_view import leaders
+
+    traced = trace(one, texts)
+    strength, named = np.abs(traced.clusters()).max(axis=1, initial=0.0), []
+    for t in range(len(texts)):
+        place = traced.place(t)
+        leading = np.flatnonzero(traced.since[place] >= 0)
+        leading = leading[np.argsort(-strength[place][leading], kind="stable")]
+        named.append([one.vocabulary.terms[i] for i in traced.bags.ids[place][leading].tolist()])
+    return named, leaders(one, texts, most=MOST_LEADERS)
+
+
+def _deciding(one: "SentimentModel", texts: list[str]) -> tuple[list[list[str]], "ByClass"]:
+    """Without attention: the words that speak for the label of each text, and the most frequent ones of each class."""
+    from hardmax.sentiment.explain_many import portions, rows
+
+    explained = [row for _, some in portions(texts) for row in rows(one, some)]
+    named = [{word["word"]: word["contribution"] for word in row["words"] if word["effect"] > 0} for row in explained]
+    by_class: ByClass = {}
+    for label in one.classes:
+        mine = [words for row, words in zip(explained, named, strict=True) if row["label"] == label]
+        parts: dict[str, list[float]] = {}
+        for words in mine:
+            for word, part in words.items():
+                parts.setdefault(word, []).append(part)
+        most = sorted(parts.items(), key=lambda found: -len(found[1]))[:MOST_LEADERS]
+        by_class[label] = [
+            {"word": word, "texts": len(all_), "part": len(all_) / len(mine), "contribution": fsum(all_) / len(all_)}
+            for word, all_ in most
+        ]
+    return [list(words) for words in named], by_class

@@ -1,11 +1,13 @@
 """The Corpus screen in a real browser, on labeled texts of our own: leaders by class, filters, wrong answers."""
 
 import json
+import re
 from urllib.request import urlopen
 
 import pytest
 
 import hardmax as hx
+from tiny_models import two_classes
 
 TEXTS = [
     ("A wonderful film, great music and a great plot. I loved it!", 1),
@@ -111,6 +113,36 @@ def test_a_click_on_a_text_opens_it_in_sentiment_and_the_link_brings_it_back(ope
     other.evaluate("window.hardmaxApp.openScreen('text', { review: '6' })")
     other.wait_for_function("() => document.querySelector('.screen-text textarea').value.startsWith('Awful')")
     assert other.get_by_label("Text", exact=True).input_value() == "Awful.\nA waste of time.\n\nBoring."
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    return two_classes(layers=0).save(tmp_path_factory.mktemp("models") / "plain")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_in_a_model_without_attention_words_decide_and_none_leads(server, data, plain, open_page, width):
+    running = type(server)(str(plain), "--data", str(data))
+    try:
+        page = open_page("v=1&view=corpus&wrong=0", url=running.url, width=width)
+        page.locator(".corpus-body:visible").wait_for()
+        shown = page.locator(".screen-corpus").inner_text().lower()
+        assert "which words decide" in shown
+        assert "decided by great" in shown
+        assert re.search(r"\b(leads?|led|leaders?)\b", shown) is None
+        row = page.locator(".bar-group").nth(1).locator(".leader-row").first
+        assert row.locator("bdi").inner_text() == "great"
+        row.click()
+        page.locator("h2", has_text="Texts decided by \u201cgreat\u201d").wait_for()
+        model = hx.load(str(plain))
+        texts = [text for text, _ in TEXTS] + [f"A great film, number {i}." for i in range(MANY)]
+        found = [model.explain(text) for text in texts]
+        wanted = sum(ex.label == "positive" and "great" in [w.word for w in ex.reasons] for ex in found)
+        assert int(row.locator(".num").inner_text()) == wanted > MANY
+        page.get_by_label("Model").select_option("imdb")
+        page.locator("h2", has_text="Texts led by").wait_for()
+    finally:
+        running.stop()
 
 
 def test_without_data_the_reason_is_shown(open_page):

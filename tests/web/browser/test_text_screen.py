@@ -374,3 +374,16 @@ def test_a_model_without_attention_names_no_leaders(open_page, tmp_path):
     assert sum(parts[:-1]) == pytest.approx(parts[-1], abs=0.005)  # terms and bias add up to the logit
     word(page, "great").click()
     assert "lead" not in reading.locator(".what-if").inner_text()
+    page.get_by_role("button", name="Drop it").click()
+    page.locator(".compare summary").click()
+    rows = page.locator(".compare tbody").nth(1).locator("tr").all_inner_texts()
+    assert any(row.startswith("great") and "not there" in row for row in rows)
+    everything = page.locator(".screen-text").inner_text().lower()
+    assert "speaks for itself" in everything
+    assert "lead" not in everything
+    assert not page.locator(".screen-text .transport").is_visible()
+    page.evaluate("window.hardmaxApp.announce()")
+    said = page.locator("[aria-live=polite].visually-hidden").first.text_content()
+    assert said.startswith(f"{ex.label}, probability")
+    page.locator(".words-figure").first.get_by_role("button", name="as a table").click()
+    assert page.locator(".words-figure .twin thead").first.inner_text().split()[:2] == ["term", "contribution"]

@@ -12,6 +12,12 @@ export function headline(sentence, about = "", ...more) {
     el("div", { class: "headline-text" }, el("h2", { text: sentence }), about ? el("p", { text: about }) : null), ...more);
 }
 
+/** Put other sentences into a headline. */
+export function retitle(node, sentence, about) {
+  node.querySelector("h2").textContent = sentence;
+  node.querySelector("p").textContent = about;
+}
+
 /** Three ways to start; `drag()` shows which token to drag. */
 export function starts(app, drag) {
   const start = (text, action, kind = "") => el("button", { class: `button ${kind}`, type: "button", text, onclick: action });

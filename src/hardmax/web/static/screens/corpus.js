@@ -1,14 +1,28 @@
-// Corpus: who leads in a thousand labeled texts, by class, and the texts on which the model is wrong.
+// Corpus: who leads in a thousand labeled texts, by class, and the texts on which the model is wrong. In a model without
+// attention no word leads another: the words that speak most clearly for the label take the place of leaders.
 
 import { el, freshId } from "../js/dom.js";
 import { brief, percent, visible } from "../js/reading.js";
-import { headline } from "../js/welcome.js";
+import { headline, retitle } from "../js/welcome.js";
 import { Models, sentence } from "./models.js";
 
 const PATIENCE = 300; // ms before "loading" is said
 const AGAIN = 2000; // ms between questions while the server still computes
 const PAGE = 10; // texts of a page
 const SHOWN = 15; // leaders of a class before "show all"
+const LEADING = {
+  title: "Which words lead in many reviews, and which reviews does the model get wrong?",
+  about: "Click a word to see the reviews that it leads, or a review to read it word by word.",
+  panel: "Leaders", caption: "Who leads: in how many texts of a class a word is a leader", label: "How often a word leads, by predicted class",
+  one: "leader", many: "leaders", filter: "Led by", by: "led by", verb: "leads", nobody: "no known word",
+};
+const ALONE = {
+  title: "Which words decide many reviews, and which reviews does the model get wrong?",
+  about: "Click a word to see the reviews that it decides, or a review to read it word by word.",
+  panel: "Words that decide", caption: "What decides: in how many texts of a class a word speaks clearly for it",
+  label: "How often a word decides, by predicted class",
+  one: "word", many: "words", filter: "Decided by", by: "decided by", verb: "decides", nobody: "no word in particular",
+};
 
 export const screen = {
   view: "corpus", title: "Corpus", key: "5",
@@ -28,8 +42,8 @@ class CorpusScreen {
     this.status = el("p", { class: "reading-note", role: "status" });
     this.figures = el("p", { class: "corpus-figures" });
     this.histogram = el("div", { class: "histogram" });
-    this.figure = el("figure", { class: "histogram-figure", "aria-label": "How often a word leads, by predicted class" },
-      el("figcaption", {}, el("span", { text: "Who leads: in how many texts of a class a word is a leader" })), this.histogram);
+    this.caption = el("span", {});
+    this.figure = el("figure", { class: "histogram-figure" }, el("figcaption", {}, this.caption), this.histogram);
     app.tableToggle(this.figure, () => this.#table());
     this.counts = el("div", { class: "counts" });
     this.countsFigure = el("figure", { class: "histogram-figure", "aria-label": "How many leaders a text has, by predicted class" },
@@ -39,14 +53,13 @@ class CorpusScreen {
     this.reviews = el("ol", { class: "reviews" });
     this.pages = el("div", { class: "row pages" });
     this.heading = el("h2", {});
+    this.panelHeading = el("h2", {});
+    this.headline = headline(LEADING.title, LEADING.about);
     this.body = el("div", { class: "corpus-body", hidden: true },
-      el("div", { class: "panel" }, el("h2", { text: "Leaders" }), this.figures, this.figure, this.more, this.countsFigure),
+      el("div", { class: "panel" }, this.panelHeading, this.figures, this.figure, this.more, this.countsFigure),
       el("div", { class: "panel" }, this.heading, this.#filters(), this.reviews, this.pages));
     root.append(
-      headline(
-        "Which words lead in many reviews, and which reviews does the model get wrong?",
-        "Click a word to see the reviews that it leads, or a review to read it word by word.",
-      ),
+      this.headline,
       el("div", { class: "panel controls corpus-controls" }, el("div", { class: "row" }, this.models.node), this.status), this.body,
     );
   }
@@ -60,10 +73,11 @@ class CorpusScreen {
       id: leader, type: "search", maxlength: "200", autocomplete: "off", spellcheck: "false", placeholder: "any word",
       onchange: () => app.set({ leader: this.leader.value.trim().toLowerCase() || null, page: 1 }),
     });
+    this.leaderLabel = el("label", { for: leader });
     return el("div", { class: "row filters", role: "group", "aria-label": "Filters" },
       el("label", { class: "check", for: wrong }, this.wrong, "only wrong predictions"),
       el("div", { class: "field inline" }, el("label", { for: label, text: "True class" }), this.label),
-      el("div", { class: "field inline" }, el("label", { for: leader, text: "Led by" }), this.leader),
+      el("div", { class: "field inline" }, this.leaderLabel, this.leader),
       el("button", { type: "button", class: "button quiet small", text: "Clear filters", onclick: () => app.set({ wrong: "0", label: null, leader: null, page: 1 }) }));
   }
 
@@ -74,8 +88,19 @@ class CorpusScreen {
 
   // -- asking ------------------------------------------------------------------------------------------------------
 
+  /** What the model's words do, in words. */
+  get #says() {
+    return this.models.attends(this.app.state.model) ? LEADING : ALONE;
+  }
+
   render(state) {
     this.models.render(state.model);
+    const { title, about, panel, caption, label, filter } = this.#says;
+    retitle(this.headline, title, about);
+    this.panelHeading.textContent = panel;
+    this.caption.textContent = caption;
+    this.figure.setAttribute("aria-label", label);
+    this.leaderLabel.textContent = filter;
     this.wrong.checked = state.wrong === "1";
     if (document.activeElement !== this.leader) this.leader.value = state.leader ?? "";
     const wanted = { model: this.models.find(state.model)?.name ?? null, wrong: state.wrong === "1" ? "true" : null, label: state.label, leader: state.leader, page: state.page, limit: PAGE };
@@ -139,11 +164,13 @@ class CorpusScreen {
     this.counts.replaceChildren(...answer.leader_counts.map((group, i) => this.#columns(group, i)));
     const longest = Math.max(0, ...answer.histogram.map(({ leaders }) => leaders.length));
     this.more.hidden = longest <= SHOWN;
-    this.more.textContent = this.#all ? "Show fewer leaders" : `Show all ${longest} leaders of a class`;
+    const { by, many } = this.#says;
+    this.more.textContent = this.#all ? `Show fewer ${many}` : `Show all ${longest} ${many} of a class`;
+    this.countsFigure.hidden = this.#says === ALONE;
     this.label.replaceChildren(el("option", { value: "", text: "any" }), ...answer.classes.map((one) => el("option", { value: String(one), text: this.#name(one) })));
     this.label.value = state.label ?? "";
     const kind = state.wrong === "1" ? "Wrong predictions" : "Texts";
-    const led = state.leader === null ? "" : ` led by “${brief(state.leader)}”`;
+    const led = state.leader === null ? "" : ` ${by} “${brief(state.leader)}”`;
     this.heading.textContent = `${kind}${led}: ${answer.total.toLocaleString("en")}`;
     this.reviews.replaceChildren(...answer.reviews.map((review) => this.#review(review)));
     this.reviews.start = (answer.page - 1) * PAGE + 1;
@@ -158,12 +185,12 @@ class CorpusScreen {
       bar.style.setProperty("--size", `${(100 * texts) / most}%`);
       const chosen = this.app.state.leader === word;
       return el("li", {}, el("button", {
-        type: "button", class: "leader-row", "aria-pressed": String(chosen), title: `${visible(word)} leads ${texts} texts, ${percent(part)} of this class`,
+        type: "button", class: "leader-row", "aria-pressed": String(chosen), title: `${visible(word)} ${this.#says.verb} ${texts} texts, ${percent(part)} of this class`,
         onclick: () => this.app.set({ leader: chosen ? null : word, page: 1 }),
       }, el("bdi", { class: "bar-word", text: visible(word) }), el("span", { class: "bar-box" }, bar), el("span", { class: "num", text: String(texts) })));
     });
     const sign = side ? el("span", { class: `sign is-${side}`, "aria-hidden": "true", text: side === "positive" ? "▲ " : "▼ " }) : null;
-    return el("section", { class: "bar-group", "aria-label": `Leaders of texts predicted ${this.#name(one)}` },
+    return el("section", { class: "bar-group", "aria-label": `${this.#says.panel}, of texts predicted ${this.#name(one)}` },
       el("h3", {}, sign, `predicted ${this.#name(one)}`), el("ol", { class: "bar-list" }, rows));
   }
 
@@ -207,7 +234,7 @@ class CorpusScreen {
           el("span", { "aria-hidden": "true", text: right ? "✓ " : "✗ " }),
           `${this.#name(label)}, predicted ${this.#name(predicted)} (${percent(probability)})`),
         el("bdi", { class: "review-text", text: visible(excerpt) }),
-        el("span", { class: "review-leaders soft" }, "led by ", el("bdi", { text: leaders.slice(0, 6).map((word) => brief(word)).join(", ") || "no known word" }))));
+        el("span", { class: "review-leaders soft" }, `${this.#says.by} `, el("bdi", { text: leaders.slice(0, 6).map((word) => brief(word)).join(", ") || this.#says.nobody }))));
   }
 
   #pager({ page, pages }) {
@@ -221,7 +248,7 @@ class CorpusScreen {
   #table() {
     const rows = (this.#answer?.histogram ?? []).flatMap(({ class: one, leaders }) =>
       leaders.map(({ word, texts, part, contribution }) => [this.#name(one), visible(word), texts, part, contribution]));
-    return { columns: ["class", "leader", "texts", "part of the class", "mean contribution"], rows };
+    return { columns: ["class", this.#says.one, "texts", "part of the class", "mean contribution"], rows };
   }
 
   announce() {

@@ -23,6 +23,11 @@ export class Models {
     return this.#list.find((model) => model.name === name) ?? this.#list[0] ?? null;
   }
 
+  /** Whether a model has layers; without them no word leads another. */
+  attends(name) {
+    return this.find(name)?.layers !== 0;
+  }
+
   /** The name of a class of a model: 1 -> "positive". */
   label(model, one) {
     return String(this.find(model)?.labels?.[String(one)] ?? one);

@@ -372,8 +372,9 @@ export class ReadingPanel {
     const leader = this.reading.leaders[this.#picked];
     const members = this.reading.terms.filter(({ rank }) => rank === this.#picked);
     const n = this.reading.terms.length;
+    const neutral = this.reading.decoder.neutral_words;
     return el("div", { class: "formula-text" },
-      el("p", {}, "logit = b + Σ", el("sub", { text: "i" }), " ⟨v, z", el("sub", { text: "i" }), "⟩ / n, with n = ", String(n), " and b = ", signed(this.reading.bias)),
+      el("p", {}, "logit = b + Σ", el("sub", { text: "i" }), " ⟨v, z", el("sub", { text: "i" }), neutral ? "⟩ / (n + n₀), with " : "⟩ / n, with ", neutral ? `n₀ = ${neutral.toFixed(1)} neutral words, ` : "", `n = ${n} and b = `, signed(this.reading.bias)),
       el("p", {}, el("bdi", { text: brief(leader.word) }), `: ${members.slice(0, 12).map(({ term, contribution }) => `${signed(contribution)} (${brief(term)})`).join(" ")}${members.length > 12 ? ` and ${members.length - 12} more` : ""} = ${signed(leader.contribution)}`));
   }
 
@@ -382,10 +383,11 @@ export class ReadingPanel {
     if (!this.reading) return { columns: ["term"], rows: [] };
     const layer = this.reading.trace.positions[this.layer];
     const axes = this.reading.decoder.v.map((_, c) => `x${c}`);
+    const attends = hasAttention(this.reading);
     return {
-      columns: ["term", "leader", "leads", "contribution", "places", ...axes],
+      columns: ["term", ...(attends ? ["leader", "leads"] : []), "contribution", "places", ...axes],
       rows: this.reading.terms.map(({ term, leader, leads, contribution, places, index }) => [
-        visible(term), visible(leader), leads ? "yes" : "no", contribution, places.length, ...layer[index]]),
+        visible(term), ...(attends ? [visible(leader), leads ? "yes" : "no"] : []), contribution, places.length, ...layer[index]]),
     };
   }
 

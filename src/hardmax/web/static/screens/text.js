@@ -1,17 +1,21 @@
-// Sentiment: which words lead a text, which follow them, and how that adds up to a verdict.
+// Sentiment: which words lead a text, which follow them, and how that adds up to a verdict. In a model without attention
+// no word leads another, and every word speaks for itself.
 
 import { el, freshId } from "../js/dom.js";
 import { EXAMPLES } from "../js/examples.js";
-import { brief, compareLeaders, percent, ranking, readExplanation, signed } from "../js/reading.js";
+import { brief, compareLeaders, hasAttention, percent, ranking, readExplanation, signed } from "../js/reading.js";
 import { ServerLost } from "../js/server.js";
 import { MOST_CHARACTERS } from "../js/state.js";
-import { headline } from "../js/welcome.js";
+import { headline, retitle } from "../js/welcome.js";
 import { Models, pythonString, sentence, shellWord } from "./models.js";
 import { ReadingPanel } from "./reading_panel.js";
 import { Scrubber } from "./scrubber.js";
 
 const TYPING = 350; // ms without a key before a text is read
 const PATIENCE = 300; // ms before "reading" is said
+const LEADING = "Every word of a review follows a leader, and what the leaders say adds up to the verdict.";
+const ALONE = "Every word of a review speaks for itself, and what the words say adds up to the verdict.";
+const START = "Write your own review, or click a word below to see what happens without it.";
 
 export const screen = {
   view: "text", title: "Sentiment", key: "3",
@@ -47,12 +51,9 @@ class TextScreen {
     this.a = panel("The text", (text, said) => this.#try(text, said));
     this.b = panel("Second text", (text, said) => this.#try(text, this.#sofar() + said));
     this.scrubber = new Scrubber(app, { name: "layer", onChange: (layer, last) => app.set({ layer: layer === last ? -1 : layer }) });
+    this.headline = headline(LEADING, START);
     root.append(
-      headline(
-        "Every word of a review follows a leader, and what the leaders say adds up to the verdict.",
-        "Write your own review, or click a word below to see what happens without it.",
-      ),
-      this.#controls(), this.scrubber.node, this.#compared(), el("div", { class: "readings" }, this.a.panel.node, this.b.panel.node),
+      this.headline, this.#controls(), this.scrubber.node, this.#compared(), el("div", { class: "readings" }, this.a.panel.node, this.b.panel.node),
     );
     this.b.panel.node.hidden = true;
   }
@@ -138,6 +139,8 @@ class TextScreen {
     const wait = this.wait ?? 0;
     this.wait = 0;
     this.models.render(state.model);
+    this.scrubber.node.hidden = !this.models.attends(state.model);
+    retitle(this.headline, this.scrubber.node.hidden ? ALONE : LEADING, START);
     if (!this.models.ready) this.a.panel.message(this.models.reason ? "" : "Loading the model\u2026");
     this.#fill(this.area, this.#wanted(state), this.a, wait);
     const hasSecond = state.text2 !== null;
@@ -243,27 +246,29 @@ class TextScreen {
     const [a, b] = [this.a.reading, this.b.reading];
     this.compare.hidden = !(a && b) || this.app.state.text2 === null;
     if (this.compare.hidden) return;
+    const attends = hasAttention(a);
+    const [one, many] = attends ? ["leader", "Leaders"] : ["term", "Terms"];
     const row = (name, { label, probability, logit, terms, leaders }) => el("tr", {},
       el("th", { scope: "row", text: name }), el("td", { text: this.models.label(this.app.state.model, label) }), el("td", { class: "num", text: percent(probability) }),
-      el("td", { class: "num", text: signed(logit) }), el("td", { class: "num", text: String(terms.length) }), el("td", { class: "num", text: String(leaders.length) }));
-    const change = (x) => (x === null ? "does not lead" : signed(x));
+      el("td", { class: "num", text: signed(logit) }), el("td", { class: "num", text: String(terms.length) }), attends ? el("td", { class: "num", text: String(leaders.length) }) : null);
+    const change = (x) => (x === null ? (attends ? "does not lead" : "not there") : signed(x));
     const rows = compareLeaders(a, b);
     this.compareBody.replaceChildren(
       el("h2", { text: `${this.b.panel.heading.textContent}: the logit changes by ${signed(b.logit - a.logit)}` }),
       el("div", { class: "table-wrap", role: "region", tabindex: "0", "aria-label": "Verdicts of both texts" }, el("table", { class: "data-table" },
-        el("thead", {}, el("tr", {}, ["", "verdict", "probability", "logit", "known terms", "leaders"].map((text) => el(text ? "th" : "td", { scope: text ? "col" : null, text })))),
+        el("thead", {}, el("tr", {}, ["", "verdict", "probability", "logit", "known terms", ...(attends ? ["leaders"] : [])].map((text) => el(text ? "th" : "td", { scope: text ? "col" : null, text })))),
         el("tbody", {}, row("The text", a), row(this.b.panel.heading.textContent, b)))),
-      el("details", {}, el("summary", { text: "Leaders of both" }),
-        el("div", { class: "table-wrap", role: "region", tabindex: "0", "aria-label": "Leaders of both texts" }, el("table", { class: "data-table" },
-          el("thead", {}, el("tr", {}, ["leader", "the text", "second", "change"].map((text) => el("th", { scope: "col", text })))),
-          el("tbody", {}, rows.map(({ word, a: one, b: two }) => el("tr", {}, el("th", { scope: "row" }, el("bdi", { text: brief(word) })),
-            el("td", { class: "num", text: change(one) }), el("td", { class: "num", text: change(two) }), el("td", { class: "num", text: signed((two ?? 0) - (one ?? 0)) }))))))));
+      el("details", {}, el("summary", { text: `${many} of both` }),
+        el("div", { class: "table-wrap", role: "region", tabindex: "0", "aria-label": `${many} of both texts` }, el("table", { class: "data-table" },
+          el("thead", {}, el("tr", {}, [one, "the text", "second", "change"].map((text) => el("th", { scope: "col", text })))),
+          el("tbody", {}, rows.map(({ word, a: before, b: after }) => el("tr", {}, el("th", { scope: "row" }, el("bdi", { text: brief(word) })),
+            el("td", { class: "num", text: change(before) }), el("td", { class: "num", text: change(after) }), el("td", { class: "num", text: signed((after ?? 0) - (before ?? 0)) }))))))));
   }
 
   // -- what the shell asks -----------------------------------------------------------------------------------------
 
   onKey(event) {
-    return this.scrubber.onKey(event);
+    return !this.scrubber.node.hidden && this.scrubber.onKey(event);
   }
 
   announce() {
@@ -271,7 +276,8 @@ class TextScreen {
     if (!reading) return "";
     const name = this.models.label(this.app.state.model, reading.label);
     const reasons = ranking(reading.words, 3).shown.filter(({ effect }) => effect > 0).map(({ word }) => brief(word)).join(", ");
-    return `Layer ${this.scrubber.value} of ${this.scrubber.last}. ${name}, probability ${percent(reading.probability)}${reasons ? `, because of ${reasons}` : ""}.`;
+    const layer = hasAttention(reading) ? `Layer ${this.scrubber.value} of ${this.scrubber.last}. ` : "";
+    return `${layer}${name}, probability ${percent(reading.probability)}${reasons ? `, because of ${reasons}` : ""}.`;
   }
 
   exports() {
