@@ -181,7 +181,7 @@ def _reduced(d: int, A: Any, covariance: Any) -> Floats:
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     H = root @ matrices["A"] @ root
     if np.linalg.matrix_rank(H) < d:
-        raise BadInput("A and covariance are degenerate: some directions have no score", fix="use regular matrices")
+        raise BadInput("A and covariance are degenerate: some directions have no score", fix="use nonsingular matrices")
     return np.asarray(H)
 
 

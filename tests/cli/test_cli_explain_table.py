@@ -80,7 +80,7 @@ def test_bad_rows_are_left_out_and_counted(cli, model, tmp_path):
     ("more", "says"),
     [
         (["-o", "x.png"], "use .csv, .jsonl, .parquet, .html"),
-        (["--without", "dull"], "change one text, not a table"),
+        (["--without", "dull"], "apply to a single text, not to a table"),
         (["--most", "0"], "--most is 0"),
     ],
 )

@@ -228,7 +228,7 @@ def test_without_matplotlib_the_numbers_are_still_complete(tmp_path, monkeypatch
 
 
 def test_an_item_that_needs_a_folder_and_has_none_says_so():
-    with pytest.raises(BadInput, match="dice writes files and has no folder"):
+    with pytest.raises(BadInput, match="dice needs a folder for its files"):
         _ = Context("toys", "dice").shared
 
 

@@ -35,7 +35,7 @@ def test_labels_and_texts_are_escaped_wherever_they_stand(model):
     assert page.blocks["title"].startswith(f"Why this label: {shown}")
     assert page.blocks["h1"] == f"{shown}, probability {ex.probability:.4f}"
     assert f"great film {SHOWN}" in page.text
-    assert f"speaks for {ex.toward.replace(EVIL, SHOWN)}." in page.text
+    assert f"favors {ex.toward.replace(EVIL, SHOWN)}." in page.text
     if len(ex.scores) > 1:
         assert [row[0] for row in page.rows[-3:]] == [f"{SHOWN} {k}" for k in range(3)]
 
@@ -67,6 +67,6 @@ def test_one_point_has_a_place_in_the_plane():
 
 def test_the_legend_names_the_colors_of_the_palette():
     text = explain(two_classes(), "a great but dull film")._repr_html_()
-    assert "Orange with a solid underline: speaks for positive" in text
+    assert "Orange with a solid underline: favors positive" in text
     assert f"--positive: {palette()['positive']}" in text
     assert palette()["positive"] == "#D55E00"  # Okabe and Ito's orange

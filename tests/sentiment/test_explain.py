@@ -196,7 +196,7 @@ def explain_loss(ex, text, word):
         ("ein great Abend", 1 / 3, "Only 1 of 3 words is known."),
         ("aa great film bb cc", 2 / 5, "Only 2 of 5 words are known."),
         ("great aa", 1 / 2, ""),
-        ("", 0.0, "No word of the text is known: this is the probability of the bias alone."),
+        ("", 0.0, "No word of the text is known; the probability comes from the bias alone."),
     ],
 )
 def test_a_text_of_which_little_is_known_says_so(text, coverage, said):
@@ -209,9 +209,9 @@ def test_a_text_of_which_little_is_known_says_so(text, coverage, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("plot", "No word speaks clearly for this label."),
-        ("plot aa", "No word speaks clearly for this label."),
-        ("plot aa bb", "Only 1 of 3 words is known. No word speaks clearly for this label."),
+        ("plot", "No word clearly supports this label."),
+        ("plot aa", "No word clearly supports this label."),
+        ("plot aa bb", "Only 1 of 3 words is known. No word clearly supports this label."),
     ],
 )
 def test_a_label_that_only_the_bias_speaks_for_says_so(text, said):

@@ -83,7 +83,7 @@ def test_a_damaged_file_is_named(folder, name):
 def test_a_folder_with_a_pickle_is_refused(folder, name):
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_bytes(b"")
-    with pytest.raises(BadInput, match="may hold code"):
+    with pytest.raises(BadInput, match="may contain code"):
         load_model(folder)
 
 
@@ -93,14 +93,14 @@ def test_a_path_that_leaves_the_folder_is_refused(folder, tmp_path):
     config = json.loads((folder / "config.json").read_text())
     digests = {**config["sha256"], "../vocabulary.txt": sha256(outside.read_bytes()).hexdigest()}
     _edit(folder, files={**config["files"], "terms": "../vocabulary.txt"}, sha256=digests)
-    with pytest.raises(BadInput, match="leaves the folder"):
+    with pytest.raises(BadInput, match="outside the folder"):
         load_model(folder)
 
 
 def test_a_link_that_leaves_the_folder_is_refused(folder, tmp_path):
     (folder / "vocabulary.txt").rename(tmp_path / "elsewhere.txt")
     (folder / "vocabulary.txt").symlink_to(tmp_path / "elsewhere.txt")
-    with pytest.raises(BadInput, match="leaves the folder"):
+    with pytest.raises(BadInput, match="outside the folder"):
         load_model(folder)
 
 

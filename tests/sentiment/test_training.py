@@ -180,7 +180,7 @@ def test_a_kill_at_any_moment_leaves_a_good_checkpoint(tmp_path):
 def test_a_checkpoint_of_other_data_or_a_damaged_one_is_refused(tmp_path):
     path = tmp_path / "state.npz"
     trainer().train(examples(), Watch(checkpoint=path))
-    with pytest.raises(BadInput, match="other data or other settings"):
+    with pytest.raises(BadInput, match="different data or settings"):
         trainer(alpha=0.9).train(examples(), Watch(checkpoint=path, resume=True))
     path.write_bytes(path.read_bytes()[:500])
     with pytest.raises(BadInput, match="damaged"):

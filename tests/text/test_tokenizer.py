@@ -87,7 +87,7 @@ def test_a_hugging_face_tokenizer_is_stored_with_the_model(tokenizer_file, tmp_p
     assert again.fit(TEXTS, LABELS).model_.vocabulary == clf.model_.vocabulary
     assert pickle.loads(pickle.dumps(again)) == again
     (folder / "tokenizer.json").write_text("{}")
-    with pytest.raises(BadInput, match="digest"):
+    with pytest.raises(BadInput, match="checksum"):
         load(folder)
 
 

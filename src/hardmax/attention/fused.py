@@ -93,7 +93,7 @@ def run_fused(
         ([0, 1, 0], [1.0, 0.0])
     """
     if history and layers is None:
-        raise BadInput("history=True with layers=None: infinitely many layers cannot be kept", fix="give layers")
+        raise BadInput("history=True with layers=None: infinitely many layers cannot be stored", fix="give layers")
     total, d = tokens.shape
     clouds = len(offsets) - 1
     forever = layers is None

@@ -131,7 +131,9 @@ def limit_command(
 
     if is_streamed(tokens, stream):
         if exact or tokens is None:
-            raise BadInput("only a file can be streamed, and not with --exact", fix="leave out --stream or --exact")
+            raise BadInput(
+                "--stream needs a file, and cannot be combined with --exact", fix="leave out --stream or --exact"
+            )
         limit_of_file(tokens, output, alpha, matrix, tie_tolerance, memory, resume, force, json, quiet)
         return
     inputs.check_output(output, force, "Equilibrium")

@@ -63,7 +63,7 @@ def command(
 
     if text is None and Path(str(file)).suffix.lower() in SUFFIXES:
         if without or replace:
-            raise BadInput("--without and --replace change one text, not a table", fix='use --text "..."')
+            raise BadInput("--without and --replace apply to a single text, not to a table", fix='use --text "..."')
         if most < 1:
             raise BadInput(f"--most is {most}", fix="use at least 1")
         from hardmax.cli.explain_table import explain_table

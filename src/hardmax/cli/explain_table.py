@@ -34,7 +34,9 @@ def explain_table(
 
     silent = quiet or json
     if output is not None and output.suffix.lower() not in SUFFIXES:
-        raise BadInput(f"{output}: many explanations cannot be written like this", fix="use " + ", ".join(SUFFIXES))
+        raise BadInput(
+            f"{output}: a table of explanations cannot be written in this format", fix="use " + ", ".join(SUFFIXES)
+        )
     bad = texts.BadRows(file, errors, silent)
     good = _good(Source((file,), column), bad)
     done = 0

@@ -26,7 +26,7 @@ def limit_of_file(
     if output is None:
         if Path(tokens).is_dir() and not any(Path(tokens).glob("*.parquet")):
             raise BadInput(f"{tokens} is a folder without .parquet files", fix="give a file with tokens")
-        raise BadInput(f"the limit of {tokens} is streamed to a folder, and none was given", fix="add -o FOLDER")
+        raise BadInput(f"the limit of {tokens} is streamed, which needs an output folder", fix="add -o FOLDER")
     from hardmax.dynamics.stream import limit_file
 
     with telling(quiet or json, f"limit of {tokens}") as tell:

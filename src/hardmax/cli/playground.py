@@ -83,7 +83,7 @@ def command(
 
     def ready(url: str) -> None:
         if port is None and f":{USUAL_PORT}/" not in url:
-            note(f"Port {USUAL_PORT} is taken; links to this address end with this server.", quiet or json)
+            note(f"Port {USUAL_PORT} is taken; links to this address work only while this server runs.", quiet or json)
         announce(url + fragment, "playground", json, quiet)
         if not (no_browser or json) and (sys.stdout.isatty() or fragment):
             _open(url + fragment)
@@ -122,7 +122,7 @@ def _fragment(link: str | None) -> str:
     if link is None:
         return ""
     if "#" not in link or not link.isprintable():
-        raise BadInput(f"--open {link[:80]!r} has no #", fix="give a link of Share, such as '#v=1&view=beta'")
+        raise BadInput(f"--open {link[:80]!r} has no #", fix="give a link from Share, such as '#v=1&view=beta'")
     return "#" + link.split("#", 1)[1]
 
 

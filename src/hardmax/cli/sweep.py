@@ -65,7 +65,7 @@ def command(
         show(json, {"schema": "hardmax.sweep/1", "row": row}, *(f"{name}\t{row[name]}" for name in row))
         raise typer.Exit(7 if row["error"] else 0)
     if output is None:
-        raise BadInput("a folder for the rows is missing", fix=f"hardmax sweep {arguments[0]} -o DIR")
+        raise BadInput("no folder for the rows was given", fix=f"hardmax sweep {arguments[0]} -o DIR")
     silent = quiet or json
     note(f"{sweep.name}: {len(sweep):,} runs, {sweep.rows:,} rows", silent)
     with telling(silent, "running") as tell:

@@ -160,8 +160,8 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
     largest = float(np.abs(matrix).max())
     if not (largest == 0 or 1e-290 < largest < 1e290):
         raise BadInput(
-            f"{name} has entries up to {largest:g}, at the end of the range of float64",
-            fix=f"rescale {name}: a factor changes nothing",
+            f"{name} has entries up to {largest:g}, near the limit of float64",
+            fix=f"rescale {name}: a positive factor does not change the result",
         )
     symmetric = (matrix + matrix.T) / 2
     gap = np.abs(matrix - matrix.T)

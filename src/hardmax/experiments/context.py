@@ -130,7 +130,7 @@ class Context:
 
     def _folder(self, name: str) -> Path:
         if self.root is None:
-            raise BadInput(f"{self.name or 'this item'} writes files and has no folder", fix="give it one with -o DIR")
+            raise BadInput(f"{self.name or 'this item'} needs a folder for its files", fix="give it one with -o DIR")
         return make_folder(self.root / name)
 
     def provenance(self) -> dict[str, Any]:

@@ -197,7 +197,7 @@ def _from_numpy(file: IO[bytes], name: str, suffix: str, exact: bool) -> Tokens:
         if suffix == ".npz":
             found = _from_npz(file, name, exact)
         elif file.read(6) != BINARY[suffix]:
-            raise ValueError("it does not begin as an .npy file does")
+            raise ValueError("it does not have the header of an .npy file")
         else:
             file.seek(0)
             found = np.load(file, allow_pickle=False)

@@ -169,8 +169,8 @@ def plot_leader_words(
         ax.locator_params(axis="x", nbins=5)
         tidy(ax, "x", alpha=0.8)
     signs = [
-        Patch(facecolor=FOR, label="speaks for positive"),
-        Patch(facecolor=AGAINST, hatch="////", edgecolor="white", linewidth=0, label="speaks for negative"),
+        Patch(facecolor=FOR, label="favors positive"),
+        Patch(facecolor=AGAINST, hatch="////", edgecolor="white", linewidth=0, label="favors negative"),
         Line2D([], [], linestyle="", marker="o", markersize=3.5, color=INK, label="named in the paper"),
     ]
     figure.legend(handles=signs, loc="outside lower center", ncols=3)

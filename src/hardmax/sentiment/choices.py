@@ -158,7 +158,8 @@ def _choose(task: Task, examples: Examples, folds: list[Fold]) -> Trainer:
         if not found.plain.better(best.plain):
             break
         best = found
-    penalty, chosen_by = best.penalty, f"the least log-loss on {best.plain.texts:,} held-out texts, up to chance"
+    penalty = best.penalty
+    chosen_by = f"the lowest log-loss on {best.plain.texts:,} held-out texts, up to the standard error"
     best = _also(task, folds, best)
     plain = best.plain
     reasons = {

@@ -34,7 +34,7 @@ def as_texts(X: Any) -> Sequence[str]:
     if hasattr(X, "tocsr"):
         raise BadInput(
             f"expected raw texts, got a sparse matrix of shape {shape}",
-            fix="leave out the vectorizer: HardmaxClassifier has a vocabulary of its own",
+            fix="leave out the vectorizer: HardmaxClassifier builds its own vocabulary",
         )
     if isinstance(shape, tuple) and len(shape) == 2:
         X = _one_column(X, shape[1])

@@ -206,7 +206,7 @@ class HardmaxClassifier(Fitting):
             label: if texts have several labels, the one that is explained; None means the most probable.
 
         Raises:
-            BadInput: the model gives a text one label, and a label was asked for; or there is no such label.
+            BadInput: the model gives each text one label, and a label was asked for; or there is no such label.
         """
         from hardmax.sentiment.explain import explain
 

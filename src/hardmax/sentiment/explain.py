@@ -55,7 +55,7 @@ class Explanation(Result):
             classes it is the score of the label.
         bias: the part of the logit that belongs to no word: bias + contributions = logit, for the words, for the terms
             and for the leaders.
-        toward: the class that positive contributions speak for.
+        toward: the class that positive contributions favor.
         scores: class -> score, for all classes that have one.
         study: the text as arrays.   names: the normal form of each of its words.
 
@@ -230,12 +230,12 @@ class Explanation(Result):
 
     @property
     def reasons(self) -> list[Word]:
-        """The words that speak for the label, the strongest first."""
+        """The words that favor the label, the strongest first."""
         return self._made(self._for)
 
     @property
     def against(self) -> list[Word]:
-        """The words that speak against the label, the strongest first."""
+        """The words that count against the label, the strongest first."""
         return self._made(self._against)
 
     @property
@@ -257,12 +257,12 @@ class Explanation(Result):
         """A sentence about a text of which little is known, or nothing."""
         count, total = int(self.known.sum()), len(self.known)
         if not count:
-            return "No word of the text is known: this is the probability of the bias alone."
+            return "No word of the text is known; the probability comes from the bias alone."
         reasons = len(self._for) > 0
         if count * 2 >= total and reasons:
             return ""
         said = f"Only {count} of {total} words {'is' if count == 1 else 'are'} known." if count * 2 < total else ""
-        return f"{said} No word speaks clearly for this label.".strip() if not reasons else said
+        return f"{said} No word clearly supports this label.".strip() if not reasons else said
 
     def largest(self, most: int) -> list[Word]:
         """At most this many words with an opinion, those with the largest effects: for the label, then against it."""
@@ -284,7 +284,7 @@ class Explanation(Result):
         """The explanation of the text with every occurrence of a word or n-gram replaced.
 
         Raises:
-            BadInput: the word does not occur in the text, or the model is not in memory any more.
+            BadInput: the word does not occur in the text, or the model is no longer in memory.
         """
         model, words = self._living(), self.study.words
         number = {name: f for f, name in enumerate(self.names)}
@@ -301,7 +301,7 @@ class Explanation(Result):
         model = self._model() if self._model is not None else None
         if model is None:
             raise BadInput(
-                "the model of this explanation is not in memory any more",
+                "the model of this explanation is no longer in memory",
                 fix="keep the model in a variable, and explain the text again",
             )
         return model

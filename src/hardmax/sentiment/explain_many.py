@@ -26,7 +26,7 @@ FORMS = ("pandas", "polars", "arrow", "dict")
 
 
 def explain_many(model: "SentimentModel", texts: Sequence[str], *, most: int = MOST, as_: str | None = None) -> Any:
-    """The words that speak for and against the label of each text, one row per word.
+    """The words that count for and against the label of each text, one row per word.
 
     The columns are `text` (the number of the text), `label`, `probability`, `rank`, and `word`, `effect`,
     `contribution` and `leader` as in `Explanation.words`. Words without an opinion have no row. The order is that of an

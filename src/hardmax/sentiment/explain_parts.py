@@ -14,7 +14,7 @@ class Word:
     Attributes:
         word: its normal form.
         effect: decrease of the log-odds of the label when all occurrences are deleted from the text; negative if the
-            word speaks against the label.
+            word counts against the label.
         contribution: its part of the logit.
         neutral: whether it has no opinion: what it says, at an unchanged number of terms, is less than a tenth of what
             the strongest word says, or the effect comes from the change of that number alone.

@@ -30,12 +30,12 @@ def terminal_text(ex: "Explanation", color: bool, width: int = 80) -> str:
     count = counted(len(ex.words), "word")
     parts: list[RenderableType] = [
         Text.assemble((_line(ex.label, width - 22), "bold"), f"  probability {ex.probability:.4f}"),
-        Text(f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f} + parts of {count}; + speaks for {_line(ex.toward, 30)}"),
+        Text(f"logit {ex.logit:+.4f} = bias {ex.bias:+.4f} + parts of {count}; + favors {_line(ex.toward, 30)}"),
         *([Text(ex.caution)] if ex.caution else []),
         "",
     ]
     if ex.words:
-        said = f"effect: what {_line(ex.label, 30)} loses (in log-odds) when the word is deleted"
+        said = f"effect: how much the log-odds of {_line(ex.label, 30)} drop when the word is deleted"
         parts += [_words(ex, width), Text(said), "", _marked(ex, color)]
         if len(ex.text) > MOST_CHARACTERS:
             every = "to_json() and save(), or --json and -o, give everything"

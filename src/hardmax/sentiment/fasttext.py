@@ -107,7 +107,7 @@ def _classifier(data: bytes) -> Embeddings:
     file = _Reader(data)
     magic, version = file.take("ii")
     if magic != MAGIC or version not in VERSIONS:
-        raise ValueError("wrong beginning of the file")
+        raise ValueError("the header is not that of a fastText model")
     _, _, _, _, _, longest, loss, kind, bucket, minn, maxn, _, _ = file.take("12id")
     if kind != SUPERVISED or loss != SOFTMAX:
         raise ValueError("only classifiers trained with the loss softmax are supported")
@@ -125,7 +125,7 @@ def _classifier(data: bytes) -> Embeddings:
     hashing = maxn > 0 or longest > 1
     fits = len(vectors) >= n_words + hashing * bucket and vectors.shape[1] == weights.shape[1]
     if n_words < 0 or bucket < hashing or n_labels < 2 or not (fits and len(weights) == n_labels == size - n_words):
-        raise ValueError("the sizes of its parts contradict each other")
+        raise ValueError("its sizes are inconsistent")
     number = {word: i for i, word in enumerate(entries[:n_words])}
     labels = tuple(label.removeprefix("__label__") for label in entries[n_words : n_words + n_labels])
 

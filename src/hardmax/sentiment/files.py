@@ -122,7 +122,7 @@ def load_model(where: str | Path) -> SentimentModel:
     files = sorted(folder.resolve().rglob("*"))
     for path in files:
         if path.suffix.lower() in UNSAFE:
-            raise BadInput(f"{path} may hold code; a model folder with such a file is not read", fix="remove it")
+            raise BadInput(f"{path} may contain code; a model folder with such a file is refused", fix="remove it")
     states = [path.lstat() for path in files]
     return _load(folder.resolve(), tuple((s.st_mtime_ns, s.st_size, s.st_ino) for s in states))
 
@@ -131,7 +131,7 @@ def load_classifier(where: str | Path) -> SentimentModel:
     """`load_model` for what gives every text one label.
 
     Raises:
-        BadInput: the model gives a text any number of labels.
+        BadInput: the model can give a text several labels.
     """
     model = load_model(where)
     model.refuse_several_labels(f"this use of {where}")
@@ -147,7 +147,7 @@ def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentMod
             tokenizer = Tokenizer.stored(str(_checked(folder, config, "tokenizer"), "utf-8"))
         elif config.get("words") != RULES:
             raise BadInput(
-                f"its words are those of {config.get('words')!r}; this version reads {RULES!r}", fix="train it again"
+                f"its word rules are {config.get('words')!r}; this version reads {RULES!r}", fix="train it again"
             )
         numbers = _arrays(_checked(folder, config, "numbers"))
         scores, bias = (numbers[name].astype(np.float64) for name in ("scores", "bias"))
@@ -184,14 +184,14 @@ def _checked(folder: Path, config: dict[str, Any], what: str) -> memoryview:
     name = str(config.get("files", FILES)[what])
     path = folder / name
     if Path(name).name != name or name in ("", ".", "..") or path.resolve().parent != folder.resolve():
-        raise BadInput(f"config.json names the file {name!r}, which leaves the folder")
+        raise BadInput(f"config.json names the file {name!r}, which is outside the folder")
     if not path.is_file():
         raise BadInput(f"{name} is missing")
     with open(path, "rb") as file:
         empty = path.stat().st_size == 0
         data = memoryview(b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     if sha256(data).hexdigest() != config["sha256"][name]:
-        raise BadInput(f"{name} does not match its digest")
+        raise BadInput(f"{name} does not match its checksum")
     return data
 
 

@@ -95,7 +95,7 @@ class Fitting(Classifier):
         if validation is not None and several:
             other = as_indicator(validation[1], len(as_texts(validation[0])))
             if other is None or other[1].shape[1] != len(every):
-                raise BadInput(f"the labels for validation need {len(every)} columns, as y has")
+                raise BadInput(f"the validation labels need {len(every)} columns, like y")
             held_out = as_texts(validation[0]), other[1]
         elif validation is not None:
             number = {c: i for i, c in enumerate(every.tolist())}
@@ -148,7 +148,7 @@ class Fitting(Classifier):
             aside[mine[: min(round(self.validation_fraction * len(mine)), len(mine) - 1)]] = True
         if not aside.any():
             raise BadInput(
-                f"early_stopping leaves no text to measure on: {len(labels)} texts",
+                f"early_stopping leaves no text for validation: {len(labels)} texts",
                 fix="use more texts, or turn it off",
             )
         return np.flatnonzero(~aside), np.flatnonzero(aside)
@@ -281,7 +281,7 @@ class Fitting(Classifier):
             least = max(1, ceil(least * len(texts)))
         if not isinstance(least, int | np.integer) or isinstance(least, bool) or least < 1:
             raise BadInput(
-                "min_df must be an integer of at least 1, or a part from 0.0 to 1.0", found=repr(self.min_df)
+                "min_df must be an integer of at least 1, or a fraction from 0.0 to 1.0", found=repr(self.min_df)
             )
         if most is not None and (not isinstance(most, int | np.integer) or most < 1):
             raise BadInput("max_features must be an integer of at least 1, or None", found=repr(most))

@@ -76,7 +76,7 @@ class SentimentModel(Result):
                 found=f"scores {self.scores.shape}, bias {self.bias.shape}",
             )
         if not all(np.isfinite(numbers).all() for numbers in (self.scores, self.bias, self.embedding)):
-            raise BadInput("a number of the model is not finite")
+            raise BadInput("the model contains a number that is not finite")
         if not (np.isfinite(self.alpha) and self.alpha > 0) or self.layers < 0:
             raise BadInput(
                 "alpha must be positive and layers at least 0", found=f"alpha={self.alpha}, layers={self.layers}"
@@ -189,7 +189,7 @@ class SentimentModel(Result):
         """Check that the model gives every text one label, without which `what` has no meaning."""
         if self.multi_label:
             raise BadInput(
-                f"the model gives a text any number of labels; {what} works with one label per text only",
+                f"the model can give a text several labels; {what} works only with one label per text",
                 fix="use predict, predict_proba or explain(text, label=...) of hx.load(...) in Python",
             )
 
@@ -197,9 +197,11 @@ class SentimentModel(Result):
         """The part of a model with `multi_label` that decides about one label, as a model with two classes."""
         if not self.multi_label or label not in self.classes:
             raise BadInput(
-                f"{label!r} is not a label of this model" if self.multi_label else "this model gives a text one label",
+                f"{label!r} is not a label of this model"
+                if self.multi_label
+                else "this model gives each text one label",
                 found=f"{self.classes!r:.200}",
-                fix=None if self.multi_label else "leave out label: the reasons are those for the predicted one",
+                fix=None if self.multi_label else "leave out label; the explanation is for the predicted label",
             )
         k = self.classes.index(label)
         row, names = slice(k, k + 1), (f"not {label}", str(label))

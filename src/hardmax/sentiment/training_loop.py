@@ -192,7 +192,7 @@ def read_checkpoint(path: str | Path, mark: str) -> dict[str, Any]:
         ) from error
     if str(state.pop("mark", "")) != mark:
         raise BadInput(
-            f"{path} was made with other data or other settings",
+            f"{path} was written with different data or settings",
             fix="use the same data and settings, or train again without resuming",
         )
     return state

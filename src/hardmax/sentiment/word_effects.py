@@ -4,7 +4,7 @@ The effect of a word is the decrease of the log-odds of the predicted label when
 
     effect_f = odds(text) - odds(text without f),   odds = log p / (1 - p), p the probability of the label,
 
-positive if the word speaks for the label. `hardmax.sentiment.layout` says which terms a deletion removes and adds. Most
+positive if the word favors the label. `hardmax.sentiment.layout` says which terms a deletion removes and adds. Most
 deletions leave the other terms where they are, by two facts about the layers. In both, no two scores are tied.
 
 1. A term that no other term follows in any layer can be removed: the largest score of every other term is still there.

@@ -138,7 +138,7 @@ def _rows(
     try:
         yield from _read_rows(name, source, text, label, labeled)
     except UnicodeDecodeError as error:  # in UTF-16 a damaged character cannot be told from the next one
-        raise BadInput(f"{name} is not {error.encoding.upper()}, as its first bytes say", found=str(error)) from error
+        raise BadInput(f"{name} begins like {error.encoding.upper()}, but is not valid", found=str(error)) from error
 
 
 def _read_rows(

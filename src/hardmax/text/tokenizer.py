@@ -83,7 +83,7 @@ class Tokenizer:
 def _placed(text: str, words: Iterable[Any]) -> list[tuple[str, int, int]]:
     """Words and their places; a word that is not in the text as it is (a stem) is where the one before it ended."""
     if isinstance(words, str) or not isinstance(words, Iterable):
-        raise BadInput("the tokenizer must return a list of words or of places", found=repr(words)[:80])
+        raise BadInput("the tokenizer must return a list of words or of (start, end) positions", found=repr(words)[:80])
     found, at = [], 0
     for word in words:
         if isinstance(word, str):
@@ -97,7 +97,9 @@ def _placed(text: str, words: Iterable[Any]) -> list[tuple[str, int, int]]:
             place = word[0], word[1]
             found.append((text[place[0] : place[1]], *place))
         else:
-            raise BadInput("a word of the tokenizer must be a string or a place (start, end)", found=repr(word)[:80])
+            raise BadInput(
+                "every word from the tokenizer must be a string or a (start, end) position", found=repr(word)[:80]
+            )
         at = place[1]
     return found
 

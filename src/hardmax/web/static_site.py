@@ -77,7 +77,7 @@ def check_public_url(address: str | None) -> None:
     """
     if address is not None and not PUBLIC_URL.fullmatch(address):
         fix = "give an address without #, such as https://course.example/playground/"
-        raise BadInput("the public address is not one", found=address[:200], fix=fix)
+        raise BadInput("the public address is not valid", found=address[:200], fix=fix)
 
 
 def site_page(start: dict[str, object]) -> str:

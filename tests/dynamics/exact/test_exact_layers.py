@@ -272,7 +272,7 @@ def test_bad_input_is_named():
         simulate_exact([(1, float("nan"))], 1, None, 1)
     with pytest.raises(BadInput, match="singular for alpha = 1"):
         simulate_exact([(1, 0)], 1, None, 1, V=[[-1, 0], [0, 1]])
-    with pytest.raises(BadInput, match="beside heads"):
+    with pytest.raises(BadInput, match="together with heads"):
         simulate_exact([(1, 0)], 1, [[1, 0], [0, 1]], 1, heads=[None])
     with pytest.raises(BadInput, match="heads is empty"):
         simulate_exact([(1, 0)], 1, None, 1, heads=[])

@@ -150,7 +150,7 @@ def _layer_map(
     definite: bool,
 ) -> _LayerMap:
     if heads is not None and (A is not None or V is not None):
-        raise BadInput("A or V is given beside heads; each head has its own", fix="put A and V into Head(A, V)")
+        raise BadInput("A or V is given together with heads; each head has its own", fix="put A and V into Head(A, V)")
     if heads is not None and not len(heads):
         raise BadInput("heads is empty", fix="give at least one Head, or leave heads out")
     listed = [h if isinstance(h, Head) else Head(h) for h in heads] if heads is not None else [Head(A, V)]

@@ -261,10 +261,10 @@ function leadersOf(flow, parts, names) {
 /** A sentence about a text of which little is known, or nothing. */
 function cautionOf(read, words) {
   const count = read.known.size, total = read.words.length;
-  if (count === 0) return "No word of the text is known: this is the probability of the bias alone.";
+  if (count === 0) return "No word of the text is known; the probability comes from the bias alone.";
   const reasons = words.some(({ neutral, effect }) => !neutral && effect > 0);
   const said = count * 2 < total ? `Only ${count} of ${total} words ${count === 1 ? "is" : "are"} known.` : "";
-  return reasons ? said : `${said} No word speaks clearly for this label.`.trim();
+  return reasons ? said : `${said} No word clearly supports this label.`.trim();
 }
 
 const NEUTRAL = 0.1;  // a word that says less than this part of what the strongest word says has no opinion
