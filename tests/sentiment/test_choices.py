@@ -132,7 +132,7 @@ def test_all_words_are_shifted_towards_a_rare_class_where_that_lowers_the_log_lo
     every = trainer.calibration.every
     assert every.any() == used
     assert not used or every[2] > 0.3
-    said = "all words, for or against each class; it lowers" if used else "none; it would not lower"
+    said = "all words, toward or away from each class; it lowers" if used else "none; it would not lower"
     assert trainer.choices["shift"] == f"{said} the log-loss on 400 held-out texts"
 
 

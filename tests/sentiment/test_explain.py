@@ -229,7 +229,7 @@ def test_an_explanation_does_not_keep_its_model():
     assert gone() is None
     assert ex.words[0].effect > 0
     assert "<table" in ex.to_html()
-    with pytest.raises(BadInput, match="not in memory"):
+    with pytest.raises(BadInput, match="no longer in memory"):
         ex.without("great")
 
 

@@ -111,7 +111,7 @@ def limit_command(
         bool,
         typer.Option(
             "--stream",
-            help="Read the tokens, of any dimension, in parts (the default for a folder of .parquet files and for .npy "
+            help="Read the tokens in parts, in any dimension (the default for a folder of .parquet files and for .npy "
             "files over 1 GB).",
         ),
     ] = False,

@@ -50,7 +50,7 @@ def command(
     ] = False,
     quiet: inputs.Quiet = False,
 ) -> None:
-    """Explain the label of a text, or of every text in a table: the effect of each word, and their exact sum.
+    """Explain the label of a text, or of every text in a table: the effect of each word, and exact contributions.
 
     Example: hardmax explain --text "A great film, never dull." -o why.html
     """

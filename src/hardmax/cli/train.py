@@ -32,8 +32,8 @@ def command(
     layers: Annotated[
         int | None,
         typer.Option(
-            help="Number of hardmax layers, 0 for none (default: 8 for long texts of two classes if held-out texts "
-            "get no worse, else 0)."
+            help="Number of hardmax layers, 0 for none (default: 8 for long texts with two classes if the "
+            "accuracy on held-out texts does not drop, else 0)."
         ),
     ] = None,
     ngrams: Annotated[int, typer.Option(help="Largest number of words in a term, 1 to 3.")] = 2,
@@ -44,7 +44,7 @@ def command(
     alpha: Annotated[float | None, typer.Option(help="Step size of the layers.")] = None,
     train_alpha: Annotated[bool, typer.Option("--train-alpha", help="Learn the step size too.")] = False,
     epochs: Annotated[
-        int | None, typer.Option(help="Number of further passes over the data, with attention (default: none).")
+        int | None, typer.Option(help="Number of additional passes over the data, with attention (default: none).")
     ] = None,
     batch_size: Annotated[int | None, typer.Option(help="Batch size: number of texts per training step.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Learning rate of the word vectors.")] = None,

@@ -1,1 +1,1 @@
-"""The same work many times over: parameter studies on this machine or on a cluster."""
+"""Large workloads: parameter studies and the labels of many texts, on this machine or on a cluster."""

@@ -1,4 +1,4 @@
-"""A Ray cluster: the one at an address, or one that lives as long as it is used."""
+"""Connect to the Ray cluster at an address, or start one that lives as long as it is used."""
 
 import os
 import socket

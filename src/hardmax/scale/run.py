@@ -1,4 +1,4 @@
-"""Run a sweep: tasks in any order on any engine, every finished one a parquet file; what is there is not done again."""
+"""Run a sweep: tasks in any order on any engine, each with a parquet file; finished tasks are not repeated."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""A sweep in tasks: seeds of one point, a few seconds of work that any process can do."""
+"""Split a sweep into tasks: seeds of one point, a few seconds of work for any process."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

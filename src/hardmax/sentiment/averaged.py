@@ -1,4 +1,4 @@
-"""Word vectors and how a text becomes their mean: what is read from the files of other tools."""
+"""Word vectors read from the files of other tools, and how a text becomes their mean."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a model is compared with in its report: no attention, and TF-IDF with logistic regression."""
+"""The baselines of a report: the model without attention, and TF-IDF with logistic regression."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

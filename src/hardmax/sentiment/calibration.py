@@ -1,17 +1,16 @@
-"""Probabilities that mean what they say, for texts of every length.
+"""Calibrated probabilities for texts of every length.
 
-Few words are little evidence. From texts that a model has not learned, and from their beginnings, a few numbers are
-fitted,
+A few words are weak evidence. A few numbers are therefore fitted to held-out texts and their beginnings,
 
     logits = b + sum_i (s <v, z_i^K> + c) / (n + n0):
 
-a common scale s of the scores, the number n0 of neutral words and, for several classes and no layers, what every word
-says besides about each class: a class with few texts gets too little of the texts that were not learned. b stays what
-the classes alone say: a text without a known word has their frequencies as its probabilities. All become part of the
-model, so that a logit is still the bias plus one part per word.
+a common scale s of the scores, the number n0 of neutral words and, for several classes and no layers, a shift c of the
+scores of all words toward each class: without it, rare classes are predicted too seldom on unseen texts. The bias b
+stays the same, so a text without a known word has the class frequencies as its probabilities. All of these numbers
+become part of the model, so a logit is still the bias plus one contribution per word.
 
-They make the mean Brier score sum_c (p_c - y_c)^2 least. It is least for true probabilities, as the log-loss is, but no
-text counts more than 2: with the log-loss a few texts with a wrong label make the probabilities of all others too low.
+They minimize the mean Brier score sum_c (p_c - y_c)^2. Like the log-loss, it is minimal for the true probabilities, but
+no text counts more than 2: with the log-loss, a few wrong labels make the probabilities of all other texts too low.
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,11 @@
-"""What is chosen for each data set by texts that are held out: the penalty, the depth, and the calibration.
+"""What held-out texts decide for each data set: the penalty, the depth, and the calibration.
 
-The held-out texts are blocks of neighbors of every class, a fifth of all texts; of small data every fifth is held out
-in turn, and the only text of a class never. Everything is then learned again from all texts. Chosen are
+The held-out texts are blocks of neighboring texts of every class, a fifth of all texts; on small data each fifth is
+held out in turn, and the only text of a class never is. The model is then trained again on all texts. The choices are
 
-- the penalty of `word_scores` and then the smoothing, by the log-loss of whole texts after calibration. Another value
-  than the usual one has to be better by more than the standard error of the difference: the best of several that
-  differ by chance is no better than the first;
+- the penalty of `word_scores` and then the smoothing, by the log-loss of whole texts after calibration. A value
+  other than the default must be better by more than the standard error of the difference, because the best of several
+  values that differ by chance is no better than the default;
 - with layers = "auto": 8 layers if texts are long, there are two classes, and attention labels at least as many
   held-out texts correctly as the model without it; otherwise none;
 - the scale, the neutral words and, where it lowers the log-loss, the shift of all words of `calibration`, by more
@@ -187,7 +187,7 @@ def _choose(task: Task, examples: Examples, folds: list[Fold]) -> Trainer:
     if trainer.shifts:
         used, by = measured.calibration.every.any(), f"the log-loss on {measured.texts:,} held-out texts"
         reasons["shift"] = (
-            f"all words, for or against each class; it lowers {by}" if used else f"none; it would not lower {by}"
+            f"all words, toward or away from each class; it lowers {by}" if used else f"none; it would not lower {by}"
         )
     trainer.calibration, trainer.choices = measured.calibration, reasons
     return trainer

@@ -1,4 +1,4 @@
-"""What may be passed as texts, labels and weights: columns of any kind, checked once, with one clear error each."""
+"""Check the texts, labels and weights that are passed in, as columns of any kind, with one clear error each."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A trainer that continues with the numbers of a finished model, wherever the model comes from."""
+"""A trainer that continues from the parameters of a finished model, wherever the model comes from."""
 
 from dataclasses import replace
 

@@ -1,6 +1,6 @@
-"""The contract of scikit-learn, kept without importing it: `import sklearn` takes longer than everything else here.
+"""scikit-learn's estimator interface without importing it: `import sklearn` takes longer than everything else here.
 
-scikit-learn asks an estimator for methods, not for a base class. Those that speak of scikit-learn's own objects (tags,
+scikit-learn asks an estimator for methods, not for a base class. Those that use scikit-learn's own objects (tags,
 metadata requests, `NotFittedError`) import it when they are called, which only scikit-learn does.
 """
 

@@ -1,4 +1,4 @@
-"""How two collections of texts differ in the eyes of a model: labels, words, lengths, confidence."""
+"""How two collections of texts differ from a model's point of view: labels, words, lengths, confidence."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Changing words of a text: the text without them or with others in their place, as a person would edit it."""
+"""Delete or replace words of a text, as a person would edit it."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Models that average word vectors, made elsewhere, explained by the same exact parts.
+"""Explain models from other tools that average word vectors, by exact contributions.
 
 The score of a text is linear in a mean of vectors, so it is a sum over its words, whoever trained the vectors:
 

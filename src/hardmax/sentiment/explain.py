@@ -1,13 +1,13 @@
-"""Why a text got its label: what each word does for it, and the exact sum of parts beneath.
+"""Why a text got its label: the effect of each word, and contributions that add up exactly.
 
-A person sees words, ranked by their effect: what the prediction loses when all occurrences of the word are deleted from
-the text, n-grams included (see `hardmax.sentiment.word_effects`; nothing is estimated). Beneath it the logit is a sum,
+Words are ranked by their effect: how much the log-odds of the label drop when all occurrences of the word are deleted
+from the text, n-grams included (see `hardmax.sentiment.word_effects`; nothing is estimated). The logit itself is a sum
 over the n distinct known terms of the text,
 
     logit = b + sum_i <v, z_i^K> / (n + n0),    n0 the model's neutral words,
 
-which is grouped by leaders, by terms, and by words: a term's part is shared equally by its occurrences, and that of an
-occurrence by its words. Each of the three sums is exact; it is checked when an explanation is made.
+which is grouped by leaders, by terms, and by words: a term's contribution is divided equally among its occurrences, and
+that of an occurrence among its words. Each of the three sums is exact, which is checked for every explanation.
 
 One file slightly above the usual length: most of it is `Explanation`, whose attributes are documented where they are.
 """

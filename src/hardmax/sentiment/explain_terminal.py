@@ -1,4 +1,4 @@
-"""An explanation in a terminal, laid out by rich: with color, or with signs that say the same."""
+"""An explanation in a terminal, laid out by rich: with color, or with signs in place of color."""
 
 import re
 from io import StringIO

@@ -1,4 +1,4 @@
-"""How far explanations can be trusted, measured: what happens to a prediction without the words they name.
+"""Measure how faithful explanations are: how a prediction changes without the words they name.
 
 Comprehensiveness: how much the probability of the predicted class falls when the k named words are deleted from the
 text (more is better). Sufficiency: how much it falls when all other words are deleted (less is better). [DeYoung et

@@ -1,4 +1,4 @@
-"""How `HardmaxClassifier` learns: from texts and labels to a trainer, in one go, in parts, or from where it was."""
+"""How `HardmaxClassifier` learns: from texts and labels to a trainer, at once, in parts, or from a fitted model."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -1,4 +1,4 @@
-"""Where the words of a model stand: their scores, and the radii that decide who can lead.
+"""The positions of a model's words: their scores, and the radii that decide which words can lead.
 
 Two facts decide the design. The gradient of the logit with respect to any word is a multiple of v (see
 `layers_compiled`), so only the coordinates along v learn; and a word can lead only if no word of larger norm lies close

@@ -1,8 +1,8 @@
-"""The paper's way to train: softmax with a small temperature in place of hardmax, in torch. The same model comes out.
+"""Train as in the paper: softmax with a small temperature in place of hardmax, in torch. The model is of the same kind.
 
 Implements [AFZ24, section 6]: temperature 0.001, the first 128 words, Adam with learning rate 0.001, batches of 64,
 gradients clipped at 5, alpha trained. Departs: places without a word are masked, so no padding takes part; alpha stays
-positive; nothing is chosen on the test set. The same bits need the same number of threads of torch.
+positive; nothing is chosen on the test set. Results are bit-for-bit the same for the same number of torch threads.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A report on labeled texts: how good a model is on them, where it is wrong and why, and what it is compared with."""
+"""A report on labeled texts: how accurate a model is, where it is wrong and why, and how it compares with baselines."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Figures about probabilities and labels: accuracy and its interval, macro-F1, log-loss, calibration."""
+"""Metrics for probabilities and labels: accuracy and its confidence interval, macro-F1, log-loss, calibration."""
 
 from typing import Any
 

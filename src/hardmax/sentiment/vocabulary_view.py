@@ -1,4 +1,4 @@
-"""What a model knows as a whole: its words with their scores, and who leads in a collection of texts."""
+"""A model's vocabulary as a whole: its words with their scores, and which words lead in a collection of texts."""
 
 from collections.abc import Sequence
 from typing import TypedDict

@@ -1,4 +1,4 @@
-"""What a prediction loses without a word: exactly the model's answer for the edited text, without reading it again.
+"""The effect of each word: exactly the model's answer for the text without it, without reading the text again.
 
 The effect of a word is the decrease of the log-odds of the predicted label when all its occurrences are deleted,
 

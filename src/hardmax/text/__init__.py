@@ -1,1 +1,1 @@
-"""Text becomes numbers: words with their places, n-grams, a vocabulary; and the data sets to learn from."""
+"""From text to numbers: words and their positions, n-grams, vocabularies, and data sets of labeled texts."""

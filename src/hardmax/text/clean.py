@@ -1,6 +1,6 @@
-"""A text before its words are looked for: tags, links and entities are replaced, and characters are composed.
+"""Clean a text before it is split into words: replace tags, links and entities, and compose characters.
 
-`clean` keeps the length of the text, so that what is left stands where it stood. `compose` tells where everything was.
+`clean` keeps the length of the text, so positions do not change. `compose` tells where everything was before.
 """
 
 import re

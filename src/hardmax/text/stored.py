@@ -1,4 +1,4 @@
-"""Texts in a file instead of in memory: a sequence of strings that are read when they are asked for."""
+"""Texts in a file instead of in memory: a sequence of strings that are read on demand."""
 
 import os
 from array import array

@@ -1,4 +1,4 @@
-"""Words by a tokenizer of one's own instead of the rules of `hardmax.text.words`: a function or a Hugging Face file."""
+"""Custom tokenizers in place of the rules of `hardmax.text.words`: a function or a Hugging Face file."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

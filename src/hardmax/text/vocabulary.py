@@ -1,4 +1,4 @@
-"""A vocabulary: the n-grams a model knows, and texts as lists of their numbers."""
+"""A vocabulary: the n-grams a model knows, and texts as lists of term numbers."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

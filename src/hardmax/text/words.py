@@ -1,4 +1,4 @@
-"""Where the words of a text are: the rules in one place, and a splitter in plain Python.
+"""Split a text into words: all rules in one place, and a splitter in plain Python.
 
 A word is a run of letters, digits and combining marks, with apostrophes inside it (don't, film's), in lower case and in
 Unicode's normal form C. Scripts that are written without spaces have no such runs: in Chinese and Japanese every

@@ -1,4 +1,4 @@
-"""What the server accepts: sizes and times. Nothing a request asks for is without a bound."""
+"""Limits on sizes and times: everything that a request can ask for is bounded."""
 
 BODY_BYTES = 1_000_000  # of a request; a longer one is refused before it is read whole
 DISCARDED_BYTES = 64_000_000  # of such a request, so that its client reads the answer

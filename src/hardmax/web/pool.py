@@ -1,6 +1,6 @@
-"""Computations in processes of their own: one that takes too long is ended, and nothing else waits for it.
+"""Run computations in separate processes: one that takes too long is stopped, and nothing else waits for it.
 
-The server's own process does no mathematics, so pages and other answers go on whatever a computation does.
+The server's own process does no mathematics, so a computation never holds up pages and other responses.
 """
 
 import multiprocessing

@@ -1,4 +1,4 @@
-"""Run a server: a port, one address, a clean end."""
+"""Run a server: bind a port, print its address, shut down cleanly."""
 
 import asyncio
 import secrets

@@ -1,4 +1,4 @@
-"""What both servers are made of: one application with a guard in front of it, errors as JSON, and its description."""
+"""What both servers share: an application behind the guard, errors as JSON, and an OpenAPI description."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
