@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 # The role of a token in the limit (Certificate.role).
 LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
 MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number: it makes hashes of rows
-SAMPLE = 1024  # rows that tell whether there are copies
+SAMPLE = 256  # rows of which no two are alike in their first coordinate, where all are distinct
+TABLES = 8  # in which rows are looked up
 ROLE_NAMES = ("leader", "follower", "tie", "pattern")
 
 
@@ -41,36 +42,44 @@ def _text(x: Any) -> str:
 
 
 def distinct(tokens: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first copy of each distinct row, and for each row the place of its first copy among these.
+    """The first copies of the distinct rows, ascending, and for each row the place of its first copy among these.
 
-    Rows are ordered by one number each, their first coordinate or, where some are equal there, a hash: sorting all
-    coordinates takes longer. Among distinct rows the last coordinate then decides, and so on.
+    Every row writes its number into a table, at a place that depends on its coordinates only, the first row last. So
+    all copies of a row find the same number there. If it is that of an equal row, it is that of the first copy; rows
+    that find another one, and with them all their copies, look again in another table.
     """
-    first = tokens[:, 0]
-    if len(first) <= SAMPLE or len(np.unique(first[:SAMPLE])) == SAMPLE:
-        order = np.argsort(first)
-        if (first[order[1:]] > first[order[:-1]]).all():
-            return order, _inverse(order)
+    every = np.arange(len(tokens))
+    for some in (SAMPLE, len(tokens)):
+        ascending = np.sort(tokens[:some, 0])
+        if not (ascending[1:] > ascending[:-1]).all():
+            break
+    else:
+        return every, every
+    first, left, columns = every.copy(), every, np.ascontiguousarray(tokens.T) + 0.0  # -0 is 0
+    bits = len(tokens).bit_length() + 1
     key = np.zeros(len(tokens), np.uint64)
-    for column in tokens.T:
+    for column in columns:
+        key ^= column.view(np.uint64)
         key *= MIX
-        key += (column + 0.0).view(np.uint64)  # -0 is 0
         key ^= key >> np.uint64(29)
-    order = np.argsort(key)
-    new = np.append(True, key[order[1:]] != key[order[:-1]])
-    copy = np.minimum.reduceat(order, np.flatnonzero(new))
-    inverse = np.empty(len(tokens), np.int64)
-    inverse[order] = np.cumsum(new) - 1
-    if not (tokens == tokens[copy].take(inverse, axis=0)).all():  # two rows have the same hash
-        copy, inverse = (a.ravel() for a in np.unique(tokens, axis=0, return_index=True, return_inverse=True)[1:])
-    rank = np.lexsort(tokens[copy].T)
-    return copy[rank], _inverse(rank)[inverse]
-
-
-def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return place
+    for _ in range(TABLES):
+        key *= MIX
+        place = (key >> np.uint64(64 - bits)).astype(np.int32 if bits < 31 else np.int64)
+        table = np.empty(1 << bits, every.dtype)
+        table[place[::-1]] = left[::-1]
+        first[left] = found = table[place]
+        other = np.zeros(len(left), bool)
+        for column in columns:
+            other |= column[left] != column[found]
+        if not other.any():
+            break
+        left, key = left[other], key[other]
+        key ^= key >> np.uint64(31)
+    else:  # rows of one hash
+        _, copy, inverse = np.unique(tokens[left], axis=0, return_index=True, return_inverse=True)
+        first[left] = left[copy[inverse.ravel()]]
+    own = first == every
+    return np.flatnonzero(own), (np.cumsum(own) - 1)[first]
 
 
 def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) -> list[str]:

@@ -1,6 +1,10 @@
-"""Ties of the tokens as they were given, checked in integer and rational arithmetic."""
+"""Ties of the tokens as they were given, checked in integer arithmetic.
 
-from fractions import Fraction
+Floats are integers times one power of two, which no condition depends on. Places where tokens end are means of tokens:
+integers over a common denominator. Sums that fit into 64 bits are left to NumPy; others are of Python's integers.
+"""
+
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -9,7 +13,44 @@ from numpy.typing import NDArray
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.check.claims import TIE
 
-Exact = NDArray[np.object_]
+Exact = NDArray[Any]  # integers, of 64 bits or of Python
+Base = tuple[Exact, int]  # numerators, denominator
+EPS = 2.0**-52
+
+
+def whole(values: Floats) -> Exact:
+    """All values times one power of two that makes them integers, of 64 bits where these suffice."""
+    mantissa, exponent = np.frexp(values)
+    digits = np.ldexp(mantissa, 53).astype(np.int64)  # a float64 has 53 bits
+    lowest = exponent + np.frexp((digits & -digits).astype(np.float64))[1] - 54  # the power of the last bit that is set
+    shift = -int(lowest[digits != 0].min(initial=0)) if digits.any() else 0
+    if int(exponent[digits != 0].max(initial=0)) + shift < 63:
+        return np.ldexp(values, shift).astype(np.int64)
+    return np.left_shift(digits.astype(object), (exponent - 53 + shift).clip(0).astype(object)) >> (
+        (53 - shift - exponent).clip(0).astype(object)
+    )
+
+
+def product(a: Exact, b: Exact) -> Exact:
+    """The matrix product of integers; every partial sum is at most d max|a| max|b|."""
+    small = a.dtype != object and b.dtype != object
+    if small and a.shape[-1] * int(np.abs(a).max(initial=0)) * int(np.abs(b).max(initial=0)) < 1 << 62:
+        return np.asarray(a @ b)
+    return np.asarray(a.astype(object).dot(b.astype(object)))
+
+
+def level_pairs(tokens: Floats, A: Floats | None, i: Ints, row: Ints, key: Ints) -> NDArray[np.bool_]:
+    """Which pairs (i[row], key) reach the largest score of their row exactly; rows come one after another."""
+    seen, where = np.unique(key, return_inverse=True)
+    keys, queries = whole(tokens[seen]), whole(tokens[i])
+    if A is not None:
+        queries = product(queries, whole(A).T)
+    most = tokens.shape[1] * int(np.abs(keys).max()) * int(np.abs(queries).max())
+    kind: Any = np.int64 if most < 1 << 62 else object
+    scores = (queries.astype(kind)[row] * keys.astype(kind)[where]).sum(axis=1)
+    starts = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
+    best = np.repeat(np.maximum.reduceat(scores, starts), np.diff(np.append(starts, len(row))))
+    return np.asarray(scores == best, bool)
 
 
 class ExactClaims:
@@ -18,65 +59,85 @@ class ExactClaims:
     def __init__(
         self, tokens: Floats, A: Floats | None, weight: Floats, role: NDArray[Any], target: Ints, groups: list[Ints]
     ) -> None:
-        self.whole = _whole(tokens)
-        self.A = None if A is None else _whole(A)
-        self.weight = weight.astype(np.int64).astype(object)
+        self.tokens, self.whole = tokens, whole(tokens)
+        self.A = None if A is None else whole(A)
+        self.weight = weight.astype(np.int64)
         self.role, self.target, self.groups = role, target, groups
-        self._bases: dict[tuple[int, int], Exact] = {}
-        self._faces: dict[tuple[int, int], tuple[bool, list[Exact]]] = {}
+        self._bases: dict[int, Base] = {}
+        self._faces: dict[tuple[int, int], tuple[bool, Base]] = {}
 
     def query(self, z: Exact) -> Exact:
-        """A z."""
-        return z if self.A is None else self.A.dot(z)
+        """A z, for every row."""
+        return z if self.A is None else product(z, self.A.T)
 
-    def tie_holds(self, i: int, group: Ints, number: int) -> bool:
-        """Whether token i follows the whole group forever: (1)-(4) of `tie_locks`, without any tolerance."""
-        others = group[group != i]
-        key = (number, i if len(others) < len(group) else -1)
+    def ties_hold(self, i: Ints, group: Ints, number: int) -> NDArray[np.bool_]:
+        """Whether the tokens i follow the whole group forever: (1)-(4) of `tie_locks`, without any tolerance.
+
+        Either none of them is in the group, or there is one only.
+        """
+        others = np.setdiff1d(group, i)
+        key = (number, int(i[0]) if len(others) < len(group) else -1)
         if key not in self._faces:
-            self._faces[key] = self._face(others, self._base(i), own=key[1] >= 0)
-        holds, bases = self._faces[key]
+            self._faces[key] = self._face(others, self._base(int(i[0])), own=key[1] >= 0)
+        holds, (bases, denominator) = self._faces[key]
         seen = self.query(self.whole[i])
-        scores = self.whole[others].dot(seen)
-        return holds and bool((scores == scores[0]).all()) and all(seen.dot(b) == scores[0] for b in bases)
+        scores = product(seen, self.whole[others].T)
+        level = (scores == scores[:, :1]).all(axis=1)
+        level &= (product(seen, bases.T) == _times(scores[:, :1], denominator)).all(axis=1)
+        return np.asarray(level & holds, bool)
 
-    def _face(self, others: Ints, t: Exact, own: bool) -> tuple[bool, list[Exact]]:
-        base = np.array([self._base(int(w)) for w in others], dtype=object)
-        weight = self.weight[others][:, None]
-        total = weight.sum()
-        query = self.query(t)
-        level = query.dot(t)
+    def _face(self, others: Ints, t: Base, own: bool) -> tuple[bool, Base]:
+        parts = [self._base(int(w)) for w in others]
+        one = lcm(t[1], *(q for _, q in parts))  # in these units, base and place are integers
+        base = np.array([_times(p, one // q) for p, q in parts])
+        place, weight = _times(t[0], one // t[1]), self.weight[others]
+        total = int(weight.sum())
+        query = self.query(place[None])[0]
+        level = product(query, place)
         holds = (
-            bool(((base * weight).sum(axis=0) == t * total).all())
-            and bool(((self.whole[others] * weight).sum(axis=0) == t * total).all())
-            and bool((base.dot(query) == level).all())
-            and bool((self.whole[others].dot(query) == level).all())
-            and (own or bool((self.whole.dot(query) <= level).all()))
+            bool((product(weight, base) == _times(place, total)).all())
+            and bool((_times(product(weight, self.whole[others]), one) == _times(place, total)).all())
+            and bool((product(base, query) == level).all())
+            and bool((_times(product(self.whole[others], query), one) == level).all())
+            and (own or self._supports(query, level, one))
         )
-        return holds, list({tuple(b): b for b in base}.values())
+        different = list({tuple(b): b for b in base.tolist()}.values())
+        return holds, (np.array(different, dtype=base.dtype), one)
 
-    def _base(self, w: int) -> Exact:
+    def _supports(self, query: Exact, level: Any, one: int) -> bool:
+        """Whether <query, z> one <= level for all tokens z, which is so if it is for those that score most.
+
+        In float64, with numbers of 1 at most, a score is off by less than (d + 4) eps sum_k |q_k|: tokens that score
+        less than the largest by more than two of that are not among them.
+        """
+        largest = max(1, *map(abs, query.tolist()))
+        unit = np.array([v / largest for v in query.tolist()])  # Python rounds quotients of integers correctly
+        scores = np.ldexp(self.tokens, -int(np.frexp(np.abs(self.tokens).max())[1])) @ unit
+        near = np.flatnonzero(scores >= scores.max() - 4 * (len(unit) + 4) * EPS * np.abs(unit).sum())
+        return bool((_times(product(self.whole[near], query), one) <= level).all())
+
+    def _base(self, w: int) -> Base:
         """Where a token that is decided at layer 0 ends, exactly."""
         if self.role[w] != TIE:
-            return self.whole[self.target[w]]
+            return self.whole[self.target[w]], 1
         number = int(-1 - self.target[w])
         group = self.groups[number]
         if w in group:
-            return self.whole[w]
-        key = (number, -1)
-        if key not in self._bases:
-            base = np.array([self._base(int(v)) for v in group], dtype=object)
-            weight = self.weight[group][:, None]
-            mean = (base * weight).sum(axis=0) / Fraction(int(weight.sum()))
-            # Whole numbers as int: the sums over large groups are ten times faster than with Fractions.
-            self._bases[key] = np.array([x.numerator if x.denominator == 1 else x for x in mean], dtype=object)
-        return self._bases[key]
+            return self.whole[w], 1
+        if number not in self._bases:
+            parts = [self._base(int(v)) for v in group]
+            one = lcm(*(q for _, q in parts))
+            total = product(self.weight[group], np.array([_times(p, one // q) for p, q in parts])).tolist()
+            below = one * int(self.weight[group].sum())
+            common = gcd(below, *total)
+            self._bases[number] = np.array([v // common for v in total], dtype=object), below // common
+        return self._bases[number]
 
 
-def _whole(values: Floats) -> Exact:
-    """All values times one power of two that makes them integers; no condition depends on the power."""
-    parts: list[tuple[int, int]] = [float(x).as_integer_ratio() for x in values.ravel().tolist()]
-    denominator = max(q for _, q in parts)  # powers of two: the largest is a multiple of all
-    result: Any = np.empty(len(parts), dtype=object)
-    result[:] = [p * (denominator // q) for p, q in parts]
-    return result.reshape(values.shape)
+def _times(a: Exact, factor: int) -> Exact:
+    """a factor, without overflow."""
+    if factor == 1:
+        return a
+    if a.dtype != object and int(np.abs(a).max(initial=0)) * factor < 1 << 62:
+        return a * factor
+    return np.asarray(a.astype(object) * factor)

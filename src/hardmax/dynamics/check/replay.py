@@ -1,0 +1,282 @@
+"""The replay of distinct tokens, layer by layer, with plain NumPy.
+
+At the layer where a token is said to be decided, the conditions that make the decision final are tested against all
+tokens of the replay. Who follows whom where scores are close is found in `follow_sets`, and ties are judged in `tied`.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardmax.attention.ties import EPS, Band, rounding_bound, tie_band, wider
+from hardmax.cloud.tokens import Floats, Ints
+from hardmax.dynamics.check.claims import FOLLOWER, LEADER, TIE
+from hardmax.dynamics.check.convex import Convex
+from hardmax.dynamics.check.exact_ties import ExactClaims
+from hardmax.dynamics.check.follow_sets import FollowSets, closely
+from hardmax.dynamics.check.strongest import SMALL, all_gaps, contenders, strongest
+from hardmax.dynamics.check.tied import tie_claims
+
+if TYPE_CHECKING:
+    from hardmax.dynamics.certificate import Certificate
+    from hardmax.dynamics.check.large import SetAside
+
+FEW_PAIRS, PAIRS = 1 << 16, 1 << 19  # compared at once, and also after choosing keys
+SMALLEST = 1e-100  # norm whose square loses no digits
+
+
+class TooClose(Exception):
+    """A score of a token that was set aside might be seen after all."""
+
+
+class TooMany(TooClose):
+    """So it is, but there are fewer of them now."""
+
+
+class Replay:
+    """Some distinct tokens, replayed layer by layer.
+
+    Args:
+        c: what is claimed of these tokens; targets and groups are places among them.
+        names: the tokens' places in the cloud of which these are a part.
+        reach, found: gaps up to this much are looked at, so that tokens that were set aside are not seen.
+        weight: how many copies of each there are.
+        called: what each is called when something is wrong.
+    """
+
+    def __init__(
+        self,
+        c: "Certificate",
+        tokens: Floats,
+        alpha: float,
+        matrix: Any,
+        names: Ints | None = None,
+        reach: float = np.inf,
+        found: "SetAside | None" = None,
+        weight: Floats | None = None,
+        called: Ints | None = None,
+    ) -> None:
+        self.c, self.alpha, self.reach, self.found = c, alpha, reach, found
+        self.A, self.size = scaled(matrix)
+        self.shortest = float(np.sqrt(self.size / matrix.condition))  # |z|_A <= |A z| / shortest
+        self.start = tokens
+        self.weight = np.ones(len(tokens)) if weight is None else weight
+        self.tie = tie_band(c.tie_tolerance)
+        self.flag = flag_band(c, tokens.shape[1], matrix)
+        self.wrong: list[str] = []
+        self.margin, self.undecided, self.largest = np.inf, 0, 0.0
+        self.blur = 0.0  # the widest `flag`, relative to |z_i|_A max|z|_A
+        self.seen: list[Floats] = []  # the places at each layer
+        self.hulls: list[Convex] = []  # in the plane, their convex hulls
+        # In larger clouds the margin is a lower bound, at most 2^-20.
+        self.in_plane = tokens.shape[1] == 2 and reach < np.inf  # there are other tokens to be looked at
+        self.small = reach == np.inf and len(self.start) <= SMALL
+        self.wide = min(1.5 * c.margin, 3.0) if self.small else 2.0**-19  # relative gaps up to this are exact
+        self.name = np.arange(len(tokens)) if names is None else names
+        self.called = self.name if called is None else called
+        self.known = np.zeros(len(tokens), bool) if found is None else found.known[self.name]  # as claimed at layer 0
+        self.decided, self.role, self.target = (np.array(a) for a in (c.decided_at, c.role, c.target))
+        self.limit = c.limit
+        self.groups = [np.asarray(g, np.int64) for g in c.groups]
+        self.likely = np.where(self.target >= 0, self.target, np.arange(len(tokens)))  # whom each follows, as a guess
+
+    def run(self) -> list[str]:
+        if self.wrong:
+            return self.wrong
+        x, last = self.start, int(self.decided.max())
+        self.offset_at_decision = np.zeros_like(self.limit)
+        for layer in range(last + 1):
+            looking = np.flatnonzero(self.decided >= layer)
+            new = looking[self.decided[looking] == layer]
+            self.offset_at_decision[new] = x[new] - self.limit[new]
+            if layer == 0 and self.found is not None:
+                looking = looking[~self.known[looking]]
+            mean = self._look(layer, x, looking)
+            if self.wrong:
+                return self.wrong
+            if self.in_plane:
+                self.seen.append(x)
+            if layer == last:
+                break
+            still = self.decided[looking] > layer
+            moving = looking[still]
+            ahead = (x[moving] + self.alpha * mean[still]) / (1 + self.alpha)
+            x = self._decided_places(layer + 1)
+            x[moving] = ahead
+        if not self.in_plane:
+            self.check_figures()
+        return self.wrong
+
+    def _decided_places(self, layer: int) -> Floats:
+        """Where the tokens decided before a layer are at it."""
+        shrink = (1 + self.alpha) ** np.arange(-layer, 1.0)  # 1 for those without an offset yet
+        return np.asarray(self.limit + shrink[np.minimum(self.decided, layer)][:, None] * self.offset_at_decision)
+
+    def places(self, last: int) -> list[Floats]:
+        """For each layer the places of the tokens."""
+        return self.seen + [self._decided_places(layer) for layer in range(len(self.seen), last + 1)]
+
+    def scenes(self, last: int) -> list[tuple[Floats, Convex, Any]]:
+        """For each layer the places of the tokens, their convex hull, and who of them leads by then."""
+        places = self.places(last)
+        hulls = self.hulls + [Convex(x, like=self.hulls[-1]) for x in places[len(self.hulls) :]]
+        leads = ((self.role == LEADER) & (self.decided <= layer) for layer in range(last + 1))
+        return list(zip(places, hulls, leads, strict=True))
+
+    def _look(self, layer: int, x: Floats, looking: Ints) -> Floats:
+        """Follow sets of the tokens not decided before `layer`; tests the claims made at it; returns the means."""
+        # Only the direction of a query matters: each token looks from a distance of about 1, so that no product of its
+        # coordinates underflows. Its scores, bands and gaps are then in units of 2^-exponent.
+        # Where all are of about this size, that is so for power 0, too.
+        norm, power = self._norms(x), None
+        largest = norm.max()
+        if norm.min() > SMALLEST and largest < 1 / SMALLEST:
+            q, own = times_matrix(self.A, x[looking]), norm[looking]
+        else:
+            exponent = np.maximum(np.frexp(np.abs(x).max(axis=1))[1], -1000)
+            near = x * np.ldexp(1.0, -exponent)[:, None]
+            own = self._norms(near)
+            norm = np.ldexp(own, exponent)
+            largest, q, own, power = norm.max(), times_matrix(self.A, near[looking]), own[looking], exponent[looking]
+        self.largest = largest
+        flag = self._band(self.flag, layer, own, largest, power)
+        best, top, gap, keys = self._strongest(q, own, x, norm, flag, self.likely[looking])
+        self.likely[looking] = top
+        if self.reach < np.inf:  # would a token that was set aside be seen?
+            reach = self.reach * own * largest
+            far = reach * (1 + self.alpha) ** layer  # who was set aside has come nearer to its leader
+            self.blur = max(self.blur, float((flag / np.maximum(own * largest, 1e-300)).max(initial=0.0)))
+            if not ((own > 0) & (3 * flag <= reach)).all():
+                raise TooClose
+            unseen = (best >= reach).all() if self.found is None else self.found.unseen(q, best - far, far)
+            if not unseen:
+                raise TooMany
+        mean = x[top]
+        single = np.where(gap > flag, top, -1)
+        scale = own * largest
+        close = np.flatnonzero(gap <= 2 * flag)
+        won, sets = gap < np.inf, FollowSets()
+        if len(close):
+            tie = self._band(self.tie, layer, own, largest, power)
+            sets = closely(self, layer, x, q[close], power, looking[close], keys, best[close], flag[close], tie[close])
+            gap[close], single[close], mean[close] = sets.gap, sets.single, sets.mean
+            won = (gap < np.inf) & (single >= 0) & (gap > tie)
+        self.margin = min(self.margin, float((gap[won] / scale[won]).min(initial=np.inf)))
+        self._claims(layer, x, q, power, largest, looking, single, close, sets)
+        return mean
+
+    def _strongest(
+        self, q: Floats, own: Floats, x: Floats, norm: Floats, flag: Floats, guess: Ints
+    ) -> tuple[Floats, Ints, Floats, Ints]:
+        """For each query the best score, whose it is, the gap to the next, and the tokens that come near any best."""
+        if not self.in_plane:
+            if len(q) * len(x) <= FEW_PAIRS:
+                return *all_gaps(q, x), np.arange(len(x))
+            slack = np.maximum(3 * flag, self.wide * own * norm.max())
+            keys, guess = contenders(q, own, x, norm, slack, guess)
+            if len(q) * len(keys) <= PAIRS:
+                best, top, gap = all_gaps(q, x[keys])
+                return best, keys[top], gap, keys
+            place = np.zeros(len(x), np.int64)
+            place[keys] = np.arange(len(keys))
+            best, top, gap = strongest(q, own, x[keys], norm[keys], slack, place[guess])
+            return best, keys[top], gap, keys
+        from hardmax.dynamics.check.plane import by_direction
+
+        # No token deep inside a polygon of tokens comes near a best score.
+        wide = 2 * self.reach * float(norm.max()) / self.shortest
+        self.hulls.append(Convex(x, like=self.hulls[-1] if self.hulls else None))
+        keys = np.flatnonzero(~self.hulls[-1].inside(x, depth=wide))
+        best, top, gap = by_direction(q, x[keys], wide)
+        return best, keys[top], gap, keys
+
+    @np.errstate(over="ignore", invalid="ignore")  # as is found out
+    def _norms(self, x: Floats) -> Floats:
+        return np.sqrt(np.maximum(np.einsum("ij,ij->i", x if self.A is None else x @ self.A, x), 0.0))
+
+    def _band(self, band: Any, layer: int, own: Floats, largest: float, exponent: Ints | None) -> Floats:
+        a, b = band.at(layer)
+        if exponent is None:
+            return np.asarray(a * own * largest + b * largest * largest)
+        with np.errstate(over="ignore"):
+            return np.asarray(a * own * largest + np.minimum(np.ldexp(b * largest * largest, -exponent), 1e300))
+
+    def _claims(
+        self, layer: int, x: Floats, q: Floats, power: Ints | None, largest: float, looking: Ints, single: Ints,
+        close: Ints, sets: FollowSets,
+    ) -> None:  # fmt: skip
+        at, role, target = self.decided[looking], self.role[looking], self.target[looking]
+        leads = single == looking
+        token = self.called[looking]
+        follows_leader = (single >= 0) & ~leads
+        follows_leader &= (self.role[single] == LEADER) & (self.decided[single] <= layer)
+        now = at == layer
+        as_said = (single == target) & np.where(role == LEADER, leads, follows_leader)
+        as_said = np.where(now, np.where(role == TIE, single < 0, as_said), ~(leads | follows_leader))
+        for what, bad in (
+            ()
+            if as_said.all()
+            else (
+                (f"said to lead from layer {layer} on, but follows another", now & (role == LEADER) & ~leads),
+                ("its target is not itself", now & (role == LEADER) & (target != looking)),
+                (
+                    f"said to follow one leader from layer {layer} on, but does not",
+                    now & (role == FOLLOWER) & ~(follows_leader & (single == target)),
+                ),
+                (f"is decided at layer {layer} already", ~now & (leads | follows_leader)),
+                ("said to be tied, but follows one token", now & (role == TIE) & (single >= 0)),
+            )
+        ):
+            if bad.any():
+                self.wrong.append(f"token {token[np.flatnonzero(bad)[0]]} {what}")
+        sure = np.flatnonzero(now & (role != TIE) & (single >= 0))
+        away = np.abs(self.limit[looking[sure]] - x[single[sure]]).max(initial=0.0)
+        if away and away > 32 * (layer + 1) * EPS * np.abs(x).max():
+            self.wrong.append("limit is not the leader's place")
+        tied = np.flatnonzero((role[close] == TIE) & (single[close] < 0))
+        if len(tied) and not self.wrong:
+            r = close[tied]
+            seen = q[r] if power is None else np.ldexp(q[r], power[r, None])
+            length = self.size * longest(x)
+            tie_claims(self, layer, x, seen, largest, length, looking[r], sets.which[tied], sets.members, now[r])
+
+    @cached_property
+    def exact(self) -> ExactClaims:
+        return ExactClaims(self.start, self.c.A, self.weight, self.role, self.target, self.groups)
+
+    def check_figures(self) -> None:
+        margin = self.margin if self.small else min(self.margin, 2.0**-20)
+        # The two computations of a gap differ by their rounding.
+        near = np.isfinite(margin) and abs(self.c.margin - margin) <= 1e-6 * margin + self.flag.at(0)[0]
+        if not (self.c.margin == margin or near):
+            self.wrong.append(f"margin is {self.c.margin:g}, but the narrowest decision has {margin:g}")
+        if self.c.undecided != self.undecided:
+            self.wrong.append(f"undecided is {self.c.undecided}, but {self.undecided} comparisons are")
+
+
+def longest(x: Floats) -> float:
+    return float(np.linalg.norm(x, axis=1).max())
+
+
+def scaled(matrix: Any) -> tuple[Floats | None, float]:
+    """A and its norm in the middle of the range of float64.
+
+    A positive factor of A changes nothing; a power of four changes no digit of the norms either.
+    """
+    if matrix.A is None:
+        return None, float(matrix.size)
+    shift = -2 * (int(np.frexp(np.abs(matrix.A).max())[1]) // 2)
+    return np.ldexp(matrix.A, shift), float(np.ldexp(matrix.size, shift))
+
+
+def flag_band(c: "Certificate", dim: int, matrix: Any) -> Band:
+    """The band within which scores are looked at closely."""
+    return wider(tie_band(c.tie_tolerance), rounding_bound(dim, matrix))
+
+
+def times_matrix(A: Floats | None, x: Floats) -> Floats:
+    """A x_i for every row, in one fixed order of summation."""
+    if A is None:
+        return x
+    return np.stack([sum(row[k] * x[:, k] for k in range(len(row))) for row in A], axis=1)
