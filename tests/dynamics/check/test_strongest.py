@@ -3,17 +3,15 @@
 import numpy as np
 import pytest
 
+from hardmax.dynamics.check.contest import KEYS, QUERIES, with_ones
 from hardmax.dynamics.check.solid import SHARE
 from hardmax.dynamics.check.strongest import (
-    KEYS,
-    QUERIES,
     _best_of,
     _falling,
     all_gaps,
     columns_near,
     contenders,
     strongest,
-    with_ones,
 )
 
 CORNERS = np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0])).reshape(3, 8).T

@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.dynamics.check.claims import FOLLOWER, LEADER
+from hardmax.dynamics.check.contest import KEYS, Singles, with_ones
 from hardmax.dynamics.check.solid import BLURRED, SHARE, VERTICES, Solid
-from hardmax.dynamics.check.strongest import KEYS, Singles, columns_near, strongest, with_ones
+from hardmax.dynamics.check.strongest import columns_near, strongest
 
 if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate

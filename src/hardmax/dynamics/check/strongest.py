@@ -9,13 +9,13 @@ those of at least 0 are. If no query or key is longer than 1, a difference is of
 import numpy as np
 from numpy.typing import NDArray
 
+from hardmax.dynamics.check.contest import KEYS, QUERIES, Contest, directions, play_by_cones
 from hardmax.dynamics.check.solid import BLURRED, SHARE, VERTICES, Solid, farthest
 
 SMALL = 1024  # up to this many distinct tokens all gaps are exact
-QUERIES, KEYS = 256, 384  # compared at once: their scores stay in the cache
 PRODUCTS = 1 << 20  # of coordinates
 LEVELS = 65_000  # of numbers that are sorted roughly
-MANY = 192  # pairs after which to look again who can come near
+CROWDED = 1 << 25  # pairs from which on it pays to compare queries of about one direction
 CROWD = 4096  # queries and keys from which on it pays to leave out keys inside a polytope
 SAMPLE = 512  # queries that tell who is followed, and keys that tell whether a share of WORTH can be left out
 WORTH = 0.5
@@ -23,13 +23,6 @@ WORTH = 0.5
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]
-
-
-def with_ones(keys: Floats) -> Singles:
-    """The keys in float32, with one more coordinate."""
-    single = np.ones((len(keys), keys.shape[1] + 1), np.float32)
-    single[:, :-1] = keys
-    return single
 
 
 def columns_near(keys: Singles, queries: Singles) -> Ints:
@@ -113,65 +106,40 @@ def strongest(
     """The same for many queries; gaps are exact up to `slack`, and others are larger than that.
 
     Nothing but the time depends on the guess of j. Keys come in order of falling norm, until |q| |x| cannot come near
-    the best score so far (Cauchy-Schwarz); queries in order of the norm that can.
+    the best score so far (Cauchy-Schwarz); queries in order of the norm that can. If there are very many pairs, it is
+    queries of about one direction that are compared together.
     """
     best = np.einsum("ij,ij->i", q, x[guess])
     needed = _shortest(best - slack, q_norm)
     turn, _ = _falling(needed)
-    q, q_norm, slack, best, needed = (a[turn] for a in (q, q_norm, slack, best, needed))
-    guess = guess[turn]
-    top, second = guess.copy(), np.full(len(q), -np.inf)
     keys = np.flatnonzero(norm >= needed.min(initial=np.inf))
     order, late = _falling(norm[keys])
     keys = keys[order]
+    starts = None
+    if len(q) * len(keys) > CROWDED:
+        reached = np.searchsorted(-norm[keys], -needed[turn[::QUERIES]], side="right")  # norms fall but for a little
+        if QUERIES * int(reached.sum()) > CROWDED:
+            length = np.maximum(np.sqrt(np.einsum("ij,ij->i", q, q)), 1e-300)
+            turn, starts = directions((q / length[:, None]).astype(np.float32), (best - slack) / length)
+            keys = keys[np.argsort(-np.einsum("ij,ij->i", x[keys], x[keys]))]
     place = np.full(len(x), -1)
     place[keys] = np.arange(len(keys))
-    x, norm, guess = x[keys], norm[keys], place[guess]
-    length, longest = (np.maximum(np.sqrt(np.einsum("ij,ij->i", a, a)), 1e-300) for a in (q, x))
-    unit = longest.max(initial=1e-300)
-    single_x, single_q = with_ones(x / unit), np.empty((x.shape[1] + 1, len(q)), np.float32)
-    single_q[:-1] = (q / length[:, None]).T
+    name = guess[turn]
+    contest = Contest(q[turn], x[keys], best[turn], slack[turn], place[name])
+    if starts is not None:
+        play_by_cones(contest, starts)
+    else:
+        q_norm, norm = q_norm[turn], norm[keys]
 
-    def subtract(some: slice) -> Floats:
-        """Minus what is near, with room for the rounding."""
-        near = np.clip((best[some] - slack[some]) / length[some] / unit, -2.0, 2.0)  # scores are between -1 and 1
-        return 6 * (x.shape[1] + 4) * 2.0**-24 - near
+        def long(keys: Ints) -> Ints:
+            least = _shortest(contest.best[block] - contest.slack[block], q_norm[block]).min()
+            enough = norm[keys[::KEYS]] + late >= least
+            return keys if enough.all() else keys[: KEYS * int(enough.argmin())]
 
-    def compare(i: Ints, j: Ints) -> None:
-        """Take these pairs into account."""
-        parts = 1 + len(i) * x.shape[1] // PRODUCTS
-        pairs = zip(np.array_split(i, parts), np.array_split(j, parts), strict=True)
-        score, before = np.concatenate([np.einsum("ij,ij->i", q[a], x[b]) for a, b in pairs]), best[i]
-        np.maximum.at(best, i, score)
-        wins = (score > before) & (score == best[i])
-        top[i[wins]] = keys[j[wins]]
-        score[top[i] == keys[j]] = -np.inf
-        np.maximum.at(second, i, score)
-        np.maximum.at(second, i[wins], before[wins])
-
-    single_q[-1] = subtract(slice(None))
-    buffer = np.empty(KEYS * QUERIES, np.float32)
-    for first in range(0, len(q), QUERIES):
-        block = slice(first, first + QUERIES)
-        single = single_q[:, block].copy()
-        guessed, least, near = guess[block], needed[block].min(), np.empty(0, np.int64)
-        tile = guessed // KEYS
-        for start in range(0, len(x), KEYS):
-            if norm[start] + late < least:
-                break
-            some = single_x[start : start + KEYS]
-            scores = buffer[: len(some) * len(guessed)].reshape(len(some), -1)
-            np.matmul(some, single, out=scores)
-            here = np.flatnonzero(tile == start // KEYS)
-            scores[guessed[here] - start, here] = -np.inf
-            if scores.max() >= 0:
-                near = np.append(near, np.flatnonzero(scores >= 0) + start * len(guessed))
-            if len(near) > MANY:  # the guesses were not good
-                compare(first + near % len(guessed), near // len(guessed))
-                single[-1] = subtract(block)
-                least, near = _shortest(best[block] - slack[block], q_norm[block]).min(), near[:0]
-        if len(near):
-            compare(first + near % len(guessed), near // len(guessed))
+        for first in range(0, len(q), QUERIES):
+            block = slice(first, first + QUERIES)
+            contest.play(block, long(np.arange(len(keys))), long)
     back = np.empty_like(turn)
     back[turn] = np.arange(len(turn))
-    return best[back], top[back], (best - second)[back]
+    top = np.where(contest.top < 0, name, keys[contest.top])  # a guess that is no key, and that nobody beats
+    return contest.best[back], top[back], (contest.best - contest.second)[back]

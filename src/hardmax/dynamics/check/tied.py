@@ -17,8 +17,8 @@ Bools = NDArray[np.bool_]
 
 
 def tie_claims(
-    replay: "Replay", layer: int, x: Floats, q: Floats, largest: float, longest: float, i: Ints, same: Ints, members: list[Ints],
-    now: Bools,
+    replay: "Replay", layer: int, x: Floats, q: Floats, largest: float, longest: float, i: Ints, same: Ints,
+    members: list[Ints], now: Bools,
 ) -> None:  # fmt: skip
     """Test the tokens i with the queries q, which follow the sets members[same]; those of a group all at once."""
     number, bad = -1 - replay.target[i], np.zeros(len(i), bool)
