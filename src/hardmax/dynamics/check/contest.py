@@ -100,12 +100,12 @@ class Contest:
         count = 0
         while len(keys):
             some, keys = keys[:KEYS], keys[KEYS:]
-            first, last = int(some[0]), int(some[-1])
+            first, last = some[0], some[-1]
             tile = self.keys[first : last + 1] if last - first < len(some) else self.keys.take(some, axis=0)
             scores = self._buffer[: len(some) * len(guessed)].reshape(len(some), -1)
             np.matmul(tile, single, out=scores)
             mine = np.flatnonzero((guessed >= first) & (guessed <= last))
-            if len(mine):
+            if len(mine):  # what is guessed is known
                 place = np.searchsorted(some, guessed[mine])
                 found = some[place] == guessed[mine]
                 scores[place[found], mine[found]] = -np.inf

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
     from hardmax.dynamics.check.large import SetAside
 
-FEW_PAIRS, PAIRS = 1 << 16, 1 << 19  # compared at once, and also after choosing keys
+FEW, FEW_PAIRS, PAIRS = 32, 1 << 16, 1 << 19  # queries compared with all, pairs, and pairs after choosing keys
 SMALLEST = 1e-100  # norm whose square loses no digits
 
 
@@ -171,7 +171,7 @@ class Replay:
     ) -> tuple[Floats, Ints, Floats, Ints]:
         """For each query the best score, whose it is, the gap to the next, and the tokens that come near any best."""
         if not self.in_plane:
-            if len(q) * len(x) <= FEW_PAIRS:
+            if len(q) * len(x) <= FEW_PAIRS or len(q) <= FEW:
                 return *all_gaps(q, x), np.arange(len(x))
             slack = np.maximum(3 * flag, self.wide * own * norm.max())
             keys, guess = contenders(q, own, x, norm, slack, guess)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-VERTICES = {3: 48}  # by dimension, so few that facets are too; in more dimensions these are too many
+VERTICES = {3: 48, 4: 24}  # by dimension, so few that facets are too; in more dimensions these are too many
 SHARE = 2.0**-10
 BLURRED = 1e-8  # |q| max|p|: more than what rounding adds to <q, p>
 STEEPEST = 1e4  # facets that are thinner are left out

@@ -15,10 +15,12 @@ from hardmax.dynamics.check.solid import BLURRED, SHARE, VERTICES, Solid, farthe
 SMALL = 1024  # up to this many distinct tokens all gaps are exact
 PRODUCTS = 1 << 20  # of coordinates
 LEVELS = 65_000  # of numbers that are sorted roughly
-CROWDED = 1 << 25  # pairs from which on it pays to compare queries of about one direction
+CROWDED, SPREAD = 1 << 26, 0.17  # pairs, and share of all, from which on queries of about one direction are compared
 CROWD = 4096  # queries and keys from which on it pays to leave out keys inside a polytope
 SAMPLE = 512  # queries that tell who is followed, and keys that tell whether a share of WORTH can be left out
 WORTH = 0.5
+WORTHWHILE = 1 << 22  # pairs from which on better guesses are worth a look
+LOOK, POOR = 16, 0.05  # queries that tell whether guesses are good: at most this share of them can be improved
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,11 +40,16 @@ def columns_near(keys: Singles, queries: Singles) -> Ints:
 
 def all_gaps(q: Floats, x: Floats) -> tuple[Floats, Ints, Floats]:
     """For every query the largest <q, x_j>, its j, and the gap to the second largest."""
-    scores, rows = q @ x.T, np.arange(len(q))
-    top = scores.argmax(axis=1)
-    best = scores[rows, top]
-    scores[rows, top] = -np.inf
-    return best, top, best - scores.max(axis=1)
+    best, top, second = np.empty(len(q)), np.empty(len(q), np.int64), np.empty(len(q))
+    step = max(1, PRODUCTS // len(x))
+    for start in range(0, len(q), step):
+        part = slice(start, start + step)
+        scores = q[part] @ x.T
+        rows, top[part] = np.arange(len(scores)), scores.argmax(axis=1)
+        best[part] = scores[rows, top[part]]
+        scores[rows, top[part]] = -np.inf
+        second[part] = scores.max(axis=1)
+    return best, top, best - second
 
 
 def _shortest(score: Floats, q_norm: Floats) -> Floats:
@@ -57,7 +64,8 @@ def _best_of(q: Floats, x: Floats) -> tuple[Floats, Ints]:
     for start in range(0, len(q), step):
         part = slice(start, start + step)
         scores = q[part] @ x.T
-        best[part], top[part] = scores.max(axis=1), scores.argmax(axis=1)
+        top[part] = scores.argmax(axis=1)
+        best[part] = scores[np.arange(len(scores)), top[part]]
     return best, top
 
 
@@ -76,6 +84,14 @@ def contenders(q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats
     Others are too short for that (Cauchy-Schwarz), or inside a polytope of keys some of which score more.
     """
     best = np.einsum("ij,ij->i", q, x[guess])
+    if len(q) > 32 * LOOK and len(q) * len(x) > WORTHWHILE:
+        some = slice(None, None, 1 + len(q) // LOOK)
+        most, top = _best_of(q[some], x)
+        if (most > best[some] + slack[some]).mean() > POOR:
+            named, count = np.unique(guess, return_counts=True)
+            named = np.union1d(named[np.argsort(-count)[: 4 * LOOK]], top)
+            most, top = _best_of(q, x[named])
+            guess, best = np.where(most > best, named[top], guess), np.maximum(best, most)
     keys = np.flatnonzero(norm >= _shortest(best - slack, q_norm).min(initial=np.inf))
     crowded = min(len(keys), len(q)) > CROWD and 1e-100 < norm.max() < 1e100
     if not crowded or x.shape[1] not in VERTICES:
@@ -118,7 +134,7 @@ def strongest(
     starts = None
     if len(q) * len(keys) > CROWDED:
         reached = np.searchsorted(-norm[keys], -needed[turn[::QUERIES]], side="right")  # norms fall but for a little
-        if QUERIES * int(reached.sum()) > CROWDED:
+        if QUERIES * int(reached.sum()) > max(CROWDED, SPREAD * len(q) * len(x)):
             length = np.maximum(np.sqrt(np.einsum("ij,ij->i", q, q)), 1e-300)
             turn, starts = directions((q / length[:, None]).astype(np.float32), (best - slack) / length)
             keys = keys[np.argsort(-np.einsum("ij,ij->i", x[keys], x[keys]))]
