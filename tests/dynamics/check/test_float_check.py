@@ -15,10 +15,10 @@ from hardmax.attention.ties import Band, rounding_bound
 from hardmax.cloud.metric import metric
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, PATTERN, TIE, fingerprint
 from hardmax.dynamics.check import floats
-from hardmax.dynamics.check import replay as replay_of_tokens
 from hardmax.dynamics.check.claims import malformed
 from hardmax.dynamics.check.follow_sets import behind_another
 from hardmax.dynamics.check.large import SetAside
+from hardmax.dynamics.check.replay import TooClose, TooMany
 from hardmax.dynamics.check.tied import tie_claims
 from hardmax.dynamics.exact.limit import limit_exact
 from large_clouds import clouds
@@ -345,7 +345,7 @@ def test_each_condition_of_a_tie_holds_up_to_its_band(what, layer, now, tie):
     """
     Z = np.array([*SQUARE, [1.0, 0.5], [1.0, -0.5], [0.5, 0.0]])
     c = hx.limit(Z, 1.0).certificate
-    replay = replay_of_tokens.Replay(c, Z, 1.0, metric(None, 2))
+    replay = floats.replay_of(c, Z, 1.0, metric(None, 2))
     place = list(range(7))
     replay.tie = Band(tie, 2.0**-12, 2.0**-12)
     largest, longest, eps = 2.0, 4.0, np.finfo(float).eps
@@ -394,7 +394,7 @@ def test_followers_are_told_apart_by_more_than_the_rounding_of_query_and_offset(
     """
     Z = np.array([[1.0, 0.0], [0.5, 0.1], [0.5, -0.1], [-1.0, 0.0]])
     c, eps = hx.limit(Z, 1.0).certificate, np.finfo(float).eps
-    replay = replay_of_tokens.Replay(c, Z, 1.0, metric(None, 2))
+    replay = floats.replay_of(c, Z, 1.0, metric(None, 2))
     zero, one, two = range(3)
     replay.decided[[zero, one, two]] = 0, *since
     grown = 2.0 ** (np.array(since) - max(since))
@@ -417,7 +417,7 @@ def test_followers_are_told_apart_by_more_than_the_rounding_of_query_and_offset(
 def test_a_follower_that_is_behind_by_exactly_the_rounding_is_not_told_apart(alpha):
     """The offsets (0, 1) and (-width, 0), seen along (1, 0) at layer 2; no number is rounded."""
     Z = np.array([[1.0, 0.0], [0.5, 0.1], [0.5, -0.1], [-1.0, 0.0]])
-    replay = replay_of_tokens.Replay(hx.limit(Z, alpha).certificate, Z, alpha, metric(None, 2))
+    replay = floats.replay_of(hx.limit(Z, alpha).certificate, Z, alpha, metric(None, 2))
     zero, one, two = range(3)
     replay.decided[[zero, one, two]] = 0, 1, 0
     replay.flag, eps, shrunk = Band(2.0**-20, 2.0**-22, 2.0**-24), np.finfo(float).eps, 1 / (1 + alpha)
@@ -438,7 +438,7 @@ def test_bands_of_scores_are_closed_and_a_wider_gap_is_a_decision(layer, gap, fo
     """Gaps in units of 2^-12 |z_i| max|z| = 2^-12 * 5 / 2 at a token (1/2, 0); 8 are a tie, and 16 are looked at."""
     unit = 2.0**-12
     Z = np.array([[3.0, 4.0], [3.0 - 5 * gap * unit, -4.0], [0.5, 0.0]])
-    replay = replay_of_tokens.Replay(hx.limit(Z).certificate, Z, 0.5, metric(None, 2))
+    replay = floats.replay_of(hx.limit(Z).certificate, Z, 0.5, metric(None, 2))
     first, second, i = range(3)
     replay.tie, replay.flag = Band(8 * unit, 0.0, 0.0), Band(16 * unit, 0.0, 0.0)
     replay.decided[:] = layer + 1  # nothing is claimed at this layer
@@ -455,7 +455,7 @@ def test_a_follower_that_its_offset_tells_apart_is_noted_as_a_gap_only_beyond_th
     unit = 2.0**-12
     for gap, margin, undecided in ((8, np.inf, 0), (9, 9 * unit, 1)):
         Z = np.array([[3.0, 4.0], [3.0 - 5 * gap * unit, 4.0], [0.5, 0.0]])
-        replay = replay_of_tokens.Replay(hx.limit(Z).certificate, Z, 0.5, metric(None, 2))
+        replay = floats.replay_of(hx.limit(Z).certificate, Z, 0.5, metric(None, 2))
         first, second, i = range(3)
         replay.tie, replay.flag = Band(8 * unit, 0.0, 0.0), Band(16 * unit, 0.0, 0.0)
         replay.decided[[first, second, i]], replay.role[:], replay.target[:] = [0, 0, 2], FOLLOWER, first
@@ -472,7 +472,7 @@ def test_a_follower_that_its_offset_tells_apart_is_noted_as_a_gap_only_beyond_th
 def test_a_band_and_the_widest_of_all_are_relative_to_norms(layer, power):
     """(a + a' k) |z_i| max|z| + b' k max|z|^2; tokens look from a distance of about 1, in units of 2^-exponent."""
     Z = np.array([[3.0, 4.0], [-48.0, 64.0], [0.75, -1.0]]) * 2.0**power
-    replay = replay_of_tokens.Replay(hx.limit(Z).certificate, Z, 0.5, metric(None, 2), names=np.arange(3), reach=0.125)
+    replay = floats.replay_of(hx.limit(Z).certificate, Z, 0.5, metric(None, 2), names=np.arange(3), reach=0.125)
     band = replay.flag = replay.tie = Band(2.0**-20, 2.0**-24, 2.0**-26)
     replay.decided[:] = layer + 1
     norms, largest = np.array([5.0, 80.0, 1.25]) * 2.0**power, 80.0 * 2.0**power
@@ -480,7 +480,7 @@ def test_a_band_and_the_widest_of_all_are_relative_to_norms(layer, power):
     own = norms * 2.0**-exponent
     width = (2.0**-20 + layer * 2.0**-24) * norms * largest + layer * 2.0**-26 * largest**2
     assert replay._band(band, layer, own, largest, exponent).tolist() == (width * 2.0**-exponent).tolist()
-    with pytest.raises(replay_of_tokens.TooMany):  # from (3, 4) the best score is far below max|z|
+    with pytest.raises(TooMany):  # from (3, 4) the best score is far below max|z|
         replay._look(layer, replay.start, np.arange(3))
     assert replay.blur == (width / (norms * largest)).max()
 
@@ -576,7 +576,7 @@ def test_a_margin_may_be_off_by_a_millionth_and_the_rounding_of_scores(margin, s
     for share, accepted in ((0.0, True), (0.999, True), (1.001, False)):
         for sign in (-1, 1):
             claimed = replace(c, margin=expected + sign * share * off)
-            replay = replay_of_tokens.Replay(claimed, Z, 0.5, metric(None, 3))
+            replay = floats.replay_of(claimed, Z, 0.5, metric(None, 3))
             replay.margin, replay.small = margin, small
             replay.check_figures()
             assert (replay.wrong == []) is accepted
@@ -588,7 +588,7 @@ def test_a_margin_may_be_off_by_exactly_that_much():
     c, margin = hx.limit(Z).certificate, 2.0**-60
     most = margin + (1e-6 * margin + 64 * np.finfo(float).eps)
     for claimed, accepted in ((most, True), (np.nextafter(most, 1), False)):
-        replay = replay_of_tokens.Replay(replace(c, margin=claimed), Z, 0.5, metric(None, 3))
+        replay = floats.replay_of(replace(c, margin=claimed), Z, 0.5, metric(None, 3))
         replay.margin = margin
         replay.check_figures()
         assert (replay.wrong == []) is accepted
@@ -756,8 +756,8 @@ def test_the_narrowest_decision_of_a_large_cloud_in_the_plane_may_be_deep_inside
 def test_no_token_may_be_set_aside_if_rounding_is_beyond_reach_or_one_looks_from_zero(reach, z, close):
     Z = np.concatenate((CLOUDS["gaussian"], [[z, 0.0, 0.0]]))
     c = hx.limit(Z).certificate
-    replay = replay_of_tokens.Replay(c, Z, c.alpha, metric(None, 3), names=np.arange(len(Z)), reach=reach)
-    with pytest.raises(replay_of_tokens.TooClose) if close else nullcontext():
+    replay = floats.replay_of(c, Z, c.alpha, metric(None, 3), names=np.arange(len(Z)), reach=reach)
+    with pytest.raises(TooClose) if close else nullcontext():
         replay._look(0, replay.start, np.arange(len(Z)))
 
 
@@ -765,14 +765,14 @@ def test_those_set_aside_are_out_of_reach_up_to_the_last_bit():
     """Both tokens see themselves or the other by |z_i| max|z|, without rounding; that is a reach of 1."""
     Z = np.array([[2.0, 0.0], [1.0, 0.0]])
     c = hx.limit(Z).certificate
-    least = 3 * replay_of_tokens.flag_band(c, 2, metric(None, 2)).at(0)[0]
+    least = 3 * floats.flag_band(c, 2, metric(None, 2)).at(0)[0]
     for reach, error in (
         (1.0, None),
-        (np.nextafter(1.0, 2.0), replay_of_tokens.TooMany),
+        (np.nextafter(1.0, 2.0), TooMany),
         (least, None),
-        (np.nextafter(least, 0.0), replay_of_tokens.TooClose),
+        (np.nextafter(least, 0.0), TooClose),
     ):
-        replay = replay_of_tokens.Replay(c, Z, c.alpha, metric(None, 2), names=np.arange(2), reach=reach)
+        replay = floats.replay_of(c, Z, c.alpha, metric(None, 2), names=np.arange(2), reach=reach)
         with nullcontext() if error is None else pytest.raises(error):
             replay._look(0, replay.start, np.arange(2))
 
@@ -792,7 +792,7 @@ def test_scores_down_to_the_reach_below_the_best_must_be_above_the_bar():
     for bar, seen in ((least * (1 - 1e-9), False), (least * (1 + 1e-9), True)):
         replay.found = copy(found)
         replay.found.bar = bar
-        with pytest.raises(replay_of_tokens.TooMany) if seen else nullcontext():
+        with pytest.raises(TooMany) if seen else nullcontext():
             replay._look(0, replay.start, looking)
 
 
@@ -801,7 +801,7 @@ def test_what_is_replayed_goes_on_to_the_last_layer_of_the_others():
     Z = np.array([*SQUARE, [0.5, 0.25], [-0.5, 0.75], [0.25, -0.5]])
     c = hx.limit(Z, 3.0).certificate
     assert c.layers == 0
-    replay = replay_of_tokens.Replay(c, Z, 3.0, metric(None, 2), names=np.arange(len(Z)), reach=2.0**-19)
+    replay = floats.replay_of(c, Z, 3.0, metric(None, 2), names=np.arange(len(Z)), reach=2.0**-19)
     assert replay.run() == []
     scenes = replay.scenes(3)
     assert len(scenes) == len(replay.places(3)) == 4

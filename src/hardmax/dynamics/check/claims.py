@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+EPS = 2.0**-52
+
 # The role of a token in the limit (Certificate.role).
 LEADER, FOLLOWER, TIE, PATTERN = 0, 1, 2, 3
 MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number: it makes hashes of rows

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.cloud.tokens import Floats, Ints
-from hardmax.dynamics.check.claims import TIE
+from hardmax.dynamics.check.claims import EPS, TIE, Floats, Ints
 
 Exact = NDArray[Any]  # integers, of 64 bits or of Python
 Base = tuple[Exact, int]  # numerators, denominator
-EPS = 2.0**-52
 
 
 def whole(values: Floats) -> Exact:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardmax.attention.ties import EPS
+from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import step_size
-from hardmax.cloud.tokens import Floats, Ints, cloud
-from hardmax.dynamics.check.claims import FOLLOWER, LEADER, TIE, distinct, malformed
-from hardmax.dynamics.check.replay import Replay, TooClose, TooMany, flag_band, scaled, times_matrix
+from hardmax.cloud.tokens import cloud
+from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints, distinct, malformed
+from hardmax.dynamics.check.replay import Replay, TooClose, TooMany, scaled, times_matrix
 from hardmax.dynamics.check.strongest import SMALL
 from hardmax.errors import BadInput
 
@@ -136,9 +136,20 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
 
 
 def _replay(claims: Claims, alpha: float, matrix: Any, **others: Any) -> Replay:
-    replay = Replay(claims.c, claims.tokens, alpha, matrix, weight=claims.weight, called=claims.name, **others)
+    replay = replay_of(claims.c, claims.tokens, alpha, matrix, weight=claims.weight, called=claims.name, **others)
     replay.wrong += claims.wrong
     return replay
+
+
+def replay_of(c: "Certificate", tokens: Floats, alpha: float, matrix: Any, **others: Any) -> Replay:
+    """The replay of distinct tokens by the tie rule of the certificate."""
+    flag = flag_band(c, tokens.shape[1], matrix)
+    return Replay(c, tokens, alpha, matrix, tie_band(c.tie_tolerance), flag, **others)
+
+
+def flag_band(c: "Certificate", dim: int, matrix: Any) -> Band:
+    """The band within which scores are looked at closely."""
+    return wider(tie_band(c.tie_tolerance), rounding_bound(dim, matrix))
 
 
 def _without_those_set_aside(claims: Claims, alpha: float, matrix: Any) -> list[str]:

@@ -4,14 +4,13 @@ Pairs of a row (a token that looks) and a key come in arrays, row by row, keys a
 """
 
 from dataclasses import dataclass, field
+from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.ties import EPS, pair_scores, weighted_mean
-from hardmax.cloud.tokens import Floats, Ints
-from hardmax.dynamics.check.claims import MIX, TIE
+from hardmax.dynamics.check.claims import EPS, MIX, TIE, Floats, Ints
 from hardmax.dynamics.check.exact_ties import level_pairs
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def closely(
     rows = len(q)
     row, key = _near_pairs(q, x[keys], best - 3 * flag)
     key = keys[key]
-    s = pair_scores(q[row], x[key])  # in the order that the tie rule prescribes
+    s = _in_order(q[row], x[key])
     starts = _starts(row, rows)
     most = np.maximum.reduceat(s, starts)
     top = np.flatnonzero(s == most[row])
@@ -69,9 +68,22 @@ def closely(
     mean, which = x[single], np.full(rows, -1)
     members, which[count > 1] = _same(row[~alone], key[~alone])
     if members:
-        means = np.array([weighted_mean(x[m], replay.weight[m]) for m in members])
+        means = np.array([_mean(x[m], replay.weight[m]) for m in members])
         mean[count > 1] = means[which[count > 1]]
     return FollowSets(gap, single, mean, which, members)
+
+
+def _in_order(q: Floats, x: Floats) -> Floats:
+    """<q_r, x_r>, summed in the order of coordinates, as the tie rule prescribes."""
+    total = q[:, 0] * x[:, 0]
+    for k in range(1, q.shape[1]):
+        total += q[:, k] * x[:, k]
+    return total
+
+
+def _mean(x: Floats, weight: Floats) -> list[float]:
+    """The weighted mean, rounded as the tie rule has it: products, their exact sum, and the quotient."""
+    return [fsum((weight * column).tolist()) / float(weight.sum()) for column in x.T]
 
 
 def _starts(row: Ints, rows: int) -> Ints:

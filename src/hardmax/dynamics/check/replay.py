@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardmax.attention.ties import EPS, Band, rounding_bound, tie_band, wider
-from hardmax.cloud.tokens import Floats, Ints
-from hardmax.dynamics.check.claims import FOLLOWER, LEADER, TIE
+from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints
 from hardmax.dynamics.check.convex import Convex
 from hardmax.dynamics.check.exact_ties import ExactClaims
 from hardmax.dynamics.check.follow_sets import FollowSets, closely
@@ -39,6 +37,7 @@ class Replay:
 
     Args:
         c: what is claimed of these tokens; targets and groups are places among them.
+        tie, flag: the bands within which scores are equal, and within which they are looked at closely.
         names: the tokens' places in the cloud of which these are a part.
         reach, found: gaps up to this much are looked at, so that tokens that were set aside are not seen.
         weight: how many copies of each there are.
@@ -51,6 +50,8 @@ class Replay:
         tokens: Floats,
         alpha: float,
         matrix: Any,
+        tie: Any,
+        flag: Any,
         names: Ints | None = None,
         reach: float = np.inf,
         found: "SetAside | None" = None,
@@ -62,8 +63,7 @@ class Replay:
         self.shortest = float(np.sqrt(self.size / matrix.condition))  # |z|_A <= |A z| / shortest
         self.start = tokens
         self.weight = np.ones(len(tokens)) if weight is None else weight
-        self.tie = tie_band(c.tie_tolerance)
-        self.flag = flag_band(c, tokens.shape[1], matrix)
+        self.tie, self.flag = tie, flag
         self.wrong: list[str] = []
         self.margin, self.undecided, self.largest = np.inf, 0, 0.0
         self.blur = 0.0  # the widest `flag`, relative to |z_i|_A max|z|_A
@@ -268,11 +268,6 @@ def scaled(matrix: Any) -> tuple[Floats | None, float]:
         return None, float(matrix.size)
     shift = -2 * (int(np.frexp(np.abs(matrix.A).max())[1]) // 2)
     return np.ldexp(matrix.A, shift), float(np.ldexp(matrix.size, shift))
-
-
-def flag_band(c: "Certificate", dim: int, matrix: Any) -> Band:
-    """The band within which scores are looked at closely."""
-    return wider(tie_band(c.tie_tolerance), rounding_bound(dim, matrix))
 
 
 def times_matrix(A: Floats | None, x: Floats) -> Floats:

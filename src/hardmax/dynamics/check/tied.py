@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.ties import EPS
-from hardmax.cloud.tokens import Floats, Ints
-from hardmax.dynamics.check.claims import distinct
+from hardmax.dynamics.check.claims import EPS, Floats, Ints, distinct
 
 if TYPE_CHECKING:
     from hardmax.dynamics.check.replay import Replay
