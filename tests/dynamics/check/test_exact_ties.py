@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
-from hardmax.dynamics.check.exact_ties import ExactClaims
+from hardmax.dynamics.check.exact_ties import ExactClaims, level_pairs, product, whole
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 
@@ -118,3 +118,86 @@ def test_a_tie_may_end_between_whole_numbers(weights, holds):
     role, target = np.array([LEADER, LEADER, TIE], np.int8), np.array([0, 1, -1])
     claims = ExactClaims(Z, None, np.array(weights, float), role, target, [np.array(group)])
     assert holds_exactly(claims, 2, np.array(group), 0) is holds
+
+
+@pytest.mark.parametrize(
+    ("values", "bits"),
+    [
+        ([0.0, 0.0], 64),
+        ([3.0, -40.0], 64),
+        ([0.75, -2.0], 64),
+        ([2.0**61, 1.0], 64),
+        ([2.0**62, 1.0], None),
+        ([0.1, 1.0], 64),
+        ([0.1, 1e6], None),
+        ([5e-324, 1.0], None),
+        ([5e-324, 1.5e-323], 64),
+        ([1e300, -1e-300], None),
+        ([6.0 * 2.0**300, 2.0**301], None),
+    ],
+)
+def test_values_become_integers_by_one_power_of_two(values, bits):
+    integers = whole(np.array([values]))
+    assert integers.dtype == (np.int64 if bits else object)
+    power = {Fraction(int(n)) / Fraction(v) for n, v in zip(integers[0], values, strict=True) if v}
+    assert len(power) <= 1
+    for p in power:
+        assert p == 2 ** (p.numerator.bit_length() - 1) / Fraction(2 ** (p.denominator.bit_length() - 1))
+
+
+@pytest.mark.parametrize("size", [3, 2**29, 2**30, 2**31, 2**62])
+def test_products_of_integers_never_overflow(size):
+    """Two coordinates of up to 2^31 each: the sum of 2^62 + 2^62 does not fit."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(-size, size + 1, (5, 2)), rng.integers(-size, size + 1, (2, 4))
+    a[0], b[:, 0] = size, size
+    expected = [[sum(int(x) * int(y) for x, y in zip(row, column, strict=True)) for column in b.T] for row in a]
+    assert product(a, b).tolist() == expected
+    assert product(a.astype(object), b).tolist() == expected
+
+
+@pytest.mark.parametrize("A", [None, [[2.0, 0.1], [0.1, 1.0]]], ids=["identity", "matrix"])
+@pytest.mark.parametrize("unit", [1.0, 0.1, 2.0**-40, 1e200])
+def test_level_scores_are_told_from_others_however_close(unit, A):
+    """Two scores that differ by the last bit of a token are not level; in float64 many of them are rounded alike."""
+    rng = np.random.default_rng(1)
+    tokens = rng.integers(-2, 3, (30, 2)) * unit
+    tokens[::7, 0] = np.nextafter(tokens[::7, 0], np.inf)
+    i = np.array([2, 3, 9, 14])
+    row = np.repeat(np.arange(4), 12)
+    key = np.concatenate([np.sort(rng.choice(30, 12, replace=False)) for _ in i])
+    matrix = np.eye(2) if A is None else np.array(A)
+    scores = [
+        dot(
+            [dot(map(Fraction, line), map(Fraction, tokens[i[r]])) for line in matrix.tolist()],
+            map(Fraction, tokens[k]),
+        )
+        for r, k in zip(row, key, strict=True)
+    ]
+    best = [max(s for s, r in zip(scores, row, strict=True) if r == k) for k in range(4)]
+    expected = [s == best[r] for s, r in zip(scores, row, strict=True)]
+    assert level_pairs(tokens, None if A is None else matrix, i, row, key).tolist() == expected
+
+
+@pytest.mark.parametrize("behind", [0.0, 1.0])
+def test_a_face_supports_the_cloud_up_to_the_last_bit(behind):
+    """Token 3 is before or behind the side x = 1 by one bit, among many tokens that are far behind it."""
+    beside = np.nextafter(1.0, 0.0 if behind else 2.0)
+    far = np.random.default_rng(2).uniform(-0.5, 0.5, (40, 2))
+    Z = np.array([[1.0, 1.0], [1.0, -1.0], [0.5, 0.0], [beside, 0.1], *far])
+    role, target = np.full(len(Z), LEADER, np.int8), np.arange(len(Z))
+    role[2], target[2] = TIE, -1
+    for unit in (1.0, 2.0**-30, 2.0**400):
+        claims = ExactClaims(Z * unit, None, np.ones(len(Z)), role, target, [np.array([0, 1])])
+        assert holds_exactly(claims, 2, np.array([0, 1]), 0) is bool(behind)
+
+
+def test_ties_of_one_group_are_judged_together_as_one_by_one():
+    rng = np.random.default_rng(3)
+    Z = np.array([*SQUARE, *np.column_stack((rng.uniform(0, 1, 30), np.where(rng.random(30) < 0.5, 0.0, 2.0**-50)))])
+    role, target = np.full(len(Z), LEADER, np.int8), np.arange(len(Z))
+    role[4:], target[4:] = TIE, -1
+    claims = ExactClaims(Z, None, np.ones(len(Z)), role, target, [np.array([0, 2])])
+    together = claims.ties_hold(np.arange(4, len(Z)), np.array([0, 2]), 0).tolist()
+    assert together == (Z[4:, 1] == 0).tolist()
+    assert together == [holds_exactly(claims, i, np.array([0, 2]), 0) for i in range(4, len(Z))]

@@ -21,8 +21,9 @@ def whole(values: Floats) -> Exact:
     mantissa, exponent = np.frexp(values)
     digits = np.ldexp(mantissa, 53).astype(np.int64)  # a float64 has 53 bits
     lowest = exponent + np.frexp((digits & -digits).astype(np.float64))[1] - 54  # the power of the last bit that is set
-    shift = -int(lowest[digits != 0].min(initial=0)) if digits.any() else 0
-    if int(exponent[digits != 0].max(initial=0)) + shift < 63:
+    some = digits != 0
+    shift = -int(lowest[some].min(initial=0))
+    if int(exponent[some].max(initial=-shift)) + shift < 63:
         return np.ldexp(values, shift).astype(np.int64)
     return np.left_shift(digits.astype(object), (exponent - 53 + shift).clip(0).astype(object)) >> (
         (53 - shift - exponent).clip(0).astype(object)

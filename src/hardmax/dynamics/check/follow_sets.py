@@ -36,7 +36,7 @@ def closely(
 ) -> FollowSets:  # fmt: skip
     """The sets that the tokens `looking` follow, with the queries q; `keys` are the tokens near any best score."""
     rows = len(q)
-    row, key = _near_pairs(q, x[keys], best - 3 * flag)
+    row, key = near_pairs(q, x[keys], best - 3 * flag)
     key = keys[key]
     s = _in_order(q[row], x[key])
     starts = _starts(row, rows)
@@ -66,7 +66,7 @@ def closely(
     alone = count[row] == 1
     single[row[alone]] = key[alone]
     mean, which = x[single], np.full(rows, -1)
-    members, which[count > 1] = _same(row[~alone], key[~alone])
+    members, which[count > 1] = same_sets(row[~alone], key[~alone])
     if members:
         means = np.array([_mean(x[m], replay.weight[m]) for m in members])
         mean[count > 1] = means[which[count > 1]]
@@ -90,22 +90,28 @@ def _starts(row: Ints, rows: int) -> Ints:
     return np.searchsorted(row, np.arange(rows))
 
 
-def _near_pairs(q: Floats, x: Floats, floor: Floats) -> tuple[Ints, Ints]:
-    """The pairs with <q_r, x_j> >= floor_r; keys that are too short for all of some rows are left out."""
-    length = np.linalg.norm(x, axis=1)
-    order = np.argsort(-length)
-    far, step = -length[order], max(1, PRODUCTS // len(x))
-    need = floor / np.maximum(np.linalg.norm(q, axis=1), 1e-300) * (1 - 1e-9)
-    pairs = []
+def near_pairs(q: Floats, x: Floats, floor: Floats) -> tuple[Ints, Ints]:
+    """The pairs with <q_r, x_j> >= floor_r; of some rows at a time, with the keys that are long enough for one of them.
+
+    |q| |x| bounds the score; the room of 1e-9 is more than the rounding of both. Keys are measured by the largest, so
+    that no square of a key that can matter is lost.
+    """
+    size = max(float(np.abs(x).max()), 1e-300)
+    length, q_length = np.linalg.norm(x / size, axis=1) * size, np.maximum(np.linalg.norm(q, axis=1), 1e-300)
+    order, need = np.argsort(-length), floor / q_length
+    far, room = -length[order], 1e-9 * (float(length.max()) + np.abs(need))
+    pairs, step = [], max(1, PRODUCTS // len(x))
     for start in range(0, len(q), step):
         part = slice(start, start + step)
-        some = np.sort(order[: np.searchsorted(far, -need[part].min() + 1e-9 * -far[0], side="right")])
-        row, key = np.nonzero(q[part] @ x[some].T >= floor[part, None])
+        count = np.searchsorted(far, -(need[part] - room[part]).min(), side="right")
+        some = np.sort(order[:count])
+        near = np.flatnonzero(q[part] @ x[some].T >= floor[part, None])
+        row, key = np.divmod(near, max(1, count))
         pairs.append((row + start, some[key]))
     return np.concatenate([p[0] for p in pairs]), np.concatenate([p[1] for p in pairs])
 
 
-def _same(row: Ints, key: Ints) -> tuple[list[Ints], Ints]:
+def same_sets(row: Ints, key: Ints) -> tuple[list[Ints], Ints]:
     """The different sets of keys, and which of them each row has; sets are told apart by a sum of hashes of keys."""
     if not len(row):
         return [], np.empty(0, np.int64)
