@@ -125,7 +125,7 @@ EQUIVALENT = {
         ("< 1 << 15:", None, "numbers of 16 bits or of 32"),
     ],
     "dynamics/check/solid.py": [
-        ("VERTICES = {", "48", "which of the points span the polytope"),
+        ("VERTICES = {", None, "which of the points span the polytope, or whether one is used"),
         *(("SHARE = ", part, "the inequality holds for every share, and is tested with it") for part in ("2.0", "10")),
         *((f"{name} = ", None, "fewer are called inside, or more that are") for name in ("STEEPEST", "FAR")),
         *((part, None, SLOWER) for part in ("SCORES = ", "SCORES // len(self.slopes)")),
@@ -139,7 +139,14 @@ EQUIVALENT = {
         ("(s.min(axis=1) >= -1e-10)", "s.min(axis=1) >= -1e-10", "any bound of about this size will do"),
     ],
     "dynamics/check/strongest.py": [
-        *((f"{name} = ", None, SLOWER) for name in ("QUERIES, KEYS", "PRODUCTS", "MANY", "LEVELS", "CROWD", "SAMPLE")),
+        *((f"{name} = ", None, SLOWER) for name in ("PRODUCTS", "LEVELS", "CROWD", "SAMPLE", "WORTHWHILE")),
+        *((f"{name} = ", None, SLOWER) for name in ("CROWDED, SPREAD", "LOOK, POOR")),
+        *((part, None, SLOWER) for part in ("if len(q) > 32 * LOOK", "reached = ", "if QUERIES * int(reached.sum())")),
+        *(
+            (part, None, "a guess, on which nothing but the time depends")
+            for part in ("some = slice(None, None", "if (most > best[some]", "[: 4 * LOOK]")
+        ),
+        ("if len(q) * len(keys) > CROWDED", None, SLOWER),
         *(
             (part, None, "whether, and for how long, keys inside a polytope are left out, with the same verdict")
             for part in ("for _ in range(2):", "mean() < WORTH", "if 2 * len(keys) <= CROWD")
@@ -158,29 +165,47 @@ EQUIVALENT = {
         ("if not 0 < unit < np.inf", "0", "numbers are then sorted exactly"),
         ("low, high = float(", "-np.inf", "numbers are then sorted exactly"),
         ("1.001 * unit", "1.001", "keys are looked at for longer"),
-        ("parts = 1 + len(i)", None, SLOWER),
+        ("length = np.maximum(", "1e-300", "the directions of queries of length zero, which see all keys alike"),
+        ("return np.divide(score, q_norm", "0", "queries of less than 1 are then compared with all keys"),
+        ("place = np.full(len(x), -1)", "1", "any negative number says that a guess is not among the keys"),
+    ],
+    "dynamics/check/contest.py": [
+        *((f"{name} = ", None, SLOWER) for name in ("QUERIES, KEYS", "PRODUCTS", "MANY", "CONES", "FARTHEST, POOR")),
+        *((part, None, SLOWER) for part in ("parts = 1 + len(i)", "if count > MANY", "if share > POOR", "step = max(")),
+        *(
+            (part, None, "how queries are divided")
+            for part in ("count = max(1", "centers = unit[", "np.lexsort((-need")
+        ),
+        *(
+            (part, None, "a guess, on which nothing but the time depends")
+            for part in ("best = np.argsort(-np.take", "better = score >", "share = 1.0")
+        ),
         ("length, longest = ", "1e-300", "on a coarser scale more pairs are compared in float64"),
-        ("len(near) > MANY", None, SLOWER),
-        ("near[:0]", "0", "a pair that is compared twice"),
-        ("here = np.flatnonzero(", "start // KEYS", "a pair that is compared twice"),
+        ("self.unit = longest.max(", "1e-300", "on a coarser scale more pairs are compared in float64"),
         *(
             (part, part, "the room for rounding is twice as much as is needed")
             for part in ("scores.max() >= 0", "scores >= 0")
         ),
         ("-2.0, 2.0)", "2.0", "scores are between -1 and 1, whatever the bounds beyond"),
         *(
-            ("return 6 * (x.shape[1] + 4)", part, "the room for rounding is doubled, and half of it is enough; or more")
-            for part in ("6", "4", "24")
+            (
+                "return 6 * (self.x.shape[1] + 4)",
+                part,
+                "the room counts every rounding at its worst and of one sign, and twice; a third is not met either",
+            )
+            for part in ("6", "4", "24", "6 * (self.x.shape[1] + 4)")
         ),
-        (
-            "return 6 * (x.shape[1] + 4)",
-            "6 * (x.shape[1] + 4)",
-            "the room counts every rounding at its worst and of one sign, and twice; a third of it is not met either",
-        ),
+        *(("blur = (dim + 16)", part, "the room counts every rounding several times") for part in ("16", "22", "-22")),
         (".reshape(len(some), -1)", "1", "any negative number stands for the length that is left"),
-        ("return np.divide(score, q_norm", "0", "queries of less than 1 are then compared with all keys"),
-        ("unit = longest.max(", "1e-300", "on a coarser scale more pairs are compared in float64"),
-        ("place = np.full(len(x), -1)", "1", "any negative number says that a guess is not among the keys"),
+        *(
+            ("mine = np.flatnonzero(", part, "a pair compared twice")
+            for part in ("guessed >= first", "guessed <= last")
+        ),
+        *(
+            ("if t <= 0 or cosine[b] <= 0", part, "where the bound holds, but is of little use")
+            for part in ("t <= 0", "cosine[b] <= 0", "0")
+        ),
+        ("np.full(len(tiles), -2.0)", "2.0", "any number below all scores"),
     ],
     "attention/dense.py": [
         ("LISTED = 256", "256", "larger ties are compared anew, with the same answer"),
@@ -220,18 +245,13 @@ EQUIVALENT = {
         ("candidates = ", "rest >= rest.max() - 2 * self._slack[i]", "a filter twice as wide as it must be"),
     ],
     "dynamics/check/claims.py": [
-        ("key >> np.uint64(29)", "29", "any hash will do: whether rows of equal hashes are equal is looked up"),
-        (
-            "if not (tokens == tokens[copy]",
-            "tokens == tokens[copy].take(inverse, axis=0)",
-            "rows are sorted by all coordinates instead",
+        *(
+            (part, None, "any hash will do: whether rows of equal hashes are equal is looked up")
+            for part in ("key >> np.uint64(", "key ^= column")
         ),
-        ("np.cumsum(new) - 1", "1", "rows are sorted by all coordinates instead"),
-        ("== SAMPLE:", "len(np.unique(first[:SAMPLE])) == SAMPLE", "rows are sorted in another way"),
-        ("(column + 0.0)", "0.0", "any hash will do: whether rows of equal hashes are equal is looked up"),
+        *((part, None, SLOWER) for part in ("SAMPLE = ", "TABLES = ", "bits = ")),
     ],
     "dynamics/check/floats.py": [
-        ("target=np.where(c.target[left] >= 0", "c.target[left] >= 0", "token 0 keeps its place, or is not named"),
         ("ATTEMPTS = ", None, "how often before all tokens are replayed, with the same verdict"),
         *(
             ("replay.blur > blur", part, "what was shown is shown anew")
@@ -240,22 +260,8 @@ EQUIVALENT = {
         ("last, inside, blur, unclear = ", "0.0", "it is not read before it is replaced"),
         ("norms = np.sqrt(", "0.0", "longer norms make gaps wider: more tokens are replayed, with the same verdict"),
         ("10_000 + 100", "100", "any large number of layers ends a forged wait"),
-        ("np.flatnonzero(gap <= 2 * flag)", "gap <= 2 * flag", "a filter twice as wide as it must be"),
-        ("best[r] - 3 * flag[r]", "3", "more tokens are compared in the prescribed order, with the same verdict"),
         ("named = c.target[c.target >= 0]", "c.target >= 0", "token 0 is the first of its copies"),
         ("named = c.target[c.target >= 0]", "0", "token 0 is the first of its copies"),
-        (
-            "if layer == 0 and self.found is not None",
-            None,
-            "known tokens are looked at once more, with the same verdict",
-        ),
-        *((part, None, SLOWER) for part in ("FEW_PAIRS, PAIRS = ", "<= FEW_PAIRS:", "<= PAIRS:")),
-        ("single = np.where(gap > flag", "1", "any negative number says that more than one is followed"),
-        ("shrink = (1 + self.alpha)", "1.0", "a power that is not read"),
-        ("slack = np.maximum(3 * flag", "3", "gaps are exact a little farther than they must be"),
-        *(("self.wide = min(1.5", part, "gaps are exact a little farther") for part in ("1.5", "3.0", "-19")),
-        ("self.wide = min(1.5", "19", "a margin of more than 2^-20 is not looked for"),
-        ("self.wide = min(1.5", "1.5 * c.margin", "more gaps are exact than must be"),
         ("if wrong and replay.small", None, "the tokens are replayed once more, with the same verdict"),
         ("replay.wide = 3.0", "3.0", "no relative gap is more than 2"),
         ("reach = max(2.0**-19", "2.0", "other tokens are set aside, with the same verdict"),
@@ -268,40 +274,73 @@ EQUIVALENT = {
         *((part, part, "when a forged wait ends") for part in ("last > patience", "longest > patience")),
         ("patience, last = ", "10000", "when a forged wait ends"),
         ("prepend=0", "0", "when a forged wait ends"),
-        ("(3 * flag <= reach)", "3", "more clouds are checked without setting tokens aside"),
-        *(("if size > 0 else 0.0", part, "nobody is ahead then") for part in ("size > 0", "0.0")),
-        ("exponent = np.maximum(np.frexp(", "1000", "the scale of a query whose numbers are below 2^-1000"),
-        ("len(tokens) >= LARGE", "len(tokens) >= LARGE", SLOWER),
+        ("len(claims.tokens) >= LARGE", "len(claims.tokens) >= LARGE", SLOWER),
         ("reach = max(2.0**-19", "19", "other tokens are set aside, with the same verdict"),
-        ("still = ", "self.decided[looking] > layer", "who is decided goes to the same place by either formula"),
         ("claimed, bands = ", "-20", "a claim of more than 2^-20 is refused in any case"),
         ("claimed, bands = ", "20", "gaps of up to twice the claim are noted"),
+        *(
+            (
+                "2 * len(left) > len(claims.tokens)",
+                part,
+                "whether all tokens are replayed at once, with the same verdict",
+            )
+            for part in ("2", "2 * len(left)", "2 * len(left) > len(claims.tokens)")
+        ),
+        ("some = tokens[: 4 * SMALL]", "4", "when copies are left out, with the same verdict"),
+        ("if len(tokens) < LARGE or", None, "when copies are left out, with the same verdict"),
+        ("place = np.minimum(np.searchsorted(left", "0", "groups are no tokens: their places are not read"),
+        ("np.maximum(c.target[first], 0)", "0", "groups are no tokens: their places are not read"),
+    ],
+    "dynamics/check/replay.py": [
+        ("np.flatnonzero(gap <= 2 * flag)", "gap <= 2 * flag", "a filter twice as wide as it must be"),
+        (
+            "if layer == 0 and self.found is not None",
+            None,
+            "known tokens are looked at once more, with the same verdict",
+        ),
+        *((part, None, SLOWER) for part in ("FEW, FEW_PAIRS, PAIRS = ", "<= FEW_PAIRS or", "<= PAIRS:")),
+        ("single = np.where(gap > flag", "1", "any negative number says that more than one is followed"),
+        ("shrink = (1 + self.alpha)", "1.0", "a power that is not read"),
+        ("slack = np.maximum(3 * flag", "3", "gaps are exact a little farther than they must be"),
+        *(("self.wide = min(1.5", part, "gaps are exact a little farther") for part in ("1.5", "3.0", "-19")),
+        ("self.wide = min(1.5", "19", "a margin of more than 2^-20 is not looked for"),
+        ("self.wide = min(1.5", "1.5 * c.margin", "more gaps are exact than must be"),
+        ("(3 * flag <= reach)", "3", "more clouds are checked without setting tokens aside"),
+        ("exponent = np.maximum(np.frexp(", "1000", "the scale of a query whose numbers are below 2^-1000"),
+        ("still = ", "self.decided[looking] > layer", "who is decided goes to the same place by either formula"),
         *(
             ("wide = 2 * self.reach", part, "more tokens are compared, and gaps within reach are the same")
             for part in ("2", "2 * self.reach")
         ),
-        *(
-            ("2 * len(left) > len(tokens)", part, "whether all tokens are replayed at once, with the same verdict")
-            for part in ("2", "2 * len(left)", "2 * len(left) > len(tokens)")
-        ),
-        *(
-            ("some, few = ", part, "whether all tokens are replayed at once, with the same verdict")
-            for part in ("3.5 * SMALL", "4")
-        ),
-        ("if len(np.unique(some[:, 0])) < few", None, "whether all tokens are replayed at once, with the same verdict"),
         ("self.margin, self.undecided, self.largest = ", "0.0", "it is not read before it is replaced"),
         *(
             ("self.likely = np.where(", part, "a guess, on which nothing but the time depends")
             for part in ("self.target >= 0", "0")
         ),
-        ("outer @ q[r] >= best[r]", "outer @ q[r] >= best[r] - 3 * flag[r]", "a filter wider than it must be"),
-        ("np.minimum(since - since.max(), 0.0)", "0.0", "the difference is never positive"),
         ("shift = ", None, "no verdict depends on a factor of A; tests have factors of 2^-700 and 2^700"),
     ],
+    "dynamics/check/tied.py": [
+        ("np.minimum(since - since.max(), 0.0)", "0.0", "the difference is never positive"),
+        ("PRODUCTS = ", None, SLOWER),
+        *(("step = max(", part, SLOWER) for part in ("1", "PRODUCTS // len(group)", "PRODUCTS // len(x)")),
+        ("np.reshape(heights, (-1, 1))", "1", "any negative number stands for the length that is left"),
+    ],
+    "dynamics/check/follow_sets.py": [
+        *(("if size > 0 else 0.0", part, "nobody is ahead then") for part in ("size > 0", "0.0")),
+        ("PRODUCTS = ", None, SLOWER),
+        ("pairs, step = ", None, SLOWER),
+        ("near_pairs(q, x[keys], best - 3 * flag)", "3", "more tokens are compared in the prescribed order"),
+        ("far, room = ", "1e-09", "more keys are compared, or as many: 1e-9 is far above the rounding"),
+        ("size = max(float(", "1e-300", "it is read where all keys are zero, which are compared with all"),
+        ("max(1, count)", "1", "no pairs are numbered there"),
+        ("mixed = (mixed ^", None, "any hash will do: whether sets of equal sums are equal is looked up"),
+    ],
     "dynamics/check/exact_ties.py": [
-        ("key = (number, -1)", None, "any name for what is remembered"),
-        ("key = (number, i if", "1", "any negative number says that the token is not in its own tie"),
-        ("scores == scores[0]", "0", "level scores are level whichever of them the others are compared with"),
+        ("key = (number, int(i[0])", "1", "any negative number says that the token is not in its own tie"),
+        *(("1 << 62", part, "integers of Python instead of 64 bits") for part in ("62", "1")),
+        ("near = np.flatnonzero(scores >= scores.max() - 4", "4", "more tokens are compared exactly"),
+        ("largest = max(1,", "1", "a unit, which cancels out"),
+        ("common = gcd(", None, "a common factor cancels out"),
     ],
     "dynamics/check/pattern.py": [
         ("c > 0", "c > 0", "terms of zero are left out before"),

@@ -43,7 +43,8 @@ from record import RESULTS, record  # noqa: E402
 LIMITS = [f"tests/dynamics/test_{name}.py" for name in ("outcome", "scales", "large", "two_ways")]
 VARIANTS = [f"tests/dynamics/test_{name}.py" for name in ("variants_definition", "variants")]
 CHECK = "tests/dynamics/check/test_"
-FLOAT_CHECK, RATIONAL_CHECK = (f"{CHECK}{name}_check.py" for name in ("float", "rational"))
+RATIONAL_CHECK = f"{CHECK}rational_check.py"
+FLOAT_CHECK = [f"{CHECK}{name}.py" for name in ("float_check", "bands", "large_float_check")]
 # group -> module -> the tests that must notice, those that are nearest first
 GROUPS = {
     "follow sets": {
@@ -58,18 +59,22 @@ GROUPS = {
         "dynamics/tie_locks.py": ["tests/dynamics/test_tie_locks.py", "tests/dynamics/test_limit.py", *LIMITS],
     },
     "certificates": {
-        "dynamics/check/claims.py": [f"{CHECK}claims.py", RATIONAL_CHECK, FLOAT_CHECK],
-        "dynamics/check/exact_ties.py": [f"{CHECK}exact_ties.py", FLOAT_CHECK],
-        "dynamics/check/floats.py": [FLOAT_CHECK],
+        "dynamics/check/claims.py": [f"{CHECK}claims.py", RATIONAL_CHECK, *FLOAT_CHECK],
+        "dynamics/check/exact_ties.py": [f"{CHECK}exact_ties.py", *FLOAT_CHECK],
+        "dynamics/check/floats.py": FLOAT_CHECK,
+        "dynamics/check/replay.py": FLOAT_CHECK,
+        "dynamics/check/follow_sets.py": [f"{CHECK}follow_sets.py", *FLOAT_CHECK],
+        "dynamics/check/tied.py": FLOAT_CHECK,
         "dynamics/check/pattern.py": [RATIONAL_CHECK],
         "dynamics/check/rational.py": [RATIONAL_CHECK],
     },
     "certificates, shortcuts of large clouds": {
-        "dynamics/check/convex.py": [f"{CHECK}convex.py", f"{CHECK}plane.py", FLOAT_CHECK],
-        "dynamics/check/large.py": [f"{CHECK}large.py", FLOAT_CHECK],
-        "dynamics/check/plane.py": [f"{CHECK}plane.py", FLOAT_CHECK],
-        "dynamics/check/solid.py": [f"{CHECK}solid.py", f"{CHECK}large.py", f"{CHECK}strongest.py", FLOAT_CHECK],
-        "dynamics/check/strongest.py": [f"{CHECK}strongest.py", f"{CHECK}large.py", FLOAT_CHECK],
+        "dynamics/check/contest.py": [f"{CHECK}contest.py", f"{CHECK}strongest.py", f"{CHECK}large.py"],
+        "dynamics/check/convex.py": [f"{CHECK}convex.py", f"{CHECK}plane.py", *FLOAT_CHECK],
+        "dynamics/check/large.py": [f"{CHECK}large.py", *FLOAT_CHECK],
+        "dynamics/check/plane.py": [f"{CHECK}plane.py", *FLOAT_CHECK],
+        "dynamics/check/solid.py": [f"{CHECK}solid.py", f"{CHECK}large.py", f"{CHECK}strongest.py", *FLOAT_CHECK],
+        "dynamics/check/strongest.py": [f"{CHECK}strongest.py", f"{CHECK}large.py", *FLOAT_CHECK],
     },
     "explanations": {
         "sentiment/explain.py": ["tests/sentiment/test_explain.py", "tests/sentiment/test_word_effects.py"],
