@@ -32,7 +32,7 @@ def _examples() -> Iterator[tuple[str, Callable[[], Any]]]:
     from hardmax.dynamics.simulate import simulate
 
     few = np.random.default_rng(0).standard_normal((40, 2))
-    yield "small clouds", lambda: (simulate(few, layers=3), limit([few, few[:5]]))
+    yield "small clouds", lambda: (simulate(few, layers=3), limit([few, few[:5]]), limit(few).certificate.verify(few))
     for dim in (1, 2, 3, 8):
         yield f"large clouds in dimension {dim}", partial(_large, dim)
     yield "texts", _texts

@@ -18,6 +18,7 @@ from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, In
 from hardmax.dynamics.check.replay import Replay, TooClose, TooMany, scaled, times_matrix
 from hardmax.dynamics.check.strongest import SMALL
 from hardmax.errors import BadInput
+from hardmax.jit.ways import Job
 
 if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LARGE = 8192  # tokens from which on checking followers all at once pays
 CHUNK = 1 << 15
 ATTEMPTS = 4  # at setting tokens aside
+CLEAR = 512  # tokens up to which compiled code is faster, if it is in memory
+_JOB = Job("clear.clear_margin")
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +130,32 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
         except TooClose:  # a token that was set aside may be seen after all
             pass
     claims = claims.distinct()[0]
+    if _is_clear(claims, alpha, matrix):
+        return []
+    with _JOB.counted():
+        return _replayed(claims, alpha, matrix)
+
+
+def _is_clear(claims: Claims, alpha: float, matrix: Any) -> bool:
+    """Whether compiled code finds a small cloud to be as claimed; if it does not, nothing is known."""
+    n, d = claims.tokens.shape
+    if n > CLEAR or claims.wrong or claims.c.groups or _JOB.plain(n * n * d):
+        return False
+    from hardmax.dynamics.check.clear import clear_margin
+
+    replay = _replay(claims, alpha, matrix)
+    A = np.eye(d) if replay.A is None else replay.A
+    decided, role, target = (np.ascontiguousarray(a, np.int64) for a in (replay.decided, replay.role, replay.target))
+    flag = np.array([replay.flag.own, replay.flag.own_k, replay.flag.cloud_k])
+    tokens, limit = np.ascontiguousarray(claims.tokens), np.ascontiguousarray(replay.limit)
+    replay.margin = clear_margin(tokens, A, decided, role, target, limit, alpha, flag)
+    _JOB.ready = True
+    if replay.margin >= 0:
+        replay.check_figures()
+    return replay.margin >= 0 and not replay.wrong
+
+
+def _replayed(claims: Claims, alpha: float, matrix: Any) -> list[str]:
     wrong = (replay := _replay(claims, alpha, matrix)).run()
     if wrong and replay.small and replay.wide < 3:  # gaps of more than the claimed margin were not needed
         replay = _replay(claims, alpha, matrix)

@@ -1,0 +1,82 @@
+"""The compiled replay of small clouds accepts nothing that the plain one refuses; the rest is replayed plainly."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hardmax as hx
+from forged import CLOUDS, changed, corruptions
+from hardmax.dynamics.certificate import FOLLOWER, LEADER
+from hardmax.dynamics.check import floats
+from hardmax.jit.ways import COMPILED, PLAIN, forced
+
+SMALL = {
+    **{name: Z for name, Z in CLOUDS.items() if len(Z) <= floats.CLEAR},
+    "one token": np.array([[1.0, 2.0]]),
+    "a line": np.random.default_rng(1).normal(size=(30, 1)),
+    "copies": np.random.default_rng(2).normal(size=(20, 3))[np.random.default_rng(3).integers(0, 20, 90)],
+    "eight dimensions": np.random.default_rng(4).uniform(-1, 1, (120, 8)),
+    "tiny": 1e-140 * np.random.default_rng(5).normal(size=(40, 2)),
+}
+MATRIX = np.array([[2.0, 0.5], [0.5, 1.0]])
+
+
+def both(certificate, Z):
+    found = []
+    for way in (PLAIN, COMPILED):
+        with forced(way):
+            found.append(certificate.check(Z))
+    return found
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("name", SMALL)
+def test_both_ways_say_the_same_of_true_and_of_corrupted_certificates(name, alpha):
+    Z = SMALL[name]
+    for A in (None, MATRIX) if Z.shape[1] == 2 else (None,):
+        c = hx.limit(Z, alpha, A).certificate
+        plain, compiled = both(c, Z)
+        assert plain == compiled == []
+        for field, what, bad in corruptions(c):
+            plain, compiled = both(bad, Z)
+            assert plain == compiled, f"{field}: {what}"
+            assert plain or name == "one token"  # whose margin is infinite, and twice that as well
+
+
+def test_a_claim_about_any_single_token_is_refused_by_compiled_code(monkeypatch):
+    """Each of its targets, layers, roles and limits is changed in turn, and the plain replay is not asked."""
+    Z = np.random.default_rng(6).uniform(-1, 1, (40, 3))
+    c = hx.limit(Z, 0.3).certificate
+    assert c.layers > 0
+    monkeypatch.setattr(floats, "_replayed", lambda *_: ["not clear"])
+    leaders = np.flatnonzero(c.role == LEADER)
+    with forced(COMPILED):
+        assert c.check(Z) == []
+        for i in range(len(Z)):
+            others = [int(k) for k in leaders if k != c.target[i]]
+            role = FOLLOWER if c.role[i] == LEADER else LEADER
+            for bad in (
+                *(replace(c, target=changed(c.target, i, k)) for k in others),
+                *(replace(c, target=changed(c.target, i, k), limit=changed(c.limit, i, Z[k])) for k in others),
+                replace(c, decided_at=changed(c.decided_at, i, c.decided_at[i] + 1)),
+                replace(c, decided_at=changed(c.decided_at, i, max(0, c.decided_at[i] - 1))),
+                replace(c, role=changed(c.role, i, role)),
+                replace(c, limit=changed(c.limit, (i, 2), c.limit[i, 2] + 1e-9)),
+            ):
+                same = all(np.array_equal(getattr(bad, f), getattr(c, f)) for f in ("target", "decided_at", "role"))
+                if not same or not np.array_equal(bad.limit, c.limit):
+                    assert bad.check(Z) == ["not clear"]
+        for bad in (replace(c, margin=c.margin * 1.001), replace(c, margin=c.margin / 2), replace(c, undecided=1)):
+            assert bad.check(Z) == ["not clear"]
+
+
+@pytest.mark.parametrize(("behind", "clear"), [(0, False), (100, False), (300, True)])
+def test_scores_that_are_close_are_left_to_the_plain_replay(behind, clear, monkeypatch):
+    """(1, 0) sees (2, 2) and (2 - u, -2), where twice the tie rule is 2 * 64 roundings of |z| max|z| = sqrt(8)."""
+    u = behind * np.finfo(float).eps * np.sqrt(8)
+    Z = np.array([[2.0, 2.0], [2.0 - u, -2.0], [-3.0, 0.0], [1.0, 0.0]])
+    c = hx.limit(Z).certificate
+    monkeypatch.setattr(floats, "_replayed", lambda *_: ["not clear"])
+    with forced(COMPILED):
+        assert (c.check(Z) == []) is clear
