@@ -28,6 +28,7 @@ EQUIVALENT = {
     ],
     "dynamics/check/large.py": [
         *((f"{name} = ", None, SLOWER) for name in ("CONES", "FEW", "CROWD", "SAMPLE", "STEEPEST", "WORTH")),
+        *((part, None, SLOWER) for part in ("ENOUGH_TOKENS = ", "and len(self.given) > ENOUGH_TOKENS")),
         ("[leader] < FEW", "np.bincount(leader)[leader] < FEW", SLOWER),
         ("len(rows) // CHUNK", None, SLOWER),
         ("longest_first = ", None, SLOWER),

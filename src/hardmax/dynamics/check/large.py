@@ -46,6 +46,7 @@ STEEPEST = 1e-3  # ratio of the sides of a cloud that is made round
 LOWER = 0.97  # of the least best score: those set aside are shorter
 WORTH = 3  # at least one in so many is set aside, or nobody
 ENOUGH, NEARLY = 0.75, 0.95  # of those known, or of all: if they are set aside by norm, a polytope does not pay
+ENOUGH_TOKENS = {4: 1 << 15}  # by dimension: tokens from which on a polytope pays
 CROWD = 128  # followers from which on those of a leader are compared in parts
 
 
@@ -172,6 +173,7 @@ class SetAside:
         count, stays = int(self.aside.sum()), self.middle.round  # in other clouds, tokens are often seen after all
         if (
             self.given.shape[1] in VERTICES
+            and len(self.given) > ENOUGH_TOKENS.get(self.given.shape[1], 0)
             and not (stays and count > ENOUGH * len(rows))
             and count < NEARLY * len(self.aside)
         ):
