@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
-from hardmax.dynamics.check.exact_ties import ExactClaims, level_pairs, product, whole
+from hardmax.dynamics.check.exact_ties import ExactClaims, level_pairs, product, times, whole
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 
@@ -201,3 +201,11 @@ def test_ties_of_one_group_are_judged_together_as_one_by_one():
     together = claims.ties_hold(np.arange(4, len(Z)), np.array([0, 2]), 0).tolist()
     assert together == (Z[4:, 1] == 0).tolist()
     assert together == [holds_exactly(claims, i, np.array([0, 2]), 0) for i in range(4, len(Z))]
+
+
+def test_a_token_at_the_origin_is_level_with_all_even_if_they_need_many_digits():
+    tokens = np.array([[0.0, 0.0], [1e300, 1e-300], [3.0, 1e-320]])
+    row, key = np.repeat([0, 1], 3), np.tile([0, 1, 2], 2)
+    assert level_pairs(tokens, None, np.array([0, 1]), row, key).tolist() == [True] * 3 + [False, True, False]
+    assert times(np.zeros(2, np.int64), 10**40).tolist() == [0, 0]
+    assert times(np.array([3, -1]), 10**40).tolist() == [3 * 10**40, -(10**40)]

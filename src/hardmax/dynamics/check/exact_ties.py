@@ -44,7 +44,7 @@ def level_pairs(tokens: Floats, A: Floats | None, i: Ints, row: Ints, key: Ints)
     keys, queries = whole(tokens[seen]), whole(tokens[i])
     if A is not None:
         queries = product(queries, whole(A).T)
-    most = tokens.shape[1] * int(np.abs(keys).max()) * int(np.abs(queries).max())
+    most = tokens.shape[1] * max(1, int(np.abs(keys).max())) * max(1, int(np.abs(queries).max()))
     kind: Any = np.int64 if most < 1 << 62 else object
     scores = (queries.astype(kind)[row] * keys.astype(kind)[where]).sum(axis=1)
     starts = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
@@ -82,22 +82,22 @@ class ExactClaims:
         seen = self.query(self.whole[i])
         scores = product(seen, self.whole[others].T)
         level = (scores == scores[:, :1]).all(axis=1)
-        level &= (product(seen, bases.T) == _times(scores[:, :1], denominator)).all(axis=1)
+        level &= (product(seen, bases.T) == times(scores[:, :1], denominator)).all(axis=1)
         return np.asarray(level & holds, bool)
 
     def _face(self, others: Ints, t: Base, own: bool) -> tuple[bool, Base]:
         parts = [self._base(int(w)) for w in others]
         one = lcm(t[1], *(q for _, q in parts))  # in these units, base and place are integers
-        base = np.array([_times(p, one // q) for p, q in parts])
-        place, weight = _times(t[0], one // t[1]), self.weight[others]
+        base = np.array([times(p, one // q) for p, q in parts])
+        place, weight = times(t[0], one // t[1]), self.weight[others]
         total = int(weight.sum())
         query = self.query(place[None])[0]
         level = product(query, place)
         holds = (
-            bool((product(weight, base) == _times(place, total)).all())
-            and bool((_times(product(weight, self.whole[others]), one) == _times(place, total)).all())
+            bool((product(weight, base) == times(place, total)).all())
+            and bool((times(product(weight, self.whole[others]), one) == times(place, total)).all())
             and bool((product(base, query) == level).all())
-            and bool((_times(product(self.whole[others], query), one) == level).all())
+            and bool((times(product(self.whole[others], query), one) == level).all())
             and (own or self._supports(query, level, one))
         )
         different = list({tuple(b): b for b in base.tolist()}.values())
@@ -113,7 +113,7 @@ class ExactClaims:
         unit = np.array([v / largest for v in query.tolist()])  # Python rounds quotients of integers correctly
         scores = np.ldexp(self.tokens, -int(np.frexp(np.abs(self.tokens).max())[1])) @ unit
         near = np.flatnonzero(scores >= scores.max() - 4 * (len(unit) + 4) * EPS * np.abs(unit).sum())
-        return bool((_times(product(self.whole[near], query), one) <= level).all())
+        return bool((times(product(self.whole[near], query), one) <= level).all())
 
     def _base(self, w: int) -> Base:
         """Where a token that is decided at layer 0 ends, exactly."""
@@ -126,17 +126,17 @@ class ExactClaims:
         if number not in self._bases:
             parts = [self._base(int(v)) for v in group]
             one = lcm(*(q for _, q in parts))
-            total = product(self.weight[group], np.array([_times(p, one // q) for p, q in parts])).tolist()
+            total = product(self.weight[group], np.array([times(p, one // q) for p, q in parts])).tolist()
             below = one * int(self.weight[group].sum())
             common = gcd(below, *total)
             self._bases[number] = np.array([v // common for v in total], dtype=object), below // common
         return self._bases[number]
 
 
-def _times(a: Exact, factor: int) -> Exact:
+def times(a: Exact, factor: int) -> Exact:
     """a factor, without overflow."""
     if factor == 1:
         return a
-    if a.dtype != object and int(np.abs(a).max(initial=0)) * factor < 1 << 62:
+    if a.dtype != object and max(1, int(np.abs(a).max(initial=0))) * factor < 1 << 62:
         return a * factor
     return np.asarray(a.astype(object) * factor)
