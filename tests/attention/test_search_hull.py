@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hardmax.attention.search_hull import edges, extreme, guide, in_order, peel, turn
+from hardmax.attention.search_plane import find_plane
 
 
 def exact_turn(a, b, c):
@@ -67,3 +68,11 @@ def test_the_extreme_vertex_is_the_farthest_point(kind):
     for x, y in directions:
         at = extreme(edge, upper, table, x, y)
         assert P[hull[at]] @ [x, y] >= (P @ [x, y]).max() - 1e-14
+
+
+def test_points_that_differ_by_less_than_the_scaling_keeps_are_searched_too():
+    P = np.array([[1e30, 0.0], [-1e30, 1e30], [-1e30, -1e30], [5e-324, 0.0], [1e-323, 0.0]])
+    queries = np.random.default_rng(0).standard_normal((10, 2))
+    target, best, second = np.zeros(10, np.int64), np.full(10, -np.inf), np.full(10, -np.inf)
+    find_plane(queries, np.arange(10), P, np.full(10, 1e-9), target, best, second)
+    assert target.tolist() == (queries @ P.T).argmax(axis=1).tolist()

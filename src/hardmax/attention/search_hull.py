@@ -122,7 +122,9 @@ def guide(edge: Floats, upper: int) -> Ints:
     table = np.zeros((2, bins + 3), np.int64)
     for chain, sign, part in ((0, 1.0, edge[:upper]), (1, -1.0, edge[upper:])) if h > 1 else ():
         x, y = sign * part[:, 1], -sign * part[:, 0]  # the outer normals; a single vertex has no edge
-        place = np.minimum(((1.0 + x / (np.abs(x) + np.abs(y))) * (0.5 * bins)).astype(np.int64), bins - 1)
+        size = np.abs(x) + np.abs(y)
+        size[size == 0] = 1.0  # two points that differ by less than the scaling keeps: either is the farthest
+        place = np.minimum(((1.0 + x / size) * (0.5 * bins)).astype(np.int64), bins - 1)
         table[chain] = np.bincount(place + 2, minlength=bins + 3)
     return np.cumsum(table, axis=1)
 

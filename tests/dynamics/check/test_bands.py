@@ -276,3 +276,16 @@ def test_a_margin_may_be_off_by_exactly_that_much():
         replay.margin = margin
         replay.check_figures()
         assert (replay.wrong == []) is accepted
+
+
+@pytest.mark.parametrize(
+    ("Z", "alpha", "A"),
+    [
+        ([[2.2982786799458352e-187], [6.1232339957367656e-33], [0.0], [-1.8369702e-316]], 0.25, [[1.04e200]]),
+        ([[0.0, 0.0], [8.5e-318, 8.5e-318], [-0.5, 0.5], [-0.0005, 0.0005], [3.7e-208, 3.6e-208]], 2.0, None),
+    ],
+)
+def test_tokens_of_very_different_size_are_told_apart_each_in_its_own_units(Z, alpha, A):
+    certificate = hx.limit(Z, alpha, A).certificate
+    assert certificate.undecided > 0
+    assert certificate.check(Z) == []

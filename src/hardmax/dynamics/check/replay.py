@@ -159,7 +159,9 @@ class Replay:
         won, sets = gap < np.inf, FollowSets()
         if len(close):
             tie = self._band(self.tie, layer, own, largest, power)
-            sets = closely(self, layer, x, q[close], power, looking[close], keys, best[close], flag[close], tie[close])
+            close_power = None if power is None else power[close]
+            sets = closely(self, layer, x, q[close], close_power, looking[close], keys, best[close], flag[close],
+                           tie[close])  # fmt: skip
             gap[close], single[close], mean[close] = sets.gap, sets.single, sets.mean
             won = (gap < np.inf) & (single >= 0) & (gap > tie)
         self.margin = min(self.margin, float((gap[won] / scale[won]).min(initial=np.inf)))
