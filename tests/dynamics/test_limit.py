@@ -334,3 +334,12 @@ def test_ties_after_layer_0_are_proved_in_rational_arithmetic():
     assert eq.undecided == 0
     assert eq.certificate.method == "rational"
     assert eq.certificate.verify([[1.0, 0], [0, 1], [0, 0]])
+
+
+def test_rational_arithmetic_takes_over_only_while_its_numbers_are_small(monkeypatch):
+    Z = np.array([*SQUARE, [1.001, 0.5], [1.001, -0.5], [0.5, 0.0]])
+    monkeypatch.setattr("hardmax.dynamics.limit.RATIONAL_BITS", 2 * 502)  # 1 + alpha = 2 has two
+    assert hx.limit(Z, 1.0).leader_since[6] == 502
+    monkeypatch.setattr("hardmax.dynamics.limit.RATIONAL_BITS", 2 * 502 - 1)
+    with pytest.raises(hx.NotCertified, match="1 of 7 tokens"):
+        hx.limit(Z, 1.0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from fractions import Fraction
 from typing import Any, overload
 
 import numpy as np
@@ -22,6 +23,7 @@ from hardmax.errors import NotCertified, NotExact
 
 LARGE = 8192  # tokens from which on setting the ordinary ones aside pays
 RATIONAL_POINTS = 300  # up to this many points, what float64 leaves open is settled in rational arithmetic
+RATIONAL_BITS = 1 << 18  # of its numbers, which grow by those of 1 + alpha with every layer
 
 
 @overload
@@ -192,8 +194,9 @@ def _settle_in_rationals(run: Run, max_layers: int) -> Equilibrium | None:
     """
     from hardmax.dynamics.exact.limit import limit_exact
 
+    layers = RATIONAL_BITS // (1 + Fraction(run.alpha)).numerator.bit_length()
     try:
-        found = limit_exact(run.cloud.tokens, run.alpha, run.metric.A, max_layers=max_layers)
+        found = limit_exact(run.cloud.tokens, run.alpha, run.metric.A, max_layers=min(max_layers, layers))
     except NotCertified:
         return None
     return Equilibrium(
