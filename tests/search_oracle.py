@@ -82,3 +82,13 @@ KINDS = [
     "gaussian", "ball", "sphere", "cube", "lattice", "fine lattice",
     "collinear", "rounded line", "near-duplicates", "two scales",
 ]  # fmt: skip
+
+
+def with_guesses(all_gaps, rng, q, x, guesses):
+    """The norms of keys and queries, what `all_gaps` finds, guesses of the kind that is asked for, and slacks."""
+    norm, q_norm = np.linalg.norm(x, axis=1), np.linalg.norm(q, axis=1)
+    best, top, gap = all_gaps(q, x)
+    guess = {
+        "right": top, "random": rng.integers(0, len(x), len(q)), "the shortest": np.full(len(q), norm.argmin())
+    }[guesses]  # fmt: skip
+    return norm, q_norm, best, top, gap, guess, rng.choice([1e-9, 1e-2, 0.3], len(q)) * q_norm * norm.max()

@@ -5,6 +5,7 @@ import pytest
 
 from hardmax.dynamics.check.contest import KEYS, QUERIES, Contest, directions, play_by_cones
 from hardmax.dynamics.check.strongest import all_gaps
+from search_oracle import with_guesses
 
 
 def by_cones(q, x, slack, guess):
@@ -39,12 +40,7 @@ def test_the_best_of_all_is_found_whatever_is_guessed(kind, dim, guesses):
     rng = np.random.default_rng(1)
     x = cloud(kind, dim)
     q = np.concatenate((x[:2000], rng.normal(size=(500, dim))))
-    norm, q_norm = np.linalg.norm(x, axis=1), np.linalg.norm(q, axis=1)
-    best, top, gap = all_gaps(q, x)
-    guess = {
-        "right": top, "random": rng.integers(0, len(x), len(q)), "the shortest": np.full(len(q), norm.argmin())
-    }[guesses]  # fmt: skip
-    slack = rng.choice([1e-9, 1e-2, 0.3], len(q)) * q_norm * norm.max()
+    norm, q_norm, best, top, gap, guess, slack = with_guesses(all_gaps, rng, q, x, guesses)
     found = by_cones(q, x, slack, guess)
     assert np.allclose(found[0], best, rtol=1e-13, atol=1e-13 * (q_norm * norm.max()).max())
     same = gap > 1e-12 * q_norm * norm.max()

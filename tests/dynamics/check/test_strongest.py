@@ -14,6 +14,7 @@ from hardmax.dynamics.check.strongest import (
     contenders,
     strongest,
 )
+from search_oracle import with_guesses
 
 CORNERS = np.array(np.meshgrid([-1.0, 1.0], [-1.0, 1.0], [-1.0, 1.0])).reshape(3, 8).T
 
@@ -25,12 +26,7 @@ def test_finds_the_best_of_all_whatever_is_guessed(dim, guesses):
     x = rng.standard_normal((1500, dim)) * rng.choice([1e-3, 1.0, 50.0], (1500, 1))
     x[7] = 0.0
     q = np.concatenate([x[:600], rng.standard_normal((50, dim))])
-    norm, q_norm = np.linalg.norm(x, axis=1), np.linalg.norm(q, axis=1)
-    best, top, gap = all_gaps(q, x)
-    guess = {
-        "right": top, "random": rng.integers(0, len(x), len(q)), "the shortest": np.full(len(q), norm.argmin())
-    }[guesses]  # fmt: skip
-    slack = rng.choice([1e-9, 1e-2, 0.3], len(q)) * q_norm * norm.max()
+    norm, q_norm, best, top, gap, guess, slack = with_guesses(all_gaps, rng, q, x, guesses)
     found = strongest(q, q_norm, x, norm, slack, guess)
     some = q_norm > 0
     assert np.allclose(found[0], best, rtol=1e-13, atol=0)
