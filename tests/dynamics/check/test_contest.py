@@ -33,13 +33,13 @@ def cloud(kind, dim):
     return x * {"tiny": 1e-70, "huge": 1e70}.get(kind, 1.0)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 6, 12])
+@pytest.mark.parametrize("dim", [1, 3, 12])
 @pytest.mark.parametrize("kind", ["normal", "sphere", "off the origin", "clusters", "tiny", "huge"])
 @pytest.mark.parametrize("guesses", ["right", "random", "the shortest"])
 def test_the_best_of_all_is_found_whatever_is_guessed(kind, dim, guesses):
     rng = np.random.default_rng(1)
     x = cloud(kind, dim)
-    q = np.concatenate((x[:2000], rng.normal(size=(500, dim))))
+    q = np.concatenate((x[:1000], rng.normal(size=(300, dim))))
     norm, q_norm, best, top, gap, guess, slack = with_guesses(all_gaps, rng, q, x, guesses)
     found = by_cones(q, x, slack, guess)
     assert np.allclose(found[0], best, rtol=1e-13, atol=1e-13 * (q_norm * norm.max()).max())
