@@ -20,15 +20,17 @@ def tie_claims(
 ) -> None:  # fmt: skip
     """Test the tokens i with the queries q, which follow the sets members[same]; those of a group all at once."""
     number, bad = -1 - replay.target[i], np.zeros(len(i), bool)
+    place = {m.tobytes(): k for k, m in enumerate(members)}
+    same_set = np.array([place[m.tobytes()] for m in members])[same]
     for g in np.unique(number):
         group, rows = replay.groups[g], np.flatnonzero(number == g)
-        follows = np.array([np.array_equal(group, m) for m in members])
+        followed = same_set == place.get(group.tobytes(), -1)
         inside = np.isin(i[rows], group)
         step = max(1, PRODUCTS // len(group))
         outside = rows[~inside]
         blocks = [outside[k : k + step] for k in range(0, len(outside), step)] + [np.array([r]) for r in rows[inside]]
         for some in blocks:
-            holds = conditions(replay, layer, x, q[some], largest, longest, i[some], follows[same[some]], now[some])
+            holds = conditions(replay, layer, x, q[some], largest, longest, i[some], followed[some], now[some])
             all_hold = np.array(list(holds.values())).all(axis=0)
             bad[some] = all_hold != now[some]
             if layer == 0:
