@@ -1,4 +1,4 @@
-"""Polytopes spanned by a few points, in three dimensions: which of many points are inside, with a proof for each.
+"""Polytopes spanned by a few points, in three or four dimensions: which of many points are inside, each with a proof.
 
 A point p is inside by a share if p = c + sum_i s_i (v_i - c) with numbers s_i >= 0 of a sum of at most 1 - SHARE, for
 the mean c and some vertices v_i of the polytope. Then for every direction q, with the largest score h = max_i <q, v_i>,

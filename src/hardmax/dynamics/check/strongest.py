@@ -1,9 +1,6 @@
 """The largest scores, by the checkers' own means: no code is shared with the searches of the engine.
 
-Scores are compared in float32 first, and again in float64 where they are near what matters. One more coordinate, 1 for
-every key, subtracts from the scores of each query what is near, so that one maximum tells whether any score of many is:
-those of at least 0 are. If no query or key is longer than 1, a difference is off by less than (d + 4) 2^-24 times
-1 + |what is subtracted|.
+Which keys can matter is found here; `contest` compares them, in float32 first.
 """
 
 import numpy as np

@@ -19,18 +19,18 @@ def tie_claims(
     members: list[Ints], now: Bools,
 ) -> None:  # fmt: skip
     """Test the tokens i with the queries q, which follow the sets members[same]; those of a group all at once."""
-    number, bad = -1 - replay.target[i], np.zeros(len(i), bool)
+    number, bad, follows = -1 - replay.target[i], np.zeros(len(i), bool), np.zeros(len(i), bool)
     place = {m.tobytes(): k for k, m in enumerate(members)}
     same_set = np.array([place[m.tobytes()] for m in members])[same]
     for g in np.unique(number):
         group, rows = replay.groups[g], np.flatnonzero(number == g)
-        followed = same_set == place.get(group.tobytes(), -1)
+        follows[rows] = same_set[rows] == place.get(group.tobytes(), -1)
         inside = np.isin(i[rows], group)
         step = max(1, PRODUCTS // len(group))
         outside = rows[~inside]
         blocks = [outside[k : k + step] for k in range(0, len(outside), step)] + [np.array([r]) for r in rows[inside]]
         for some in blocks:
-            holds = conditions(replay, layer, x, q[some], largest, longest, i[some], followed[some], now[some])
+            holds = conditions(replay, layer, x, q[some], largest, longest, i[some], follows[some], now[some])
             all_hold = np.array(list(holds.values())).all(axis=0)
             bad[some] = all_hold != now[some]
             if layer == 0:
@@ -43,9 +43,7 @@ def tie_claims(
     if not now[r[0]]:
         replay.wrong.append(f"{name} is decided at layer {layer} already")
         return
-    group = replay.groups[number[r[0]]]
-    follows = np.array([np.array_equal(group, members[same[r[0]]])])
-    holds = conditions(replay, layer, x, q[r], largest, longest, i[r], follows, now[r])
+    holds = conditions(replay, layer, x, q[r], largest, longest, i[r], follows[r], now[r])
     replay.wrong += [f"{name}: {what}" for what, good in holds.items() if not good[0]]
 
 
