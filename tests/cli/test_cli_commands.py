@@ -315,6 +315,28 @@ def test_the_first_compilation_is_announced_once_per_installation(tmp_path):
     assert lost
 
 
+@pytest.mark.parametrize("silent", ["--json", "--quiet", "-q"])
+def test_a_silent_command_announces_no_compilation_whatever_ran_before_it(cli, capsys, monkeypatch, silent):
+    import numba
+
+    from hardmax.cli import doctor
+
+    examine = doctor.examine
+
+    def examine_and_compile():
+        report = examine()
+        numba.njit(lambda x: x + 1)(1)
+        return report
+
+    monkeypatch.setattr(doctor, "examine", examine_and_compile)
+    assert "compiling, once per installation" in cli("doctor")[2]
+    assert cli("--version")[2] == ""  # says nothing, but might
+    assert cli("doctor", silent)[2] == ""
+    assert cli("--version")[2] == ""
+    numba.njit(lambda x: x + 2)(1)  # by a program that has run a command
+    assert capsys.readouterr().err == ""
+
+
 def test_version_and_help(cli):
     assert cli("--version")[1].strip() == f"hardmax {hx.__version__}"
     assert cli()[0] in (0, 2)

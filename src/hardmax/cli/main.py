@@ -103,6 +103,8 @@ def run(arguments: list[str] | None = None) -> None:
         code = _interrupted()
     except SystemExit as stop:  # click leaves with 1 when the reader of a pipe has seen enough, which is no failure
         code = 0 if isinstance(stop.__context__, BrokenPipeError) else stop.code
+    finally:
+        ways.announce = None  # the next command of this process may be a silent one
     sys.exit(code if isinstance(code, int) else 0)
 
 
