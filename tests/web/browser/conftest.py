@@ -10,13 +10,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 import programs
 from hardmax.web.static_site import write_site
 
 OWN = ("127.0.0.1", "localhost")
 WAIT = 180_000  # ms: two shared cores can be slow
+LATE = int(os.environ.get("HARDMAX_LATE", "0"))  # ms by which frames, answers and messages come late: a slow machine
+LATE_SCRIPT = (Path(__file__).parent / "late.js").read_text(encoding="utf-8")
 
 
 class Server:
@@ -64,6 +66,7 @@ def static_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Playwright]:
     """The driver of the browser."""
+    expect.set_options(timeout=WAIT)
     with sync_playwright() as started:
         yield started
 
@@ -119,6 +122,12 @@ OpenPage = Callable[..., Page]
 VISITED = "try { localStorage.setItem('hardmax-visited', '1') } catch {}"
 
 
+def make_late(context: BrowserContext, *kinds: str) -> None:
+    """With HARDMAX_LATE, let the pages of a context have their "Frames" and "Answers" late."""
+    if LATE:
+        context.add_init_script(f"(() => {{ {LATE_SCRIPT} {' '.join(f'late{kind}({LATE});' for kind in kinds)} }})()")
+
+
 class Kept:
     """One page that goes from test to test, because a new one takes four times as long as another address in this one.
 
@@ -136,6 +145,7 @@ class Kept:
         if self.page is None:
             context = self.browser.new_context()
             context.add_init_script(VISITED)
+            make_late(context, "Answers", "Frames")
             self.page = context.new_page()
         self.lent, self.turn = True, self.turn + 1
         self.page.set_viewport_size({"width": width, "height": height})
@@ -194,7 +204,11 @@ def open_page(browser: Browser, server: Server, kept: Kept) -> Iterator[OpenPage
             context = browser.new_context(viewport=size, reduced_motion=reduced_motion, **options)
             if not first_visit:
                 context.add_init_script(VISITED)
+            make_late(context, "Answers")
             page = context.new_page()
+            if clock:
+                page.clock.install()
+            make_late(context, "Frames")
         else:
             page = kept.lend(width, height, reduced_motion, **options)
             base, _, given = address.partition("#")
@@ -203,8 +217,6 @@ def open_page(browser: Browser, server: Server, kept: Kept) -> Iterator[OpenPage
         watch = Watch(page)
         page.watch = watch  # type: ignore[attr-defined]
         opened.append((page, watch))
-        if clock:
-            page.clock.install()
         page.goto(address + (f"#{fragment}" if fragment else ""), wait_until="commit" if ready else "load")
         if ready:
             page.wait_for_function("() => window.hardmaxApp?.controller && !window.hardmaxApp.frame")

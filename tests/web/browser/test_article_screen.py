@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 import hardmax as hx
 from page_modules import LESSONS
@@ -172,6 +173,18 @@ def test_the_verdict_has_the_numbers_of_the_model(open_page):
     assert question.locator(".outcome").inner_text().startswith("Right")
     question.get_by_role("button", name="Without \u201cawful\u201d").click()
     page.wait_for_function("() => !document.querySelector('.word-box').textContent.includes('awful')")
+
+
+def test_the_ring_of_the_words_stands_where_it_was_moved(open_page):
+    page = open_page("v=1&lesson=6")
+    page.wait_for_function(f"() => {FIGURE}.words.facts()")
+    ask(page, 6)
+    box = page.locator(".ghost").bounding_box()
+    page.locator(".ghost").focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".ghost")).not_to_have_attribute("aria-label", re.compile(r" 0, 0\.62\."))
+    assert page.locator(".ghost").bounding_box()["y"] == pytest.approx(box["y"] - 24, abs=0.2)
 
 
 def test_an_edited_figure_opens_in_the_playground_and_leaves_its_own_state_alone(open_page):

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 ALPHA = "\N{GREEK SMALL LETTER ALPHA}, the step size"
 GOLDEN = Path(__file__).parents[2] / "js" / "golden"
@@ -219,7 +220,7 @@ def test_many_tokens_move_to_a_canvas_and_a_huge_file_is_sampled(open_page, tmp_
     page.get_by_label("Load tokens from a file").set_input_files(file)
     page.wait_for_selector(".banner:not([data-id=compiling])")
     assert "an evenly spaced sample of 5000" in page.locator(".banner:not([data-id=compiling])").inner_text()
-    assert "5000 tokens" in story(page)
+    expect(page.locator(".screen-dyn .story")).to_contain_text("5000 tokens")
 
 
 def test_the_cloud_in_space_turns_and_its_hidden_edges_are_dashed(open_page):

@@ -149,7 +149,8 @@ export class App {
     if (!this.controllers.has(view)) await this.#mount(entry);
     if (this.state.view !== view) return; // the reader went on in the meantime
     this.shell.show(view);
-    this.redraw(Object.keys(this.state));
+    for (const key of Object.keys(this.state)) this.pending.add(key);
+    this.flush(); // now, not in the next frame: what is shown can be clicked
   }
 
   async #mount(entry) {
@@ -182,6 +183,12 @@ export class App {
   formula(node) { this.shell.formula(node); }
 
   tableToggle(figure, table) { return this.shell.tableToggle(figure, table); }
+
+  /** What the present screen can export, of the present state. */
+  exports() {
+    this.flush();
+    return this.controller?.exports?.() ?? {};
+  }
 
   /** Say aloud what the screen shows now: after a pause or a step. */
   announce() {

@@ -110,7 +110,7 @@ function pythonButton(app) {
     class: "button small", type: "button", text: "certify with Python",
     title: "Copy a program that computes this limit and checks its certificate",
     onclick: async () => {
-      const done = await copyText(app.controller.exports().python(), app);
+      const done = await copyText(app.exports().python(), app);
       button.textContent = done ? "copied: run it with Python" : "use Export, Copy as Python";
     },
   });

@@ -93,7 +93,7 @@ export class CloudEditor {
       onClick: clicked,
       onDrag: (i, point, phase) => this.#drag(i, point, phase),
       onNudge: (i, point) => {
-        this.edit(moved(this.cloud, i, point), { sel: i });
+        this.#move(i, point);
         app.flush(); // the next key press starts from where this one ended
       },
       onMoving: (i, on) => app.say(on ? `Moving token ${i} with the arrow keys; press Enter to finish` : `Token ${i} placed`),
@@ -101,6 +101,7 @@ export class CloudEditor {
       onDelete: (i) => this.remove(i),
       onTurn: (turn) => app.set({ turn }),
       onResize: () => this.repaint(),
+      upToDate: () => app.flush(),
     });
   }
 
@@ -130,6 +131,12 @@ export class CloudEditor {
       this.app.announce();
       return;
     }
+    this.#move(i, point);
+  }
+
+  #move(i, point) {
+    const { d, coords } = this.cloud;
+    if (i * d >= coords.length || point.length !== d) return; // another cloud has taken the place of the one in the hand
     this.edit(moved(this.cloud, i, point), { sel: i });
   }
 

@@ -139,23 +139,28 @@ export async function copyText(text, app) {
 
 /** The entries of the menu for what the present screen can give: [label, action]. */
 function entries(app) {
-  const given = app.controller?.exports?.() ?? {};
+  const given = app.exports();
+  const now = (kind) => { // the menu stays open while the state changes
+    const make = app.exports()[kind];
+    if (!make) throw new Error("there is nothing to export now");
+    return make();
+  };
   const stem = `hardmax-${app.state.view}`;
   const text = (body, type) => new Blob([body], { type });
-  const picture = () => given.svg?.() ?? null;
+  const picture = () => now("svg");
   const list = [];
-  if (picture()) {
+  if (given.svg?.()) {
     list.push(["Picture as SVG", () => download(`${stem}.svg`, svgBlob(picture()))]);
     list.push(["Picture as PDF", () => download(`${stem}.pdf`, pdfBlob(picture(), document.title))]);
     list.push(["Picture as PNG", async () => download(`${stem}.png`, await pngOf(picture()))]);
   }
-  if (given.table) list.push(["Table as CSV", () => download(`${stem}.csv`, text(csvOf(given.table()), "text/csv"))]);
+  if (given.table) list.push(["Table as CSV", () => download(`${stem}.csv`, text(csvOf(now("table")), "text/csv"))]);
   if (given.json) list.push([
     "Everything as JSON",
-    () => download(`${stem}.json`, text(`${JSON.stringify(given.json(), null, 1)}\n`, "application/json")),
+    () => download(`${stem}.json`, text(`${JSON.stringify(now("json"), null, 1)}\n`, "application/json")),
   ]);
-  if (given.python) list.push(["Copy as Python", () => given.python()]);
-  if (given.command) list.push(["Copy as command", () => given.command()]);
+  if (given.python) list.push(["Copy as Python", () => now("python")]);
+  if (given.command) list.push(["Copy as command", () => now("command")]);
   return list;
 }
 

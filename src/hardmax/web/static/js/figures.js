@@ -212,6 +212,7 @@ export class FigureBoard {
 
   /** The panels with their captions, for an export. */
   picture() {
+    this.app.flush();
     return {
       panels: this.list.map(({ scene, title }) => ({ svg: scene.whole(), caption: title.textContent })),
       caption: this.caption.textContent,

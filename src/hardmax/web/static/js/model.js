@@ -343,6 +343,9 @@ export const versusOf = computed("versus", [...CLOUD, "alpha", "A", "K", "beta"]
   ),
 });
 
+/** The same, computed here and now and not remembered. */
+export const versusNow = (state) => ({ ...JOBS.versus(question(state).ask), stale: false });
+
 /** The hull of the start: vertices for the plane, edges and facets for space. */
 export const startHullOf = memo(CLOUD, (state) => hullOf(cloudOfState(state)));
 

@@ -126,12 +126,14 @@ export class Pointing {
 
   /** A finger on a token (or on a cloud in space) does not scroll the page; elsewhere it does. */
   #touch(event) {
+    this.options.upToDate?.();
     const { picture } = this.scene;
     if (!picture || event.touches.length > 1) return;
     if (picture.d === 3 || this.scene.tokenAt(...this.#at(event.touches[0]), TOUCH_REACH) >= 0) event.preventDefault();
   }
 
   #down(event) {
+    this.options.upToDate?.();
     if (event.button !== 0 || !this.scene.picture) return;
     this.scene.tip.hide();
     const [x, y] = this.#at(event);
@@ -188,6 +190,7 @@ export class Pointing {
   }
 
   #add(event) {
+    this.options.upToDate?.();
     if (!this.editable || !this.scene.picture) return;
     const [x, y] = this.#at(event);
     if (this.scene.tokenAt(x, y, REACH) < 0) this.options.onAdd?.(this.scene.view.unplace(x, y));
@@ -209,6 +212,7 @@ export class Pointing {
   }
 
   #key(event) {
+    this.options.upToDate?.();
     if (event.ctrlKey || event.metaKey || event.altKey || !this.scene.picture) return;
     const token = Number(event.target.dataset?.token ?? -1);
     if (event.key === "Escape" && this.moving < 0 && this.scene.tip.hide()) {

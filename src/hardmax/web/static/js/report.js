@@ -10,18 +10,21 @@ import { selectedStep } from "./step.js";
 const AXES = ["x", "y", "z"];
 const row = (coords, d, i) => Array.from(coords.subarray(i * d, (i + 1) * d));
 
+const UNKNOWN = "\u2013"; // while the worker computes
+
 /** A row for each token: where it started, is and ends, whether it leads, whom it follows. */
 export function tokenTable(model, state, exact = false) {
   const { result } = model;
   const { d, n, tokens, limit } = result;
-  const sets = result.follows(state.k);
+  const sets = model.stale ? null : result.follows(state.k);
   const number = (x) => (exact ? x : Number(x.toPrecision(6)));
+  const place = (coords, i, known = !model.stale) => row(coords, d, i).map((x) => (known ? number(x) : UNKNOWN));
   const axes = AXES.slice(0, d);
   const rows = Array.from({ length: n }, (_, i) => {
     const since = result.leaderSince.get(i);
     const leads = since !== undefined && since <= state.k;
-    return [i, leads ? `since layer ${since}` : "no", sets[i].join(" "), ...row(tokens[0], d, i).map(number),
-      ...row(tokens[state.k], d, i).map(number), ...row(limit.points, d, i).map(number)];
+    return [i, ...(model.stale ? [UNKNOWN, UNKNOWN] : [leads ? `since layer ${since}` : "no", sets[i].join(" ")]),
+      ...place(tokens[0], i, true), ...place(tokens[state.k], i, !model.stale || state.k === 0), ...place(limit.points, i)];
   });
   return {
     columns: [

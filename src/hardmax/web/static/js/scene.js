@@ -1,6 +1,7 @@
 // Clouds as SVG: every token an element, everything below the tokens a few paths.
 // scene = makeScene(svg, { palette, label, describe(i), editable, onSelect(i), onDrag(i, point, phase), onAdd(point),
-//                          onDelete(i), onNudge(i, point), onTurn([yaw, pitch]), onResize() });
+//                          onDelete(i), onNudge(i, point), onTurn([yaw, pitch]), onResize(),
+//                          upToDate() });             // draws what is pending, before a hand or a key takes a token
 // scene.draw({ d, coords,                      // coords[i * d + c], in units of the tokens
 //              shape: [], color: [], size: [], text: [],   // one entry a token; text "" for none
 //              under: [{ kind: "area" | "line" | "arrow" | "ring" | "dot", points: [[x, y], ...], class, color }],

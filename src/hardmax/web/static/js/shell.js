@@ -138,7 +138,10 @@ export function shareMenu(body, app) {
   const done = el("span", { class: "note", role: "status" });
   const copy = el("button", {
     class: "button primary", type: "button", text: "Copy the link",
-    onclick: async () => { done.textContent = (await copyText(field.value, app)) ? "Copied" : "Select the link and copy it"; },
+    onclick: async () => {
+      update(); // the state may have changed since the menu was opened
+      done.textContent = (await copyText(field.value, app)) ? "Copied" : "Select the link and copy it";
+    },
   });
   const notes = [
     state.pts && state.pts.coords.length / state.pts.d > MOST_POINTS
@@ -279,7 +282,10 @@ export class Shell {
   }
 
   show(view) {
-    if (this.sections.get(view).hidden) window.scrollTo({ top: 0, behavior: "instant" });
+    if (this.sections.get(view).hidden) {
+      window.scrollTo({ top: 0, behavior: "instant" });
+      this.closeMenus(); // they are about the screen that was left
+    }
     for (const [name, section] of this.sections) section.hidden = name !== view;
     for (const [name, tab] of this.tabs) {
       if (name === view) tab.setAttribute("aria-current", "page");
@@ -323,6 +329,7 @@ export class Shell {
       onclick: () => {
         place.hidden = !place.hidden;
         button.setAttribute("aria-expanded", String(!place.hidden));
+        this.app.flush();
         refresh();
       },
     });

@@ -26,6 +26,7 @@ export function run(job, data) {
 function started() {
   const worker = startWorker("js/worker.js");
   worker.onmessage = ({ data: { number, answer, error } }) => {
+    if (!waiting.has(number)) return; // computed here since then
     const { resolve, reject } = waiting.get(number);
     waiting.delete(number);
     if (error === undefined) resolve(answer);

@@ -126,7 +126,7 @@ class Article {
         el("div", { class: "part-end" }, el("p", { text: "That is all there is to the rule. The rest of the playground lets you change everything in it." }),
           el("div", { class: "row" }, go("dyn", "Your own cloud"), known("text") ? go("text", "Your own text") : null)))));
     let frame = 0;
-    window.addEventListener("scroll", () => { frame ||= requestAnimationFrame(() => { frame = 0; this.#scrolled(); }); }, { passive: true });
+    window.addEventListener("scroll", () => { frame ||= requestAnimationFrame(() => { frame = 0; this.#onScroll(); }); }, { passive: true });
     this.root = root;
   }
 
@@ -153,6 +153,12 @@ class Article {
     const header = document.querySelector(".top");
     const top = getComputedStyle(header).position === "sticky" ? header.offsetHeight : 0;
     return getComputedStyle(body).display === "grid" ? top : top + this.figure.node.offsetHeight;
+  }
+
+  /** The reader has scrolled; but a section that was asked for since then, and is not drawn yet, comes first. */
+  #onScroll() {
+    const { pending, state } = this.app;
+    if (!pending.has("view") && !(pending.has("lesson") && state.lesson !== this.#reading)) this.#scrolled();
   }
 
   /** The step at the reading line decides what the figure shows. */

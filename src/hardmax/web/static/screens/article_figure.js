@@ -78,7 +78,11 @@ export class Figure {
     this.plane = new Plane({ label: "Words of a review", height: () => this.box.clientHeight });
     this.wordsBox = el("div", { class: "word-box", hidden: true }, this.plane.svg);
     this.box = el("div", { class: "token-box" }, this.svg, this.wordsBox, this.wait);
-    this.ring = new Ring(this.box, () => { this.#paint(this.tween.now); changed(); });
+    this.ring = new Ring(this.box, () => {
+      if (this.section.words) this.#renderWords();
+      else this.#paint(this.tween.now);
+      changed();
+    });
     this.caption = el("span", { class: "side-rule" });
     this.transport = transport(this.desk);
     const open = el("button", { class: "button quiet small", type: "button", text: "open in the playground", onclick: () => this.#open() });
@@ -100,7 +104,7 @@ export class Figure {
     const desk = Object.create(this.app, {
       state: { get: () => figure.state },
       set: { value: (patch) => figure.set(patch) },
-      flush: { value: () => figure.#flush() },
+      flush: { value: () => figure.#upToDate() },
       redraw: { value: () => figure.#soon() },
       announce: { value: () => { figure.#flush(); figure.app.say(figure.announce()); } },
     });
@@ -128,6 +132,10 @@ export class Figure {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
     this.render();
+  }
+
+  #upToDate() {
+    if (this.frame) this.#flush();
   }
 
   /** Show a section as one of its steps wants it: `phase` is "read", "ask" or "told". */
@@ -168,11 +176,9 @@ export class Figure {
     this.phase = "told";
     const { k, ...rest } = this.#layered(patch);
     clearInterval(this.travel);
-    if (still.matches) {
-      this.set({ ...rest, k });
-      return;
-    }
-    this.set(rest);
+    this.set(still.matches ? { ...rest, k } : rest);
+    this.#flush(); // at once: a ring that is revealed cannot be moved
+    if (still.matches) return;
     const stride = Math.max(1, Math.ceil((k - this.state.k) / TRAVEL.layers));
     this.travel = setInterval(() => {
       this.set({ k: Math.min(k, this.state.k + stride) });
@@ -341,6 +347,7 @@ export class Figure {
   }
 
   exports() {
+    this.#upToDate();
     if (this.section?.words) return { svg: () => this.plane.svg };
     const beta = this.section?.softmax ? this.state.beta : null;
     return {

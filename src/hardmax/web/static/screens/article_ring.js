@@ -30,6 +30,7 @@ export class Ring {
     this.node.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
     this.sign.textContent = sign;
     this.node.disabled = !open;
+    if (!open) this.grip = null; // it was revealed while it was held
     const spoken = at.map((c) => short(c, 3)).join(", ");
     this.node.setAttribute("aria-label", open
       ? `Your prediction for ${name}: ${spoken}. Drag the ring or use the arrow keys.` : `Your prediction for ${name} was ${spoken}`);
@@ -55,6 +56,7 @@ export class Ring {
   }
 
   #to([x, y]) {
+    if (this.node.disabled) return;
     const { width, height } = this.map.size();
     const inside = [Math.max(0, Math.min(width, x)), Math.max(0, Math.min(height, y))];
     this.at = this.map.toPlane(inside);

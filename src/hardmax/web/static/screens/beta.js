@@ -5,7 +5,7 @@ import { alphaField, cloudFields, matrixField, numberField, showField } from "..
 import { el, inPercent, short, svgEl } from "../js/dom.js";
 import { CloudEditor, Seldom } from "../js/editing.js";
 import { undoButtons } from "../js/history.js";
-import { modelOf, polytopeOf, startHullOf, versusOf } from "../js/model.js";
+import { modelNow, modelOf, polytopeOf, startHullOf, versusNow, versusOf } from "../js/model.js";
 import { OneStep } from "../js/onestep.js";
 import { gathered, marks, Tween, under } from "../js/picture.js";
 import { transport } from "../js/player.js";
@@ -43,7 +43,7 @@ class HardmaxAgainstSoftmax {
       side.editor = new CloudEditor(app, side.svg, {
         label: `${side.name} cloud; use the arrow keys to move between tokens`,
         describe: (i) => this.#describe(side, i),
-        tip: (i) => (side.number === 0 ? tipOf(this.model, app.state, i) : [`Token ${i}`, this.#describe(side, i).split(", ").slice(1).join(", ")]),
+        tip: (i) => (side.number === 0 ? tipOf(this.model, this.state, i) : [`Token ${i}`, this.#describe(side, i).split(", ").slice(1).join(", ")]),
         clicked: () => { app.flush(); this.step.sweep(); },
         repaint: () => this.sides.forEach((one) => this.#paint(one)),
       });
@@ -202,8 +202,10 @@ class HardmaxAgainstSoftmax {
 
   #table(side) {
     const { d } = this.model.result;
-    const coords = this.layers[side.number][this.app.state.k] ?? new Float64Array(0);
-    const rows = rowsOf({ d, coords }).map((row, i) => [i, ...row.map((x) => short(x, 6))]);
+    const { k } = this.state;
+    const coords = this.layers[side.number][k] ?? new Float64Array(0);
+    const known = k === 0 || !(side.number === 0 ? this.model : this).stale;
+    const rows = rowsOf({ d, coords }).map((row, i) => [i, ...row.map((x) => (known ? short(x, 6) : "\u2013"))]);
     return { columns: ["token", ...["x", "y", "z"].slice(0, d)], rows };
   }
 
@@ -215,22 +217,32 @@ class HardmaxAgainstSoftmax {
 
   onKey() { return false; }
 
+  /** Both clouds, computed here if the worker has not finished them. */
+  #now() {
+    const { state } = this;
+    const model = this.model.stale ? modelNow(state) : this.model;
+    const { soft, gaps } = this.stale ? versusNow(state) : { soft: this.layers[1], gaps: this.gaps };
+    return { model, layers: [model.result.tokens, soft], gaps };
+  }
+
   exports() {
-    const { state } = this.app;
+    const { state } = this;
     const { d } = this.model.result;
     const axes = ["x", "y", "z"].slice(0, d);
     const rows = () => {
-      const [hard, soft] = this.layers.map((layers) => rowsOf({ d, coords: layers[state.k] ?? new Float64Array(0) }));
+      const [hard, soft] = this.#now().layers.map((layers) => rowsOf({ d, coords: layers[state.k] ?? new Float64Array(0) }));
       return hard.map((row, i) => [i, ...row, ...(soft[i] ?? row.map(() => ""))]);
     };
-    const soft = () => this.layers[1].map((coords) => rowsOf({ d, coords }));
     if (this.model.result.n === 0) return {}; // no tokens, nothing to run
     return {
       svg: () => this.sides.map((side) => side.editor.scene.whole()),
       table: () => ({
         columns: ["token", ...axes.map((a) => `${a} hardmax`), ...axes.map((a) => `${a} softmax`)], rows: rows(),
       }),
-      json: () => documentOf(this.model, state, { beta: state.beta, softmax: soft(), gap: this.gaps }),
+      json: () => {
+        const { model, layers, gaps } = this.#now();
+        return documentOf(model, state, { beta: state.beta, softmax: layers[1].map((coords) => rowsOf({ d, coords })), gap: gaps });
+      },
       python: () => pythonText(state, this.model, { beta: state.beta }),
       command: () => commandText(state, this.model, { beta: state.beta }),
     };

@@ -7,7 +7,7 @@ import { counted, el, inPercent, short, svgEl } from "../js/dom.js";
 import { CloudEditor, Seldom } from "../js/editing.js";
 import { FigureBoard, FIGURE_TITLES } from "../js/figures.js";
 import { undoButtons } from "../js/history.js";
-import { degenerate, lateLeaders, modelOf, polytopeOf, startHullOf } from "../js/model.js";
+import { degenerate, lateLeaders, modelNow, modelOf, polytopeOf, startHullOf } from "../js/model.js";
 import { OneStep } from "../js/onestep.js";
 import { gathered, marks, MOST_MARKS, Tween, under } from "../js/picture.js";
 import { transport } from "../js/player.js";
@@ -60,7 +60,7 @@ class Dynamics {
     this.tween = new Tween((coords) => this.#paint(coords), () => app.player.motion);
     this.around = new Seldom(() => this.#renderAround());
     this.certify = certificates(app, () => app.redraw(["certificate"]));
-    app.tableToggle(figure, () => tokenTable(this.model, app.state));
+    app.tableToggle(figure, () => tokenTable(this.model, this.state));
     for (const [strip, name, values] of [[
       this.strips[0], "distance", () => this.model.progress.distance,
     ], [this.strips[1], "places", () => this.model.progress.clusters]]) {
@@ -270,12 +270,13 @@ class Dynamics {
   onKey() { return false; }
 
   exports() {
-    const { state } = this.app;
+    const { state } = this;
+    const model = () => (this.model.stale ? modelNow(state) : this.model);
     if (this.model.result.n === 0) return {}; // no tokens, nothing to run
     return {
       svg: () => (state.figure === null ? this.scene.whole() : this.board.picture()),
-      table: () => tokenTable(this.model, state, true),
-      json: () => documentOf(this.model, state),
+      table: () => tokenTable(model(), state, true),
+      json: () => documentOf(model(), state),
       python: () => pythonText(state, this.model),
       command: () => commandText(state, this.model),
     };
