@@ -6,6 +6,7 @@ folder run on a machine that is late (see late.js).
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -255,3 +256,49 @@ def test_an_answer_of_a_worker_that_was_given_up_is_ignored(open_page):
     page.wait_for_function("() => window.hardmaxApp.controller.model.result.limit.points[14] === 9")
     page.wait_for_function("() => window.hardmaxLate.answered")
     assert page.watch.left == []
+
+
+def test_a_late_page_gets_everything_late_and_in_order(open_page):
+    """What HARDMAX_LATE does to all pages; here on top of it."""
+    page = open_page("v=1", fresh=True, bypass_csp=True)
+    script = Path(__file__).with_name("late.js").read_text(encoding="utf-8")
+    found = page.evaluate(
+        """async (script) => {
+            eval(`${script} lateAnswers(150); lateFrames(150);`);
+            const [start, seen] = [performance.now(), []];
+            const times = {};
+            const note = (what) => { seen.push(what); times[what] = performance.now() - start; };
+            const frames = new Promise((done) => {
+                requestAnimationFrame(() => {
+                    note("frame 1");
+                    cancelAnimationFrame(third);
+                    requestAnimationFrame(() => { note("frame 2"); done(); });
+                });
+                requestAnimationFrame((time) => note("frame 1, too"));
+                const third = requestAnimationFrame(() => note("canceled"));
+            });
+            const given = fetch("/api/health").then(() => note("answer"));
+            const stop = new AbortController();
+            const stopped = fetch("/api/health", { signal: stop.signal }).catch(({ name }) => note(name));
+            stop.abort();
+            const echo = new Blob(["onmessage = ({ data }) => postMessage(data);"], { type: "text/javascript" });
+            const worker = new Worker(URL.createObjectURL(echo));
+            const data = { number: 1 };
+            const said = new Promise((done) => {
+                worker.onmessage = ({ data: { number } }) => { note(`message ${number}`); if (number === 2) done(); };
+            });
+            worker.postMessage(data);
+            data.number = 2;
+            worker.postMessage(data);
+            await Promise.all([frames, given, stopped, said]);
+            return { seen, times };
+        }""",
+        script,
+    )
+    seen, times = found["seen"], found["times"]
+    assert seen[0] == "AbortError"
+    assert [one for one in seen if one.startswith("frame")] == ["frame 1", "frame 1, too", "frame 2"]
+    assert [one for one in seen if one.startswith("message")] == ["message 1", "message 2"]
+    assert "canceled" not in seen
+    assert min(times["frame 1"], times["answer"]) >= 150
+    assert min(times["frame 2"], times["message 1"]) >= 300
