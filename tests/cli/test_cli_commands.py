@@ -386,6 +386,6 @@ def test_the_shell_completes_commands_models_and_choices(words, offered):
     typed = f"hardmax {words}"
     setting = {"COMP_WORDS": typed, "COMP_CWORD": f"{len(typed.split()) - 1}", "_HARDMAX_COMPLETE": "complete_bash"}
     done = subprocess.run(
-        [Path(sys.executable).parent / "hardmax"], env=os.environ | setting, capture_output=True, text=True, timeout=60
+        [Path(sys.executable).parent / "hardmax"], env=os.environ | setting, capture_output=True, text=True, timeout=300
     )
     assert set(done.stdout.split()) == offered

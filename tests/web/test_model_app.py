@@ -165,6 +165,15 @@ def _ask(port, texts, timeout=120, path="/predict"):
         connection.close()
 
 
+def _metrics(port):
+    connection = HTTPConnection("127.0.0.1", port, timeout=120)
+    try:
+        connection.request("GET", "/metrics")
+        return connection.getresponse().read().decode()
+    finally:
+        connection.close()
+
+
 def test_an_answer_on_its_way_is_finished_when_the_server_is_told_to_end():
     running = _Running()
     status, document = _ask(running.port, ["x" * (limits.SERVED_BYTES + 2_000_000)])  # more than fits into buffers
@@ -173,7 +182,9 @@ def test_an_answer_on_its_way_is_finished_when_the_server_is_told_to_end():
     found = []
     asking = threading.Thread(target=lambda: found.append(_ask(running.port, texts, path="/explain")))
     asking.start()
-    time.sleep(0.15)  # the request is there, and its answer takes longer than this
+    while 'hardmax_texts_total{path="/explain"} 50.0' not in _metrics(running.port):
+        assert asking.is_alive() or found, "the request was not answered"
+    # The request has arrived; its answer takes longer than that.
     running.process.send_signal(signal.SIGTERM)
     asking.join(60)
     _, errors = running.process.communicate(timeout=60)
@@ -197,15 +208,20 @@ def test_killed_and_restarted_under_load_clients_fail_only_while_it_is_down():
             outcomes.append((asked, time.monotonic(), ok))
 
     clients = [threading.Thread(target=client) for _ in range(4)]
+
+    def wait_for_an_answer(since):
+        while not any(ok for asked, _, ok in list(outcomes) if asked > since):
+            time.sleep(0.01)
+
     for one in clients:
         one.start()
-    time.sleep(1.0)
+    wait_for_an_answer(0)
     down = time.monotonic()
     running.process.kill()
     running.process.communicate(timeout=60)
     again = _Running(port)
     up = time.monotonic()
-    time.sleep(1.0)
+    wait_for_an_answer(up)
     stop.set()
     for one in clients:
         one.join(60)

@@ -50,7 +50,6 @@ function lateAnswers(ms) {
 
   window.Worker = class extends window.Worker {
     #over = false;
-    #late = new WeakSet(); // events that have waited
 
     constructor(...words) {
       super(...words);
@@ -58,13 +57,12 @@ function lateAnswers(ms) {
     }
 
     #delay(event) {
-      if (this.#late.has(event)) return;
+      if (!event.isTrusted) return; // it has waited
       event.stopImmediatePropagation();
       event.preventDefault(); // of an error: what follows decides whether it is reported
       const { type, data, message, filename, lineno, colno, error } = event;
       const again = type === "message" ? new MessageEvent(type, { data })
         : new ErrorEvent(type, { message, filename, lineno, colno, error, cancelable: true });
-      this.#late.add(again);
       wait(() => {
         if (!this.#over && this.dispatchEvent(again) && type === "error") window.reportError(error ?? new Error(message));
       }, ms);
