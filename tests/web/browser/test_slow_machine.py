@@ -177,6 +177,15 @@ def test_a_hand_takes_the_tokens_of_the_present_cloud(open_page, patch):
     assert page.evaluate(FINITE)
 
 
+@pytest.mark.parametrize(("link", "patch"), [("k=3", "{ k: 6 }"), ("preset=cube", "{ turn: [40, 10] }")])
+def test_a_hand_takes_the_token_that_is_seen(open_page, link, patch):
+    page = without_frames(open_page, f"v=1&preset=square&{link}")
+    box = page.locator(".screen-dyn [data-token='9']").bounding_box()
+    page.evaluate(f"window.hardmaxApp.set({patch})")
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.evaluate(f"{STATE}.sel") == 9
+
+
 def test_a_token_that_is_moved_by_keys_is_one_of_the_present_cloud(open_page):
     page = without_frames(open_page, "v=1&preset=square")
     page.locator(".screen-dyn [data-token='9']").focus()

@@ -101,7 +101,8 @@ export class CloudEditor {
       onDelete: (i) => this.remove(i),
       onTurn: (turn) => app.set({ turn }),
       onResize: () => this.repaint(),
-      upToDate: () => app.flush(),
+      // The reader takes what is seen, even if it is drawn elsewhere in a moment; but not the tokens of another cloud.
+      upToDate: () => { if (this.scene.picture?.cloud !== this.cloud) app.flush(); },
     });
   }
 

@@ -1,12 +1,12 @@
 // Clouds as SVG: every token an element, everything below the tokens a few paths.
 // scene = makeScene(svg, { palette, label, describe(i), editable, onSelect(i), onDrag(i, point, phase), onAdd(point),
 //                          onDelete(i), onNudge(i, point), onTurn([yaw, pitch]), onResize(),
-//                          upToDate() });             // draws what is pending, before a hand or a key takes a token
+//                          upToDate() });             // draws a new cloud, before a hand or a key takes a token of the old
 // scene.draw({ d, coords,                      // coords[i * d + c], in units of the tokens
 //              shape: [], color: [], size: [], text: [],   // one entry a token; text "" for none
 //              under: [{ kind: "area" | "line" | "arrow" | "ring" | "dot", points: [[x, y], ...], class, color }],
 //              met: [] whether a token has melted into a crowd, crowds: [{ point, count, color, shape or "" }],
-//              turn, selected });
+//              turn, selected, cloud });           // cloud: layer 0, if the tokens can be taken
 // scene.fit(coords, d) chooses the window. Points of `under` have as many coordinates as the tokens.
 
 import { el, keep, svgEl } from "./dom.js";

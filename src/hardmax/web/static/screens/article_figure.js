@@ -257,7 +257,7 @@ export class Figure {
     if (this.hull) parts.unshift({ kind: "area", class: "polytope", points: hull2d(coords).map((i) => this.#rows(coords)[i]) });
     this.#placeRing(this.#rows(coords)[section.ask.token], parts);
     look.text = this.#labels(coords, look.shape);
-    this.scene.draw({ d: 2, coords, ...look, under: parts, turn: state.turn, selected: sel });
+    this.scene.draw({ cloud: model.cloud, d: 2, coords, ...look, under: parts, turn: state.turn, selected: sel });
   }
 
   /** Numbers of the tokens that the text names, and of leaders; tokens in one place share a label. */

@@ -156,7 +156,7 @@ class HardmaxAgainstSoftmax {
       },
     );
     const crowd = soft ? {} : gathered(model, coords, look);
-    scene.draw({ d: model.result.d, coords, ...look, ...crowd, under: parts, turn: state.turn, selected: state.sel });
+    scene.draw({ cloud: model.cloud, d: model.result.d, coords, ...look, ...crowd, under: parts, turn: state.turn, selected: state.sel });
   }
 
   #renderRest() {

@@ -160,7 +160,7 @@ class Dynamics {
     );
     const drawn = model.result.n > MOST_MARKS ? state.show.filter((word) => word !== "trails" && word !== "arrows") : state.show;
     this.legend.render([...drawn, ...(crowd.crowds.length ? ["crowd"] : [])]);
-    this.scene.draw({ d: model.result.d, coords, ...look, ...crowd, under: parts, turn: state.turn, selected: state.sel });
+    this.scene.draw({ cloud: model.cloud, d: model.result.d, coords, ...look, ...crowd, under: parts, turn: state.turn, selected: state.sel });
   }
 
   // -- one step --------------------------------------------------------------------------------------------------
