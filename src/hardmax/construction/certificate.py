@@ -286,7 +286,7 @@ def fingerprint(stack: Sequence[Block]) -> str:
     """A digest of every parameter that is not 0, so that a certificate cannot be shown for other ones."""
     digest = sha256()
     for block in stack:
-        (eta, b, *entries), sa = block.ff.entries, block.sa
+        (eta, b, *entries), sa = block.ff.compared(), block.sa
         for part in (eta, sa.rho, b, *entries, sa.Q, sa.K, sa.left, sa.right):
             array = np.asarray(part) + 0  # -0.0 and 0.0 are one value
             digest.update(str(array.shape).encode())

@@ -2,7 +2,7 @@
 
 Two passes over the tokens: one finds those that can be followed at layer 0, among which is the system that the engine
 runs on; one tells what becomes of all others, and writes it. Tokens that turn out to matter join the system, and the
-second pass begins again. What depends on the dimension is a `Way`: `hardmax.dynamics.stream_plane` for d = 2,
+second pass begins again. What depends on the dimension is a *way*: `hardmax.dynamics.stream_plane` for d = 2,
 `hardmax.dynamics.stream_space` for all others.
 
 Every file appears complete or not at all, and says by its presence that its part of the work is done:
@@ -37,7 +37,6 @@ from hardmax.dynamics.limit import limit
 from hardmax.dynamics.plane import Pool
 from hardmax.dynamics.stream_plane import InPlane
 from hardmax.dynamics.stream_space import InSpace
-from hardmax.dynamics.stream_way import Way
 from hardmax.errors import BadInput, HardmaxError, counted
 from hardmax.io.chunks import Chunks
 from hardmax.io.files import write_file
@@ -49,6 +48,7 @@ PART = 1 << 22  # tokens in a file of the result
 BYTES = 100  # of memory that the engine needs for each coordinate of its tokens
 BLOCK = 1 << 21  # coordinates that are read at once
 Tell = Callable[[float, float | None, str], Any]
+Way = InPlane | InSpace
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,26 +1,54 @@
 """The tokens of a cloud in the plane as they pass by: see `hardmax.dynamics.plane` and `hardmax.dynamics.passive`."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.assembly import Problem
 from hardmax.dynamics.large import CHUNK, SAMPLE, Rest, reach, system_and_cells
 from hardmax.dynamics.plane import Plane, Pool
-from hardmax.dynamics.stream_way import Fates
+
+
+@dataclass(frozen=True, eq=False)
+class Fates:
+    """What becomes of tokens that are not in the system.
+
+    Attributes:
+        leader: (n,) the point that each follows in the end; -1 if it has to join the system, 0 if it was not asked for.
+        last: the last layer at which one of them is decided.
+        margin: the narrowest of their decisions.
+        settled: (n,) whether the token is decided at layer 0, whoever joins the system; None if this is not known.
+        first_margin: the narrowest decision of layer 0.
+    """
+
+    leader: NDArray[np.int32]
+    last: int
+    margin: float
+    settled: NDArray[np.bool_] | None = None
+    first_margin: float = np.inf
 
 
 class InPlane:
-    """A `hardmax.dynamics.stream_way.Way` for dimension 2."""
+    """The way of dimension 2: who is in the system, and what becomes of the tokens that are not.
+
+    Attributes:
+        failed: why there is no system; empty as long as there is one.
+        again: whether the first pass has to begin again, since tokens that it left out may matter.
+        first: after `layers`, the place in the system of each of its distinct points.
+    """
 
     again = False  # whom the first pass leaves out never matters
+    first: Ints
 
     def __init__(self, problem: Problem, sample: Floats) -> None:
         self.problem, self.sample = problem, sample
         self.begin()
 
     def begin(self) -> None:
+        """Begin the first pass."""
         few = self.sample[:: 1 + len(self.sample) // SAMPLE]
         self.plane = Plane(self.problem.matrix, self.problem.alpha, reach(self.problem), few)
 
@@ -29,9 +57,11 @@ class InPlane:
         return self.plane.failed
 
     def add(self, tokens: Floats, start: int) -> None:
+        """Show tokens start..start+len(tokens)-1 to the first pass."""
         self.plane.add(tokens, start)
 
     def state(self) -> dict[str, Any]:
+        """Arrays with what the first pass has found so far, and `restore` continues from."""
         vertices, pool, shallowest = self.plane.state()
         return {"vertices": vertices, "tokens": pool.tokens, "index": pool.index, "shallowest": shallowest}
 
@@ -39,10 +69,12 @@ class InPlane:
         self.plane.restore(state["vertices"], Pool(state["tokens"], state["index"]), float(state["shallowest"]))
 
     def seal(self) -> Pool | None:
+        """End the first pass: the system."""
         self.plane.seal()
         return None if self.failed else self.plane.system
 
     def layers(self, system: Pool, max_layers: int) -> Rest | None:
+        """Run the engine on the system; None if that is not enough."""
         found = system_and_cells(self.plane, system.tokens, system.index, self.sample, self.problem, max_layers)
         if found is None:
             return None
@@ -51,6 +83,7 @@ class InPlane:
         return rest
 
     def take(self, tokens: Floats, but: Ints) -> Fates:
+        """What becomes of tokens that pass by, but for those at some places."""
         cells, history = self.cells, self.history
         ends, seen = cells.leader.astype(np.int32), np.zeros(len(cells.leader), bool)
         leader, last, history.margin = np.empty(len(tokens), np.int32), 0, np.inf

@@ -35,14 +35,14 @@ from hardmax.dynamics.engine import RESOLUTION, Run
 from hardmax.dynamics.large import CHUNK, Rest, limit_of_rest
 from hardmax.dynamics.passive import FAINT, MORE
 from hardmax.dynamics.plane import Pool
-from hardmax.dynamics.stream_way import Fates
+from hardmax.dynamics.stream_plane import Fates
 
 SMALLEST = 1e-100  # norms below this go to the engine: products of two of them may underflow
 MANY = 1 << 16  # tokens kept from which on the body has to fit better
 
 
 class InSpace:
-    """A `hardmax.dynamics.stream_way.Way` for any dimension.
+    """The way of any dimension; `hardmax.dynamics.stream_plane.InPlane` says what its methods are for.
 
     Args:
         sample: tokens to which the body is fitted.

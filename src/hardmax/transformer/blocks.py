@@ -72,15 +72,11 @@ class FeedForwardLayer(ByValue):
         """The number of parameters that are not 0."""
         return sum(int(np.count_nonzero(part)) for part in (self.U, self.b, self.W, self.eta))
 
-    @property
-    def entries(self) -> tuple[float | Floats | Ints, ...]:
+    def compared(self) -> tuple[float | Floats | Ints, ...]:
         """eta, b and the entries of U and W that are not 0 with their places: what makes two layers equal."""
         (unit, read), (write, source) = np.nonzero(self.U), np.nonzero(self.W)
         U = (unit, self.reads[read], self.U[unit, read])
         return (self.eta, self.b, *U, self.writes[write], source, self.W[write, source])
-
-    def _compared(self) -> tuple[float | Floats | Ints, ...]:
-        return self.entries
 
     def full_U(self, dim: int) -> Floats:
         """(w, d) U with its zero columns."""

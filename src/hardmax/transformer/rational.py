@@ -4,11 +4,12 @@ A coordinate of a row is numerator / (denominator 2^exponent) in Python integers
 division is the mean, so one denominator per row and one exponent for all rows are enough, and no fraction is ever
 reduced. Wide layers use the exact tables of `hardmax.transformer.tables`: the same function, O(log w) per row.
 
-Chains x -> x + W relu(U x + b) run only through units that may be active. A unit with U x + b < 0 adds exactly 0, so a
-block without an active unit is the identity. Float64 with a rounding bound tells which units may be active; only those
-are evaluated exactly. A leader that is moved once costs one block, not all.
+Chains x -> x + W relu(U x + b) run only on rows at which a unit may be active. A unit with U x + b < 0 adds exactly 0,
+so a block without an active unit is the identity. Float64 with a rounding bound tells where a unit may be active; only
+there the block is evaluated exactly. A leader that is moved once costs one block, not all.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,12 +20,11 @@ import numpy as np
 from hardmax.cloud.ragged import Bools, Sequences
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.evaluate import chains, side_by_side
+from hardmax.transformer.evaluate import chains
 from hardmax.transformer.exact import EPS, Integers, integer, integers, nearest, trailing_zeros
 from hardmax.transformer.tables import Parabola, PiecewiseLinear
 
-CHAIN = 4  # chains from this length on are run unit by unit, and only through units that may be active
-CHUNK = 1 << 21  # (row, unit) pairs looked at in one go
+CHAIN = 4  # chains from this length on are run only on rows at which a unit may be active
 Terms = list[tuple[Integers, int]]  # numerators and their exponents, over the denominators of the rows
 
 
@@ -120,34 +120,18 @@ def _linear(direction: Floats, reads: list[int], state: ExactRows) -> tuple[Inte
 
 
 def _parabola(part: Parabola, reads: list[int], state: ExactRows) -> list[Terms]:
+    """With x = (a, b) / unit, the activation 2k a - b + (1 - k^2) unit is an integer over the same denominator."""
     W, W_exp = integers(part.W)
-    one = state.denominators << state.exponent
     x0, x1 = (state.column(k) for k in reads)
+    centers = part.k.tolist()
     totals = np.full((len(W), len(state)), 0, dtype=object)
-    extra: list[tuple[int, int, Fraction]] = []
-    for row, (a, b, unit) in enumerate(zip(x0, x1, one, strict=True)):
-        tau, remainder = divmod(a, unit)
-        if remainder == 0 and b == tau * tau * unit:  # 1 - (tau - k)^2 > 0 only for k = tau
-            at = int(np.searchsorted(part.k, tau))
-            if at < len(part.k) and part.k[at] == tau:
-                totals[:, row] = W[:, at] * state.denominators[row]
-            continue
-        p, q = Fraction(a, unit), Fraction(b, unit)
-        reach = float(max(Fraction(0), 1 + p * p - q)) ** 0.5 + 2
-        first, last = np.searchsorted(part.k, [float(p) - reach, float(p) + reach])
-        for at in range(first, last):
-            k = int(part.k[at])
-            active = 2 * k * p - q + 1 - k * k
+    for row, (a, b, unit) in enumerate(zip(x0, x1, state.denominators << state.exponent, strict=True)):
+        reach = (max(0, unit * unit + a * a - b * unit) / (unit * unit)) ** 0.5 + 1  # 1 is for rounding
+        for at in range(bisect_left(centers, a / unit - reach), bisect_left(centers, a / unit + reach)):
+            active = 2 * centers[at] * a - b + (1 - centers[at] ** 2) * unit
             if active > 0:
-                extra.append((row, at, active))
-    terms: list[Terms] = [[(total, W_exp)] for total in totals]
-    if extra:  # off the parabola: over the denominators 2^exponent of the row, the activation is an integer
-        for m, weights in enumerate(W):
-            add = np.full(len(state), 0, dtype=object)
-            for row, at, active in extra:
-                add[row] += weights[at] * int(active * one[row])
-            terms[m].append((add, W_exp + state.exponent))
-    return terms
+                totals[:, row] += W[:, at] * active
+    return [[(total, W_exp + state.exponent)] for total in totals]
 
 
 def _unit_by_unit(rest: FeedForwardLayer, state: ExactRows) -> list[Terms]:
@@ -283,69 +267,37 @@ def exact_forward(blocks: Sequence[Block], state: ExactRows, batch: Sequences | 
 
 def exact_chain(chain: Sequence[Block], state: ExactRows) -> ExactRows:
     """The chain on every distinct row."""
-    units = _Units(chain)
     rows = _fractions(state)
-    floats = np.array([[float(rows[k][i]) for k in units.reads] for i in range(len(state))]).reshape(len(state), -1)
-    size = max(1, CHUNK // max(1, len(units.b)))
-    for start in range(0, len(state), size):
-        awake = units.awake(floats[start : start + size])
-        for i in np.flatnonzero(awake.any(axis=1)).tolist():
-            units.run(rows, start + i, awake[i])
+    floats = np.array([[float(x) for x in column] for column in rows]).reshape(len(rows), len(state))
+    for ff in (block.ff for block in chain):
+        for i in np.flatnonzero(_awake(ff, floats)).tolist():
+            _step(ff, rows, i)
+            for k in ff.writes.tolist():
+                floats[k, i] = float(rows[k][i])
     return _exact_rows(rows, state)
 
 
-class _Units:
-    """All units of a chain, one after another."""
+def _awake(ff: FeedForwardLayer, x: Floats) -> Bools:
+    """(rows,) whether a unit may be active at x (d, rows), which is rounded."""
+    value = np.repeat(ff.b[:, None], x.shape[1], axis=1)
+    size = np.abs(value)
+    for k, weights in zip(ff.reads, ff.U.T, strict=True):
+        term = np.multiply.outer(weights, x[k])
+        value += term
+        size += np.abs(term, out=term)
+    bound = (len(ff.reads) + 4) * EPS * 1.01 * size
+    return np.asarray((~(value + bound < 0)).any(axis=0))  # also if something overflowed
 
-    def __init__(self, chain: Sequence[Block]) -> None:
-        self.layers = [block.ff for block in chain]
-        every = side_by_side(chain)
-        self.U, self.b, self.reads = every.U, every.b, every.reads.tolist()
-        self.block: Ints = np.repeat(np.arange(len(chain)), [ff.width for ff in self.layers])
 
-    def awake(self, x: Floats, first: int = 0) -> Bools:
-        """(rows, units) whether a unit may be active at x, which is rounded; only units of blocks from `first` on."""
-        skip = int(np.searchsorted(self.block, first))
-        U, b = self.U[skip:], self.b[skip:]
-        result = np.zeros((len(x), len(self.b)), dtype=bool)
-        value, size = np.broadcast_to(b, (len(x), len(b))).copy(), np.broadcast_to(np.abs(b), (len(x), len(b))).copy()
-        for r in range(len(self.reads)):
-            term = np.multiply.outer(x[:, r], U[:, r])
-            value += term
-            size += np.abs(term, out=term)
-        bound = (len(self.reads) + 4) * EPS * 1.01 * size
-        result[:, skip:] = ~(value + bound < 0)  # also if something overflowed
-        return result
-
-    def run(self, rows: list[list[Fraction]], i: int, awake: Bools) -> None:
-        """Row i through the chain, from one block with a possibly active unit to the next."""
-        block = -1
-        while True:
-            later = np.flatnonzero(awake & (self.block > block))
-            if not len(later):
-                return
-            block = int(self.block[later[0]])
-            mine = [int(u) for u in later if self.block[u] == block]
-            if self._step(rows, i, block, mine):
-                x = np.array([[float(rows[k][i]) for k in self.reads]])
-                awake = self.awake(x, block + 1)[0]
-
-    def _step(self, rows: list[list[Fraction]], i: int, block: int, units: list[int]) -> bool:
-        """One block; whether the row moved in a coordinate."""
-        ff = self.layers[block]
-        first = int(np.searchsorted(self.block, block))
-        hidden = []
-        for u in units:
-            terms = (Fraction(float(w)) * rows[k][i] for w, k in zip(self.U[u], self.reads, strict=True) if w)
-            value = sum(terms, Fraction(float(self.b[u])))
-            if value > 0:
-                hidden.append((u - first, value))
-        moved = False
-        for m, k in enumerate(ff.writes.tolist()):
-            added = sum((Fraction(float(ff.W[m, u])) * value for u, value in hidden), Fraction(0))
-            rows[k][i] += added
-            moved |= added != 0
-        return moved
+def _step(ff: FeedForwardLayer, rows: list[list[Fraction]], i: int) -> None:
+    """Row i through one layer with eta = 1."""
+    reads = ff.reads.tolist()
+    hidden = []
+    for bias, weights in zip(ff.b.tolist(), ff.U.tolist(), strict=True):
+        terms = (Fraction(w) * rows[k][i] for w, k in zip(weights, reads, strict=True) if w)
+        hidden.append(max(sum(terms, Fraction(bias)), Fraction(0)))
+    for k, weights in zip(ff.writes.tolist(), ff.W.tolist(), strict=True):
+        rows[k][i] += sum((Fraction(w) * h for w, h in zip(weights, hidden, strict=True) if w and h), Fraction(0))
 
 
 def _fractions(state: ExactRows) -> list[list[Fraction]]:
