@@ -96,12 +96,13 @@ def floats_of(rows: Objects) -> NDArray[np.float64]:
 
     The first 64 bits are rounded to a float: a relative error of 2^-53 + 2^-63 for every number, large or small.
     """
-    result = np.zeros(rows.shape)
     top = max(int(x).bit_length() for x in rows.flat)
-    for place, x in np.ndenumerate(rows):
+
+    def scaled(x: int) -> float:
         cut = max(x.bit_length() - 64, 0)
-        result[place] = ldexp(x >> cut, cut - top)
-    return result
+        return ldexp(x >> cut, cut - top)
+
+    return np.frompyfunc(scaled, 1, 1)(rows).astype(np.float64)
 
 
 def next_layer(
@@ -139,11 +140,9 @@ def distinct(rows: Objects) -> tuple[list[int], list[list[int]]]:
         >>> distinct(np.array([[1, 2], [3, 4], [1, 2]], dtype=object))
         ([0, 1, 0], [[0, 2], [1]])
     """
-    members: dict[tuple[Any, ...], list[int]] = {}
-    for i, row in enumerate(rows):
-        members.setdefault(tuple(row), []).append(i)
-    place = [0] * len(rows)
-    for p, copies in enumerate(members.values()):
-        for i in copies:
-            place[i] = p
-    return place, list(members.values())
+    number: dict[tuple[Any, ...], int] = {}
+    place = [number.setdefault(tuple(row), len(number)) for row in rows]
+    members: list[list[int]] = [[] for _ in number]
+    for i, p in enumerate(place):
+        members[p].append(i)
+    return place, members

@@ -34,10 +34,7 @@ def limit_exact(Z: Any, alpha: Any, A: Any = None, max_layers: int = 10_000) -> 
     Implements [AFZ24, Theorem 1.1]. Departs: repeated tokens are one point with a multiplicity and lead together; a
     token at 0 is allowed, and ends at 0 ("face", the improper face K) if the mean of all tokens stays 0.
 
-    Args:
-        Z: (n, d) integers, Fractions, decimal strings, or floats at their exact binary value.
-        A: symmetric positive definite, None for the identity.
-        max_layers: how far to follow the dynamics before giving up.
+    The arguments are those of `hardmax.limit`.
 
     Raises:
         NotCertified: some token was not decided within `max_layers`.
@@ -56,19 +53,10 @@ def limit_exact(Z: Any, alpha: Any, A: Any = None, max_layers: int = 10_000) -> 
     if not descent.run(depth):
         raise _not_certified(descent, place, max_layers)
 
-    limit = _spread(descent.base, place)
+    limit = np.array([descent.base[p] for p in place], dtype=object)
     leader_since = {i: descent.decided_at[p] for i, p in enumerate(place) if descent.role[p] == LEADER}
     certificate = _certificate(descent, place, members, tokens, step, metric, limit)
-    cluster, centers, kind = _clusters(limit, leader_since)
-    return Equilibrium(
-        tokens=tokens,
-        points=limit,
-        cluster=cluster,
-        centers=centers,
-        kind=kind,
-        leader_since=leader_since,
-        certificate=certificate,
-    )
+    return Equilibrium(tokens, limit, *_clusters(limit, leader_since), leader_since, certificate)
 
 
 def _certificate(
@@ -108,25 +96,13 @@ def _clusters(limit: Objects, leader_since: dict[int, int]) -> tuple[np.ndarray,
         numbers.setdefault(tuple(limit[i]), len(numbers))
     vertices = {tuple(limit[i]) for i in leader_since}
     cluster = np.array([numbers[tuple(row)] for row in limit], dtype=np.int64)
-    return (
-        cluster,
-        _spread(list(numbers), range(len(numbers))),
-        tuple("vertex" if point in vertices else "face" for point in numbers),
-    )
-
-
-def _spread(points: Any, place: Any) -> Objects:
-    """One row per token from one tuple per point."""
-    result = np.empty((len(place), len(points[0])), dtype=object)
-    for i, p in enumerate(place):
-        result[i] = points[p]
-    return result
+    kind = tuple("vertex" if point in vertices else "face" for point in numbers)
+    return cluster, np.array(list(numbers), dtype=object), kind
 
 
 def _not_certified(descent: "Descent", place: list[int], max_layers: int) -> NotCertified:
     waiting = [i for i, p in enumerate(place) if descent.role[p] == OPEN]
     now = descent.cloud.fractions()
-    best = [descent.base[p] or tuple(now[p]) for p in range(len(now))]
     return NotCertified(
         f"{len(waiting)} of {len(place)} tokens are not decided after {max_layers} layers",
         found=f"token {waiting[0]} still follows "
@@ -135,7 +111,7 @@ def _not_certified(descent: "Descent", place: list[int], max_layers: int) -> Not
         known={
             "certain": [i for i, p in enumerate(place) if descent.role[p] != OPEN],
             "open": waiting,
-            "points": _spread(best, place),
+            "points": np.array([descent.base[p] or tuple(now[p]) for p in place], dtype=object),
             "leaders": [i for i, p in enumerate(place) if descent.role[p] == LEADER],
             "layers": descent.layer,
         },
