@@ -140,12 +140,10 @@ class Ragged(ByValue, Generic[Scalar]):
         return result
 
     def mean_in_order(self, values: Floats) -> Floats:
-        """(N,) for values (T,): the mean over each part, summed in order."""
-        return self.sum_in_order(values) / self.lengths
-
-    def columns_in_order(self, matrix: Floats) -> Floats:
-        """(N, c) for a matrix (T, c): the sum of every column over each part, in order."""
-        return np.stack([self.sum_in_order(np.ascontiguousarray(column)) for column in matrix.T], axis=1)
+        """(N,) for values (T,), or (N, c) for (T, c): the mean over each part, summed in order."""
+        if values.ndim == 1:
+            return self.sum_in_order(values) / self.lengths
+        return np.stack([self.mean_in_order(np.ascontiguousarray(column)) for column in values.T], axis=1)
 
 
 Sequences: TypeAlias = Ragged[np.float64]

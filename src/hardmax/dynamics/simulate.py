@@ -112,11 +112,12 @@ def simulate(  # types as strings: help() shows their names
         >>> simulate([[1, 0], [-1, 0], [0.5, 0]], alpha=1.0, layers=2).tokens[:, 2, 0]
         array([0.5  , 0.75 , 0.875])
     """
+    options: dict[str, Any] = {
+        "normalization": normalization, "V": V, "heads": heads, "causal": causal, "feed_forward": feed_forward,
+        "definite": definite, "keep": keep,
+    }  # fmt: skip
     if is_list(alpha):
-        rest: dict[str, Any] = {
-            "rule": rule, "normalization": normalization, "V": V, "heads": heads, "causal": causal,
-            "feed_forward": feed_forward, "definite": definite, "exact": exact, "keep": keep, "progress": progress,
-        }  # fmt: skip
+        rest = options | {"rule": rule, "exact": exact, "progress": progress}
         return for_each_step(Trajectory, alpha, lambda step: simulate(Z, step, A, layers, **rest))
     rule = HARDMAX if rule is None else as_rule(rule)
     layers = layer_count(layers)
@@ -132,10 +133,6 @@ def simulate(  # types as strings: help() shows their names
             with reporting(progress, "simulating") as report:
                 task = _Task(alpha, matrix, layers, rule, keep, report)
                 return _simulate_batch(given, task) if batch else _simulate_one(given, task)
-    options: dict[str, Any] = {
-        "normalization": normalization, "V": V, "heads": heads, "causal": causal, "feed_forward": feed_forward,
-        "definite": definite, "keep": keep,
-    }  # fmt: skip
     run: Any
     if not exact:
         from hardmax.dynamics.variants import simulate_variant

@@ -208,8 +208,7 @@ class AttentionLayer(ByValue):
             return x
         values = combine(self.right, x)  # (T, r)
         if self.is_uniform:
-            means = batch.columns_in_order(values) / batch.lengths[:, None]
-            attended = means[batch.owner]
+            attended = batch.mean_in_order(values)[batch.owner]
         else:
             attended = self._attend(x, values, batch, temperature, fast)
         return x * self.rho + combine(self.left, attended)
@@ -300,5 +299,5 @@ def _attend_extreme(queries: Floats, keys: Floats, values: Floats, batch: Sequen
     if len(rows) == len(counts):  # no ties: the mean is the value itself
         means = values[rows]
     else:
-        means = Ragged.of_lengths(values[rows], counts).columns_in_order(values[rows]) / counts[:, None]
+        means = Ragged.of_lengths(values[rows], counts).mean_in_order(values[rows])
     return means[owner], np.flatnonzero(hard)

@@ -102,7 +102,7 @@ def floats_of(rows: Objects) -> NDArray[np.float64]:
         cut = max(x.bit_length() - 64, 0)
         return ldexp(x >> cut, cut - top)
 
-    return np.frompyfunc(scaled, 1, 1)(rows).astype(np.float64)
+    return np.asarray(np.frompyfunc(scaled, 1, 1)(rows), np.float64)
 
 
 def next_layer(
