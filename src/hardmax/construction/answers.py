@@ -7,6 +7,7 @@ import numpy as np
 
 from hardmax.cloud.ragged import Ragged, Sequences
 from hardmax.cloud.tokens import Floats
+from hardmax.construction.problem import distinct_within
 from hardmax.construction.verification import nearest_targets
 from hardmax.transformer.evaluate import State, forward, forward_chains
 from hardmax.transformer.tables import PiecewiseLinear
@@ -70,9 +71,7 @@ class _Plateaus:
     def _look(self, part: PiecewiseLinear, x: Floats) -> None:
         t = part.read(x)
         piece = part.locate(t)
-        edges = np.concatenate([[-np.inf], part.kinks, [np.inf]])
-        room = np.minimum(t - edges[piece], edges[piece + 1] - t)
-        flat = part.flat[piece]
+        room, flat = part.room(t, piece), part.flat[piece]
         distance, margin = np.where(flat, 0.0, room), np.where(flat, room, 0.0)
         if not self.before.per_sequence:
             distance = self.batch.reduce(np.maximum, distance)
@@ -101,9 +100,5 @@ def _tokens(net: "Network", state: State) -> list[Floats]:
     if state.per_sequence:
         return [net.targets[[k]] for k in ids]
     key = net.stack[0].ff.apply(batch.values)[:, 0]
-    owner = batch.owner
-    order = np.lexsort((key, owner))
-    code = owner * len(net.targets) + ids[order]  # owner[order] = owner
-    _, first = np.unique(code, return_index=True)
-    keep = np.sort(first)
-    return list(Ragged.of_lengths(net.targets[ids[order][keep]], np.bincount(owner[keep], minlength=len(batch))))
+    order = np.lexsort((key, batch.owner))
+    return [net.targets[numbers] for numbers in distinct_within(Ragged(ids[order], batch.offsets))]

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.network import Network
+from hardmax.construction.problem import prototypes
 from hardmax.errors import BadInput
 from hardmax.io.documents import read_document
 from hardmax.io.files import new_folder, recover_folder
@@ -153,8 +154,7 @@ def load_network(folder: str | Path) -> Network:
         if classes is None:
             targets = np.array(config["targets"], dtype=np.float64).reshape(-1, dim)
         else:
-            targets = np.zeros((len(classes), dim))
-            targets[:, 0] = np.arange(len(classes))
+            targets = prototypes(len(classes), dim)
         return Network(
             stack,
             dim,

@@ -11,6 +11,7 @@ round for an unseparated pair raises the number of classes. A_i = A_j is then at
 b keeps a margin from every such midpoint of every sequence.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -38,17 +39,11 @@ PAIRS, CANDIDATES, PLACES = 64, 3, 8
 
 @dataclass(frozen=True, eq=False)
 class TokenSets:
-    """The sets S^j of projected tokens; values closer than rounding count as one token.
+    """The sets S^j of projected tokens; values closer than rounding count as one token."""
 
-    Attributes:
-        values: (V,) the distinct values, ascending.
-        codes: j V + v for every token v of S^j, ascending in each set and from set to set.
-        digests: (N,) equal for equal sets.
-    """
-
-    values: Floats
-    codes: Ragged[np.int64]
-    digests: Ints
+    values: Floats  # (V,) the distinct values, ascending
+    codes: Ragged[np.int64]  # j V + v for every token v of S^j, ascending in each set and from set to set
+    digests: Ints  # (N,) equal for equal sets
 
     @staticmethod
     def of(batch: Sequences, s: Floats, near: float) -> "TokenSets":
@@ -105,19 +100,12 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class SeparatedByMax(Separated):
-    """Identifiers z_j = A_j + LIFT made by rounds of hardmax, and g = s.
+    """Identifiers z_j = A_j + LIFT made by rounds of hardmax, and g = s."""
 
-    Attributes:
-        rounds: the blocks of the rounds; the first holds `ff`. One block without attention if all targets are equal.
-        last: b_K, the top of the tent that is still in e1; None without rounds.
-        margin: the smallest distance by which a nearest token is nearest.
-        weight: sum of the c_k.
-    """
-
-    rounds: tuple[Block, ...]
-    last: float | None
-    margin: float
-    weight: float
+    rounds: tuple[Block, ...]  # the first holds `ff`; one block without attention if all targets are equal
+    last: float | None  # b_K, the top of the tent that is still in e1; None without rounds
+    margin: float  # the smallest distance by which a nearest token is nearest
+    weight: float  # sum of the c_k
 
     def front(self, dim: int, rho: float = 1.0, A: float = 1.0, into: int = 0) -> list[Block]:
         """The rounds, and a layer (eta = 0) after which a token is rho s e0 + A z e_into.
@@ -134,17 +122,19 @@ class SeparatedByMax(Separated):
         ff = FeedForwardLayer(U[used], b[used], W[:, used], np.array([0, 1]), np.arange(len(W)), 0.0)
         return [*self.rounds, Block(ff, AttentionLayer.identity(dim), "separate")]
 
-    def temperature(self, room: float, longest: int) -> float:
+    def temperature(self, stack: Sequence[Block], room: float, longest: int) -> float:
         """A temperature at which softmax attention gives the same answers on the data as hardmax.
 
-        Let eta = min(margin/8, room/2) / sum c_k, `room` the distance of z from leaving its plateau. If all rounds so
-        far erred by <= c eta, A differs by <= 2 eta sum c <= margin/4 between tokens of a sequence, so the nearest
-        token still leads by margin/2, and queries are >= 1: the others weigh <= (n-1) e^(-margin / 2T) in all, which is
-        <= eta for T = margin / (2 ln((n-1)/eta)). Tokens are <= 1 apart, so this round errs by <= c_k eta as well,
-        and z by <= room/2 in the end: the key stays on its plateau, and the output is the same.
+        Keys are A z + ..., so z may move by `room`, that of the keys, over A, the largest weight behind the rounds. Let
+        eta = min(margin/8, room/2A) / sum c_k. If all rounds so far erred by <= c eta, A differs by <= 2 eta sum c <=
+        margin/4 between tokens of a sequence, so the nearest token still leads by margin/2, and queries are >= 1: the
+        others weigh <= (n-1) e^(-margin / 2T) in all, which is <= eta for T = margin / (2 ln((n-1)/eta)). Tokens are
+        <= 1 apart, so this round errs by <= c_k eta as well, and z by <= room/2A in the end: the key stays on its
+        plateau, and the output is the same.
         """
         if self.last is None or longest < 2:
             return float(np.inf)
+        room /= max(1.0, float(np.abs(stack[len(self.rounds)].ff.W).max()))
         eta = min(self.margin / 8, room / 2) / max(1.0, self.weight)
         return float(self.margin / (2 * np.log(max(2.0, (longest - 1) / eta))))
 
@@ -275,18 +265,18 @@ def choose_round(sets: TokenSets, i: Ints, j: Ints, grid: float) -> Choice:
     best = token[np.argsort(-votes, kind="stable")]
     found = Choice(np.nan, np.empty(0), -np.inf)
     good = max(GOOD_MARGIN / len(sets), LEAST_MARGIN)
-    for v in best[:CANDIDATES].tolist():
-        voters = [pair for pair, difference in zip(pairs, differences, strict=True) if v in difference]
-        for b in _places(sets, v, voters):
-            choice = _round_at(sets, float(np.rint(b / grid) * grid))
-            found = choice if choice.margin > found.margin else found
-            if found.margin > good:
-                return found
-    for v in best.tolist():
-        if found.margin > LEAST_MARGIN:
+
+    def tries() -> Iterator[tuple[float, float]]:
+        """Places b, and the margin that makes it needless to try them."""
+        for v in best[:CANDIDATES].tolist():
+            voters = [pair for pair, difference in zip(pairs, differences, strict=True) if v in difference]
+            yield from ((b, good) for b in _places(sets, v, voters))
+        yield from ((_clear_place(sets, v), LEAST_MARGIN) for v in best.tolist())
+
+    for b, enough in tries():
+        if found.margin > enough:
             return found
-        choice = _round_at(sets, float(np.rint(_clear_place(sets, v) / grid) * grid))
-        found = choice if choice.margin > found.margin else found
+        found = max(found, _round_at(sets, float(np.rint(b / grid) * grid)), key=lambda choice: choice.margin)
     if found.margin > LEAST_MARGIN:
         return found
     first, second = sorted(pairs[0])

@@ -23,22 +23,14 @@ Trouble = Callable[[int, int, float, float], HardmaxError]
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """R-1 steps between R runs of keys with one value each.
+    """R-1 steps between R runs of keys with one value each."""
 
-    Attributes:
-        w, B: (R-1,) the dyadic steps, ascending.
-        values: (R,) the value of each run, in key order.
-        gap: the smallest distance between keys of neighboring runs (inf for one run).
-        slack: the smallest room between a key and a ramp, in units of its rounding bound.
-        largest: the largest key.
-    """
-
-    w: Floats
-    B: Floats
-    values: Ints
-    gap: float
-    slack: float
-    largest: float
+    w: Floats  # (R-1,) the widths of the dyadic steps
+    B: Floats  # (R-1,) where they begin, in units of w; ascending
+    values: Ints  # (R,) the value of each run, in key order
+    gap: float  # the smallest distance between keys of neighboring runs (inf for one run)
+    slack: float  # the smallest room between a key and a ramp, in units of its rounding bound
+    largest: float  # the largest key
 
     def __len__(self) -> int:
         return len(self.w)
@@ -90,14 +82,8 @@ def fit_steps(
     if not fits.all():
         raise trouble_at(int(np.argmin(fits)))
     room = np.minimum((B * w - key[left]) / error[left], (key[right] - (B + 1) * w) / error[right])
-    return Steps(
-        w,
-        B,
-        sorted_values[np.concatenate([change, [len(order) - 1]])],
-        float((key[right] - key[left]).min(initial=np.inf)),
-        float(room.min(initial=np.inf)),
-        float(key[order[-1]]),
-    )
+    gap, slack = (float(part.min(initial=np.inf)) for part in (key[right] - key[left], room))
+    return Steps(w, B, sorted_values[np.append(change, len(order) - 1)], gap, slack, float(key[order[-1]]))
 
 
 def _lean(
@@ -120,11 +106,15 @@ def staircase(steps: Steps, heights: Floats, direction: dict[int, float], write:
     reads = np.array(sorted(direction), dtype=np.int64)
     v = np.array([direction[k] for k in reads.tolist()])
     U, b = step_units(steps, v)
-    rise = np.diff(heights)
-    W = np.repeat(rise, 2) * np.tile([1.0, -1.0], len(rise))
+    W = step_weights(np.diff(heights))
     if heights[0] != 0 or not len(W):  # a constant unit
         U, b, W = np.vstack([np.zeros_like(v), U]), np.append(1.0, b), np.append(heights[0], W)
     return FeedForwardLayer(U, b, W[None], reads, np.array([write]), 0.0)
+
+
+def step_weights(rises: Floats) -> Floats:
+    """(2(R-1),) the weights of the units of `step_units` that make each step rise by a number."""
+    return np.repeat(rises, 2) * np.tile([1.0, -1.0], len(rises))
 
 
 def step_units(steps: Steps, v: Floats) -> tuple[Floats, Floats]:

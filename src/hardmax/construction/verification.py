@@ -20,7 +20,7 @@ from hardmax.cloud.distinct import distinct_rows
 from hardmax.cloud.ragged import Bools, Ragged
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.certificate import fingerprint, prove
-from hardmax.construction.problem import Problem
+from hardmax.construction.problem import Problem, prototypes
 from hardmax.errors import BadInput, counted, need
 from hardmax.io.documents import json_text
 from hardmax.transformer.evaluate import forward
@@ -40,17 +40,11 @@ UNITS, LAYERS, SAMPLE, RATIONAL_TOKENS = 2e8, 4e3, 200, 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Sequence by sequence.
+    """Sequence by sequence."""
 
-    Attributes:
-        exact: (N,) whether the set of output tokens is the target set, bit for bit.
-        right: (N,) whether it is after moving every output token to the nearest target.
-        error: (N,) the largest distance (maximum norm) between output tokens and target tokens.
-    """
-
-    exact: Bools
-    right: Bools
-    error: Floats
+    exact: Bools  # (N,) whether the set of output tokens is the target set, bit for bit
+    right: Bools  # (N,) whether it is after moving every output token to the nearest target
+    error: Floats  # (N,) the largest distance (maximum norm) between output tokens and target tokens
 
 
 @dataclass(frozen=True)
@@ -235,8 +229,7 @@ def _with_classes_of(net: "Network", problem: Problem) -> Problem:
         return problem
     number = {label: c for c, label in enumerate(net.classes)}
     known = [number.get(label, len(number) + k) for k, label in enumerate(problem.classes)]
-    targets = np.zeros((max(len(number), max(known) + 1), net.dim))
-    targets[:, 0] = np.arange(len(targets))
+    targets = prototypes(max(len(number), max(known) + 1), net.dim)
     wanted = Ragged(np.array(known)[problem.wanted.values], problem.wanted.offsets)
     return Problem(problem.batch, targets, wanted, problem.classes)
 

@@ -10,8 +10,9 @@ there the block is evaluated exactly. A leader that is moved once costs one bloc
 """
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 
@@ -30,39 +31,43 @@ Terms = list[tuple[Integers, int]]  # numerators and their exponents, over the d
 
 @dataclass(frozen=True, eq=False)
 class ExactRows:
-    """Distinct rows of exact numbers, and which of them every token (or sequence) has.
+    """Distinct rows of exact numbers, and which of them every token (or sequence) has."""
 
-    Attributes:
-        columns: d arrays (rows,) of numerators, or None where the coordinate is 0 for all.
-        denominators: (rows,) positive integers.
-        exponent: the common power of two below every numerator.
-        where: (T,) or (N,) the row of each token or sequence.
-        per_sequence: whether one entry of `where` stands for a whole sequence.
-    """
-
-    columns: Sequence[Integers | None]
-    denominators: Integers
-    exponent: int
-    where: Ints
-    per_sequence: bool
+    columns: dict[int, Integers]  # (rows,) numerators of the coordinates that are not 0 for all
+    dim: int
+    denominators: Integers  # (rows,) positive integers
+    exponent: int  # the common power of two below every numerator
+    where: Ints  # (T,) or (N,) the row of each token or sequence
+    per_sequence: bool  # whether one entry of `where` stands for a whole sequence
 
     @staticmethod
     def of(rows: Floats, where: Ints | None = None, per_sequence: bool = False) -> "ExactRows":
         numerators, exponent = integers(rows)
-        columns = [column if (column != 0).any() else None for column in np.ascontiguousarray(numerators.T)]
+        columns = {k: column for k, column in enumerate(np.ascontiguousarray(numerators.T)) if (column != 0).any()}
         where = np.arange(len(rows)) if where is None else where
-        return ExactRows(columns, np.full(len(rows), 1, dtype=object), exponent, where, per_sequence)
+        one = np.full(len(rows), 1, dtype=object)
+        return ExactRows(columns, rows.shape[1], one, exponent, where, per_sequence)
 
     def __len__(self) -> int:
         return len(self.denominators)
 
+    @property
+    def zero(self) -> Integers:
+        return np.full(len(self), 0, dtype=object)
+
     def column(self, k: int) -> Integers:
-        column = self.columns[k]
-        return np.full(len(self), 0, dtype=object) if column is None else column
+        return self.columns.get(k, self.zero)
+
+    def take(self, rows: Ints, where: Ints, per_sequence: bool) -> "ExactRows":
+        """Some of the rows."""
+        columns = {k: column[rows] for k, column in self.columns.items()}
+        return replace(
+            self, columns=columns, denominators=self.denominators[rows], where=where, per_sequence=per_sequence
+        )
 
     def floats(self) -> tuple[Floats, Bools]:
         """(rows, d) the nearest float64 numbers, and (rows,) whether all of a row are exact."""
-        values = np.stack([nearest(self.column(k), self.exponent, self.denominators) for k in range(len(self.columns))])
+        values = np.stack([nearest(self.column(k), self.exponent, self.denominators) for k in range(self.dim)])
         exact = np.ones(len(self), dtype=bool)
         for k, column in enumerate(values):
             back, back_exp = integers(column)
@@ -74,12 +79,11 @@ class ExactRows:
 
 def exact_feed_forward(ff: FeedForwardLayer, state: ExactRows) -> ExactRows:
     """eta x + W relu(U x + b), every unit accounted for."""
-    outputs: dict[int, Terms] = {}
+    outputs: dict[int, Terms] = defaultdict(list)
     if ff.eta:
         eta, eta_exp = integer(ff.eta)
-        for k, column in enumerate(state.columns):
-            if column is not None:
-                outputs.setdefault(k, []).append((column * eta, state.exponent + eta_exp))
+        for k, column in state.columns.items():
+            outputs[k].append((column * eta, state.exponent + eta_exp))
     reads = ff.reads.tolist()
     parts = [_piecewise(table, reads, state) for table in ff.tables.scalars]
     if ff.tables.parabola is not None:
@@ -87,8 +91,8 @@ def exact_feed_forward(ff: FeedForwardLayer, state: ExactRows) -> ExactRows:
     if ff.rest is not None:
         parts.append(_unit_by_unit(ff.rest, state))
     for part in parts:
-        for m, terms in enumerate(part):
-            outputs.setdefault(int(ff.writes[m]), []).extend(terms)
+        for k, terms in zip(ff.writes.tolist(), part, strict=True):
+            outputs[k] += terms
     return _normalized(outputs, state)
 
 
@@ -110,12 +114,12 @@ def _piecewise(part: PiecewiseLinear, reads: list[int], state: ExactRows) -> lis
     return result
 
 
-def _linear(direction: Floats, reads: list[int], state: ExactRows) -> tuple[Integers, int]:
+def _linear(direction: Floats, reads: Sequence[int], state: ExactRows) -> tuple[Integers, int]:
     v, v_exp = integers(direction)
-    t = np.full(len(state), 0, dtype=object)
+    t = state.zero
     for weight, k in zip(v, reads, strict=True):
-        if weight and state.columns[k] is not None:
-            t = t + state.column(k) * weight
+        if weight and k in state.columns:
+            t = t + state.columns[k] * weight
     return t, v_exp + state.exponent
 
 
@@ -151,70 +155,53 @@ def _unit_by_unit(rest: FeedForwardLayer, state: ExactRows) -> list[Terms]:
 def _normalized(outputs: dict[int, Terms], state: ExactRows) -> ExactRows:
     """Add up the terms over one exponent; drop denominators that divide, and common powers of two."""
     exponent = max((e for terms in outputs.values() for _, e in terms), default=0)
-    columns: list[Integers | None] = [None] * len(state.columns)
-    for k, terms in outputs.items():
-        total = np.full(len(state), 0, dtype=object)
-        for numerators, e in terms:
-            total = total + (numerators << (exponent - e))
-        columns[k] = total if (total != 0).any() else None
-    live = [column for column in columns if column is not None]
+    totals = {k: sum((part << (exponent - e) for part, e in terms), state.zero) for k, terms in outputs.items()}
+    columns = {k: total for k, total in totals.items() if (total != 0).any()}
     denominators = state.denominators
     if (denominators != 1).any():
         divides = np.ones(len(state), dtype=bool)
-        for column in live:
+        for column in columns.values():
             divides &= np.asarray(column % denominators == 0, dtype=bool)
         divisor = np.where(divides, denominators, 1)
-        columns = [None if column is None else column // divisor for column in columns]
+        columns = {k: column // divisor for k, column in columns.items()}
         denominators = np.where(divides, 1, denominators)
-        live = [column for column in columns if column is not None]
-    drop = min(exponent, trailing_zeros(*live))
-    columns = [None if column is None else column >> drop for column in columns]
-    return ExactRows(columns, denominators, exponent - drop, state.where, state.per_sequence)
+    drop = min(exponent, trailing_zeros(*columns.values()))
+    columns = {k: column >> drop for k, column in columns.items()}
+    return replace(state, columns=columns, denominators=denominators, exponent=exponent - drop)
 
 
 def compressed(state: ExactRows) -> ExactRows:
     """Keep each distinct row once."""
-    live = [column for column in state.columns if column is not None]
     seen: dict[tuple[int, ...], int] = {}
-    index = np.empty(len(state), dtype=np.int64)
-    for row, key in enumerate(zip(state.denominators, *live, strict=True)):
-        index[row] = seen.setdefault(key, len(seen))
+    rows = zip(state.denominators, *state.columns.values(), strict=True)
+    index = np.array([seen.setdefault(key, len(seen)) for key in rows], dtype=np.int64)
     if len(seen) == len(state):
         return state
-    first = np.empty(len(seen), dtype=np.int64)
-    first[index[::-1]] = np.arange(len(state))[::-1]
-    columns = [None if column is None else column[first] for column in state.columns]
-    return ExactRows(columns, state.denominators[first], state.exponent, index[state.where], state.per_sequence)
+    return state.take(np.unique(index, return_index=True)[1], index[state.where], state.per_sequence)
 
 
 def exact_attention(sa: AttentionLayer, state: ExactRows, batch: Sequences) -> ExactRows:
     """rho x_i + the mean over C_i of V x_l, the maximum of the scores decided exactly."""
     where = state.where[batch.owner] if state.per_sequence else state.where
     denominators, scale = _common_denominators(state.denominators[where], batch)
-    columns = [None if column is None else column[where] * scale for column in state.columns]
-    rows = ExactRows(columns, denominators, state.exponent, np.arange(len(where)), False)
-    everything = list(range(len(columns)))
-    sums, sizes = [], None
+    columns = {k: column[where] * scale for k, column in state.columns.items()}
+    rows = ExactRows(columns, state.dim, denominators, state.exponent, np.arange(len(where)), False)
+    sums, sizes = [], np.full(len(where), 1, dtype=object)
     for r in np.flatnonzero(sa.left.any(axis=0) & sa.right.any(axis=1)):
-        values, exponent = _linear(sa.right[r], everything, rows)
+        values, exponent = _linear(sa.right[r], range(state.dim), rows)
         total, sizes = _attended(sa, rows, values, batch)
         sums.append((sa.left[:, r], total, exponent))
-    if sizes is None:
-        sizes = np.full(len(where), 1, dtype=object)
-    outputs: dict[int, Terms] = {}
+    outputs: dict[int, Terms] = defaultdict(list)
     rho, rho_exp = integer(sa.rho)
-    for k in everything:
-        if rho and columns[k] is not None:
-            outputs.setdefault(k, []).append((columns[k] * rho * sizes, rows.exponent + rho_exp))  # type: ignore[operator]
-        for left, total, exponent in sums:
+    for k, column in columns.items() if rho else ():
+        outputs[k].append((column * rho * sizes, rows.exponent + rho_exp))
+    for left, total, exponent in sums:
+        for k in np.flatnonzero(left).tolist():
             weight, weight_exp = integer(left[k])
-            if weight:
-                outputs.setdefault(k, []).append((total * weight, exponent + weight_exp))
-    result = _normalized(outputs, ExactRows(columns, denominators * sizes, rows.exponent, rows.where, False))
+            outputs[k].append((total * weight, exponent + weight_exp))
+    result = _normalized(outputs, replace(rows, denominators=denominators * sizes))
     if sa.is_uniform and not rho:  # all tokens of a sequence are equal now
-        firsts = batch.starts
-        columns = [None if column is None else column[firsts] for column in result.columns]
-        return ExactRows(columns, result.denominators[firsts], result.exponent, np.arange(len(batch)), True)
+        return result.take(batch.starts, np.arange(len(batch)), True)
     return result
 
 
@@ -232,9 +219,7 @@ def _attended(sa: AttentionLayer, rows: ExactRows, values: Integers, batch: Sequ
     if sa.is_uniform:
         sums = batch.reduce(np.add, values)
         return sums[batch.owner], batch.lengths.astype(object)[batch.owner]
-    everything = list(range(len(rows.columns)))
-    queries = np.stack([_linear(q, everything, rows)[0] for q in sa.Q])
-    keys = np.stack([_linear(k, everything, rows)[0] for k in sa.K])
+    queries, keys = (np.stack([_linear(row, range(rows.dim), rows)[0] for row in matrix]) for matrix in (sa.Q, sa.K))
     total, size = np.empty(len(values), dtype=object), np.empty(len(values), dtype=object)
     for start, n in zip(batch.starts, batch.lengths, strict=True):
         here = slice(start, start + n)
@@ -303,7 +288,7 @@ def _step(ff: FeedForwardLayer, rows: list[list[Fraction]], i: int) -> None:
 def _fractions(state: ExactRows) -> list[list[Fraction]]:
     """Per coordinate the value of every distinct row."""
     bottoms = state.denominators << state.exponent
-    return [[Fraction(*pair) for pair in zip(state.column(k), bottoms, strict=True)] for k in range(len(state.columns))]
+    return [[Fraction(*pair) for pair in zip(state.column(k), bottoms, strict=True)] for k in range(state.dim)]
 
 
 def _exact_rows(rows: list[list[Fraction]], state: ExactRows) -> ExactRows:
@@ -313,9 +298,9 @@ def _exact_rows(rows: list[list[Fraction]], state: ExactRows) -> ExactRows:
         power = (bottom & -bottom).bit_length() - 1
         odd.append(bottom >> power)
         exponent = max(exponent, power)
-    denominators = np.array(odd, dtype=object)
-    columns: list[Integers | None] = []
-    for column in rows:
+    columns = {}
+    for k, column in enumerate(rows):
         numerators = [(value * (d << exponent)).numerator for value, d in zip(column, odd, strict=True)]
-        columns.append(np.array(numerators, dtype=object) if any(numerators) else None)
-    return ExactRows(columns, denominators, exponent, state.where, state.per_sequence)
+        if any(numerators):
+            columns[k] = np.array(numerators, dtype=object)
+    return replace(state, columns=columns, denominators=np.array(odd, dtype=object), exponent=exponent)
