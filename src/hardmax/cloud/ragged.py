@@ -217,23 +217,19 @@ def _check_numbers(batch: Sequences, name: str) -> None:
         part += 0.0  # -0.0 and 0.0 are one value
         top = max(float(part.max()), -float(part.min()))
         if not top < np.inf:  # also true for NaN
-            raise _not_finite(batch, name)
+            finite = np.isfinite(batch.values).all(axis=1)
+            row = int(np.argmin(finite))
+            j = int(batch.owner[row])
+            raise BadInput(
+                f"{name}[{j}]: token {row - batch.starts[j]} is {batch.values[row].tolist()}; tokens must be finite",
+                fix=f"remove or replace {counted(int((~finite).sum()), 'token')} with NaN or infinity",
+            )
         largest = max(largest, top)
     if largest > LARGEST or 0 < largest < SMALLEST:
         raise BadInput(
             f"{name}: the largest coordinate is {largest:g}, outside [2^-900, 2^900]",
             fix="rescale the tokens by a power of two",
         )
-
-
-def _not_finite(batch: Sequences, name: str) -> BadInput:
-    finite = np.isfinite(batch.values).all(axis=1)
-    row = int(np.argmin(finite))
-    j = int(batch.owner[row])
-    return BadInput(
-        f"{name}[{j}]: token {row - batch.starts[j]} is {batch.values[row].tolist()}; tokens must be finite",
-        fix=f"remove or replace {counted(int((~finite).sum()), 'token')} with NaN or infinity",
-    )
 
 
 def _short(value: object) -> str:

@@ -48,19 +48,12 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Sequences X^j and target sets Y^j of m^j distinct tokens.
-
-    Attributes:
-        batch: the sequences.
-        targets: (D, d) the distinct target tokens; for classification c e_0 for class number c.
-        wanted: for each sequence its m^j rows of `targets`, in the caller's order.
-        classes: the label of each class number, or None for interpolation.
-    """
+    """Sequences X^j and target sets Y^j of m^j distinct tokens."""
 
     batch: Sequences
-    targets: Floats
-    wanted: Ragged[np.int64]
-    classes: tuple[Hashable, ...] | None
+    targets: Floats  # (D, d) the distinct target tokens; for classification c e_0 for class number c
+    wanted: Ragged[np.int64]  # for each sequence its m^j rows of `targets`, in the caller's order
+    classes: tuple[Hashable, ...] | None  # the label of each class number, or None for interpolation
 
     @property
     def task(self) -> str:
@@ -97,9 +90,9 @@ def read_problem(sequences: SequencesLike, targets: TargetsLike) -> Problem:
         ImpossibleTarget: a target has more tokens than its sequence.
     """
     batch = ragged(sequences)
-    listed = list(targets) if isinstance(targets, (Sequence, np.ndarray)) and not isinstance(targets, str) else None
-    if listed is None:
+    if not isinstance(targets, (Sequence, np.ndarray)) or isinstance(targets, str):
         raise BadInput(f"targets is {targets!r}; expected one label, or one (m, d) array, per sequence")
+    listed: list[Any] = list(targets)
     if len(listed) != len(batch):
         raise BadInput(
             f"{counted(len(batch), 'sequence')} but {counted(len(listed), 'target')}",

@@ -74,7 +74,12 @@ def fit_steps(
 
     if len(gaps) and not gaps.min() > 0:
         raise trouble_at(int(np.argmin(gaps)))
-    lo, hi = _lean(lo, hi, left, right, exceptional, thin)
+    if exceptional is not None and thin < 0.5:
+        # Shrink a gap toward the run that is an exception to the rule, so that new inputs between follow the rule.
+        part = 2 * thin * (hi - lo)
+        to_left = exceptional[left] & ~exceptional[right]
+        to_right = exceptional[right] & ~exceptional[left]
+        lo, hi = np.where(to_right, hi - part, lo), np.where(to_left, lo + part, hi)
     w = np.exp2(np.floor(np.log2(np.maximum(hi - lo, 2.0**-1000))) - 2)
     B = np.rint(8 * ((lo + hi) / (2 * w) - 0.5)) / 8
     # Checked, not trusted: Bw and (B+1)w are exact products.
@@ -84,18 +89,6 @@ def fit_steps(
     room = np.minimum((B * w - key[left]) / error[left], (key[right] - (B + 1) * w) / error[right])
     gap, slack = (float(part.min(initial=np.inf)) for part in (key[right] - key[left], room))
     return Steps(w, B, sorted_values[np.append(change, len(order) - 1)], gap, slack, float(key[order[-1]]))
-
-
-def _lean(
-    lo: Floats, hi: Floats, left: Ints, right: Ints, exceptional: Bools | None, thin: float
-) -> tuple[Floats, Floats]:
-    """Shrink a gap toward the run that is an exception to the rule, so that new inputs between follow the rule."""
-    if exceptional is None or thin >= 0.5:
-        return lo, hi
-    part = 2 * thin * (hi - lo)
-    to_left = exceptional[left] & ~exceptional[right]
-    to_right = exceptional[right] & ~exceptional[left]
-    return np.where(to_right, hi - part, lo), np.where(to_left, lo + part, hi)
 
 
 def staircase(steps: Steps, heights: Floats, direction: dict[int, float], write: int) -> FeedForwardLayer:

@@ -83,10 +83,7 @@ def _sublayer(document: Document | None) -> FeedForward | NamedFunction | None:
 def _trajectory_header(traj: Trajectory) -> Document:
     return {
         "schema": TRAJECTORY,
-        "n": traj.n,
-        "dim": traj.dim,
-        "layers": traj.layers,
-        "first_layer": traj.first_layer,
+        **{name: getattr(traj, name) for name in ("n", "dim", "layers", "first_layer")},
         "leaders": traj.leaders.tolist(),
         "leader_since": traj.leader_since,
         "outcome": asdict(traj.outcome),
@@ -172,9 +169,7 @@ def equilibrium_document(eq: Equilibrium) -> Document:
         "leaders": eq.leaders.tolist(),
         "leader_since": eq.leader_since,
         "kind": list(eq.kind),
-        "margin": eq.margin,
-        "undecided": eq.undecided,
-        "exact": eq.exact,
+        **{name: getattr(eq, name) for name in ("margin", "undecided", "exact")},
         **{name: getattr(c, name) for name in ("tie_tolerance", "method", "problem", "groups")},
         "tokens": eq.tokens,
         "limit": eq.points,

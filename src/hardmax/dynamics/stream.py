@@ -2,8 +2,7 @@
 
 Two passes over the tokens: one finds those that can be followed at layer 0, among which is the system that the engine
 runs on; one tells what becomes of all others, and writes it. Tokens that turn out to matter join the system, and the
-second pass begins again. What depends on the dimension is a *way*: `hardmax.dynamics.stream_plane` for d = 2,
-`hardmax.dynamics.stream_space` for all others.
+second pass begins again. What depends on the dimension is a way (`hardmax.dynamics.stream_ways`).
 
 Every file appears complete or not at all, and says by its presence that its part of the work is done:
 
@@ -35,8 +34,7 @@ from hardmax.dynamics.engine import SMALL
 from hardmax.dynamics.large import CHUNK, COUNTED, Rest, few_distinct
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.plane import Pool
-from hardmax.dynamics.stream_plane import InPlane
-from hardmax.dynamics.stream_space import InSpace
+from hardmax.dynamics.stream_ways import InPlane, InSpace
 from hardmax.errors import BadInput, HardmaxError, counted
 from hardmax.io.chunks import Chunks
 from hardmax.io.files import write_file

@@ -19,12 +19,9 @@ BLOCK = 512  # rows of scores held at a time
 
 
 class Scores:
-    """Scores <A z_i, z_j> of distinct points given as integers, up to one common positive factor.
+    """Scores <A z_i, z_j> of distinct points, rows of integers, up to one common positive factor.
 
-    Args:
-        rows: (m, d) integers.
-        matrix: (d, d) integers, or None for the identity.
-        causal: whether point i sees the points j <= i only.
+    The matrix holds integers, None for the identity; `causal` says whether point i sees the points j <= i only.
     """
 
     def __init__(self, rows: Objects, matrix: Objects | None, causal: bool = False) -> None:
