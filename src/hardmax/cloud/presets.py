@@ -31,13 +31,6 @@ def _grid() -> list[Row]:
     return [row for row in product(steps, steps) if any(row)]
 
 
-def _cube() -> list[Row]:
-    corners = [tuple(Fraction(x) for x in row) for row in product((-1, 1), repeat=3)]
-    return corners + _rows(
-        "0.5 0 0, -0.5 0 0, 0 0.25 0.25, 0.3 -0.2 0.45, -0.4 0.35 -0.15, 0.1 0.4 0.2, -0.25 -0.3 -0.45, 0.15 -0.5 0.05"
-    )
-
-
 def _gaussian() -> list[Row]:
     """Box-Muller from a fixed stream of uniform numbers, rounded to thousandths."""
     uniform = Random(2407).random
@@ -79,7 +72,11 @@ PRESETS: dict[str, tuple[str, str | Callable[[], list[Row]]]] = {
         "a leader that appears at layer 502 for alpha = 1; found by limit(), not by float64 layers",
         SQUARE + ", 1.001 0.5, 1.001 -0.5, 0.5 0",
     ),
-    "cube": ("a cube in three dimensions with eight tokens inside", _cube),
+    "cube": (
+        "a cube in three dimensions with eight tokens inside",
+        "-1 -1 -1, -1 -1 1, -1 1 -1, -1 1 1, 1 -1 -1, 1 -1 1, 1 1 -1, 1 1 1, 0.5 0 0, -0.5 0 0, 0 0.25 0.25,"
+        "0.3 -0.2 0.45, -0.4 0.35 -0.15, 0.1 0.4 0.2, -0.25 -0.3 -0.45, 0.15 -0.5 0.05",
+    ),
     "gaussian": ("100 Gaussian tokens in the plane", _gaussian),
 }
 

@@ -225,8 +225,9 @@ class _Work:
         for p in range(self.parts):
             self._write_array(f"cluster-{p:05d}", found.cluster[p * self.part : (p + 1) * self.part].astype(np.int32))
         self._finish(
-            found.centers, found.kind, np.bincount(found.cluster, minlength=len(found.centers)), found.leader_since,
-            found.layers, found.margin, found.undecided, 0,
+            found.centers, kind=found.kind, sizes=np.bincount(found.cluster, minlength=len(found.centers)).tolist(),
+            leader_since=found.leader_since, layers=found.layers, margin=found.margin, undecided=found.undecided,
+            streamed=0,
         )  # fmt: skip
 
     def _write_array(self, name: str, array: NDArray[Any]) -> None:
@@ -243,17 +244,10 @@ class _Work:
         with np.load(path) as saved:
             return dict(saved)
 
-    def _finish(
-        self, centers: Floats, kind: tuple[str, ...], sizes: Ints, since: dict[int, int], layers: int, margin: float,
-        undecided: int, streamed: int,
-    ) -> None:  # fmt: skip
+    def _finish(self, centers: Floats, **found: Any) -> None:
         self._write_array("centers", centers)
-        summary = {
-            "schema": SCHEMA, "n": self.tokens.n, "dim": self.tokens.dim, "part": self.part, "kind": list(kind),
-            "sizes": sizes.tolist(), "leader_since": {str(i): k for i, k in since.items()}, "layers": layers,
-            "margin": margin, "undecided": undecided, "streamed": streamed,
-        }  # fmt: skip
-        write_file(self.folder / "config.json", json.dumps(summary))
+        asked = {"schema": SCHEMA, "n": self.tokens.n, "dim": self.tokens.dim, "part": self.part}
+        write_file(self.folder / "config.json", json.dumps(asked | found))
 
     # -- streaming -------------------------------------------------------------------------------------------------
 
@@ -292,8 +286,9 @@ class _Work:
         leading = rest.leads()
         since = dict(zip(rest.index[leading].tolist(), rest.decided_at[leading].tolist(), strict=True))
         self._finish(
-            rest.centers, rest.kind, sizes, since, max(int(last.max()), int(rest.decided_at.max())),
-            min(rest.margin, float(margins.min())), rest.undecided, self.tokens.n - len(system),
+            rest.centers, kind=rest.kind, sizes=sizes.tolist(), leader_since=since,
+            layers=max(int(last.max()), int(rest.decided_at.max())), margin=min(rest.margin, float(margins.min())),
+            undecided=rest.undecided, streamed=self.tokens.n - len(system),
         )  # fmt: skip
 
     def _front(self) -> dict[str, Any]:

@@ -146,9 +146,8 @@ class Parabola:
         """(m, rows) the sum of the active units in float64; x is (rows, 2)."""
         x0, x1 = x[:, 0], x[:, 1]
         tau = np.rint(x0)
-        position = np.searchsorted(self.k, tau)
-        inside = position < len(self.k)
-        hit = inside & (self.k[np.where(inside, position, 0)] == tau)
+        position = np.minimum(np.searchsorted(self.k, tau), len(self.k) - 1)
+        hit = self.k[position] == tau
         total = np.zeros((len(self.W), len(x)))
         simple = (x0 == tau) & (x1 == tau * tau) & (np.abs(tau) < 2.0**26)
         total[:, simple & hit] = self.W[:, position[simple & hit]]  # the unit is exactly 1 there

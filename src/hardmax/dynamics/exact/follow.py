@@ -42,10 +42,6 @@ class Scores:
         """The integer score of one pair."""
         return int(self.queries[i] @ self.rows[j])
 
-    def norms(self, places: Iterable[int]) -> list[int]:
-        """|z_i|_A^2, up to the common factor."""
-        return [self.exact(i, i) for i in places]
-
     def follow_sets(self, places: Sequence[int]) -> list[Places]:
         """C_i for the points asked about, ascending. Implements [AFZ24, eq. (1.1b)]."""
         result: list[Places] = []
@@ -66,7 +62,7 @@ class Scores:
 
         Infinity if every point follows all points.
         """
-        largest, result = max(self.norms(range(len(self.rows)))), np.inf
+        largest, result = max(self.exact(i, i) for i in range(len(self.rows))), np.inf
         for start, (block, floats) in enumerate(self._blocks(places)):
             for r, i in enumerate(block):
                 C = sets[start * BLOCK + r]

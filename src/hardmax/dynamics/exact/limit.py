@@ -5,6 +5,7 @@ A symmetric positive definite, a point other than i that i follows has a larger 
 pass in the order of falling norm settles all that can be settled.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from math import inf
@@ -241,9 +242,7 @@ class Descent:
         return vector if self.matrix is None else self.matrix @ vector
 
     def _by_falling_norm(self, cloud: IntegerCloud) -> list[int]:
-        waiting = self.open
-        norms = [int(self._times_matrix(cloud.rows[i]) @ cloud.rows[i]) for i in waiting]
-        return [i for _, i in sorted(zip(norms, waiting, strict=True), key=lambda pair: (-pair[0], pair[1]))]
+        return sorted(self.open, key=lambda i: -int(self._times_matrix(cloud.rows[i]) @ cloud.rows[i]))
 
     def _advance(self) -> None:
         """One layer, z' = (q z + p mean C) / (p + q) with alpha = p / q. Implements [AFZ24, eq. (1.1a)]."""
@@ -258,13 +257,13 @@ class Descent:
 
     def _jump(self, forms: Forms, change: int) -> None:
         """Go to the layer where a follow set changes, or to the first before it where a point can be settled."""
-        low, high = 0, change
-        if change > 1 and self._settle(forms.at(change - 1)):
-            high = change - 1
-            while high - low > 1:  # what can be settled at one layer can be settled at all later ones
-                middle = (low + high) // 2
-                low, high = (low, middle) if self._settle(forms.at(middle)) else (middle, high)
-        self.cloud, self.layer = forms.at(high), self.layer + high
+
+        def settles(m: int) -> bool:
+            return bool(self._settle(forms.at(m)))
+
+        if change > 1 and settles(change - 1):  # what can be settled at one layer can be settled at all later ones
+            change = 1 + bisect_left(range(1, change - 1), True, key=settles)
+        self.cloud, self.layer = forms.at(change), self.layer + change
 
     def _settle_pattern(self, forms: Forms) -> None:
         """All open points keep their follow sets forever; they have done so since the last event."""
