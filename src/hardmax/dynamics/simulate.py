@@ -234,13 +234,9 @@ def _simulate_layers(cloud: Cloud, task: _Task) -> Trajectory:
     history = TokenHistory(layers, cloud.n, cloud.dim, keep)
     which: list[NDArray[np.int32]] = []  # for each layer the number of the set that each token follows
     numbers: dict[bytes, int] = {}  # of sets of several points
-    groups: list[Ints] = []
 
     def number(group: Ints) -> int:
-        if (key := group.tobytes()) not in numbers:
-            numbers[key] = m + len(groups)
-            groups.append(group)
-        return numbers[key]
+        return numbers.setdefault(group.tobytes(), m + len(numbers))
 
     for layer in range(layers + 1):
         np.take(run.points, of, axis=0, out=history[layer])
@@ -264,6 +260,7 @@ def _simulate_layers(cloud: Cloud, task: _Task) -> Trajectory:
             break
         if layer < layers:
             run.move(look)
+    groups = [np.frombuffer(group, np.int64) for group in numbers]
     leading = np.flatnonzero((run.role == 0)[of])
     decided = None if len(run.active) else int(run.decided_at.max())
     return Trajectory(

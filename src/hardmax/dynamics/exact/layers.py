@@ -50,7 +50,7 @@ def simulate_exact(
     """
     tokens = exact_cloud(Z)
     step, depth = exact_step(alpha), layer_count(layers)
-    layer = _layer_map(tokens.shape[1], step, A, V, heads, causal, normalization, feed_forward, definite)
+    layer = _layer_map(tokens.shape[1], step, A, V, heads, normalization, feed_forward, definite)
     cloud = IntegerCloud.of(tokens)
     origin, _ = distinct(cloud.rows)
     states, sets, leader_since = [cloud], [], {}
@@ -124,15 +124,7 @@ def _union(sets: Sequence[Places]) -> Places:
 
 
 def _layer_map(
-    dim: int,
-    alpha: Fraction,
-    A: Any,
-    V: Any,
-    heads: Sequence[Any] | None,
-    causal: bool,
-    normalization: str,
-    feed_forward: Any,
-    definite: bool,
+    dim: int, alpha: Fraction, A: Any, V: Any, heads: Any, normalization: str, feed_forward: Any, definite: bool
 ) -> _LayerMap:
     if heads is not None and (A is not None or V is not None):
         raise BadInput("A or V is given together with heads; each head has its own", fix="put A and V into Head(A, V)")
