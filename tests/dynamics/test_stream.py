@@ -9,7 +9,7 @@ import pytest
 
 import hardmax as hx
 from hardmax.dynamics import stream
-from hardmax.dynamics.stream_plane import InPlane
+from hardmax.dynamics.stream_ways import InPlane
 from hardmax.errors import BadInput
 from large_clouds import clouds, clouds_in_space
 

@@ -15,9 +15,9 @@ class ByValue:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ByValue) or not (isinstance(other, type(self)) or isinstance(self, type(other))):
             return NotImplemented
-        return _same(self._compared(), other._compared())
+        return _same(self.compared(), other.compared())
 
-    def _compared(self) -> tuple[Any, ...]:
+    def compared(self) -> tuple[Any, ...]:
         """What decides equality; a class whose fields have several forms of one value overrides it."""
         return tuple(self.__getstate__().values())
 

@@ -26,48 +26,9 @@ def _rows(text: str) -> list[Row]:
 SQUARE = "1 1, -1 1, -1 -1, 1 -1"
 
 
-def _triangle() -> list[Row]:
-    """Three corners around the origin and nine tokens inside."""
-    return _rows(
-        "-1.2 -0.7, 1.3 -0.5, -0.1 1.2, 0.45 -0.1, -0.35 -0.3, 0.1 0.55, -0.25 0.4, 0.6 -0.35, -0.7 -0.5,"
-        "0.15 -0.25, -0.05 0.2, 0.3 0.25"
-    )
-
-
-def _emerging() -> list[Row]:
-    """The eight tokens that [AFZ24, Fig. 2] gives."""
-    return _rows("1 1/3, -1/12 1/12, -1 -1, 0 1/4, -0.3 -0.7, -0.6 -0.9, 0.8 0.1, 0.6 0.15")
-
-
-def _square() -> list[Row]:
-    return _rows(SQUARE + ", 0.137 -0.23, -0.459 -0.483, 0.313 0.413, 0.107 0.23, -0.044 0.435, -0.316 0.003")
-
-
-def _square_ties() -> list[Row]:
-    return _rows(SQUARE + ", 0.5 0, -0.5 0, 0.357 0.034, -0.2 0.33, 0.229 -0.457, -0.324 -0.368")
-
-
 def _grid() -> list[Row]:
     steps = [Fraction(k, 4) for k in range(-4, 5)]
     return [row for row in product(steps, steps) if any(row)]
-
-
-def _polygon() -> list[Row]:
-    """(3/5, 4/5) and its reflections lie on the unit circle exactly; the inner tokens tie between two of them."""
-    corners = "0.8 0.6, 0.6 0.8, -0.6 0.8, -0.8 0.6, -0.8 -0.6, -0.6 -0.8, 0.6 -0.8, 0.8 -0.6"
-    return _rows(corners + ", 0.5 0, 0 0.5, -0.5 0, 0 -0.5, 0.25 0.25, -0.25 0.25, -0.25 -0.25, 0.25 -0.25")
-
-
-def _late_leader() -> list[Row]:
-    """Token 6 follows two moving tokens and passes the edge x = 1 by 2^-k (k/1000 - 1/2): at layer 502 if alpha = 1."""
-    return _rows(SQUARE + ", 1.001 0.5, 1.001 -0.5, 0.5 0")
-
-
-def _cube() -> list[Row]:
-    corners = [tuple(Fraction(x) for x in row) for row in product((-1, 1), repeat=3)]
-    return corners + _rows(
-        "0.5 0 0, -0.5 0 0, 0 0.25 0.25, 0.3 -0.2 0.45, -0.4 0.35 -0.15, 0.1 0.4 0.2, -0.25 -0.3 -0.45, 0.15 -0.5 0.05"
-    )
 
 
 def _gaussian() -> list[Row]:
@@ -80,19 +41,42 @@ def _gaussian() -> list[Row]:
     return [(normal(), normal()) for _ in range(100)]
 
 
-# name -> what it shows, and the function that makes its tokens
-PRESETS: dict[str, tuple[str, Callable[[], list[Row]]]] = {
-    "triangle": ("a triangle with nine tokens inside (Fig. 2)", _triangle),
-    "emerging": ("a leader that emerges after some layers (Fig. 2)", _emerging),
-    "square": ("a square with six random tokens inside (Fig. 2)", _square),
-    "square-ties": ("a square with (±0.5, 0): clusters that are not leaders (Fig. 2)", _square_ties),
+# name -> what it shows, and its tokens: as text, or the function that makes them
+PRESETS: dict[str, tuple[str, str | Callable[[], list[Row]]]] = {
+    "triangle": (
+        "a triangle with nine tokens inside (Fig. 2)",
+        "-1.2 -0.7, 1.3 -0.5, -0.1 1.2, 0.45 -0.1, -0.35 -0.3, 0.1 0.55, -0.25 0.4, 0.6 -0.35, -0.7 -0.5,"
+        "0.15 -0.25, -0.05 0.2, 0.3 0.25",
+    ),
+    "emerging": (
+        "a leader that emerges after some layers (Fig. 2)",
+        "1 1/3, -1/12 1/12, -1 -1, 0 1/4, -0.3 -0.7, -0.6 -0.9, 0.8 0.1, 0.6 0.15",
+    ),
+    "square": (
+        "a square with six random tokens inside (Fig. 2)",
+        SQUARE + ", 0.137 -0.23, -0.459 -0.483, 0.313 0.413, 0.107 0.23, -0.044 0.435, -0.316 0.003",
+    ),
+    "square-ties": (
+        "a square with (±0.5, 0): clusters that are not leaders (Fig. 2)",
+        SQUARE + ", 0.5 0, -0.5 0, 0.357 0.034, -0.2 0.33, 0.229 -0.457, -0.324 -0.368",
+    ),
     "grid": ("a 9 x 9 grid without its center: ties everywhere, eight clusters", _grid),
-    "polygon": ("an octagon on the unit circle with tokens that tie between two corners", _polygon),
+    # (3/5, 4/5) and its reflections lie on the unit circle exactly; the inner tokens tie between two of them.
+    "polygon": (
+        "an octagon on the unit circle with tokens that tie between two corners",
+        "0.8 0.6, 0.6 0.8, -0.6 0.8, -0.8 0.6, -0.8 -0.6, -0.6 -0.8, 0.6 -0.8, 0.8 -0.6,"
+        "0.5 0, 0 0.5, -0.5 0, 0 -0.5, 0.25 0.25, -0.25 0.25, -0.25 -0.25, 0.25 -0.25",
+    ),
+    # Token 6 follows two moving tokens and passes the edge x = 1 by 2^-k (k/1000 - 1/2): at layer 502 if alpha = 1.
     "late-leader": (
         "a leader that appears at layer 502 for alpha = 1; found by limit(), not by float64 layers",
-        _late_leader,
+        SQUARE + ", 1.001 0.5, 1.001 -0.5, 0.5 0",
     ),
-    "cube": ("a cube in three dimensions with eight tokens inside", _cube),
+    "cube": (
+        "a cube in three dimensions with eight tokens inside",
+        "-1 -1 -1, -1 -1 1, -1 1 -1, -1 1 1, 1 -1 -1, 1 -1 1, 1 1 -1, 1 1 1, 0.5 0 0, -0.5 0 0, 0 0.25 0.25,"
+        "0.3 -0.2 0.45, -0.4 0.35 -0.15, 0.1 0.4 0.2, -0.25 -0.3 -0.45, 0.15 -0.5 0.05",
+    ),
     "gaussian": ("100 Gaussian tokens in the plane", _gaussian),
 }
 
@@ -260,4 +244,5 @@ def preset(
                 f"the preset {name!r} is always the same tokens, but {option} is {value!r}",
                 fix=f"{', '.join(GENERATED)} take n, dim and seed",
             )
-    return np.array(PRESETS[name][1](), dtype=object if exact else np.float64)
+    made = PRESETS[name][1]
+    return np.array(_rows(made) if isinstance(made, str) else made(), dtype=object if exact else np.float64)

@@ -140,12 +140,10 @@ class Ragged(ByValue, Generic[Scalar]):
         return result
 
     def mean_in_order(self, values: Floats) -> Floats:
-        """(N,) for values (T,): the mean over each part, summed in order."""
-        return self.sum_in_order(values) / self.lengths
-
-    def columns_in_order(self, matrix: Floats) -> Floats:
-        """(N, c) for a matrix (T, c): the sum of every column over each part, in order."""
-        return np.stack([self.sum_in_order(np.ascontiguousarray(column)) for column in matrix.T], axis=1)
+        """(N,) for values (T,), or (N, c) for (T, c): the mean over each part, summed in order."""
+        if values.ndim == 1:
+            return self.sum_in_order(values) / self.lengths
+        return np.stack([self.mean_in_order(np.ascontiguousarray(column)) for column in values.T], axis=1)
 
 
 Sequences: TypeAlias = Ragged[np.float64]
@@ -219,23 +217,19 @@ def _check_numbers(batch: Sequences, name: str) -> None:
         part += 0.0  # -0.0 and 0.0 are one value
         top = max(float(part.max()), -float(part.min()))
         if not top < np.inf:  # also true for NaN
-            raise _not_finite(batch, name)
+            finite = np.isfinite(batch.values).all(axis=1)
+            row = int(np.argmin(finite))
+            j = int(batch.owner[row])
+            raise BadInput(
+                f"{name}[{j}]: token {row - batch.starts[j]} is {batch.values[row].tolist()}; tokens must be finite",
+                fix=f"remove or replace {counted(int((~finite).sum()), 'token')} with NaN or infinity",
+            )
         largest = max(largest, top)
     if largest > LARGEST or 0 < largest < SMALLEST:
         raise BadInput(
             f"{name}: the largest coordinate is {largest:g}, outside [2^-900, 2^900]",
             fix="rescale the tokens by a power of two",
         )
-
-
-def _not_finite(batch: Sequences, name: str) -> BadInput:
-    finite = np.isfinite(batch.values).all(axis=1)
-    row = int(np.argmin(finite))
-    j = int(batch.owner[row])
-    return BadInput(
-        f"{name}[{j}]: token {row - batch.starts[j]} is {batch.values[row].tolist()}; tokens must be finite",
-        fix=f"remove or replace {counted(int((~finite).sum()), 'token')} with NaN or infinity",
-    )
 
 
 def _short(value: object) -> str:

@@ -83,18 +83,14 @@ class Cloud:
 
 def is_batch(Z: Any) -> bool:
     """Whether Z is a list of clouds (or a 3-D array) instead of one cloud."""
-    if isinstance(Z, np.ndarray) and Z.dtype != object:
-        return Z.ndim == 3
     if isinstance(Z, (list, tuple)) and Z:
         first = Z[0]
         if hasattr(first, "__array__") and not (isinstance(first, np.ndarray) and first.dtype == object):
             return bool(np.ndim(first) == 2)
-        return isinstance(first, (list, tuple, np.ndarray)) and len(first) > 0 and _is_row(first[0])
+        if not isinstance(first, (list, tuple, np.ndarray)) or not len(first):
+            return False
+        return isinstance(first[0], (list, tuple)) or (isinstance(first[0], np.ndarray) and first[0].ndim >= 1)
     return isinstance(Z, np.ndarray) and Z.ndim == 3
-
-
-def _is_row(x: Any) -> bool:
-    return isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.ndim >= 1)
 
 
 def cloud(Z: Any, name: str = "Z") -> Cloud:
@@ -107,9 +103,11 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
         >>> cloud([[1, 0], [0, 1], [1, 0]]).multiplicity
         array([2, 1])
     """
-    if _would_lose_information(Z):
-        masked = " with masked entries" if _is_masked(Z) else ""
-        raise BadInput(f"{name} holds values of type {Z.dtype}{masked}; expected real numbers")
+    # NumPy would make floats of these by dropping something: an imaginary part, a mask, a date.
+    masked = "numpy.ma" in sys.modules and bool(np.ma.is_masked(Z))  # importing it takes a while
+    if masked or getattr(getattr(Z, "dtype", None), "kind", "") in ("c", "m", "M"):
+        shown = " with masked entries" if masked else ""
+        raise BadInput(f"{name} holds values of type {Z.dtype}{shown}; expected real numbers")
     try:
         # What is not an array yet is asked for one first: tensors cannot copy in the same step.
         array = np.array(np.asarray(Z) if hasattr(Z, "__array__") else Z, dtype=np.float64, order="C")
@@ -120,20 +118,18 @@ def cloud(Z: Any, name: str = "Z") -> Cloud:
         array = written
     if not array.ndim:
         raise BadInput(f"{name} is {Z!r}; expected an (n, d) array of numbers")
-    _check_shape(array, name)
+    if array.size == 0:
+        raise BadInput(
+            f"{name} is empty: shape {array.shape}", fix="give at least one token with at least one coordinate"
+        )
+    if array.ndim != 2:
+        raise BadInput(
+            f"{name} has shape {array.shape}; expected (n, d): one row per token",
+            fix="for tokens in dimension 1 use shape (n, 1)" if array.ndim == 1 else None,
+        )
     _check_numbers(array, name)
     array += 0.0  # -0.0 and 0.0 are one value
     return Cloud(array)
-
-
-def _would_lose_information(Z: Any) -> bool:
-    """Arrays that NumPy would make floats of by dropping something: an imaginary part, a mask, a date."""
-    kind = getattr(getattr(Z, "dtype", None), "kind", "")
-    return kind in ("c", "m", "M") or _is_masked(Z)
-
-
-def _is_masked(Z: Any) -> bool:
-    return "numpy.ma" in sys.modules and bool(np.ma.is_masked(Z))  # a masked array has imported it, which takes a while
 
 
 def _check_numbers(array: Floats, name: str) -> None:
@@ -212,18 +208,6 @@ def clouds(batch: Any) -> Clouds:
         tokens = np.concatenate([cloud(z, f"Z[{b}]").tokens for b, z in enumerate(batch)])
     tokens += 0.0  # -0.0 and 0.0 are one value
     return Clouds(tokens, offsets)
-
-
-def _check_shape(array: NDArray[Any], name: str) -> None:
-    if array.size == 0:
-        raise BadInput(
-            f"{name} is empty: shape {array.shape}", fix="give at least one token with at least one coordinate"
-        )
-    if array.ndim != 2:
-        raise BadInput(
-            f"{name} has shape {array.shape}; expected (n, d): one row per token",
-            fix="for tokens in dimension 1 use shape (n, 1)" if array.ndim == 1 else None,
-        )
 
 
 def _not_numbers(Z: Any, name: str, error: Exception) -> BadInput:

@@ -12,7 +12,7 @@ from hardmax.construction.certificate import fingerprint, prove
 from hardmax.construction.directions import directions
 from hardmax.construction.network import Network
 from hardmax.construction.problem import Options, Problem, TargetsLike, read_problem
-from hardmax.construction.separate_max import SeparatedByMax, separate_by_max
+from hardmax.construction.separate_max import separate_by_max
 from hardmax.construction.separate_mean import Separated, separate_by_mean
 from hardmax.construction.styles import BUILDERS
 from hardmax.construction.verification import compare
@@ -105,14 +105,5 @@ def _certified(problem: Problem, separated: Separated, stack: tuple[Block, ...],
         proof.gap,
         proof.slack,
         fingerprint(stack),
-        _temperature(problem, separated, stack, proof.room),
+        separated.temperature(stack, proof.room, int(problem.batch.lengths.max())),
     )
-
-
-def _temperature(problem: Problem, separated: Separated, stack: tuple[Block, ...], room: float) -> float:
-    """The highest temperature at which softmax attention is proved to give the same answers; see L3."""
-    if not isinstance(separated, SeparatedByMax) or separated.last is None:
-        return float(np.inf)  # Q = K = 0: any temperature
-    # Keys are A z + ..., so z may move by the room of the key over A, the largest weight behind the rounds.
-    A = float(np.abs(stack[len(separated.rounds)].ff.W).max())
-    return separated.temperature(room / max(1.0, A), int(problem.batch.lengths.max()))

@@ -28,25 +28,15 @@ Note = tuple[Floats, Floats, Ints]  # keys, rounding bounds and plateaus of rows
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """What the intervals showed.
+    """What the intervals showed."""
 
-    Attributes:
-        rows: the distinct real outputs, rounded to float64.
-        exact: per row, whether the output is known to be exactly this.
-        where: (T,) or (N,) the row of each token, or of each sequence if `per_sequence`.
-        per_sequence: whether all tokens of a sequence have one row.
-        gap: the smallest distance between two keys on different plateaus.
-        slack: the smallest distance of a key from a ramp, in units of its rounding bound.
-        room: the same distance, not divided by the bound.
-    """
-
-    rows: Floats
-    exact: Bools
-    where: Ints
-    per_sequence: bool
-    gap: float
-    slack: float
-    room: float = np.inf
+    rows: Floats  # the distinct real outputs, rounded to float64
+    exact: Bools  # per row, whether the output is known to be exactly this
+    where: Ints  # (T,) or (N,) the row of each token, or of each sequence if `per_sequence`
+    per_sequence: bool  # whether all tokens of a sequence have one row
+    gap: float = np.inf  # the smallest distance between two keys on different plateaus
+    slack: float = np.inf  # the smallest distance of a key from a ramp, in units of its rounding bound
+    room: float = np.inf  # the same distance, not divided by the bound
 
 
 Interval = tuple[Floats, Floats]  # mid points and radii
@@ -57,17 +47,20 @@ class _Intervals:
 
     def __init__(self, batch: Sequences, notes: dict[PiecewiseLinear, list[Note]]) -> None:
         self.batch, self.notes = batch, notes
-        nothing = np.broadcast_to(0.0, len(batch.values))
-        self.columns: dict[int, Interval] = {k: (batch.values[:, k], nothing) for k in range(batch.dim)}
         self.rows, self.per_sequence, self.staircase = len(batch.values), False, True
+        self.columns: dict[int, Interval] = {k: (batch.values[:, k], self.zero[1]) for k in range(batch.dim)}
 
     @property
     def settled(self) -> bool:
         return not any(radius.any() for _, radius in self.columns.values())
 
-    def column(self, k: int) -> Interval:
+    @property
+    def zero(self) -> Interval:
         zero = np.broadcast_to(0.0, self.rows)
-        return self.columns.get(k, (zero, zero))
+        return zero, zero
+
+    def column(self, k: int) -> Interval:
+        return self.columns.get(k, self.zero)
 
     def block(self, block: Block, first: bool) -> None:
         self.staircase = block.sa.is_identity  # layers in front of attention prepare its keys
@@ -117,25 +110,21 @@ class _Intervals:
     def _parts(self, ff: FeedForwardLayer) -> list[tuple[Floats, Floats]]:
         tables, rest = ff.tables, ff.rest
         read = [self.column(k) for k in ff.reads.tolist()]
+        x = np.array([mid for mid, _ in read]).reshape(-1, self.rows).T.copy()
         parts = [self._piecewise(table, read) for table in tables.scalars]
         if tables.parabola is not None:
-            value = tables.parabola.update(np.stack([mid for mid, _ in read], axis=1))
+            value = tables.parabola.update(x)
             unsure = np.any([radius > 0 for _, radius in read], axis=0)
             parts.append((value, np.where(unsure, np.inf, EPS * np.abs(value))))
         if rest is not None:
-            x = np.stack([self.column(k)[0] for k in rest.reads.tolist()] or [np.zeros(self.rows)], axis=1)
-            hidden = np.maximum(x @ rest.U.T + rest.b if len(rest.reads) else rest.b + np.zeros((self.rows, 1)), 0.0)
+            hidden = np.maximum(x @ rest.U.T + rest.b, 0.0)
             constant = rest.width == 1 and not rest.U.any() and rest.b[0] in (0.0, 1.0)
             bound = 0.0 if constant else np.inf  # b = 1: W relu(b) is W itself; anything else is not followed
             parts.append(((hidden @ rest.W.T).T, np.full((len(rest.W), self.rows), bound)))
         return parts
 
     def _piecewise(self, part: PiecewiseLinear, read: list[Interval]) -> tuple[Floats, Floats]:
-        zero = np.broadcast_to(0.0, self.rows)
-        t, error = zero, zero
-        for weight, column in zip(part.direction, read, strict=True):
-            if weight:
-                t, error = _plus((t, error), _times(float(weight), *column))
+        t, error = self._sum(part.direction, read)
         low = high = part.locate(t)
         if error.any():
             low = part.locate(np.nextafter(t - error, -np.inf))
@@ -184,11 +173,14 @@ class _Intervals:
         return mean, (error + (batch.lengths + 6) * EPS * size) * 1.01
 
     def _product(self, row: Floats) -> Interval:
-        zero = np.broadcast_to(0.0, self.rows)
-        total: Interval = (zero, zero)
-        for k in np.flatnonzero(row).tolist():
-            if k in self.columns:
-                total = _plus(total, _times(float(row[k]), *self.columns[k]))
+        present = sorted(self.columns)
+        return self._sum(row[present], [self.columns[k] for k in present])
+
+    def _sum(self, weights: Floats, columns: list[Interval]) -> Interval:
+        total = self.zero
+        for weight, column in zip(weights.tolist(), columns, strict=True):
+            if weight:
+                total = _plus(total, _times(weight, *column))
         return total
 
     def _hull(self, sa: AttentionLayer, values: Interval) -> Interval:
@@ -251,11 +243,10 @@ def prove(blocks: Sequence[Block], batch: Sequences) -> Proof:
     """Follow every sequence through the network in intervals, and in rational arithmetic once they are points."""
     notes: dict[PiecewiseLinear, list[Note]] = {}
     parts = [_prove_part(blocks, part, notes) for part in batch.groups()]
-    gap, slack, room = _room(notes)
     shift = np.cumsum([0, *(len(p.rows) for p in parts[:-1])])
     where = np.concatenate([p.where + first for p, first in zip(parts, shift, strict=True)])
     rows, exact = np.concatenate([p.rows for p in parts]), np.concatenate([p.exact for p in parts])
-    return Proof(rows, exact, where, parts[0].per_sequence, gap, slack, room)
+    return Proof(rows, exact, where, parts[0].per_sequence, *_room(notes))
 
 
 def _prove_part(blocks: Sequence[Block], batch: Sequences, notes: dict[PiecewiseLinear, list[Note]]) -> Proof:
@@ -274,19 +265,19 @@ def _prove_part(blocks: Sequence[Block], batch: Sequences, notes: dict[Piecewise
             rows = np.zeros((len(first), batch.dim))
             rows[:, live] = points[first, : len(live)]
             end = exact_forward(blocks[done:], ExactRows.of(rows, where, state.per_sequence), None)
-            return Proof(*end.floats(), end.where, state.per_sequence, np.inf, np.inf)
+            return Proof(*end.floats(), end.where, state.per_sequence)
     rows = np.zeros((state.rows, batch.dim))
     for k, (mid, _) in state.columns.items():
         rows[:, k] = mid
     exact = ~np.any([np.broadcast_to(radius, state.rows) > 0 for _, radius in state.columns.values()], axis=0)
-    return Proof(rows, exact, np.arange(state.rows), state.per_sequence, np.inf, np.inf)
+    return Proof(rows, exact, np.arange(state.rows), state.per_sequence)
 
 
 def fingerprint(stack: Sequence[Block]) -> str:
     """A digest of every parameter that is not 0, so that a certificate cannot be shown for other ones."""
     digest = sha256()
     for block in stack:
-        (eta, b, *entries), sa = block.ff.entries, block.sa
+        (eta, b, *entries), sa = block.ff.compared(), block.sa
         for part in (eta, sa.rho, b, *entries, sa.Q, sa.K, sa.left, sa.right):
             array = np.asarray(part) + 0  # -0.0 and 0.0 are one value
             digest.update(str(array.shape).encode())
@@ -302,8 +293,7 @@ def _room(notes: dict[PiecewiseLinear, list[Note]]) -> tuple[float, float, float
         order = np.argsort(t)
         change = np.diff(piece[order]) != 0
         gap = min(gap, float(np.diff(t[order])[change].min(initial=np.inf)))
-        edges = np.concatenate([[-np.inf], part.kinks, [np.inf]])
-        room = np.minimum(t - edges[piece], edges[piece + 1] - t)
+        room = part.room(t, piece)
         slack = min(slack, float((room / error).min()))
         smallest = min(smallest, float(room.min()))
     return gap, slack, smallest

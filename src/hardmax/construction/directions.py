@@ -30,7 +30,9 @@ def directions(problem: Problem, direction: ArrayLike | None = None, seed: int =
     scale = 2.0 ** -np.ceil(np.log2(largest)) if largest else 1.0
     rng = np.random.default_rng(seed)
     if direction is None:
-        yield from _best_random(problem, scale, rng)
+        candidates, means = rng.standard_normal((TRIES, problem.batch.dim)) * scale, sequence_means(problem)
+        scores = [smallest_gap(means @ u, problem.labels) for u in candidates]
+        yield from candidates[np.argsort(scores, kind="stable")[::-1][:4]]
         return
     u = _given(problem, direction, scale)
     noise = rng.standard_normal(len(u)) * np.linalg.norm(u) / np.sqrt(len(u))
@@ -41,14 +43,6 @@ def directions(problem: Problem, direction: ArrayLike | None = None, seed: int =
 def sequence_means(problem: Problem) -> Floats:
     """(N, d) the mean token of each sequence."""
     return problem.batch.reduce(np.add) / problem.batch.lengths[:, None]
-
-
-def _best_random(problem: Problem, scale: float, rng: np.random.Generator) -> list[Floats]:
-    candidates = rng.standard_normal((TRIES, problem.batch.dim)) * scale
-    means = sequence_means(problem)
-    scores = [smallest_gap(means @ u, problem.labels) for u in candidates]
-    order = np.argsort(scores, kind="stable")[::-1]
-    return [candidates[i] for i in order[:4]]
 
 
 def smallest_gap(z: Floats, labels: Ints) -> float:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.network import Network
+from hardmax.construction.problem import prototypes
 from hardmax.errors import BadInput
 from hardmax.io.documents import read_document
 from hardmax.io.files import new_folder, recover_folder
@@ -113,15 +114,14 @@ def save_network(net: Network, folder: str | Path, *, force: bool = True) -> Pat
     """Write a network folder; it appears complete or not at all."""
     from safetensors.numpy import save
 
+    numbers = {"min_gap": net.gap, "slack": net.slack, "temperature": net.temperature}
     config = {
         "schema": SCHEMA,
         **{name: getattr(net, name) for name in ("dim", "blocks", "style", "pool", "task")},
         **({"targets": net.targets.tolist()} if net.classes is None else {"classes": list(map(_encoded, net.classes))}),
         "stages": [block.stage for block in net.stack],
         **{name: getattr(net, name) for name in ("sequences", "target_tokens", "bound", "width", "parameters")},
-        "min_gap": _none_for_inf(net.gap),
-        "slack": _none_for_inf(net.slack),
-        "temperature": _none_for_inf(net.temperature),
+        **{key: None if np.isinf(number) else number for key, number in numbers.items()},
         "certified": net.certified,
     }
     tensors: Tensors = {}
@@ -153,8 +153,9 @@ def load_network(folder: str | Path) -> Network:
         if classes is None:
             targets = np.array(config["targets"], dtype=np.float64).reshape(-1, dim)
         else:
-            targets = np.zeros((len(classes), dim))
-            targets[:, 0] = np.arange(len(classes))
+            targets = prototypes(len(classes), dim)
+        numbers = config["min_gap"], config["slack"], config.get("temperature")
+        gap, slack, temperature = (np.inf if number is None else float(number) for number in numbers)
         return Network(
             stack,
             dim,
@@ -164,10 +165,10 @@ def load_network(folder: str | Path) -> Network:
             targets,
             int(config["sequences"]),
             int(config["target_tokens"]),
-            _inf_for_none(config["min_gap"]),
-            _inf_for_none(config["slack"]),
+            gap,
+            slack,
             str(config["certified"]),
-            _inf_for_none(config.get("temperature")),
+            temperature,
         )
     except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         raise BadInput(f"{folder} is damaged: {error!r} while reading its parameters", fix="build it again") from error
@@ -259,14 +260,6 @@ def _floats(tensor: ArrayLike) -> Floats:
     if not np.isfinite(array).all():
         raise ValueError("a parameter is not finite")
     return array
-
-
-def _none_for_inf(number: float) -> float | None:
-    return None if np.isinf(number) else number
-
-
-def _inf_for_none(number: float | None) -> float:
-    return np.inf if number is None else float(number)
 
 
 def _encoded(label: Any) -> Any:

@@ -23,18 +23,12 @@ from hardmax.transformer.exact import EPS
 
 @dataclass(frozen=True, eq=False)
 class Keyed:
-    """Keys in coordinate 0.
+    """Keys in coordinate 0, a row for each sequence (merged) or token (direct and spread)."""
 
-    Attributes:
-        front: the blocks that make them; every other coordinate is 0 behind them.
-        key, error: (rows,) rows are sequences (merged) or tokens (direct and spread).
-        values: (rows,) the row of `problem.targets` that each key goes to.
-    """
-
-    front: list[Block]
-    key: Floats
-    error: Floats
-    values: Ints
+    front: list[Block]  # the blocks that make them; every other coordinate is 0 behind them
+    key: Floats  # (rows,)
+    error: Floats  # (rows,) rounding bounds
+    values: Ints  # (rows,) the row of `problem.targets` that each key goes to
 
 
 def first_key(problem: Problem, separated: Separated, values: Ints) -> Keyed:

@@ -1,4 +1,4 @@
-"""What `construct` returns: a stack of blocks and what it is for."""
+"""What `construct` returns: a stack of blocks and what it is for; and its answers to new inputs."""
 
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,16 +9,35 @@ from typing import Any
 import numpy as np
 
 from hardmax.cloud.by_value import ByValue
-from hardmax.cloud.ragged import Sequences, SequencesLike, ragged
-from hardmax.cloud.tokens import Floats
-from hardmax.construction.answers import Answers, answer
-from hardmax.construction.problem import TargetsLike, read_problem
+from hardmax.cloud.ragged import Ragged, Sequences, SequencesLike, ragged
+from hardmax.cloud.tokens import Floats, Ints
+from hardmax.construction.problem import TargetsLike, distinct_within, read_problem
 from hardmax.construction.stages import Stages, stages_of
-from hardmax.construction.verification import Verification, verify
+from hardmax.construction.verification import Verification, nearest_targets, verify
 from hardmax.errors import BadInput
 from hardmax.transformer.blocks import Block
-from hardmax.transformer.evaluate import forward, fused
+from hardmax.transformer.evaluate import State, forward, forward_chains, fused
+from hardmax.transformer.tables import PiecewiseLinear
 from hardmax.views import LOAD, Result, view
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """One answer per sequence; labels have the type that the caller gave them.
+
+    Attributes:
+        values: labels, or (m, d) arrays of target tokens in the order of the token keys.
+        distance: (N,) how far the keys of a sequence are from the nearest plateau; 0 on a plateau, where the output is
+            exactly a target also over the reals. Between plateaus the real output is a mixture and is rounded here.
+        margin: (N,) how far the keys may move before the answer leaves its plateau; 0 between plateaus.
+    """
+
+    values: list[Any]
+    distance: Floats
+    margin: Floats
+
+    def __len__(self) -> int:
+        return len(self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,3 +210,56 @@ class Network(ByValue, Result):
         if batch.dim != self.dim:
             raise BadInput(f"the tokens have dimension {batch.dim}, but the network was built for {self.dim}")
         return batch
+
+
+def answer(net: Network, batch: Sequences, temperature: float | None = None) -> Answers:
+    """Run the network on any sequences and name the target that each output is nearest to."""
+    values: list[Any] = []
+    distances, margins = [], []
+    cut = max((i + 1 for i, block in enumerate(net.fused) if block.stage != "place"), default=0)
+    for part in batch.groups():
+        state = forward((), part, temperature=temperature)
+        distance, margin = np.zeros(len(part)), np.full(len(part), np.inf)
+        for i, block in enumerate(net.fused[:cut]):
+            # The first layer projects, and layers in front of an attention layer prepare its keys.
+            for table in block.ff.tables.scalars if i and block.sa.is_identity else ():
+                # A staircase is constant at both ends and not everywhere.
+                if len(table.kinks) >= 2 and table.flat[0] and table.flat[-1] and not table.flat.all():
+                    off, room = _from_plateaus(table, block.ff.reads, state)
+                    distance, margin = np.maximum(distance, off), np.minimum(margin, room)
+            state = forward_chains((block,), state, temperature)
+        state = forward_chains(net.fused[cut:], state, temperature)
+        values.extend(_labels(net, state) if net.classes is not None else _tokens(net, state))
+        distances.append(distance)
+        margins.append(margin)
+    return Answers(values, np.concatenate(distances), np.concatenate(margins))
+
+
+def _from_plateaus(table: PiecewiseLinear, reads: Ints, state: State) -> tuple[Floats, Floats]:
+    """(N,) and (N,) how far the keys of each sequence are from a plateau, and from leaving theirs."""
+    t = table.read(state.rows[:, reads])
+    piece = table.locate(t)
+    room, flat = table.room(t, piece), table.flat[piece]
+    distance, margin = np.where(flat, 0.0, room), np.where(flat, room, 0.0)
+    if state.per_sequence:
+        return distance, margin
+    return state.batch.reduce(np.maximum, distance), state.batch.reduce(np.minimum, margin)
+
+
+def _labels(net: Network, state: State) -> list[Any]:
+    """The class number nearest to the first coordinate; a sequence whose tokens disagree follows its first one."""
+    assert net.classes is not None
+    first = state.rows[:, 0] if state.per_sequence else state.rows[state.batch.starts, 0]
+    number = np.clip(np.rint(first), 0, len(net.classes) - 1).astype(np.int64)
+    return [net.classes[c] for c in number]
+
+
+def _tokens(net: Network, state: State) -> list[Floats]:
+    """The targets nearest to the output tokens of each sequence, each once, in the order of the token keys."""
+    batch = state.batch
+    ids = nearest_targets(state.rows, net.targets)
+    if state.per_sequence:
+        return [net.targets[[k]] for k in ids]
+    key = net.stack[0].ff.apply(batch.values)[:, 0]
+    order = np.lexsort((key, batch.owner))
+    return [net.targets[numbers] for numbers in distinct_within(Ragged(ids[order], batch.offsets))]

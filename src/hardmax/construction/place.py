@@ -9,7 +9,7 @@ leader onto its target (`move_leaders`, L8).
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
-from hardmax.construction.steps import Steps, step_units
+from hardmax.construction.steps import Steps, step_units, step_weights
 from hardmax.transformer.blocks import Block
 from hardmax.transformer.exact import two_sum
 
@@ -78,7 +78,7 @@ def select(dim: int, targets: Floats) -> Block:
 def climb(dim: int, steps: Steps, tau: Floats, width: int) -> list[Block]:
     """e1 += tau(key), width/2 steps in a block, eta = 1: the key stays in e0 (L4). tau of the first run is 0."""
     U, b = step_units(steps, np.ones(1))
-    W = np.repeat(np.diff(tau), 2) * np.tile([1.0, -1.0], len(steps))
+    W = step_weights(np.diff(tau))
     return [
         Block.feed_forward(dim, "leaders", U[part], b[part], W[None, part], reads=[0], writes=[1], eta=1.0)
         for part in _parts(len(b), width)

@@ -48,19 +48,12 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Sequences X^j and target sets Y^j of m^j distinct tokens.
-
-    Attributes:
-        batch: the sequences.
-        targets: (D, d) the distinct target tokens; for classification c e_0 for class number c.
-        wanted: for each sequence its m^j rows of `targets`, in the caller's order.
-        classes: the label of each class number, or None for interpolation.
-    """
+    """Sequences X^j and target sets Y^j of m^j distinct tokens."""
 
     batch: Sequences
-    targets: Floats
-    wanted: Ragged[np.int64]
-    classes: tuple[Hashable, ...] | None
+    targets: Floats  # (D, d) the distinct target tokens; for classification c e_0 for class number c
+    wanted: Ragged[np.int64]  # for each sequence its m^j rows of `targets`, in the caller's order
+    classes: tuple[Hashable, ...] | None  # the label of each class number, or None for interpolation
 
     @property
     def task(self) -> str:
@@ -97,9 +90,9 @@ def read_problem(sequences: SequencesLike, targets: TargetsLike) -> Problem:
         ImpossibleTarget: a target has more tokens than its sequence.
     """
     batch = ragged(sequences)
-    listed = list(targets) if isinstance(targets, (Sequence, np.ndarray)) and not isinstance(targets, str) else None
-    if listed is None:
+    if not isinstance(targets, (Sequence, np.ndarray)) or isinstance(targets, str):
         raise BadInput(f"targets is {targets!r}; expected one label, or one (m, d) array, per sequence")
+    listed: list[Any] = list(targets)
     if len(listed) != len(batch):
         raise BadInput(
             f"{counted(len(batch), 'sequence')} but {counted(len(listed), 'target')}",
@@ -132,17 +125,20 @@ def _classification(batch: Sequences, listed: list[Any]) -> Problem:
     if len(kinds) == 1 and kinds <= {int, str, float, bool}:
         classes = tuple(sorted(classes))  # class numbers that do not depend on the order of the data
     number = {label: c for c, label in enumerate(classes)}
-    prototypes = np.zeros((len(classes), batch.dim))
-    prototypes[:, 0] = np.arange(len(classes))
     ids = np.array([number[label] for label in labels], dtype=np.int64)
-    return Problem(batch, prototypes, Ragged(ids, np.arange(len(batch) + 1)), classes)
+    return Problem(batch, prototypes(len(classes), batch.dim), Ragged(ids, np.arange(len(batch) + 1)), classes)
+
+
+def prototypes(count: int, dim: int) -> Floats:
+    """(C, d) the target c e_0 of every class number c."""
+    return np.eye(1, dim) * np.arange(count, dtype=np.float64)[:, None]
 
 
 def _interpolation(batch: Sequences, listed: list[Any]) -> Problem:
     rows = [_target(target, j, batch) for j, target in enumerate(listed)]
     stacked = np.concatenate(rows) + 0.0
     first, ids = distinct_rows(stacked)
-    wanted = _distinct_within(Ragged.of_lengths(ids, [len(row) for row in rows]))
+    wanted = distinct_within(Ragged.of_lengths(ids, [len(row) for row in rows]))
     counts = wanted.lengths
     too_many = np.flatnonzero(counts > batch.lengths)
     if len(too_many):
@@ -173,8 +169,8 @@ def _target(target: ArrayLike, j: int, batch: Sequences) -> Floats:
     return array
 
 
-def _distinct_within(ids: Ragged[np.int64]) -> Ragged[np.int64]:
-    """Drop repeated tokens of one target: Y^j is a set."""
+def distinct_within(ids: Ragged[np.int64]) -> Ragged[np.int64]:
+    """Drop repeated numbers of each part: Y^j is a set."""
     _, first = np.unique(ids.owner * (int(ids.values.max()) + 1) + ids.values, return_index=True)
     keep = np.sort(first)
     return Ragged.of_lengths(ids.values[keep], np.bincount(ids.owner[keep], minlength=len(ids)))

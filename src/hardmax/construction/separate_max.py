@@ -11,9 +11,9 @@ round for an unseparated pair raises the number of classes. A_i = A_j is then at
 b keeps a margin from every such midpoint of every sequence.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -38,17 +38,11 @@ PAIRS, CANDIDATES, PLACES = 64, 3, 8
 
 @dataclass(frozen=True, eq=False)
 class TokenSets:
-    """The sets S^j of projected tokens; values closer than rounding count as one token.
+    """The sets S^j of projected tokens; values closer than rounding count as one token."""
 
-    Attributes:
-        values: (V,) the distinct values, ascending.
-        codes: j V + v for every token v of S^j, ascending in each set and from set to set.
-        digests: (N,) equal for equal sets.
-    """
-
-    values: Floats
-    codes: Ragged[np.int64]
-    digests: Ints
+    values: Floats  # (V,) the distinct values, ascending
+    codes: Ragged[np.int64]  # j V + v for every token v of S^j, ascending in each set and from set to set
+    digests: Ints  # (N,) equal for equal sets
 
     @staticmethod
     def of(batch: Sequences, s: Floats, near: float) -> "TokenSets":
@@ -83,17 +77,6 @@ class TokenSets:
         return np.where(inside, self.values[codes.values[np.where(inside, position, 0)] % len(self.values)], np.nan)
 
 
-class Projection(NamedTuple):
-    """s = <u, x> + shift in [1, 2]; the tops b and the shift lie on a grid on which shift - b is exact."""
-
-    u: Floats  # on the axes where it is not 0
-    axes: Ints
-    s: Floats
-    error: Floats
-    shift: float
-    grid: float
-
-
 @dataclass(frozen=True, eq=False)
 class Choice:
     """A round: the top of the tent, (N,) the nearest token of each sequence, and by how much it is nearest."""
@@ -105,19 +88,12 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class SeparatedByMax(Separated):
-    """Identifiers z_j = A_j + LIFT made by rounds of hardmax, and g = s.
+    """Identifiers z_j = A_j + LIFT made by rounds of hardmax, and g = s."""
 
-    Attributes:
-        rounds: the blocks of the rounds; the first holds `ff`. One block without attention if all targets are equal.
-        last: b_K, the top of the tent that is still in e1; None without rounds.
-        margin: the smallest distance by which a nearest token is nearest.
-        weight: sum of the c_k.
-    """
-
-    rounds: tuple[Block, ...]
-    last: float | None
-    margin: float
-    weight: float
+    rounds: tuple[Block, ...]  # the first holds `ff`; one block without attention if all targets are equal
+    last: float | None  # b_K, the top of the tent that is still in e1; None without rounds
+    margin: float  # the smallest distance by which a nearest token is nearest
+    weight: float  # sum of the c_k
 
     def front(self, dim: int, rho: float = 1.0, A: float = 1.0, into: int = 0) -> list[Block]:
         """The rounds, and a layer (eta = 0) after which a token is rho s e0 + A z e_into.
@@ -134,17 +110,19 @@ class SeparatedByMax(Separated):
         ff = FeedForwardLayer(U[used], b[used], W[:, used], np.array([0, 1]), np.arange(len(W)), 0.0)
         return [*self.rounds, Block(ff, AttentionLayer.identity(dim), "separate")]
 
-    def temperature(self, room: float, longest: int) -> float:
+    def temperature(self, stack: Sequence[Block], room: float, longest: int) -> float:
         """A temperature at which softmax attention gives the same answers on the data as hardmax.
 
-        Let eta = min(margin/8, room/2) / sum c_k, `room` the distance of z from leaving its plateau. If all rounds so
-        far erred by <= c eta, A differs by <= 2 eta sum c <= margin/4 between tokens of a sequence, so the nearest
-        token still leads by margin/2, and queries are >= 1: the others weigh <= (n-1) e^(-margin / 2T) in all, which is
-        <= eta for T = margin / (2 ln((n-1)/eta)). Tokens are <= 1 apart, so this round errs by <= c_k eta as well,
-        and z by <= room/2 in the end: the key stays on its plateau, and the output is the same.
+        Keys are A z + ..., so z may move by `room`, that of the keys, over A, the largest weight behind the rounds. Let
+        eta = min(margin/8, room/2A) / sum c_k. If all rounds so far erred by <= c eta, A differs by <= 2 eta sum c <=
+        margin/4 between tokens of a sequence, so the nearest token still leads by margin/2, and queries are >= 1: the
+        others weigh <= (n-1) e^(-margin / 2T) in all, which is <= eta for T = margin / (2 ln((n-1)/eta)). Tokens are
+        <= 1 apart, so this round errs by <= c_k eta as well, and z by <= room/2A in the end: the key stays on its
+        plateau, and the output is the same.
         """
         if self.last is None or longest < 2:
             return float(np.inf)
+        room /= max(1.0, float(np.abs(stack[len(self.rounds)].ff.W).max()))
         eta = min(self.margin / 8, room / 2) / max(1.0, self.weight)
         return float(self.margin / (2 * np.log(max(2.0, (longest - 1) / eta))))
 
@@ -156,15 +134,24 @@ def separate_by_max(problem: Problem, u: Floats, rng: np.random.Generator) -> Se
         ContradictoryTargets: equal sets of tokens with different targets.
         IllConditioned: two sequences are closer along u than float64 resolves.
     """
-    batch, line = problem.batch, _projected(problem.batch, u)
-    sets = TokenSets.of(batch, line.s, NEAR * float(line.error.max()))
+    batch, axes = problem.batch, np.flatnonzero(u)
+    spread = float(np.ptp(project(batch.values, u, axes)[0]))
+    if spread > 0:
+        u = u * 2.0 ** -np.ceil(np.log2(spread))
+    dot, size = project(batch.values, u, axes)
+    # s = <u, x> + shift is in [1, 2]; the tops b and the shift lie on a grid on which shift - b is exact.
+    lowest = float(dot.min())
+    grid = 2 * float(np.spacing(max(4.0, abs(1 - lowest))))
+    shift = float(np.ceil((1 - lowest) / grid) + 1) * grid
+    s, s_error = np.maximum(dot + shift, 0.0), key_error(size, np.array([shift]), [], len(axes))
+    sets = TokenSets.of(batch, s, NEAR * float(s_error.max()))
     labels = _merge_equal_sets(problem, sets)
-    rounds = _separate(problem, sets, labels, line.grid)
+    rounds = _separate(problem, sets, labels, grid)
     features = np.stack([choice.nearest for choice in rounds], axis=1) if rounds else np.zeros((len(batch), 0))
     c = _weights(features, labels, rng)
     z = features @ c + (LIFT if rounds else 0.0)
     # Tents are added and removed in float64: a few roundings of s and of e1 in every round.
-    z_error = (c.sum() + 4 * len(c) + 4) * line.error.max() + 8 * (len(c) + 2) * EPS * (z + 4)
+    z_error = (c.sum() + 4 * len(c) + 4) * s_error.max() + 8 * (len(c) + 2) * EPS * (z + 4)
     margin = min((choice.margin for choice in rounds), default=np.inf)
     if margin < NEAR * z_error.max():
         raise IllConditioned(
@@ -173,23 +160,9 @@ def separate_by_max(problem: Problem, u: Floats, rng: np.random.Generator) -> Se
             fix="use pool='mean'",
         )
     tops = [choice.b for choice in rounds]
-    blocks = tuple(_blocks(batch.dim, line, tops, c))
+    blocks = tuple(_blocks(batch.dim, u[axes], axes, shift, tops, c))
     last = tops[-1] if tops else None
-    return SeparatedByMax(blocks[0].ff, line.s, line.error, z, z_error, labels, blocks, last, margin, float(c.sum()))
-
-
-def _projected(batch: Sequences, u: Floats) -> Projection:
-    axes = np.flatnonzero(u)
-    dot, _ = project(batch.values, u, axes)
-    spread = float(np.ptp(dot))
-    if spread > 0:
-        u = u * 2.0 ** -np.ceil(np.log2(spread))
-    dot, size = project(batch.values, u, axes)
-    lowest = float(dot.min())
-    grid = 2 * float(np.spacing(max(4.0, abs(1 - lowest))))
-    shift = float(np.ceil((1 - lowest) / grid) + 1) * grid
-    error = key_error(size, np.array([shift]), [], len(axes))
-    return Projection(u[axes], axes, np.maximum(dot + shift, 0.0), error, shift, grid)
+    return SeparatedByMax(blocks[0].ff, s, s_error, z, z_error, labels, blocks, last, margin, float(c.sum()))
 
 
 def _merge_equal_sets(problem: Problem, sets: TokenSets) -> Ints:
@@ -200,29 +173,26 @@ def _merge_equal_sets(problem: Problem, sets: TokenSets) -> Ints:
     for a, b in zip(order[:-1][same].tolist(), order[1:][same].tolist(), strict=True):
         if labels[a] == labels[b]:
             continue
-        if measure(problem.batch, a)[0] != measure(problem.batch, b)[0]:
-            first, second = sorted((a, b))
+        one, other = measure(problem.batch, a), measure(problem.batch, b)
+        first, second = sorted((a, b))
+        if one[0] != other[0]:
             raise IllConditioned(
                 f"sequences {first} and {second} are closer than float64 resolves",
                 found="different sets of tokens, but every token of one is within rounding of a token of the other",
                 fix="round the tokens so that equal ones are equal, or rescale them; merge the two if they are one",
             )
-        if problem.target_set(a) != problem.target_set(b):
-            raise _same_set(problem, a, b)
-        labels[labels == labels[b]] = labels[a]
+        if problem.target_set(a) == problem.target_set(b):
+            labels[labels == labels[b]] = labels[a]
+        elif one == other:
+            raise contradiction(problem, a, b)
+        else:
+            raise ContradictoryTargets(
+                f"sequences {first} and {second} hold the same set of tokens, in different proportions, but have "
+                "different targets; pool='max' sees sets only",
+                fix="use pool='mean', which tells proportions apart",
+                sequences=(first, second),
+            )
     return labels
-
-
-def _same_set(problem: Problem, a: int, b: int) -> ContradictoryTargets:
-    if measure(problem.batch, a) == measure(problem.batch, b):
-        return contradiction(problem, a, b)
-    a, b = sorted((a, b))
-    return ContradictoryTargets(
-        f"sequences {a} and {b} hold the same set of tokens, in different proportions, but have different targets; "
-        "pool='max' sees sets only",
-        fix="use pool='mean', which tells proportions apart",
-        sequences=(a, b),
-    )
 
 
 def _separate(problem: Problem, sets: TokenSets, labels: Ints, grid: float) -> list[Choice]:
@@ -249,9 +219,8 @@ def _weights(features: Floats, labels: Ints, rng: np.random.Generator) -> Floats
     return candidates[int(np.argmax(gaps))]
 
 
-def _blocks(dim: int, line: Projection, tops: list[float], c: Floats) -> list[Block]:
+def _blocks(dim: int, u: Floats, axes: Ints, shift: float, tops: list[float], c: Floats) -> list[Block]:
     """The rounds as blocks of width <= 4: the first also projects, the others also remove the tent before."""
-    u, axes, shift = line.u, line.axes, line.shift
     one, both = np.array([0]), np.array([0, 1])
     if not tops:
         return [Block.feed_forward(dim, "separate", u[None], [shift], [[1.0]], reads=axes, writes=[0])]
@@ -275,18 +244,18 @@ def choose_round(sets: TokenSets, i: Ints, j: Ints, grid: float) -> Choice:
     best = token[np.argsort(-votes, kind="stable")]
     found = Choice(np.nan, np.empty(0), -np.inf)
     good = max(GOOD_MARGIN / len(sets), LEAST_MARGIN)
-    for v in best[:CANDIDATES].tolist():
-        voters = [pair for pair, difference in zip(pairs, differences, strict=True) if v in difference]
-        for b in _places(sets, v, voters):
-            choice = _round_at(sets, float(np.rint(b / grid) * grid))
-            found = choice if choice.margin > found.margin else found
-            if found.margin > good:
-                return found
-    for v in best.tolist():
-        if found.margin > LEAST_MARGIN:
+
+    def tries() -> Iterator[tuple[float, float]]:
+        """Places b, and the margin that makes it needless to try them."""
+        for v in best[:CANDIDATES].tolist():
+            voters = [pair for pair, difference in zip(pairs, differences, strict=True) if v in difference]
+            yield from ((b, good) for b in _places(sets, v, voters))
+        yield from ((_clear_place(sets, v), LEAST_MARGIN) for v in best.tolist())
+
+    for b, enough in tries():
+        if found.margin > enough:
             return found
-        choice = _round_at(sets, float(np.rint(_clear_place(sets, v) / grid) * grid))
-        found = choice if choice.margin > found.margin else found
+        found = max(found, _round_at(sets, float(np.rint(b / grid) * grid)), key=lambda choice: choice.margin)
     if found.margin > LEAST_MARGIN:
         return found
     first, second = sorted(pairs[0])

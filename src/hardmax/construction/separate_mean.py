@@ -11,6 +11,7 @@ omega > 0 makes g increasing, hence injective: g is also the key of the single t
 With Q = K = 0 all scores are equal, so hardmax and softmax are the same map, the mean, at every temperature.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -30,25 +31,22 @@ KINKS_PER_ROUND = 8
 
 @dataclass(frozen=True, eq=False)
 class Separated:
-    """What the rest of a construction builds on.
+    """What the rest of a construction builds on."""
 
-    Attributes:
-        ff: the first feed-forward layer; it writes g into coordinate 0.
-        g, g_error: (T,) token keys as float64 computes them, and a bound on their distance from the real number.
-        z, z_error: (N,) identifiers, the same way.
-        labels: (N,) `problem.labels` after sequences with the same measure were merged.
-    """
-
-    ff: FeedForwardLayer
-    g: Floats
-    g_error: Floats
-    z: Floats
-    z_error: Floats
-    labels: Ints
+    ff: FeedForwardLayer  # the first feed-forward layer; it writes g into coordinate 0
+    g: Floats  # (T,) token keys as float64 computes them
+    g_error: Floats  # (T,) a bound on their distance from the real number
+    z: Floats  # (N,) identifiers as float64 computes them
+    z_error: Floats  # (N,) a bound on their distance from the real number
+    labels: Ints  # (N,) `problem.labels` after sequences with the same measure were merged
 
     def front(self, dim: int, rho: float = 1.0, A: float = 1.0, into: int = 0) -> list[Block]:
         """Blocks after which a token is rho g e0 + A z e_into: SA with Q = K = 0, V = A e_into e0^T."""
         return [Block(self.ff, AttentionLayer.of(dim, rho, {(into, 0): A}), "separate")]
+
+    def temperature(self, stack: Sequence[Block], room: float, longest: int) -> float:
+        """The highest temperature at which softmax attention is proved to give the same answers: any for Q = K = 0."""
+        return float(np.inf)
 
 
 def separate_by_mean(problem: Problem, u: Floats, rng: np.random.Generator) -> Separated:

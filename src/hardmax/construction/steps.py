@@ -23,22 +23,14 @@ Trouble = Callable[[int, int, float, float], HardmaxError]
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """R-1 steps between R runs of keys with one value each.
+    """R-1 steps between R runs of keys with one value each."""
 
-    Attributes:
-        w, B: (R-1,) the dyadic steps, ascending.
-        values: (R,) the value of each run, in key order.
-        gap: the smallest distance between keys of neighboring runs (inf for one run).
-        slack: the smallest room between a key and a ramp, in units of its rounding bound.
-        largest: the largest key.
-    """
-
-    w: Floats
-    B: Floats
-    values: Ints
-    gap: float
-    slack: float
-    largest: float
+    w: Floats  # (R-1,) the widths of the dyadic steps
+    B: Floats  # (R-1,) where they begin, in units of w; ascending
+    values: Ints  # (R,) the value of each run, in key order
+    gap: float  # the smallest distance between keys of neighboring runs (inf for one run)
+    slack: float  # the smallest room between a key and a ramp, in units of its rounding bound
+    largest: float  # the largest key
 
     def __len__(self) -> int:
         return len(self.w)
@@ -82,7 +74,12 @@ def fit_steps(
 
     if len(gaps) and not gaps.min() > 0:
         raise trouble_at(int(np.argmin(gaps)))
-    lo, hi = _lean(lo, hi, left, right, exceptional, thin)
+    if exceptional is not None and thin < 0.5:
+        # Shrink a gap toward the run that is an exception to the rule, so that new inputs between follow the rule.
+        part = 2 * thin * (hi - lo)
+        to_left = exceptional[left] & ~exceptional[right]
+        to_right = exceptional[right] & ~exceptional[left]
+        lo, hi = np.where(to_right, hi - part, lo), np.where(to_left, lo + part, hi)
     w = np.exp2(np.floor(np.log2(np.maximum(hi - lo, 2.0**-1000))) - 2)
     B = np.rint(8 * ((lo + hi) / (2 * w) - 0.5)) / 8
     # Checked, not trusted: Bw and (B+1)w are exact products.
@@ -90,26 +87,8 @@ def fit_steps(
     if not fits.all():
         raise trouble_at(int(np.argmin(fits)))
     room = np.minimum((B * w - key[left]) / error[left], (key[right] - (B + 1) * w) / error[right])
-    return Steps(
-        w,
-        B,
-        sorted_values[np.concatenate([change, [len(order) - 1]])],
-        float((key[right] - key[left]).min(initial=np.inf)),
-        float(room.min(initial=np.inf)),
-        float(key[order[-1]]),
-    )
-
-
-def _lean(
-    lo: Floats, hi: Floats, left: Ints, right: Ints, exceptional: Bools | None, thin: float
-) -> tuple[Floats, Floats]:
-    """Shrink a gap toward the run that is an exception to the rule, so that new inputs between follow the rule."""
-    if exceptional is None or thin >= 0.5:
-        return lo, hi
-    part = 2 * thin * (hi - lo)
-    to_left = exceptional[left] & ~exceptional[right]
-    to_right = exceptional[right] & ~exceptional[left]
-    return np.where(to_right, hi - part, lo), np.where(to_left, lo + part, hi)
+    gap, slack = (float(part.min(initial=np.inf)) for part in (key[right] - key[left], room))
+    return Steps(w, B, sorted_values[np.append(change, len(order) - 1)], gap, slack, float(key[order[-1]]))
 
 
 def staircase(steps: Steps, heights: Floats, direction: dict[int, float], write: int) -> FeedForwardLayer:
@@ -120,11 +99,15 @@ def staircase(steps: Steps, heights: Floats, direction: dict[int, float], write:
     reads = np.array(sorted(direction), dtype=np.int64)
     v = np.array([direction[k] for k in reads.tolist()])
     U, b = step_units(steps, v)
-    rise = np.diff(heights)
-    W = np.repeat(rise, 2) * np.tile([1.0, -1.0], len(rise))
+    W = step_weights(np.diff(heights))
     if heights[0] != 0 or not len(W):  # a constant unit
         U, b, W = np.vstack([np.zeros_like(v), U]), np.append(1.0, b), np.append(heights[0], W)
     return FeedForwardLayer(U, b, W[None], reads, np.array([write]), 0.0)
+
+
+def step_weights(rises: Floats) -> Floats:
+    """(2(R-1),) the weights of the units of `step_units` that make each step rise by a number."""
+    return np.repeat(rises, 2) * np.tile([1.0, -1.0], len(rises))
 
 
 def step_units(steps: Steps, v: Floats) -> tuple[Floats, Floats]:

@@ -8,11 +8,11 @@
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from hardmax.cloud.distinct import distinct_rows
 from hardmax.cloud.ragged import Bools, Ragged
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.certificate import fingerprint, prove
-from hardmax.construction.problem import Problem
+from hardmax.construction.problem import Problem, prototypes
 from hardmax.errors import BadInput, counted, need
 from hardmax.io.documents import json_text
 from hardmax.transformer.evaluate import forward
@@ -38,19 +38,12 @@ LEVELS = ("certificate", "float64", "dense", "rational", "torch")
 UNITS, LAYERS, SAMPLE, RATIONAL_TOKENS = 2e8, 4e3, 200, 2_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Sequence by sequence.
+class Comparison(NamedTuple):
+    """Sequence by sequence."""
 
-    Attributes:
-        exact: (N,) whether the set of output tokens is the target set, bit for bit.
-        right: (N,) whether it is after moving every output token to the nearest target.
-        error: (N,) the largest distance (maximum norm) between output tokens and target tokens.
-    """
-
-    exact: Bools
-    right: Bools
-    error: Floats
+    exact: Bools  # (N,) whether the set of output tokens is the target set, bit for bit
+    right: Bools  # (N,) whether it is after moving every output token to the nearest target
+    error: Floats  # (N,) the largest distance (maximum norm) between output tokens and target tokens
 
 
 @dataclass(frozen=True)
@@ -169,31 +162,32 @@ def _certificate(net: "Network", problem: Problem) -> tuple[Comparison, float, f
     return found, proof.gap, proof.slack, "" if same else "the parameters are not those that were certified"
 
 
-def _groups(problem: Problem, tokens: int) -> Iterator[Problem]:
-    """The problem in consecutive parts of about this many tokens."""
-    first = 0
+def _by_parts(problem: Problem, tokens: int, compared: Callable[[Problem], Comparison]) -> Comparison:
+    """The comparisons of consecutive parts of about this many tokens, as one."""
+    pieces, first = [], 0
     for batch in problem.batch.groups(tokens):
         wanted = problem.wanted.take(np.arange(first, first + len(batch)))
-        yield Problem(batch, problem.targets, wanted, problem.classes)
+        pieces.append(compared(Problem(batch, problem.targets, wanted, problem.classes)))
         first += len(batch)
+    return Comparison(*map(np.concatenate, zip(*pieces, strict=True)))
 
 
 def _float64(net: "Network", problem: Problem, dense: bool = False) -> Comparison:
-    pieces = []
-    for part in _groups(problem, 1 << 20):
+    def compared(part: Problem) -> Comparison:
         state = forward(net.stack if dense else net.fused, part.batch, dense=dense)
-        pieces.append(compare(part, state.rows, state.per_sequence))
-    return _joined(pieces)
+        return compare(part, state.rows, state.per_sequence)
+
+    return _by_parts(problem, 1 << 20, compared)
 
 
 def _rational(net: "Network", problem: Problem) -> Comparison:
-    pieces = []
-    for part in _groups(problem, 1 << 15):
+    def compared(part: Problem) -> Comparison:
         first, where = distinct_rows(part.batch.values)
         state = exact_forward(net.fused, ExactRows.of(part.batch.values[first], where), part.batch)
         rows, exact = state.floats()
-        pieces.append(compare(part, rows, state.per_sequence, exact, state.where))
-    return _joined(pieces)
+        return compare(part, rows, state.per_sequence, exact, state.where)
+
+    return _by_parts(problem, 1 << 15, compared)
 
 
 def _torch(net: "Network", problem: Problem) -> Comparison:
@@ -219,10 +213,6 @@ def _rational_sample(net: "Network", problem: Problem) -> int:
     return max(1, int(tokens / problem.batch.lengths.mean()))
 
 
-def _joined(pieces: list[Comparison]) -> Comparison:
-    return Comparison(*(np.concatenate([getattr(p, name) for p in pieces]) for name in ("exact", "right", "error")))
-
-
 def _sample(rng: np.random.Generator, n: int, size: int) -> Ints | None:
     return None if size >= n else np.sort(rng.choice(n, size, replace=False))
 
@@ -235,8 +225,7 @@ def _with_classes_of(net: "Network", problem: Problem) -> Problem:
         return problem
     number = {label: c for c, label in enumerate(net.classes)}
     known = [number.get(label, len(number) + k) for k, label in enumerate(problem.classes)]
-    targets = np.zeros((max(len(number), max(known) + 1), net.dim))
-    targets[:, 0] = np.arange(len(targets))
+    targets = prototypes(max(len(number), max(known) + 1), net.dim)
     wanted = Ragged(np.array(known)[problem.wanted.values], problem.wanted.offsets)
     return Problem(problem.batch, targets, wanted, problem.classes)
 

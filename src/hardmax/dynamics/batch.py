@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
@@ -80,9 +81,7 @@ class Batch(Result, Sequence[T], Generic[T]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Batch):
             return NotImplemented
-        if (self.kind, len(self)) != (other.kind, len(other)):
-            return False
-        return all(mine == its for mine, its in zip(self, other, strict=True))
+        return (self.kind, len(self)) == (other.kind, len(other)) and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -99,7 +98,9 @@ class Batch(Result, Sequence[T], Generic[T]):
             0      0    0.5  2    1        1          0       0        1     0.5
             1      1    1.0  2    1        1          0       0        1     0.5
         """
-        return frame({"cloud": range(len(self))} | _columns([_row(result) for result in self]))
+        rows = [_row(result) for result in self]
+        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
+        return frame({"cloud": range(len(self))} | columns)
 
     @staticmethod
     def load(path: str | Path) -> "Batch[Any]":
@@ -118,10 +119,6 @@ def _row(result: Trajectory | Equilibrium) -> dict[str, Any]:
     if isinstance(result, Trajectory):
         return row | {"layers": result.layers, "outcome": result.outcome.kind, "period": result.outcome.period}
     return row | {"layers": result.layers, "centers": len(result.centers), "margin": result.margin}
-
-
-def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 
 def for_each_step(kind: type[T], alpha: Sequence[Any], run: Callable[[Any], "T | Batch[T]"]) -> Batch[T]:

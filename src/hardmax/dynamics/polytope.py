@@ -60,7 +60,8 @@ class Polytope(Result, ByValue):
         if _holds_fractions(points):
             exact = exact_cloud(points, "points")
             index, facets, dimension = exact_hull(exact)
-            return Polytope(exact[index], index, dimension, _exact_form(A, exact.shape[1]), facets)
+            form = None if A is None else exact_matrix(A, exact.shape[1], exact.shape[1])
+            return Polytope(exact[index], index, dimension, form, facets)
         given = cloud(points, "points").tokens
         found = hull(given)
         listed = None if found.facets is None else tuple(tuple(int(v) for v in facet) for facet in found.facets)
@@ -190,7 +191,3 @@ def _holds_fractions(points: Any) -> bool:
         return points.dtype == object
     rows = [row for row in points if isinstance(row, (list, tuple))] if isinstance(points, (list, tuple)) else []
     return any(isinstance(x, Fraction) for row in rows for x in row)
-
-
-def _exact_form(A: Any, dim: int) -> NDArray[Any] | None:
-    return None if A is None else exact_matrix(A, dim, dim)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,17 +19,7 @@ from hardmax.dynamics.follow_sets import SetTable
 from hardmax.dynamics.polytope import Polytope
 from hardmax.dynamics.trajectory import Outcome, Problem, Trajectory
 from hardmax.errors import BadInput
-from hardmax.io.documents import (
-    Document,
-    integers,
-    join,
-    numbers,
-    read_document,
-    scalar,
-    split,
-    write_json,
-    write_npz,
-)
+from hardmax.io.documents import Document, integers, join, numbers, read_document, scalar, split, write_json, write_npz
 
 TRAJECTORY = "hardmax.simulate/1"
 EQUILIBRIUM = "hardmax.limit/1"
@@ -92,10 +83,7 @@ def _sublayer(document: Document | None) -> FeedForward | NamedFunction | None:
 def _trajectory_header(traj: Trajectory) -> Document:
     return {
         "schema": TRAJECTORY,
-        "n": traj.n,
-        "dim": traj.dim,
-        "layers": traj.layers,
-        "first_layer": traj.first_layer,
+        **{name: getattr(traj, name) for name in ("n", "dim", "layers", "first_layer")},
         "leaders": traj.leaders.tolist(),
         "leader_since": traj.leader_since,
         "outcome": asdict(traj.outcome),
@@ -181,9 +169,7 @@ def equilibrium_document(eq: Equilibrium) -> Document:
         "leaders": eq.leaders.tolist(),
         "leader_since": eq.leader_since,
         "kind": list(eq.kind),
-        "margin": eq.margin,
-        "undecided": eq.undecided,
-        "exact": eq.exact,
+        **{name: getattr(eq, name) for name in ("margin", "undecided", "exact")},
         **{name: getattr(c, name) for name in ("tie_tolerance", "method", "problem", "groups")},
         "tokens": eq.tokens,
         "limit": eq.points,
@@ -255,10 +241,7 @@ def _check_agreement(eq: Equilibrium) -> None:
 
 def write_trajectory(traj: Trajectory, path: Path) -> None:
     """All layers to .npz or .json; `load_trajectory` reads them back."""
-    if path.suffix.lower() == ".npz":
-        write_npz(trajectory_arrays(traj), path)
-    else:
-        write_json(trajectory_document(traj), path)
+    _write(trajectory_arrays(traj) if _is_npz(path) else trajectory_document(traj), path)
 
 
 def write_equilibrium(eq: Equilibrium, path: Path) -> None:
@@ -274,13 +257,12 @@ def batch_summary(batch: Batch[Any]) -> Document:
 
 def write_batch(batch: Batch[Any], path: Path) -> None:
     """Every result of a batch in full; in .npz the arrays of all clouds one after the other (`io.documents.join`)."""
-    npz = path.suffix.lower() == ".npz"
     whole: Callable[[Any], Document] = equilibrium_document
     if batch.kind is Trajectory:
-        whole = trajectory_arrays if npz else trajectory_document
-    document: Document = {"schema": BATCH, "kind": batch.kind.__name__}
+        whole = trajectory_arrays if _is_npz(path) else trajectory_document
     clouds = [whole(result) for result in batch]
-    _write(document | (join(clouds) if npz else {"clouds": clouds}), path)
+    document: Document = {"schema": BATCH, "kind": batch.kind.__name__}
+    _write(document | (join(clouds) if _is_npz(path) else {"clouds": clouds}), path)
 
 
 def _batch(document: Document) -> Batch[Any]:
@@ -314,11 +296,15 @@ def _polytope(document: Document) -> Polytope:
     return Polytope(vertices, index, int(document["dimension"]), _matrix(document, "A"), facets)
 
 
+def _is_npz(path: Path) -> bool:
+    return path.suffix.lower() == ".npz"
+
+
 def _write(document: Document, path: Path) -> None:
-    (write_npz if path.suffix.lower() == ".npz" else write_json)(document, path)
+    (write_npz if _is_npz(path) else write_json)(document, path)
 
 
-def _load(path: str | Path, schema: str, made: Callable[[Document], T]) -> T:
+def _load(schema: str, made: Callable[[Document], T], path: str | Path) -> T:
     """Read a result from .npz or .json.
 
     Raises:
@@ -331,21 +317,7 @@ def _load(path: str | Path, schema: str, made: Callable[[Document], T]) -> T:
         raise BadInput(f"{path} is damaged: {error!r}") from error
 
 
-def load_trajectory(path: str | Path) -> Trajectory:
-    """Read a trajectory from .npz or .json."""
-    return _load(path, TRAJECTORY, _trajectory)
-
-
-def load_equilibrium(path: str | Path) -> Equilibrium:
-    """Read a limit and its certificate from .npz or .json; `certificate.verify` then checks it from the data alone."""
-    return _load(path, EQUILIBRIUM, _equilibrium)
-
-
-def load_batch(path: str | Path) -> Batch[Any]:
-    """Read a batch of trajectories or limits from .npz or .json."""
-    return _load(path, BATCH, _batch)
-
-
-def load_polytope(path: str | Path) -> Polytope:
-    """Read a polytope from .npz or .json."""
-    return _load(path, POLYTOPE, _polytope)
+load_trajectory = partial(_load, TRAJECTORY, _trajectory)
+load_equilibrium = partial(_load, EQUILIBRIUM, _equilibrium)  # `certificate.verify` then checks it from the data alone
+load_batch = partial(_load, BATCH, _batch)
+load_polytope = partial(_load, POLYTOPE, _polytope)

@@ -112,11 +112,12 @@ def simulate(  # types as strings: help() shows their names
         >>> simulate([[1, 0], [-1, 0], [0.5, 0]], alpha=1.0, layers=2).tokens[:, 2, 0]
         array([0.5  , 0.75 , 0.875])
     """
+    options: dict[str, Any] = {
+        "normalization": normalization, "V": V, "heads": heads, "causal": causal, "feed_forward": feed_forward,
+        "definite": definite, "keep": keep,
+    }  # fmt: skip
     if is_list(alpha):
-        rest: dict[str, Any] = {
-            "rule": rule, "normalization": normalization, "V": V, "heads": heads, "causal": causal,
-            "feed_forward": feed_forward, "definite": definite, "exact": exact, "keep": keep, "progress": progress,
-        }  # fmt: skip
+        rest = options | {"rule": rule, "exact": exact, "progress": progress}
         return for_each_step(Trajectory, alpha, lambda step: simulate(Z, step, A, layers, **rest))
     rule = HARDMAX if rule is None else as_rule(rule)
     layers = layer_count(layers)
@@ -132,10 +133,6 @@ def simulate(  # types as strings: help() shows their names
             with reporting(progress, "simulating") as report:
                 task = _Task(alpha, matrix, layers, rule, keep, report)
                 return _simulate_batch(given, task) if batch else _simulate_one(given, task)
-    options: dict[str, Any] = {
-        "normalization": normalization, "V": V, "heads": heads, "causal": causal, "feed_forward": feed_forward,
-        "definite": definite, "keep": keep,
-    }  # fmt: skip
     run: Any
     if not exact:
         from hardmax.dynamics.variants import simulate_variant
@@ -237,13 +234,9 @@ def _simulate_layers(cloud: Cloud, task: _Task) -> Trajectory:
     history = TokenHistory(layers, cloud.n, cloud.dim, keep)
     which: list[NDArray[np.int32]] = []  # for each layer the number of the set that each token follows
     numbers: dict[bytes, int] = {}  # of sets of several points
-    groups: list[Ints] = []
 
     def number(group: Ints) -> int:
-        if (key := group.tobytes()) not in numbers:
-            numbers[key] = m + len(groups)
-            groups.append(group)
-        return numbers[key]
+        return numbers.setdefault(group.tobytes(), m + len(numbers))
 
     for layer in range(layers + 1):
         np.take(run.points, of, axis=0, out=history[layer])
@@ -267,6 +260,7 @@ def _simulate_layers(cloud: Cloud, task: _Task) -> Trajectory:
             break
         if layer < layers:
             run.move(look)
+    groups = [np.frombuffer(group, np.int64) for group in numbers]
     leading = np.flatnonzero((run.role == 0)[of])
     decided = None if len(run.active) else int(run.decided_at.max())
     return Trajectory(

@@ -2,8 +2,7 @@
 
 Two passes over the tokens: one finds those that can be followed at layer 0, among which is the system that the engine
 runs on; one tells what becomes of all others, and writes it. Tokens that turn out to matter join the system, and the
-second pass begins again. What depends on the dimension is a `Way`: `hardmax.dynamics.stream_plane` for d = 2,
-`hardmax.dynamics.stream_space` for all others.
+second pass begins again. What depends on the dimension is a way (`hardmax.dynamics.stream_ways`).
 
 Every file appears complete or not at all, and says by its presence that its part of the work is done:
 
@@ -35,9 +34,7 @@ from hardmax.dynamics.engine import SMALL
 from hardmax.dynamics.large import CHUNK, COUNTED, Rest, few_distinct
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.plane import Pool
-from hardmax.dynamics.stream_plane import InPlane
-from hardmax.dynamics.stream_space import InSpace
-from hardmax.dynamics.stream_way import Way
+from hardmax.dynamics.stream_ways import InPlane, InSpace
 from hardmax.errors import BadInput, HardmaxError, counted
 from hardmax.io.chunks import Chunks
 from hardmax.io.files import write_file
@@ -49,6 +46,7 @@ PART = 1 << 22  # tokens in a file of the result
 BYTES = 100  # of memory that the engine needs for each coordinate of its tokens
 BLOCK = 1 << 21  # coordinates that are read at once
 Tell = Callable[[float, float | None, str], Any]
+Way = InPlane | InSpace
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -227,8 +225,9 @@ class _Work:
         for p in range(self.parts):
             self._write_array(f"cluster-{p:05d}", found.cluster[p * self.part : (p + 1) * self.part].astype(np.int32))
         self._finish(
-            found.centers, found.kind, np.bincount(found.cluster, minlength=len(found.centers)), found.leader_since,
-            found.layers, found.margin, found.undecided, 0,
+            found.centers, kind=found.kind, sizes=np.bincount(found.cluster, minlength=len(found.centers)).tolist(),
+            leader_since=found.leader_since, layers=found.layers, margin=found.margin, undecided=found.undecided,
+            streamed=0,
         )  # fmt: skip
 
     def _write_array(self, name: str, array: NDArray[Any]) -> None:
@@ -245,17 +244,10 @@ class _Work:
         with np.load(path) as saved:
             return dict(saved)
 
-    def _finish(
-        self, centers: Floats, kind: tuple[str, ...], sizes: Ints, since: dict[int, int], layers: int, margin: float,
-        undecided: int, streamed: int,
-    ) -> None:  # fmt: skip
+    def _finish(self, centers: Floats, **found: Any) -> None:
         self._write_array("centers", centers)
-        summary = {
-            "schema": SCHEMA, "n": self.tokens.n, "dim": self.tokens.dim, "part": self.part, "kind": list(kind),
-            "sizes": sizes.tolist(), "leader_since": {str(i): k for i, k in since.items()}, "layers": layers,
-            "margin": margin, "undecided": undecided, "streamed": streamed,
-        }  # fmt: skip
-        write_file(self.folder / "config.json", json.dumps(summary))
+        asked = {"schema": SCHEMA, "n": self.tokens.n, "dim": self.tokens.dim, "part": self.part}
+        write_file(self.folder / "config.json", json.dumps(asked | found))
 
     # -- streaming -------------------------------------------------------------------------------------------------
 
@@ -294,8 +286,9 @@ class _Work:
         leading = rest.leads()
         since = dict(zip(rest.index[leading].tolist(), rest.decided_at[leading].tolist(), strict=True))
         self._finish(
-            rest.centers, rest.kind, sizes, since, max(int(last.max()), int(rest.decided_at.max())),
-            min(rest.margin, float(margins.min())), rest.undecided, self.tokens.n - len(system),
+            rest.centers, kind=rest.kind, sizes=sizes.tolist(), leader_since=since,
+            layers=max(int(last.max()), int(rest.decided_at.max())), margin=min(rest.margin, float(margins.min())),
+            undecided=rest.undecided, streamed=self.tokens.n - len(system),
         )  # fmt: skip
 
     def _front(self) -> dict[str, Any]:

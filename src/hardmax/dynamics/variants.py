@@ -46,14 +46,7 @@ def simulate_variant(
     Departs: ties within `hardmax.attention.ties`; where layers average, tokens that certainly lead, and those that
     certainly follow leaders forever, are not compared again (`hardmax.dynamics.locks`).
 
-    Args:
-        rule: Hardmax, Softmax, Localmax, Uniform, RandomFollow or Chain.
-        V: (d, d) value matrix.
-        heads: a list of `Head(A, V)` or of matrices A, instead of A and V.
-        causal: token i sees the tokens j <= i only.
-        feed_forward: `FeedForward(W, U, b, eta)`, or a function from (n, d) to (n, d) arrays.
-        keep: "all" layers, or the "last" one. report: called with (layers done, layers).
-        definite: False lets A be any real matrix.
+    The arguments are those of `hardmax.simulate`.
 
     Returns:
         A Trajectory. `leader_since` names tokens that follow nothing but themselves (Hardmax: and their copies).

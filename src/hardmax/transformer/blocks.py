@@ -72,15 +72,11 @@ class FeedForwardLayer(ByValue):
         """The number of parameters that are not 0."""
         return sum(int(np.count_nonzero(part)) for part in (self.U, self.b, self.W, self.eta))
 
-    @property
-    def entries(self) -> tuple[float | Floats | Ints, ...]:
+    def compared(self) -> tuple[float | Floats | Ints, ...]:
         """eta, b and the entries of U and W that are not 0 with their places: what makes two layers equal."""
         (unit, read), (write, source) = np.nonzero(self.U), np.nonzero(self.W)
         U = (unit, self.reads[read], self.U[unit, read])
         return (self.eta, self.b, *U, self.writes[write], source, self.W[write, source])
-
-    def _compared(self) -> tuple[float | Floats | Ints, ...]:
-        return self.entries
 
     def full_U(self, dim: int) -> Floats:
         """(w, d) U with its zero columns."""
@@ -212,8 +208,7 @@ class AttentionLayer(ByValue):
             return x
         values = combine(self.right, x)  # (T, r)
         if self.is_uniform:
-            means = batch.columns_in_order(values) / batch.lengths[:, None]
-            attended = means[batch.owner]
+            attended = batch.mean_in_order(values)[batch.owner]
         else:
             attended = self._attend(x, values, batch, temperature, fast)
         return x * self.rho + combine(self.left, attended)
@@ -304,5 +299,5 @@ def _attend_extreme(queries: Floats, keys: Floats, values: Floats, batch: Sequen
     if len(rows) == len(counts):  # no ties: the mean is the value itself
         means = values[rows]
     else:
-        means = Ragged.of_lengths(values[rows], counts).columns_in_order(values[rows]) / counts[:, None]
+        means = Ragged.of_lengths(values[rows], counts).mean_in_order(values[rows])
     return means[owner], np.flatnonzero(hard)

@@ -80,7 +80,7 @@ def _attend(sa: AttentionLayer, state: State, temperature: float | None, fast: b
     if sa.is_identity:
         return state
     if sa.is_uniform and sa.rho == 0.0 and not state.per_sequence:
-        means = state.batch.columns_in_order(combine(sa.right, state.rows)) / state.batch.lengths[:, None]
+        means = state.batch.mean_in_order(combine(sa.right, state.rows))
         return State(combine(sa.left, means), True, state.batch)
     return State(sa.apply(state.tokens(), state.batch, temperature, fast), False, state.batch)
 

@@ -37,16 +37,10 @@ def integers(values: ArrayLike) -> tuple[Integers, int]:
     zeros = np.where(whole == 0, 0, np.frexp(lowest.astype(np.float64))[1].astype(np.int64) - 1)
     lsb = np.where(whole == 0, 0, shift + zeros)
     e = max(0, -int(lsb.min(initial=0)))
-    return _shifted(whole >> zeros, lsb + e), e
-
-
-def _shifted(odd: NDArray[np.int64], shift: NDArray[np.int64]) -> Integers:
-    """odd << shift as Python integers; in int64 first where everything fits, which is many times faster."""
-    largest = int(np.abs(odd).max(initial=0)).bit_length() + int(shift.max(initial=0))
-    if largest < 63:
-        return np.left_shift(odd, shift).astype(object)
-    result: Integers = odd.astype(object) << shift.astype(object)
-    return result
+    odd, shift = whole >> zeros, lsb + e
+    if int(np.abs(odd).max(initial=0)).bit_length() + int(shift.max(initial=0)) < 63:
+        return np.left_shift(odd, shift).astype(object), e  # many times faster than Python integers
+    return odd.astype(object) << shift.astype(object), e
 
 
 def integer(value: float) -> tuple[int, int]:

@@ -53,12 +53,11 @@ def torch_module(stack: Sequence[Block], dim: int) -> Any:
             self.rho, self.Q, self.K = tensor(sa.rho), tensor(sa.Q), tensor(sa.K)
             self.left, self.right = tensor(sa.left), tensor(sa.right)
             self.identity = sa.is_identity
-            self.used = {name: _used(getattr(sa, name)) for name in ("Q", "K", "left", "right")}
 
         def combine(self, name: str, x: Any) -> Any:
             matrix = getattr(self, name)
             out = torch.zeros((*x.shape[:-1], matrix.shape[0]), dtype=x.dtype)
-            for k in self.used[name]:
+            for k in matrix.any(0).nonzero().ravel().tolist():
                 out = out + x[..., k, None] * matrix[:, k]
             return out
 
@@ -106,10 +105,6 @@ def one_thread(torch: Any) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
-
-
-def _used(matrix: Floats) -> list[int]:
-    return np.flatnonzero(matrix.any(axis=0)).tolist()
 
 
 def write_onnx(stack: Sequence[Block], dim: int, path: Path) -> Path:

@@ -4,13 +4,15 @@ A coordinate of a row is numerator / (denominator 2^exponent) in Python integers
 division is the mean, so one denominator per row and one exponent for all rows are enough, and no fraction is ever
 reduced. Wide layers use the exact tables of `hardmax.transformer.tables`: the same function, O(log w) per row.
 
-Chains x -> x + W relu(U x + b) run only through units that may be active. A unit with U x + b < 0 adds exactly 0, so a
-block without an active unit is the identity. Float64 with a rounding bound tells which units may be active; only those
-are evaluated exactly. A leader that is moved once costs one block, not all.
+Chains x -> x + W relu(U x + b) run only on rows at which a unit may be active. A unit with U x + b < 0 adds exactly 0,
+so a block without an active unit is the identity. Float64 with a rounding bound tells where a unit may be active; only
+there the block is evaluated exactly. A leader that is moved once costs one block, not all.
 """
 
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 
@@ -19,50 +21,53 @@ import numpy as np
 from hardmax.cloud.ragged import Bools, Sequences
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.transformer.blocks import AttentionLayer, Block, FeedForwardLayer
-from hardmax.transformer.evaluate import chains, side_by_side
+from hardmax.transformer.evaluate import chains
 from hardmax.transformer.exact import EPS, Integers, integer, integers, nearest, trailing_zeros
 from hardmax.transformer.tables import Parabola, PiecewiseLinear
 
-CHAIN = 4  # chains from this length on are run unit by unit, and only through units that may be active
-CHUNK = 1 << 21  # (row, unit) pairs looked at in one go
+CHAIN = 4  # chains from this length on are run only on rows at which a unit may be active
 Terms = list[tuple[Integers, int]]  # numerators and their exponents, over the denominators of the rows
 
 
 @dataclass(frozen=True, eq=False)
 class ExactRows:
-    """Distinct rows of exact numbers, and which of them every token (or sequence) has.
+    """Distinct rows of exact numbers, and which of them every token (or sequence) has."""
 
-    Attributes:
-        columns: d arrays (rows,) of numerators, or None where the coordinate is 0 for all.
-        denominators: (rows,) positive integers.
-        exponent: the common power of two below every numerator.
-        where: (T,) or (N,) the row of each token or sequence.
-        per_sequence: whether one entry of `where` stands for a whole sequence.
-    """
-
-    columns: Sequence[Integers | None]
-    denominators: Integers
-    exponent: int
-    where: Ints
-    per_sequence: bool
+    columns: dict[int, Integers]  # (rows,) numerators of the coordinates that are not 0 for all
+    dim: int
+    denominators: Integers  # (rows,) positive integers
+    exponent: int  # the common power of two below every numerator
+    where: Ints  # (T,) or (N,) the row of each token or sequence
+    per_sequence: bool  # whether one entry of `where` stands for a whole sequence
 
     @staticmethod
     def of(rows: Floats, where: Ints | None = None, per_sequence: bool = False) -> "ExactRows":
         numerators, exponent = integers(rows)
-        columns = [column if (column != 0).any() else None for column in np.ascontiguousarray(numerators.T)]
+        columns = {k: column for k, column in enumerate(np.ascontiguousarray(numerators.T)) if (column != 0).any()}
         where = np.arange(len(rows)) if where is None else where
-        return ExactRows(columns, np.full(len(rows), 1, dtype=object), exponent, where, per_sequence)
+        one = np.full(len(rows), 1, dtype=object)
+        return ExactRows(columns, rows.shape[1], one, exponent, where, per_sequence)
 
     def __len__(self) -> int:
         return len(self.denominators)
 
+    @property
+    def zero(self) -> Integers:
+        return np.full(len(self), 0, dtype=object)
+
     def column(self, k: int) -> Integers:
-        column = self.columns[k]
-        return np.full(len(self), 0, dtype=object) if column is None else column
+        return self.columns.get(k, self.zero)
+
+    def take(self, rows: Ints, where: Ints, per_sequence: bool) -> "ExactRows":
+        """Some of the rows."""
+        columns = {k: column[rows] for k, column in self.columns.items()}
+        return replace(
+            self, columns=columns, denominators=self.denominators[rows], where=where, per_sequence=per_sequence
+        )
 
     def floats(self) -> tuple[Floats, Bools]:
         """(rows, d) the nearest float64 numbers, and (rows,) whether all of a row are exact."""
-        values = np.stack([nearest(self.column(k), self.exponent, self.denominators) for k in range(len(self.columns))])
+        values = np.stack([nearest(self.column(k), self.exponent, self.denominators) for k in range(self.dim)])
         exact = np.ones(len(self), dtype=bool)
         for k, column in enumerate(values):
             back, back_exp = integers(column)
@@ -74,12 +79,11 @@ class ExactRows:
 
 def exact_feed_forward(ff: FeedForwardLayer, state: ExactRows) -> ExactRows:
     """eta x + W relu(U x + b), every unit accounted for."""
-    outputs: dict[int, Terms] = {}
+    outputs: dict[int, Terms] = defaultdict(list)
     if ff.eta:
         eta, eta_exp = integer(ff.eta)
-        for k, column in enumerate(state.columns):
-            if column is not None:
-                outputs.setdefault(k, []).append((column * eta, state.exponent + eta_exp))
+        for k, column in state.columns.items():
+            outputs[k].append((column * eta, state.exponent + eta_exp))
     reads = ff.reads.tolist()
     parts = [_piecewise(table, reads, state) for table in ff.tables.scalars]
     if ff.tables.parabola is not None:
@@ -87,8 +91,8 @@ def exact_feed_forward(ff: FeedForwardLayer, state: ExactRows) -> ExactRows:
     if ff.rest is not None:
         parts.append(_unit_by_unit(ff.rest, state))
     for part in parts:
-        for m, terms in enumerate(part):
-            outputs.setdefault(int(ff.writes[m]), []).extend(terms)
+        for k, terms in zip(ff.writes.tolist(), part, strict=True):
+            outputs[k] += terms
     return _normalized(outputs, state)
 
 
@@ -110,44 +114,28 @@ def _piecewise(part: PiecewiseLinear, reads: list[int], state: ExactRows) -> lis
     return result
 
 
-def _linear(direction: Floats, reads: list[int], state: ExactRows) -> tuple[Integers, int]:
+def _linear(direction: Floats, reads: Sequence[int], state: ExactRows) -> tuple[Integers, int]:
     v, v_exp = integers(direction)
-    t = np.full(len(state), 0, dtype=object)
+    t = state.zero
     for weight, k in zip(v, reads, strict=True):
-        if weight and state.columns[k] is not None:
-            t = t + state.column(k) * weight
+        if weight and k in state.columns:
+            t = t + state.columns[k] * weight
     return t, v_exp + state.exponent
 
 
 def _parabola(part: Parabola, reads: list[int], state: ExactRows) -> list[Terms]:
+    """With x = (a, b) / unit, the activation 2k a - b + (1 - k^2) unit is an integer over the same denominator."""
     W, W_exp = integers(part.W)
-    one = state.denominators << state.exponent
     x0, x1 = (state.column(k) for k in reads)
+    centers = part.k.tolist()
     totals = np.full((len(W), len(state)), 0, dtype=object)
-    extra: list[tuple[int, int, Fraction]] = []
-    for row, (a, b, unit) in enumerate(zip(x0, x1, one, strict=True)):
-        tau, remainder = divmod(a, unit)
-        if remainder == 0 and b == tau * tau * unit:  # 1 - (tau - k)^2 > 0 only for k = tau
-            at = int(np.searchsorted(part.k, tau))
-            if at < len(part.k) and part.k[at] == tau:
-                totals[:, row] = W[:, at] * state.denominators[row]
-            continue
-        p, q = Fraction(a, unit), Fraction(b, unit)
-        reach = float(max(Fraction(0), 1 + p * p - q)) ** 0.5 + 2
-        first, last = np.searchsorted(part.k, [float(p) - reach, float(p) + reach])
-        for at in range(first, last):
-            k = int(part.k[at])
-            active = 2 * k * p - q + 1 - k * k
+    for row, (a, b, unit) in enumerate(zip(x0, x1, state.denominators << state.exponent, strict=True)):
+        reach = (max(0, unit * unit + a * a - b * unit) / (unit * unit)) ** 0.5 + 1  # 1 is for rounding
+        for at in range(bisect_left(centers, a / unit - reach), bisect_left(centers, a / unit + reach)):
+            active = 2 * centers[at] * a - b + (1 - centers[at] ** 2) * unit
             if active > 0:
-                extra.append((row, at, active))
-    terms: list[Terms] = [[(total, W_exp)] for total in totals]
-    if extra:  # off the parabola: over the denominators 2^exponent of the row, the activation is an integer
-        for m, weights in enumerate(W):
-            add = np.full(len(state), 0, dtype=object)
-            for row, at, active in extra:
-                add[row] += weights[at] * int(active * one[row])
-            terms[m].append((add, W_exp + state.exponent))
-    return terms
+                totals[:, row] += W[:, at] * active
+    return [[(total, W_exp + state.exponent)] for total in totals]
 
 
 def _unit_by_unit(rest: FeedForwardLayer, state: ExactRows) -> list[Terms]:
@@ -167,70 +155,53 @@ def _unit_by_unit(rest: FeedForwardLayer, state: ExactRows) -> list[Terms]:
 def _normalized(outputs: dict[int, Terms], state: ExactRows) -> ExactRows:
     """Add up the terms over one exponent; drop denominators that divide, and common powers of two."""
     exponent = max((e for terms in outputs.values() for _, e in terms), default=0)
-    columns: list[Integers | None] = [None] * len(state.columns)
-    for k, terms in outputs.items():
-        total = np.full(len(state), 0, dtype=object)
-        for numerators, e in terms:
-            total = total + (numerators << (exponent - e))
-        columns[k] = total if (total != 0).any() else None
-    live = [column for column in columns if column is not None]
+    totals = {k: sum((part << (exponent - e) for part, e in terms), state.zero) for k, terms in outputs.items()}
+    columns = {k: total for k, total in totals.items() if (total != 0).any()}
     denominators = state.denominators
     if (denominators != 1).any():
         divides = np.ones(len(state), dtype=bool)
-        for column in live:
+        for column in columns.values():
             divides &= np.asarray(column % denominators == 0, dtype=bool)
         divisor = np.where(divides, denominators, 1)
-        columns = [None if column is None else column // divisor for column in columns]
+        columns = {k: column // divisor for k, column in columns.items()}
         denominators = np.where(divides, 1, denominators)
-        live = [column for column in columns if column is not None]
-    drop = min(exponent, trailing_zeros(*live))
-    columns = [None if column is None else column >> drop for column in columns]
-    return ExactRows(columns, denominators, exponent - drop, state.where, state.per_sequence)
+    drop = min(exponent, trailing_zeros(*columns.values()))
+    columns = {k: column >> drop for k, column in columns.items()}
+    return replace(state, columns=columns, denominators=denominators, exponent=exponent - drop)
 
 
 def compressed(state: ExactRows) -> ExactRows:
     """Keep each distinct row once."""
-    live = [column for column in state.columns if column is not None]
     seen: dict[tuple[int, ...], int] = {}
-    index = np.empty(len(state), dtype=np.int64)
-    for row, key in enumerate(zip(state.denominators, *live, strict=True)):
-        index[row] = seen.setdefault(key, len(seen))
+    rows = zip(state.denominators, *state.columns.values(), strict=True)
+    index = np.array([seen.setdefault(key, len(seen)) for key in rows], dtype=np.int64)
     if len(seen) == len(state):
         return state
-    first = np.empty(len(seen), dtype=np.int64)
-    first[index[::-1]] = np.arange(len(state))[::-1]
-    columns = [None if column is None else column[first] for column in state.columns]
-    return ExactRows(columns, state.denominators[first], state.exponent, index[state.where], state.per_sequence)
+    return state.take(np.unique(index, return_index=True)[1], index[state.where], state.per_sequence)
 
 
 def exact_attention(sa: AttentionLayer, state: ExactRows, batch: Sequences) -> ExactRows:
     """rho x_i + the mean over C_i of V x_l, the maximum of the scores decided exactly."""
     where = state.where[batch.owner] if state.per_sequence else state.where
     denominators, scale = _common_denominators(state.denominators[where], batch)
-    columns = [None if column is None else column[where] * scale for column in state.columns]
-    rows = ExactRows(columns, denominators, state.exponent, np.arange(len(where)), False)
-    everything = list(range(len(columns)))
-    sums, sizes = [], None
+    columns = {k: column[where] * scale for k, column in state.columns.items()}
+    rows = ExactRows(columns, state.dim, denominators, state.exponent, np.arange(len(where)), False)
+    sums, sizes = [], np.full(len(where), 1, dtype=object)
     for r in np.flatnonzero(sa.left.any(axis=0) & sa.right.any(axis=1)):
-        values, exponent = _linear(sa.right[r], everything, rows)
+        values, exponent = _linear(sa.right[r], range(state.dim), rows)
         total, sizes = _attended(sa, rows, values, batch)
         sums.append((sa.left[:, r], total, exponent))
-    if sizes is None:
-        sizes = np.full(len(where), 1, dtype=object)
-    outputs: dict[int, Terms] = {}
+    outputs: dict[int, Terms] = defaultdict(list)
     rho, rho_exp = integer(sa.rho)
-    for k in everything:
-        if rho and columns[k] is not None:
-            outputs.setdefault(k, []).append((columns[k] * rho * sizes, rows.exponent + rho_exp))  # type: ignore[operator]
-        for left, total, exponent in sums:
+    for k, column in columns.items() if rho else ():
+        outputs[k].append((column * rho * sizes, rows.exponent + rho_exp))
+    for left, total, exponent in sums:
+        for k in np.flatnonzero(left).tolist():
             weight, weight_exp = integer(left[k])
-            if weight:
-                outputs.setdefault(k, []).append((total * weight, exponent + weight_exp))
-    result = _normalized(outputs, ExactRows(columns, denominators * sizes, rows.exponent, rows.where, False))
+            outputs[k].append((total * weight, exponent + weight_exp))
+    result = _normalized(outputs, replace(rows, denominators=denominators * sizes))
     if sa.is_uniform and not rho:  # all tokens of a sequence are equal now
-        firsts = batch.starts
-        columns = [None if column is None else column[firsts] for column in result.columns]
-        return ExactRows(columns, result.denominators[firsts], result.exponent, np.arange(len(batch)), True)
+        return result.take(batch.starts, np.arange(len(batch)), True)
     return result
 
 
@@ -248,9 +219,7 @@ def _attended(sa: AttentionLayer, rows: ExactRows, values: Integers, batch: Sequ
     if sa.is_uniform:
         sums = batch.reduce(np.add, values)
         return sums[batch.owner], batch.lengths.astype(object)[batch.owner]
-    everything = list(range(len(rows.columns)))
-    queries = np.stack([_linear(q, everything, rows)[0] for q in sa.Q])
-    keys = np.stack([_linear(k, everything, rows)[0] for k in sa.K])
+    queries, keys = (np.stack([_linear(row, range(rows.dim), rows)[0] for row in matrix]) for matrix in (sa.Q, sa.K))
     total, size = np.empty(len(values), dtype=object), np.empty(len(values), dtype=object)
     for start, n in zip(batch.starts, batch.lengths, strict=True):
         here = slice(start, start + n)
@@ -283,75 +252,43 @@ def exact_forward(blocks: Sequence[Block], state: ExactRows, batch: Sequences | 
 
 def exact_chain(chain: Sequence[Block], state: ExactRows) -> ExactRows:
     """The chain on every distinct row."""
-    units = _Units(chain)
     rows = _fractions(state)
-    floats = np.array([[float(rows[k][i]) for k in units.reads] for i in range(len(state))]).reshape(len(state), -1)
-    size = max(1, CHUNK // max(1, len(units.b)))
-    for start in range(0, len(state), size):
-        awake = units.awake(floats[start : start + size])
-        for i in np.flatnonzero(awake.any(axis=1)).tolist():
-            units.run(rows, start + i, awake[i])
+    floats = np.array([[float(x) for x in column] for column in rows]).reshape(len(rows), len(state))
+    for ff in (block.ff for block in chain):
+        for i in np.flatnonzero(_awake(ff, floats)).tolist():
+            _step(ff, rows, i)
+            for k in ff.writes.tolist():
+                floats[k, i] = float(rows[k][i])
     return _exact_rows(rows, state)
 
 
-class _Units:
-    """All units of a chain, one after another."""
+def _awake(ff: FeedForwardLayer, x: Floats) -> Bools:
+    """(rows,) whether a unit may be active at x (d, rows), which is rounded."""
+    value = np.repeat(ff.b[:, None], x.shape[1], axis=1)
+    size = np.abs(value)
+    for k, weights in zip(ff.reads, ff.U.T, strict=True):
+        term = np.multiply.outer(weights, x[k])
+        value += term
+        size += np.abs(term, out=term)
+    bound = (len(ff.reads) + 4) * EPS * 1.01 * size
+    return np.asarray((~(value + bound < 0)).any(axis=0))  # also if something overflowed
 
-    def __init__(self, chain: Sequence[Block]) -> None:
-        self.layers = [block.ff for block in chain]
-        every = side_by_side(chain)
-        self.U, self.b, self.reads = every.U, every.b, every.reads.tolist()
-        self.block: Ints = np.repeat(np.arange(len(chain)), [ff.width for ff in self.layers])
 
-    def awake(self, x: Floats, first: int = 0) -> Bools:
-        """(rows, units) whether a unit may be active at x, which is rounded; only units of blocks from `first` on."""
-        skip = int(np.searchsorted(self.block, first))
-        U, b = self.U[skip:], self.b[skip:]
-        result = np.zeros((len(x), len(self.b)), dtype=bool)
-        value, size = np.broadcast_to(b, (len(x), len(b))).copy(), np.broadcast_to(np.abs(b), (len(x), len(b))).copy()
-        for r in range(len(self.reads)):
-            term = np.multiply.outer(x[:, r], U[:, r])
-            value += term
-            size += np.abs(term, out=term)
-        bound = (len(self.reads) + 4) * EPS * 1.01 * size
-        result[:, skip:] = ~(value + bound < 0)  # also if something overflowed
-        return result
-
-    def run(self, rows: list[list[Fraction]], i: int, awake: Bools) -> None:
-        """Row i through the chain, from one block with a possibly active unit to the next."""
-        block = -1
-        while True:
-            later = np.flatnonzero(awake & (self.block > block))
-            if not len(later):
-                return
-            block = int(self.block[later[0]])
-            mine = [int(u) for u in later if self.block[u] == block]
-            if self._step(rows, i, block, mine):
-                x = np.array([[float(rows[k][i]) for k in self.reads]])
-                awake = self.awake(x, block + 1)[0]
-
-    def _step(self, rows: list[list[Fraction]], i: int, block: int, units: list[int]) -> bool:
-        """One block; whether the row moved in a coordinate."""
-        ff = self.layers[block]
-        first = int(np.searchsorted(self.block, block))
-        hidden = []
-        for u in units:
-            terms = (Fraction(float(w)) * rows[k][i] for w, k in zip(self.U[u], self.reads, strict=True) if w)
-            value = sum(terms, Fraction(float(self.b[u])))
-            if value > 0:
-                hidden.append((u - first, value))
-        moved = False
-        for m, k in enumerate(ff.writes.tolist()):
-            added = sum((Fraction(float(ff.W[m, u])) * value for u, value in hidden), Fraction(0))
-            rows[k][i] += added
-            moved |= added != 0
-        return moved
+def _step(ff: FeedForwardLayer, rows: list[list[Fraction]], i: int) -> None:
+    """Row i through one layer with eta = 1."""
+    reads = ff.reads.tolist()
+    hidden = []
+    for bias, weights in zip(ff.b.tolist(), ff.U.tolist(), strict=True):
+        terms = (Fraction(w) * rows[k][i] for w, k in zip(weights, reads, strict=True) if w)
+        hidden.append(max(sum(terms, Fraction(bias)), Fraction(0)))
+    for k, weights in zip(ff.writes.tolist(), ff.W.tolist(), strict=True):
+        rows[k][i] += sum((Fraction(w) * h for w, h in zip(weights, hidden, strict=True) if w and h), Fraction(0))
 
 
 def _fractions(state: ExactRows) -> list[list[Fraction]]:
     """Per coordinate the value of every distinct row."""
     bottoms = state.denominators << state.exponent
-    return [[Fraction(*pair) for pair in zip(state.column(k), bottoms, strict=True)] for k in range(len(state.columns))]
+    return [[Fraction(*pair) for pair in zip(state.column(k), bottoms, strict=True)] for k in range(state.dim)]
 
 
 def _exact_rows(rows: list[list[Fraction]], state: ExactRows) -> ExactRows:
@@ -361,9 +298,9 @@ def _exact_rows(rows: list[list[Fraction]], state: ExactRows) -> ExactRows:
         power = (bottom & -bottom).bit_length() - 1
         odd.append(bottom >> power)
         exponent = max(exponent, power)
-    denominators = np.array(odd, dtype=object)
-    columns: list[Integers | None] = []
-    for column in rows:
+    columns = {}
+    for k, column in enumerate(rows):
         numerators = [(value * (d << exponent)).numerator for value, d in zip(column, odd, strict=True)]
-        columns.append(np.array(numerators, dtype=object) if any(numerators) else None)
-    return ExactRows(columns, denominators, exponent, state.where, state.per_sequence)
+        if any(numerators):
+            columns[k] = np.array(numerators, dtype=object)
+    return replace(state, columns=columns, denominators=np.array(odd, dtype=object), exponent=exponent)

@@ -25,15 +25,13 @@ MOST_DIRECTIONS = 16
 class PiecewiseLinear:
     """t -> f(t) in R^m, t = <direction, x> over the coordinates that the layer reads.
 
-    Attributes:
-        direction: (r,) weights of the read coordinates.
-        kinks: (n,) ascending. Piece i is between kinks[i-1] and kinks[i]; pieces 0 and n are unbounded.
-        slopes, intercepts: (m, n+1) integers; f(t) = slopes 2^-slope_exponent t + intercepts 2^-intercept_exponent.
+    f(t) = slopes 2^-slope_exponent t + intercepts 2^-intercept_exponent. Piece i is between kinks[i-1] and kinks[i];
+    pieces 0 and n are unbounded.
     """
 
-    direction: Floats
-    kinks: Floats
-    slopes: Integers
+    direction: Floats  # (r,) weights of the read coordinates
+    kinks: Floats  # (n,) ascending
+    slopes: Integers  # (m, n+1), as the intercepts
     slope_exponent: int
     intercepts: Integers
     intercept_exponent: int
@@ -69,6 +67,11 @@ class PiecewiseLinear:
     def locate(self, t: Floats) -> Ints:
         """The piece of every t: the number of kinks <= t."""
         return np.searchsorted(self.kinks, t, side="right")
+
+    def room(self, t: Floats, pieces: Ints) -> Floats:
+        """The distance of every t from the nearer end of its piece."""
+        edges = np.concatenate([[-np.inf], self.kinks, [np.inf]])
+        return np.minimum(t - edges[pieces], edges[pieces + 1] - t)
 
     @cached_property
     def flat(self) -> Bools:
@@ -143,9 +146,8 @@ class Parabola:
         """(m, rows) the sum of the active units in float64; x is (rows, 2)."""
         x0, x1 = x[:, 0], x[:, 1]
         tau = np.rint(x0)
-        position = np.searchsorted(self.k, tau)
-        inside = position < len(self.k)
-        hit = inside & (self.k[np.where(inside, position, 0)] == tau)
+        position = np.minimum(np.searchsorted(self.k, tau), len(self.k) - 1)
+        hit = self.k[position] == tau
         total = np.zeros((len(self.W), len(x)))
         simple = (x0 == tau) & (x1 == tau * tau) & (np.abs(tau) < 2.0**26)
         total[:, simple & hit] = self.W[:, position[simple & hit]]  # the unit is exactly 1 there
@@ -161,17 +163,11 @@ class Parabola:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The units of a layer by the pattern they fit.
+    """The units of a layer by the pattern they fit."""
 
-    Attributes:
-        scalars: units that read one scalar, a table for each direction.
-        parabola: the one-hot units, if there are any.
-        rest: the numbers of all other units.
-    """
-
-    scalars: tuple[PiecewiseLinear, ...]
-    parabola: Parabola | None
-    rest: Ints
+    scalars: tuple[PiecewiseLinear, ...]  # units that read one scalar, a table for each direction
+    parabola: Parabola | None  # the one-hot units, if there are any
+    rest: Ints  # the numbers of all other units
 
     @staticmethod
     def of(U: Floats, b: Floats, W: Floats) -> "Tables":

@@ -19,12 +19,9 @@ BLOCK = 512  # rows of scores held at a time
 
 
 class Scores:
-    """Scores <A z_i, z_j> of distinct points given as integers, up to one common positive factor.
+    """Scores <A z_i, z_j> of distinct points, rows of integers, up to one common positive factor.
 
-    Args:
-        rows: (m, d) integers.
-        matrix: (d, d) integers, or None for the identity.
-        causal: whether point i sees the points j <= i only.
+    The matrix holds integers, None for the identity; `causal` says whether point i sees the points j <= i only.
     """
 
     def __init__(self, rows: Objects, matrix: Objects | None, causal: bool = False) -> None:
@@ -44,10 +41,6 @@ class Scores:
     def exact(self, i: int, j: int) -> int:
         """The integer score of one pair."""
         return int(self.queries[i] @ self.rows[j])
-
-    def norms(self, places: Iterable[int]) -> list[int]:
-        """|z_i|_A^2, up to the common factor."""
-        return [self.exact(i, i) for i in places]
 
     def follow_sets(self, places: Sequence[int]) -> list[Places]:
         """C_i for the points asked about, ascending. Implements [AFZ24, eq. (1.1b)]."""
@@ -69,7 +62,7 @@ class Scores:
 
         Infinity if every point follows all points.
         """
-        largest, result = max(self.norms(range(len(self.rows)))), np.inf
+        largest, result = max(self.exact(i, i) for i in range(len(self.rows))), np.inf
         for start, (block, floats) in enumerate(self._blocks(places)):
             for r, i in enumerate(block):
                 C = sets[start * BLOCK + r]
@@ -96,12 +89,13 @@ def floats_of(rows: Objects) -> NDArray[np.float64]:
 
     The first 64 bits are rounded to a float: a relative error of 2^-53 + 2^-63 for every number, large or small.
     """
-    result = np.zeros(rows.shape)
     top = max(int(x).bit_length() for x in rows.flat)
-    for place, x in np.ndenumerate(rows):
+
+    def scaled(x: int) -> float:
         cut = max(x.bit_length() - 64, 0)
-        result[place] = ldexp(x >> cut, cut - top)
-    return result
+        return ldexp(x >> cut, cut - top)
+
+    return np.asarray(np.frompyfunc(scaled, 1, 1)(rows), np.float64)
 
 
 def next_layer(
@@ -139,11 +133,9 @@ def distinct(rows: Objects) -> tuple[list[int], list[list[int]]]:
         >>> distinct(np.array([[1, 2], [3, 4], [1, 2]], dtype=object))
         ([0, 1, 0], [[0, 2], [1]])
     """
-    members: dict[tuple[Any, ...], list[int]] = {}
-    for i, row in enumerate(rows):
-        members.setdefault(tuple(row), []).append(i)
-    place = [0] * len(rows)
-    for p, copies in enumerate(members.values()):
-        for i in copies:
-            place[i] = p
-    return place, list(members.values())
+    number: dict[tuple[Any, ...], int] = {}
+    place = [number.setdefault(tuple(row), len(number)) for row in rows]
+    members: list[list[int]] = [[] for _ in number]
+    for i, p in enumerate(place):
+        members[p].append(i)
+    return place, members

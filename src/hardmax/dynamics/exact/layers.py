@@ -39,14 +39,7 @@ def simulate_exact(
     V = I this is z_i' = (z_i + alpha m_i) / (1 + alpha). Implements [AFZ24, eq. (1.1a)].
     Departs: with several heads a token's follow set is the union over the heads.
 
-    Args:
-        Z: (n, d) integers, Fractions, decimal strings, or floats at their exact binary value.
-        V: value matrix. heads: a list of `Head` or matrices A, instead of A and V.
-        causal: token i sees the tokens j <= i only.
-        normalization: "rescale", or "none": z_i' = z_i + alpha mean_h V_h m_i^h.
-        feed_forward: a `FeedForward`, applied to every token after the attention of a layer.
-        definite: whether A must be symmetric positive definite.
-        keep: "all" layers, or the "last" one. report: called with (layers done, layers).
+    The arguments are those of `hardmax.simulate`.
 
     Raises:
         BadInput: something cannot be used as it is. NotExact: the variant has no rational values.
@@ -57,14 +50,14 @@ def simulate_exact(
     """
     tokens = exact_cloud(Z)
     step, depth = exact_step(alpha), layer_count(layers)
-    layer = _layer_map(tokens.shape[1], step, A, V, heads, causal, normalization, feed_forward, definite)
+    layer = _layer_map(tokens.shape[1], step, A, V, heads, normalization, feed_forward, definite)
     cloud = IntegerCloud.of(tokens)
     origin, _ = distinct(cloud.rows)
     states, sets, leader_since = [cloud], [], {}
     for k in range(depth + 1):
         by_head = [_attend(cloud, matrix, causal) for matrix in layer.matrices]
-        union = by_head[0] if len(by_head) == 1 else [_union(C) for C in zip(*by_head, strict=True)]
-        sets.append(tuple(union))
+        union = tuple(_union(C) for C in zip(*by_head, strict=True))
+        sets.append(union)
         place, _ = distinct(cloud.rows)
         for i, C in enumerate(union):
             # copies of one point lead together, but tokens that have met on the way do not
@@ -76,15 +69,10 @@ def simulate_exact(
             report(k, depth)
 
     first = 0 if keep == "all" else depth
-    history = np.empty((depth + 1 - first, *tokens.shape), dtype=object)
-    for k, state in enumerate(states[first:-1]):
-        history[k] = state.fractions()
-
     linear = layer.feed_forward is None and all(head.V is None for head in layer.heads)
-    sublayer = None if layer.feed_forward is None else FeedForward(*layer.feed_forward)
     return Trajectory(
-        tokens=history,
-        problem=Problem(step, layer.heads, Hardmax(), normalization, causal, sublayer, exact=True),
+        tokens=np.stack([state.fractions() for state in states[first:-1]]),
+        problem=Problem(step, layer.heads, Hardmax(), normalization, causal, layer.feed_forward, exact=True),
         leader_since=leader_since,
         outcome=exact_outcome(states, step, layer.matrices if linear else None),
         sets=sets[first:],
@@ -101,21 +89,21 @@ class _LayerMap:
     keep: Objects
     moves: list[Objects]
     denominator: int
-    feed_forward: tuple[Objects, Objects, Objects, Fraction] | None
+    feed_forward: FeedForward | None
 
     def apply(self, cloud: IntegerCloud, by_head: list[list[Places]]) -> IntegerCloud:
         moved = next_layer(cloud, by_head, self.keep, self.moves, self.denominator)
-        return moved if self.feed_forward is None else _sublayer(moved, *self.feed_forward)
+        return moved if self.feed_forward is None else _sublayer(moved, self.feed_forward)
 
 
-def _sublayer(cloud: IntegerCloud, W: Objects, U: Objects, b: Objects, eta: Fraction) -> IntegerCloud:
+def _sublayer(cloud: IntegerCloud, ff: FeedForward) -> IntegerCloud:
     """eta x + W relu(U x + b) with integers over one denominator."""
-    inner, u = over_common_denominator(np.concatenate([U, b[:, None]], axis=1))
-    outer, w = over_common_denominator(W)
+    inner, u = over_common_denominator(np.concatenate([ff.U, ff.b[:, None]], axis=1))
+    outer, w = over_common_denominator(ff.W)
     hidden = cloud.rows @ inner[:, :-1].T + cloud.denominator * inner[:, -1]  # over u * denominator
     hidden[hidden < 0] = 0
-    rows = (hidden @ outer.T) * eta.denominator + cloud.rows * (eta.numerator * u * w)
-    return IntegerCloud.reduced(rows, cloud.denominator * u * w * eta.denominator)
+    rows = (hidden @ outer.T) * ff.eta.denominator + cloud.rows * (ff.eta.numerator * u * w)
+    return IntegerCloud.reduced(rows, cloud.denominator * u * w * ff.eta.denominator)
 
 
 def _attend(cloud: IntegerCloud, matrix: Objects | None, causal: bool) -> list[Places]:
@@ -127,10 +115,7 @@ def _attend(cloud: IntegerCloud, matrix: Objects | None, causal: bool) -> list[P
     merged = Scores(points, matrix).follow_sets(range(len(points)))
     if len(points) == len(place):
         return merged
-    spread: dict[Places, Places] = {}
-    for C in merged:
-        if C not in spread:
-            spread[C] = tuple(sorted(i for p in C for i in members[p]))
+    spread = {C: tuple(sorted(i for p in C for i in members[p])) for C in set(merged)}
     return [spread[merged[p]] for p in place]
 
 
@@ -139,28 +124,17 @@ def _union(sets: Sequence[Places]) -> Places:
 
 
 def _layer_map(
-    dim: int,
-    alpha: Fraction,
-    A: Any,
-    V: Any,
-    heads: Sequence[Any] | None,
-    causal: bool,
-    normalization: str,
-    feed_forward: Any,
-    definite: bool,
+    dim: int, alpha: Fraction, A: Any, V: Any, heads: Any, normalization: str, feed_forward: Any, definite: bool
 ) -> _LayerMap:
     if heads is not None and (A is not None or V is not None):
         raise BadInput("A or V is given together with heads; each head has its own", fix="put A and V into Head(A, V)")
     if heads is not None and not len(heads):
         raise BadInput("heads is empty", fix="give at least one Head, or leave heads out")
-    listed = [h if isinstance(h, Head) else Head(h) for h in heads] if heads is not None else [Head(A, V)]
-    names = ["A"] if heads is None else [f"heads[{h}].A" for h in range(len(listed))]
-    metrics = [exact_metric(h.A, dim, definite, name) for h, name in zip(listed, names, strict=True)]
+    listed = [Head(A, V)] if heads is None else [h if isinstance(h, Head) else Head(h) for h in heads]
+    named = [(h, "" if heads is None else f"heads[{k}].") for k, h in enumerate(listed)]
+    metrics = [exact_metric(h.A, dim, definite, f"{name}A") for h, name in named]
     one = identity(dim) * Fraction(1)
-    values = [
-        one if h.V is None else exact_matrix(h.V, dim, dim, name[:-1] + "V")
-        for h, name in zip(listed, names, strict=True)
-    ]
+    values = [one if h.V is None else exact_matrix(h.V, dim, dim, f"{name}V") for h, name in named]
     keep, gains = one, [v * (alpha / len(values)) for v in values]
     if normalization == "rescale":
         rescale = inverse(one + sum(gains))
@@ -178,18 +152,13 @@ def _layer_map(
     elif normalization != "none":
         raise BadInput(f'normalization is {normalization!r}; expected "rescale", "none" or "sphere"')
     whole, denominator = over_common_denominator(np.stack([keep, *gains]))
+    checked = tuple(Head(m, None if h.V is None else v) for h, m, v in zip(listed, metrics, values, strict=True))
     matrices = [None if m is None else over_common_denominator(m)[0] for m in metrics]
-    return _LayerMap(
-        heads=tuple(Head(m, None if h.V is None else v) for h, m, v in zip(listed, metrics, values, strict=True)),
-        matrices=matrices,
-        keep=whole[0],
-        moves=list(whole[1:]),
-        denominator=denominator,
-        feed_forward=_exact_sublayer(feed_forward, dim),
-    )
+    sublayer = _exact_sublayer(feed_forward, dim)
+    return _LayerMap(checked, matrices, whole[0], list(whole[1:]), denominator, sublayer)
 
 
-def _exact_sublayer(sublayer: Any, dim: int) -> tuple[Objects, Objects, Objects, Fraction] | None:
+def _exact_sublayer(sublayer: Any, dim: int) -> FeedForward | None:
     if sublayer is None:
         return None
     if not isinstance(sublayer, FeedForward):
@@ -199,7 +168,7 @@ def _exact_sublayer(sublayer: Any, dim: int) -> tuple[Objects, Objects, Objects,
         )
     width = len(sublayer.b)
     bias = exact_matrix([list(sublayer.b)], 1, width, "feed_forward.b")[0]
-    return (
+    return FeedForward(
         exact_matrix(sublayer.W, dim, width, "feed_forward.W"),
         exact_matrix(sublayer.U, width, dim, "feed_forward.U"),
         bias,

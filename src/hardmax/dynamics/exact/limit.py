@@ -5,6 +5,7 @@ A symmetric positive definite, a point other than i that i follows has a larger 
 pass in the order of falling norm settles all that can be settled.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from fractions import Fraction
 from math import inf
@@ -34,10 +35,7 @@ def limit_exact(Z: Any, alpha: Any, A: Any = None, max_layers: int = 10_000) -> 
     Implements [AFZ24, Theorem 1.1]. Departs: repeated tokens are one point with a multiplicity and lead together; a
     token at 0 is allowed, and ends at 0 ("face", the improper face K) if the mean of all tokens stays 0.
 
-    Args:
-        Z: (n, d) integers, Fractions, decimal strings, or floats at their exact binary value.
-        A: symmetric positive definite, None for the identity.
-        max_layers: how far to follow the dynamics before giving up.
+    The arguments are those of `hardmax.limit`.
 
     Raises:
         NotCertified: some token was not decided within `max_layers`.
@@ -56,19 +54,10 @@ def limit_exact(Z: Any, alpha: Any, A: Any = None, max_layers: int = 10_000) -> 
     if not descent.run(depth):
         raise _not_certified(descent, place, max_layers)
 
-    limit = _spread(descent.base, place)
+    limit = np.array([descent.base[p] for p in place], dtype=object)
     leader_since = {i: descent.decided_at[p] for i, p in enumerate(place) if descent.role[p] == LEADER}
     certificate = _certificate(descent, place, members, tokens, step, metric, limit)
-    cluster, centers, kind = _clusters(limit, leader_since)
-    return Equilibrium(
-        tokens=tokens,
-        points=limit,
-        cluster=cluster,
-        centers=centers,
-        kind=kind,
-        leader_since=leader_since,
-        certificate=certificate,
-    )
+    return Equilibrium(tokens, limit, *_clusters(limit, leader_since), leader_since, certificate)
 
 
 def _certificate(
@@ -108,25 +97,13 @@ def _clusters(limit: Objects, leader_since: dict[int, int]) -> tuple[np.ndarray,
         numbers.setdefault(tuple(limit[i]), len(numbers))
     vertices = {tuple(limit[i]) for i in leader_since}
     cluster = np.array([numbers[tuple(row)] for row in limit], dtype=np.int64)
-    return (
-        cluster,
-        _spread(list(numbers), range(len(numbers))),
-        tuple("vertex" if point in vertices else "face" for point in numbers),
-    )
-
-
-def _spread(points: Any, place: Any) -> Objects:
-    """One row per token from one tuple per point."""
-    result = np.empty((len(place), len(points[0])), dtype=object)
-    for i, p in enumerate(place):
-        result[i] = points[p]
-    return result
+    kind = tuple("vertex" if point in vertices else "face" for point in numbers)
+    return cluster, np.array(list(numbers), dtype=object), kind
 
 
 def _not_certified(descent: "Descent", place: list[int], max_layers: int) -> NotCertified:
     waiting = [i for i, p in enumerate(place) if descent.role[p] == OPEN]
     now = descent.cloud.fractions()
-    best = [descent.base[p] or tuple(now[p]) for p in range(len(now))]
     return NotCertified(
         f"{len(waiting)} of {len(place)} tokens are not decided after {max_layers} layers",
         found=f"token {waiting[0]} still follows "
@@ -135,7 +112,7 @@ def _not_certified(descent: "Descent", place: list[int], max_layers: int) -> Not
         known={
             "certain": [i for i, p in enumerate(place) if descent.role[p] != OPEN],
             "open": waiting,
-            "points": _spread(best, place),
+            "points": np.array([descent.base[p] or tuple(now[p]) for p in place], dtype=object),
             "leaders": [i for i, p in enumerate(place) if descent.role[p] == LEADER],
             "layers": descent.layer,
         },
@@ -265,9 +242,7 @@ class Descent:
         return vector if self.matrix is None else self.matrix @ vector
 
     def _by_falling_norm(self, cloud: IntegerCloud) -> list[int]:
-        waiting = self.open
-        norms = [int(self._times_matrix(cloud.rows[i]) @ cloud.rows[i]) for i in waiting]
-        return [i for _, i in sorted(zip(norms, waiting, strict=True), key=lambda pair: (-pair[0], pair[1]))]
+        return sorted(self.open, key=lambda i: -int(self._times_matrix(cloud.rows[i]) @ cloud.rows[i]))
 
     def _advance(self) -> None:
         """One layer, z' = (q z + p mean C) / (p + q) with alpha = p / q. Implements [AFZ24, eq. (1.1a)]."""
@@ -282,13 +257,13 @@ class Descent:
 
     def _jump(self, forms: Forms, change: int) -> None:
         """Go to the layer where a follow set changes, or to the first before it where a point can be settled."""
-        low, high = 0, change
-        if change > 1 and self._settle(forms.at(change - 1)):
-            high = change - 1
-            while high - low > 1:  # what can be settled at one layer can be settled at all later ones
-                middle = (low + high) // 2
-                low, high = (low, middle) if self._settle(forms.at(middle)) else (middle, high)
-        self.cloud, self.layer = forms.at(high), self.layer + high
+
+        def settles(m: int) -> bool:
+            return bool(self._settle(forms.at(m)))
+
+        if change > 1 and settles(change - 1):  # what can be settled at one layer can be settled at all later ones
+            change = 1 + bisect_left(range(1, change - 1), True, key=settles)
+        self.cloud, self.layer = forms.at(change), self.layer + change
 
     def _settle_pattern(self, forms: Forms) -> None:
         """All open points keep their follow sets forever; they have done so since the last event."""

@@ -26,10 +26,7 @@ def accelerator() -> Any:
 
 def identity(dim: int) -> Objects:
     """The (d, d) identity as Python ints."""
-    result = np.full((dim, dim), 0, dtype=object)
-    for k in range(dim):
-        result[k, k] = 1
-    return result
+    return np.eye(dim, dtype=object)
 
 
 def reduced(rows: Objects) -> tuple[Objects, list[int]]:
@@ -47,10 +44,8 @@ def reduced(rows: Objects) -> tuple[Objects, list[int]]:
 def _by_flint(rows: Objects, flint: Any) -> Objects:
     entries = [flint.fmpq(int(x.numerator), int(x.denominator)) for x in rows.flat]
     form, rank = flint.fmpq_mat(rows.shape[0], rows.shape[1], entries).rref()
-    result = np.empty((rank, rows.shape[1]), dtype=object)
-    for place in np.ndindex(result.shape):
-        result[place] = Fraction(int(form[place].p), int(form[place].q))
-    return result
+    exact = [[Fraction(int(x.p), int(x.q)) for x in row] for row in form.tolist()[:rank]]
+    return np.array(exact, dtype=object).reshape(rank, rows.shape[1])
 
 
 def _by_elimination(rows: Objects) -> Objects:

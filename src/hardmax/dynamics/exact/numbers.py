@@ -51,10 +51,8 @@ class IntegerCloud:
 
     def fractions(self) -> Objects:
         """The tokens as an (n, d) array of Fractions."""
-        result = np.empty(self.rows.shape, dtype=object)
-        for place, x in np.ndenumerate(self.rows):
-            result[place] = Fraction(x, self.denominator)
-        return result
+        tokens: Objects = np.frompyfunc(lambda x: Fraction(x, self.denominator), 1, 1)(self.rows)
+        return tokens
 
     def point(self, i: int) -> tuple[Fraction, ...]:
         """One token as a tuple of Fractions."""
@@ -64,10 +62,7 @@ class IntegerCloud:
 def over_common_denominator(values: Objects) -> tuple[Objects, int]:
     """Fractions of any shape as integers over their least common denominator."""
     denominator = lcm(*(x.denominator for x in values.flat))
-    result = np.empty(values.shape, dtype=object)
-    for place, x in np.ndenumerate(values):
-        result[place] = x.numerator * (denominator // x.denominator)
-    return result, denominator
+    return np.frompyfunc(lambda x: x.numerator * (denominator // x.denominator), 1, 1)(values), denominator
 
 
 def exact_step(alpha: Any) -> Fraction:
@@ -90,20 +85,13 @@ def exact_metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Ob
     matrix = exact_matrix(A, dim, dim, name)
     fix = "pass definite=False to simulate with any matrix, which the theorem does not cover"
     if definite:
-        for i in range(dim):
-            for j in range(i):
-                if matrix[i, j] != matrix[j, i]:
-                    raise BadInput(
-                        f"{name} must be symmetric positive definite, but it is not symmetric: "
-                        f"{name}[{j}, {i}] = {matrix[j, i]} but {name}[{i}, {j}] = {matrix[i, j]}",
-                        fix=fix,
-                    )
-        minor = first_bad_minor(matrix)
-        if minor is not None:
-            size, value = minor
-            raise BadInput(
-                f"{name} must be symmetric positive definite, but its leading minor of size {size} is {value}", fix=fix
-            )
+        problem = ""
+        for i, j in np.argwhere(np.tril(matrix != matrix.T))[:1]:
+            problem = f"it is not symmetric: {name}[{j}, {i}] = {matrix[j, i]} but {name}[{i}, {j}] = {matrix[i, j]}"
+        if not problem and (minor := first_bad_minor(matrix)) is not None:
+            problem = f"its leading minor of size {minor[0]} is {minor[1]}"
+        if problem:
+            raise BadInput(f"{name} must be symmetric positive definite, but {problem}", fix=fix)
     return None if (matrix == identity(dim)).all() else matrix
 
 

@@ -25,6 +25,7 @@ Term = tuple[int, int]  # (e, s): rho^(e m) binom(m, s)
 FLOAT_DEPTH = 10**6  # up to here the relative error of rho^m in float64 is far below SURE
 SURE = 1e-9  # a float value of E above this part of the sum of the sizes of its terms is certainly > 0
 FLOOR = 1e-280  # covers underflow
+DIFFERENCES = np.array([[1, 1, 1], [0, -1, -2], [0, 0, 1]], dtype=object)  # x^e is sum_k (-1)^k binom(e, k) (1 - x)^k
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,26 +149,21 @@ def _first_not_positive(
     terms: Sequence[Term], table: Objects, alpha: Fraction, change: float, most: int
 ) -> float | None:
     """The smallest m with E(m) <= 0 in some row of the table, or `change` if that is smaller."""
-    exponents, degrees = np.array(terms).T
-    floats, rho = _scaled(table), float(1 / (1 + alpha))
-    lowest, safe = _dominance(exponents, degrees, table, floats, alpha)
+    grid = _lowered(terms, table)
+    size = grid.shape[2]
+    floats, early, rho = _scaled(grid), _scaled(DIFFERENCES @ grid), float(1 / (1 + alpha))
+    safe = _dominance(grid, floats, alpha)
     rate = log1p(float(min(max(alpha, Fraction(FLOOR)), Fraction(1 / FLOOR))))  # -log rho
-    early, powers, binomials = _by_powers_of_difference(terms, table)
     start, width = 1, 64
     while start <= min(most, change - 1, FLOAT_DEPTH):
         if not (active := np.flatnonzero(safe > start)).size:
             return change
         block = np.arange(start, int(min(start + width, most + 1, change, FLOAT_DEPTH + 1)))
-        doubtful: list[tuple[int, int]] = []
-        for e in range(3):
-            group = active[lowest[active] == e]
-            # divided by rho^(e m) > 0, with e the lowest exponent that occurs, so that nothing underflows together
-            basis = _basis(exponents - e, degrees, block, np.float64(rho) ** block)
-            unsure = _unsure(floats[group], basis) & (block < safe[group][:, None])
-            if alpha > FLOOR:  # the same sum in powers of 1 - rho^m, which do not cancel where rho^m is near 1
-                unsure &= _unsure(early[group], _basis(powers, binomials, block, -np.expm1(block * -rate)))
-            doubtful += [(int(block[b]), int(group[g])) for g, b in np.argwhere(unsure)]
-        for m, row in sorted(doubtful):
+        unsure = _unsure(floats[active], _basis(size, block, np.float64(rho) ** block))
+        unsure &= block < safe[active][:, None]
+        if alpha > FLOOR:  # the same sum in powers of 1 - rho^m, which do not cancel where rho^m is near 1
+            unsure &= _unsure(early[active], _basis(size, block, -np.expm1(block * -rate)))
+        for m, row in sorted((int(block[b]), int(active[r])) for r, b in np.argwhere(unsure)):
             if _value(terms, table[row], alpha, m) <= 0:
                 return m
         start, width = int(block[-1]) + 1, 2 * width
@@ -176,9 +172,22 @@ def _first_not_positive(
     return change if change == inf and not (safe > start).any() else None
 
 
-def _scaled(table: Objects) -> NDArray[np.float64]:
-    """The rows in float64, each with a largest entry of 1."""
-    return (table / np.abs(table).max(axis=1)[:, None]).astype(np.float64)
+def _lowered(terms: Sequence[Term], table: Objects) -> Objects:
+    """(rows, 3, S) the coefficients of rho^(e m) binom(m, s), divided by rho^(e m) > 0 for the lowest e of the row.
+
+    So nothing underflows together.
+    """
+    exponents, degrees = np.array(terms).T
+    grid = np.full((len(table), 3, 1 + degrees.max()), 0, dtype=object)
+    grid[:, exponents, degrees] = table
+    lowest = np.argmax((grid != 0).any(axis=2), axis=1)
+    return np.take_along_axis(grid, ((np.arange(3) + lowest[:, None]) % 3)[:, :, None], axis=1)
+
+
+def _scaled(grid: Objects) -> NDArray[np.float64]:
+    """The coefficients of each row in float64, one after another, the largest of them 1."""
+    rows = grid.reshape(len(grid), -1)
+    return (rows / np.abs(rows).max(axis=1)[:, None]).astype(np.float64)
 
 
 def _unsure(rows: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -186,58 +195,33 @@ def _unsure(rows: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np
     return np.asarray(rows @ basis <= SURE * (np.abs(rows) @ basis) + FLOOR * (1.0 + basis.sum(axis=0)))
 
 
-def _by_powers_of_difference(
-    terms: Sequence[Term], table: Objects
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """The rows in terms (1 - rho^m)^k binom(m, s), scaled; k and s. rho^(e m) is sum_k binom(e, k) (rho^m - 1)^k."""
-    others = [(k, t) for k in range(3) for t in range(1 + max(s for _, s in terms))]
-    ways = [[comb(e, k) * (-1) ** k * (s == t) for k, t in others] for e, s in terms]
-    powers, binomials = np.array(others).T
-    return _scaled(table @ np.array(ways, dtype=object)), powers, binomials
+def _basis(size: int, m: NDArray[np.int64], x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(3 S, len(m)) x^e binom(m, s) for e < 3, s < S, and all m, each with its x."""
+    binomials = np.ones((size, len(m)))
+    for s in range(1, size):
+        binomials[s] = binomials[s - 1] * np.maximum(m - s + 1, 0) / s
+    return np.concatenate([x**e * binomials for e in range(3)])
 
 
-def _basis(
-    exponents: NDArray[np.int64], degrees: NDArray[np.int64], m: NDArray[np.int64], x: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """x^e binom(m, s) for all terms (e, s) and all m, each with its x; exponents below 0 do not occur and give 0."""
-    powers = np.where(exponents[:, None] >= 0, x ** np.maximum(exponents, 0)[:, None], 0.0)
-    binomials = np.ones((len(degrees), len(m)))
-    for row, s in enumerate(degrees):
-        for j in range(s):
-            binomials[row] *= np.maximum(m - j, 0) / (j + 1)
-    return powers * binomials
-
-
-def _dominance(
-    exponents: NDArray[np.int64],
-    degrees: NDArray[np.int64],
-    table: Objects,
-    floats: NDArray[np.float64],
-    alpha: Fraction,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """For each row the lowest exponent e that occurs, and an m from which on E > 0 (infinity if there is none).
+def _dominance(grid: Objects, floats: NDArray[np.float64], alpha: Fraction) -> NDArray[np.float64]:
+    """For each row an m from which on E > 0 (infinity if there is none).
 
     The term with the lowest e, and the highest s among these, dominates: the ratio of every other term to it does not
     grow once m >= max s / (1 - rho), because a step multiplies rho^m binom(m, s) by rho (m+1)/(m+1-s) <= 1 there and
     binom(m, s)/binom(m, s') falls for s < s'. If it is positive and outweighs the negative terms at one such m, it
     does so at all later ones.
     """
-    order = np.lexsort((-degrees, exponents))
-    nonzero = table[:, order] != 0
-    leading = order[nonzero.argmax(axis=1)]
-    count = np.arange(len(table))
-    lowest, safe = exponents[leading], np.full(len(table), np.inf)
-    top = floats[count, leading]
-    against = np.maximum(-floats, 0.0)
-    m, rho = ceil((int(degrees.max()) + 1) * (1 + 1 / alpha)) + 1, float(1 / (1 + alpha))
+    size = grid.shape[2]
+    leading = size - 1 - (grid[:, 0, ::-1] != 0).argmax(axis=1)
+    top, against = floats[np.arange(len(floats)), leading], np.maximum(-floats, 0.0)
+    safe = np.full(len(floats), np.inf)
+    m, rho = ceil(size * (1 + 1 / alpha)) + 1, float(1 / (1 + alpha))
     while m <= FLOAT_DEPTH:
         waiting = np.flatnonzero(np.isinf(safe) & (top > 0))
         if not waiting.size:
             break
-        for e in range(3):
-            group = waiting[lowest[waiting] == e]
-            basis = _basis(exponents - e, degrees, np.array([m]), np.array([rho**m]))[:, 0]
-            wins = against[group] @ basis + FLOOR < 0.99 * top[group] * basis[leading[group]]
-            safe[group[wins]] = m
+        basis = _basis(size, np.array([m]), np.array([rho**m]))[:, 0]
+        wins = against[waiting] @ basis + FLOOR < 0.99 * top[waiting] * basis[leading[waiting]]
+        safe[waiting[wins]] = m
         m *= 2
-    return lowest, safe
+    return safe
