@@ -20,8 +20,7 @@ import pytest
 from hardmax.errors import BadInput
 from hardmax.scale.cluster import cluster_at
 from hardmax.scale.label_files import label_table, write_parts
-from hardmax.scale.labels import Wanted, label, label_batch
-from hardmax.scale.pipeline import labeled
+from hardmax.scale.labels import Wanted, label, label_batch, labeled
 from hardmax.scale.sources import START, Source, batches
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model

@@ -64,7 +64,7 @@ def examine() -> dict[str, Any]:
         "hardmax": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "cores": _cores(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "packages": {name: _version(name) for name in CORE},
         "extras": {
             extra: {
@@ -147,7 +147,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

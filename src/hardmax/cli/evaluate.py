@@ -7,7 +7,7 @@ from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Exit, Option
+from typer import Exit, Option
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, show
@@ -22,14 +22,7 @@ PART = 2048  # texts measured together
 
 
 def command(
-    arguments: Annotated[
-        list[str],
-        Argument(
-            metavar="[MODEL] DATA",
-            autocompletion=inputs.model_names,
-            help="Model folder or model name (default: imdb), and labeled texts.",
-        ),
-    ],
+    arguments: Annotated[list[str], texts.model_argument("DATA", "labeled texts.")],
     min_accuracy: Annotated[float | None, Option(help="Exit with code 6 if the accuracy is lower.")] = None,
     faithful: Annotated[bool, Option("--faithfulness", help="Also measure how faithful the explanations are.")] = False,
     sample: Annotated[int, Option(help="Number of evenly spaced texts for --faithfulness.")] = 200,
@@ -63,6 +56,7 @@ def command(
     inputs.check_output(report, force)
 
     from hardmax.sentiment.files import load_classifier
+    from hardmax.text.datasets import read
     from hardmax.text.tables import expected_rows
 
     model = load_classifier(name)
@@ -78,7 +72,7 @@ def command(
         document = measure(model, parts, expected, tell)
         if found is not None and faithful:
             document["faithfulness"] = _faithfulness(model, found.texts, sample, tell)
-        others = _texts(against, text_column) if against is not None else None
+        others = None if against is None else read(against, None, text=text_column, labeled=False).texts
         if found is not None and report is not None:
             learn = texts.read_data(train, "train", text_column, label, None, True)[0] if train else None
             document["report"] = _report(model, found, learn, others, report, force, tell)
@@ -150,12 +144,6 @@ def _faithfulness(model: "SentimentModel", found: Sequence[str], sample: int, te
     step = max(1, len(found) // sample)
     measured = faithfulness(model, found[::step][:sample], progress=tell)
     return {"n": measured.texts, "top": measured.top, "rows": list(measured.rows)}
-
-
-def _texts(data: str, text_column: str | None) -> Sequence[str]:
-    from hardmax.text.datasets import read
-
-    return read(data, None, text=text_column, labeled=False).texts
 
 
 def _report(

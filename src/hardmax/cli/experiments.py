@@ -211,14 +211,9 @@ def _run(
 
 
 def _finish(found: "list[Result]", document: dict[str, Any], line: "Callable[[Result], str]", json: bool) -> None:
-    """Print the results, and exit with 0 if all succeeded, 7 if some did, else with the code of the first error.
-
-    Args:
-        line: the lines for one result that succeeded.
-    """
-    lines = [
-        line(result) if result.outcome else f"{result.item.name}: {result.status}: {result.problem}" for result in found
-    ]
+    """Print the results, and exit with 0 if all succeeded, 7 if some did, else with the code of the first error."""
+    failed = "{0.item.name}: {0.status}: {0.problem}"
+    lines = [line(result) if result.outcome else failed.format(result) for result in found]
     show(json, document, *lines, document["report"])
     bad = [result for result in found if result.outcome is None]
     raise Exit(0 if not bad else 7 if len(bad) < len(found) else bad[0].exit_code)
@@ -267,11 +262,8 @@ def _check_folder(package: str, output: Path) -> None:
         known = {MODELS, JOURNAL, "report.html", *(item.name for item in items(package))}
         other = sorted(path.name for path in output.iterdir() if path.name not in known)
         if other:
-            raise BadInput(
-                f"{output} contains files that are not part of a report",
-                found=", ".join(other[:5]),
-                fix="use an empty or a new folder",
-            )
+            what, fix = f"{output} contains files that are not part of a report", "use an empty or a new folder"
+            raise BadInput(what, found=", ".join(other[:5]), fix=fix)
 
 
 def _replay(name: str, json: bool) -> None:

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, show_explanation
@@ -14,11 +14,10 @@ from hardmax.errors import BadInput, failing
 def command(
     arguments: Annotated[
         list[str] | None,
-        Argument(
-            metavar="[MODEL] [FILE]",
-            autocompletion=inputs.model_names,
-            help="Model folder or model name (default: imdb), and a .txt file with one text, - for one text from "
-            "standard input, or a table of texts: .csv, .tsv, .jsonl, .parquet.",
+        texts.model_argument(
+            "[FILE]",
+            "a .txt file with one text, - for one text from standard input, or a table of texts: .csv, .tsv, .jsonl, "
+            ".parquet.",
         ),
     ] = None,
     text: Annotated[str | None, Option(help="Text to explain, instead of FILE.")] = None,

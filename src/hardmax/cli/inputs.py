@@ -101,11 +101,7 @@ def matrix(text: str | None, exact: bool) -> Any:
 
 
 def check_output(path: Path | None, force: bool, kind: str | None = None) -> None:
-    """Check before the work, not after it, that the output does not exist yet and its folder does.
-
-    Args:
-        kind: the name of the result, if the extension has to be one in which it can be saved.
-    """
+    """Check before the work that the output does not exist, its folder does, and its extension is one of its kind."""
     if path is None:
         return
     if kind is not None:

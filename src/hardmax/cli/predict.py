@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note
@@ -24,11 +24,10 @@ MOST = 10  # leaders or words that are printed
 def command(
     arguments: Annotated[
         list[str],
-        Argument(
-            metavar="[MODEL] FILE...",
-            autocompletion=inputs.model_names,
-            help="Model folder or model name (default: imdb), and texts: .csv, .tsv, .jsonl, .parquet, .txt (one text "
-            "per line), folders of these, patterns such as 'day-*.parquet', or - for lines on standard input.",
+        texts.model_argument(
+            "FILE...",
+            "texts: .csv, .tsv, .jsonl, .parquet, .txt (one text per line), folders of these, patterns such as "
+            "'day-*.parquet', or - for lines on standard input.",
         ),
     ],
     output: Annotated[
@@ -60,8 +59,7 @@ def command(
     Example: hardmax predict reviews.csv -o labels.parquet --probabilities --with-text
     """
     from hardmax.scale.label_files import SUFFIXES, columns_of, json_line, label_table, write_parts
-    from hardmax.scale.labels import Wanted
-    from hardmax.scale.pipeline import labeled
+    from hardmax.scale.labels import Wanted, labeled
     from hardmax.scale.sources import START, Source, find_files
 
     silent = quiet or json

@@ -83,11 +83,8 @@ def _plot(folder: Path, output: Path, plan: dict[str, Any], force: bool, json: b
     from hardmax.scale.run import read_plan, read_rows
 
     inputs.check_output(output, force)
-    stored = read_plan(folder)
-    if plan:  # what the command line says replaces what the study says
-        plan = {**plan, "kind": "phase" if "color" in plan else "curves"}
-    else:
-        plan = stored
-    figure = plot_rows(read_rows(folder).to_pydict(), plan)
+    stored = read_plan(folder)  # what the command line says replaces what the study says
+    given = {**plan, "kind": "phase" if "color" in plan else "curves"}
+    figure = plot_rows(read_rows(folder).to_pydict(), given if plan else stored)
     write_file(output, lambda to: save_figure(figure, to), force=force)
     show(json, {"schema": "hardmax.sweep/1", "file": str(output)}, f"wrote {output}")

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 from typer import Argument, BadParameter, Exit, Option
 
-from hardmax.cli.inputs import check_parent
+from hardmax.cli.inputs import check_parent, model_names
 from hardmax.cli.output import DEFAULT_MODEL, note
 from hardmax.errors import BadInput, counted, failing
 
@@ -25,6 +25,12 @@ TextColumn = Annotated[str | None, Option(help="Name of the text column (default
 Label = Annotated[str | None, Option(help="Name of the label column (default: label, sentiment, ...).")]
 Errors = Annotated[Path | None, Option(help="Write bad rows to this file, one JSON object per line.")]
 Split = Annotated[Literal["train", "test", "all"], Option(help="Part of the data to use.")]
+
+
+def model_argument(what: str, about: str) -> Any:
+    """The arguments `[MODEL] WHAT`, which `model_and` tells apart."""
+    about = f"Model folder or model name (default: {DEFAULT_MODEL}), and {about}"
+    return Argument(metavar=f"[MODEL] {what}", autocompletion=model_names, help=about)
 
 
 def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tuple[str, str | None]:
@@ -48,7 +54,7 @@ def read_data(
     """The data set that the arguments name, and its bad rows."""
     from hardmax.text.datasets import read
 
-    found = read(data, _part(split), text=text, label=label, store=store)
+    found = read(data, None if split == "all" else split, text=text, label=label, store=store)
     bad = BadRows(data, errors, silent)
     bad.add(found.bad)
     return found, bad
@@ -60,7 +66,8 @@ def read_parts(
     """As `read_data`, but in parts that are read when they are asked for; the bad rows are counted on the way."""
     from hardmax.text.datasets import read_batches
 
-    found, bad = read_batches(data, _part(split), text, label), BadRows(data, errors, silent)
+    found = read_batches(data, None if split == "all" else split, text, label)
+    bad = BadRows(data, errors, silent)
 
     def parts() -> Iterator["Dataset"]:
         for part in found:
@@ -68,10 +75,6 @@ def read_parts(
             yield part
 
     return parts(), bad
-
-
-def _part(split: str) -> str | None:
-    return None if split == "all" else split
 
 
 class BadRows:

@@ -22,11 +22,7 @@ OTHER = "#7A7A7A"
 @house()
 def plot_follow_sets(found: Sequence["FollowSet"]) -> Figure:
     """One panel for each follow set, as [AFZ24, Fig. 1]: the line along A z_i with the projections of all tokens, the
-    half-space H_i shaded, and the followed tokens as stars. Tokens are numbered from 1, as in the paper.
-
-    Args:
-        found: results of `hardmax.experiments.reproduce.dynamics.follow_set`.
-    """
+    half-space H_i shaded, and the followed tokens as stars. Tokens are numbered from 1, as in the paper."""
     figure, axes = panels(len(found), 3.6, 3.6)
     for letter, ax, each in zip("abcdefgh", axes, found, strict=False):
         _geometry(ax, each)

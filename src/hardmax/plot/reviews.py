@@ -107,8 +107,7 @@ def _legend() -> list[Any]:
 def plot_leader_counts(counts: Mapping[str, Mapping[int, NDArray[np.int64]]]) -> Figure:
     """How many words lead in a review: a box for each dimension (median, quartiles, 5 % to 95 %; a cross is the mean).
 
-    Args:
-        counts: recipe ("paper", "ours") -> dimension -> numbers of leaders by review.
+    `counts`: recipe ("paper", "ours") -> dimension -> numbers of leaders by review.
     """
     figure, axes = panels(len(counts), 7.6 / len(counts), 3.2, sharey=True)
     for ax, (recipe, by_dim) in zip(axes, counts.items(), strict=True):
