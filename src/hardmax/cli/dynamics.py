@@ -209,11 +209,9 @@ def _limit_of_file(
             tie_tolerance=tie_tolerance, memory=memory, resume=resume, force=force, progress=tell,
         )  # fmt: skip
     if json:
-        return print_json({
-            "schema": "hardmax.limit-file/1", "folder": str(found.folder), "n": found.n, "dim": found.dim,
-            "layers": found.layers, "leader_since": found.leader_since, "centers": found.centers, "kind": found.kind,
-            "sizes": found.sizes, "margin": found.margin, "undecided": found.undecided, "streamed": found.streamed,
-        })  # fmt: skip
+        names = ("n", "dim", "layers", "leader_since", "centers", "kind", "sizes", "margin", "undecided", "streamed")
+        known = {name: getattr(found, name) for name in names}
+        return print_json({"schema": "hardmax.limit-file/1", "folder": str(found.folder), **known})
     proof = "proved" if found.undecided == 0 else f"conditional on {found.undecided} ties"
     print(f"{found.n} tokens in dimension {found.dim}, alpha = {alpha}: {proof}")
     print(f"everything is decided at layer {found.layers} (float64, margin {found.margin:.3g})")

@@ -41,19 +41,18 @@ class Table:
         """Write batches of records as they come; `last`, the place of the last row, is kept in a .parquet file."""
         suffix = path.suffix.lower()
         if suffix == ".parquet":
-            return self._parquet(path, found, None if last is None else {LAST: json.dumps(last)})
-        if suffix == ".jsonl":
+            self._parquet(path, found, None if last is None else {LAST: json.dumps(last)})
+        elif suffix == ".jsonl":
             with open(path, "w", encoding="utf-8") as to:
                 to.writelines(json_line(record) + "\n" for batch in found for record in batch)
-            return None
-        if "bias" in self.columns:
+        elif "bias" in self.columns:
             raise BadInput("explanations do not fit into a .csv file", fix="use .parquet or .jsonl")
-        with open(path, "w", encoding="utf-8", errors="replace", newline="") as to:
-            table = csv.writer(to)
-            table.writerow(self.columns)
-            rows = (row for batch in found for record in batch for row in self.rows(record))
-            table.writerows([repr(x) if isinstance(x, float) else x for x in row] for row in rows)
-        return None
+        else:
+            with open(path, "w", encoding="utf-8", errors="replace", newline="") as to:
+                table = csv.writer(to)
+                table.writerow(self.columns)
+                rows = (row for batch in found for record in batch for row in self.rows(record))
+                table.writerows([repr(x) if isinstance(x, float) else x for x in row] for row in rows)
 
     def _parquet(self, path: Path, found: Iterable[list[Record]], known: dict[str, str] | None) -> None:
         arrow = need("pyarrow", "parquet", "writing a parquet file")
