@@ -107,7 +107,7 @@ def export(bars: Bars, options: argparse.Namespace) -> None:
 def sweep(bars: Bars, options: argparse.Namespace) -> None:
     """A sweep against the one call that it could not do without."""
     import hardmax as hx
-    from hardmax.scale.clouds import clouds
+    from hardmax.scale.dynamics import clouds
 
     study = {"sweep": {"seeds": 100_000}, "fixed": {"n": 100, "d": 2, "layers": 8}}
     Z = clouds("normal", 100, 2, 0, 100_000)
@@ -128,8 +128,7 @@ def ray(bars: Bars, options: argparse.Namespace) -> None:
     import numpy as np
     import ray as cluster
 
-    from hardmax.scale.labels import Wanted
-    from hardmax.scale.pipeline import labeled
+    from hardmax.scale.labels import Wanted, labeled
     from hardmax.scale.sources import Source
     from hardmax.sentiment.files import load_model
 

@@ -1,5 +1,7 @@
 """Errors and their messages. The same text serves Python and the command line."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -158,6 +160,22 @@ class NotCertified(HardmaxError):
     ) -> None:
         super().__init__(what, found=found, fix=fix)
         self.known = known or {}
+
+
+@contextmanager
+def failing(what: str, fix: str | None = None) -> Iterator[None]:
+    """Turn an OSError of the block into a `BadInput` that says what failed, and the reason that the system gives.
+
+    Example:
+        >>> with failing("notes.txt cannot be read"):
+        ...     open("no such folder/notes.txt")
+        Traceback (most recent call last):
+        hardmax.errors.BadInput: notes.txt cannot be read: No such file or directory
+    """
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(f"{what}: {error.strerror or error}", fix=fix) from error
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:

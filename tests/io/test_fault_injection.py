@@ -18,7 +18,7 @@ import hardmax as hx
 from hardmax.errors import BadInput
 from hardmax.io.files import write_file
 from hardmax.io.resumable import begin_or_resume
-from hardmax.scale.label_files import write_labels, write_parts
+from hardmax.scale.label_files import label_table, write_parts
 from hardmax.scale.labels import Wanted, label_batch
 from hardmax.scale.run import read_rows, run_sweep, write_part
 from hardmax.sentiment.explain import explain
@@ -74,11 +74,11 @@ sys.addaudithook(LAYER.hook)  # it stays for the life of the interpreter, and do
 
 Z = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.2], [0.3, 0.3]]
 RECORDS = [[{"id": 1, "label": "a", "probability": 0.5}, {"id": "x", "label": "b", "probability": 0.75}]]
-COLUMNS, CLASSES = ["id", "label", "probability"], ["a", "b"]
+TABLE = label_table(["id", "label", "probability"], ["a", "b"])
 
 
 def _labels(path):
-    return write_file(path, lambda to: write_labels(to, RECORDS, COLUMNS, CLASSES))
+    return write_file(path, lambda to: TABLE.write(to, RECORDS))
 
 
 # name -> (name of the output, a function that writes it)
@@ -197,7 +197,7 @@ def _parts(folder):
     def begin(after, done):
         return [label_batch([row for row in ROWS if row[0] > after], WANTED)]
 
-    write_parts(folder, begin, WANTED, COLUMNS, CLASSES, "here", True, 10)
+    write_parts(folder, begin, WANTED, TABLE, "here", True, 10)
 
 
 def _sweep(folder):

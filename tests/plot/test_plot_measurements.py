@@ -5,8 +5,8 @@ import numpy as np
 from hardmax.experiments.questions.cycles import FOUND, orbit
 from hardmax.experiments.table import Share, Table, interval
 from hardmax.plot.cycles import plot_cycle_in_triangle, plot_one_head_cycles
-from hardmax.plot.figure import panels
 from hardmax.plot.measurements import plot_dots, plot_fates, plot_margins, plot_merging
+from hardmax.plot.style import panels
 
 
 def records(name, columns, rows):

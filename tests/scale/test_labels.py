@@ -19,9 +19,8 @@ import pytest
 
 from hardmax.errors import BadInput
 from hardmax.scale.cluster import cluster_at
-from hardmax.scale.label_files import write_parts
-from hardmax.scale.labels import Wanted, label, label_batch
-from hardmax.scale.pipeline import labeled
+from hardmax.scale.label_files import label_table, write_parts
+from hardmax.scale.labels import Wanted, label, label_batch, labeled
 from hardmax.scale.sources import START, Source, batches
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_model
@@ -165,7 +164,8 @@ def test_a_folder_of_parts_is_replaced_with_force_only(tmp_path):
     assert "--force" in done.stderr
 
 
-COLUMNS, CLASSES = ["id", "label", "probability"], ["negative", "positive"]
+COLUMNS = ["id", "label", "probability"]
+TABLE = label_table(COLUMNS, ["negative", "positive"])
 
 
 def _begin(rows, asked):
@@ -178,7 +178,7 @@ def _begin(rows, asked):
 
 def test_parts_that_are_there_are_not_made_again(tmp_path):
     rows, folder, wanted, asked = _rows(50), tmp_path / "o", Wanted(MODEL), []
-    arguments = wanted, COLUMNS, CLASSES, "here"
+    arguments = wanted, TABLE, "here"
     assert write_parts(folder, _begin(rows, asked), *arguments, False, 20) == 50
     whole = _parts(folder)
     assert [r["label"] for r in whole] == load_model(MODEL).predict([r.text for r in rows])
@@ -209,7 +209,7 @@ def test_parts_that_are_there_are_not_made_again(tmp_path):
 def test_labels_have_the_type_of_the_classes_in_every_part(tmp_path):
     """Parts without a label, because all were uncertain, must fit to the others."""
     nothing = [label_batch([], Wanted(MODEL))]
-    write_parts(tmp_path / "o", lambda *_: nothing, Wanted(MODEL), COLUMNS, [0, 1], "here", False)
+    write_parts(tmp_path / "o", lambda *_: nothing, Wanted(MODEL), label_table(COLUMNS, [0, 1]), "here", False)
     assert [str(t) for t in pq.read_schema(tmp_path / "o" / "part-000000.parquet").types] == [
         "string",
         "int64",
@@ -242,8 +242,8 @@ def test_a_cluster_that_is_not_there_is_one_error_and_leaves_nothing(tmp_path, a
         closed.bind(("127.0.0.1", 0))  # nobody listens here
         address = address.format(closed.getsockname()[1])
         with pytest.raises(BadInput, match=r"cannot be reached|is not the address") as told:
-            write_parts(tmp_path / "o", lambda *_: labeled(source, wanted, "ray", address), wanted, COLUMNS, CLASSES,
-                        "here", False)  # fmt: skip
+            write_parts(tmp_path / "o", lambda *_: labeled(source, wanted, "ray", address), wanted, TABLE, "here",
+                        False)  # fmt: skip
     assert address in str(told.value)
     assert not (tmp_path / "o").exists()
 

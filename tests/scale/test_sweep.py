@@ -12,9 +12,8 @@ import pytest
 
 import hardmax as hx
 from hardmax.errors import BadInput
-from hardmax.scale.clouds import clouds, matrices
 from hardmax.scale.config import read_sweep
-from hardmax.scale.dynamics import groups, run_dynamics
+from hardmax.scale.dynamics import clouds, groups, matrices, run_dynamics
 from hardmax.scale.run import one_run, read_rows, run_sweep
 from hardmax.scale.tasks import Task, compute, tasks
 

@@ -5,7 +5,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Exit, Option
 
 from hardmax.cli import inputs
 from hardmax.cli.output import note, show
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Data = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="DATA",
         help="JSON Lines file with tokens and either label or targets in each line; - for standard input.",
     ),
@@ -28,21 +28,19 @@ Level = StrEnum("Level", ["certificate", "float64", "dense", "rational", "torch"
 
 def construct_command(
     data: Data,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the network.")],
+    output: Annotated[Path, inputs.output("Folder for the network.")],
     style: Annotated[
         Literal["bitwise", "two", "narrow"],
-        typer.Option(help="bitwise is exact to the bit, two has two blocks, narrow has width 4."),
+        Option(help="bitwise is exact to the bit, two has two blocks, narrow has width 4."),
     ] = "bitwise",
     pool: Annotated[
-        Literal["mean", "max"],
-        typer.Option(help="How to tell sequences apart: by their mean, or by extreme tokens (max)."),
+        Literal["mean", "max"], Option(help="How to tell sequences apart: by their mean, or by extreme tokens (max).")
     ] = "mean",
     direction: Annotated[
-        Literal["ridge"] | None,
-        typer.Option(help="With ridge, project tokens onto a direction learned from the targets."),
+        Literal["ridge"] | None, Option(help="With ridge, project tokens onto a direction learned from the targets.")
     ] = None,
-    thin: Annotated[float, typer.Option(help="Position of steps next to exceptions, as a fraction of the gap.")] = 0.5,
-    seed: Annotated[int, typer.Option(help="Seed for the random directions.")] = 0,
+    thin: Annotated[float, Option(help="Position of steps next to exceptions, as a fraction of the gap.")] = 0.5,
+    seed: Annotated[int, Option(help="Seed for the random directions.")] = 0,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
@@ -65,17 +63,15 @@ def construct_command(
 
 
 def check_command(
-    network: Annotated[Path, typer.Argument(metavar="NET", help="A folder written by hardmax construct.")],
+    network: Annotated[Path, Argument(metavar="NET", help="A folder written by hardmax construct.")],
     data: Data,
     level: Annotated[
         list[Level] | None,
-        typer.Option(help="Level to check at. May be repeated. Default: all whose packages are installed."),
+        Option(help="Level to check at. May be repeated. Default: all whose packages are installed."),
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(
-            help="Number of sequences for the levels dense and torch. Default: as many as take a few seconds."
-        ),
+        Option(help="Number of sequences for the levels dense and torch. Default: as many as take a few seconds."),
     ] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
@@ -93,7 +89,7 @@ def check_command(
     report = net.verify(*read_data(data), levels=level or None, sample=sample)
     show(json, {"schema": "hardmax.check/1", **_summary(net, report)}, _describe(net, report))
     if not report.exact:
-        raise typer.Exit(6)
+        raise Exit(6)
 
 
 def _summary(net: "Network", report: "Verification") -> dict[str, Any]:

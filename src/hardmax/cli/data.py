@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument
 
 from hardmax.cli import inputs, texts, topics
 from hardmax.cli.output import note, show
@@ -73,11 +74,9 @@ def show_command(
 @app.command("fetch", cls=topics.Command)
 def fetch_command(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Name of the data set; imdb has all 50,000 reviews (84 MB).")
+        str, Argument(metavar="NAME", help="Name of the data set; imdb has all 50,000 reviews (84 MB).")
     ] = "imdb",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Download to this folder instead of the default one.")
-    ] = None,
+    output: Annotated[Path | None, inputs.output("Download to this folder instead of the default one.")] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from hardmax.cli import inputs
 from hardmax.cli.output import show
@@ -11,8 +11,8 @@ from hardmax.io.progress import telling
 
 
 def command(
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the report.")] = Path("demo-report"),
-    quick: Annotated[bool, typer.Option("--quick", help="Skip training the classifier.")] = False,
+    output: Annotated[Path, inputs.output("Folder for the report.")] = Path("demo-report"),
+    quick: Annotated[bool, Option("--quick", help="Skip training the classifier.")] = False,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-import typer
+from typer import Exit, Option
 
 from hardmax import __version__
 from hardmax.cli import inputs
@@ -34,7 +34,7 @@ EXTRAS = {
 
 
 def command(
-    warm_up: Annotated[bool, typer.Option("--warm-up", help="Compile everything now instead of at first use.")] = False,
+    warm_up: Annotated[bool, Option("--warm-up", help="Compile everything now instead of at first use.")] = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
@@ -52,7 +52,7 @@ def command(
     report = examine()
     show(json, report, *_lines(report))
     if not all(test["passed"] for test in report["self_test"]):
-        raise typer.Exit(6)
+        raise Exit(6)
 
 
 def examine() -> dict[str, Any]:
@@ -64,7 +64,7 @@ def examine() -> dict[str, Any]:
         "hardmax": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "cores": _cores(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         "packages": {name: _version(name) for name in CORE},
         "extras": {
             extra: {
@@ -147,7 +147,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

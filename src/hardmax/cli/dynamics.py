@@ -3,16 +3,20 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Option
 
 from hardmax.cli import inputs
 from hardmax.cli.output import indices, note, point, print_json
 from hardmax.errors import BadInput, NotCertified, counted
+from hardmax.io.progress import telling
 
 if TYPE_CHECKING:
     from hardmax.dynamics.batch import Batch
     from hardmax.dynamics.equilibrium import Equilibrium
+    from hardmax.dynamics.stream import FileLimit
     from hardmax.dynamics.trajectory import Trajectory
+
+LARGE_FILE = 1 << 30  # bytes of an .npy file from which on its limit is streamed
 
 
 def simulate_command(
@@ -22,26 +26,29 @@ def simulate_command(
     dim: inputs.Dim = None,
     alpha: inputs.Alpha = "0.5",
     matrix: inputs.Matrix = None,
-    layers: Annotated[int, typer.Option(help="Number of layers.")] = 30,
+    layers: Annotated[int, Option(help="Number of layers.")] = 30,
     rule: Annotated[
         Literal["hardmax", "softmax", "localmax", "uniform", "random", "chain"],
-        typer.Option(help="Attention rule: how a token chooses the tokens it follows."),
+        Option(help="Attention rule: how a token chooses the tokens it follows."),
     ] = "hardmax",
-    beta: Annotated[float, typer.Option(help="Inverse temperature of softmax and chain.")] = 1.0,
+    beta: Annotated[float, Option(help="Inverse temperature of softmax and chain.")] = 1.0,
     eps: Annotated[
-        float, typer.Option(help="Width of localmax: follow all scores within this distance of the largest.")
+        float, Option(help="Width of localmax: follow all scores within this distance of the largest.")
     ] = 0.1,
     tie_tolerance: inputs.TieTolerance = 0.0,
     normalization: Annotated[
-        Literal["rescale", "none", "sphere"], typer.Option(help="Normalization of the tokens after each layer.")
+        Literal["rescale", "none", "sphere"], Option(help="Normalization of the tokens after each layer.")
     ] = "rescale",
-    causal: Annotated[bool, typer.Option("--causal", help="Let token i see only the tokens 0..i.")] = False,
+    causal: Annotated[bool, Option("--causal", help="Let token i see only the tokens 0..i.")] = False,
     any_matrix: Annotated[
-        bool, typer.Option("--any-matrix", help="Allow a matrix that is not symmetric positive definite.")
+        bool, Option("--any-matrix", help="Allow a matrix that is not symmetric positive definite.")
     ] = False,
     exact: inputs.Exact = False,
-    seed: Annotated[int, typer.Option(help="Seed for the random rules and for a random preset.")] = 0,
-    output: inputs.Output = None,
+    seed: Annotated[int, Option(help="Seed for the random rules and for a random preset.")] = 0,
+    output: Annotated[
+        Path | None,
+        inputs.output("Write the result; the extension selects the format: .npz .json .png .svg .pdf .gif .mp4 .html."),
+    ] = None,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
@@ -100,23 +107,21 @@ def limit_command(
     tie_tolerance: inputs.TieTolerance = 0.0,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Write the result; the extension selects the format: .npz .json .png .svg .pdf .html. With "
-            "--stream, the name of a folder.",
+        inputs.output(
+            "Write the result; the extension selects the format: .npz .json .png .svg .pdf .html. With --stream, the "
+            "name of a folder."
         ),
     ] = None,
     stream: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--stream",
             help="Read the tokens in parts, in any dimension (the default for a folder of .parquet files and for .npy "
             "files over 1 GB).",
         ),
     ] = False,
-    memory: Annotated[float, typer.Option(help="Memory limit for --stream, in GB.")] = 1.0,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted streamed run.")] = False,
+    memory: Annotated[float, Option(help="Memory limit for --stream, in GB.")] = 1.0,
+    resume: Annotated[bool, Option("--resume", help="Continue an interrupted streamed run.")] = False,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
@@ -127,15 +132,11 @@ def limit_command(
 
     Example: hardmax limit --preset square-ties
     """
-    from hardmax.cli.limit_file import is_streamed, limit_of_file
-
-    if is_streamed(tokens, stream):
+    if stream or _is_large(tokens):
         if exact or tokens is None:
-            raise BadInput(
-                "--stream needs a file, and cannot be combined with --exact", fix="leave out --stream or --exact"
-            )
-        limit_of_file(tokens, output, alpha, matrix, tie_tolerance, memory, resume, force, json, quiet)
-        return
+            what = "--stream needs a file, and cannot be combined with --exact"
+            raise BadInput(what, fix="leave out --stream or --exact")
+        return _limit_of_file(tokens, output, alpha, matrix, tie_tolerance, memory, resume, force, json, quiet)
     inputs.check_output(output, force, "Equilibrium")
     Z = inputs.read(tokens, preset, exact, n, dim, seed)
 
@@ -159,8 +160,7 @@ def limit_command(
             raise NotCertified(f"the certificate does not hold: {wrong[0]}", fix="please report this: it is a bug")
     _write(found, output, force, quiet or json)
     if json:
-        print_json(batch_summary(found) if isinstance(found, Batch) else equilibrium_document(found))
-        return
+        return print_json(batch_summary(found) if isinstance(found, Batch) else equilibrium_document(found))
     for b, eq in enumerate(every):
         print(f"cloud {b}: " if isinstance(found, Batch) else "", end="")
         _print_limit(eq)
@@ -172,11 +172,51 @@ def _print_limit(eq: "Equilibrium") -> None:
     print(f"{counted(n, 'token')} in dimension {dim}, alpha = {eq.alpha}: {proof}, certificate checked")
     print(f"everything is decided at layer {eq.layers} ({eq.certificate.method}, margin {eq.margin:.3g})")
     _print_leaders(eq)
-    print("center  kind    tokens  place")
-    for c, kind in enumerate(eq.kind[:30]):
-        print(f"{c:6d}  {kind:6s}  {(eq.cluster == c).sum():6d}  {point(eq.centers[c])}")
-    if len(eq.kind) > 30:
-        print(f"  ... {len(eq.kind) - 30} more; --json or -o FILE gives all")
+    sizes = [(eq.cluster == c).sum() for c in range(min(len(eq.kind), 30))]
+    _print_centers(eq, sizes, 6, "--json or -o FILE gives all")
+
+
+def _print_centers(found: "Equilibrium | FileLimit", sizes: Any, wide: int, rest: str) -> None:
+    """Print the places where tokens end; `wide` is the width of the column of their numbers of tokens."""
+    print(f"center  kind    {'tokens':>{wide}s}  place")
+    for c, kind in enumerate(found.kind[:30]):
+        print(f"{c:6d}  {kind:6s}  {sizes[c]:{wide}d}  {point(found.centers[c])}")
+    if len(found.kind) > 30:
+        print(f"  ... {len(found.kind) - 30} more; {rest}")
+
+
+def _is_large(tokens: str | None) -> bool:
+    """Whether the limit of these tokens is streamed without being asked for: a folder, or a large .npy file."""
+    path = Path(tokens or "")
+    large = path.suffix.lower() == ".npy" and path.is_file() and path.stat().st_size > LARGE_FILE
+    return tokens is not None and (path.is_dir() or large)
+
+
+def _limit_of_file(
+    tokens: str, output: Path | None, alpha: str, matrix: str | None, tie_tolerance: float, memory: float, resume: bool,
+    force: bool, json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """The limit of a cloud on disk that may be larger than memory."""
+    if output is None:
+        if Path(tokens).is_dir() and not any(Path(tokens).glob("*.parquet")):
+            raise BadInput(f"{tokens} is a folder without .parquet files", fix="give a file with tokens")
+        raise BadInput(f"the limit of {tokens} is streamed, which needs an output folder", fix="add -o FOLDER")
+    from hardmax.dynamics.stream import limit_file
+
+    with telling(quiet or json, f"limit of {tokens}") as tell:
+        found = limit_file(
+            tokens, output, inputs.number(alpha, "--alpha", False), inputs.matrix(matrix, False),
+            tie_tolerance=tie_tolerance, memory=memory, resume=resume, force=force, progress=tell,
+        )  # fmt: skip
+    if json:
+        names = ("n", "dim", "layers", "leader_since", "centers", "kind", "sizes", "margin", "undecided", "streamed")
+        known = {name: getattr(found, name) for name in names}
+        return print_json({"schema": "hardmax.limit-file/1", "folder": str(found.folder), **known})
+    proof = "proved" if found.undecided == 0 else f"conditional on {found.undecided} ties"
+    print(f"{found.n} tokens in dimension {found.dim}, alpha = {alpha}: {proof}")
+    print(f"everything is decided at layer {found.layers} (float64, margin {found.margin:.3g})")
+    _print_centers(found, found.sizes, 10, "--json gives all")
+    print(f"wrote {output}: cluster-*.npy says for each token which row of centers.npy it ends at")
 
 
 def _write(result: "Trajectory | Equilibrium | Batch[Any]", output: Path | None, force: bool, quiet: bool) -> None:

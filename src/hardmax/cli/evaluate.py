@@ -1,13 +1,13 @@
 """`hardmax evaluate`: measure a model on labeled texts."""
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Exit, Option
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, show
@@ -15,9 +15,6 @@ from hardmax.errors import BadInput
 from hardmax.io.progress import Tell, telling
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from hardmax.sentiment.model import SentimentModel
     from hardmax.text.datasets import Dataset
 
@@ -25,25 +22,15 @@ PART = 2048  # texts measured together
 
 
 def command(
-    arguments: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[MODEL] DATA",
-            autocompletion=inputs.model_names,
-            help="Model folder or model name (default: imdb), and labeled texts.",
-        ),
-    ],
-    min_accuracy: Annotated[float | None, typer.Option(help="Exit with code 6 if the accuracy is lower.")] = None,
-    faithful: Annotated[
-        bool, typer.Option("--faithfulness", help="Also measure how faithful the explanations are.")
-    ] = False,
-    sample: Annotated[int, typer.Option(help="Number of evenly spaced texts for --faithfulness.")] = 200,
+    arguments: Annotated[list[str], texts.model_argument("DATA", "labeled texts.")],
+    min_accuracy: Annotated[float | None, Option(help="Exit with code 6 if the accuracy is lower.")] = None,
+    faithful: Annotated[bool, Option("--faithfulness", help="Also measure how faithful the explanations are.")] = False,
+    sample: Annotated[int, Option(help="Number of evenly spaced texts for --faithfulness.")] = 200,
     report: Annotated[
-        Path | None,
-        typer.Option(help="Write a report (confusion matrix, calibration, errors) to this .html or .json file."),
+        Path | None, Option(help="Write a report (confusion matrix, calibration, errors) to this .html or .json file.")
     ] = None,
-    train: Annotated[str | None, typer.Option(help="Texts on which the baselines in the report are trained.")] = None,
-    against: Annotated[str | None, typer.Option(help="Other texts to compare DATA with; they need no labels.")] = None,
+    train: Annotated[str | None, Option(help="Texts on which the baselines in the report are trained.")] = None,
+    against: Annotated[str | None, Option(help="Other texts to compare DATA with; they need no labels.")] = None,
     force: inputs.Force = False,
     split: texts.Split = "test",
     text_column: texts.TextColumn = None,
@@ -69,6 +56,7 @@ def command(
     inputs.check_output(report, force)
 
     from hardmax.sentiment.files import load_classifier
+    from hardmax.text.datasets import read
     from hardmax.text.tables import expected_rows
 
     model = load_classifier(name)
@@ -84,7 +72,7 @@ def command(
         document = measure(model, parts, expected, tell)
         if found is not None and faithful:
             document["faithfulness"] = _faithfulness(model, found.texts, sample, tell)
-        others = _texts(against, text_column) if against is not None else None
+        others = None if against is None else read(against, None, text=text_column, labeled=False).texts
         if found is not None and report is not None:
             learn = texts.read_data(train, "train", text_column, label, None, True)[0] if train else None
             document["report"] = _report(model, found, learn, others, report, force, tell)
@@ -96,7 +84,7 @@ def command(
     show(json, document, *_lines(document, model.layers))
     if min_accuracy is not None and document["accuracy"] < min_accuracy:
         note(f"the accuracy {document['accuracy']:.4f} is below --min-accuracy {min_accuracy}", silent)
-        raise typer.Exit(6)
+        raise Exit(6)
     bad.finish()
 
 
@@ -110,7 +98,7 @@ def measure(model: "SentimentModel", parts: Iterable["Dataset"], expected: int |
 
     number = {c: i for i, c in enumerate(model.classes)}
     n, loss, seconds, initial = 0, 0.0, 0.0, 0
-    leaders = Spread()
+    leaders: Counter[int] = Counter()  # number of leaders -> texts with as many
     seen, right = np.zeros(len(model.classes), np.int64), np.zeros(len(model.classes), np.int64)
     for part in parts:
         if not len(part):
@@ -124,17 +112,24 @@ def measure(model: "SentimentModel", parts: Iterable["Dataset"], expected: int |
         seconds += time.perf_counter() - begun
         own = probabilities(logits)[np.arange(len(part)), wanted]
         loss -= float(np.log(np.maximum(own, 1e-300)).sum())
-        leaders.add(heads)
+        leaders.update(heads.tolist())
         initial += int((trace(model, part.texts).since == 0).sum())
         seen += np.bincount(wanted, minlength=len(seen))
         right += np.bincount(wanted[winners(logits) == wanted], minlength=len(seen))
         n += len(part)
         tell(n, max(n, expected or n), "predicting")
+    total, squares = (sum(k**power * texts for k, texts in leaders.items()) for power in (1, 2))
     return {
         "n": n,
         "accuracy": float(right.sum() / n),
         "loss": loss / n,
-        "leaders": leaders.as_dict() | {"initial_fraction": initial / leaders.total if leaders.total else None},
+        "leaders": {
+            "mean": total / n,
+            "std": sqrt(n * squares - total**2) / n,
+            "min": min(leaders),
+            "max": max(leaders),
+            "initial_fraction": initial / total if total else None,
+        },
         "texts_per_second": n / seconds,
         "classes": {
             str(c): {"n": int(all_of), "recall": float(good / all_of) if all_of else None}
@@ -143,43 +138,12 @@ def measure(model: "SentimentModel", parts: Iterable["Dataset"], expected: int |
     }
 
 
-@dataclass
-class Spread:
-    """Mean, standard deviation, smallest and largest of whole numbers that come in parts; the sums are exact."""
-
-    count: int = 0
-    total: int = 0
-    squares: int = 0
-    low: int | None = None
-    high: int | None = None
-
-    def add(self, numbers: "NDArray[np.int64]") -> None:
-        """Take one more part into account."""
-        self.count += len(numbers)
-        self.total += int(numbers.sum())
-        self.squares += int((numbers * numbers).sum())
-        smallest, largest = int(numbers.min()), int(numbers.max())
-        self.low = smallest if self.low is None else min(self.low, smallest)
-        self.high = largest if self.high is None else max(self.high, largest)
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        spread = sqrt(max(0, self.count * self.squares - self.total**2)) / self.count
-        return {"mean": self.total / self.count, "std": spread, "min": self.low, "max": self.high}
-
-
 def _faithfulness(model: "SentimentModel", found: Sequence[str], sample: int, tell: Tell) -> dict[str, Any]:
     from hardmax.sentiment.faithfulness import faithfulness
 
     step = max(1, len(found) // sample)
     measured = faithfulness(model, found[::step][:sample], progress=tell)
     return {"n": measured.texts, "top": measured.top, "rows": list(measured.rows)}
-
-
-def _texts(data: str, text_column: str | None) -> Sequence[str]:
-    from hardmax.text.datasets import read
-
-    return read(data, None, text=text_column, labeled=False).texts
 
 
 def _report(

@@ -1,28 +1,25 @@
 """`hardmax reproduce`, `explore` and `study`: named experiments that run into a folder with a report."""
 
-import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, BadParameter, Exit, Option
 
 from hardmax.cli import inputs
-from hardmax.cli.output import note, show
+from hardmax.cli.output import interrupted, note, show
 from hardmax.errors import BadInput, need
 from hardmax.io.progress import telling
 
 if TYPE_CHECKING:
     from hardmax.experiments.run import Result
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="Names from --list. Default: all.")]
-Quick = Annotated[
-    bool, typer.Option("--quick", help="Use less data and fewer steps, so that everything takes minutes.")
-]
-Listing = Annotated[bool, typer.Option("--list", help="Print the names and exit.")]
-Folder = Annotated[Path, typer.Option("-o", "--output", help="Folder for the results and the report.")]
-Again = Annotated[bool, typer.Option("--force", help="Run everything again, including trained models.")]
+Names = Annotated[list[str] | None, Argument(metavar="NAME...", help="Names from --list. Default: all.")]
+Quick = Annotated[bool, Option("--quick", help="Use less data and fewer steps, so that everything takes minutes.")]
+Listing = Annotated[bool, Option("--list", help="Print the names and exit.")]
+Folder = Annotated[Path, inputs.output("Folder for the results and the report.")]
+Again = Annotated[bool, Option("--force", help="Run everything again, including trained models.")]
 
 
 def reproduce(
@@ -30,12 +27,12 @@ def reproduce(
     output: Folder = Path("reproduction"),
     quick: Quick = False,
     epochs: Annotated[
-        int | None, typer.Option(help="Number of epochs of the paper's training. Default: 100, as in the paper.")
+        int | None, Option(help="Number of epochs of the paper's training. Default: 100, as in the paper.")
     ] = None,
     seed: inputs.AnySeed = 0,
     listing: Listing = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Keep what is finished with the same settings (this is the default).")
+        bool, Option("--resume", help="Keep what is finished with the same settings (this is the default).")
     ] = False,
     force: Again = False,
     json: inputs.Json = False,
@@ -62,7 +59,7 @@ def reproduce(
             lines.append(f"{item.name + also:32s} {item.source:20s} {item.title} [{time}]")
         return show(json, {"schema": "hardmax.reproduce/1", "items": rows}, *lines)
     if resume and force:
-        raise typer.BadParameter("--resume keeps what is finished, --force runs it again", param_hint="--force")
+        raise BadParameter("--resume keeps what is finished, --force runs it again", param_hint="--force")
     whole("--epochs", 1 if epochs is None else epochs, least=1)
     whole("--seed", seed, least=0)
     for package in ("matplotlib", "PIL"):
@@ -93,13 +90,13 @@ def explore(
     names: Names = None,
     output: Folder = Path("hardmax-evidence"),
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Number of random trials per row. The default depends on the question.")
+        int | None, Option(min=1, help="Number of random trials per row. The default depends on the question.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed for all random choices.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Seed for all random choices.")] = 0,
     quick: Quick = False,
-    listing: Annotated[bool, typer.Option("--list", help="Print the questions and the stored cases and exit.")] = False,
+    listing: Annotated[bool, Option("--list", help="Print the questions and the stored cases and exit.")] = False,
     replay: Annotated[
-        str | None, typer.Option(metavar="CASE", help="Check an exact case: a stored name, a .json file, or all.")
+        str | None, Option(metavar="CASE", help="Check an exact case: a stored name, a .json file, or all.")
     ] = None,
     force: Again = False,
     json: inputs.Json = False,
@@ -113,7 +110,7 @@ def explore(
     """
     if replay is not None:
         if names:
-            raise typer.BadParameter("--replay CASE does not run questions", param_hint="NAME")
+            raise BadParameter("--replay CASE does not run questions", param_hint="NAME")
         return _replay(replay, json)
     if listing:
         from hardmax.experiments.item import select
@@ -208,25 +205,18 @@ def _run(
                     note(f"{result.item.name}: {result.problem}\n  fix:   {result.fix}", silent)
     except KeyboardInterrupt:
         _report(package, output, found)
-        again = shlex.join(["hardmax", *(word for word in sys.argv[1:] if word != "--force")])
         done = f"{len(found)} of {len(items)} finished; the finished results are in {output}"
-        print(f"\ninterrupted; {done}\n  resume: {again}", file=sys.stderr)
-        sys.exit(130)
+        interrupted(done, *(word for word in sys.argv[1:] if word != "--force"))
     return found, _report(package, output, found)
 
 
 def _finish(found: "list[Result]", document: dict[str, Any], line: "Callable[[Result], str]", json: bool) -> None:
-    """Print the results, and exit with 0 if all succeeded, 7 if some did, else with the code of the first error.
-
-    Args:
-        line: the lines for one result that succeeded.
-    """
-    lines = [
-        line(result) if result.outcome else f"{result.item.name}: {result.status}: {result.problem}" for result in found
-    ]
+    """Print the results, and exit with 0 if all succeeded, 7 if some did, else with the code of the first error."""
+    failed = "{0.item.name}: {0.status}: {0.problem}"
+    lines = [line(result) if result.outcome else failed.format(result) for result in found]
     show(json, document, *lines, document["report"])
     bad = [result for result in found if result.outcome is None]
-    raise typer.Exit(0 if not bad else 7 if len(bad) < len(found) else bad[0].exit_code)
+    raise Exit(0 if not bad else 7 if len(bad) < len(found) else bad[0].exit_code)
 
 
 def _files(result: "Result", output: Path) -> list[str]:
@@ -272,11 +262,8 @@ def _check_folder(package: str, output: Path) -> None:
         known = {MODELS, JOURNAL, "report.html", *(item.name for item in items(package))}
         other = sorted(path.name for path in output.iterdir() if path.name not in known)
         if other:
-            raise BadInput(
-                f"{output} contains files that are not part of a report",
-                found=", ".join(other[:5]),
-                fix="use an empty or a new folder",
-            )
+            what, fix = f"{output} contains files that are not part of a report", "use an empty or a new folder"
+            raise BadInput(what, found=", ".join(other[:5]), fix=fix)
 
 
 def _replay(name: str, json: bool) -> None:
@@ -302,4 +289,4 @@ def _replay(name: str, json: bool) -> None:
         ]
     show(json, {"schema": "hardmax.explore/1", "cases": results}, *lines)
     if not all(result["holds"] for result in results):
-        raise typer.Exit(6)
+        raise Exit(6)

@@ -4,49 +4,45 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note, show_explanation
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, failing
 
 
 def command(
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[MODEL] [FILE]",
-            autocompletion=inputs.model_names,
-            help="Model folder or model name (default: imdb), and a .txt file with one text, - for one text from "
-            "standard input, or a table of texts: .csv, .tsv, .jsonl, .parquet.",
+        texts.model_argument(
+            "[FILE]",
+            "a .txt file with one text, - for one text from standard input, or a table of texts: .csv, .tsv, .jsonl, "
+            ".parquet.",
         ),
     ] = None,
-    text: Annotated[str | None, typer.Option(help="Text to explain, instead of FILE.")] = None,
+    text: Annotated[str | None, Option(help="Text to explain, instead of FILE.")] = None,
     without: Annotated[
-        list[str] | None, typer.Option(metavar="WORD", help="Explain the text without this word. May be repeated.")
+        list[str] | None, Option(metavar="WORD", help="Explain the text without this word. May be repeated.")
     ] = None,
     replace: Annotated[
-        list[str] | None,
-        typer.Option(metavar="OLD=NEW", help="Explain the text with OLD replaced by NEW. May be repeated."),
+        list[str] | None, Option(metavar="OLD=NEW", help="Explain the text with OLD replaced by NEW. May be repeated.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Write the explanation to a .html, .png, .gif or .json file, or those of a table to a .csv, .jsonl, "
-            ".parquet or .html file.",
+        inputs.output(
+            "Write the explanation to a .html, .png, .gif or .json file, or those of a table to a .csv, .jsonl, "
+            ".parquet or .html file."
         ),
     ] = None,
-    most: Annotated[int, typer.Option(help="Number of words to list for each text of a table.")] = 10,
+    most: Annotated[int, Option(help="Number of words to list for each text of a table.")] = 10,
     text_column: texts.TextColumn = None,
     errors: texts.Errors = None,
     color: Annotated[
-        bool | None, typer.Option("--color/--no-color", help="Use colors (default: only when writing to a terminal).")
+        bool | None, Option("--color/--no-color", help="Use colors (default: only when writing to a terminal).")
     ] = None,
     force: inputs.Force = False,
     json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document; for a table JSON Lines, one object per text.")
+        bool, Option("--json", help="Print one JSON document; for a table JSON Lines, one object per text.")
     ] = False,
     quiet: inputs.Quiet = False,
 ) -> None:
@@ -98,10 +94,6 @@ def _read(file: str) -> str:
         path = Path(file)
         if path.is_dir():
             raise BadInput(f"{path} is a folder; expected a file with one text")
-        try:
+        with failing(f"{path} cannot be read", fix='pass a text with --text "..."'):
             data = path.read_bytes()
-        except OSError as error:
-            raise BadInput(
-                f"{path} cannot be read: {error.strerror or error}", fix='pass a text with --text "..."'
-            ) from error
     return decoded(data, "standard input" if file == "-" else file, is_file=file != "-")

@@ -1,27 +1,29 @@
 """`hardmax explain TABLE`: the words that matter in every text of a table, written as they are found."""
 
-import csv
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hardmax.cli import texts
 from hardmax.cli.output import note
-from hardmax.errors import BadInput, need
+from hardmax.errors import BadInput
+from hardmax.io.files import write_file
 from hardmax.io.progress import Tell, telling
+from hardmax.scale.label_files import Record, Table, json_line
+from hardmax.scale.sources import Source
+from hardmax.sentiment.explain_many import rows
+from hardmax.sentiment.highlight import visible
+from hardmax.text.tables import BadRow, Row
 
 if TYPE_CHECKING:
-    from hardmax.scale.sources import Source
     from hardmax.sentiment.model import SentimentModel
-    from hardmax.text.tables import Row
 
 BATCH = 512
 MOST_PAGES = 200  # texts on one HTML page
-SUFFIXES = (".csv", ".jsonl", ".parquet", ".html")
+FORMATS = (".csv", ".jsonl", ".parquet", ".html")
 COLUMNS = ("id", "label", "probability", "rank", "word", "effect", "contribution", "leader")
-Found = tuple["Row", dict[str, Any]]
 
 
 def explain_table(
@@ -29,46 +31,38 @@ def explain_table(
     force: bool, json: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Explain every text of a table: print or write the words that matter in it."""
-    from hardmax.io.files import write_file
-    from hardmax.scale.sources import Source
-
     silent = quiet or json
-    if output is not None and output.suffix.lower() not in SUFFIXES:
-        raise BadInput(
-            f"{output}: a table of explanations cannot be written in this format", fix="use " + ", ".join(SUFFIXES)
-        )
+    if output is not None and output.suffix.lower() not in FORMATS:
+        what = f"{output}: a table of explanations cannot be written in this format"
+        raise BadInput(what, fix="use " + ", ".join(FORMATS))
     bad = texts.BadRows(file, errors, silent)
     good = _good(Source((file,), column), bad)
     done = 0
-    if output is None:
-        for batch in _explained(model, good, most):
-            sys.stdout.writelines((_json if json else _line)(row, found) + "\n" for row, found in batch)
-            sys.stdout.flush()
-    else:
-        suffix = output.suffix.lower()
 
-        def watched(tell: Tell) -> Iterator[list[Found]]:
-            nonlocal done
-            for batch in _explained(model, good, most):
-                yield batch
-                done += len(batch)
-                tell(done, None, "explaining")
+    def explained(tell: Tell) -> Iterator[list[Record]]:
+        nonlocal done
+        while batch := list(islice(good, BATCH)):
+            found = rows(model, [row.text for row in batch], most)
+            yield [{"id": row.key, **one} for row, one in zip(batch, found, strict=True)]
+            done += len(batch)
+            tell(done, None, "explaining")
 
-        def write(path: Path) -> None:
-            if suffix == ".html":
-                _page(path, model, good, silent)
-            else:
-                {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[suffix](path, watched(tell))
-
-        with telling(silent, "explaining") as tell:
-            write_file(output, write, force=force)
+    with telling(silent or output is None, "explaining") as tell:
+        if output is None:
+            for batch in explained(tell):
+                sys.stdout.writelines((json_line if json else _line)(record) + "\n" for record in batch)
+                sys.stdout.flush()
+        elif output.suffix.lower() == ".html":
+            write_file(output, lambda to: _page(to, model, good, silent), force=force)
+        else:
+            table = Table(COLUMNS, _kinds, _rows)
+            write_file(output, lambda to: table.write(to, explained(tell)), force=force)
+    if output is not None:
         note(f"wrote {output}" + (f": {done:,} texts" if done else ""), silent)
     bad.finish()
 
 
-def _good(source: "Source", bad: texts.BadRows) -> Iterator["Row"]:
-    from hardmax.text.tables import BadRow
-
+def _good(source: Source, bad: texts.BadRows) -> Iterator[Row]:
     for _, row in source.rows():
         if isinstance(row, BadRow):
             bad.add([row])
@@ -76,66 +70,21 @@ def _good(source: "Source", bad: texts.BadRows) -> Iterator["Row"]:
             yield row
 
 
-def _explained(model: "SentimentModel", good: Iterator["Row"], most: int) -> Iterator[list[Found]]:
-    from hardmax.sentiment.explain_many import rows
-
-    while batch := list(islice(good, BATCH)):
-        yield list(zip(batch, rows(model, [row.text for row in batch], most), strict=True))
+def _line(record: Record) -> str:
+    words = ", ".join(f"{visible(word['word'], '')} {word['effect']:+.2f}" for word in record["words"])
+    return f"{record['label']}\t{record['probability']:.4f}\t{words or '-'}"
 
 
-def _json(row: "Row", found: dict[str, Any]) -> str:
-    from json import dumps
-
-    return dumps({"id": row.key, **found}, default=str)
-
-
-def _line(row: "Row", found: dict[str, Any]) -> str:
-    from hardmax.sentiment.highlight import visible
-
-    words = ", ".join(f"{visible(word['word'], '')} {word['effect']:+.2f}" for word in found["words"])
-    return f"{found['label']}\t{found['probability']:.4f}\t{words or '-'}"
+def _rows(record: Record) -> Iterator[tuple[Any, ...]]:
+    for rank, word in enumerate(record["words"], 1):
+        yield record["id"], record["label"], record["probability"], rank, *word.values()
 
 
-def _rows(batch: list[Found]) -> Iterator[tuple[Any, ...]]:
-    for row, found in batch:
-        for rank, word in enumerate(found["words"], 1):
-            yield row.key, found["label"], found["probability"], rank, *word.values()
+def _kinds(arrow: Any) -> dict[str, Any]:
+    return {"rank": arrow.int64(), **dict.fromkeys(("id", "label", "word", "leader"), arrow.string())}
 
 
-def _jsonl(path: Path, batches: Iterable[list[Found]]) -> None:
-    with open(path, "w", encoding="utf-8") as to:
-        for batch in batches:
-            to.writelines(_json(row, found) + "\n" for row, found in batch)
-
-
-def _csv(path: Path, batches: Iterable[list[Found]]) -> None:
-    with open(path, "w", encoding="utf-8", errors="replace", newline="") as to:
-        table = csv.writer(to)
-        table.writerow(COLUMNS)
-        for batch in batches:
-            table.writerows([repr(x) if isinstance(x, float) else x for x in row] for row in _rows(batch))
-
-
-def _parquet(path: Path, batches: Iterable[list[Found]]) -> None:
-    """Ids, labels and words are strings."""
-    arrow = need("pyarrow", "parquet", "writing a parquet file")
-    parquet = need("pyarrow.parquet", "parquet", "writing a parquet file")
-    numbers = {"probability": arrow.float64(), "rank": arrow.int64()}
-    numbers |= dict.fromkeys(("effect", "contribution"), arrow.float64())
-    schema = arrow.schema([(name, numbers.get(name, arrow.string())) for name in COLUMNS])
-    with parquet.ParquetWriter(path, schema) as writer:
-        for batch in batches:
-            columns = list(zip(*_rows(batch), strict=True)) or [()] * len(COLUMNS)
-            cells = [
-                column if name in numbers else [str(x).encode("utf-8", "replace").decode() for x in column]
-                for name, column in zip(COLUMNS, columns, strict=True)
-            ]
-            writer.write_table(
-                arrow.table([arrow.array(c, t) for c, t in zip(cells, schema.types, strict=True)], schema=schema)
-            )
-
-
-def _page(path: Path, model: "SentimentModel", good: Iterator["Row"], silent: bool) -> None:
+def _page(path: Path, model: "SentimentModel", good: Iterator[Row], silent: bool) -> None:
     from hardmax.html.explanation import explanation_section
     from hardmax.html.page import page
     from hardmax.sentiment.explain import explain

@@ -3,17 +3,17 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Option
 
 from hardmax.cli import inputs
 from hardmax.cli.output import show
 
 
 def command(
-    output: Annotated[Path, typer.Option("-o", "--output", help="For js: a folder; for onnx: a .onnx file.")],
+    output: Annotated[Path, inputs.output("For js: a folder; for onnx: a .onnx file.")],
     to: Annotated[
         Literal["js", "onnx"],
-        typer.Option(help="Format: js is an ES module for browsers and Node, onnx a graph for ONNX runtimes."),
+        Option(help="Format: js is an ES module for browsers and Node, onnx a graph for ONNX runtimes."),
     ],
     model: inputs.Model = "imdb",
     force: inputs.Force = False,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
+from typer import Argument, BadParameter, Option
 
 from hardmax.errors import BadInput
 
@@ -16,66 +16,57 @@ def model_names(incomplete: str) -> list[str]:
 
 
 Model = Annotated[
-    str,
-    typer.Argument(metavar="MODEL", autocompletion=model_names, help="The name of a shipped model, or a model folder."),
+    str, Argument(metavar="MODEL", autocompletion=model_names, help="The name of a shipped model, or a model folder.")
 ]
 Tokens = Annotated[
     str | None,
-    typer.Argument(metavar="TOKENS", help="File with the tokens (.csv, .npy, .npz, .json), or - for standard input."),
+    Argument(metavar="TOKENS", help="File with the tokens (.csv, .npy, .npz, .json), or - for standard input."),
 ]
 PresetName = Literal[
     "triangle", "emerging", "square", "square-ties", "grid", "polygon", "late-leader", "cube", "gaussian", "random",
     "ring", "ball",
 ]  # fmt: skip
 Preset = Annotated[
-    PresetName | None, typer.Option(help="Use a built-in cloud; random, ring and ball accept --n, --dim and --seed.")
+    PresetName | None, Option(help="Use a built-in cloud; random, ring and ball accept --n, --dim and --seed.")
 ]
 Engine = Annotated[
-    Literal["local", "ray"], typer.Option(help="Where to run: local uses the threads of this computer, ray a cluster.")
+    Literal["local", "ray"], Option(help="Where to run: local uses the threads of this computer, ray a cluster.")
 ]
-Count = Annotated[int | None, typer.Option(help="Number of tokens of a random preset (random, ring, ball).")]
-Dim = Annotated[int | None, typer.Option(help="Dimension of a random preset.")]
-AnySeed = Annotated[int, typer.Option(help="Seed for all random choices.")]
-Seed = Annotated[int | None, typer.Option(help="Seed of a random preset.")]
-Alpha = Annotated[str, typer.Option(help="Step size > 0; a decimal or a fraction such as 1/3.")]
+Count = Annotated[int | None, Option(help="Number of tokens of a random preset (random, ring, ball).")]
+Dim = Annotated[int | None, Option(help="Dimension of a random preset.")]
+AnySeed = Annotated[int, Option(help="Seed for all random choices.")]
+Seed = Annotated[int | None, Option(help="Seed of a random preset.")]
+Alpha = Annotated[str, Option(help="Step size > 0; a decimal or a fraction such as 1/3.")]
 Matrix = Annotated[
-    str | None, typer.Option(help='The matrix A: a file, or rows such as "2,-1; -1,2". Default: the identity.')
+    str | None, Option(help='The matrix A: a file, or rows such as "2,-1; -1,2". Default: the identity.')
 ]
-Exact = Annotated[bool, typer.Option("--exact", help="Use rational arithmetic, without rounding.")]
-TieTolerance = Annotated[
-    float, typer.Option(help="Relative tolerance within which scores count as tied with the largest.")
-]
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--output",
-        help="Write the result; the extension selects the format: .npz .json .png .svg .pdf .gif .mp4 .html.",
-    ),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
-JsonLines = Annotated[bool, typer.Option("--json", help="Print JSON Lines: one JSON object per text.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a summary.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not print notes or progress to stderr.")]
+Exact = Annotated[bool, Option("--exact", help="Use rational arithmetic, without rounding.")]
+TieTolerance = Annotated[float, Option(help="Relative tolerance within which scores count as tied with the largest.")]
+Address = Annotated[str | None, Option(help="Address of a running Ray cluster. Default: start one on this machine.")]
+Host = Annotated[str, Option(help="Address to listen on. If other machines can reach it, a token is required.")]
+Force = Annotated[bool, Option("--force", help="Replace the output if it exists.")]
+JsonLines = Annotated[bool, Option("--json", help="Print JSON Lines: one JSON object per text.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON document instead of a summary.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Do not print notes or progress to stderr.")]
+
+
+def output(about: str) -> Any:
+    """The option -o, and what it means for a command."""
+    return Option("-o", "--output", help=about)
 
 
 def read(
-    tokens: str | None,
-    preset_name: str | None,
-    exact: bool,
-    n: int | None = None,
-    dim: int | None = None,
-    seed: int | None = None,
+    tokens: str | None, preset_name: str | None, exact: bool, n: int | None, dim: int | None, seed: int | None
 ) -> Any:
     """The cloud (or batch) that the arguments name; n, dim and seed are those of a random preset."""
     if (tokens is None) == (preset_name is None):
-        raise typer.BadParameter("give either TOKENS or --preset NAME", param_hint="TOKENS")
+        raise BadParameter("give either TOKENS or --preset NAME", param_hint="TOKENS")
     if preset_name is not None:
         from hardmax.cloud.presets import preset
 
         return preset(preset_name, exact=exact, n=n, dim=dim, seed=seed)
     if (n, dim, seed) != (None, None, None):
-        raise typer.BadParameter("--n, --dim and --seed are for --preset random, ring or ball", param_hint="TOKENS")
+        raise BadParameter("--n, --dim and --seed are for --preset random, ring or ball", param_hint="TOKENS")
     from hardmax.io.tokens import read_tokens
 
     return read_tokens(str(tokens), exact=exact)
@@ -110,11 +101,7 @@ def matrix(text: str | None, exact: bool) -> Any:
 
 
 def check_output(path: Path | None, force: bool, kind: str | None = None) -> None:
-    """Check before the work, not after it, that the output does not exist yet and its folder does.
-
-    Args:
-        kind: the name of the result, if the extension has to be one in which it can be saved.
-    """
+    """Check before the work that the output does not exist, its folder does, and its extension is one of its kind."""
     if path is None:
         return
     if kind is not None:

@@ -4,7 +4,7 @@ import errno
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from hardmax.sentiment.explain import Explanation
@@ -51,6 +51,14 @@ def output_failed(error: OSError) -> int:
     where = f"{error.filename}: " if error.filename else full
     print(f"error: {where}{error.strerror or error}", file=sys.stderr)
     return 3
+
+
+def interrupted(kept: str, *words: str) -> NoReturn:
+    """Say what an interrupted command has kept and which words after `hardmax` resume it, and exit."""
+    import shlex
+
+    print(f"\ninterrupted; {kept}\n  resume: {shlex.join(['hardmax', *words])}", file=sys.stderr)
+    sys.exit(130)
 
 
 def announce(url: str, command: str, json: bool, quiet: bool) -> None:

@@ -1,11 +1,11 @@
-"""`hardmax playground`: serve the web page, or write it as a static site."""
+"""The two servers: `hardmax playground` serves the web page, or writes it as a static site; `hardmax serve` a model."""
 
 import re
 import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from hardmax.cli import inputs
 from hardmax.cli.output import announce, note, show
@@ -18,44 +18,36 @@ ORIGIN = re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?
 def command(
     model: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="MODEL",
             help="Model for the Sentiment screen: a name or a folder (default: imdb; with --static, imdb-words).",
         ),
     ] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on. If other machines can reach it, a token is required.")
-    ] = "127.0.0.1",
+    host: inputs.Host = "127.0.0.1",
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free port (default: 8377, or a free port)."),
+        Option(min=0, max=65535, help="Port to listen on; 0 picks a free port (default: 8377, or a free port)."),
     ] = None,
     open_: Annotated[
         str | None,
-        typer.Option(
-            "--open", metavar="LINK", help="Open this view: a shared link, or the part of it that starts with #."
-        ),
+        Option("--open", metavar="LINK", help="Open this view: a shared link, or the part of it that starts with #."),
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    no_browser: Annotated[bool, Option("--no-browser", help="Do not open a browser.")] = False,
     data: Annotated[
-        Path | None, typer.Option(help="Labeled texts for the Corpus screen (default: the IMDb reviews).")
+        Path | None, Option(help="Labeled texts for the Corpus screen (default: the IMDb reviews).")
     ] = None,
     token: Annotated[
-        str | None, typer.Option(help="Secret token that every request must carry (letters, digits, - and _).")
+        str | None, Option(help="Secret token that every request must carry (letters, digits, - and _).")
     ] = None,
     frame_in: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ORIGIN", help="Site that may embed the page, such as https://course.example. May be repeated."
-        ),
+        Option(metavar="ORIGIN", help="Site that may embed the page, such as https://course.example. May be repeated."),
     ] = None,
     public_url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Public address of this playground, used in shared links."),
+        str | None, Option(metavar="URL", help="Public address of this playground, used in shared links.")
     ] = None,
     static: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write the playground as a static site that needs no server, and stop."),
+        Path | None, Option(metavar="DIR", help="Write the playground as a static site that needs no server, and stop.")
     ] = None,
     force: inputs.Force = False,
     json: inputs.Json = False,
@@ -76,8 +68,8 @@ def command(
         return show(json, {"schema": "hardmax.site/1", "page": str(page)}, str(page))
     fragment = _fragment(open_)
 
-    need("fastapi", "web", "the playground")
-    need("uvicorn", "web", "the playground")
+    for package in ("fastapi", "uvicorn"):
+        need(package, "web", "the playground")
     from hardmax.web.app import create_app
     from hardmax.web.serve import USUAL_PORT, serve
 
@@ -99,6 +91,44 @@ def command(
     )
 
 
+def serve_command(
+    model: inputs.Model = "imdb",
+    host: inputs.Host = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 picks a free port.")] = 8000,
+    token: Annotated[
+        str | None,
+        Option(envvar="HARDMAX_TOKEN", help="Secret token that every request must carry (letters, digits, - and _)."),
+    ] = None,
+    threads: Annotated[
+        int | None, Option(min=1, help="Number of requests processed at the same time (default: one per processor).")
+    ] = None,
+    json: inputs.Json = False,
+    quiet: inputs.Quiet = False,
+) -> None:
+    """Serve a model until Ctrl-C: POST /predict and /explain, GET /health, /metrics and a page about them at /.
+
+    When the server is told to stop, it first finishes the requests it has accepted. /health needs no token.
+
+    Example: hardmax serve imdb --port 8000
+    """
+    _check_token(token)
+    for package in ("fastapi", "uvicorn", "prometheus_client"):
+        need(package, "web", "hardmax serve")
+    from hardmax.web.limits import STOP_SECONDS
+    from hardmax.web.model_app import create_model_app
+    from hardmax.web.serve import serve
+
+    serve(
+        lambda access: create_model_app(model, access, threads=threads),
+        host=host,
+        port=port,
+        token=token,
+        public=("/health",),
+        ready=lambda url: announce(url, "serve", json, quiet),
+        stop_seconds=STOP_SECONDS,
+    )
+
+
 def _check(model: str, data: Path | None, token: str | None, origins: list[str]) -> None:
     """Report before the server starts what would otherwise fail on a screen later."""
     if not Path(model).exists() and not (SHIPPED / Path(model).name / "config.json").is_file():
@@ -108,7 +138,7 @@ def _check(model: str, data: Path | None, token: str | None, origins: list[str])
         raise BadInput(f"there is no model {model!r}", found=f"shipped: {', '.join(shipped())}", fix=fix)
     if data is not None and str(data) != "imdb" and not data.exists():
         raise BadInput(f"--data {data} does not exist", fix="give a table, folder or archive of labeled texts")
-    check_token(token)
+    _check_token(token)
     for origin in origins:  # they become part of a header of every answer
         if not ORIGIN.fullmatch(origin):
             raise BadInput(
@@ -126,7 +156,7 @@ def _fragment(link: str | None) -> str:
     return "#" + link.split("#", 1)[1]
 
 
-def check_token(token: str | None) -> None:
+def _check_token(token: str | None) -> None:
     """A token becomes part of an address and of a header."""
     if token is not None and not (token.isascii() and token.replace("-", "").replace("_", "").isalnum()):
         raise BadInput("--token may contain only letters, digits, - and _", found=repr(token))

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from hardmax.cli import inputs, texts
 from hardmax.cli.output import note
@@ -24,39 +24,32 @@ MOST = 10  # leaders or words that are printed
 def command(
     arguments: Annotated[
         list[str],
-        typer.Argument(
-            metavar="[MODEL] FILE...",
-            autocompletion=inputs.model_names,
-            help="Model folder or model name (default: imdb), and texts: .csv, .tsv, .jsonl, .parquet, .txt (one text "
-            "per line), folders of these, patterns such as 'day-*.parquet', or - for lines on standard input.",
+        texts.model_argument(
+            "FILE...",
+            "texts: .csv, .tsv, .jsonl, .parquet, .txt (one text per line), folders of these, patterns such as "
+            "'day-*.parquet', or - for lines on standard input.",
         ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Write the labels to a .jsonl, .csv or .parquet file. A name without an extension is a folder of "
-            "parquet parts, which can be resumed.",
+        inputs.output(
+            "Write the labels to a .jsonl, .csv or .parquet file. A name without an extension is a folder of "
+            "parquet parts, which can be resumed."
         ),
     ] = None,
-    every_class: Annotated[bool, typer.Option("--probabilities", help="Add the probability of every class.")] = False,
-    with_text: Annotated[bool, typer.Option("--with-text", help="Add the texts.")] = False,
+    every_class: Annotated[bool, Option("--probabilities", help="Add the probability of every class.")] = False,
+    with_text: Annotated[bool, Option("--with-text", help="Add the texts.")] = False,
     explain: Annotated[
-        bool,
-        typer.Option("--explain", help="Add what matters in each text: its leaders or, without attention, its words."),
+        bool, Option("--explain", help="Add what matters in each text: its leaders or, without attention, its words.")
     ] = False,
     abstain_below: Annotated[
-        float | None,
-        typer.Option(help="Leave the label empty if its probability is lower, or if no word is known."),
+        float | None, Option(help="Leave the label empty if its probability is lower, or if no word is known.")
     ] = None,
     engine: inputs.Engine = "local",
-    address: Annotated[
-        str | None, typer.Option(help="Address of a running Ray cluster. Default: start one on this machine.")
-    ] = None,
+    address: inputs.Address = None,
     text_column: texts.TextColumn = None,
     errors: texts.Errors = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run in its folder.")] = False,
+    resume: Annotated[bool, Option("--resume", help="Continue an interrupted run in its folder.")] = False,
     force: inputs.Force = False,
     json: inputs.JsonLines = False,
     quiet: inputs.Quiet = False,
@@ -65,9 +58,8 @@ def command(
 
     Example: hardmax predict reviews.csv -o labels.parquet --probabilities --with-text
     """
-    from hardmax.scale.label_files import SUFFIXES, columns_of, json_line, write_labels, write_parts
-    from hardmax.scale.labels import Wanted
-    from hardmax.scale.pipeline import labeled
+    from hardmax.scale.label_files import SUFFIXES, columns_of, json_line, label_table, write_parts
+    from hardmax.scale.labels import Wanted, labeled
     from hardmax.scale.sources import START, Source, find_files
 
     silent = quiet or json
@@ -88,7 +80,7 @@ def command(
     model = load_classifier(name)
     lines = output is None and not json  # for people, with the beginning of each text
     wanted = Wanted(name, every_class, with_text or lines, explain, abstain_below)
-    columns = columns_of(model, wanted)
+    table = label_table(columns_of(model, wanted), model.classes)
     named = ["standard input" if file == "-" else file for file in source.files]
     shown = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
     bad = texts.BadRows(shown, errors, silent)
@@ -110,12 +102,11 @@ def command(
                     sys.stdout.write((_line(record, with_text) if lines else json_line(record)) + "\n")
                 sys.stdout.flush()
         elif parts:
-            done = write_parts(
-                output, partial(labels, tell), wanted, columns, model.classes, source.stamp(), resume, force=force
-            )
+            begin = partial(labels, tell)
+            done = write_parts(output, begin, wanted, table, source.stamp(), resume, force=force)
         else:
             records = (found.records for found in labels(tell))
-            write_file(output, lambda to: write_labels(to, records, columns, model.classes), force=force)
+            write_file(output, lambda to: table.write(to, records), force=force)
     if output is not None:
         note(f"wrote {output}: {counted(done, 'text')}", silent)
     if not done:

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
-import typer
+from typer import Argument, BadParameter, Exit, Option
 
-from hardmax.cli.inputs import check_parent
+from hardmax.cli.inputs import check_parent, model_names
 from hardmax.cli.output import DEFAULT_MODEL, note
-from hardmax.errors import BadInput, counted
+from hardmax.errors import BadInput, counted, failing
 
 if TYPE_CHECKING:
     from hardmax.text.datasets import Dataset
@@ -17,14 +17,20 @@ if TYPE_CHECKING:
 
 Data = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="DATA", help="imdb, an aclImdb folder or .tar.gz archive, or a table: .csv, .tsv, .jsonl, .parquet."
     ),
 ]
-TextColumn = Annotated[str | None, typer.Option(help="Name of the text column (default: text, review, ...).")]
-Label = Annotated[str | None, typer.Option(help="Name of the label column (default: label, sentiment, ...).")]
-Errors = Annotated[Path | None, typer.Option(help="Write bad rows to this file, one JSON object per line.")]
-Split = Annotated[Literal["train", "test", "all"], typer.Option(help="Part of the data to use.")]
+TextColumn = Annotated[str | None, Option(help="Name of the text column (default: text, review, ...).")]
+Label = Annotated[str | None, Option(help="Name of the label column (default: label, sentiment, ...).")]
+Errors = Annotated[Path | None, Option(help="Write bad rows to this file, one JSON object per line.")]
+Split = Annotated[Literal["train", "test", "all"], Option(help="Part of the data to use.")]
+
+
+def model_argument(what: str, about: str) -> Any:
+    """The arguments `[MODEL] WHAT`, which `model_and` tells apart."""
+    about = f"Model folder or model name (default: {DEFAULT_MODEL}), and {about}"
+    return Argument(metavar=f"[MODEL] {what}", autocompletion=model_names, help=about)
 
 
 def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tuple[str, str | None]:
@@ -32,7 +38,7 @@ def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tu
     given = arguments or []
     least = 1 if needed else 0
     if not least <= len(given) <= least + 1:
-        raise typer.BadParameter(f"expected [MODEL] {what if needed else ''}".rstrip(), param_hint=what)
+        raise BadParameter(f"expected [MODEL] {what if needed else ''}".rstrip(), param_hint=what)
     if not needed:
         return (given[0] if given else DEFAULT_MODEL), None
     last = given[-1]
@@ -48,7 +54,7 @@ def read_data(
     """The data set that the arguments name, and its bad rows."""
     from hardmax.text.datasets import read
 
-    found = read(data, _part(split), text=text, label=label, store=store)
+    found = read(data, None if split == "all" else split, text=text, label=label, store=store)
     bad = BadRows(data, errors, silent)
     bad.add(found.bad)
     return found, bad
@@ -60,7 +66,8 @@ def read_parts(
     """As `read_data`, but in parts that are read when they are asked for; the bad rows are counted on the way."""
     from hardmax.text.datasets import read_batches
 
-    found, bad = read_batches(data, _part(split), text, label), BadRows(data, errors, silent)
+    found = read_batches(data, None if split == "all" else split, text, label)
+    bad = BadRows(data, errors, silent)
 
     def parts() -> Iterator["Dataset"]:
         for part in found:
@@ -68,10 +75,6 @@ def read_parts(
             yield part
 
     return parts(), bad
-
-
-def _part(split: str) -> str | None:
-    return None if split == "all" else split
 
 
 class BadRows:
@@ -90,7 +93,9 @@ class BadRows:
             self.count += 1
             self._first = self._first or f"line {row.line}: {row.why}"
             if self.errors is not None:
-                self._file = self._file or _open(self.errors)
+                if self._file is None:
+                    with failing(f"{self.errors} cannot be written"):
+                        self._file = open(self.errors, "w", encoding="utf-8")  # noqa: SIM115  # closed by `finish`
                 self._file.write(json.dumps({"line": row.line, "why": row.why, "content": row.content}) + "\n")
 
     def finish(self) -> None:
@@ -101,11 +106,4 @@ class BadRows:
             return
         where = f"written to {self.errors}" if self.errors else "write them to a file with --errors FILE"
         note(f"warning: {self.source}: {counted(self.count, 'bad row')} left out ({self._first}); {where}", self.silent)
-        raise typer.Exit(7)
-
-
-def _open(path: Path) -> TextIO:
-    try:
-        return open(path, "w", encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+        raise Exit(7)

@@ -1,16 +1,15 @@
 """`hardmax train`: a text classifier from labeled texts."""
 
-import shlex
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Option
 
 from hardmax.cli import inputs, texts
-from hardmax.cli.output import note, show
+from hardmax.cli.output import interrupted, note, show
 from hardmax.errors import BadInput
 from hardmax.io.progress import telling
 
@@ -22,49 +21,48 @@ if TYPE_CHECKING:
 
 def command(
     data: texts.Data,
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write the model to.")],
+    output: Annotated[Path, inputs.output("Folder to write the model to.")],
     dim: Annotated[
         int | None,
-        typer.Option(
+        Option(
             help="Number of dimensions of the word vectors (default: 2 for two classes, else the number of classes)."
         ),
     ] = None,
     layers: Annotated[
         int | None,
-        typer.Option(
+        Option(
             help="Number of hardmax layers, 0 for none (default: 8 for long texts with two classes if the "
             "accuracy on held-out texts does not drop, else 0)."
         ),
     ] = None,
-    ngrams: Annotated[int, typer.Option(help="Largest number of words in a term, 1 to 3.")] = 2,
+    ngrams: Annotated[int, Option(help="Largest number of words in a term, 1 to 3.")] = 2,
     method: Annotated[
-        Literal["hardmax", "softmax"],
-        typer.Option(help="softmax is the paper's relaxation, which needs the extra torch."),
+        Literal["hardmax", "softmax"], Option(help="softmax is the paper's relaxation, which needs the extra torch.")
     ] = "hardmax",
-    alpha: Annotated[float | None, typer.Option(help="Step size of the layers.")] = None,
-    train_alpha: Annotated[bool, typer.Option("--train-alpha", help="Learn the step size too.")] = False,
+    alpha: Annotated[float | None, Option(help="Step size of the layers.")] = None,
+    train_alpha: Annotated[bool, Option("--train-alpha", help="Learn the step size too.")] = False,
     epochs: Annotated[
-        int | None, typer.Option(help="Number of additional passes over the data, with attention (default: none).")
+        int | None, Option(help="Number of additional passes over the data, with attention (default: none).")
     ] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Batch size: number of texts per training step.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Learning rate of the word vectors.")] = None,
-    min_df: Annotated[int | None, typer.Option(help="Ignore terms that occur in fewer than this many texts.")] = None,
+    batch_size: Annotated[int | None, Option(help="Batch size: number of texts per training step.")] = None,
+    learning_rate: Annotated[float | None, Option(help="Learning rate of the word vectors.")] = None,
+    min_df: Annotated[int | None, Option(help="Ignore terms that occur in fewer than this many texts.")] = None,
     balanced: Annotated[
-        bool, typer.Option("--balanced", help="Give all classes the same weight, however many texts they have.")
+        bool, Option("--balanced", help="Give all classes the same weight, however many texts they have.")
     ] = False,
     seed: inputs.AnySeed = 0,
     validation: Annotated[
-        float, typer.Option(help="Fraction of the texts to hold out for measuring accuracy; 0 trains on all.")
+        float, Option(help="Fraction of the texts to hold out for measuring accuracy; 0 trains on all.")
     ] = 0.1,
     holdout: Annotated[
         Literal["blocks", "random"],
-        typer.Option(help="How to hold out texts: in blocks, so that neighbors stay together, or at random."),
+        Option(help="How to hold out texts: in blocks, so that neighbors stay together, or at random."),
     ] = "blocks",
     split: texts.Split = "train",
     text_column: texts.TextColumn = None,
     label: texts.Label = None,
     errors: texts.Errors = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
+    resume: Annotated[bool, Option("--resume", help="Continue an interrupted run.")] = False,
     force: inputs.Force = False,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
@@ -103,9 +101,7 @@ def command(
             accuracy = clf.score(*held_out) if held_out else None
     except KeyboardInterrupt:
         saved = f"its state is in {checkpoint}" if checkpoint.exists() else "nothing was saved yet"
-        again = shlex.join(["hardmax", *(word for word in sys.argv[1:] if word != "--resume"), "--resume"])
-        print(f"\ninterrupted; {saved}\n  resume: {again}", file=sys.stderr)
-        sys.exit(130)
+        interrupted(saved, *(word for word in sys.argv[1:] if word != "--resume"), "--resume")
     seconds = time.monotonic() - begun
     n_held_out = len(held_out[0]) if held_out else 0
     clf.model_.card.update(

@@ -1,15 +1,14 @@
 """`hardmax verify`: claims of the papers, tested on random cases."""
 
 import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, BadParameter, Exit, Option
 
 from hardmax.cli import inputs
-from hardmax.cli.output import note, show
+from hardmax.cli.output import interrupted, note, show
 from hardmax.errors import BadInput
 from hardmax.io.progress import telling
 
@@ -22,39 +21,30 @@ DEFAULT_FOLDER = Path("hardmax-violations")
 def command(
     claims: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="CLAIM...",
             help="Names of claims, or beginnings of names such as fact or theorem-1.1. Default: all.",
         ),
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option(min=1, help="Number of cases per claim. By default all claims together take about half a minute."),
+        Option(min=1, help="Number of cases per claim. By default all claims together take about half a minute."),
     ] = None,
     seed: inputs.AnySeed = 0,
-    listing: Annotated[bool, typer.Option("--list", help="Print the claims and exit.")] = False,
+    listing: Annotated[bool, Option("--list", help="Print the claims and exit.")] = False,
     output: Annotated[
-        Path,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Folder for violating cases, created only if one is found; with --resume also for counts.",
-        ),
+        Path, inputs.output("Folder for violating cases, created only if one is found; with --resume also for counts.")
     ] = DEFAULT_FOLDER,
-    workers: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
+    workers: Annotated[int, Option(min=1, help="Number of processes.")] = 1,
     resume: Annotated[
         bool,
-        typer.Option(
-            "--resume", help="Keep finished trials in the output folder and continue from those already there."
-        ),
+        Option("--resume", help="Keep finished trials in the output folder and continue from those already there."),
     ] = False,
     minutes: Annotated[
         float | None,
-        typer.Option(min=0, help="Run as many trials as fit into this time, all claims equally often, with --resume."),
+        Option(min=0, help="Run as many trials as fit into this time, all claims equally often, with --resume."),
     ] = None,
-    replay: Annotated[
-        Path | None, typer.Option(help="Check only the case in this file, saved by an earlier run.")
-    ] = None,
+    replay: Annotated[Path | None, Option(help="Check only the case in this file, saved by an earlier run.")] = None,
     json: inputs.Json = False,
     quiet: inputs.Quiet = False,
 ) -> None:
@@ -67,9 +57,7 @@ def command(
     """
     silent = quiet or json
     if replay is not None and claims:
-        raise typer.BadParameter(
-            "--replay FILE already names its claim; leave out the names of claims", param_hint="CLAIM"
-        )
+        raise BadParameter("--replay FILE already names its claim; leave out the names of claims", param_hint="CLAIM")
     if output.exists() and not output.is_dir():
         raise BadInput(f"{output} is a file; expected a folder for violating cases", fix="use another name after -o")
     from hardmax.experiments.claims import claim, verify
@@ -99,15 +87,14 @@ def command(
             note(f"saved {path}; check it again: {shlex.join(['hardmax', 'verify', '--replay', str(path)])}", silent)
     if report.interrupted:
         kept = resume or minutes is not None
-        again = ["hardmax", "verify", *(claims or [] if kept else report.waiting), "--seed", str(seed)]
+        again = ["verify", *(claims or [] if kept else report.waiting), "--seed", str(seed)]
         again += ["--workers", str(workers)] if workers > 1 else []
         again += ["--minutes", f"{minutes:g}"] if minutes is not None else ["--resume"] if resume else []
         again += ["--trials", str(trials)] if trials else []
         again += ["-o", str(output)] if output != DEFAULT_FOLDER else []
-        print(f"\ninterrupted; the counts so far are above\n  resume: {shlex.join(again)}", file=sys.stderr)
-        sys.exit(130)
+        interrupted("the counts so far are above", *again)
     if report.violations:
-        raise typer.Exit(6)
+        raise Exit(6)
 
 
 def _lines(report: "Report") -> Iterator[str]:

@@ -82,29 +82,29 @@ def _figure(figure: str, caption: str, wide: bool = False) -> Markup:
     return render("figure.html", figure=Markup(figure), caption=caption, wide=wide)
 
 
+def _sketch(start: Any, end: Any, leaders: Any, label: str) -> Markup:
+    return _pictured(start.shape[1], lambda: cloud_sketch(start, end, leaders, label))
+
+
 def _trajectory_facts(traj: "Trajectory") -> Markup:
     period = f", period {traj.outcome.period}" if traj.outcome.period else ""
-    return facts(
-        [
-            ("tokens", f"{traj.n:,} in dimension {traj.dim}"),
-            ("alpha", traj.alpha),
-            ("rule", repr(traj.rule)),
-            ("layers", traj.layers),
-            ("leaders", _some(traj.leaders)),
-            ("outcome", f"{traj.outcome.kind}{period}: {traj.outcome.detail}".rstrip(": ")),
-            ("arithmetic", "rational" if traj.exact else f"float64, {traj.undecided} comparisons undecided"),
-        ]
-    )
+    known = [
+        ("tokens", f"{traj.n:,} in dimension {traj.dim}"),
+        ("alpha", traj.alpha),
+        ("rule", repr(traj.rule)),
+        ("layers", traj.layers),
+        ("leaders", _some(traj.leaders)),
+        ("outcome", f"{traj.outcome.kind}{period}: {traj.outcome.detail}".rstrip(": ")),
+        ("arithmetic", "rational" if traj.exact else f"float64, {traj.undecided} comparisons undecided"),
+    ]
+    return facts(known)
 
 
 def trajectory_part(traj: "Trajectory") -> str:
     """A trajectory in a notebook: `save("x.html")` writes the page with the playground."""
     label = f"{counted(traj.n, 'token')} from layer 0 to layer {traj.layers}; {counted(len(traj.leaders), 'leader')}"
-    return _part("Trajectory", [_trajectory_sketch(traj, label), _trajectory_facts(traj)])
-
-
-def _trajectory_sketch(traj: "Trajectory", label: str) -> Markup:
-    return _pictured(traj.dim, lambda: cloud_sketch(traj.tokens[0], traj.tokens[-1], traj.leaders, label))
+    sketch = _sketch(traj.tokens[0], traj.tokens[-1], traj.leaders, label)
+    return _part("Trajectory", [sketch, _trajectory_facts(traj)])
 
 
 def trajectory_parts(traj: "Trajectory", **options: Any) -> Parts:
@@ -117,46 +117,33 @@ def trajectory_parts(traj: "Trajectory", **options: Any) -> Parts:
         for i in range(min(traj.n, MOST_ROWS))
     )
     if find_spec("matplotlib") is not None:
-        from hardmax.plot.layer import plot_panels
-        from hardmax.plot.style import svg_text
+        from hardmax.plot import plot_panels, svg_text
 
         picture = _figure(svg_text(plot_panels(traj, **options), label), caption, wide=True)
     else:
-        picture = _trajectory_sketch(traj, label)
-    return [
-        _trajectory_facts(traj),
-        picture,
-        table(
-            _caption("tokens", traj.n, note=FILES),
-            ["token", f"layer {traj.first_layer}", f"layer {traj.layers}", "follows", "leader since"],
-            rows,
-        ),
-    ]
+        picture = _sketch(traj.tokens[0], traj.tokens[-1], traj.leaders, label)
+    head = ["token", f"layer {traj.first_layer}", f"layer {traj.layers}", "follows", "leader since"]
+    return [_trajectory_facts(traj), picture, table(_caption("tokens", traj.n, note=FILES), head, rows)]
 
 
 def _equilibrium_facts(eq: "Equilibrium") -> Markup:
     n, dim = eq.tokens.shape
-    return facts(
-        [
-            ("tokens", f"{n:,} in dimension {dim}"),
-            ("alpha", eq.alpha),
-            ("leaders", _some(eq.leaders)),
-            ("limit points", f"{eq.kind.count('vertex')} vertices of K, {eq.kind.count('face')} on faces of K"),
-            ("decided", f"at layer {eq.layers}, narrowest margin {eq.margin:.3g}"),
-            ("arithmetic", f"{eq.certificate.method}, {eq.undecided} comparisons undecided"),
-            ("status", "proved" if eq.undecided == 0 else f"conditional on {eq.undecided} ties"),
-        ]
-    )
+    known = [
+        ("tokens", f"{n:,} in dimension {dim}"),
+        ("alpha", eq.alpha),
+        ("leaders", _some(eq.leaders)),
+        ("limit points", f"{eq.kind.count('vertex')} vertices of K, {eq.kind.count('face')} on faces of K"),
+        ("decided", f"at layer {eq.layers}, narrowest margin {eq.margin:.3g}"),
+        ("arithmetic", f"{eq.certificate.method}, {eq.undecided} comparisons undecided"),
+        ("status", "proved" if eq.undecided == 0 else f"conditional on {eq.undecided} ties"),
+    ]
+    return facts(known)
 
 
 def equilibrium_part(eq: "Equilibrium") -> str:
     """A limit in a notebook: `save("x.html")` writes the page with the playground."""
     label = f"{len(eq.tokens)} tokens and the {len(eq.centers)} points where they end; {len(eq.leaders)} leaders"
-    return _part("Equilibrium", [_equilibrium_sketch(eq, label), _equilibrium_facts(eq)])
-
-
-def _equilibrium_sketch(eq: "Equilibrium", label: str) -> Markup:
-    return _pictured(eq.tokens.shape[1], lambda: cloud_sketch(eq.tokens, eq.points, eq.leaders, label))
+    return _part("Equilibrium", [_sketch(eq.tokens, eq.points, eq.leaders, label), _equilibrium_facts(eq)])
 
 
 def equilibrium_parts(eq: "Equilibrium", **options: Any) -> Parts:
@@ -177,12 +164,9 @@ def equilibrium_parts(eq: "Equilibrium", **options: Any) -> Parts:
 
         picture = _figure(svg_text(limit_figure(eq, **options), label), caption)
     else:
-        picture = _equilibrium_sketch(eq, label)
-    return [
-        _equilibrium_facts(eq),
-        picture,
-        table(_caption("tokens", n, note=FILES), ["token", "start", "limit", "kind", "role", "decided at layer"], rows),
-    ]
+        picture = _sketch(eq.tokens, eq.points, eq.leaders, label)
+    head = ["token", "start", "limit", "kind", "role", "decided at layer"]
+    return [_equilibrium_facts(eq), picture, table(_caption("tokens", n, note=FILES), head, rows)]
 
 
 def certificate_part(certificate: "Certificate") -> str:
@@ -228,14 +212,9 @@ def drift_part(drift: "Drift") -> str:
     known.append(("distance of the labels", f"{drift.distance:.3f} (by chance {drift.noise:.3f})"))
     shares = [(label, f"{before:.1%}", f"{after:.1%}") for label, (before, after) in drift.shares.items()]
     words = [(w["word"], f"{w['before']:.1%}", f"{w['after']:.1%}") for w in (*drift.more[:6], *drift.fewer[:6])]
-    return _part(
-        "Drift",
-        [
-            facts(known),
-            table("Predicted labels", ["label", "before", "after"], shares),
-            table("Words whose share of the texts changed most", ["word", "before", "after"], words),
-        ],
-    )
+    labels = table("Predicted labels", ["label", "before", "after"], shares)
+    changed = table("Words whose share of the texts changed most", ["word", "before", "after"], words)
+    return _part("Drift", [facts(known), labels, changed])
 
 
 def verification_part(report: "Verification") -> str:
@@ -319,10 +298,8 @@ def _model_parts(model: "SentimentModel", most: int) -> Parts:
         ("parameters", f"{model.parameters:,}"),
     ]
     rows = [(w["term"], _score(w["score"]), f"{w['radius']:.4g}") for w in words(model, min(most, 40))]
-    return [
-        facts(known),
-        table("The strongest terms: the radius decides who can lead", ["term", "score", "radius"], rows),
-    ]
+    title = "The strongest terms: the radius decides who can lead"
+    return [facts(known), table(title, ["term", "score", "radius"], rows)]
 
 
 def _score(score: Any) -> str:

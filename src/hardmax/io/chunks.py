@@ -1,7 +1,7 @@
 """Clouds too large for memory, read in parts: an .npy file, or a folder of Parquet files."""
 
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,9 @@ class Chunks:
     def _open_npy(self) -> None:
         try:
             with self.path.open("rb") as file:
-                shape, fortran, self._dtype = _npy_header(file)
+                old = np.lib.format.read_magic(file) == (1, 0)
+                read = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+                shape, fortran, self._dtype = read(file)
                 self._offset = file.tell()
         except Exception as error:  # a damaged header is parsed as Python, which raises nearly anything
             raise BadInput(f"{self.path} cannot be read as .npy: {error}") from error
@@ -119,10 +121,3 @@ class Chunks:
             )
             at += 1
         return np.concatenate(rows)
-
-
-def _npy_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(file)
-    return shape, fortran, dtype

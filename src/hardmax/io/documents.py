@@ -75,19 +75,13 @@ def _one_level(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+    if isinstance(value, (np.ndarray, np.generic, Fraction)):
+        return _plain(_one_level(value))
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, Fraction):
-        return fraction_text(value)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def write_npz(document: Document, path: Path) -> None:
@@ -122,11 +116,11 @@ def read_document(path: Path, schema: str) -> Document:
     Raises:
         BadInput: missing, damaged, of another kind, or written by a newer version; the message names the file.
     """
-    read = {".json": _read_json, ".npz": _read_npz}.get(path.suffix.lower())
-    if read is None:
+    suffix = path.suffix.lower()
+    if suffix not in (".json", ".npz"):
         raise BadInput(f"{path}: only .json and .npz can be read back", found=path.suffix or "no suffix")
     try:
-        document = read(path)
+        document = _read_npz(path) if suffix == ".npz" else json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise BadInput(f"{path} does not exist") from error
     except Exception as error:  # a damaged file makes NumPy and zipfile raise nearly anything
@@ -157,10 +151,6 @@ def check_schema(document: Any, schema: str, path: Path) -> Document:
             fix="pip install --upgrade hardmax",
         )
     return document
-
-
-def _read_json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def _read_npz(path: Path) -> Document:

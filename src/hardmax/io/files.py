@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, failing
 
 EXISTS = "choose another name, or use force=True (--force) to replace it"
 
@@ -30,15 +30,14 @@ def write_file(path: str | Path, write: Callable[[Path], Any] | str | bytes, *, 
         raise BadInput(f"{path} exists", fix=EXISTS)
     partial = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
     try:
-        if callable(write):
-            write(partial)
-        else:
-            partial.write_bytes(write.encode() if isinstance(write, str) else write)
-        with partial.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+        with failing(f"{path} cannot be written"):
+            if callable(write):
+                write(partial)
+            else:
+                partial.write_bytes(write.encode() if isinstance(write, str) else write)
+            with partial.open("rb+") as file:
+                os.fsync(file.fileno())
+            os.replace(partial, path)
     except BadInput as error:  # the writer knows the temporary name only, which is nothing to show
         what, found = (text and text.replace(str(partial), str(path)) for text in (error.what, error.found))
         raise BadInput(what or "", found=found, fix=error.fix) from error
@@ -73,27 +72,21 @@ def new_folder(folder: str | Path, *, force: bool = True) -> Iterator[Path]:
     from tempfile import mkdtemp
 
     folder = Path(folder)
-    try:
+    with failing(f"{folder} cannot be written"):
         recover_folder(folder)
-    except OSError as error:
-        raise BadInput(f"{folder} cannot be written: {error.strerror or error}") from error
-    if folder.exists() and not force:
-        raise BadInput(f"{folder} exists", fix=EXISTS)
-    if folder.exists() and not _is_ours(folder):
-        raise BadInput(f"{folder} exists and was not written by hardmax, so it is not replaced", fix="use another name")
-    try:
+        if folder.exists() and not force:
+            raise BadInput(f"{folder} exists", fix=EXISTS)
+        if folder.exists() and not _is_ours(folder):
+            what = f"{folder} exists and was not written by hardmax, so it is not replaced"
+            raise BadInput(what, fix="use another name")
         folder.parent.mkdir(parents=True, exist_ok=True)
         beside = Path(mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise BadInput(f"{folder} cannot be written: {error.strerror or error}") from error
-    try:
-        yield beside
-        beside.chmod(0o755)
-        _replace(folder, beside)
-    except OSError as error:
-        raise BadInput(f"{folder} cannot be written: {error.strerror or error}") from error
-    finally:
-        _remove(beside)
+        try:
+            yield beside
+            beside.chmod(0o755)
+            _replace(folder, beside)
+        finally:
+            _remove(beside)
 
 
 def _replace(folder: Path, beside: Path) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, failing
 from hardmax.io.files import remove_partial_files, write_file
 
 
@@ -46,14 +46,12 @@ def begin_or_resume(
             fix = "use --resume (resume=True) to continue it, or --force (force=True) to replace it"
             raise BadInput(f"{folder} already exists", found=found, fix=fix)
     else:
-        try:
+        with failing(f"{folder} cannot be created"):
             if folder.is_dir():
                 remove_partial_files(folder)
             if folder.exists() and any(folder.iterdir()):
                 raise BadInput(f"{folder} holds other files", found=f"it is not a {what}", fix="give a new folder")
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadInput(f"{folder} cannot be created: {error.strerror or error}") from error
         write_file(place, json.dumps(manifest, indent=1))
         made = True
     with place.open("rb") as file:
@@ -88,10 +86,8 @@ def remove_parts(folder: Path, name: str) -> None:
         raise BadInput(f"{folder} is being written by another process", fix="wait until it ends")
     from shutil import rmtree  # only here, as in `hardmax.io.files`
 
-    try:
+    with failing(f"{folder} cannot be replaced"):
         rmtree(folder)
-    except OSError as error:
-        raise BadInput(f"{folder} cannot be replaced: {error.strerror or error}") from error
 
 
 def _locked(file: IO[bytes], place: Path) -> bool:

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, failing
 
 LARGE = 1 << 18  # bytes; smaller arrays stay in memory
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
@@ -42,12 +42,10 @@ def scratch_file(folder: str | Path) -> IO[bytes]:
     Raises:
         BadInput: the folder cannot be written to.
     """
-    try:
-        from tempfile import TemporaryFile  # takes a while to import
+    from tempfile import TemporaryFile  # takes a while to import
 
+    with failing(f"{folder}: no file can be created in it"):
         return TemporaryFile(dir=folder)
-    except OSError as error:
-        raise BadInput(f"{folder}: no file can be created in it: {error.strerror or error}") from error
 
 
 def empty(size: int, dtype: DTypeLike) -> NDArray[Any]:

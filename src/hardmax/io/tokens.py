@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hardmax.cloud.parameters import exact_cloud
 from hardmax.cloud.tokens import cloud, is_batch
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, failing
 from hardmax.io.documents import EXACT, MOST_BYTES, OFFSETS, open_npz, unpack_fractions
 
 MOST_CHARACTERS = 1 << 30  # in a text file, and bytes in a stream
@@ -60,20 +60,18 @@ def read_tokens(path: str | Path, stream: IO[str] | IO[bytes] | None = None, exa
         raise BadInput(
             f"{path} {'is a folder' if path.is_dir() else 'does not exist'}", fix="check the name of the file"
         )
-    try:
+    with failing(f"{path} cannot be read"):
         if suffix in BINARY:
             if path.stat().st_size > MOST_BYTES:
                 raise BadInput(f"{path} is larger than {MOST_BYTES >> 30} GiB")
             with path.open("rb") as file:
                 return _checked(_from_numpy(file, str(path), suffix, exact), str(path), exact)
-        with path.open(encoding="utf-8-sig") as file:
-            text = _bounded(file.read(MOST_CHARACTERS + 1), str(path))
-    except UnicodeDecodeError as error:
-        raise BadInput(
-            f"{path} is not a text file: {error}", fix=f"save it as UTF-8 text to read it as {suffix}"
-        ) from error
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror or error}") from error
+        try:
+            with path.open(encoding="utf-8-sig") as file:
+                text = _bounded(file.read(MOST_CHARACTERS + 1), str(path))
+        except UnicodeDecodeError as error:
+            fix = f"save it as UTF-8 text to read it as {suffix}"
+            raise BadInput(f"{path} is not a text file: {error}", fix=fix) from error
     return _from_json(text, str(path), exact) if suffix == ".json" else _from_csv(text, str(path), exact)
 
 

@@ -11,6 +11,7 @@ Where Numba tells no one that it compiles, no one is told.
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -116,23 +117,19 @@ def stored() -> dict[str, Any]:
     return {"folders": folders, "files": len(files), "bytes": sum(path.stat().st_size for path in files)}
 
 
-def _announce_compilation() -> None:
-    """Call `ways.announce` before Numba compiles something, as opposed to loading it."""
-    try:
-        from numba.core import event
-    except ImportError:
-        return
+with suppress(ImportError):
+    from numba.core import event
 
-    class First(event.Listener):
+    class Announcer(event.Listener):
+        """Calls `ways.announce` before Numba compiles something, as opposed to loading it."""
+
         def on_start(self, _: Any) -> None:
+            """Announce it, once."""
             say, ways.announce = ways.announce, None
             if say is not None:
                 say()
 
         def on_end(self, _: Any) -> None:
-            pass
+            """Say nothing more."""
 
-    event.register("numba:compile", First())
-
-
-_announce_compilation()
+    event.register("numba:compile", Announcer())

@@ -113,9 +113,6 @@ _DOUBLES = ir.VectorType(_DOUBLE, WIDTH)
 _INDEX = ir.IntType(64)
 
 
-_STATE = ("best", "second", "which")
-
-
 def _make_top2(dim: int | None) -> Any:
     """The search for one dimension, coordinates unrolled; for any dimension if `dim` is None."""
 
@@ -132,7 +129,8 @@ def _make_top2(dim: int | None) -> Any:
             queries, points, results = (array.data for array in arrays)
             d = cgutils.unpack_tuple(builder, arrays[1].shape)[1]
             search = _Search(builder, queries, points, d, dim)
-            state = search.start()
+            # The vectors of `out` row by row: best, second, which; no key has been seen yet.
+            state = [_constant(float("-inf"))] * (2 * VECTORS) + [_constant(0.0)] * VECTORS
             done, zero = args[2], _index(0)
             if dim is None:
                 # Two keys at a time share the loads of the queries; an odd last key goes alone.
@@ -141,10 +139,8 @@ def _make_top2(dim: int | None) -> Any:
                 state = search.keys(done, args[2], 1, state)
             else:
                 state = search.keys(zero, done, 1, state)
-            for r, name in enumerate(_STATE):
-                for v in range(VECTORS):
-                    at = search.vector(results, _index(r * TILE + v * WIDTH))
-                    builder.store(state[name][v], at, align=8)
+            for k, values in enumerate(state):
+                builder.store(values, search.vector(results, _index(k * WIDTH)), align=8)
             return context.get_dummy_value()
 
         return signature, codegen
@@ -167,11 +163,6 @@ class _Search:
         self.builder, self.queries, self.points, self.dim = builder, queries, points, dim
         self.d = d if dim is None else _index(dim)
 
-    def start(self) -> dict[str, list[Any]]:
-        """No key seen yet."""
-        lowest = _constant(float("-inf"))
-        return {"best": [lowest] * VECTORS, "second": [lowest] * VECTORS, "which": [_constant(0.0)] * VECTORS}
-
     def vector(self, pointer: Any, offset: Any) -> Any:
         return self.builder.bitcast(self.builder.gep(pointer, [offset]), _DOUBLES.as_pointer())
 
@@ -189,13 +180,10 @@ class _Search:
         following = builder.add(i, _index(step))
         last = builder.block
         i.add_incoming(following, last)
-        for phi, value, result in zip(carried, values, results, strict=True):
-            phi.add_incoming(value, before)
-            phi.add_incoming(result, last)
         builder.cbranch(builder.icmp_signed("<", following, end), inside, after)
         builder.position_at_end(after)
         final = [builder.phi(value.type) for value in values]
-        for phi, value, result in zip(final, values, results, strict=True):
+        for phi, value, result in zip(carried + final, values * 2, results * 2, strict=True):
             phi.add_incoming(value, before)
             phi.add_incoming(result, last)
         return final
@@ -226,7 +214,7 @@ class _Search:
             sums = add_coordinate(_index(c), sums)
         return sums
 
-    def keys(self, begin: Any, end: Any, group: int, state: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    def keys(self, begin: Any, end: Any, group: int, state: list[Any]) -> list[Any]:
         """Show the keys begin..end-1 to all lanes, `group` at a time."""
         builder = self.builder
 
@@ -246,8 +234,7 @@ class _Search:
             return [*best, *second, *which, number]
 
         start = _splat(builder, builder.sitofp(begin, _DOUBLE), _DOUBLES)
-        values = self.loop(begin, end, group, [*(x for name in _STATE for x in state[name]), start], show)
-        return {name: values[r * VECTORS : (r + 1) * VECTORS] for r, name in enumerate(_STATE)}
+        return self.loop(begin, end, group, [*state, start], show)[:-1]
 
 
 top2_1, top2_2, top2_3, top2_4 = (_make_top2(dim) for dim in (1, 2, 3, 4))

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 
 from hardmax.cloud.tokens import Floats
-from hardmax.plot.figure import Figure, panels
-from hardmax.plot.style import FAINT, HULL, HULL_EDGE, INK, color, house
+from hardmax.plot.style import FAINT, HULL, HULL_EDGE, INK, Figure, color, house, panels
 
 # Two directions for looking at three dimensions, the third axis rising to the right.
 VIEW = np.array([[1.0, 0.28, 0.0], [0.0, 0.42, 1.0]])

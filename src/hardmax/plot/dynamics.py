@@ -9,9 +9,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 
 from hardmax.dynamics.trajectory import Trajectory
-from hardmax.plot.figure import Figure, panels
 from hardmax.plot.layer import below, colors, draw_layer
-from hardmax.plot.style import FAINT, HULL, INK, color, house
+from hardmax.plot.style import FAINT, HULL, INK, Figure, color, house, panels
 from hardmax.plot.view import dress, view
 
 if TYPE_CHECKING:
@@ -23,11 +22,7 @@ OTHER = "#7A7A7A"
 @house()
 def plot_follow_sets(found: Sequence["FollowSet"]) -> Figure:
     """One panel for each follow set, as [AFZ24, Fig. 1]: the line along A z_i with the projections of all tokens, the
-    half-space H_i shaded, and the followed tokens as stars. Tokens are numbered from 1, as in the paper.
-
-    Args:
-        found: results of `hardmax.experiments.reproduce.dynamics.follow_set`.
-    """
+    half-space H_i shaded, and the followed tokens as stars. Tokens are numbered from 1, as in the paper."""
     figure, axes = panels(len(found), 3.6, 3.6)
     for letter, ax, each in zip("abcdefgh", axes, found, strict=False):
         _geometry(ax, each)
@@ -81,10 +76,9 @@ def _geometry(ax: Any, each: "FollowSet") -> None:
     ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.1, "shrinkA": 0},
                 zorder=2.5)  # fmt: skip
     _say(ax, Z[i], f"$z_{{{i + 1}}}$", color(0), -across)
-    for j in each.follows:
-        _say(ax, Z[j], f"$z_{{{j + 1}}}$", color(1), across if (Z[j] - feet[j]) @ across > 0 else -across)
-    for j in others:
-        _say(ax, Z[j], f"$z_{{{j + 1}}}$", OTHER, across if (Z[j] - feet[j]) @ across > 0 else -across)
+    for j in (*each.follows, *others):
+        shade = color(1) if j in each.follows else OTHER
+        _say(ax, Z[j], f"$z_{{{j + 1}}}$", shade, across if (Z[j] - feet[j]) @ across > 0 else -across)
     _say(ax, tip, f"$Az_{{{i + 1}}}$", INK, -across)
     corner = np.array([0.93, 0.93]) * reach
     ax.text(*corner, f"$H_{{{i + 1}}}$", ha="right", va="top", color="#8A8678", fontsize=12)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.plot.figure import Figure
 from hardmax.plot.movie import Frame, frames, write_gif
-from hardmax.plot.style import AGAINST, FAINT, FOR, INK, house, save_figure
+from hardmax.plot.style import AGAINST, FAINT, FOR, INK, Figure, house, save_figure
 from hardmax.sentiment.explain import Explanation
 from hardmax.sentiment.highlight import visible
 from hardmax.sentiment.plane import flat_states, label_order
@@ -110,10 +109,8 @@ def _plane(ax: Any, ex: Explanation, flat: NDArray[np.float64], layer: float) ->
         room = np.maximum(high - low, 1e-9) * np.array([0.2, 0.055])
         name_points(ax, ((places[i], shown(names[i])) for i in leaders), room, LABELS)
     ax.axvline(0.0, color=FAINT, linewidth=0.8, linestyle=(0, (4, 4)), zorder=0)
-    ax.set_xlabel("along the score" if flat.shape[1] else "")
-    ax.set_ylabel("across" if ex.study.parameters.vectors.shape[1] <= 2 else "across (principal direction)")
-    ax.set_xticks([])
-    ax.set_yticks([])
+    across = "across" if ex.study.parameters.vectors.shape[1] <= 2 else "across (principal direction)"
+    ax.set(xlabel="along the score" if flat.shape[1] else "", ylabel=across, xticks=[], yticks=[])
 
 
 def shown(value: Any, most: int = 26) -> str:

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.plot.figure import Figure, panels
-from hardmax.plot.style import FAINT, MARKERS, color, house, tidy
+from hardmax.plot.style import FAINT, MARKERS, Figure, color, house, panels, tidy
 
 
 @house()

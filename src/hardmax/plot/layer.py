@@ -13,8 +13,7 @@ from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 
 from hardmax.dynamics.trajectory import Trajectory
-from hardmax.plot.figure import Figure
-from hardmax.plot.style import FAINT, INK, color, house, save_figure
+from hardmax.plot.style import FAINT, INK, Figure, color, house, save_figure
 from hardmax.plot.view import MOST_MARKERS, View, dress, marker_area, shade, shown_axes, thinned, view
 
 PAPER_LAYERS = (0, 1, 2, 5, 30)

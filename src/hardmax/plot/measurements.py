@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hardmax.plot.figure import Figure, panels
-from hardmax.plot.style import FAINT, INK, MARKERS, color, house, tidy
+from hardmax.plot.style import FAINT, INK, MARKERS, Figure, color, house, panels, tidy
 
 Records = Sequence[Mapping[str, Any]]
 RANKINGS = {"parts": "exact parts", "leaders": "leaders first", "score": "own score", "random": "by chance"}

@@ -36,11 +36,7 @@ def frames(figure: Figure, ax: Any, steps: Iterable[Step], draw: Callable[[Step]
 
 
 def write_gif(pictures: Iterable[Frame], path: Path, pause: int, first: int, last: int) -> Path:
-    """Write a .gif that plays forever.
-
-    Args:
-        pause: milliseconds between two frames.   first, last: milliseconds that these two frames stay.
-    """
+    """Write a .gif that plays forever; a frame stays `pause` milliseconds, the first and the last as long as theirs."""
     image = need("PIL.Image", "plot", "a .gif")
     made = [image.fromarray(picture).convert("P", palette=image.Palette.ADAPTIVE) for picture in pictures]
     times = [pause] * len(made)
@@ -107,9 +103,8 @@ def _pictures(traj: Trajectory, between: int, size: float, dpi: int, title: str 
 def _write_mp4(pictures: Iterator[Frame], path: Path, pause: float) -> None:
     ffmpeg = shutil.which("ffmpeg")
     if ffmpeg is None:
-        raise BadInput(
-            f"{path}: .mp4 needs the program ffmpeg, which was not found", fix="install ffmpeg, or write .gif"
-        )
+        what = f"{path}: .mp4 needs the program ffmpeg, which was not found"
+        raise BadInput(what, fix="install ffmpeg, or write .gif")
     first = next(pictures)
     height, width = first.shape[:2]
     command = [ffmpeg, "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}"]

@@ -10,9 +10,8 @@ from matplotlib.patches import Patch, Polygon
 from numpy.typing import NDArray
 
 from hardmax.plot.explanation import at_layer, name_points, shown, walk
-from hardmax.plot.figure import Figure, panels
 from hardmax.plot.movie import write_gif
-from hardmax.plot.style import AGAINST, FOR, INK, NEUTRAL, PALETTE, color, house, tidy, tint
+from hardmax.plot.style import AGAINST, FOR, INK, NEUTRAL, PALETTE, Figure, color, house, panels, tidy, tint
 
 if TYPE_CHECKING:
     from hardmax.experiments.reproduce.words import WordCloud
@@ -77,11 +76,8 @@ def _box(ax: Any, cloud: "WordCloud") -> None:
     flat = cloud.states.reshape(-1, 2)
     low, high = flat.min(axis=0), flat.max(axis=0)
     middle, half = (low + high) / 2, 0.5 * np.maximum(high - low, 1e-9) * 1.22
-    ax.set_xlim(middle[0] - half[0], middle[0] + half[0])
-    ax.set_ylim(middle[1] - half[1], middle[1] + half[1])
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.set_facecolor("white")
+    (left, right), (bottom, top) = zip(middle - half, middle + half, strict=True)
+    ax.set(xlim=(left, right), ylim=(bottom, top), xticks=[], yticks=[], facecolor="white")
     length = float(np.hypot(*cloud.v))
     if length == 0:
         return
@@ -111,8 +107,7 @@ def _legend() -> list[Any]:
 def plot_leader_counts(counts: Mapping[str, Mapping[int, NDArray[np.int64]]]) -> Figure:
     """How many words lead in a review: a box for each dimension (median, quartiles, 5 % to 95 %; a cross is the mean).
 
-    Args:
-        counts: recipe ("paper", "ours") -> dimension -> numbers of leaders by review.
+    `counts`: recipe ("paper", "ours") -> dimension -> numbers of leaders by review.
     """
     figure, axes = panels(len(counts), 7.6 / len(counts), 3.2, sharey=True)
     for ax, (recipe, by_dim) in zip(axes, counts.items(), strict=True):

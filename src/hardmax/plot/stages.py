@@ -8,9 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from hardmax.errors import BadInput
-from hardmax.plot.figure import Figure, panels
 from hardmax.plot.movie import frames, write_gif
-from hardmax.plot.style import INK, color, house, tidy
+from hardmax.plot.style import INK, Figure, color, house, panels, tidy
 
 if TYPE_CHECKING:
     from hardmax.construction.stages import Stage, Stages
@@ -99,7 +98,7 @@ def _draw(ax: Axes, stages: "Stages", stage: "Stage") -> None:
 
 def _plane(tokens: Any) -> Any:
     """Coordinates 0 and 1; all that happens between the first and the last layer happens there."""
-    return tokens[:, :2] if tokens.shape[1] > 1 else np.concatenate([tokens, np.zeros_like(tokens)], axis=1)
+    return np.pad(tokens, ((0, 0), (0, 1)))[:, :2]  # the second is zero if there is only one
 
 
 def _count(stage: "Stage") -> str:

@@ -1,15 +1,18 @@
-"""How pictures look: one palette, one typeface, and files that are the same bytes for the same result."""
+"""How pictures look: one palette, one typeface, and files that are the same bytes for the same result.
+
+Figures show themselves in a notebook. They belong to no window, so that drawing needs no `pyplot`.
+"""
 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+import matplotlib.figure
 from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import FigureBase
 
 from hardmax.palette import palette
 
@@ -62,6 +65,26 @@ def house() -> Iterator[None]:
         yield
 
 
+class Figure(matplotlib.figure.Figure):
+    """A figure of matplotlib whose picture a notebook shows when the figure is the last value of a cell.
+
+    Example:
+        >>> Figure(figsize=(1, 1))._repr_png_()[1:4]
+        b'PNG'
+    """
+
+    def _repr_png_(self) -> bytes:
+        picture = BytesIO()
+        self.savefig(picture, format="png", metadata={"Software": None})
+        return picture.getvalue()
+
+
+def panels(count: int, width: float, height: float, more: float = 0.0, **options: Any) -> tuple[Figure, Any]:
+    """A figure with a row of panels, each `width` wide, and `more` for what stands beside them; options of subplots."""
+    figure = Figure(figsize=(width * count + more, height), layout="constrained")
+    return figure, figure.subplots(1, count, squeeze=False, **options)[0]
+
+
 def color(number: int) -> str:
     """The color with this number; a negative number is neutral."""
     return NEUTRAL if number < 0 else PALETTE[number % len(PALETTE)]
@@ -85,7 +108,7 @@ def tidy(ax: Any, axis: Any = "both", alpha: float = 1.0) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def save_figure(figure: Figure | SubFigure, path: str | Path, dpi: int = 200) -> Path:
+def save_figure(figure: FigureBase, path: str | Path, dpi: int = 200) -> Path:
     """Write a figure to .png, .svg or .pdf, without the date and the version in it."""
     path = Path(path)
     dateless: dict[str, dict[str, Any]] = {
@@ -97,7 +120,7 @@ def save_figure(figure: Figure | SubFigure, path: str | Path, dpi: int = 200) ->
     return path
 
 
-def svg_text(figure: Figure | SubFigure, description: str) -> str:
+def svg_text(figure: FigureBase, description: str) -> str:
     """The figure as an <svg> element for a page, with a description for those who do not see it."""
     from html import escape
 
@@ -110,6 +133,6 @@ def svg_text(figure: Figure | SubFigure, description: str) -> str:
 
 
 @house()
-def _write(figure: Figure | SubFigure, to: Path | StringIO, **options: Any) -> None:
+def _write(figure: FigureBase, to: Path | StringIO, **options: Any) -> None:
     whole: Any = figure.figure  # a part of a figure is saved with the rest
     whole.savefig(to, bbox_inches="tight", pad_inches=0.06, **options)

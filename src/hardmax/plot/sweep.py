@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from hardmax.errors import BadInput
-from hardmax.plot.figure import Figure, panels
-from hardmax.plot.style import MARKERS, color, house, tidy
+from hardmax.plot.style import MARKERS, Figure, color, house, panels, tidy
 
 Columns = Mapping[str, Sequence[Any]]
 Law = Callable[[float, Any], float]  # of x and the group

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.lines import Line2D
 
-from hardmax.plot.figure import Figure, panels
-from hardmax.plot.style import FAINT, INK, color, house, tidy
+from hardmax.plot.style import FAINT, INK, Figure, color, house, panels, tidy
 
 History = Mapping[str, Sequence[float]]
 DASHES: Any = ("solid", (0, (5, 1.5)), (0, (3, 1.2, 1, 1.2)), (0, (1, 1)))  # told apart without colors

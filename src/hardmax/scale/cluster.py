@@ -30,9 +30,8 @@ def cluster_at(address: str | None) -> Iterator[Any]:
     started = not ray.is_initialized()
     if started:
         if address not in (None, "auto", "local"):
-            os.environ.setdefault(
-                "RAY_BACKEND_LOG_LEVEL", "error"
-            )  # attempts to connect; what fails is told once, here
+            # Attempts to connect are not logged; what fails is told once, here.
+            os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
             _listening(str(address))
         try:
             with warnings.catch_warnings():

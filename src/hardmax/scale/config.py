@@ -32,11 +32,6 @@ RULES = ("hardmax", "softmax", "localmax", "uniform")
 NORMALIZATIONS = ("rescale", "none", "sphere")
 MATRICES = ("identity", "random")
 KINDS_OF_VALUES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-HEAD = {
-    "seeds": "give the number of runs of every point; first_seed is where they begin",
-    "first_seed": "give the first seed; seeds is how many there are",
-    "points": "give the number of draws of [random]",
-}
 
 
 @dataclass(frozen=True)
@@ -65,6 +60,11 @@ class Parameter:
         return float(value) if good else value
 
 
+HEAD = {
+    "seeds": Parameter(int, 1, 1, fix="give the number of runs of every point; first_seed is where they begin"),
+    "first_seed": Parameter(int, 0, 0, fix="give the first seed; seeds is how many there are"),
+    "points": Parameter(int, 100, 1, fix="give the number of draws of [random]"),
+}
 DYNAMICS = {
     "n": Parameter(int, 100, 1),
     "d": Parameter(int, 2, 1),
@@ -96,6 +96,12 @@ TRAINING = {
     "dropout": Parameter(float, None, 0),
 }
 KINDS = {"dynamics": DYNAMICS, "training": TRAINING}
+BATCHED = {"rule": "hardmax", "normalization": "rescale", "heads": 1, "causal": False, "matrix": "identity"}
+
+
+def is_batched(settings: Mapping[str, Any]) -> bool:
+    """Whether these are the paper's dynamics, which run for many seeds in one call."""
+    return all(settings[name] == value for name, value in BATCHED.items())
 
 
 @dataclass(frozen=True)
@@ -160,12 +166,13 @@ def read_sweep(config: str | Path | Mapping[str, Any]) -> Sweep:
     for name_of, section in given.items():
         if not isinstance(section, Mapping):
             raise BadInput(f"{name_of}: expected a table of settings", found=repr(section))
-    head = {"kind": "dynamics", "seeds": 1, "first_seed": 0, "points": 100, "name": name} | given.get("sweep", {})
-    _known("setting of [sweep]", head, ("kind", "seeds", "first_seed", "points", "name"))
+    usual = {key: setting.default for key, setting in HEAD.items()}
+    head = {"kind": "dynamics", **usual, "name": name} | given.get("sweep", {})
+    _known("setting of [sweep]", head, ("kind", *HEAD, "name"))
     if head["kind"] not in list(KINDS):  # a list, which has no hash, is not a kind either
         raise BadInput(f"kind is {head['kind']!r}", fix="use " + " or ".join(KINDS))
-    for key, fix in HEAD.items():
-        Parameter(int, 1, 0 if key == "first_seed" else 1, fix=fix).check(key, head[key])
+    for key, setting in HEAD.items():
+        setting.check(key, head[key])
     table = KINDS[head["kind"]]
     grid = {key: values if isinstance(values, list) else [values] for key, values in given.get("grid", {}).items()}
     for section in (given.get("fixed", {}), grid, given.get("random", {})):

@@ -1,4 +1,4 @@
-"""One task of a sweep over dynamics: many seeds of one point become rows.
+"""One task of a sweep over dynamics: the random clouds of many seeds of one point become rows.
 
 The paper's system (hardmax, one head, rescaled) runs for all seeds in one batched call. Everything else runs one
 cloud after the other.
@@ -11,11 +11,68 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.rules import Hardmax, as_rule
-from hardmax.errors import HardmaxError
-from hardmax.scale.clouds import clouds, matrices
+from hardmax.errors import BadInput, HardmaxError
+from hardmax.scale.config import is_batched
 
+BLOCK = 256  # seeds drawn from one stream
 COLUMNS = ("leaders", "late_leaders", "decided_layer", "clusters", "distance", "spread", "undecided", "outcome")
+Floats = NDArray[np.float64]
 Rows = dict[str, list[Any]]
+
+
+def clouds(family: str, n: int, d: int, first: int, count: int) -> Floats:
+    """(count, n, d) clouds of the seeds first, first + 1, ...
+
+    A block of 256 seeds shares one stream of random numbers: setting up a stream for each would cost more than a
+    simulation of 100 tokens.
+
+    Example:
+        >>> one, many = clouds("normal", 3, 2, 300, 1), clouds("normal", 3, 2, 200, 200)
+        >>> bool((one[0] == many[100]).all())
+        True
+    """
+    parts = []
+    for block in range(first // BLOCK, (first + count - 1) // BLOCK + 1):
+        whole = _block(family, n, d, block)
+        low, high = max(first - block * BLOCK, 0), min(first + count - block * BLOCK, BLOCK)
+        parts.append(whole[low:high])
+    return np.concatenate(parts) if len(parts) > 1 else np.ascontiguousarray(parts[0])
+
+
+def _block(family: str, n: int, d: int, block: int) -> Floats:
+    rng = np.random.default_rng([block, n, d, sum(map(ord, family))])
+    shape = BLOCK, n, d
+    if family == "normal":
+        return rng.standard_normal(shape)
+    if family == "cube":
+        return rng.uniform(-1.0, 1.0, shape)
+    z = rng.standard_normal(shape)
+    z /= np.sqrt((z**2).sum(axis=2, keepdims=True))
+    if family == "ball":
+        z *= rng.random((BLOCK, n, 1)) ** (1.0 / d)
+    elif family != "sphere":
+        raise BadInput(f"there is no family of clouds {family!r}")
+    return z
+
+
+def matrices(settings: dict[str, Any], seed: int) -> list[Floats] | None:
+    """The matrices A of the heads of a run: None for one identity, else symmetric with the given condition number.
+
+    Example:
+        >>> A = matrices({"matrix": "random", "d": 3, "heads": 1, "condition": 7.0}, 0)[0]
+        >>> round(float(np.linalg.cond(A)), 6)
+        7.0
+    """
+    d, heads = settings["d"], settings["heads"]
+    if settings["matrix"] == "identity" and heads == 1:
+        return None
+    rng = np.random.default_rng([seed, d, 2**20])
+    found = []
+    for _ in range(heads):
+        q = np.linalg.qr(rng.standard_normal((d, d)))[0]
+        scale = np.ones(d) if settings["matrix"] == "identity" else np.geomspace(1.0, settings["condition"], d)
+        found.append((q * scale) @ q.T)
+    return [(a + a.T) / 2 for a in found]
 
 
 def run_dynamics(settings: dict[str, Any], seeds: range, depths: tuple[int, ...]) -> Rows:
@@ -28,19 +85,10 @@ def run_dynamics(settings: dict[str, Any], seeds: range, depths: tuple[int, ...]
     distance: the farthest that a token is from where it ends, relative to that size, once that is decided.
     spread: root mean square distance to the mean, relative to that of the first layer.
     """
-    plain = settings["rule"] == "hardmax" and settings["normalization"] == "rescale" and settings["heads"] == 1
-    if plain and not settings["causal"] and settings["matrix"] == "identity" and not depths:
+    if is_batched(settings) and not depths:
         return _batched(settings, seeds)
-    rows: Rows = {name: [] for name in (*COLUMNS, "error")}
-    for seed in seeds:
-        try:
-            found = _one(settings, seed, depths)
-        except HardmaxError as error:
-            found = [{"error": str(error)}] * max(1, len(depths))
-        for row in found:
-            for name, column in rows.items():
-                column.append(row.get(name))
-    return rows
+    rows = [row for seed in seeds for row in _tried(settings, seed, depths)]
+    return {name: [row.get(name) for row in rows] for name in (*COLUMNS, "error")}
 
 
 def _batched(settings: dict[str, Any], seeds: range) -> Rows:
@@ -74,10 +122,7 @@ def _batched(settings: dict[str, Any], seeds: range) -> Rows:
         "error": [None] * count,
     }
     for k in np.flatnonzero(run.flagged | (~decided & math.isinf(layers))).tolist():
-        try:
-            row = _one(settings, seeds[k], ())[0]
-        except HardmaxError as error:
-            row = {"error": str(error)}
+        [row] = _tried(settings, seeds[k], ())
         for name, column in rows.items():
             column[k] = row.get(name)
     return rows
@@ -87,20 +132,27 @@ def _where(known: NDArray[np.bool_], values: NDArray[Any]) -> list[Any]:
     return [value if good else None for good, value in zip(known.tolist(), values.tolist(), strict=True)]
 
 
-def _squares(Z: NDArray[np.float64]) -> NDArray[np.float64]:
+def _squares(Z: Floats) -> Floats:
     """|z|^2 of every token; a sum over a last axis of length 2 is ten times slower."""
     return np.asarray(np.einsum("...k,...k->...", Z, Z))
 
 
-def _spread(Z: NDArray[np.float64]) -> NDArray[np.float64]:
+def _spread(Z: Floats) -> Floats:
     """Root mean square distance of the tokens of (..., n, d) to their mean."""
     n = Z.shape[-2]
     mean = np.full(n, 1.0 / n) @ Z
     return np.asarray(np.sqrt(_squares(Z - mean[..., None, :]).mean(axis=-1)))
 
 
+def _tried(settings: dict[str, Any], seed: int, depths: tuple[int, ...]) -> list[dict[str, Any]]:
+    """The rows of one run, or of its error."""
+    try:
+        return _one(settings, seed, depths)
+    except HardmaxError as error:
+        return [{"error": str(error)}] * max(1, len(depths))
+
+
 def _one(settings: dict[str, Any], seed: int, depths: tuple[int, ...]) -> list[dict[str, Any]]:
-    """The rows of one run."""
     from hardmax.dynamics.limit import limit
     from hardmax.dynamics.simulate import simulate
 
@@ -109,15 +161,15 @@ def _one(settings: dict[str, Any], seed: int, depths: tuple[int, ...]) -> list[d
     rule = as_rule(settings["rule"], beta=settings["beta"], eps=settings["eps"])
     at = depths or (settings["layers"],)
     papers = isinstance(rule, Hardmax) and settings["normalization"] == "rescale" and not settings["causal"]
-    ends = papers and (heads is None or len(heads) == 1)
-    eq = limit(Z, settings["alpha"], None if heads is None else heads[0]) if ends else None
+    several = heads if heads is not None and len(heads) > 1 else None
+    A = None if heads is None or several else heads[0]
+    eq = limit(Z, settings["alpha"], A) if papers and several is None else None
     if eq is not None and math.isinf(max(at)):
         return [_decided(eq, math.inf, eq.points, Z)]
     finite = [int(k) for k in at if not math.isinf(k)] or [1000]
-    one = heads[0] if heads is not None and len(heads) == 1 else None
     traj = simulate(
-        Z, settings["alpha"], one, max(finite), rule=rule, normalization=settings["normalization"],
-        heads=heads if heads is not None and len(heads) > 1 else None, causal=settings["causal"],
+        Z, settings["alpha"], A, max(finite), rule=rule, normalization=settings["normalization"], heads=several,
+        causal=settings["causal"],
     )  # fmt: skip
     if eq is not None:
         return [_decided(eq, k, traj.tokens[k], Z) for k in finite]
@@ -135,7 +187,7 @@ def _one(settings: dict[str, Any], seed: int, depths: tuple[int, ...]) -> list[d
     ]
 
 
-def _decided(eq: Any, depth: float, tokens: NDArray[np.float64], Z: NDArray[np.float64]) -> dict[str, Any]:
+def _decided(eq: Any, depth: float, tokens: Floats, Z: Floats) -> dict[str, Any]:
     """The row of a run whose limit is known, at one depth."""
     since = [s for s in eq.leader_since.values() if s <= depth]
     size = float(np.sqrt(_squares(Z).max()))
@@ -153,7 +205,7 @@ def _decided(eq: Any, depth: float, tokens: NDArray[np.float64], Z: NDArray[np.f
     return row | {"decided_layer": layer, "clusters": len(eq.centers), "distance": away}
 
 
-def groups(tokens: NDArray[np.float64], tolerance: float) -> int:
+def groups(tokens: Floats, tolerance: float) -> int:
     """The number of groups of tokens that chains of steps of at most tolerance * max|z| connect.
 
     Example:

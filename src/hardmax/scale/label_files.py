@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,56 @@ SCHEMA = "hardmax.labels/3"
 LAST = "hardmax.last"  # key of the place of a part's last row
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table of records in a .jsonl, .csv or .parquet file.
+
+    Attributes:
+        columns: their names.
+        kinds: the types of those that are not float64, from the module pyarrow.
+        rows: the rows of a record; in a .jsonl file each record is one line.
+    """
+
+    columns: Sequence[str]
+    kinds: Callable[[Any], dict[str, Any]]
+    rows: Callable[[Record], Iterable[Sequence[Any]]]
+
+    def write(self, path: Path, found: Iterable[list[Record]], last: Place | None = None) -> None:
+        """Write batches of records as they come; `last`, the place of the last row, is kept in a .parquet file."""
+        suffix = path.suffix.lower()
+        if suffix == ".parquet":
+            self._parquet(path, found, None if last is None else {LAST: json.dumps(last)})
+        elif suffix == ".jsonl":
+            with open(path, "w", encoding="utf-8") as to:
+                to.writelines(json_line(record) + "\n" for batch in found for record in batch)
+        elif "bias" in self.columns:
+            raise BadInput("explanations do not fit into a .csv file", fix="use .parquet or .jsonl")
+        else:
+            with open(path, "w", encoding="utf-8", errors="replace", newline="") as to:
+                table = csv.writer(to)
+                table.writerow(self.columns)
+                rows = (row for batch in found for record in batch for row in self.rows(record))
+                table.writerows([repr(x) if isinstance(x, float) else x for x in row] for row in rows)
+
+    def _parquet(self, path: Path, found: Iterable[list[Record]], known: dict[str, str] | None) -> None:
+        arrow = need("pyarrow", "parquet", "writing a parquet file")
+        parquet = need("pyarrow.parquet", "parquet", "writing a parquet file")
+        kinds, text = self.kinds(arrow), arrow.string()
+        schema = arrow.schema([(name, kinds.get(name, arrow.float64())) for name in self.columns], known)
+        with parquet.ParquetWriter(path, schema) as writer:
+            for batch in found:
+                rows = [row for record in batch for row in self.rows(record)]
+                columns = zip(*rows, strict=True) if rows else [()] * len(self.columns)
+                cells = [map(_valid, c) if t == text else c for c, t in zip(columns, schema.types, strict=True)]
+                arrays = [arrow.array(c, t) for c, t in zip(cells, schema.types, strict=True)]
+                writer.write_table(arrow.table(arrays, schema=schema))
+
+
+def _valid(text: Any) -> str | None:
+    """A string that UTF-8 can hold; None is an empty cell."""
+    return None if text is None else str(text).encode("utf-8", "replace").decode()
+
+
 def columns_of(model: SentimentModel, wanted: Wanted) -> list[str]:
     """Columns of a table: the probabilities of all classes have one each."""
     each = [f"probability_{c}" for c in model.classes] if wanted.probabilities else []
@@ -29,9 +80,20 @@ def columns_of(model: SentimentModel, wanted: Wanted) -> list[str]:
     return ["id", "label", "probability", *each, *parts, *(["text"] if wanted.text else [])]
 
 
-def _row(record: Record) -> list[Any]:
-    found = [record["id"], record["label"], record["probability"], *record.get("probabilities", {}).values()]
-    return found + [record[name] for name in ("logit", "bias", "leaders", "words", "text") if name in record]
+def label_table(columns: Sequence[str], classes: Sequence[Any]) -> Table:
+    """The table of labels, which have the type of the classes; leaders and words are lists of structs."""
+
+    def kinds(arrow: Any) -> dict[str, Any]:
+        text, word, part = arrow.string(), ("word", arrow.string()), ("contribution", arrow.float64())
+        leader, alone = [word, part, ("followers", arrow.list_(text))], [word, ("effect", arrow.float64()), part]
+        lists = {"leaders": arrow.list_(arrow.struct(leader)), "words": arrow.list_(arrow.struct(alone))}
+        return {"id": text, "text": text, "label": arrow.array(classes).type, **lists}
+
+    def rows(record: Record) -> Iterable[Sequence[Any]]:
+        found = [record["id"], record["label"], record["probability"], *record.get("probabilities", {}).values()]
+        yield found + [record[name] for name in ("logit", "bias", "leaders", "words", "text") if name in record]
+
+    return Table(columns, kinds, rows)
 
 
 def json_line(record: Record) -> str:
@@ -39,62 +101,9 @@ def json_line(record: Record) -> str:
     return json.dumps(record, default=str)
 
 
-def write_labels(path: Path, found: Iterable[list[Record]], columns: list[str], classes: Sequence[Any]) -> None:
-    """Write batches of records to .jsonl, .csv or .parquet, as they come."""
-    if path.suffix.lower() == ".parquet":
-        write_parquet(path, found, columns, classes)
-    elif path.suffix.lower() == ".csv":
-        _csv(path, found, columns)
-    else:
-        _jsonl(path, found)
-
-
-def _jsonl(path: Path, found: Iterable[list[Record]]) -> None:
-    with open(path, "w", encoding="utf-8") as to:
-        for batch in found:
-            to.writelines(json_line(record) + "\n" for record in batch)
-
-
-def _csv(path: Path, found: Iterable[list[Record]], columns: list[str]) -> None:
-    if "bias" in columns:
-        raise BadInput("explanations do not fit into a .csv file", fix="use .parquet or .jsonl")
-    with open(path, "w", encoding="utf-8", errors="replace", newline="") as to:
-        table = csv.writer(to)
-        table.writerow(columns)
-        for batch in found:
-            table.writerows([repr(x) if isinstance(x, float) else x for x in _row(record)] for record in batch)
-
-
-def write_parquet(
-    path: Path, found: Iterable[list[Record]], columns: list[str], classes: Sequence[Any], last: Place | None = None
-) -> None:
-    """Ids and texts are strings; labels that are numbers stay numbers; leaders and words are lists of structs.
-
-    Args:
-        classes: of the model, which have the type of the labels.
-        last: the place of the last row, kept in the file's metadata.
-    """
-    arrow = need("pyarrow", "parquet", "writing a parquet file")
-    parquet = need("pyarrow.parquet", "parquet", "writing a parquet file")
-    word, part = ("word", arrow.string()), ("contribution", arrow.float64())
-    leader, alone = [word, part, ("followers", arrow.list_(arrow.string()))], [word, ("effect", arrow.float64()), part]
-    kinds = {"id": arrow.string(), "text": arrow.string(), "leaders": arrow.list_(arrow.struct(leader))}
-    kinds["words"] = arrow.list_(arrow.struct(alone))
-    kinds["label"] = arrow.array(classes).type
-    known = None if last is None else {LAST: json.dumps(last)}
-    schema = arrow.schema([(name, kinds.get(name, arrow.float64())) for name in columns], known)
-    with parquet.ParquetWriter(path, schema) as writer:
-        for batch in found:
-            cells = [list(column) for column in zip(*map(_row, batch), strict=True)] or [[] for _ in columns]
-            for k in (0, *([len(columns) - 1] if columns[-1] == "text" else [])):
-                cells[k] = [str(cell).encode("utf-8", "replace").decode() for cell in cells[k]]
-            arrays = [arrow.array(c, t) for c, t in zip(cells, schema.types, strict=True)]
-            writer.write_table(arrow.table(arrays, schema=schema))
-
-
 def write_parts(
-    folder: Path, begin: Callable[[Place, int], Iterable[Labels]], wanted: Wanted, columns: list[str],
-    classes: Sequence[Any], source: str, resume: bool, size: int = PART, force: bool = False,
+    folder: Path, begin: Callable[[Place, int], Iterable[Labels]], wanted: Wanted, table: Table, source: str,
+    resume: bool, size: int = PART, force: bool = False,
 ) -> int:  # fmt: skip
     """Write part-000000.parquet, ... and return the number of rows in them.
 
@@ -120,7 +129,7 @@ def write_parts(
             rows = [record for _, record in waiting[:count]]
             last = waiting[len(rows) - 1][0] if rows else START
             if not _part(folder, number).exists():
-                write_file(_part(folder, number), lambda to: write_parquet(to, [rows], columns, classes, last))
+                write_file(_part(folder, number), lambda to: table.write(to, [rows], last))
             number, done = number + 1, done + len(rows)
             del waiting[:count]
 

@@ -1,17 +1,18 @@
 """Run a sweep: tasks in any order on any engine, each with a parquet file; finished tasks are not repeated."""
 
 import json
-import math
+import multiprocessing
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hardmax.errors import BadInput, need
 from hardmax.io.files import write_file
 from hardmax.io.resumable import begin_or_resume
-from hardmax.scale.config import KINDS, Sweep, read_sweep
-from hardmax.scale.engines import Finished, in_processes, on_ray
+from hardmax.scale.cluster import RETRIES, cluster_at
+from hardmax.scale.config import KINDS, Sweep, is_batched, read_sweep
 from hardmax.scale.tasks import Task, compute, tasks
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 
 MANIFEST = "_sweep.json"  # readers of a folder of parquet files pass over names that begin like this
 SCHEMA = "hardmax.sweep/1"
+AHEAD = 4  # tasks that wait for each processor of a cluster
 Progress = Callable[[int, int], object]  # rows done, rows in all
+Finished = Iterator[tuple[Task, dict[str, list[Any]]]]
 
 
 def write_part(columns: Mapping[str, list[Any]], kind: str, path: Path) -> None:
@@ -93,8 +96,7 @@ def run_sweep(
 
     Args:
         folder: for the parts, one parquet file per task.
-        engine: "local", or "ray" for a cluster at `address`.
-        workers: processes at a time on this machine; None means one per processor.
+        engine, address, workers: as for `sweep`.
         resume, force: continue what the folder holds, or replace it.
         command: how the sweep was asked for; a failed run's row tells how to repeat it alone.
     """
@@ -104,7 +106,7 @@ def run_sweep(
         open_tasks = [task for task in tasks(sweep) if not (folder / task.file).exists()]
         depths = max(1, len(sweep.layers))
         done = sweep.rows - sum(task.count for task in open_tasks) * depths
-        for task, columns in _engine(engine, address, workers, sweep)(open_tasks):
+        for task, columns in _computed(open_tasks, sweep, engine, address, workers):
             columns["command"] = [
                 f"hardmax sweep {shlex.quote(command)} --run {run}" if error else None
                 for run, error in zip(columns["run"], columns["error"], strict=True)
@@ -117,23 +119,44 @@ def run_sweep(
     return done, failed
 
 
-def _engine(
-    engine: str, address: str | None, workers: int | None, sweep: Sweep
-) -> Callable[[Iterable[Task]], Finished]:
+def _computed(work: list[Task], sweep: Sweep, engine: str, address: str | None, workers: int | None) -> Finished:
     if engine == "ray":
-        return lambda work: on_ray(work, address)
+        return on_ray(work, address)
     if engine != "local":
         raise BadInput(f"there is no engine {engine!r}", fix="use local or ray")
     # Batched dynamics use all processors already, and training with one thread each is no faster on two.
-    batched = sweep.kind == "dynamics" and not sweep.layers and all(_is_batched(p) for p in sweep.points)
+    batched = sweep.kind == "dynamics" and not sweep.layers and all(map(is_batched, sweep.points))
     if batched or workers == 1:
-        return lambda work: ((task, compute(task)) for task in work)
-    return lambda work: in_processes(work, workers)
+        return ((task, compute(task)) for task in work)
+    return in_processes(work, workers)
 
 
-def _is_batched(settings: Mapping[str, Any]) -> bool:
-    usual = {"rule": "hardmax", "normalization": "rescale", "heads": 1, "causal": False, "matrix": "identity"}
-    return all(settings[name] == value for name, value in usual.items())
+def in_processes(work: Iterable[Task], workers: int | None) -> Finished:
+    """Tasks in processes of this machine, in the order in which they finish."""
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        asked = {pool.submit(compute, task): task for task in work}
+        try:
+            for future in as_completed(asked):
+                yield asked[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def on_ray(work: Iterable[Task], address: str | None) -> Finished:
+    """The columns of every task, as they finish. Ray runs a task again if its worker dies."""
+    with cluster_at(address) as ray:
+        room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        remote = ray.remote(num_cpus=1, max_retries=RETRIES)(compute)
+        asked: dict[Any, Task] = {}
+        source = iter(work)
+        while True:
+            while len(asked) < room and (task := next(source, None)) is not None:
+                asked[remote.remote(task)] = task
+            if not asked:
+                return
+            (finished, *_), _ = ray.wait(list(asked), num_returns=1)
+            yield asked.pop(finished), ray.get(finished)
 
 
 def sweep(
@@ -193,8 +216,4 @@ def one_run(sweep: Sweep, number: int) -> dict[str, Any]:
     if not 0 <= number < len(sweep):
         raise BadInput(f"there is no run {number}", found=f"0 to {len(sweep) - 1}")
     columns = compute(Task(sweep, number, 1))
-    return {name: None if _is_nan(values[0]) else values[0] for name, values in columns.items()}
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)
+    return {name: None if value != value else value for name, (value, *_) in columns.items()}  # None for NaN

@@ -153,11 +153,8 @@ def routes(pool: Pool) -> APIRouter:
         """Leaders by class in a fixed sample of labeled texts, and the texts that pass the filters."""
         name = pool.setup.get("data_name", "imdb")
         if data is not None and data != name:
-            raise BadInput(
-                f"there is no data set {data!r}",
-                found=name,
-                fix="start hardmax playground --data FILE to serve other data",
-            )
+            fix = "start hardmax playground --data FILE to serve other data"
+            raise BadInput(f"there is no data set {data!r}", found=name, fix=fix)
         sample = await store.sample(model)
         if sample is None:
             waiting = "the sample is being computed; ask again in a few seconds"

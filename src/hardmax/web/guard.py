@@ -102,10 +102,8 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = {
-            **self.access.headers,
-            "cache-control": "no-store" if scope["path"].startswith("/api/") else "no-cache",
-        }
+        kept = "no-store" if scope["path"].startswith("/api/") else "no-cache"
+        headers = self.access.headers | {"cache-control": kept}
         started = False
 
         async def reply(message: Message) -> None:

@@ -11,15 +11,12 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hardmax.errors import BadInput, HardmaxError, NotCertified
 from hardmax.web import limits
 from hardmax.web.text_jobs import corpus, explain, models, setup
 from hardmax.web.wording import bug_document, error_document
-
-if TYPE_CHECKING:
-    from hardmax.dynamics.trajectory import Trajectory
 
 Body = dict[str, Any]
 Document = dict[str, Any]
@@ -121,27 +118,20 @@ def simulate(body: Body) -> Document:
     tokens = body["tokens"]
     numbers = (body["layers"] + 1) * len(tokens) * len(tokens[0])
     if numbers > limits.COORDINATES:
-        raise BadInput(
-            f"{body['layers']} layers of {len(tokens)} tokens have {numbers:,} coordinates, "
-            f"more than the {limits.COORDINATES:,} allowed in one answer",
-            fix="use fewer tokens or layers",
-        )
+        what = f"{body['layers']} layers of {len(tokens)} tokens have {numbers:,} coordinates"
+        raise _too_long(what, limits.COORDINATES)
     traj: Any = run(tokens, body["alpha"], body.get("matrix"), body["layers"], rule=rule)
-    _check_follow_sets(traj)
-    return trajectory_document(traj)
-
-
-def _check_follow_sets(traj: "Trajectory") -> None:
-    """Refuse too long an answer: tokens at zero follow everyone, which takes n^2 indices per layer."""
     total = 0
     for layer in range(traj.layers + 1):
         total += sum(map(len, traj.follows(layer)))
-        if total > limits.FOLLOWED:
-            raise BadInput(
-                f"the follow sets of the first {layer + 1} layers have {total:,} indices, "
-                f"more than the {limits.FOLLOWED:,} allowed in one answer",
-                fix="use fewer tokens or layers",
-            )
+        if total > limits.FOLLOWED:  # tokens at zero follow everyone, which takes n^2 indices per layer
+            what = f"the follow sets of the first {layer + 1} layers have {total:,} indices"
+            raise _too_long(what, limits.FOLLOWED)
+    return trajectory_document(traj)
+
+
+def _too_long(what: str, most: int) -> BadInput:
+    return BadInput(f"{what}, more than the {most:,} allowed in one answer", fix="use fewer tokens or layers")
 
 
 def limit(body: Body) -> Document:
@@ -189,24 +179,17 @@ def construct(body: Body) -> Document:
         "answers": answers,
         "correct": [ours == theirs for ours, theirs in zip(answers, labels, strict=True)],
         "projection": PROJECTION if net.dim > 2 else None,
-        "stages": [
-            {
-                "name": stage.name,
-                "explanation": STAGES.get(stage.name, stage.name),
-                "first": stage.first,
-                "last": stage.last,
-                "tokens": [_plane(cloud).tolist() for cloud in stage.clouds],
-            }
-            for stage in net.stages(sequences)
-        ],
+        "stages": [_stage(stage) for stage in net.stages(sequences)],
     }
 
 
-def _plane(cloud: Any) -> Any:
-    """Coordinates 0 and 1; the second is zero if there is only one."""
+def _stage(stage: Any) -> Document:
+    """What a stage does, with coordinates 0 and 1 of all tokens; the second is zero if there is only one."""
     import numpy as np
 
-    return cloud[:, :2] if cloud.shape[1] > 1 else np.concatenate([cloud, np.zeros_like(cloud)], axis=1)
+    clouds = [np.pad(cloud, ((0, 0), (0, 1)))[:, :2].tolist() for cloud in stage.clouds]
+    known = {"name": stage.name, "explanation": STAGES.get(stage.name, stage.name)}
+    return known | {"first": stage.first, "last": stage.last, "tokens": clouds}
 
 
 EXAMPLES: dict[str, Callable[[], list[Body]]] = {

@@ -158,6 +158,7 @@ def create_model_app(model: str | Path, access: Access | None = None, *, threads
         'hardmax serve'
     """
     from hardmax.sentiment.estimator import load
+    from hardmax.sentiment.layers_numpy import Compiled
 
     clf, name = load(model), Path(model).name
     clf.model_.refuse_several_labels("serving")
@@ -208,7 +209,7 @@ def create_model_app(model: str | Path, access: Access | None = None, *, threads
     @app.get("/health", response_model=ServedHealth)
     async def health() -> Any:
         """Whether the server is running, and with which model."""
-        known = {"version": __version__, "model": name, "classes": classes, "warm": _is_warm()}
+        known = {"version": __version__, "model": name, "classes": classes, "warm": Compiled.ready}
         return {"schema": "hardmax.health/1", **known}
 
     @app.get("/metrics", response_class=Response)
@@ -218,9 +219,8 @@ def create_model_app(model: str | Path, access: Access | None = None, *, threads
 
     @app.get("/", include_in_schema=False)
     async def described(request: HttpRequest) -> HTMLResponse:
-        """The page that describes the service."""
-        from hardmax.html.page import NO_SCRIPT
-        from hardmax.html.service import service_page
+        """The page that describes the service: every route with a command that asks it, and what it really answers."""
+        from hardmax.html.page import NO_SCRIPT, heading, page, render
 
         answers = {
             "/predict": predictions([EXAMPLE]),
@@ -229,10 +229,13 @@ def create_model_app(model: str | Path, access: Access | None = None, *, threads
             "/metrics": generate_latest(meters.registry).decode(),
         }
         secret = access is not None and access.token is not None
-        examples = {
-            path: (_command(path, request.base_url, secret), _shown(answer)) for path, answer in answers.items()
-        }
-        shown = service_page(f"hardmax serve: {name}", app.openapi(), examples)
+        title, about = f"hardmax serve: {name}", app.openapi()
+        routes = []
+        for path, methods in about["paths"].items():
+            example = _command(path, request.base_url, secret), _shown(answers[path])
+            for method, known in methods.items():
+                routes.append((f"{method.upper()} {path}", known["description"], *example))
+        shown = page(title, [heading(title), render("service.html", about=about["info"], routes=routes)])
         return HTMLResponse(shown, headers={"content-security-policy": NO_SCRIPT})
 
     return app
@@ -254,12 +257,6 @@ def _shown(answer: str) -> str:
         answer = dumps(loads(answer), indent=2)
     lines = answer.splitlines()
     return "\n".join([*lines[:MOST_LINES], *(["..."] if len(lines) > MOST_LINES else [])])
-
-
-def _is_warm() -> bool:
-    from hardmax.sentiment.layers_numpy import Compiled
-
-    return Compiled.ready
 
 
 def _warm_up(clf: "HardmaxClassifier") -> None:

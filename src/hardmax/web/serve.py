@@ -150,8 +150,7 @@ def serve(
     Raises:
         BadInput: the address cannot be used.
     """
-    listening = listen(host, port)
-    try:
+    with listen(host, port) as listening:
         known = access_for(host, listening.getsockname()[1], token)
         access = replace(known, frames=tuple(frames), public=tuple(public))
         app = create(access)
@@ -162,8 +161,6 @@ def serve(
             pass
         finally:
             app.state.close()
-    finally:
-        listening.close()
 
 
 def settings(app: Any, lifespan: Any = "on", stop_seconds: int = 2) -> uvicorn.Config:

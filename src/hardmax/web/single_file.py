@@ -56,29 +56,21 @@ def playground_document(state: dict[str, Any], title: str = "hardmax playground"
         True
     """
     code = Markup(page_script())
+    # With `hash` given the page leaves the address alone: a file on disk keeps its name.
+    start = {"server": False, "screens": ["dyn", "beta"], "hash": f"#v=1&view={state.get('view', 'dyn')}"}
     document = render(
         "playground.html",
         title=title,
         policy=policy(code),
         styles=[Markup((STATIC / name).read_text(encoding="utf-8")) for name in styles()],
-        # With `hash` given the page leaves the address alone: a file on disk keeps its name.
-        data=Markup(
-            data_blocks(
-                {"server": False, "screens": ["dyn", "beta"], "hash": f"#v=1&view={state.get('view', 'dyn')}"},
-                state=state,
-            )
-        ),
+        data=Markup(data_blocks(start, state=state)),
         code=code,
     )
     return str(document)
 
 
 def save_trajectory(traj: "Trajectory", path: Path, title: str | None = None, **options: Any) -> None:
-    """Write the page of a trajectory; `options` go to `hardmax.plot.plot_panels`.
-
-    Args:
-        title: its heading; by default the kind of attention.
-    """
+    """Write the page of a trajectory, by default under its kind of attention; `options` go to `plot.plot_panels`."""
     if title is None:
         title = f"{RULE_NAMES.get(type(traj.rule).__name__, 'Attention')}, layer by layer"
     _save(path, title, trajectory_parts(traj, **options), trajectory_state(traj))
@@ -103,13 +95,8 @@ def _save(path: Path, title: str, parts: list[Markup], state: dict[str, Any] | N
 def trajectory_state(traj: "Trajectory") -> dict[str, Any] | None:
     """The state in which the playground shows a trajectory; None where it does not know these dynamics."""
     state = _state(traj.tokens[0], traj.alpha, traj.A)
-    if (
-        state is None
-        or traj.first_layer
-        or traj.layers > MOST_LAYERS
-        or not traj.problem.is_plain
-        or not _is_definite(traj.A)
-    ):
+    whole = traj.problem.is_plain and not traj.first_layer and traj.layers <= MOST_LAYERS
+    if state is None or not whole or not _is_definite(traj.A):
         return None
     if isinstance(traj.rule, Hardmax) and traj.rule.tie_tolerance == 0:
         view: dict[str, Any] = {"view": "dyn"}

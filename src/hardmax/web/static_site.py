@@ -39,6 +39,7 @@ PIECES = re.compile(
 )
 REGEX = re.compile(r"(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\[\n])+/")  # what follows its first slash
 AFTER_VALUE = re.compile(r"(?!(?:return|of|in|case|typeof)$)[\w$]+|.*[)\]}\"'`]", re.DOTALL)  # there a slash divides
+WORD = re.compile(r"[\w$]+")
 TEMPLATE = re.compile(r"(?:\\.|\$(?!\{)|[^`\\$])*(?:`|\$\{)", re.DOTALL)
 
 
@@ -120,7 +121,8 @@ def shortened(text: str) -> str:
             braces = braces if piece == "`" else braces[:-1]
             piece, place = _with(TEMPLATE, piece, text, place)
             braces += [0] if piece.endswith("${") else []
-        apart = last and (_is_word(last[-1] + piece[0]) or last[-1] + piece[0] in ("++", "--", "//"))
+        meet = last[-1:] + piece[0]
+        apart = last and (WORD.fullmatch(meet) or meet in ("++", "--", "//"))
         parts += [space if space == "\n" or apart else "", piece]
         space, last = "", piece
     return "".join(parts).lstrip("\n") + space.strip(" ")
@@ -149,10 +151,6 @@ def _with(rest: "re.Pattern[str]", begun: str, text: str, place: int) -> tuple[s
     if found is None:
         raise UnusableModule("a script has a text or an expression without an end", found=text[place : place + 60])
     return begun + found[0], found.end()
-
-
-def _is_word(two: str) -> bool:
-    return all(char.isalnum() or char in "_$" for char in two)
 
 
 def _write(path: Path, text: str) -> None:

@@ -48,9 +48,8 @@ def model(name: str | None) -> tuple[str, "SentimentModel"]:
 
     known = places()
     if not known:
-        raise BadInput(
-            "there is no model", fix="train one with hardmax train DATA -o DIR, then run hardmax playground DIR"
-        )
+        fix = "train one with hardmax train DATA -o DIR, then run hardmax playground DIR"
+        raise BadInput("there is no model", fix=fix)
     chosen = next(iter(known)) if name is None else name
     if chosen not in known:
         raise BadInput(f"there is no model {chosen!r}", found=", ".join(known), fix="use one of these names")
@@ -66,17 +65,9 @@ def models(body: dict[str, Any]) -> dict[str, Any]:
         except BadInput as error:
             wrong.append(str(error))
             continue
-        found.append(
-            {
-                "name": name,
-                **_card(one),
-                "dim": one.dim,
-                "ngrams": one.vocabulary.ngrams,
-                "terms": len(one.vocabulary),
-                "description": one.description,
-                "calibration": one.calibration,
-            }
-        )
+        sizes = {"dim": one.dim, "ngrams": one.vocabulary.ngrams, "terms": len(one.vocabulary)}
+        about = {"description": one.description, "calibration": one.calibration}
+        found.append({"name": name, **_card(one), **sizes, **about})
     reason = None if found else "; ".join(wrong) or "no model is installed"
     return {"schema": "hardmax.models/1", "models": found, "reason": reason}
 

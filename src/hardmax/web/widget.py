@@ -83,9 +83,7 @@ def _page_of(result: Any) -> str:
     else:
         raise BadInput(f"a widget shows a Trajectory or an Equilibrium, not {type(result).__name__}")
     if state is None:
-        raise BadInput(
-            f"the playground cannot show this: {result!r}",
-            fix="it shows two or three dimensions, at most 5,000 tokens and 500 layers, and hardmax or softmax "
-            "attention as in the papers",
-        )
+        shown = "two or three dimensions, at most 5,000 tokens and 500 layers"
+        fix = f"it shows {shown}, and hardmax or softmax attention as in the papers"
+        raise BadInput(f"the playground cannot show this: {result!r}", fix=fix)
     return playground_document(state)

@@ -6,17 +6,11 @@ from typing import Any
 
 MOST_CHARACTERS = 300
 # Pydantic's sentences about a value, and ours, which follow the name of the field.
-SENTENCES = tuple(
-    (re.compile(pattern), ours)
-    for pattern, ours in (
-        (
-            r"^(?:Input|String|List|Tuple|Dictionary|Value) should (.*?)(?: after validation)?(, not \d+)?$",
-            r"must \1\2",
-        ),
-        (r"^Field required$", "is required"),
-        (r"^Extra inputs are not permitted$", "is not a known field"),
-    )
-)
+SENTENCES = {
+    r"^(?:Input|String|List|Tuple|Dictionary|Value) should (.*?)(?: after validation)?(, not \d+)?$": r"must \1\2",
+    r"^Field required$": "is required",
+    r"^Extra inputs are not permitted$": "is not a known field",
+}
 
 
 def error_document(what: str, found: str | None = None, fix: str | None = None) -> dict[str, Any]:
@@ -60,8 +54,8 @@ def validation_document(errors: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def _sentence(error: Mapping[str, Any]) -> str:
     """One of pydantic's complaints in our own words."""
     message, place = error["msg"].removeprefix("Value error, "), _place(error.get("loc", ()))
-    for pattern, ours in SENTENCES:
-        message, found = pattern.subn(ours, message)
+    for theirs, ours in SENTENCES.items():
+        message, found = re.subn(theirs, ours, message)
         if found:
             return f"{place or 'the body'} {message}"
     return (f"{place}: " if place else "") + message[:1].lower() + message[1:]
