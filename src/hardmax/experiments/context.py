@@ -145,14 +145,18 @@ class Context:
         known = self.journal.get(key)
         return self.journal.put(key, compute(*given)) if known is None else known
 
-    def sweep(
-        self, cells: Sequence[Row], text: str, key: Callable[..., dict[str, Any]], compute: Callable[..., Any]
-    ) -> list[Any]:
-        """`compute(*cell)` of every cell, kept in the journal under `key(*cell)`; `text` is formatted with the cell."""
-        found = []
-        for number, cell in enumerate(cells):
-            self.tell(number, len(cells), text.format(*cell))
-            found.append(self.memo(key(*cell), compute, *cell))
+    def sweep(self, cells: Iterable[Row], text: str, compute: Callable[..., Any], **about: Any) -> dict[Any, Any]:
+        """`compute(*cell)` of every cell, by cell; finished cells are kept in the journal.
+
+        Args:
+            text: what is told about a cell, formatted with it.
+            about: what decides the value of a cell beside the seed and the cell itself.
+        """
+        every, found = list(cells), {}
+        for number, cell in enumerate(every):
+            self.tell(number, len(every), text.format(*cell))
+            key = {"item": self.name, "part": text, "cell": cell, "seed": self.seed, **about}
+            found[cell] = self.memo(key, compute, *cell)
         return found
 
     def write(self, name: str, contents: Callable[[Path], Any] | str | bytes) -> str:

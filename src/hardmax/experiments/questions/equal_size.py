@@ -145,17 +145,16 @@ def equal_size(
     texts, labels = imdb()
     sizes = {"learn": learn, "aside": aside, "min_texts": min_texts, "epochs": epochs}
     sample = lru_cache(1)(lambda trial: _Sample(texts, labels, sizes, (context.seed, trial)))  # when a model needs it
+
+    def train(trial: int, *model: Any) -> dict[str, Any]:
+        return sample(trial).train(*model)
+
     cells = [(trial, *model) for trial in range(trials) for model in MODELS]
-    found = context.sweep(
-        cells, "sample {}: {}, K = {}",
-        lambda trial, *model: {"equal-size": [*model, trial, len(texts)], "seed": context.seed, **sizes},
-        lambda trial, *model: sample(trial).train(*model),
-    )  # fmt: skip
-    runs = {model: found[k :: len(MODELS)] for k, model in enumerate(MODELS)}
+    found = context.sweep(cells, "sample {}: {}, K = {}", train, texts=len(texts), **sizes)
     rows: list[tuple[Any, ...]] = []
     for features, layers in MODELS:
-        mine = runs[features, layers]
-        gain = gains(mine, runs[features, 0]) if layers else ""
+        mine, plain = ([found[trial, features, K] for trial in range(trials)] for K in (layers, 0))
+        gain = gains(mine, plain) if layers else ""
         sizes_of = [int(np.mean([run[name] for run in mine])) for name in ("terms", "parameters")]
         rows.append((features, layers, *sizes_of, interval(run["accuracy"] for run in mine), gain))
     caption = f"{learn} reviews to learn from, {aside} held out in blocks, {trials} samples: mean and 95 % interval"

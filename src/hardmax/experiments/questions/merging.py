@@ -7,6 +7,7 @@ Measured: layers for both pairs, for random clouds on the circle, and for localm
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,16 +101,16 @@ def merging(
     """Measure times to merge and fit their growth; `trials` random clouds for every beta and eps."""
     half = float(np.radians(ANGLE)) / 2
     on_circle = [[np.cos(half), np.sin(half)], [np.cos(half), -np.sin(half)]]
-    cells: list[tuple[Any, ...]] = [
-        ("pair", _pairs, [[0.0, HEIGHT], [0.0, -HEIGHT]], pair_betas, 2 * HEIGHT * MERGED, most_layers, predicted),
-        ("circle", _pairs, on_circle, circle_betas, MERGED, most_layers, predicted_on_circle),
-        ("clouds", _clouds, context.seed, trials, cloud_betas, most_layers),
-        ("localmax", _localmax, context.seed, trials, eps),
-    ]
-    about = {**context.settings, "seed": context.seed}
-    pair, circle, clouds, localmax = context.sweep(
-        cells, "time to merge: {}", lambda name, *_: {"merging": name, **about}, lambda _, run, *given: run(*given)
-    )
+    upright = [[0.0, HEIGHT], [0.0, -HEIGHT]]
+    runs = {
+        "pair": partial(_pairs, upright, pair_betas, 2 * HEIGHT * MERGED, most_layers, predicted),
+        "circle": partial(_pairs, on_circle, circle_betas, MERGED, most_layers, predicted_on_circle),
+        "clouds": partial(_clouds, context.seed, trials, cloud_betas, most_layers),
+        "localmax": partial(_localmax, context.seed, trials, eps),
+    }
+    cells = [(name,) for name in runs]
+    found = context.sweep(cells, "time to merge: {}", lambda name: runs[name](), settings=context.settings)
+    pair, circle, clouds, localmax = found.values()
     fits = [
         _fit_row("pair, rescaled", pair, 2 * HEIGHT**2),
         _fit_row("pair, on the circle", circle, 1 - float(np.cos(np.radians(ANGLE)))),
@@ -131,12 +132,11 @@ def merging(
     }  # fmt: skip
     text = "Layers until clusters merge, against beta and against eps."
     context.figure("layers", "measurements:plot_merging", records, text=text)
-    parts = [
+    said = "; ".join(
         f"{name}: log(beta * layers) grows by {slope:.3g} +- {error:.1g} per unit of beta, the gap of the scores at "
         f"the start is {gap:.3g} (R2 {r2:.5f}; a power law {power:.4f})"
         for name, slope, error, r2, gap, _, power in fits
-    ]
-    said = "; ".join(parts)
+    )
     return Outcome(f"Exponentially long in beta. {said}. Under localmax a pair merges at once or never.")
 
 
@@ -153,12 +153,11 @@ def _clouds(seed: int, trials: int, betas: Sequence[float], most: int) -> list[l
     """Beta, the layers until all tokens of a random cloud are together, and how many clouds do not merge."""
     angle = np.random.default_rng((seed, 1)).uniform(0, 2 * np.pi, (trials, CLOUD_TOKENS))
     Z = np.stack([np.cos(angle), np.sin(angle)], axis=2)
-    result: list[list[Any]] = []
-    for beta in betas:
-        times = layers_to_merge(Z, np.full(len(Z), float(beta)), ALPHA, True, MERGED, most)
-        merged = times[np.isfinite(times)]
-        result.append([float(beta), merged.tolist(), int(len(times) - len(merged))])
-    return result
+    every = [layers_to_merge(Z, np.full(len(Z), float(beta)), ALPHA, True, MERGED, most) for beta in betas]
+    return [
+        [float(beta), times[np.isfinite(times)].tolist(), int(np.isinf(times).sum())]
+        for beta, times in zip(betas, every, strict=True)
+    ]
 
 
 def _localmax(seed: int, trials: int, eps: Sequence[float]) -> list[list[Any]]:
