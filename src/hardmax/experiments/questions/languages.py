@@ -16,11 +16,10 @@ import numpy as np
 
 from hardmax.construction.build import construct
 from hardmax.experiments import Context, Outcome, question
+from hardmax.experiments.claims.constructions import seen_by
 from hardmax.experiments.claims.definition import Cloud, dot, mean
 
 Bits = tuple[int, ...]
-
-
 LANGUAGES: dict[str, Callable[[Bits], int]] = {
     "PARITY": lambda bits: sum(bits) % 2,  # is the number of ones odd?
     "MAJORITY": lambda bits: int(2 * sum(bits) > len(bits)),  # are more than half of the letters ones?
@@ -66,7 +65,7 @@ def recognize(bits: Bits, language: str) -> tuple[int, list[int]]:
         ((1, [5, 1]), (1, [5]))
     """
     Z = tokens(bits)
-    everyone = attend(Z, lambda x: (Fraction(0),), lambda x: (Fraction(0),))
+    everyone = attend(Z, lambda x: (0,), lambda x: (0,))
     if language == "MAJORITY":  # V takes 2b - letter
         (value,) = {mean([(2 * Z[j][0] - Z[j][4],) for j in C])[0] for C in everyone}
         return int(value > 0), [max(map(len, everyone))]
@@ -76,34 +75,21 @@ def recognize(bits: Bits, language: str) -> tuple[int, list[int]]:
     return int(value), [max(map(len, everyone)), max(map(len, nearest))]
 
 
-def separable(first: Sequence[Any], second: Sequence[Any], ties: bool) -> bool:
-    """Whether some stack separates two sequences of tokens: with ties by proportions, without them by sets.
-
-    Example:
-        >>> separable("001", "011", ties=True), separable("001", "011", ties=False), separable("01", "0011", ties=True)
-        (True, False, False)
-    """
-    if not ties:
-        return set(first) != set(second)
-    share = [{x: Fraction(list(s).count(x), len(s)) for x in s} for s in (first, second)]
-    return share[0] != share[1]
-
-
 def inseparable(language: str, longest: int, ties: bool) -> tuple[Bits, Bits] | None:
     """The first two strings with different answers that, without positions, no stack separates; None if there are none.
+
+    A stack with ties sees the proportions of the letters, one without ties only the set of them.
 
     Example:
         >>> inseparable("MAJORITY", 4, ties=False), inseparable("PARITY", 4, ties=True)
         (((0, 1), (0, 1, 1)), ((1,), (1, 1)))
     """
     answer = LANGUAGES[language]
-    seen: dict[tuple[object, int], Bits] = {}
+    known: dict[tuple[object, int], Bits] = {}
     for bits in strings(longest):
-        n, k = len(bits), sum(bits)
-        mark = Fraction(k, n) if ties else (k > 0, k < n)
-        other = seen.setdefault((mark, answer(bits)), bits)
-        against = seen.get((mark, 1 - answer(bits)))
-        if against is not None and not separable(against, bits, ties):
+        seen = seen_by("mean" if ties else "max", bits)
+        other = known.setdefault((seen, answer(bits)), bits)
+        if against := known.get((seen, 1 - answer(bits))):
             return against, other
     return None
 
