@@ -1,16 +1,20 @@
 """What an item gets when it runs: its folder, its seed, how to report progress, and the one way to write its files."""
 
 import json
+import os
+import platform
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from hardmax import __version__
 from hardmax.errors import BadInput, MissingExtra
 from hardmax.experiments.case import Case, Row
-from hardmax.experiments.provenance import provenance
 from hardmax.experiments.table import Table, table_of
 from hardmax.io.documents import json_text, write_json
 from hardmax.io.files import write_file
@@ -19,7 +23,33 @@ Progress = Callable[[float, float | None, str], object]
 Note = Callable[[str], object]
 JOURNAL = ".journal.jsonl"
 MODELS = "models"
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "matplotlib")
 MARK = ".hardmax"  # in a folder of models that may be discarded
+
+
+def provenance(seed: int | None = None) -> dict[str, Any]:
+    """Versions of what computed it, the seed, and the kind of machine (no name, no user, no time).
+
+    Example:
+        >>> sorted(provenance(seed=7))
+        ['machine', 'packages', 'python', 'seed', 'version']
+    """
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "packages": dict(_packages()),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "seed": seed,
+    }
+
+
+@cache  # the metadata of a large package takes milliseconds to read
+def _packages() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def silent(*_: object) -> None:

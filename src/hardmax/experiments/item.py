@@ -53,7 +53,7 @@ GROUPS = {
     ),
     "questions": Group(
         "question", "open questions", "explore", "Open questions",
-        ("matrices", "cycles", "laws", "feed_forward", "merging", "oscillation", "languages", "equal_size"),
+        ("matrices", "cycles", "laws", "feed_forward", "softmax", "languages", "equal_size"),
     ),
     "studies": Group("study", "studies", "study", "Studies", ("finite_depth", "mechanism", "variants", "block_counts")),
 }  # fmt: skip

@@ -13,9 +13,8 @@ from typing import Any, cast
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.experiments.case import Case, read_case
-from hardmax.experiments.context import Context, Journal, make_folder
+from hardmax.experiments.context import Context, Journal, make_folder, provenance
 from hardmax.experiments.item import Item, Outcome, items, register, select
-from hardmax.experiments.provenance import provenance
 from hardmax.io.documents import read_document, write_json
 from hardmax.io.files import write_file
 

@@ -13,8 +13,7 @@ from typing import Any
 from hardmax.experiments.case import Case
 from hardmax.experiments.claims.claim import claim
 from hardmax.experiments.claims.clouds import integers
-from hardmax.experiments.claims.definition import Cloud, cloud_of, follow_sets, mean, minus, toward
-from hardmax.experiments.claims.hull import in_hull
+from hardmax.experiments.claims.definition import Cloud, cloud_of, follow_sets, in_hull, mean, minus, toward
 
 B = ((Fraction(-1),),)
 V = ((Fraction(3, 2), Fraction(0)), (Fraction(0), Fraction(7, 3)))

@@ -13,8 +13,17 @@ from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims import clouds, definition
 from hardmax.experiments.claims.claim import Undecided, claim
 from hardmax.experiments.claims.clouds import ANY_MATRIX, KINDS, cloud_case, cloud_claim, limit_claim
-from hardmax.experiments.claims.definition import Cloud, converted, dot, leads, mean, minus, norm2, times, toward
-from hardmax.experiments.claims.hull import distance_to_hull, in_hull
+from hardmax.experiments.claims.definition import (
+    Cloud,
+    dot,
+    in_hull,
+    leads,
+    mean,
+    minus,
+    norm2,
+    times,
+    toward,
+)
 from hardmax.experiments.claims.runs import TOLERANCE, limit_of, run
 
 
@@ -74,7 +83,10 @@ def hull_never_grows(case: Case) -> str | None:
     for k in range(done.layers):
         before = done.states[k]
         for i, z in enumerate(done.states[k + 1]):
-            if not (in_hull(z, before) if case.exact else distance_to_hull(z, before) <= 1e3 * done.tolerance):
+            inside = (
+                in_hull(z, before) if case.exact else definition.distance_to_hull(z, before) <= 1e3 * done.tolerance
+            )
+            if not inside:
                 return f"token {i} of layer {k + 1} lies outside the hull of layer {k}"
     return None
 
@@ -116,7 +128,9 @@ def cloud_with_factor(rng: Random, kind: str) -> Case:
         return Fraction(rng.choice([1, 2, 3]) if i == j else rng.randint(-2, 2) if j < i else 0, rng.choice([1, 2]))
 
     places = range(len(case["tokens"][0]))
-    return case.changed(R=converted([[entry(i, j) for j in places] for i in places], Fraction if case.exact else float))
+    return case.changed(
+        R=definition.converted([[entry(i, j) for j in places] for i in places], Fraction if case.exact else float)
+    )
 
 
 @cloud_claim(
@@ -329,7 +343,7 @@ def float_trap(case: Case) -> str | None:
     exact_states, exact_sets = definition.run(tokens, case["alpha"], None, layers)
     settled = min(12, layers)  # a token that follows a leader by now has the remaining layers to merge with it
     early = exact_sets[settled]
-    rounded = converted(tokens, float)
+    rounded = definition.converted(tokens, float)
     states, sets = definition.run(rounded, float(case["alpha"]), None, layers)
     for i, followed in enumerate(early):
         leader = followed[0]

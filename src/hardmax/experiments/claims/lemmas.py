@@ -5,11 +5,10 @@ from math import sqrt
 from random import Random
 
 from hardmax.experiments.case import Case
-from hardmax.experiments.claims import blocks
-from hardmax.experiments.claims.blocks import far_apart, identity, package_attention
+from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import claim
 from hardmax.experiments.claims.clouds import EXACT_KINDS, cloud_claim, distinct, integers, limit_claim
-from hardmax.experiments.claims.definition import Point, dot, mean, norm2
+from hardmax.experiments.claims.definition import Point, dot, far_apart, identity, mean, norm2, package_attention
 from hardmax.experiments.claims.runs import limit_of, run
 
 
@@ -35,7 +34,7 @@ def extremes_attract(case: Case) -> str | None:
     along = [dot(v, x) for x in tokens]
     low, high = (mean([x for x, s in zip(tokens, along, strict=True) if s == end]) for end in (min(along), max(along)))
     wanted = tuple(high if s > 0 else low if s < 0 else mean(tokens) for s in along)
-    if blocks.attention(tokens, 0, [v], [v], identity(len(v))) != wanted:
+    if definition.attention(tokens, 0, [v], [v], identity(len(v))) != wanted:
         return "the definition of attention does not send every token to the extreme on its side"
     wrong = far_apart(package_attention(tokens, [v]), wanted)
     return None if wrong is None else f"the attention layer of the package does not send token {wrong} to its extreme"
@@ -63,7 +62,7 @@ def corner_attracts(case: Case) -> str | None:
     tokens = case["tokens"]
     corner = tuple(max(column) for column in zip(*tokens, strict=True))
     one = identity(len(corner))
-    if set(blocks.attention(tokens, 0, one, one, one)) != {corner}:
+    if set(definition.attention(tokens, 0, one, one, one)) != {corner}:
         return "the definition of attention does not move every token onto the far corner"
     wrong = far_apart(package_attention(tokens, None), (corner,) * len(tokens))
     if wrong is not None:
@@ -104,7 +103,7 @@ def sphere_stays(case: Case) -> str | None:
     square, one = norm2(tokens[0], A), identity(len(tokens[0]))
     if any(abs(norm2(z, A) - square) > (0 if case.exact else 1e-12 * square) for z in tokens):
         return "the tokens do not lie on one sphere"
-    if case.exact and blocks.attention(tokens, 0, one if A is None else A, one, one) != tokens:
+    if case.exact and definition.attention(tokens, 0, one if A is None else A, one, one) != tokens:
         return "the definition of attention moves a token"
     done = run(case)
     if set(done.leader_since.items()) != {(i, 0) for i in range(len(tokens))}:

@@ -14,8 +14,7 @@ from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided
 from hardmax.experiments.claims.clouds import EXACT_KINDS, cloud_case, cloud_claim, integers, limit_claim
-from hardmax.experiments.claims.definition import Cloud, cloud_of, dot, norm2
-from hardmax.experiments.claims.hull import in_hull
+from hardmax.experiments.claims.definition import Cloud, cloud_of, dot, in_hull, norm2
 from hardmax.experiments.claims.runs import TOLERANCE, limit_of, run
 
 ALPHAS = (Fraction(1, 10), Fraction(1, 5), Fraction(1, 4))

@@ -8,9 +8,8 @@ from typing import Any, cast
 
 from hardmax.errors import BadInput
 from hardmax.experiments.claims.claim import CHUNK, Claim, TimeOver, claims, load_violation, pool
-from hardmax.experiments.context import Progress, silent
+from hardmax.experiments.context import Progress, provenance, silent
 from hardmax.experiments.item import Outcome, whole
-from hardmax.experiments.provenance import provenance
 from hardmax.experiments.run import Result, run_items
 from hardmax.io.documents import write_json
 from hardmax.io.files import write_file

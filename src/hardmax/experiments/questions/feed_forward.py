@@ -139,7 +139,13 @@ def feed_forward(
     tasks = [{**row, "task": f"{row['task']}, noise {row['noise']:g}"} for row in table.records()]
     labels = ("task", "attention", "accuracy on fresh sequences", "attention: ")
     context.figure("accuracy", "measurements:plot_dots", tasks, *labels, text="Accuracy by task and attention.")
-    return Outcome(_answer(rows))
+    parts = []
+    without, _, with_it = (rows[k :: len(ATTENTIONS)] for k in range(len(ATTENTIONS)))
+    for (task, noise, _, _, before, _), (*_, after, gain) in zip(without, with_it, strict=True):
+        sure = gain.count > 1 and abs(gain.mean) > gain.half
+        verdict = ("helps" if gain.mean > 0 else "hurts") if sure else "makes no measurable difference"
+        parts.append(f"{task}, noise {noise:g}: it {verdict} ({before} without, {after} with)")
+    return Outcome(f"It depends on the task. {'; '.join(parts)}.")
 
 
 def _start(rng: np.random.Generator) -> dict[str, Floats]:
@@ -149,13 +155,3 @@ def _start(rng: np.random.Generator) -> dict[str, Floats]:
         theta[f"b{block}"] = np.zeros(WIDTH)
         theta[f"W{block}"] = rng.standard_normal((DIM, WIDTH)) / np.sqrt(WIDTH) / 2
     return theta | {"v": rng.standard_normal(DIM) / np.sqrt(DIM), "c": np.zeros(())}
-
-
-def _answer(rows: list[tuple[Any, ...]]) -> str:
-    parts = []
-    without, _, with_it = (rows[k :: len(ATTENTIONS)] for k in range(len(ATTENTIONS)))
-    for (task, noise, _, _, before, _), (*_, after, gain) in zip(without, with_it, strict=True):
-        sure = gain.count > 1 and abs(gain.mean) > gain.half
-        verdict = ("helps" if gain.mean > 0 else "hurts") if sure else "makes no measurable difference"
-        parts.append(f"{task}, noise {noise:g}: it {verdict} ({before} without, {after} with)")
-    return "It depends on the task. " + "; ".join(parts) + "."

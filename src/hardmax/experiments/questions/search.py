@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hardmax.experiments.case import Case
-from hardmax.experiments.questions.patterns import Pattern, patterns
-from hardmax.experiments.questions.programs import Hit, attempt, confirmed, refuted, solve
+from hardmax.experiments.questions.programs import Hit, Pattern, attempt, confirmed, patterns, refuted, solve
 
 PATTERNS_PER_CLOUD = 20
 REACH = 3  # the largest coordinate of a drawn leader
