@@ -67,14 +67,19 @@ def follow_sets(Z: Cloud, A: Matrix = None) -> Sets:
         >>> follow_sets(((2, 0), (0, 1), (1, 1)))
         ((0,), (1, 2), (0, 2))
     """
-    (whole, _), sets = whole_numbers(Z), []
-    scaled = None if A is None else whole_numbers(A)[0]
-    for z in whole:
-        seen = times(scaled, z)
-        scores = [dot(seen, y) for y in whole]
-        best = max(scores)
-        sets.append(tuple(j for j, score in enumerate(scores) if score == best))
-    return tuple(sets)
+    whole, scaled = whole_numbers(Z)[0], None if A is None else whole_numbers(A)[0]
+    return largest([times(scaled, z) for z in whole], whole)
+
+
+def largest(queries: Sequence[Point], keys: Sequence[Point]) -> Sets:
+    """For every query the keys that have the largest inner product with it; equal queries are answered once."""
+    known: dict[Point, tuple[int, ...]] = {}
+    for query in queries:
+        if query not in known:
+            scores = [dot(query, key) for key in keys]
+            best = max(scores)
+            known[query] = tuple(j for j, score in enumerate(scores) if score == best)
+    return tuple(known[query] for query in queries)
 
 
 def whole_numbers(Z: Sequence[Sequence[Number]]) -> tuple[Cloud, int]:
@@ -220,11 +225,8 @@ def attention(x: Cloud, rho: Number, Q: Rows, K: Rows, V: Rows) -> Cloud:
     """
     queries, keys, values = ([tuple(_dot(row, z) for row in matrix) for z in x] for matrix in (Q, K, V))
     out = []
-    for z, query in zip(x, queries, strict=True):
-        scores = [_dot(query, key) for key in keys]
-        best = max(scores)
-        followed = [v for v, score in zip(values, scores, strict=True) if score == best]
-        goal = followed[0] if len(followed) == 1 else mean([tuple(map(Fraction, v)) for v in followed])
+    for z, followed in zip(x, largest(queries, keys), strict=True):
+        goal = values[followed[0]] if len(followed) == 1 else mean([tuple(map(Fraction, values[j])) for j in followed])
         out.append(tuple(rho * a + b for a, b in zip(z, goal, strict=True)))
     return tuple(out)
 

@@ -7,7 +7,7 @@ Checked on all strings of a length, token by token in Fractions. Beside it: what
 strings, with and without ties.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from hardmax.construction.build import construct
 from hardmax.experiments import Context, Outcome, question
 from hardmax.experiments.claims.constructions import seen_by
-from hardmax.experiments.claims.definition import Cloud, dot, mean
+from hardmax.experiments.claims.definition import Cloud, largest, mean
 
 Bits = tuple[int, ...]
 LANGUAGES: dict[str, Callable[[Bits], int]] = {
@@ -45,18 +45,6 @@ def tokens(bits: Bits) -> Cloud:
     )
 
 
-def attend(Z: Cloud, query: Callable[[Any], Sequence[Any]], key: Callable[[Any], Sequence[Any]]) -> list[list[int]]:
-    """C_i = argmax_l <Q x_i, K x_l>, from the definition; equal queries are answered once."""
-    keys, known = [key(x) for x in Z], {}
-    for x in Z:
-        q = tuple(query(x))
-        if q not in known:
-            scores = [dot(q, k) for k in keys]
-            best = max(scores)
-            known[q] = [j for j, score in enumerate(scores) if score == best]
-    return [known[tuple(query(x))] for x in Z]
-
-
 def recognize(bits: Bits, language: str) -> tuple[int, list[int]]:
     """The answer of the stack, and the sizes of the largest follow sets of its blocks.
 
@@ -65,12 +53,12 @@ def recognize(bits: Bits, language: str) -> tuple[int, list[int]]:
         ((1, [5, 1]), (1, [5]))
     """
     Z = tokens(bits)
-    everyone = attend(Z, lambda x: (0,), lambda x: (0,))
+    everyone = largest([(0,)] * len(Z), [(0,)] * len(Z))
     if language == "MAJORITY":  # V takes 2b - letter
         (value,) = {mean([(2 * Z[j][0] - Z[j][4],) for j in C])[0] for C in everyone}
         return int(value > 0), [max(map(len, everyone))]
     Z = tuple((*x, mean([(Z[j][0],) for j in C])[0]) for x, C in zip(Z, everyone, strict=True))
-    nearest = attend(Z, lambda x: (2 * x[5], Fraction(-1)), lambda x: (x[1], x[2]))
+    nearest = largest([(2 * x[5], Fraction(-1)) for x in Z], [(x[1], x[2]) for x in Z])
     (value,) = {mean([(Z[j][3],) for j in C])[0] for C in nearest}
     return int(value), [max(map(len, everyone)), max(map(len, nearest))]
 

@@ -64,11 +64,6 @@ class Pattern:
     steps: tuple[Step, ...]
 
     @property
-    def heads(self) -> int:
-        """How many heads."""
-        return len(self.steps[0])
-
-    @property
     def repeats(self) -> bool:
         """Whether its steps have a shorter period."""
         return any(self.steps == self.steps[s:] + self.steps[:s] for s in range(1, len(self.steps)))
@@ -106,7 +101,7 @@ class Pattern:
         return " ".join("+".join("".join(str(i + 1) for i in group) for group in step) for step in self.steps)
 
 
-def patterns(leaders: int, period: int, heads: int, sizes: tuple[int, ...]) -> Iterator[Pattern]:
+def patterns(leaders: int, period: int, heads: int, sizes: Sequence[int]) -> Iterator[Pattern]:
     """Every pattern once, up to renaming leaders and heads and to the layer where the period begins.
 
     Args:
@@ -317,7 +312,7 @@ def confirmed(hit: Hit, among: str, name: str, leaders: Rows | None = None) -> C
     possible (`flattened`).
     """
     pattern = hit.pattern
-    words = f"{pattern.heads} heads" if pattern.heads > 1 else "one head"
+    words = f"{len(hit.solutions)} heads" if len(hit.solutions) > 1 else "one head"
     case = Case("cycle", {
         "name": name,
         "statement": f"A cycle of {len(pattern.steps)} layers with {words}, found by linear programs: {pattern}.",

@@ -28,11 +28,6 @@ class Size(NamedTuple):
     among: str
     ties: bool
 
-    @property
-    def groups(self) -> tuple[int, ...]:
-        """Sizes of the groups: all that tie, or one."""
-        return tuple(range(2, self.leaders + 1)) if self.ties else (1,)
-
 
 def sweep(size: Size, alphas: Sequence[Fraction]) -> tuple[int, int, int, Hit | None]:
     """Try every pattern of a size with every alpha.
@@ -45,7 +40,8 @@ def sweep(size: Size, alphas: Sequence[Fraction]) -> tuple[int, int, int, Hit | 
         >>> sweep(Size(3, 2, 2, "definite", ties=False), [Fraction(1)])[:3]
         (5, 1, 4)
     """
-    every = list(patterns(size.leaders, size.period, size.heads, size.groups))
+    groups = range(2, size.leaders + 1) if size.ties else (1,)
+    every = list(patterns(size.leaders, size.period, size.heads, groups))
     hits, no = list[Hit](), 0
     for pattern, alpha in product(every, alphas):
         if hit := attempt(pattern, alpha, size.among):
