@@ -14,7 +14,7 @@ from typing import Any, cast
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.experiments.case import Case, read_case
 from hardmax.experiments.context import Context, Journal, make_folder, provenance
-from hardmax.experiments.item import Item, Outcome, items, register, select
+from hardmax.experiments.item import Item, Outcome, register, select
 from hardmax.io.documents import read_document, write_json
 from hardmax.io.files import write_file
 
@@ -210,11 +210,10 @@ def load_violation(path: Path) -> tuple[Claim, Case]:
         BadInput: the file is missing, damaged, of another kind, or holds a case that cannot be run.
     """
     document = read_document(path, SCHEMA)
-    name, known = str(document.get("claim")), [one.name for one in items("claims")]
+    name, known = str(document.get("claim")), {one.name: one for one in claims()}
     if name not in known:
         raise BadInput(f"{path} is about the unknown claim {name[:60]!r}", found=", ".join(known))
-    (found,) = claims([name])
     try:
-        return found, read_case(document.get("case"), found.kinds, found.fields)
+        return known[name], read_case(document.get("case"), known[name].kinds, known[name].fields)
     except BadInput as error:
         raise BadInput(f"{path}: {error.what}", found=error.found, fix=error.fix) from error
