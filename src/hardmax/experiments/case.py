@@ -203,8 +203,8 @@ def _list_of(read: Reader, what: str, most: int = MOST_NUMBERS, least: int = 1) 
 
 
 _vector = _list_of(_number, "numbers")
-_equal = "rows of one length, not of different lengths"
-_rows = _that(lambda rows: len(set(map(len, rows))) == 1, _equal, _list_of(_vector, "rows"))
+_ONE_LENGTH = "rows of one length, not of different lengths"
+_rows = _that(lambda rows: len(set(map(len, rows))) == 1, _ONE_LENGTH, _list_of(_vector, "rows"))
 _square = _that(lambda rows: len(rows) == len(rows[0]), "a square matrix", _rows)
 _count = _whole(0, MOST_LAYERS)
 

@@ -101,7 +101,7 @@ class Claim(Item):
         sentences: list[str] = []
         size = CHUNK if workers > 1 or settings["resume"] else 1
         spans = [(begin, min(begin + size, trials)) for begin in range(0, trials, size)]
-        journal = context.journal if settings["resume"] else Journal()
+        journal = context.journal if settings["resume"] else None
         try:
             context.tell(0, trials, "")
             for end, found in self._in_order(context.seed, spans, workers, journal):
@@ -126,16 +126,17 @@ class Claim(Item):
         return Outcome(f"{len(sentences)} violations in {done} trials.", numbers=numbers, complete=done == trials)
 
     def _in_order(
-        self, seed: int, spans: Sequence[tuple[int, int]], workers: int, journal: Journal
+        self, seed: int, spans: Sequence[tuple[int, int]], workers: int, journal: Journal | None
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         """The end and the results of every range of trials; finished ranges come from the journal."""
         keys = [{"claim": self.name, "seed": seed, "from": begin, "to": end} for begin, end in spans]
-        known = list(map(journal.get, keys))
+        known = [journal.get(key) if journal else None for key in keys]
         left = [(seed, *span) for span, found in zip(spans, known, strict=True) if found is None]
         of_claim = partial(_trials_of, self.name)
         fresh = pool(workers).map(of_claim, left) if workers > 1 else (self.some_trials(*part) for part in left)
-        for key, found in zip(keys, known, strict=True):
-            yield key["to"], journal.put(key, next(fresh)) if found is None else found
+        for (_, end), key, old in zip(spans, keys, known, strict=True):
+            found = next(fresh) if old is None else old
+            yield end, journal.put(key, found) if journal and old is None else found
 
     def smallest(self, case: Case, sentence: str) -> Case:
         """The case with as few tokens as still violate the claim: tokens are dropped one by one while they can be."""
