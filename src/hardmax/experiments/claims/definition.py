@@ -1,7 +1,7 @@
 """The definition of a layer, of the two layers of a block, and of a hull: what every claim is checked against.
 
 Written for this purpose alone, token by token, unit by unit, for Fractions and for floats alike: it shares no code with
-the solvers that are checked, and uses no tolerance.
+the solvers that are checked, and uses no tolerance. `package_attention` is the layer of the package to compare with.
 """
 
 from collections.abc import Sequence

@@ -358,7 +358,6 @@ def float_trap(case: Case) -> str | None:
         return None
     both = list(zip(exact_states, exact_sets, strict=True))
     wanted = [i for i in range(len(tokens)) if any(leads(Z, of_layer, i) for Z, of_layer in both)]
-    found = done.leaders.tolist()
-    if found != wanted:
+    if (found := done.leaders.tolist()) != wanted:
         return f"after {layers} layers the run lists the leaders {found}; in Fractions they are {wanted}"
     return None

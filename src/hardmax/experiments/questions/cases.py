@@ -171,10 +171,9 @@ def _image(case: Case, states: list[Rows]) -> tuple[set[int], list[str]]:
 
 def _vanishes(T: Rows) -> bool:
     """Whether T^k -> 0: |T^k|_F < 1 for one k is enough."""
-    power = T
     for _ in range(8):
-        power = _product(power, power)
-        if sum(x * x for row in power for x in row) < 1:
+        T = _product(T, T)
+        if sum(x * x for row in T for x in row) < 1:
             return True
     return False
 
