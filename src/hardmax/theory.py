@@ -21,6 +21,7 @@ Example:
     5.638
 """
 
+from functools import partial
 from math import exp, gamma, inf, lgamma, log, pi, sqrt
 from typing import Any
 
@@ -61,15 +62,7 @@ def expected_leaders(n: int, d: int, *, cloud: str = "normal", A: Any = None, co
     if cloud == "sphere":
         return float(n)
     if cloud == "ball":
-        return (
-            n
-            * d
-            * _one_dimensional(  # r = 1 - y^4: for many tokens all that counts is close to the sphere
-                lambda y: (n - 1) * _log_below_ball(1 - y**4, d) + (d - 1) * np.log1p(-(y**4)) + log(4) + 3 * np.log(y),
-                0,
-                1,
-            )
-        )
+        return n * d * _one_dimensional(partial(_log_in_ball, n - 1, d), 0, 1)
     if A is None and covariance is None:
         return n * _chi_mean(n - 1, d, 1.0)
     H = _reduced(d, A, covariance)
@@ -115,7 +108,7 @@ def leader_variance(n: int, d: int) -> float:
         raise BadInput(f"the variance needs n >= 2 and d >= 2; found n = {n}, d = {d}")
     mean = expected_leaders(n, d)
     top = sqrt(d) + sqrt(2 * log(n)) + 6
-    x, weight = _legendre(96)
+    x, weight = np.polynomial.legendre.leggauss(96)
     tilt, turn = pi * (x + 1) / 4, pi * weight / 4  # s = r cos(tilt) <= r: the shorter of the two, counted twice
     t = tilt[:, None] + (pi - tilt[:, None]) * (x + 1) / 2
     angles = weight * (pi - tilt[:, None]) / 2 * np.sin(t) ** (d - 2)
@@ -153,19 +146,24 @@ def _chi_mean(power: int, d: int, slope: float) -> float:
 
 def _one_dimensional(logarithm: Any, low: float, high: float) -> float:
     """The integral of exp(logarithm) over an interval, by Gauss's rule on 64 pieces."""
-    x, weight = _legendre(24)
+    x, weight = np.polynomial.legendre.leggauss(24)
     edges = np.linspace(low, high, 65)
     half = (edges[1:] - edges[:-1])[:, None] / 2
     points = edges[:-1, None] + half * (x + 1)
     return float((np.exp(logarithm(points)) * weight * half).sum())
 
 
-def _log_below_ball(r: Floats, d: int) -> Floats:
-    """log P(one coordinate of a uniform point of the unit ball < r), r >= 0."""
+def _log_in_ball(power: int, d: int, y: Floats) -> Floats:
+    """log (F(r)^power r^{d-1} dr/dy) with r = 1 - y^4: for many tokens all that counts is close to the sphere.
+
+    F(r) is the probability that one coordinate of a uniform point of the unit ball is below r.
+    """
     from scipy.special import betainc
 
+    r = 1 - y**4
     # 1 - r^2 as (1 - r) (1 + r), because r is close to 1
-    return np.asarray(np.log1p(-betainc((d + 1) / 2, 0.5, (1 - r) * (1 + r)) / 2))
+    below = np.log1p(-betainc((d + 1) / 2, 0.5, (1 - r) * (1 + r)) / 2)
+    return np.asarray(power * below + (d - 1) * np.log1p(-(y**4)) + log(4) + 3 * np.log(y))
 
 
 def _reduced(d: int, A: Any, covariance: Any) -> Floats:
@@ -195,11 +193,6 @@ def _directions(d: int) -> Floats:
 
     g = ndtri(np.clip(Sobol(d, scramble=True, seed=0).random(DIRECTIONS), 1e-9, 1 - 1e-9))
     return np.asarray(g / np.linalg.norm(g, axis=1, keepdims=True))
-
-
-def _legendre(count: int) -> tuple[Floats, Floats]:
-    x, weight = np.polynomial.legendre.leggauss(count)
-    return np.asarray(x), np.asarray(weight)
 
 
 def _check(n: int, d: int, cloud: str, matrices: bool) -> None:

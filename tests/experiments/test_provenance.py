@@ -3,7 +3,7 @@
 import numpy
 
 from hardmax import __version__
-from hardmax.experiments.provenance import provenance
+from hardmax.experiments.context import provenance
 
 
 def test_it_names_versions_seed_and_machine():

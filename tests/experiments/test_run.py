@@ -136,11 +136,11 @@ def test_a_sweep_says_where_it_is_and_does_not_compute_a_finished_cell_again(tmp
 
     def sweep(cells):
         context = Context(journal=Journal(tmp_path / JOURNAL), tell=lambda *place: told.append(place))
-        return context.sweep(cells, "{} times {}", lambda x, y: {"product": [x, y]}, product)
+        return context.sweep(cells, "{} times {}", product)
 
-    assert sweep([(2, 3), (4, 5)]) == [6, 20]
+    assert sweep([(2, 3), (4, 5)]) == {(2, 3): 6, (4, 5): 20}
     assert told == [(0, 2, "2 times 3"), (1, 2, "4 times 5")]
-    assert sweep([(4, 5), (6, 7)]) == [20, 42]
+    assert sweep([(4, 5), (6, 7)]) == {(4, 5): 20, (6, 7): 42}
     assert computed == [(2, 3), (4, 5), (6, 7)]
 
 

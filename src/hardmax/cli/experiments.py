@@ -124,7 +124,7 @@ def explore(
         }
         lines = [f"{item.name:15s} {item.title}" for item in items]
         return show(json, listed, *lines, "\nexact cases, for --replay:", *(f"  {name}" for name in stored()))
-    from hardmax.experiments.provenance import provenance
+    from hardmax.experiments.context import provenance
 
     found, report = _run(
         "questions", names, output, quiet or json, seed=seed, quick=quick, force=force, options={"trials": trials},

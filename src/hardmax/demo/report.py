@@ -93,18 +93,11 @@ def write_demo(folder: str | Path, progress: Progress | None = None, quick: bool
         tell = progress or (lambda done, total, what: None)
         sentiment = sentiment_section(folder, lambda k, of, what: tell(done, total, f"{what} ({k}/{of})"))
     step("the report")
+    described = "; ".join(f"{name}: {PRESETS[name][0]}" for name, *_ in FIGURE_2)
     body = render(
-        "demo.html",
-        title=TITLE,
-        alpha=ALPHA,
-        columns=COLUMNS,
-        layers=PAPER_LAYERS,
-        cases=cases,
-        film=film,
-        described="; ".join(f"{name}: {PRESETS[name][0]}" for name, *_ in FIGURE_2),
-        construction=construction,
-        sentiment=sentiment,
-    )
+        "demo.html", title=TITLE, alpha=ALPHA, columns=COLUMNS, layers=PAPER_LAYERS, cases=cases, film=film,
+        described=described, construction=construction, sentiment=sentiment,
+    )  # fmt: skip
     report = write_file(folder / "report.html", page(TITLE, [body]))
     step("done")
     return report
@@ -121,14 +114,9 @@ def _case(name: str, folder: Path) -> dict[str, Any]:
     verified = "yes" if eq.certificate.verify(Z) else "NO"
     panels = write_file(folder / f"{name}.png", lambda to: save_figure(plot_panels(traj, PAPER_LAYERS), to, dpi=160))
     end = write_file(folder / f"{name}-limit.png", lambda to: save_figure(limit_figure(eq), to, dpi=130))
-    return {
-        "eq": eq,
-        "row": [name, len(Z), len(eq.leaders), since, eq.layers, f"{eq.margin:.2g}", eq.undecided, verified,
-                f"{seconds:.4f}"],
-        "panels": panels,
-        "end": end,
-        "ends": [(point(z), eq.kind[k], int((eq.cluster == k).sum())) for k, z in enumerate(eq.centers)],
-    }  # fmt: skip
+    ends = [(point(z), eq.kind[k], int((eq.cluster == k).sum())) for k, z in enumerate(eq.centers)]
+    row = [name, len(Z), len(eq.leaders), since, eq.layers, f"{eq.margin:.2g}", eq.undecided, verified]
+    return {"eq": eq, "row": [*row, f"{seconds:.4f}"], "panels": panels, "end": end, "ends": ends}
 
 
 def construct_section(folder: Path) -> Markup:
@@ -172,34 +160,22 @@ def sentiment_section(folder: Path, progress: Progress) -> Markup:
     learn, aside = by_blocks(found.labels, HELD_OUT)
     progress(0, 1, f"reading {len(learn):,} reviews")
     begun = perf_counter()
-    clf = HardmaxClassifier().fit(
-        [found.texts[i] for i in learn],
-        found.labels[learn],
-        progress=lambda p: progress(p.step, p.steps, p.text),
-    )
+    given = [found.texts[i] for i in learn], found.labels[learn]
+    clf = HardmaxClassifier().fit(*given, progress=lambda p: progress(p.step, p.steps, p.text))
     seconds = perf_counter() - begun
     progress(1, 1, "evaluating")
     figures = _figures(clf.model_, found, aside)
-    clf.model_.card.update(
-        name="demo",
-        data=f"imdb: {len(found):,} reviews, {len(aside):,} of them held out",
-        figures={"accuracy on the reviews held out": figures[0][1]},
-    )
+    about = f"imdb: {len(found):,} reviews, {len(aside):,} of them held out"
+    clf.model_.card.update(name="demo", data=about, figures={"accuracy on the reviews held out": figures[0][1]})
     clf.save_pretrained(folder / "model")
     reviews = []
     for k, i in enumerate(_two(clf.model_, found, aside)):
         progress(k + 1, 3, f"explaining a review ({k + 1} of 2)")
         reviews.append(_explained(clf.model_, found.texts[i], found.labels[i], folder))
     return render(
-        "demo_sentiment.html",
-        missing=None,
-        learned=len(learn),
-        held_out=len(aside),
-        seconds=seconds,
-        layers=clf.model_.layers,
-        figures=figures,
-        reviews=reviews,
-    )
+        "demo_sentiment.html", missing=None, learned=len(learn), held_out=len(aside), seconds=seconds,
+        layers=clf.model_.layers, figures=figures, reviews=reviews,
+    )  # fmt: skip
 
 
 def _figures(model: Any, found: Any, aside: Any) -> list[tuple[str, str]]:
@@ -237,12 +213,6 @@ def _explained(model: Any, text: str, label: Any, folder: Path) -> dict[str, Any
     ex = explain(model, text)
     for suffix in (".html", ".png", ".gif"):
         ex.save(folder / f"explanation-{label}{suffix}")
-    word = ex.words[0].word if ex.words else None
-    return {
-        "label": label,
-        "ex": ex,
-        "section": explanation_section(ex, 3),
-        "word": word,
-        "without": ex.without(word) if word else None,
-        "film": folder / f"explanation-{label}.gif",
-    }
+    word, section = ex.words[0].word if ex.words else None, explanation_section(ex, 3)
+    about = {"label": label, "ex": ex, "section": section, "film": folder / f"explanation-{label}.gif"}
+    return {**about, "word": word, "without": ex.without(word) if word else None}

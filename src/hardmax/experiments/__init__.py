@@ -32,8 +32,8 @@ A study (`studies/`, hardmax study) measures; `context.sweep` tells where it is 
 
     @study("ablation", "What does attention bring?", quick={"seeds": (0, 1)})
     def ablation(context: Context, *, seeds: tuple[int, ...] = (0, 1, 2, 3, 4)) -> Outcome:
-        runs = context.sweep([(s,) for s in seeds], "seed {}", lambda s: {"study": "ablation", "seed": s}, measure)
-        context.table("accuracy", "Accuracy", [{"runs": len(runs), "accuracy": interval(runs)}])
+        runs = context.sweep([(seed,) for seed in seeds], "seed {}", measure)
+        context.table("accuracy", "Accuracy", [{"runs": len(runs), "accuracy": interval(runs.values())}])
         return Outcome("Attention costs 0.3 points.")
 """
 

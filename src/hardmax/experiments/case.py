@@ -203,21 +203,14 @@ def _list_of(read: Reader, what: str, most: int = MOST_NUMBERS, least: int = 1) 
 
 
 _vector = _list_of(_number, "numbers")
-_rows = _that(
-    lambda rows: len(set(map(len, rows))) == 1,
-    "rows of one length, not of different lengths",
-    _list_of(_vector, "rows"),
-)
+_ONE_LENGTH = "rows of one length, not of different lengths"
+_rows = _that(lambda rows: len(set(map(len, rows))) == 1, _ONE_LENGTH, _list_of(_vector, "rows"))
 _square = _that(lambda rows: len(rows) == len(rows[0]), "a square matrix", _rows)
 _count = _whole(0, MOST_LAYERS)
 
 
 def _square_or_none(value: Any) -> Rows | None:
     return None if value is None else _square(value)
-
-
-def _target(value: Any) -> Rows | int:
-    return _rows(value) if isinstance(value, list) else _count(value)
 
 
 def _text(most: int) -> Reader:
@@ -244,7 +237,7 @@ READERS: dict[str, Reader] = {
     "direction": _vector,
     "steps": _vector,
     "sequences": _list_of(_rows, "sequences"),
-    "targets": _list_of(_target, "labels or of rows"),
+    "targets": _list_of(lambda value: (_rows if isinstance(value, list) else _count)(value), "labels or of rows"),
     "style": _one_of("bitwise", "two", "narrow"),
     "pool": _one_of("mean", "max"),
 }

@@ -1,16 +1,20 @@
 """What an item gets when it runs: its folder, its seed, how to report progress, and the one way to write its files."""
 
 import json
+import os
+import platform
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from hardmax import __version__
 from hardmax.errors import BadInput, MissingExtra
 from hardmax.experiments.case import Case, Row
-from hardmax.experiments.provenance import provenance
 from hardmax.experiments.table import Table, table_of
 from hardmax.io.documents import json_text, write_json
 from hardmax.io.files import write_file
@@ -19,7 +23,33 @@ Progress = Callable[[float, float | None, str], object]
 Note = Callable[[str], object]
 JOURNAL = ".journal.jsonl"
 MODELS = "models"
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "matplotlib")
 MARK = ".hardmax"  # in a folder of models that may be discarded
+
+
+def provenance(seed: int | None = None) -> dict[str, Any]:
+    """Versions of what computed it, the seed, and the kind of machine (no name, no user, no time).
+
+    Example:
+        >>> sorted(provenance(seed=7))
+        ['machine', 'packages', 'python', 'seed', 'version']
+    """
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "packages": dict(_packages()),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "seed": seed,
+    }
+
+
+@cache  # the metadata of a large package takes milliseconds to read
+def _packages() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def silent(*_: object) -> None:
@@ -145,14 +175,18 @@ class Context:
         known = self.journal.get(key)
         return self.journal.put(key, compute(*given)) if known is None else known
 
-    def sweep(
-        self, cells: Sequence[Row], text: str, key: Callable[..., dict[str, Any]], compute: Callable[..., Any]
-    ) -> list[Any]:
-        """`compute(*cell)` of every cell, kept in the journal under `key(*cell)`; `text` is formatted with the cell."""
-        found = []
-        for number, cell in enumerate(cells):
-            self.tell(number, len(cells), text.format(*cell))
-            found.append(self.memo(key(*cell), compute, *cell))
+    def sweep(self, cells: Iterable[Row], text: str, compute: Callable[..., Any], **about: Any) -> dict[Any, Any]:
+        """`compute(*cell)` of every cell, by cell; finished cells are kept in the journal.
+
+        Args:
+            text: what is told about a cell, formatted with it.
+            about: what decides the value of a cell beside the seed and the cell itself.
+        """
+        every, found = list(cells), {}
+        for number, cell in enumerate(every):
+            self.tell(number, len(every), text.format(*cell))
+            key = {"item": self.name, "part": text, "cell": cell, "seed": self.seed, **about}
+            found[cell] = self.memo(key, compute, *cell)
         return found
 
     def write(self, name: str, contents: Callable[[Path], Any] | str | bytes) -> str:

@@ -53,7 +53,7 @@ GROUPS = {
     ),
     "questions": Group(
         "question", "open questions", "explore", "Open questions",
-        ("matrices", "cycles", "laws", "feed_forward", "merging", "oscillation", "languages", "equal_size"),
+        ("matrices", "cycles", "laws", "feed_forward", "softmax", "languages", "equal_size"),
     ),
     "studies": Group("study", "studies", "study", "Studies", ("finite_depth", "mechanism", "variants", "block_counts")),
 }  # fmt: skip
@@ -177,7 +177,7 @@ def items(package: str) -> list[Item]:
     homes = [f"hardmax.experiments.{package}.{name}" for name in GROUPS[package].modules]
     for home in homes:
         import_module(home)
-    return sorted((one for one in _ITEMS.values() if one.home in homes), key=lambda one: homes.index(one.home))
+    return [one for home in homes for one in _ITEMS.values() if one.home == home]
 
 
 def select(package: str, names: Sequence[str] = ()) -> list[Item]:

@@ -37,20 +37,17 @@ def _report(group: Group, results: Sequence[Result], total: int) -> dict[str, An
     opening = f"{len(done)} of {total} {group.plural}, made with hardmax {group.command}."
     opening += QUICK if any(result.provenance.get("quick") for result in done) else ""
     columns = _columns(results)
-    origin: dict[str, Any] = {}
+    origin: list[tuple[str, Any]] = []
     if done:
         made = done[0].provenance
         packages = ", ".join(f"{name} {version}" for name, version in made["packages"].items())
-        origin = {"hardmax": made["version"], "python": made["python"], "packages": packages}
-        origin |= {key: made[key] for key in ("machine", "seed")}
+        origin = [("hardmax", made["version"]), ("python", made["python"]), ("packages", packages)]
+        origin += [(key, made[key]) for key in ("machine", "seed")]
     return {
-        "title": group.title,
-        "opening": opening + (f" Not made: {left}." if left else ""),
-        "about": group.about,
-        "heads": [HEADS[name] for name in columns],
+        "title": group.title, "opening": opening + (f" Not made: {left}." if left else ""), "about": group.about,
+        "heads": [HEADS[name] for name in columns], "origin": origin,
         "sections": [_section(result, columns) for result in results],
-        "origin": list(origin.items()),
-    }
+    }  # fmt: skip
 
 
 def _section(result: Result, columns: Sequence[str]) -> dict[str, Any]:

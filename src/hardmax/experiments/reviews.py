@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.errors import BadInput, need
+from hardmax.text import datasets
 from hardmax.text.datasets import at_random, by_blocks
 from hardmax.text.vocabulary import Vocabulary
 
@@ -35,10 +36,8 @@ _TAG = re.compile(r"<[^<>]{0,40}>")
 
 def imdb() -> tuple[list[str], NDArray[Any]]:
     """The 25,000 IMDb training reviews of the extra `imdb`, and labels 0 and 1."""
-    from hardmax.text.datasets import match_labels, read
-
-    found = read("imdb", "train")
-    return list(found.texts), match_labels(found.labels, (0, 1))
+    found = datasets.read("imdb", "train")
+    return list(found.texts), datasets.match_labels(found.labels, (0, 1))
 
 
 def draw_reviews(labels: NDArray[Any], learn: int, aside: int, seed: Any) -> tuple[Ints, Ints]:
@@ -102,9 +101,8 @@ def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: in
     stop_words = need("sklearn.feature_extraction.text", "sklearn", "the paper's list of words").ENGLISH_STOP_WORDS
     labels = np.asarray(labels, np.int64)
     if len(texts) < 10 or len(labels) != len(texts) or not np.isin(labels, (0, 1)).all():
-        raise BadInput(
-            f"got {len(texts)} texts and {len(labels)} labels; expected at least 10 texts, each with the label 0 or 1"
-        )
+        found = f"got {len(texts)} texts and {len(labels)} labels"
+        raise BadInput(f"{found}; expected at least 10 texts, each with the label 0 or 1")
     chosen = np.arange(len(texts))
     if most is not None and most < len(texts):
         chosen = at_random(len(texts), most / len(texts), seed)[1]
@@ -183,9 +181,7 @@ def log_odds(reviews: Rows, words: int, smoothing: float = 10.0) -> tuple[Floats
 
 
 def _padded(vocabulary: Any, texts: list[str], labels: NDArray[Any], words: int) -> Rows:
-    bags = vocabulary.bags(texts)
-    rows = np.full((len(texts), words), NOTHING, np.int64)
-    for t in range(len(texts)):
-        ids = bags.ids[bags.offsets[t] : bags.offsets[t + 1]][:words]
-        rows[t, : len(ids)] = ids
+    bags, rows = vocabulary.bags(texts), np.full((len(texts), words), NOTHING, np.int64)
+    for row, ids in zip(rows, np.split(bags.ids, bags.offsets[1:-1]), strict=True):
+        row[: len(ids)] = ids[:words]
     return Rows(rows, np.asarray(labels, np.int64))

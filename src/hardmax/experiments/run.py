@@ -116,7 +116,7 @@ def run_items(
         if result is None:
             place = f"[{number}/{len(chosen)}] " if len(chosen) > 1 else ""
 
-            def tell(done: float, total: float | None, what: str, head: str = f"{place}{item.name}") -> None:
+            def tell(done: float, total: float | None, what: str, head: str = place + item.name) -> None:
                 progress(done, total, f"{head}: {what}" if what else head)
 
             own = settings[item.name]
@@ -151,10 +151,8 @@ def _kept(item: Item, root: Path | None, settings: dict[str, Any], replace: bool
     if found is None or found.settings == json.loads(json_text(settings)):
         return found
     if not replace:
-        raise BadInput(
-            f"{root}/{item.name} holds the results of a run with other settings",
-            fix="choose another folder with -o DIR, or replace the results with --force",
-        )
+        fix = "choose another folder with -o DIR, or replace the results with --force"
+        raise BadInput(f"{root}/{item.name} holds the results of a run with other settings", fix=fix)
     return None
 
 

@@ -85,8 +85,8 @@ class Share:
         return float(found.low), float(found.high)
 
     def __str__(self) -> str:
-        low, high = self.interval
-        return f"{self.count}/{self.trials} ({_percent(low)}-{_percent(high)} %)"
+        low, high = (f"{100 * part:.2g}" if part < 0.1 else f"{100 * part:.3g}" for part in self.interval)
+        return f"{self.count}/{self.trials} ({low}-{high} %)"
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Table:
 
     def texts(self) -> list[list[str]]:
         """The rows as they are read: floats with four digits."""
-        return [[_text(x) for x in row] for row in self.rows]
+        return [[f"{x:.4g}" if isinstance(x, float) else str(x) for x in row] for row in self.rows]
 
     def markdown(self) -> str:
         """The table in Markdown.
@@ -212,11 +212,3 @@ def _parts(x: Any) -> dict[str, Any]:
         low, high = x.interval
         return {"": x.count, ": trials": x.trials, ": low": low, ": high": high}
     return {"": x.mean, " (95 %)": x.half} if isinstance(x, Interval) else {"": x}
-
-
-def _text(x: Any) -> str:
-    return f"{x:.4g}" if isinstance(x, float) else str(x)
-
-
-def _percent(part: float) -> str:
-    return f"{100 * part:.2g}" if part < 0.1 else f"{100 * part:.3g}"

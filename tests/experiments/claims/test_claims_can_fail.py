@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hardmax.cli.main import run as command_line
-from hardmax.experiments.claims import blocks, constructions, counterexamples, facts, lemmas, observations, theorems
+from hardmax.experiments.claims import constructions, counterexamples, definition, facts, lemmas, observations, theorems
 from hardmax.experiments.claims.claim import Violated, claims
 from hardmax.experiments.claims.runs import limit_of, run
 
@@ -130,17 +130,17 @@ MUTATIONS = {
     "one-leader": [wrapped(observations, "run", lambda done: replace(done, leader_since=dict.fromkeys((0, 1), 0)))],
     "lemma-4.1-extremes": [
         (lemmas, "package_attention", lambda tokens, score: tokens),
-        (blocks, "attention", lambda x, *given: x),
+        (definition, "attention", lambda x, *given: x),
     ],
     "lemma-4.2-corner": [
         (lemmas, "package_attention", lambda tokens, score: tokens),
-        (blocks, "attention", lambda x, *given: x),
+        (definition, "attention", lambda x, *given: x),
         wrapped(lemmas, "limit_of", ends_elsewhere),
     ],
     "lemma-4.3-sphere": [
         wrapped(lemmas, "run", lambda done: replace(done, leader_since={})),
         wrapped(lemmas, "run", last_state(scaled(2))),
-        (blocks, "attention", lambda x, *given: x[:1] * len(x)),
+        (definition, "attention", lambda x, *given: x[:1] * len(x)),
     ],
     "construction-exact": [wrapped(constructions, "build", spoilt_targets)],
     "construction-counts": [wrapped(constructions, "build", longer)],
@@ -294,5 +294,5 @@ def test_a_claim_is_violated_where_its_hypothesis_is_broken(claim, k, cli, tmp_p
 
 
 def test_an_attention_layer_of_the_package_is_really_asked():
-    assert blocks.package_attention(((1, 0), (3, 0)), None) == ((3.0, 0.0), (3.0, 0.0))
-    assert blocks.far_apart(((1.0,), (2.0,)), ((1.0,), (2.1,))) == 1
+    assert definition.package_attention(((1, 0), (3, 0)), None) == ((3.0, 0.0), (3.0, 0.0))
+    assert definition.far_apart(((1.0,), (2.0,)), ((1.0,), (2.1,))) == 1

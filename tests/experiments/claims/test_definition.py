@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from hardmax.experiments.claims import blocks
 from hardmax.experiments.claims import definition as plain
 from systems import SYSTEMS
 
@@ -60,7 +59,7 @@ def test_blocks_agree_with_the_blocks_of_the_package():
         Q, K, V = (rng.integers(-2, 3, shape).astype(float) for shape in ((1, 2), (1, 2), (2, 2)))
         exact = tuple(tuple(map(Fraction, z)) for z in x.tolist())
         wanted = FeedForwardLayer.of(U, b, W, 2.0).apply(x)
-        assert blocks.feed_forward(exact, 2, U.tolist(), b.tolist(), W.tolist()) == tuple(map(tuple, wanted.tolist()))
+        assert plain.feed_forward(exact, 2, U.tolist(), b.tolist(), W.tolist()) == tuple(map(tuple, wanted.tolist()))
         moved = AttentionLayer(0.5, Q, K, V, np.eye(2)).apply(x, ragged([x]))
-        found = blocks.attention(exact, Fraction(1, 2), Q.tolist(), K.tolist(), V.tolist())
+        found = plain.attention(exact, Fraction(1, 2), Q.tolist(), K.tolist(), V.tolist())
         assert np.array(found, dtype=float) == pytest.approx(moved)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardmax.experiments.claims.hull import distance_to_hull, in_hull
+from hardmax.experiments.claims.definition import distance_to_hull, in_hull
 from reference import is_combination
 
 TAME = settings(derandomize=True, deadline=None, max_examples=150)
@@ -48,8 +48,8 @@ def test_the_distance_is_that_to_a_point_of_the_hull():
 
 
 def test_a_proof_that_does_not_multiply_out_is_not_believed(monkeypatch):
-    from hardmax.experiments.claims import hull
+    from hardmax.experiments.claims import definition
 
-    monkeypatch.setattr(hull, "_phase_one", lambda columns, goal: ([Fraction(1)] * len(columns), ()))
+    monkeypatch.setattr(definition, "_phase_one", lambda columns, goal: ([Fraction(1)] * len(columns), ()))
     with pytest.raises(ArithmeticError):
         in_hull((Fraction(1, 2),), [(0,), (1,)])

@@ -9,7 +9,7 @@ import torch
 import hardmax as hx
 from hardmax.experiments.context import Context, Journal
 from hardmax.experiments.item import items
-from hardmax.experiments.questions import cycles, equal_size, feed_forward, languages, matrices, merging, oscillation
+from hardmax.experiments.questions import cycles, equal_size, feed_forward, languages, matrices, softmax
 from hardmax.experiments.questions.matrices import advance, fates, still_cycle
 
 
@@ -120,7 +120,7 @@ def test_a_softmax_layer_is_the_packages_layer():
     Z = rng.standard_normal((2, 5, 3))
     for sphere in (False, True):
         start = Z / np.linalg.norm(Z, axis=2, keepdims=True) if sphere else Z
-        moved = merging.softmax_layer(start, np.array([0.5, 3.0]), 0.7, sphere)
+        moved = softmax.softmax_layer(start, np.array([0.5, 3.0]), 0.7, sphere)
         for b, beta in enumerate((0.5, 3.0)):
             way = "sphere" if sphere else "rescale"
             traj = hx.simulate(start[b], 0.7, layers=1, rule=hx.Softmax(beta), normalization=way)
@@ -137,7 +137,7 @@ def test_times_to_merge_follow_the_integral():
 
 def test_a_line_is_fitted_as_numpy_does():
     x, y = [1.0, 2.0, 4.0, 5.0], [2.0, 5.0, 30.0, 110.0]
-    line = merging.fit(x, y)
+    line = softmax.fit(x, y)
     slope, covariance = np.polyfit(x, np.log(y), 1, cov=True)
     assert line.slope == pytest.approx(slope[0])
     assert line.stderr == pytest.approx(np.sqrt(covariance[0, 0]))
@@ -145,7 +145,7 @@ def test_a_line_is_fitted_as_numpy_does():
 
 def test_clouds_that_do_not_merge_are_counted():
     pair = np.array([[[0.0, 1.0], [0.0, -1.0]]])
-    assert merging.layers_to_merge(pair, np.array([50.0]), 1.0, False, 0.1, 20).tolist() == [np.inf]
+    assert softmax.layers_to_merge(pair, np.array([50.0]), 1.0, False, 0.1, 20).tolist() == [np.inf]
 
 
 # ---------------------------------------------------------------- feed-forward
@@ -242,16 +242,16 @@ def test_a_journal_saves_finished_parts(tmp_path, monkeypatch):
 
 
 def test_softmax_keeps_a_cycle_alive_for_exponentially_many_layers():
-    case = oscillation.at_alpha(Fraction(4))
-    assert oscillation.least_gap(case) == Fraction(7, 12)  # (3 + alpha) / (4 + 2 alpha)
-    assert oscillation.least_gap(oscillation.at_alpha(Fraction(1))) == Fraction(2, 3)
-    short, long = oscillation._lifetimes(case, (16, 18), 20_000)
+    case = softmax.at_alpha(Fraction(4))
+    assert softmax.least_gap(case) == Fraction(7, 12)  # (3 + alpha) / (4 + 2 alpha)
+    assert softmax.least_gap(softmax.at_alpha(Fraction(1))) == Fraction(2, 3)
+    short, long = softmax._lifetimes(case, (16, 18), 20_000)
     growth = (np.log(18 * long) - np.log(16 * short)) / 2
     assert 7 / 12 < growth < 0.8  # gamma is approached from above
 
 
 def test_a_softmax_lifetime_is_that_of_plain_layers():
-    case, beta = oscillation.at_alpha(Fraction(4)), 14.0
+    case, beta = softmax.at_alpha(Fraction(4)), 14.0
     Z, heads = np.array(case["tokens"], float), np.array(case["heads"], float)
     ways = []
     for _ in range(600):
@@ -262,7 +262,7 @@ def test_a_softmax_lifetime_is_that_of_plain_layers():
         ways.append(np.linalg.norm(new[3] - Z[3]))
         Z = (Z + 4 * new) / 5
     pairs = np.array(ways[:-1]) + ways[1:]
-    (expected,) = oscillation._lifetimes(case, (beta,), 600)
+    (expected,) = softmax._lifetimes(case, (beta,), 600)
     assert expected == np.flatnonzero(pairs < 0.5 * pairs[0])[0] + 1
 
 

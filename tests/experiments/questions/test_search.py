@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from hardmax.errors import BadInput
 from hardmax.experiments.questions.cases import check
-from hardmax.experiments.questions.patterns import Pattern, patterns
-from hardmax.experiments.questions.programs import flattened, refuted, solve
+from hardmax.experiments.questions.programs import Pattern, flattened, patterns, refuted, solve
 from hardmax.experiments.questions.search import Size, attempt, confirmed, draw_leaders, sweep
 
 FEW = settings(derandomize=True, deadline=None, max_examples=25)

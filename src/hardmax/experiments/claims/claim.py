@@ -4,7 +4,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -13,9 +13,8 @@ from typing import Any, cast
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.experiments.case import Case, read_case
-from hardmax.experiments.context import Context, Journal, make_folder
-from hardmax.experiments.item import Item, Outcome, items, register, select
-from hardmax.experiments.provenance import provenance
+from hardmax.experiments.context import Context, Journal, make_folder, provenance
+from hardmax.experiments.item import Item, Outcome, register, select
 from hardmax.io.documents import read_document, write_json
 from hardmax.io.files import write_file
 
@@ -105,7 +104,7 @@ class Claim(Item):
         journal = context.journal if settings["resume"] else None
         try:
             context.tell(0, trials, "")
-            for (_, end), found in self._in_order(context.seed, spans, workers, journal):
+            for end, found in self._in_order(context.seed, spans, workers, journal):
                 for trial, sentence in found["violations"]:
                     if context.root is not None and len(sentences) < MOST_SAVED:
                         case = self.case(context.seed, trial)
@@ -128,30 +127,25 @@ class Claim(Item):
 
     def _in_order(
         self, seed: int, spans: Sequence[tuple[int, int]], workers: int, journal: Journal | None
-    ) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
-        """The results of all ranges of trials, from the first to the last; finished ones come from the journal."""
-        keys = {span: {"claim": self.name, "seed": seed, "from": span[0], "to": span[1]} for span in spans}
-        known = {span: found for span in spans if journal and (found := journal.get(keys[span]))}
-        left = [span for span in spans if span not in known]
-        if workers > 1:
-            fresh = pool(workers).map(_trials_of, [(self.name, seed, *span) for span in left])
-        else:
-            fresh = (self.some_trials(seed, *span) for span in left)
-        for span in spans:
-            found = known.get(span) or next(fresh)
-            yield span, journal.put(keys[span], found) if journal and span not in known else found
+    ) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The end and the results of every range of trials; finished ranges come from the journal."""
+        keys = [{"claim": self.name, "seed": seed, "from": begin, "to": end} for begin, end in spans]
+        known = [journal.get(key) if journal else None for key in keys]
+        left = [(seed, *span) for span, found in zip(spans, known, strict=True) if found is None]
+        of_claim = partial(_trials_of, self.name)
+        fresh = pool(workers).map(of_claim, left) if workers > 1 else (self.some_trials(*part) for part in left)
+        for (_, end), key, old in zip(spans, keys, known, strict=True):
+            found = next(fresh) if old is None else old
+            yield end, journal.put(key, found) if journal and old is None else found
 
     def smallest(self, case: Case, sentence: str) -> Case:
         """The case with as few tokens as still violate the claim: tokens are dropped one by one while they can be."""
-        tries, i = 0, 0
-        # From the first token to the last, and again from the first while something was dropped.
-        while "tokens" in case.data and i < len(case["tokens"]) and tries < MOST_TRIES:
+        i = 0
+        for _ in range(MOST_TRIES):  # from the first token to the last, and again from the first if one was dropped
+            if i >= len(case.data.get("tokens", ())):
+                break
             smaller = case.changed(tokens=case["tokens"][:i] + case["tokens"][i + 1 :])
-            tries += 1
-            if smaller["tokens"] and self._still(smaller, sentence):
-                case, i = smaller, 0
-            else:
-                i += 1
+            case, i = (smaller, 0) if smaller["tokens"] and self._still(smaller, sentence) else (case, i + 1)
         return case
 
     def _still(self, case: Case, sentence: str) -> bool:
@@ -167,9 +161,8 @@ class Claim(Item):
         document: dict[str, Any] = {
             "schema": SCHEMA, "claim": self.name, "statement": self.title, "citation": self.source,
             "sentence": sentence, "trial": trial, "case": case.document(), **provenance(seed),
+            **({} if smaller is None else {"smallest": smaller.document()}),
         }  # fmt: skip
-        if smaller is not None:
-            document["smallest"] = smaller.document()
         path = make_folder(folder) / f"{self.name}-seed-{seed}-trial-{trial}.json"
         return write_file(path, lambda to: write_json(document, to))
 
@@ -180,11 +173,9 @@ def pool(workers: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(workers, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
 
 
-def _trials_of(part: tuple[str, int, int, int]) -> dict[str, Any]:
+def _trials_of(name: str, part: tuple[int, int, int]) -> dict[str, Any]:
     """The trials of a range, in a process of its own."""
-    name, seed, begin, end = part
-    (found,) = (one for one in claims([name]) if one.name == name)
-    return found.some_trials(seed, begin, end)
+    return next(one for one in claims([name]) if one.name == name).some_trials(*part)
 
 
 def claim(name: str, citation: str, *, cases: Callable[[Random, str], Case], **about: Any) -> Callable[[Check], Check]:
@@ -220,11 +211,10 @@ def load_violation(path: Path) -> tuple[Claim, Case]:
         BadInput: the file is missing, damaged, of another kind, or holds a case that cannot be run.
     """
     document = read_document(path, SCHEMA)
-    name, known = str(document.get("claim")), [one.name for one in items("claims")]
+    name, known = str(document.get("claim")), {one.name: one for one in claims()}
     if name not in known:
         raise BadInput(f"{path} is about the unknown claim {name[:60]!r}", found=", ".join(known))
-    (found,) = claims([name])
     try:
-        return found, read_case(document.get("case"), found.kinds, found.fields)
+        return known[name], read_case(document.get("case"), known[name].kinds, known[name].fields)
     except BadInput as error:
         raise BadInput(f"{path}: {error.what}", found=error.found, fix=error.fix) from error

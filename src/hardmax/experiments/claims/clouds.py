@@ -13,7 +13,7 @@ from typing import Any
 
 from hardmax.experiments.case import Case
 from hardmax.experiments.claims.claim import claim
-from hardmax.experiments.claims.definition import Cloud, Point, converted, dot, mean, norm2
+from hardmax.experiments.claims.definition import Cloud, converted, dot, mean, norm2
 
 KINDS = ("random-float", "tie-rich-float", "random-exact", "tie-rich-exact")
 EXACT_KINDS = ("random-exact", "tie-rich-exact")
@@ -37,23 +37,17 @@ def cloud_case(
     if kind == ANY_MATRIX:
         case = cloud_case(rng, rng.choice(EXACT_KINDS))
         dim = len(case["tokens"][0])
-        any_matrix = tuple(tuple(Fraction(rng.randint(-3, 3)) for _ in range(dim)) for _ in range(dim))
-        return Case(kind, {**case.data, "A": any_matrix})
-    alpha: Any = rng.choice(alphas)
-    depth = layers if kind in EXACT_KINDS else float_layers
-    if kind == "random-float":
-        tokens: Cloud = gaussian(rng, 2 * largest)
-        A = spd_floats(rng, len(tokens[0])) if rng.random() < 0.5 else None
-        alpha = float(alpha) * rng.uniform(0.8, 1.2)
-    elif kind == "tie-rich-float":
-        exact, matrix = tie_rich(rng, largest)
-        tokens, A = distinct(converted(exact, float)), converted(matrix, float)
-        alpha = float(alpha)
-    elif kind == "random-exact":
-        tokens = fractions(rng, largest)
-        A = spd(rng, len(tokens[0])) if rng.random() < 0.5 else None
-    else:
+        return Case(kind, {**case.data, "A": integers(rng, dim, dim, 3)})
+    alpha, exact = rng.choice(alphas), kind in EXACT_KINDS
+    if kind.startswith("tie-rich"):
         tokens, A = tie_rich(rng, largest)
+    else:
+        tokens = fractions(rng, largest) if exact else gaussian(rng, 2 * largest)
+        A = spd(rng, len(tokens[0]), exact) if rng.random() < 0.5 else None
+    if not exact:
+        tokens, A = distinct(converted(tokens, float)), converted(A, float)
+        alpha = float(alpha) * (rng.uniform(0.8, 1.2) if kind == "random-float" else 1)
+    depth = layers if exact else float_layers
     return Case(kind, {"tokens": tokens, "alpha": alpha, "A": None if identity else A, "layers": depth})
 
 
@@ -73,11 +67,9 @@ def gaussian(rng: Random, largest: int) -> Cloud:
     return tuple(tuple(rng.gauss(0, 1) for _ in range(dim)) for _ in range(n))
 
 
-def spd_floats(rng: Random, dim: int) -> tuple[Point, ...]:
-    """G G^T + I / 4 for a Gaussian G."""
-    G = [[rng.gauss(0, 1) for _ in range(dim)] for _ in range(dim)]
-    # Symmetric to the last bit: <x, y> and <y, x> are the same sum.
-    return tuple(tuple(dot(G[i], G[j]) + 0.25 * (i == j) for j in range(dim)) for i in range(dim))
+def integers(rng: Random, n: int, dim: int, size: int) -> Cloud:
+    """n rows of whole numbers from -size to size."""
+    return tuple(tuple(Fraction(rng.randint(-size, size)) for _ in range(dim)) for _ in range(n))
 
 
 def fractions(rng: Random, largest: int) -> Cloud:
@@ -86,28 +78,27 @@ def fractions(rng: Random, largest: int) -> Cloud:
     parts = rng.choice([(1,), (4,), (7,), (3, 8, 10)])
     while True:
         size = rng.choice([6, 60])
-        tokens = distinct(
-            [tuple(Fraction(rng.randint(-size, size), rng.choice(parts)) for _ in range(dim)) for _ in range(n)]
-        )
-        if tokens:
+        rows = [[Fraction(rng.randint(-size, size), rng.choice(parts)) for _ in range(dim)] for _ in range(n)]
+        if tokens := distinct(rows):
             return tokens
 
 
-def spd(rng: Random, dim: int) -> tuple[Point, ...]:
-    """G^T G + I for a small integer matrix G."""
-    G = [[rng.randint(-2, 2) for _ in range(dim)] for _ in range(dim)]
-    return tuple(
-        tuple(Fraction(sum(G[k][i] * G[k][j] for k in range(dim)) + (i == j)) for j in range(dim)) for i in range(dim)
-    )
+def spd(rng: Random, dim: int, exact: bool = True) -> Cloud:
+    """G^T G + I for a small integer matrix G, or G G^T + I / 4 for a Gaussian one."""
+    if exact:
+        G, part = tuple(zip(*integers(rng, dim, dim, 2), strict=True)), Fraction(1)
+    else:
+        G, part = tuple(tuple(rng.gauss(0, 1) for _ in range(dim)) for _ in range(dim)), 0.25
+    # Symmetric to the last bit: <x, y> and <y, x> are the same sum.
+    return tuple(tuple(dot(G[i], G[j]) + part * (i == j) for j in range(dim)) for i in range(dim))
 
 
-def tie_rich(rng: Random, largest: int) -> tuple[Cloud, tuple[Point, ...] | None]:
+def tie_rich(rng: Random, largest: int) -> tuple[Cloud, Cloud | None]:
     """A cloud with many exact ties, and its matrix A (None: the identity)."""
     while True:
         family = rng.choice(FAMILIES)
         dim = {"hexagon": 2, "prism": 3}.get(family, rng.choice([1, 2, 2, 2, 3, 3]))
-        rows = _family(rng, family, dim)
-        tokens = list(distinct(converted(rows, Fraction)))
+        tokens = list(distinct(converted(_family(rng, family, dim), Fraction)))
         if len(tokens) > largest - 2:
             tokens = rng.sample(tokens, largest - 2)
         # Half-way between 0 and the middle of two tokens of equal norm: it ties between them.

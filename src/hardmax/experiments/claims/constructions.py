@@ -13,7 +13,7 @@ from typing import Any
 
 from hardmax.errors import IllConditioned
 from hardmax.experiments.case import Case
-from hardmax.experiments.claims import blocks
+from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided, claim
 
 EVERY = product(("labels", "targets"), ("bitwise", "two", "narrow"), ("mean", "max"))
@@ -90,7 +90,7 @@ def targets_are_exact(case: Case) -> str | None:
     net = build(case)
     targets = wanted(case)
     for j, sequence in enumerate(case["sequences"]):
-        if blocks.outputs(net, sequence) != targets[j]:
+        if definition.outputs(net, sequence) != targets[j]:
             return f"sequence {j} does not have exactly its target tokens as outputs"
     if case["style"] == "bitwise":
         given = [[[float(x) for x in z] for z in sequence] for sequence in case["sequences"]]
@@ -116,7 +116,7 @@ def sizes_are_bounded(case: Case) -> str | None:
     N, dim = len(case["sequences"]), len(case["sequences"][0][0])
     M = sum(1 if isinstance(t, int) else len(set(t)) for t in case["targets"])
     bound = 2 * M + 2 * N + 1
-    stack = blocks.exact_blocks(net)
+    stack = definition.exact_blocks(net)
     rounds = sum(any(map(any, sa[1])) and any(map(any, sa[3])) for _, sa in stack)
     allowed = {"two": (2, 2), "bitwise": (5, 8), "narrow": (3, 1.25 * M + 5)}[case["style"]]
     if rounds > (N - 1 if case["pool"] == "max" else 0):

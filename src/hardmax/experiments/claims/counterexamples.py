@@ -12,8 +12,8 @@ from typing import Any
 
 from hardmax.experiments.case import Case
 from hardmax.experiments.claims.claim import claim
-from hardmax.experiments.claims.definition import Cloud, cloud_of, follow_sets, mean, minus, times, toward
-from hardmax.experiments.claims.hull import in_hull
+from hardmax.experiments.claims.clouds import integers
+from hardmax.experiments.claims.definition import Cloud, cloud_of, follow_sets, in_hull, mean, minus, toward
 
 B = ((Fraction(-1),),)
 V = ((Fraction(3, 2), Fraction(0)), (Fraction(0), Fraction(7, 3)))
@@ -23,12 +23,12 @@ def two_tokens(rng: Random, kind: str) -> Case:
     """(0, 1) and (2, 3), or two other tokens of which one follows the other and both coordinates differ."""
     while True:
         scale = Fraction(rng.randint(1, 9), rng.randint(1, 9))
-        tokens = [(Fraction(0), scale), (2 * scale, 3 * scale)]
+        tokens: Cloud = ((Fraction(0), scale), (2 * scale, 3 * scale))
         if rng.random() < 0.7:
-            tokens = [(Fraction(rng.randint(-9, 9)), Fraction(rng.randint(-9, 9))) for _ in range(2)]
-        sets = follow_sets(tuple(tokens))
+            tokens = integers(rng, 2, 2, 9)
+        sets = follow_sets(tokens)
         if all(minus(tokens[1], tokens[0])) and sets != ((0,), (1,)) and all(len(C) == 1 for C in sets):
-            return Case(kind, {"tokens": tuple(tokens), "V": V})
+            return Case(kind, {"tokens": tokens, "V": V})
 
 
 @claim(
@@ -47,30 +47,29 @@ def hull_can_grow(case: Case) -> str | None:
     moved = _layer(Z, case["V"])
     if all(in_hull(z, Z) for z in moved):
         return "no token has left the convex hull"
-    if _layer_by_package(Z, case["V"]) != moved:
+    if _states(Z, 1, None, 1, V=case["V"])[1] != moved:
         return "hardmax.simulate with this value matrix does not give the layer of the formula"
     for c in (Fraction(1, 2), Fraction(1), Fraction(3)):
         scalar = ((c, Fraction(0)), (Fraction(0), c))
-        if not all(in_hull(z, Z) for z in _layer(Z, scalar)) or _layer_by_package(Z, scalar) != _layer(Z, scalar):
+        moved = _layer(Z, scalar)
+        if not all(in_hull(z, Z) for z in moved) or _states(Z, 1, None, 1, V=scalar)[1] != moved:
             return f"with V = {c} I a token has left the convex hull"
     return None
 
 
 def _layer(Z: Cloud, V: Any) -> Cloud:
     """z + P (m - z) with P = (I+V)^{-1} V for a diagonal V."""
-    P = [[V[i][j] / (1 + V[i][i]) if i == j else Fraction(0) for j in range(len(V))] for i in range(len(V))]
-    moved = []
-    for z, followed in zip(Z, follow_sets(Z), strict=True):
-        step = times(P, minus(mean([Z[j] for j in followed]), z))
-        moved.append(tuple(a + b for a, b in zip(z, step, strict=True)))
-    return tuple(moved)
+    goals = [mean([Z[j] for j in followed]) for followed in follow_sets(Z)]
+    P = [V[i][i] / (1 + V[i][i]) for i in range(len(V))]
+    return tuple(tuple(a + p * (b - a) for a, b, p in zip(z, m, P, strict=True)) for z, m in zip(Z, goals, strict=True))
 
 
-def _layer_by_package(Z: Cloud, V: Any) -> Cloud:
+def _states(*given: Any, **options: Any) -> list[Cloud]:
+    """The layers of `hardmax.simulate` in rational arithmetic."""
     from hardmax.dynamics.simulate import simulate
 
-    done: Any = simulate(Z, 1, None, 1, V=V, exact=True)
-    return cloud_of(done.tokens[1])
+    done: Any = simulate(*given, exact=True, **options)
+    return [cloud_of(state) for state in done.tokens]
 
 
 def two_particles(rng: Random, kind: str) -> Case:
@@ -95,11 +94,11 @@ def frank_wolfe_rate_fails(case: Case) -> str | None:
 
     The counterexample shows what it should; constant steps are also run by `hardmax.simulate`.
     """
-    from hardmax.dynamics.simulate import simulate
-
     states = [case["tokens"]]
-    for gamma in case["steps"]:
-        states.append(_step(states[-1], gamma))
+    for gamma in case["steps"]:  # x_i + gamma (y_i - x_i), y_i the mean of the tokens that maximize <B x_i, y>
+        X = states[-1]
+        goals = [mean([X[j] for j in followed]) for followed in follow_sets(X, B)]
+        states.append(tuple(toward(x, y, gamma) for x, y in zip(X, goals, strict=True)))
     places = [[x for (x,) in state] for state in states]
     if not min(places[0]) < 0 < max(places[0]):
         return "the origin is not inside the hull of the particles"
@@ -116,13 +115,6 @@ def frank_wolfe_rate_fails(case: Case) -> str | None:
         return f"after {len(case['steps'])} steps the energy {energy} is still within the textbook bound"
     if len(set(case["steps"])) == 1:
         gamma = case["steps"][0]  # alpha / (1 + alpha)
-        alpha, layers = gamma / (1 - gamma), len(case["steps"])
-        done: Any = simulate(case["tokens"], alpha, B, layers, definite=False, exact=True)
-        if [cloud_of(state) for state in done.tokens] != states:
+        if _states(case["tokens"], gamma / (1 - gamma), B, len(case["steps"]), definite=False) != states:
             return "hardmax.simulate with A = -1 gives other particles"
     return None
-
-
-def _step(X: Cloud, gamma: Any) -> Cloud:
-    """x_i + gamma (y_i - x_i), y_i the mean of the tokens that maximize <B x_i, y>."""
-    return tuple(toward(x, mean([X[j] for j in C]), gamma) for x, C in zip(X, follow_sets(X, B), strict=True))

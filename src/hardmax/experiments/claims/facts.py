@@ -10,11 +10,20 @@ from typing import Any
 import numpy as np
 
 from hardmax.experiments.case import Case, shown
-from hardmax.experiments.claims import definition
+from hardmax.experiments.claims import clouds, definition
 from hardmax.experiments.claims.claim import Undecided, claim
-from hardmax.experiments.claims.clouds import ANY_MATRIX, KINDS, cloud_case, cloud_claim, distinct, limit_claim
-from hardmax.experiments.claims.definition import Cloud, Point, converted, dot, leads, mean, minus, norm2, times, toward
-from hardmax.experiments.claims.hull import distance_to_hull, in_hull
+from hardmax.experiments.claims.clouds import ANY_MATRIX, KINDS, cloud_case, cloud_claim, limit_claim
+from hardmax.experiments.claims.definition import (
+    Cloud,
+    dot,
+    in_hull,
+    leads,
+    mean,
+    minus,
+    norm2,
+    times,
+    toward,
+)
 from hardmax.experiments.claims.runs import TOLERANCE, limit_of, run
 
 
@@ -74,11 +83,10 @@ def hull_never_grows(case: Case) -> str | None:
     for k in range(done.layers):
         before = done.states[k]
         for i, z in enumerate(done.states[k + 1]):
-            if case.exact:
-                outside = not in_hull(z, before)
-            else:
-                outside = distance_to_hull(z, before) > 1e3 * done.tolerance
-            if outside:
+            inside = (
+                in_hull(z, before) if case.exact else definition.distance_to_hull(z, before) <= 1e3 * done.tolerance
+            )
+            if not inside:
                 return f"token {i} of layer {k + 1} lies outside the hull of layer {k}"
     return None
 
@@ -115,15 +123,14 @@ def tokens_stay_distinct(case: Case) -> str | None:
 def cloud_with_factor(rng: Random, kind: str) -> Case:
     """A cloud and a lower triangular R with nonzero diagonal."""
     case = cloud_case(rng, kind, float_layers=12)
-    dim = len(case["tokens"][0])
-    R: tuple[Point, ...] = tuple(
-        tuple(
-            Fraction(rng.choice([1, 2, 3]) if i == j else rng.randint(-2, 2) if j < i else 0, rng.choice([1, 2]))
-            for j in range(dim)
-        )
-        for i in range(dim)
+
+    def entry(i: int, j: int) -> Fraction:
+        return Fraction(rng.choice([1, 2, 3]) if i == j else rng.randint(-2, 2) if j < i else 0, rng.choice([1, 2]))
+
+    places = range(len(case["tokens"][0]))
+    return case.changed(
+        R=definition.converted([[entry(i, j) for j in places] for i in places], Fraction if case.exact else float)
     )
-    return case.changed(R=R if case.exact else converted(R, float))
 
 
 @cloud_claim(
@@ -134,26 +141,23 @@ def matrix_can_be_removed(case: Case) -> str | None:
 
     Run both systems. In float64 positions agree within 1e-10, as long as no comparison was too close to decide.
     """
-    R = case["R"]
-    columns = list(zip(*R, strict=True))
-    A = tuple(tuple(dot(x, y) for y in R) for x in R)
-    data = {"alpha": case["alpha"], "layers": case["layers"]}
-    given = run(Case(case.kind, {**data, "tokens": case["tokens"], "A": A}))
-    plain = run(Case(case.kind, {**data, "tokens": _turned(case["tokens"], columns), "A": None}))
+    R, columns = case["R"], list(zip(*case["R"], strict=True))
+
+    def turned(Z: Cloud) -> Cloud:
+        """w = R^T z for every token."""
+        return tuple(times(columns, z) for z in Z)
+
+    given = run(case.changed(A=tuple(times(R, x) for x in R)))
+    plain = run(case.changed(tokens=turned(case["tokens"]), A=None))
     if given.undecided or plain.undecided:
         raise Undecided("a comparison was closer than float64 rounding")
-    for k in range(given.layers + 1):
-        for i, z in enumerate(_turned(given.states[k], columns)):
+    for k, Z in enumerate(given.states):
+        for i, z in enumerate(turned(Z)):
             if any(abs(a - b) > 100 * plain.tolerance for a, b in zip(z, plain.states[k][i], strict=True)):
                 return f"at layer {k} token {i} is elsewhere in the coordinates without A"
             if given.sets[k][i] != plain.sets[k][i]:
                 return f"at layer {k} token {i} follows {given.sets[k][i]}, and {plain.sets[k][i]} without A"
     return None
-
-
-def _turned(Z: Cloud, columns: list[Point]) -> Cloud:
-    """w = R^T z for every token."""
-    return tuple(tuple(dot(column, z) for column in columns) for z in Z)
 
 
 @cloud_claim("fact-6", "[AFZ24], fact 6, which holds for any real A", trials=150, kinds=(*KINDS, ANY_MATRIX))
@@ -208,11 +212,9 @@ def other_limits_come_from_ties(case: Case) -> str | None:
         for k in range(lim.decided_at[i], len(lim.follows)):
             if len(lim.follows[k][i]) < 2:
                 return f"token {i} ends at {shown(p)}, which is not a vertex, and follows one token at layer {k}"
-    if case.kind == SQUARE:
-        corner = case["tokens"][0][0]
-        ends = [(corner, Fraction(0)), (-corner, Fraction(0))]
-        if list(lim.points[4:]) != ends:
-            return f"the tokens on the axis end at {', '.join(map(shown, lim.points[4:]))}"
+    corner = case["tokens"][0][0]
+    if case.kind == SQUARE and lim.points[4:] != ((corner, 0), (-corner, 0)):
+        return f"the tokens on the axis end at {', '.join(map(shown, lim.points[4:]))}"
     return None
 
 
@@ -222,8 +224,7 @@ def cloud_with_zero(rng: Random, kind: str) -> Case:
     tokens = list(case["tokens"])
     if rng.random() < 0.5:
         tokens = list(dict.fromkeys([*tokens, *(tuple(-x for x in z) for z in tokens)]))
-    zero = tuple(0 * x for x in tokens[0])
-    tokens.insert(rng.randint(0, len(tokens)), zero)
+    tokens.insert(rng.randint(0, len(tokens)), tuple(0 * x for x in tokens[0]))
     return case.changed(tokens=tuple(tokens))
 
 
@@ -287,13 +288,13 @@ def copies_are_one_point(case: Case) -> str | None:
                 return f"token {i} is not where its point with multiplicities is at layer {k}"
             if case.exact and leads(Z, sets, i) and done.leader_since.get(i, k + 1) > k:
                 return f"token {i} leads at layer {k} and is not listed"
-        weights = [weight[p] for p in points]
         if case.exact:
-            current = _moved(current, weights, done.alpha, definition.follow_sets(current, done.A))
+            of_points = definition.follow_sets(current, done.A)
         else:  # float64 follows the sets of the run: near ties are its own decision
-            current = tuple(Z[at.index(p)] for p in range(len(points)))
-            of_points = tuple(tuple(sorted({at[j] for j in sets[at.index(p)]})) for p in range(len(points)))
-            current = _moved(current, weights, done.alpha, of_points)
+            first = [at.index(p) for p in range(len(points))]
+            current = tuple(Z[i] for i in first)
+            of_points = tuple(tuple(sorted({at[j] for j in sets[i]})) for i in first)
+        current = _moved(current, [weight[p] for p in points], done.alpha, of_points)
     return None
 
 
@@ -317,7 +318,7 @@ def small_integers(rng: Random, kind: str) -> Case:
     unless rounding has made l or x follow something else before that.
     """
     dim, n = rng.randint(1, 3), rng.randint(2, 8)
-    tokens = distinct([[Fraction(rng.randint(-9, 9)) for _ in range(dim)] for _ in range(n)]) or ((Fraction(1),) * dim,)
+    tokens = clouds.distinct(clouds.integers(rng, n, dim, 9)) or ((Fraction(1),) * dim,)
     return Case(kind, {"tokens": tokens, "alpha": Fraction(rng.choice((1, 3, 7))), "layers": 90})
 
 
@@ -342,7 +343,7 @@ def float_trap(case: Case) -> str | None:
     exact_states, exact_sets = definition.run(tokens, case["alpha"], None, layers)
     settled = min(12, layers)  # a token that follows a leader by now has the remaining layers to merge with it
     early = exact_sets[settled]
-    rounded = converted(tokens, float)
+    rounded = definition.converted(tokens, float)
     states, sets = definition.run(rounded, float(case["alpha"]), None, layers)
     for i, followed in enumerate(early):
         leader = followed[0]
@@ -357,7 +358,6 @@ def float_trap(case: Case) -> str | None:
         return None
     both = list(zip(exact_states, exact_sets, strict=True))
     wanted = [i for i in range(len(tokens)) if any(leads(Z, of_layer, i) for Z, of_layer in both)]
-    found = done.leaders.tolist()
-    if found != wanted:
+    if (found := done.leaders.tolist()) != wanted:
         return f"after {layers} layers the run lists the leaders {found}; in Fractions they are {wanted}"
     return None

@@ -5,21 +5,19 @@ from math import sqrt
 from random import Random
 
 from hardmax.experiments.case import Case
-from hardmax.experiments.claims import blocks
-from hardmax.experiments.claims.blocks import far_apart, identity, package_attention
+from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import claim
-from hardmax.experiments.claims.clouds import EXACT_KINDS, cloud_claim, distinct, limit_claim
-from hardmax.experiments.claims.definition import Point, dot, mean, norm2
+from hardmax.experiments.claims.clouds import EXACT_KINDS, cloud_claim, distinct, integers, limit_claim
+from hardmax.experiments.claims.definition import Point, dot, far_apart, identity, mean, norm2, package_attention
 from hardmax.experiments.claims.runs import limit_of, run
 
 
 def whole_numbers(rng: Random, kind: str) -> Case:
     """Whole numbers, so that float64 computes the scores without rounding; few different ones for ties."""
     dim, size = rng.randint(1, 4), 40 if kind == "random-exact" else 2
-    tokens = [tuple(Fraction(rng.randint(-size, size)) for _ in range(dim)) for _ in range(rng.randint(2, 12))]
-    v = [Fraction(rng.randint(-5, 5)) for _ in range(dim)]
-    v[0] = v[0] or Fraction(1)
-    return Case(kind, {"tokens": distinct(tokens) or ((Fraction(1),) * dim,), "direction": tuple(v)})
+    tokens = distinct(integers(rng, rng.randint(2, 12), dim, size)) or ((Fraction(1),) * dim,)
+    (v,) = integers(rng, 1, dim, 5)
+    return Case(kind, {"tokens": tokens, "direction": (v[0] or Fraction(1), *v[1:])})
 
 
 @claim(
@@ -34,13 +32,9 @@ def extremes_attract(case: Case) -> str | None:
     """
     tokens, v = case["tokens"], case["direction"]
     along = [dot(v, x) for x in tokens]
-    ends = {
-        1: mean([x for x, s in zip(tokens, along, strict=True) if s == max(along)]),
-        -1: mean([x for x, s in zip(tokens, along, strict=True) if s == min(along)]),
-        0: mean(tokens),
-    }
-    wanted = tuple(ends[(s > 0) - (s < 0)] for s in along)
-    if blocks.attention(tokens, 0, [v], [v], identity(len(v))) != wanted:
+    low, high = (mean([x for x, s in zip(tokens, along, strict=True) if s == end]) for end in (min(along), max(along)))
+    wanted = tuple(high if s > 0 else low if s < 0 else mean(tokens) for s in along)
+    if definition.attention(tokens, 0, [v], [v], identity(len(v))) != wanted:
         return "the definition of attention does not send every token to the extreme on its side"
     wrong = far_apart(package_attention(tokens, [v]), wanted)
     return None if wrong is None else f"the attention layer of the package does not send token {wrong} to its extreme"
@@ -68,7 +62,7 @@ def corner_attracts(case: Case) -> str | None:
     tokens = case["tokens"]
     corner = tuple(max(column) for column in zip(*tokens, strict=True))
     one = identity(len(corner))
-    if set(blocks.attention(tokens, 0, one, one, one)) != {corner}:
+    if set(definition.attention(tokens, 0, one, one, one)) != {corner}:
         return "the definition of attention does not move every token onto the far corner"
     wrong = far_apart(package_attention(tokens, None), (corner,) * len(tokens))
     if wrong is not None:
@@ -88,10 +82,10 @@ def points_of_a_sphere(rng: Random, kind: str) -> Case:
         # In one dimension the sphere is {-1, 1}; rounding must not make two tokens of one point.
         unit = [(float(round(z[0])),) for z in unit] if dim == 1 else unit
         return Case(kind, {"tokens": distinct(unit), "alpha": 0.5, "A": None, "layers": 10})
-    tokens = distinct([_rational_point(rng, dim) for _ in range(n)])
+    points = distinct([_rational_point(rng, dim) for _ in range(n)])
     stretch = [Fraction(rng.randint(1, 4), rng.randint(1, 3)) for _ in range(dim)]
     A = tuple(tuple(stretch[i] ** 2 * (i == j) for j in range(dim)) for i in range(dim))
-    tokens = tuple(tuple(x / s for x, s in zip(z, stretch, strict=True)) for z in tokens)
+    tokens = tuple(tuple(x / s for x, s in zip(z, stretch, strict=True)) for z in points)
     return Case(kind, {"tokens": tokens, "alpha": Fraction(rng.choice([1, 3]), 2), "A": A, "layers": 4})
 
 
@@ -106,14 +100,11 @@ def sphere_stays(case: Case) -> str | None:
     <A x_i, x_l> < |x_i|_A |x_l|_A = |x_i|_A^2 for l != i: by the definition, and in the run of the package.
     """
     tokens, A = case["tokens"], case["A"]
-    if case.exact:
-        if len({norm2(z, A) for z in tokens}) != 1:
-            return "the tokens do not lie on one sphere"
-        one = identity(len(tokens[0]))
-        if blocks.attention(tokens, 0, one if A is None else A, one, one) != tokens:
-            return "the definition of attention moves a token"
-    elif any(abs(norm2(z, A) - norm2(tokens[0], A)) > 1e-12 * norm2(tokens[0], A) for z in tokens):
+    square, one = norm2(tokens[0], A), identity(len(tokens[0]))
+    if any(abs(norm2(z, A) - square) > (0 if case.exact else 1e-12 * square) for z in tokens):
         return "the tokens do not lie on one sphere"
+    if case.exact and definition.attention(tokens, 0, one if A is None else A, one, one) != tokens:
+        return "the definition of attention moves a token"
     done = run(case)
     if set(done.leader_since.items()) != {(i, 0) for i in range(len(tokens))}:
         return f"of {len(tokens)} tokens on a sphere only {len(done.leader_since)} lead, not all since layer 0"

@@ -13,9 +13,8 @@ from hardmax.errors import NotCertified
 from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims import definition
 from hardmax.experiments.claims.claim import Undecided
-from hardmax.experiments.claims.clouds import EXACT_KINDS, cloud_case, cloud_claim, limit_claim
-from hardmax.experiments.claims.definition import Cloud, cloud_of, norm2
-from hardmax.experiments.claims.hull import in_hull
+from hardmax.experiments.claims.clouds import EXACT_KINDS, cloud_case, cloud_claim, integers, limit_claim
+from hardmax.experiments.claims.definition import Cloud, cloud_of, dot, in_hull, norm2
 from hardmax.experiments.claims.runs import TOLERANCE, limit_of, run
 
 ALPHAS = (Fraction(1, 10), Fraction(1, 5), Fraction(1, 4))
@@ -99,8 +98,8 @@ def tokens_grow_without_normalization(case: Case) -> str | None:
     from hardmax.dynamics.simulate import simulate
 
     done = run(case)
-    options: dict[str, Any] = {"normalization": "none", "exact": case.exact}
-    grown: Any = simulate(case["tokens"], case["alpha"], case["A"], case["layers"], **options)
+    given = case["tokens"], case["alpha"], case["A"], case["layers"]
+    grown: Any = simulate(*given, normalization="none", exact=case.exact)
     if done.undecided or grown.undecided:
         raise Undecided("a comparison was closer than float64 rounding")
     first = [norm2(z, done.A) for z in done.states[0]]
@@ -120,11 +119,9 @@ def nowhere_positive(rng: Random, kind: str) -> Case:
     """A cloud with an antisymmetric A, or with A = K - N N^T for an antisymmetric K."""
     case = cloud_case(rng, rng.choice(EXACT_KINDS))
     dim = len(case["tokens"][0])
-    N = [[Fraction(rng.randint(-2, 2)) for _ in range(dim)] for _ in range(dim)]
-    K = [[Fraction(rng.randint(-3, 3)) for _ in range(dim)] for _ in range(dim)]
-    A = [[K[i][j] - K[j][i] for j in range(dim)] for i in range(dim)]
-    if kind == "negative-exact":
-        A = [[A[i][j] - sum(x * y for x, y in zip(N[i], N[j], strict=True)) for j in range(dim)] for i in range(dim)]
+    N, K = integers(rng, dim, dim, 2), integers(rng, dim, dim, 3)
+    shift = int(kind == "negative-exact")
+    A = [[K[i][j] - K[j][i] - shift * dot(N[i], N[j]) for j in range(dim)] for i in range(dim)]
     return Case(kind, {**case.data, "A": tuple(map(tuple, A))})
 
 

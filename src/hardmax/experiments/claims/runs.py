@@ -143,19 +143,13 @@ def limit_of(case: Case) -> Limit:
         eq: Any = limit(tokens, alpha, A, exact=True)
     except NotCertified as error:
         raise Undecided(error.what) from error
-    wrong = eq.certificate.check(eq.tokens)
-    if wrong:
-        raise Violated(f"the certificate of the limit does not hold: {wrong[0]}")
     proof = eq.certificate
+    if wrong := proof.check(eq.tokens):
+        raise Violated(f"the certificate of the limit does not hold: {wrong[0]}")
     same = [tuple(j for j, y in enumerate(tokens) if y == z) for z in tokens]
     sets = tuple(same[t] if t >= 0 else proof.groups[-1 - t] for t in proof.target.tolist())
-    states: list[Cloud] = []
-    follows: list[Sets] = []
-    if eq.layers <= MOST_LAYERS:
-        states, follows = definition.run(tokens, alpha, A, eq.layers + BEYOND)
-    found = Limit(
-        cloud_of(eq.points), dict(eq.leader_since), tuple(proof.decided_at.tolist()), sets, A, states, follows
-    )
+    early = definition.run(tokens, alpha, A, eq.layers + BEYOND) if eq.layers <= MOST_LAYERS else ([], [])
+    found = Limit(cloud_of(eq.points), dict(eq.leader_since), tuple(proof.decided_at.tolist()), sets, A, *early)
     if not case.exact:
         _compare_limits(case, found)
     return found
@@ -171,8 +165,7 @@ def _compare_limits(case: Case, exact: Limit) -> None:
         return
     if eq.undecided:
         return
-    wrong = eq.certificate.check(eq.tokens)
-    if wrong:
+    if wrong := eq.certificate.check(eq.tokens):
         raise Violated(f"the float64 certificate of the limit does not hold: {wrong[0]}")
     if eq.leader_since != exact.leaders:
         raise Violated(f"float64 proves the leaders {eq.leader_since}; in Fractions they are {exact.leaders}")

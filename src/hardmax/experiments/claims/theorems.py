@@ -2,8 +2,7 @@
 
 from hardmax.experiments.case import Case, shown
 from hardmax.experiments.claims.clouds import limit_claim
-from hardmax.experiments.claims.definition import dot, mean, times
-from hardmax.experiments.claims.hull import in_hull
+from hardmax.experiments.claims.definition import dot, in_hull, mean, times
 from hardmax.experiments.claims.runs import limit_of
 
 

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import monotonic, process_time
+from time import monotonic
 from typing import Any, cast
 
 from hardmax.errors import BadInput
-from hardmax.experiments.claims.claim import CHUNK, Claim, TimeOver, Undecided, claims, load_violation, pool
-from hardmax.experiments.context import Progress, silent
+from hardmax.experiments.claims.claim import CHUNK, Claim, TimeOver, claims, load_violation, pool
+from hardmax.experiments.context import Progress, provenance, silent
 from hardmax.experiments.item import Outcome, whole
-from hardmax.experiments.provenance import provenance
 from hardmax.experiments.run import Result, run_items
 from hardmax.io.documents import write_json
 from hardmax.io.files import write_file
@@ -171,15 +170,8 @@ def replay(path: str | Path) -> Report:
         BadInput: the file cannot be used.
     """
     one, case = load_violation(Path(path))
-    start, worked, sentence, undecided = monotonic(), process_time(), None, 0
-    try:
-        sentence = one.judge(case)
-    except Undecided:
-        undecided = 1
-    numbers = {
-        "trials": 1, "exact": int(case.exact), "violations": int(sentence is not None), "undecided": undecided,
-        "first": sentence, "processor_seconds": process_time() - worked,
-    }  # fmt: skip
-    outcome = Outcome(sentence or "No violation.", numbers=numbers)
-    result = Result(replace(one, kinds=(case.kind,)), "made", outcome, seconds=monotonic() - start)
+    again = replace(one, kinds=(case.kind,), trials=1, generate=lambda rng, kind: case)
+    (result,) = run_items([again])
+    if result.outcome is None or not result.outcome.complete:
+        raise KeyboardInterrupt
     return Report((result,), (), (Path(path),), provenance())

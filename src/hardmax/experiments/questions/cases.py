@@ -27,7 +27,7 @@ from typing import Any
 
 from hardmax.errors import BadInput
 from hardmax.experiments.case import Case, Rows, load_case
-from hardmax.experiments.claims.definition import Sets, cloud_of, dot, follow_sets, mean, times
+from hardmax.experiments.claims.definition import Sets, cloud_of, dot, follow_sets, mean, times, toward
 
 RUN = ("name", "statement", "alpha", "tokens", "heads", "matrices", "period", "moving", "ties")
 FIELDS = {
@@ -101,11 +101,8 @@ def layer(tokens: Rows, alpha: Fraction, heads: Rows) -> tuple[Rows, list[Sets]]
         (Fraction(3, 4),)
     """
     sets = [follow_sets(tokens, A) for A in heads]
-    moved = []
-    for i, z in enumerate(tokens):
-        goal = mean([mean([tokens[j] for j in by_token[i]]) for by_token in sets])
-        moved.append(tuple((x + alpha * y) / (1 + alpha) for x, y in zip(z, goal, strict=True)))
-    return tuple(moved), sets
+    goals = [mean([mean([tokens[j] for j in C]) for C in by_head]) for by_head in zip(*sets, strict=True)]
+    return tuple(toward(z, goal, alpha / (1 + alpha)) for z, goal in zip(tokens, goals, strict=True)), sets
 
 
 def is_positive_definite(A: Rows) -> bool:
@@ -164,10 +161,9 @@ def _image(case: Case, states: list[Rows]) -> tuple[set[int], list[str]]:
         wrong.append("the direction is not fixed")
     never = set()
     for i in range(len(tokens)):
-        names, j = [i], order[i]
-        while j != i:
-            names.append(j)
-            j = order[j]
+        names = [i]
+        while order[names[-1]] != i:
+            names.append(order[names[-1]])
         if len({dot(f, Z[j]) for Z in states[:-1] for j in names}) > 1:
             never.add(i)
     return never, wrong
@@ -175,10 +171,9 @@ def _image(case: Case, states: list[Rows]) -> tuple[set[int], list[str]]:
 
 def _vanishes(T: Rows) -> bool:
     """Whether T^k -> 0: |T^k|_F < 1 for one k is enough."""
-    power = T
     for _ in range(8):
-        power = _product(power, power)
-        if sum(x * x for row in power for x in row) < 1:
+        T = _product(T, T)
+        if sum(x * x for row in T for x in row) < 1:
             return True
     return False
 

@@ -6,7 +6,6 @@ coordinates by dimension; random clouds; and what becomes of the smallest cycle 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -16,14 +15,13 @@ from hardmax.cloud.tokens import Floats
 from hardmax.experiments import Case, Context, Outcome, Share, question
 from hardmax.experiments.case import read_case, shown
 from hardmax.experiments.questions.cases import check, layer, load, stored
-from hardmax.experiments.questions.matrices import FATES, fates, still_cycle
+from hardmax.experiments.questions.matrices import count_fates, still_cycle
 from hardmax.experiments.questions.search import Size, confirmed, draw_leaders, sweep
 
 WORDS = {"any": "any matrix", "positive": "positive definite symmetric part", "definite": "symmetric positive definite"}
 SEARCHED = ("leaders", "period", "matrices", "patterns", "programs", "refuted", "cycles", "margin", "follows", "exact")
 FOUND, WIDE = "two-definite-heads-period-2", "two-definite-heads-wide-cycle"
 FAMILIES = ("wishart", "stretched", "diagonal", "simplex")
-AT_ONCE = 500
 
 
 @question(
@@ -81,41 +79,36 @@ def one_head(
 def _searched(context: Context, sizes: Sequence[Size], alphas: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
     """The rows of the table of complete searches; the exact case of each widest cycle is kept."""
 
-    def search(size: Size) -> dict[str, Any]:
+    def search(size: Size) -> tuple[list[Any], Any]:
         patterns, hits, refuted, best = sweep(size, [Fraction(a) for a in alphas])
         counts = [patterns, patterns * len(alphas), refuted, hits]
         if best is None:
-            return {"row": [*counts, "", "", ""], "case": None}
+            return [*counts, "", "", ""], None
         case = confirmed(best, size.among, f"found-{size.heads}-{size.among}-{size.leaders}-{size.period}")
-        row = [*counts, best.margin, str(best.pattern), "yes" if case else "no"]
-        return {"row": row, "case": case and case.document()}
+        return [*counts, best.margin, str(best.pattern), "yes" if case else "no"], case and case.document()
 
     text = "all patterns: {0.heads} heads, {0.leaders} leaders, period {0.period}, {0.among}"
-    cells = [(size,) for size in sizes]
-    found = context.sweep(cells, text, lambda size: {"search": asdict(size), "alphas": alphas}, search)
-    for size, one in zip(sizes, found, strict=True):
-        if one["case"]:
-            context.case(read_case(one["case"]))
-        yield size.leaders, size.period, WORDS[size.among], *one["row"]
+    for (size,), (row, case) in context.sweep([(size,) for size in sizes], text, search, alphas=alphas).items():
+        if case:
+            context.case(read_case(case))
+        yield size.leaders, size.period, WORDS[size.among], *row
 
 
 def _drawn(
     context: Context, cells: Sequence[tuple[int, Size]], alphas: tuple[str, ...], trials: int
 ) -> Iterator[tuple[Any, ...]]:
-    def draw(dim: int, size: Size) -> dict[str, Any]:
+    """The rows of the table of random leaders; exact cases are kept."""
+
+    def draw(dim: int, size: Size) -> tuple[int, int, Any]:
         rng = np.random.default_rng((context.seed, dim, size.leaders, size.period))
         programs, hits, case = draw_leaders(size, dim, trials, [Fraction(a) for a in alphas], rng)
-        return {"hits": hits, "programs": programs, "case": case and case.document()}
+        return programs, hits, case and case.document()
 
-    def key(dim: int, size: Size) -> dict[str, Any]:
-        return {"draw": asdict(size), "dim": dim, "trials": trials, "seed": context.seed, "alphas": alphas}
-
-    found = context.sweep(cells, "random leaders, d = {}, {.among}", key, draw)
-    for (dim, size), one in zip(cells, found, strict=True):
-        if one["case"]:
-            context.case(read_case(one["case"]))
-        exact = "yes" if one["case"] else "no" if one["hits"] else ""
-        cycles = Share(one["hits"], max(one["programs"], 1))
+    found = context.sweep(cells, "random leaders, d = {}, {.among}", draw, trials=trials, alphas=alphas)
+    for (dim, size), (programs, hits, case) in found.items():
+        if case:
+            context.case(read_case(case))
+        exact, cycles = "yes" if case else "no" if hits else "", Share(hits, max(programs, 1))
         yield dim, size.leaders, size.period, WORDS[size.among], trials, cycles, exact
 
 
@@ -202,28 +195,24 @@ def definite_heads(
     """
 
     def counts(family: str, heads: int, n: int, d: int) -> dict[str, int]:
-        found = dict.fromkeys(FATES, 0)
         rng = np.random.default_rng((context.seed, FAMILIES.index(family), heads, n, d))
-        for begin in range(0, trials, AT_ONCE):
-            count = min(AT_ONCE, trials - begin)
-            matrices = draw_heads(family, heads, count, d, rng)
-            for fate in fates(draw_clouds(family, count, n, d, rng), matrices, layers):
-                found[fate] += 1
-        return {fate: found[fate] for fate in ("cycle", "moving")}
 
-    cells, about = [(family, *shape) for family in FAMILIES for shape in shapes], {"trials": trials, "layers": layers}
+        def draw(count: int) -> tuple[Floats, Floats]:
+            matrices = draw_heads(family, heads, count, d, rng)
+            return draw_clouds(family, count, n, d, rng), matrices
+
+        return count_fates(draw, trials, layers, 500)
+
+    cells = [(family, *shape) for family in FAMILIES for shape in shapes]
     text = "random clouds: {}, {} heads, n = {}, d = {}"
-    found = context.sweep(cells, text, lambda *cell: {"heads": cell, "seed": context.seed, **about}, counts)
-    at_random = [
-        (*cell, *(Share(count, trials) for count in one.values())) for cell, one in zip(cells, found, strict=True)
-    ]
+    found = context.sweep(cells, text, counts, trials=trials, layers=layers)
+    at_random = [(*cell, *(Share(one[fate], trials) for fate in ("cycle", "moving"))) for cell, one in found.items()]
     searched = _searched(context, [Size(m, period, h, "definite", ties=False) for h, m, period in sizes], alphas)
     complete = [(h, m, period, *row) for (h, *_), (m, period, _, *row) in zip(sizes, searched, strict=True)]
     columns: tuple[str, ...] = ("heads drawn as", "heads", "n", "d", "cycles", "moving")
     random = context.table("random", f"{trials} clouds per row, alpha = 1", at_random, columns)
     caption = "All patterns without ties, both heads symmetric positive definite"
-    columns = ("heads", *(name for name in SEARCHED if name != "matrices"))
-    patterns = context.table("patterns", caption, complete, columns)
+    patterns = context.table("patterns", caption, complete, ("heads", *SEARCHED[:2], *SEARCHED[3:]))
     context.tell(0, None, "the cycle for many alphas, and with noise")
     of_alpha = {alpha: at_alpha(Fraction(alpha)) for alpha in steps}
     exact = [(a, shown(case["tokens"][3]), 2, "no" if check(case) else "yes") for a, case in of_alpha.items()]
@@ -281,11 +270,7 @@ def wide_cycle(alpha: Fraction) -> Case:
 
 def _shaken(seed: int, trials: int, layers: int, noise: float) -> Share:
     """How often the cycle survives noise in all its numbers."""
-    case = at_alpha(Fraction(1))
-    rng = np.random.default_rng((seed, 77))
-    matrices = np.array(case["heads"], dtype=np.float64)[:, None]
-    M = matrices + noise * rng.standard_normal((len(matrices), trials, 3, 3))
-    tokens = np.array(case["tokens"], dtype=np.float64)
-    clouds = tokens + noise * rng.standard_normal((trials, *tokens.shape))
-    kept = still_cycle(clouds, (M + np.swapaxes(M, -1, -2)) / 2, layers, case["period"])
-    return Share(sum(kept), trials)
+    cycle, rng = orbit(FOUND), np.random.default_rng((seed, 77))
+    M = cycle["heads"][:, None] + noise * rng.standard_normal((2, trials, 3, 3))
+    clouds = cycle["tokens"] + noise * rng.standard_normal((trials, 4, 3))
+    return Share(sum(still_cycle(clouds, (M + np.swapaxes(M, -1, -2)) / 2, layers, 2)), trials)

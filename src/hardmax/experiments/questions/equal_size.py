@@ -59,9 +59,8 @@ def read_corpus(texts: list[str], words: dict[str, int]) -> Corpus:
         [0, 1, 1, -1]
     """
     rows = [[words.get(w.form, -1) for w in split(text)] for text in texts]
-    lengths = [len(row) for row in rows]
     ids = np.array([i for row in rows for i in row], np.int64)
-    return Corpus(ids, np.repeat(np.arange(len(rows)), lengths), len(words))
+    return Corpus(ids, np.repeat(np.arange(len(rows)), list(map(len, rows))), len(words))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,15 +146,12 @@ def equal_size(
     sample = lru_cache(1)(lambda trial: _Sample(texts, labels, sizes, (context.seed, trial)))  # when a model needs it
     cells = [(trial, *model) for trial in range(trials) for model in MODELS]
     found = context.sweep(
-        cells, "sample {}: {}, K = {}",
-        lambda trial, *model: {"equal-size": [*model, trial, len(texts)], "seed": context.seed, **sizes},
-        lambda trial, *model: sample(trial).train(*model),
-    )  # fmt: skip
-    runs = {model: found[k :: len(MODELS)] for k, model in enumerate(MODELS)}
+        cells, "sample {}: {}, K = {}", lambda trial, *model: sample(trial).train(*model), texts=len(texts), **sizes
+    )
     rows: list[tuple[Any, ...]] = []
     for features, layers in MODELS:
-        mine = runs[features, layers]
-        gain = gains(mine, runs[features, 0]) if layers else ""
+        mine, plain = ([found[trial, features, K] for trial in range(trials)] for K in (layers, 0))
+        gain = gains(mine, plain) if layers else ""
         sizes_of = [int(np.mean([run[name] for run in mine])) for name in ("terms", "parameters")]
         rows.append((features, layers, *sizes_of, interval(run["accuracy"] for run in mine), gain))
     caption = f"{learn} reviews to learn from, {aside} held out in blocks, {trials} samples: mean and 95 % interval"
@@ -163,7 +159,13 @@ def equal_size(
     table = context.table("accuracy", caption, rows, columns)
     plot = ("measurements:plot_dots", table.records(), "terms", "K", "accuracy on held-out reviews", "K = ")
     context.figure("accuracy", *plot, text="Accuracy by terms and number of layers.")
-    return Outcome(_answer(rows))
+    of = {row[:2]: row[4] for row in rows}
+    parts = [f"{some}: K = 0 {of[some, 0]}, K = 8 {of[some, 8]}" for some in ("words", "words + bigrams")]
+    return Outcome(
+        f"{'; '.join(parts)}. Partners picked by argmax: {of['words + picked partners', 0]} against "
+        f"{of['words + bigrams', 0]} for the same number of bigrams and {of['words', 0]} for words alone (accuracy, "
+        "mean and 95 % interval)."
+    )
 
 
 class _Sample:
@@ -199,21 +201,11 @@ class _Sample:
         else:
             rngs = [np.random.default_rng((self.seed, k)) if "random" in features else None for k in range(2)]
             pairs = [picked(corpus, self.scores, rng) for corpus, rng in zip(self.corpora, rngs, strict=True)]
-        kept = most_frequent(pairs[0], PAIRS_PER_WORD * len(self.words))
         size = len(self.words)  # a pair becomes one made-up word, which the splitter of the package leaves whole
-        known = {key: f"qz{key // size}x{key % size}" for key in kept.tolist()}
+        kept = most_frequent(pairs[0], PAIRS_PER_WORD * size).tolist()
+        known = {key: f"qz{key // size}x{key % size}" for key in kept}
         written = []
         for texts, chosen_pairs in zip(self.texts, pairs, strict=True):
             codes = [" ".join(known[k] for k in keys.tolist() if k in known) for keys in chosen_pairs]
             written.append([f"{text} {more}" for text, more in zip(texts, codes, strict=True)])
         return written, [*self.words, *known.values()]
-
-
-def _answer(rows: list[tuple[Any, ...]]) -> str:
-    of = {row[:2]: row[4] for row in rows}
-    parts = [f"{some}: K = 0 {of[some, 0]}, K = 8 {of[some, 8]}" for some in ("words", "words + bigrams")]
-    return (
-        f"{'; '.join(parts)}. Partners picked by argmax: {of['words + picked partners', 0]} against "
-        f"{of['words + bigrams', 0]} for the same number of bigrams and {of['words', 0]} for words alone (accuracy, "
-        "mean and 95 % interval)."
-    )

@@ -11,6 +11,7 @@ on sequences of tokens in R^4 with normal noise:
   it: with a = f(+), b = f(-) it would have to separate {2a, 2b} from {a + b}, the mean of the two.
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -116,18 +117,17 @@ def feed_forward(
     """
     torch = need("torch", "torch", "the feed-forward experiment")
     sizes = {"learn": learn, "aside": aside, "steps": steps}
-    runs: dict[tuple[str, float, str], list[dict[str, float]]] = {}
-    kinds = [(task, noise, attention) for task in TASKS for noise in noises for attention in ATTENTIONS]
-    cells = [(kind, trial) for kind in kinds for trial in range(trials)]
+
+    def one_run(task: str, noise: float, attention: str, trial: int) -> dict[str, float]:
+        return train(task, noise, attention, (context.seed, trial), sizes)
+
+    cells = product(TASKS, noises, ATTENTIONS, range(trials))
     with one_thread(torch):
-        for number, (kind, trial) in enumerate(cells):
-            context.tell(number, len(cells), f"{kind[0]}, noise {kind[1]}, attention {kind[2]}, seed {trial}")
-            seeds = context.seed, trial
-            run = context.memo({"feed-forward": kind, "seeds": seeds, **sizes}, train, *kind, seeds, sizes)
-            runs.setdefault(kind, []).append(run)
+        runs = context.sweep(cells, "{}, noise {}, attention {}, seed {}", one_run, **sizes)
     rows: list[tuple[Any, ...]] = []
-    for (task, noise, attention), mine in runs.items():
-        gain = "" if attention == "none" else gains(mine, runs[task, noise, "none"])
+    for task, noise, attention in product(TASKS, noises, ATTENTIONS):
+        mine, plain = ([runs[task, noise, of, trial] for trial in range(trials)] for of in (attention, "none"))
+        gain = "" if attention == "none" else gains(mine, plain)
         accuracy = interval(run["accuracy"] for run in mine)
         rows.append((task, noise, attention, int(mine[0]["parameters"]), accuracy, gain))
     caption = (
@@ -139,7 +139,13 @@ def feed_forward(
     tasks = [{**row, "task": f"{row['task']}, noise {row['noise']:g}"} for row in table.records()]
     labels = ("task", "attention", "accuracy on fresh sequences", "attention: ")
     context.figure("accuracy", "measurements:plot_dots", tasks, *labels, text="Accuracy by task and attention.")
-    return Outcome(_answer(rows))
+    parts = []
+    without, _, with_it = (rows[k :: len(ATTENTIONS)] for k in range(len(ATTENTIONS)))
+    for (task, noise, _, _, before, _), (*_, after, gain) in zip(without, with_it, strict=True):
+        sure = gain.count > 1 and abs(gain.mean) > gain.half
+        verdict = ("helps" if gain.mean > 0 else "hurts") if sure else "makes no measurable difference"
+        parts.append(f"{task}, noise {noise:g}: it {verdict} ({before} without, {after} with)")
+    return Outcome(f"It depends on the task. {'; '.join(parts)}.")
 
 
 def _start(rng: np.random.Generator) -> dict[str, Floats]:
@@ -149,15 +155,3 @@ def _start(rng: np.random.Generator) -> dict[str, Floats]:
         theta[f"b{block}"] = np.zeros(WIDTH)
         theta[f"W{block}"] = rng.standard_normal((DIM, WIDTH)) / np.sqrt(WIDTH) / 2
     return theta | {"v": rng.standard_normal(DIM) / np.sqrt(DIM), "c": np.zeros(())}
-
-
-def _answer(rows: list[tuple[Any, ...]]) -> str:
-    found = {row[:3]: row for row in rows}
-    parts = []
-    for task, noise in dict.fromkeys(row[:2] for row in rows):
-        gain = found[task, noise, "hardmax"][5]
-        sure = gain.count > 1 and abs(gain.mean) > gain.half
-        verdict = ("helps" if gain.mean > 0 else "hurts") if sure else "makes no measurable difference"
-        without, with_it = (found[task, noise, attention][4] for attention in ("none", "hardmax"))
-        parts.append(f"{task}, noise {noise:g}: it {verdict} ({without} without, {with_it} with)")
-    return "It depends on the task. " + "; ".join(parts) + "."

@@ -7,7 +7,7 @@ Checked on all strings of a length, token by token in Fractions. Beside it: what
 strings, with and without ties.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -16,11 +16,10 @@ import numpy as np
 
 from hardmax.construction.build import construct
 from hardmax.experiments import Context, Outcome, question
-from hardmax.experiments.claims.definition import Cloud, dot, mean
+from hardmax.experiments.claims.constructions import seen_by
+from hardmax.experiments.claims.definition import Cloud, largest, mean
 
 Bits = tuple[int, ...]
-
-
 LANGUAGES: dict[str, Callable[[Bits], int]] = {
     "PARITY": lambda bits: sum(bits) % 2,  # is the number of ones odd?
     "MAJORITY": lambda bits: int(2 * sum(bits) > len(bits)),  # are more than half of the letters ones?
@@ -46,18 +45,6 @@ def tokens(bits: Bits) -> Cloud:
     )
 
 
-def attend(Z: Cloud, query: Callable[[Any], Sequence[Any]], key: Callable[[Any], Sequence[Any]]) -> list[list[int]]:
-    """C_i = argmax_l <Q x_i, K x_l>, from the definition; equal queries are answered once."""
-    keys, known = [key(x) for x in Z], {}
-    for x in Z:
-        q = tuple(query(x))
-        if q not in known:
-            scores = [dot(q, k) for k in keys]
-            best = max(scores)
-            known[q] = [j for j, score in enumerate(scores) if score == best]
-    return [known[tuple(query(x))] for x in Z]
-
-
 def recognize(bits: Bits, language: str) -> tuple[int, list[int]]:
     """The answer of the stack, and the sizes of the largest follow sets of its blocks.
 
@@ -66,44 +53,31 @@ def recognize(bits: Bits, language: str) -> tuple[int, list[int]]:
         ((1, [5, 1]), (1, [5]))
     """
     Z = tokens(bits)
-    everyone = attend(Z, lambda x: (Fraction(0),), lambda x: (Fraction(0),))
+    everyone = largest([(0,)] * len(Z), [(0,)] * len(Z))
     if language == "MAJORITY":  # V takes 2b - letter
         (value,) = {mean([(2 * Z[j][0] - Z[j][4],) for j in C])[0] for C in everyone}
         return int(value > 0), [max(map(len, everyone))]
     Z = tuple((*x, mean([(Z[j][0],) for j in C])[0]) for x, C in zip(Z, everyone, strict=True))
-    nearest = attend(Z, lambda x: (2 * x[5], Fraction(-1)), lambda x: (x[1], x[2]))
+    nearest = largest([(2 * x[5], Fraction(-1)) for x in Z], [(x[1], x[2]) for x in Z])
     (value,) = {mean([(Z[j][3],) for j in C])[0] for C in nearest}
     return int(value), [max(map(len, everyone)), max(map(len, nearest))]
 
 
-def separable(first: Sequence[Any], second: Sequence[Any], ties: bool) -> bool:
-    """Whether some stack separates two sequences of tokens: with ties by proportions, without them by sets.
-
-    Example:
-        >>> separable("001", "011", ties=True), separable("001", "011", ties=False), separable("01", "0011", ties=True)
-        (True, False, False)
-    """
-    if not ties:
-        return set(first) != set(second)
-    share = [{x: Fraction(list(s).count(x), len(s)) for x in s} for s in (first, second)]
-    return share[0] != share[1]
-
-
 def inseparable(language: str, longest: int, ties: bool) -> tuple[Bits, Bits] | None:
     """The first two strings with different answers that, without positions, no stack separates; None if there are none.
+
+    A stack with ties sees the proportions of the letters, one without ties only the set of them.
 
     Example:
         >>> inseparable("MAJORITY", 4, ties=False), inseparable("PARITY", 4, ties=True)
         (((0, 1), (0, 1, 1)), ((1,), (1, 1)))
     """
     answer = LANGUAGES[language]
-    seen: dict[tuple[object, int], Bits] = {}
+    known: dict[tuple[object, int], Bits] = {}
     for bits in strings(longest):
-        n, k = len(bits), sum(bits)
-        mark = Fraction(k, n) if ties else (k > 0, k < n)
-        other = seen.setdefault((mark, answer(bits)), bits)
-        against = seen.get((mark, 1 - answer(bits)))
-        if against is not None and not separable(against, bits, ties):
+        seen = seen_by("mean" if ties else "max", bits)
+        other = known.setdefault((seen, answer(bits)), bits)
+        if against := known.get((seen, 1 - answer(bits))):
             return against, other
     return None
 

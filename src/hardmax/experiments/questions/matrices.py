@@ -7,6 +7,8 @@ Batches of clouds run in plain float64 layers of one or several heads. They do n
 0 in clouds that are drawn. What is not at rest at the end is run again by `hardmax.simulate`, which decides.
 """
 
+from collections import Counter
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -20,7 +22,6 @@ from hardmax.experiments.questions.cases import load
 FATES = ("several points", "one point", "zero", "cycle", "moving")
 LONGEST_PERIOD = 24
 NEAR = 1e-6  # of the cloud's size: the same point, or the origin
-AT_ONCE = 200
 ALPHA = 1.0
 FAMILIES = (
     "definite", "definite + 1 antisymmetric", "definite + 10 antisymmetric", "general", "indefinite", "antisymmetric",
@@ -50,6 +51,13 @@ def fates(Z: Floats, heads: Floats, layers: int) -> list[str]:
         if result[b] != "zero":
             result[b] = _again(Z[b], heads[:, b], layers)
     return result
+
+
+def count_fates(draw: Callable[[int], tuple[Floats, Floats]], trials: int, layers: int, at_once: int) -> dict[str, int]:
+    """How often each fate occurs; `draw` makes some clouds and their heads, at most `at_once` of them."""
+    sizes = [min(at_once, trials - begin) for begin in range(0, trials, at_once)]
+    found = Counter(fate for count in sizes for fate in fates(*draw(count), layers))
+    return {fate: found[fate] for fate in FATES}
 
 
 def _at_rest(Z: Floats, size: float) -> str:
@@ -128,21 +136,18 @@ def matrices(
     cells = [*product(FAMILIES, dims, tokens), (POLYGON, 2, tokens[0])]
 
     def counts(family: str, d: int, n: int) -> dict[str, int]:
-        found = dict.fromkeys(FATES, 0)
         rng = np.random.default_rng((context.seed, [*FAMILIES, POLYGON].index(family), d, n))
-        for begin in range(0, trials, AT_ONCE):
-            count = min(AT_ONCE, trials - begin)
+
+        def draw(count: int) -> tuple[Floats, Floats]:
             A = np.stack([draw_matrix(family.partition(",")[0], d, rng) for _ in range(count)])
             shape = (count, n, d)
-            clouds = rng.standard_normal(shape) if family != POLYGON else np.broadcast_to(polygon(n), shape)
-            for fate in fates(clouds, A[None], layers):
-                found[fate] += 1
-        return found
+            return rng.standard_normal(shape) if family != POLYGON else np.broadcast_to(polygon(n), shape), A[None]
 
-    same = {"seed": context.seed, "trials": trials, "layers": layers}
-    found = context.sweep(cells, "{}, d = {}, n = {}", lambda *cell: {"matrices": cell, **same}, counts)
-    rows = [(*cell, *(Share(of[fate], trials) for fate in FATES)) for cell, of in zip(cells, found, strict=True)]
-    total = {fate: sum(of[fate] for of in found[:-1]) for fate in FATES}  # without the polygons
+        return count_fates(draw, trials, layers, 200)
+
+    found = context.sweep(cells, "{}, d = {}, n = {}", counts, trials=trials, layers=layers)
+    rows = [(*cell, *(Share(of[fate], trials) for fate in FATES)) for cell, of in found.items()]
+    total = {fate: sum(of[fate] for (family, *_), of in found.items() if family != POLYGON) for fate in FATES}
     caption = f"{trials} clouds per row, alpha = {ALPHA:g}, at most {layers} layers: count (95 % interval)"
     table = context.table("fates", caption, rows, ("family", "d", "n", *FATES))
     context.case(load("square-collapses-to-zero")[0])

@@ -1,4 +1,9 @@
-"""Is there a matrix that makes a pattern a cycle? Linear programs, with cutting planes for definiteness, and rounding.
+"""Patterns of attention that a cycle could have, and whether a matrix makes them one: linear programs and rounding.
+
+One token z = sum_i l_i v_i moves between leaders v_1..v_m; with G_ij = <A v_i, v_j> the score of leader j is
+sum_i l_i G_ij (docs/open-questions.md, "How the cycles were found"). A pattern says, for each layer of the period and
+each head, which leaders z follows. Then every layer is an affine map of the weights l with known numbers, and the orbit
+is its one fixed point. What is left is to ask whether a G exists.
 
 For one head, with unknown G and margin t,
 
@@ -18,20 +23,24 @@ elimination in Fractions; the free entries are rounded to multiples of 1/s for s
 knows only the definition, accepts the case. Small s first: the numbers come out as small as this way allows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations, permutations, product
 from math import gcd, lcm
 from typing import Any
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
-from hardmax.dynamics.exact.linear import identity, reduced
+from hardmax.dynamics.exact.linear import reduced
 from hardmax.errors import BadInput
 from hardmax.experiments.case import Case, Row, Rows
 from hardmax.experiments.questions.cases import check
-from hardmax.experiments.questions.patterns import Group, Pattern, Weights
+
+Group = tuple[int, ...]  # leaders followed together: one, or several that tie
+Step = tuple[Group, ...]  # one group per head
+Weights = tuple[Fraction, ...]
 
 # The classes of matrices, and what a case calls them.
 CLASSES = {"any": "any", "positive": "positive definite symmetric part", "definite": "positive definite"}
@@ -42,12 +51,129 @@ MOST_CUTS = 80
 CUT_SLACK = 0.2  # a cut asks for x^T G x >= 0.2 t: t > 0 is possible iff it is for 0, and rounding G keeps it positive
 
 
+@dataclass(frozen=True)
+class Pattern:
+    """What the moving token follows, layer by layer.
+
+    Attributes:
+        leaders: m.
+        steps: for every layer of the period one group of leaders for every head.
+    """
+
+    leaders: int
+    steps: tuple[Step, ...]
+
+    @property
+    def repeats(self) -> bool:
+        """Whether its steps have a shorter period."""
+        return any(self.steps == self.steps[s:] + self.steps[:s] for s in range(1, len(self.steps)))
+
+    def orbit(self, alpha: Fraction) -> list[Weights]:
+        """The weights of the moving token at every layer of the period.
+
+        Layer k is l -> a_k l + b_k: with rho = 1/(1+alpha) and t_k the mean over heads of the groups' means, a = rho
+        and b = (1-rho) t_k. A token that ties with everything ties with itself, which makes a larger.
+
+        Example:
+            >>> [str(x) for x in Pattern(2, (((0,),), ((1,),))).orbit(Fraction(1))[0]]
+            ['1/3', '2/3']
+        """
+        m, rho = self.leaders, 1 / (1 + alpha)
+        maps = []
+        for step in self.steps:
+            a, b = rho, [Fraction(0)] * m
+            for group in step:
+                with_itself = len(group) == m
+                share = (1 - rho) / len(step) / (len(group) + with_itself)
+                a += share * with_itself
+                for i in group:
+                    b[i] += share
+            maps.append((a, b))
+        slope, rest = Fraction(1), [Fraction(0)] * m
+        for a, b in maps:
+            slope, rest = a * slope, [a * x + y for x, y in zip(rest, b, strict=True)]
+        points = [tuple(x / (1 - slope) for x in rest)]
+        for a, b in maps[:-1]:
+            points.append(tuple(a * x + y for x, y in zip(points[-1], b, strict=True)))
+        return points
+
+    def __str__(self) -> str:
+        return " ".join("+".join("".join(str(i + 1) for i in group) for group in step) for step in self.steps)
+
+
+def patterns(leaders: int, period: int, heads: int, sizes: Sequence[int]) -> Iterator[Pattern]:
+    """Every pattern once, up to renaming leaders and heads and to the layer where the period begins.
+
+    Args:
+        sizes: how many leaders a group may have; (1,) is without ties.
+
+    Example:
+        >>> [str(p) for p in patterns(3, 2, 1, (1,))]
+        ['1 2']
+    """
+    groups = [group for size in sizes for group in combinations(range(leaders), size)]
+    steps = list(product(groups, repeat=heads))
+    names = list(permutations(range(leaders)))
+    seen: set[tuple[Step, ...]] = set()
+    for candidate in product(steps, repeat=period):
+        pattern = Pattern(leaders, candidate)
+        if candidate in seen or pattern.repeats:
+            continue
+        seen.update(_images(candidate, names, heads))
+        if len({_mean(step) for step in candidate}) > 1:  # one mean forever: the token converges to it
+            yield pattern
+
+
+def _images(steps: tuple[Step, ...], names: list[tuple[int, ...]], heads: int) -> Iterator[tuple[Step, ...]]:
+    for name in names:
+        renamed = [tuple(tuple(sorted(name[i] for i in group)) for group in step) for step in steps]
+        for order in permutations(range(heads)):
+            turned = [tuple(step[h] for h in order) for step in renamed]
+            for s in range(len(turned)):
+                yield tuple(turned[s:] + turned[:s])
+
+
+def _mean(step: Step) -> tuple[tuple[int, Fraction], ...]:
+    weights: dict[int, Fraction] = {}
+    for group in step:
+        for i in group:
+            weights[i] = weights.get(i, Fraction(0)) + Fraction(1, len(group))
+    return tuple(sorted(weights.items()))
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """The matrix with the largest margin, or None if there is none (then `margin` is at most LEAST_MARGIN)."""
 
     margin: float
     G: Floats | None
+
+
+@dataclass(frozen=True, eq=False)
+class Hit:
+    """A pattern that can be a cycle, with the matrices of the widest margin."""
+
+    pattern: Pattern
+    alpha: Fraction
+    solutions: tuple[Solution, ...]
+
+    @property
+    def margin(self) -> float:
+        """The narrowest comparison, entries of the matrices being at most 1."""
+        return min(solution.margin for solution in self.solutions)
+
+
+def attempt(pattern: Pattern, alpha: Fraction, among: str, leaders: Floats | None = None) -> Hit | None:
+    """The matrices that make a pattern a cycle, or None."""
+    points = np.array(pattern.orbit(alpha), dtype=np.float64)
+    if leaders is not None:
+        points = points @ leaders
+    found = []
+    for groups in zip(*pattern.steps, strict=True):
+        found.append(solve(points, list(groups), among, leaders))
+        if found[-1].G is None:
+            return None
+    return Hit(pattern, alpha, tuple(found))
 
 
 def solve(points: Floats, groups: list[Group], among: str = "any", leaders: Floats | None = None) -> Solution:
@@ -68,34 +194,34 @@ def solve(points: Floats, groups: list[Group], among: str = "any", leaders: Floa
         raise BadInput(f"unknown class of matrices {among!r}", fix=", ".join(CLASSES))
     places = np.eye(points.shape[1]) if leaders is None else leaders
     d = places.shape[1]
-    positive, zero = constraints(points, groups, places, among == "definite", np.eye(d))
+    positive, zero = constraints(points, groups, places, among)
     basis = _sum_zero(d) if among == "positive" and leaders is None else np.eye(d)
-    cuts = [] if among == "any" else [basis[:, i] for i in range(basis.shape[1])]
+    cuts = [] if among == "any" else list(basis.T)
     while len(cuts) <= MOST_CUTS * d:
-        margin, G = _best(positive, zero, cuts, d)
-        more = [] if G is None else _violated(G, basis, among)
+        found = _best(positive, zero, cuts, d)
+        more = _violated(found.G, basis, among)
         if not more:
-            return Solution(margin, G)
+            return found
         cuts += more
     return Solution(0.0, None)
 
 
-def constraints(
-    points: Any, groups: list[Group], leaders: Any, symmetric: bool, unit: Any
-) -> tuple[list[Any], list[Any]]:
+def constraints(points: Any, groups: list[Group], leaders: Any, among: str) -> tuple[list[Any], list[Any]]:
     """Linear forms on the matrix (flattened): those that must be positive, and those that must vanish.
 
     Args:
-        points, leaders, unit: arrays of floats or of Fractions; `unit` is the identity.
+        points, leaders: rows of floats, or of Fractions, for which the forms have dtype object.
     """
+    leaders = np.array(leaders)
     m, d = leaders.shape
+    points, unit = np.array(points, leaders.dtype).reshape(-1, d), np.eye(d, dtype=leaders.dtype)
     positive = [np.outer(v, v - w) for i, v in enumerate(leaders) for j, w in enumerate(leaders) if i != j]
     zero = []
     for point, group in zip(points, groups, strict=True):
         first = leaders[group[0]]
         zero += [np.outer(point, first - leaders[b]) for b in group[1:]]
         positive += [np.outer(point, first - leaders[j]) for j in range(m) if j not in group]
-    if symmetric:
+    if among == "definite":
         zero += [np.outer(unit[i], unit[j]) - np.outer(unit[j], unit[i]) for i in range(d) for j in range(i)]
     return [form.ravel() for form in positive], [form.ravel() for form in zero]
 
@@ -111,35 +237,29 @@ def refuted(points: Sequence[Row], groups: list[Group], among: str = "any") -> b
         True
     """
     d = len(points[0])
-    exact = [np.array(part, dtype=object).reshape(-1, d) for part in (points, _unit(d))]
-    positive, zero = constraints(exact[0], groups, exact[1], among == "definite", identity(d) * Fraction(1))
+    positive, zero = constraints(points, groups, _unit(d), among)
     basis = _sum_zero(d) if among == "positive" else np.eye(d)
     cuts: list[Any] = []
     for _ in range(MOST_CUTS):
-        _, G = _best(positive, zero, cuts, d)
+        G = _best(positive, zero, cuts, d).G
         if G is None:
             return _multipliers([*positive, *(np.outer(x, x).ravel() for x in cuts)], zero)
         more = _violated(G, basis, among)
         if not more:
             return False
-        cuts += [_small(x, among == "positive") for x in more]
+        for x in more:  # a direction with small rational entries, of sum 0 where that is asked
+            entries = [Fraction(round(float(v) * 24), 24) for v in x / np.abs(x).max()]
+            entries[-1] -= sum(entries) if among == "positive" else 0
+            cuts.append(np.array(entries, dtype=object))
     return False
 
 
-def _violated(G: Floats, basis: Floats, among: str) -> list[Floats]:
+def _violated(G: Floats | None, basis: Floats, among: str) -> list[Floats]:
     """Directions x of the basis with x^T G x <= 0, where the class of matrices asks for more than 0."""
-    if among == "any":
+    if G is None or among == "any":
         return []
     values, vectors = np.linalg.eigh(basis.T @ (G + G.T) @ basis / 2)
     return [basis @ vectors[:, k] for k in np.flatnonzero(values <= LEAST_EIGENVALUE)]
-
-
-def _small(x: Floats, sum_zero: bool) -> Any:
-    """A direction with small rational entries, of sum 0 where that is asked."""
-    entries = [Fraction(round(float(v) * 24), 24) for v in x / np.abs(x).max()]
-    if sum_zero:
-        entries[-1] -= sum(entries)
-    return np.array(entries, dtype=object)
 
 
 def _multipliers(positive: list[Any], zero: list[Any]) -> bool:
@@ -164,7 +284,7 @@ def _multipliers(positive: list[Any], zero: list[Any]) -> bool:
     return all(values.get(k, Fraction(0)) >= 0 for k, i in enumerate(used) if i < count)
 
 
-def _best(positive: list[Any], zero: list[Any], cuts: list[Any], d: int) -> tuple[float, Floats | None]:
+def _best(positive: list[Any], zero: list[Any], cuts: list[Any], d: int) -> Solution:
     """The largest margin, and its matrix if the margin is positive."""
     from scipy.optimize import linprog
 
@@ -177,7 +297,7 @@ def _best(positive: list[Any], zero: list[Any], cuts: list[Any], d: int) -> tupl
         b_eq=None if vanish is None else np.zeros(len(vanish)), bounds=[(-1, 1)] * (d * d) + [(0, 1)], method="highs",
     )  # fmt: skip
     margin = float(found.x[-1]) if found.status == 0 else 0.0
-    return max(margin, 0.0), np.asarray(found.x[:-1]).reshape(d, d) if margin > LEAST_MARGIN else None
+    return Solution(max(margin, 0.0), found.x[:-1].reshape(d, d) if margin > LEAST_MARGIN else None)
 
 
 def _sum_zero(m: int) -> Floats:
@@ -185,21 +305,25 @@ def _sum_zero(m: int) -> Floats:
     return np.asarray(np.linalg.qr(np.column_stack([np.ones(m), np.eye(m)[:, 1:]]))[0][:, 1:])
 
 
-def exact_case(
-    pattern: Pattern, alpha: Fraction, solutions: Sequence[Solution], among: str, name: str, statement: str,
-    leaders: Rows | None = None,
-) -> Case | None:  # fmt: skip
-    """The pattern as an exact case, or None if no rounding of the solutions is accepted.
+def confirmed(hit: Hit, among: str, name: str, leaders: Rows | None = None) -> Case | None:
+    """The exact case of a hit, accepted by the checker; None if rounding does not find one.
 
     Without `leaders` unit vectors are the leaders; one head is then brought to one dimension less where that is
     possible (`flattened`).
     """
-    weights = pattern.orbit(alpha)
+    pattern = hit.pattern
+    words = f"{len(hit.solutions)} heads" if len(hit.solutions) > 1 else "one head"
+    case = Case("cycle", {
+        "name": name,
+        "statement": f"A cycle of {len(pattern.steps)} layers with {words}, found by linear programs: {pattern}.",
+        "alpha": hit.alpha, "tokens": (), "heads": (), "matrices": CLASSES[among], "period": len(pattern.steps),
+        "moving": (pattern.leaders,), "ties": any(len(group) > 1 for step in pattern.steps for group in step),
+    })  # fmt: skip
     places = _unit(pattern.leaders) if leaders is None else leaders
-    points = [tuple(np.array(x, dtype=object) @ np.array(places, dtype=object)) for x in weights]
-    given = [(solution.G, [step[h] for step in pattern.steps]) for h, solution in enumerate(solutions)]
+    points = [tuple(x) for x in np.array(pattern.orbit(hit.alpha)) @ np.array(places)]
+    given = list(zip((solution.G for solution in hit.solutions), zip(*pattern.steps, strict=True), strict=True))
     for scale in SCALES:
-        matrices = [_rounded(G, points, groups, places, among == "definite", scale) for G, groups in given]
+        matrices = [_rounded(G, points, list(groups), places, among, scale) for G, groups in given]
         tokens: Rows = (*places, points[0])
         heads = tuple(_whole(tuple(zip(*M, strict=True))) for M in matrices)  # <A z, v> = <z, M v>: A = M^T
         if leaders is None and len(matrices) == 1 and among != "definite":
@@ -207,11 +331,7 @@ def exact_case(
             if flat is None:
                 continue
             tokens, heads = flat[0], (_whole(flat[1]),)
-        ties = any(len(group) > 1 for step in pattern.steps for group in step)
-        case = Case("cycle", {
-            "name": name, "statement": statement, "alpha": alpha, "tokens": tokens, "heads": heads,
-            "matrices": CLASSES[among], "period": len(pattern.steps), "moving": (pattern.leaders,), "ties": ties,
-        })  # fmt: skip
+        case = case.changed(tokens=tokens, heads=heads)
         if not check(case):
             return case
     return None
@@ -241,11 +361,10 @@ def flattened(G: Rows, point: Weights) -> tuple[Rows, Rows] | None:
     return tokens, tuple(zip(*M, strict=True))
 
 
-def _rounded(G: Any, points: Sequence[Row], groups: list[Group], leaders: Rows, symmetric: bool, scale: int) -> Rows:
+def _rounded(G: Any, points: Sequence[Row], groups: list[Group], leaders: Rows, among: str, scale: int) -> Rows:
     """Entries that the equations leave free are rounded to multiples of 1/scale, the others follow from them."""
     d = len(G)
-    exact = [np.array(part, dtype=object).reshape(-1, d) for part in (points, leaders)]
-    zero = constraints(exact[0], groups, exact[1], symmetric, identity(d) * Fraction(1))[1]
+    zero = constraints(points, groups, leaders, among)[1]
     rows, pivots = reduced(np.array(zero, dtype=object).reshape(-1, d * d))
     bound = {column: k for k, column in enumerate(pivots)}
     top = float(np.abs(G).max())

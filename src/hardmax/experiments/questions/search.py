@@ -1,23 +1,20 @@
 """Search for cycles: every pattern of a size by linear programs, or random leaders with small whole coordinates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 
-from hardmax.cloud.tokens import Floats
-from hardmax.experiments.case import Case, Rows
-from hardmax.experiments.questions.patterns import Pattern, patterns
-from hardmax.experiments.questions.programs import Solution, exact_case, refuted, solve
+from hardmax.experiments.case import Case
+from hardmax.experiments.questions.programs import Hit, Pattern, attempt, confirmed, patterns, refuted, solve
 
 PATTERNS_PER_CLOUD = 20
 REACH = 3  # the largest coordinate of a drawn leader
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(NamedTuple):
     """What is searched: all cycles of this many leaders, layers and heads, with matrices of one class.
 
     Attributes:
@@ -31,25 +28,6 @@ class Size:
     among: str
     ties: bool
 
-    @property
-    def groups(self) -> tuple[int, ...]:
-        """Sizes of the groups: all that tie, or one."""
-        return tuple(range(2, self.leaders + 1)) if self.ties else (1,)
-
-
-@dataclass(frozen=True, eq=False)
-class Hit:
-    """A pattern that can be a cycle, with the matrices of the widest margin."""
-
-    pattern: Pattern
-    alpha: Fraction
-    solutions: tuple[Solution, ...]
-
-    @property
-    def margin(self) -> float:
-        """The narrowest comparison, entries of the matrices being at most 1."""
-        return min(solution.margin for solution in self.solutions)
-
 
 def sweep(size: Size, alphas: Sequence[Fraction]) -> tuple[int, int, int, Hit | None]:
     """Try every pattern of a size with every alpha.
@@ -62,38 +40,16 @@ def sweep(size: Size, alphas: Sequence[Fraction]) -> tuple[int, int, int, Hit | 
         >>> sweep(Size(3, 2, 2, "definite", ties=False), [Fraction(1)])[:3]
         (5, 1, 4)
     """
-    count, hits, no, best = 0, 0, 0, None
-    for pattern in patterns(size.leaders, size.period, size.heads, size.groups):
-        count += 1
-        for alpha in alphas:
-            hit = attempt(pattern, alpha, size.among)
-            if hit is not None:
-                hits += 1
-                best = hit if best is None or hit.margin > best.margin else best
-            else:
-                orbit, by_head = pattern.orbit(alpha), zip(*pattern.steps, strict=True)
-                no += any(refuted(orbit, list(groups), size.among) for groups in by_head)
-    return count, hits, no, best
-
-
-def attempt(pattern: Pattern, alpha: Fraction, among: str, leaders: Floats | None = None) -> Hit | None:
-    """The matrices that make a pattern a cycle, or None."""
-    points = np.array([[float(x) for x in weights] for weights in pattern.orbit(alpha)])
-    if leaders is not None:
-        points = points @ leaders
-    found = []
-    for groups in zip(*pattern.steps, strict=True):
-        found.append(solve(points, list(groups), among, leaders))
-        if found[-1].G is None:
-            return None
-    return Hit(pattern, alpha, tuple(found))
-
-
-def confirmed(hit: Hit, among: str, name: str, leaders: Rows | None = None) -> Case | None:
-    """The exact case of a hit, accepted by the checker; None if rounding does not find one."""
-    heads = f"{hit.pattern.heads} heads" if hit.pattern.heads > 1 else "one head"
-    statement = f"A cycle of {len(hit.pattern.steps)} layers with {heads}, found by linear programs: {hit.pattern}."
-    return exact_case(hit.pattern, hit.alpha, hit.solutions, among, name, statement, leaders)
+    groups = range(2, size.leaders + 1) if size.ties else (1,)
+    every = list(patterns(size.leaders, size.period, size.heads, groups))
+    hits, no = list[Hit](), 0
+    for pattern, alpha in product(every, alphas):
+        if hit := attempt(pattern, alpha, size.among):
+            hits.append(hit)
+        else:
+            orbit, by_head = pattern.orbit(alpha), zip(*pattern.steps, strict=True)
+            no += any(refuted(orbit, list(groups), size.among) for groups in by_head)
+    return len(every), len(hits), no, max(hits, key=lambda hit: hit.margin, default=None)
 
 
 def draw_leaders(

@@ -5,8 +5,7 @@ in the closed half-space H_i = {z : <A z_i, z - z_i> >= 0}. The first figure has
 sets, C_1 = {2, 3} (a tie) for A = I and C_1 = {4} for A = (2 1; 1 1); the coordinates of its four tokens are our own.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,23 +26,18 @@ CLOUDS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class FollowSet:
+class FollowSet(NamedTuple):
     """The follow set of one token.
 
     Attributes:
-        tokens: (n, 2).   token: its index i.   matrix: A.   follows: C_i.
+        tokens: (n, 2).   token: its index i.   matrix: A.   direction: A z_i.   follows: C_i.
     """
 
     tokens: Floats
     token: int
     matrix: Floats
+    direction: Floats
     follows: tuple[int, ...]
-
-    @property
-    def direction(self) -> Floats:
-        """A z_i."""
-        return np.asarray(self.matrix @ self.tokens[self.token])
 
 
 def follow_set(tokens: Any, token: int, matrix: Any) -> FollowSet:
@@ -55,7 +49,7 @@ def follow_set(tokens: Any, token: int, matrix: Any) -> FollowSet:
     """
     Z, A = np.asarray(tokens, np.float64), np.asarray(matrix, np.float64)
     traj: Any = simulate(Z, A=A, layers=0)
-    return FollowSet(Z, token, A, traj.follows(0)[token])
+    return FollowSet(Z, token, A, A @ Z[token], traj.follows(0)[token])
 
 
 @reproduction(

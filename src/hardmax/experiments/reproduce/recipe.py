@@ -216,12 +216,12 @@ class SoftmaxTrainer:
         self.E = torch.from_numpy(run.E).requires_grad_()
         self.few = torch.tensor(run.few, dtype=torch.float32, requires_grad=True)
         self.adam = torch.optim.Adam([self.E, self.few], lr=RATE)
+        self.moments = ((self.E, run.first, run.second), (self.few, run.few_first, run.few_second))
         if run.step:
-            names, state = ("exp_avg", "exp_avg_sq"), dict[int, dict[str, Any]]()
-            for k, moments in enumerate(((run.first, run.second), (run.few_first, run.few_second))):
-                state[k] = {name: torch.tensor(x, dtype=torch.float32) for name, x in zip(names, moments, strict=True)}
-                state[k]["step"] = torch.tensor(float(run.step))
-            self.adam.load_state_dict({**self.adam.state_dict(), "state": state})
+            for part, *given in self.moments:
+                first, second = (torch.tensor(x, dtype=torch.float32) for x in given)
+                step = torch.tensor(float(run.step))
+                self.adam.state[part] = {"step": step, "exp_avg": first, "exp_avg_sq": second}
 
     def epoch(self, tell: Tell = silent) -> None:
         """One pass; the state of torch is back in the run afterwards."""
@@ -236,7 +236,10 @@ class SoftmaxTrainer:
                 value, good = self.step(texts)
                 loss, right = loss + value * texts.size, right + good
                 tell(start + texts.size, order.size)
-        self._keep()
+        for part, first, second in self.moments:
+            state = self.adam.state[part]
+            first[:], second[:] = state["exp_avg"].numpy(), state["exp_avg_sq"].numpy()
+        run.few[:] = self.few.detach().numpy()
         figures = {"loss": loss / order.size, "hardmax_loss": hard / order.size, "accuracy": right / order.size}
         run.add(**figures, alpha=run.alpha, **test(run, reviews))
 
@@ -266,12 +269,6 @@ class SoftmaxTrainer:
             z = (z + alpha * (attention @ z)) / (1 + alpha)
         mean = (z * counts[:, :, None]).sum(dim=1) / counts.sum(dim=1)[:, None]
         return mean @ self.few[: self.run.dim] + self.few[self.run.dim]
-
-    def _keep(self) -> None:
-        state = [self.adam.state[part] for part in (self.E, self.few)]
-        self.run.first[:], self.run.second[:] = state[0]["exp_avg"].numpy(), state[0]["exp_avg_sq"].numpy()
-        self.run.few_first[:], self.run.few_second[:] = state[1]["exp_avg"].numpy(), state[1]["exp_avg_sq"].numpy()
-        self.run.few[:] = self.few.detach().numpy()
 
 
 def _rectangle(reviews: Reviews, texts: Any) -> tuple[Any, Any]:

@@ -45,10 +45,6 @@ def follow_all(z: Any, n: Any, layers: Any, alpha: Any, follow: Any, since: Any)
     settled = np.zeros(n, np.bool_)
     undecided = n
     for k in range(layers + 1):
-        if undecided == 0:
-            for i in range(n):
-                follow[k, i] = follow[k - 1, i]
-            continue
         for i in range(n):
             if settled[i]:
                 follow[k, i] = follow[k - 1, i]

@@ -142,8 +142,7 @@ def count(leads: Ints, offsets: Ints, which: Ints) -> tuple[Ints, Ints]:
         >>> leaders.tolist(), initial.tolist()
         ([2, 1], [1, 1])
     """
-    ever = np.concatenate([[0], np.cumsum(leads >= 0)])
-    first = np.concatenate([[0], np.cumsum(leads == 0)])
+    ever, first = (np.append(0, np.cumsum(some)) for some in (leads >= 0, leads == 0))
     begin, end = offsets[which], offsets[which + 1]
     return ever[end] - ever[begin], first[end] - first[begin]
 

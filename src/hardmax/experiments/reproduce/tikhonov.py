@@ -215,11 +215,9 @@ def measure(
     """Train for every eps from both starts; returns the runs and |theta*|^2."""
     X, Y = data(setting)
     starts = {"random": random_start(setting), "interpolator": interpolator(X, Y, setting.width)}
-    norm = _square(starts["interpolator"])
-    every = product(epsilons, starts.items())
-    return [
-        _trained(context, "our set-up", eps, name, setting, norm, eps, X, Y, at)[0] for eps, (name, at) in every
-    ], norm
+    norm, every = _square(starts["interpolator"]), product(epsilons, starts.items())
+    rows = [_trained(context, "our set-up", eps, name, setting, norm, eps, X, Y, at)[0] for eps, (name, at) in every]
+    return rows, norm
 
 
 def measure_authors(setting: Setting, context: Context | None = None) -> tuple[list[Row], list[Any], float]:

@@ -8,6 +8,7 @@ arithmetic.
 """
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -39,30 +40,26 @@ def block_counts(
     context: Context, *, sizes: Sequence[tuple[int, int]] = ((10, 2), (10, 16), (50, 2), (50, 16), (200, 2))
 ) -> Outcome:
     """Build every style for both tasks and all sizes."""
-    rows: list[dict[str, Any]] = []
-    for task in TASKS:
-        for N, d in sizes:
-            context.tell(len(rows), None, f"{task}, N = {N}, d = {d}")
-            sequences, targets, M = data(task, N, d, context.seed)
-            sizes_of: list[tuple[Any, ...]] = [
-                ("[AFZ25], hardmax", 2 * M + 2 * N + 1, 4, "", ""),
-                ("[AFZ25], softmax", 2 * M + 3 * N, 4, "", ""),
-            ]
-            for style, pool in STYLES:
-                net = construct(sequences, targets, style=style, pool=pool)
-                exact = "yes" if net.verify(sequences, targets, levels=("rational",)).exact else "no"
-                sizes_of.append((f"{style}, {pool}", net.blocks, net.width, net.parameters, exact))
-            names = ("network", "blocks", "width", "parameters", "exact")
-            about = {"task": task, "N": N, "M": M, "d": d}
-            rows += [{**about, **dict(zip(names, each, strict=True))} for each in sizes_of]
-    context.table("block-counts", "Blocks, width and parameters", rows)
-    narrow = [row for row in rows if row["network"] == "narrow, max"]
+    rows: list[tuple[Any, ...]] = []
+    for task, (N, d) in product(TASKS, sizes):
+        context.tell(len(rows), None, f"{task}, N = {N}, d = {d}")
+        sequences, targets, M = data(task, N, d, context.seed)
+        about = (task, N, M, d)
+        rows.append((*about, "[AFZ25], hardmax", 2 * M + 2 * N + 1, 4, "", ""))
+        rows.append((*about, "[AFZ25], softmax", 2 * M + 3 * N, 4, "", ""))
+        for style, pool in STYLES:
+            net = construct(sequences, targets, style=style, pool=pool)
+            exact = "yes" if net.verify(sequences, targets, levels=("rational",)).exact else "no"
+            rows.append((*about, f"{style}, {pool}", net.blocks, net.width, net.parameters, exact))
+    columns = ("task", "N", "M", "d", "network", "blocks", "width", "parameters", "exact")
+    records = context.table("block-counts", "Blocks, width and parameters", rows, columns).records()
+    narrow = [row for row in records if row["network"] == "narrow, max"]
     share = [row["blocks"] / (2 * row["M"] + 2 * row["N"] + 1) for row in narrow]
-    wide = [row for row in rows if row["network"] == "bitwise, mean"]
+    wide = [row for row in records if row["network"] == "bitwise, mean"]
     return Outcome(
         f"At width 4 and without ties (narrow, max) our networks have {min(share):.0%} to {max(share):.0%} of the "
         f"paper's 2M + 2N + 1 blocks. With {wide[0]['blocks']} blocks the width grows to "
-        f"{max(row['width'] for row in wide)}. All {sum(row['exact'] == 'yes' for row in rows)} networks "
+        f"{max(row['width'] for row in wide)}. All {sum(row['exact'] == 'yes' for row in records)} networks "
         "are exact in rational arithmetic.",
         numbers={"share": share},
     )

@@ -11,8 +11,7 @@ trained models this study compares layer k with the certified limit:
   from the input alone (1+alpha)^{-k} |z_i^0 - z_i^inf|, which is right for tokens decided at layer 0.
 """
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
@@ -33,7 +32,7 @@ MEASURES = (  # of `measure_cloud`, the columns of the table
     "actual / predicted",
 )  # fmt: skip
 SIZES = ((2, 128), (4, 256), (8, 512))  # in d = 16 half of 20,000 tokens still lead
-TRAINED = {"imdb": "words of a review, the model imdb", "paper": "words of a review, the paper's recipe"}
+MODELS = {"words of a review, the model imdb": "imdb", "words of a review, the paper's recipe": "paper"}
 
 
 def draw(family: str, n: int, d: int, rng: np.random.Generator) -> Floats:
@@ -120,28 +119,30 @@ def finite_depth(
     epochs: int = 100, reviews: int = 6000,
 ) -> Outcome:  # fmt: skip
     """Draw `clouds` clouds of every kind, measure them, and gather the tables."""
-    kinds: list[tuple[Any, ...]] = [
-        (family, d, n, partial(_drawn, context.seed, number, family, d, n, clouds))
-        for (number, family), (d, n) in product(enumerate(families), sizes)
-    ]
-    for name, what in TRAINED.items():
-        if name in trained:
-            kinds.append((what, 2, 0, partial(trained_clouds, context, name, clouds, epochs, reviews)))
-    rows: list[dict[str, Any]] = []
-    worst = 0.0
-    for number, (kind, d, n, make) in enumerate(kinds):
-        for alpha in alphas:
-            context.tell(number, len(kinds), f"{kind} d={d} n={n} alpha={alpha}")
-            key = {"study": "finite-depth", "kind": kind, "size": (d, n), "alpha": alpha, "clouds": clouds,
-                   "seed": context.seed, "trained": (epochs, reviews) if n == 0 else None}  # fmt: skip
-            runs, size = context.memo(key, _measured, make, alpha)
-            law = expected_leaders(n, d) if kind == "gaussian" else None
-            for place, k in enumerate(DEPTHS):
-                at = [one[place] for one in runs]
-                worst = max(worst, *(x["closed_form_error"] for x in at))
-                about = {"cloud": kind, "d": d, "n": n or size, "alpha": alpha, "layers": k}
-                measured = {name: interval(x[name] for x in at) for name in MEASURES}
-                rows.append({**about, "(1+alpha)^-k": (1 + alpha) ** -float(k), **measured, "leaders by the law": law})
+
+    def measured(kind: str, d: int, n: int, alpha: float) -> tuple[list[list[dict[str, float]]], int]:
+        """The measurements of every cloud, and the mean number of tokens."""
+        if n == 0:
+            made = trained_clouds(context, MODELS[kind], clouds, epochs, reviews)
+        else:
+            seeds = [(context.seed, families.index(kind), d, n, c) for c in range(clouds)]
+            made = (draw(kind, n, d, np.random.default_rng(seed)) for seed in seeds)
+        every = [(measure_cloud(Z, alpha), len(Z)) for Z in made]
+        return [found for found, _ in every], round(sum(size for _, size in every) / len(every))
+
+    kinds = [(family, d, n) for family, (d, n) in product(families, sizes)]
+    kinds += [(what, 2, 0) for what, name in MODELS.items() if name in trained]
+    cells = [(*kind, alpha) for kind, alpha in product(kinds, alphas)]
+    rows, worst = list[dict[str, Any]](), 0.0
+    text, about = "{} d={} n={} alpha={}", {"clouds": clouds, "trained": (epochs, reviews)}
+    for (kind, d, n, alpha), (runs, size) in context.sweep(cells, text, measured, **about).items():
+        law = expected_leaders(n, d) if kind == "gaussian" else None
+        for place, k in enumerate(DEPTHS):
+            at = [one[place] for one in runs]
+            worst = max(worst, *(x["closed_form_error"] for x in at))
+            cell = {"cloud": kind, "d": d, "n": n or size, "alpha": alpha, "layers": k}
+            means = {name: interval(x[name] for x in at) for name in MEASURES}
+            rows.append({**cell, "(1+alpha)^-k": (1 + alpha) ** -float(k), **means, "leaders by the law": law})
     context.table("summary", "Distances relative to the radius of the cloud", _summary(rows))
     records = context.table("by-depth", "Clouds against their certified limit", rows).records()
     context.figure("distance", "measurements:plot_distances", records, text="Hausdorff distance to the limit polytope.")
@@ -158,17 +159,6 @@ def finite_depth(
         f"after lock-in is right to {worst:.1g} of the radius.",
         numbers={"closed_form_error": worst},
     )
-
-
-def _drawn(seed: int, number: int, family: str, d: int, n: int, clouds: int) -> Iterator[Floats]:
-    for c in range(clouds):
-        yield draw(family, n, d, np.random.default_rng((seed, number, d, n, c)))
-
-
-def _measured(make: Callable[[], Iterator[Floats]], alpha: float) -> tuple[list[list[dict[str, float]]], int]:
-    """The measurements of every cloud, and the mean number of tokens."""
-    every = [(measure_cloud(Z, alpha), len(Z)) for Z in make()]
-    return [found for found, _ in every], round(sum(n for _, n in every) / len(every))
 
 
 def _summary(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

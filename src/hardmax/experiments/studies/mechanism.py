@@ -20,7 +20,6 @@ from hardmax.experiments.reproduce.recipe import LAYERS, PaperRun, read
 from hardmax.experiments.reviews import Reviews
 
 TOPS = (1, 3, 5, 10, 20)
-QUICK: dict[str, Any] = {"runs": 2, "epochs": 2, "reviews": 600, "explained": 50}
 Run = dict[str, Any]
 
 
@@ -130,7 +129,7 @@ def _measure(made: Models, d: int, layers: int, explained: int) -> Run:
     "mechanism",
     "The paper's recipe over ten seeds: what becomes of alpha, what do leaders carry, does attention help?",
     minutes=25,
-    quick=QUICK,
+    quick={"runs": 2, "epochs": 2, "reviews": 600, "explained": 50},
 )
 def mechanism(
     context: Context, *, runs: int = 10, epochs: int = 100, reviews: int = 6000, explained: int = 300,

@@ -13,6 +13,7 @@ the same words, radii, budget and seeds, each with its own best learning rate; b
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -152,13 +153,9 @@ def robustness(
     tuning: int = 0, sizes: Mapping[str, int] = FULL,
 ) -> Outcome:  # fmt: skip
     """Run every variant on the same clouds, and train every kind of layer on the same reviews."""
-    about = {"study": "robustness", "clouds": clouds, "seed": context.seed, "layers": (DEPTH, LONG)}
-    cells: list[Any] = [(*size, name) for size, name in product(cases, LAYERS)]
-    found = context.sweep(
-        cells, "{3}, d={0}", lambda *cell: {**about, "size": cell[:3], "variant": cell[3]},
-        lambda d, n, alpha, name: _fates(context.seed, d, n, alpha, name, clouds),
-    )  # fmt: skip
-    rows = [_row(d, n, alpha, name, some) for (d, n, alpha, name), some in zip(cells, found, strict=True)]
+    cells = [(*size, name) for size, name in product(cases, LAYERS)]
+    found = context.sweep(cells, "{3}, d={0}", partial(_fates, context.seed, clouds=clouds), clouds=clouds)
+    rows = [_row(*cell, some) for cell, some in found.items()]
     caption = f"{clouds} clouds each, {DEPTH} layers, {LONG:,} if it still moves; parts of the clouds by outcome"
     dynamics = context.table("dynamics", caption, rows)
     text = "Clusters and leaders of every variant."
