@@ -133,7 +133,7 @@ class Explanation(Result):
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """For each word of the text, in order, whether it is in a known term."""
-        return known_words(self.study.words)
+        return known_words(self.study.words.spans)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -162,14 +162,11 @@ class Explanation(Result):
         last, length = np.divmod(at, words.spans.shape[1])
         term, begins, ends = words.spans.ravel()[at], words.begins[last - length], words.ends[last]
         order = np.lexsort((ends, begins))
-        by_term = order[np.argsort(term[order], kind="stable")]
-        places = list(zip(begins[by_term].tolist(), ends[by_term].tolist(), strict=True))
-        end = np.bincount(term, minlength=len(own)).cumsum().tolist()
-        names, start = self.term_names.every, [0, *end]
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        in_text = np.argsort(rank[by_term[start[:-1]]])
-        return ((names[i], names[leader[i]], own[i], places[start[i] : end[i]]) for i in in_text.tolist())
+        places: dict[int, list[tuple[int, int]]] = {}
+        for i, *place in zip(*(column[order].tolist() for column in (term, begins, ends)), strict=True):
+            places.setdefault(i, []).append((place[0], place[1]))
+        names = self.term_names.every
+        return ((names[i], names[leader[i]], own[i], where) for i, where in places.items())
 
     @cached_property
     def leaders(self) -> tuple[Leader, ...]:
@@ -406,20 +403,26 @@ def explain(model: SentimentModel, text: str | bytes) -> Explanation:
         raise BadInput("a text must be a string", found=type(text).__name__)
     model.refuse_several_labels("an explanation of all labels together")
     study, names = study_texts(model, [text])
-    winner = int(winners(study.logits)[0])
-    two = len(model.bias) == 1
-    row, toward = (0, model.classes[1]) if two else (winner, model.classes[winner])
+    return explained(text, model.classes, study, names, ref(model))
+
+
+def explained(
+    text: str, classes: Sequence[Label], study: Study, names: Names, model: "ref[SentimentModel] | None" = None
+) -> Explanation:
+    """The explanation of a text that has been studied."""
+    winner, two = int(winners(study.logits)[0]), study.logits.shape[1] == 1
+    row, toward = (0, classes[1]) if two else (winner, classes[winner])
     return Explanation(
         text=text,
-        label=model.classes[winner],
+        label=classes[winner],
         probability=float(probabilities(study.logits)[0, winner]),
         logit=float(study.logits[0, row]),
-        bias=float(model.bias[row]),
+        bias=float(study.parameters.bias[row]),
         toward=toward,
-        scores=dict(zip([toward] if two else model.classes, study.logits[0].tolist(), strict=True)),
+        scores=dict(zip([toward] if two else classes, study.logits[0].tolist(), strict=True)),
         study=study,
         names=names,
-        _model=ref(model),
+        _model=model,
     )
 
 

@@ -70,7 +70,7 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
     """For each text {label, probability, coverage, words}; a word is {word, effect, contribution, leader}."""
     model.refuse_several_labels("a table of explanations")
     study, names = study_texts(model, texts)
-    chosen, known = winners(study.logits), known_words(study.words)
+    chosen, known = winners(study.logits), known_words(study.words.spans)
     sure = probabilities(study.logits)[np.arange(len(texts)), chosen].tolist()
     places, found = pairwise(study.words.words.tolist()), _words(study, names, chosen, most)
     for (first, last), k, p, words in zip(places, chosen, sure, found, strict=True):

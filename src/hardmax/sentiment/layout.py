@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from hardmax.jit.ways import Job
 from hardmax.text.clean import clean, compose
 from hardmax.text.hashes import bits_for, chain, word_hash
-from hardmax.text.hashes import find as find_plain
 from hardmax.text.vocabulary import FEW, Bags, Vocabulary
 from hardmax.text.words import form_of
 
@@ -141,9 +140,7 @@ def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout
     sentence = np.cumsum(breaks)
     text = np.repeat(np.arange(len(texts)), np.diff(offsets))
     form, first = _numbered(np.lexsort((hashes, text)), lambda a, b: (hashes[a] != hashes[b]) | (text[a] != text[b]))
-    forms = [written[w] for w in first.tolist()]
-    last = np.cumsum([0, *map(len, forms)])
-    names = Names(["".join(forms)], True, np.zeros(len(forms), np.int64), np.stack([last[:-1], last[1:]], axis=1))
+    names = Names.of([written[w] for w in first.tolist()])
 
     def find(*windows: Ints) -> Ints:
         keys = []
@@ -152,17 +149,9 @@ def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout
             for column in window.T[1:]:
                 key = chain(key, hashes[column])
             keys.append(key)
-        return find_plain(vocabulary.table, bits_for(len(vocabulary)), np.concatenate(keys))
+        return vocabulary.numbers(np.concatenate(keys))
 
-    spans = np.full((len(form), vocabulary.ngrams), -1)
-    lasts = [
-        np.flatnonzero(sentence[length:] == sentence[: len(form) - length]) + length
-        for length in range(min(vocabulary.ngrams, len(form)))
-    ]
-    if lasts:
-        found = find(*(last[:, None] + np.arange(-length, 1) for length, last in enumerate(lasts)))
-        for length, (last, a) in enumerate(zip(lasts, np.cumsum([0, *map(len, lasts)]), strict=False)):
-            spans[last, length] = found[a : a + len(last)]
+    spans = vocabulary.spans(hashes, sentence)
     at = np.flatnonzero(spans.ravel() >= 0)
     owner, ids = text[at // vocabulary.ngrams], spans.ravel()[at]
     term, first_term = _numbered(np.lexsort((ids, owner)), lambda a, b: (ids[a] != ids[b]) | (owner[a] != owner[b]))
@@ -194,6 +183,12 @@ class Names(Sequence[str]):
 
     def __init__(self, texts: list[str], plain: bool, text: Ints, places: Ints) -> None:
         self.texts, self.plain, self.text, self.places = texts, plain, text, places
+
+    @classmethod
+    def of(cls, forms: list[str]) -> "Names":
+        """Forms that are known already."""
+        ends = np.cumsum([0, *map(len, forms)])
+        return cls(["".join(forms)], True, np.zeros(len(forms), np.int64), np.stack([ends[:-1], ends[1:]], axis=1))
 
     @cached_property
     def every(self) -> list[str]:
@@ -301,10 +296,10 @@ def _neighbors(words: Layout, sentence: Ints, points: NDArray[np.bool_], find: F
     return form[at[known]], text[at[known]], ids[known]
 
 
-def known_words(words: Layout) -> NDArray[np.bool_]:
+def known_words(spans: Ints) -> NDArray[np.bool_]:
     """(W,) whether each word is in a known term."""
-    found = np.zeros(len(words.spans), bool)
-    for length, column in enumerate(words.spans.T):
+    found = np.zeros(len(spans), bool)
+    for length, column in enumerate(spans.T):
         there = column >= 0
         for k in range(length + 1):
             found[: len(found) - k] |= there[k:]
@@ -323,33 +318,22 @@ def shared(words: Layout, parts: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-class TermNames(Sequence[str]):
-    """The names of the terms, made when they are asked for, from those of the forms."""
+class TermNames(Names):
+    """The names of the terms, made from those of the forms."""
 
-    def __init__(self, words: Layout, names: Names) -> None:
-        self.words, self.names = words, names
-
-    @cached_property
-    def every(self) -> list[str]:
-        """All of them."""
-        names, (last, more) = self.names.every, np.divmod(self.words.first, self.words.spans.shape[1])
-        words = [names[f] for f in self.words.form.tolist()]
-        where = zip(last.tolist(), more.tolist(), strict=True)
-        return [" ".join(words[at - k : at + 1]) if k else words[at] for at, k in where]
+    def __init__(self, words: Layout, forms: Names) -> None:
+        self.words, self.forms = words, forms
 
     def some(self, terms: Ints) -> list[str]:
         """Some of them."""
         form, longest = self.words.form, self.words.spans.shape[1]
         last, more = np.divmod(self.words.first[terms], longest)
-        found = self.names.some(form[last])
+        found = self.forms.some(form[last])
         for k in range(1, longest):
             which = np.flatnonzero(more >= k)
-            for i, before in zip(which.tolist(), self.names.some(form[last[which] - k]), strict=True):
+            for i, before in zip(which.tolist(), self.forms.some(form[last[which] - k]), strict=True):
                 found[i] = f"{before} {found[i]}"
         return found
-
-    def __getitem__(self, i: Any) -> Any:
-        return self.every[i]
 
     def __len__(self) -> int:
         return len(self.words.ids)
