@@ -163,10 +163,11 @@ class Explanation(Result):
         term, begins, ends = words.spans.ravel()[at], words.begins[last - length], words.ends[last]
         order = np.lexsort((ends, begins))
         places: dict[int, list[tuple[int, int]]] = {}
-        for i, *place in zip(*(column[order].tolist() for column in (term, begins, ends)), strict=True):
-            places.setdefault(i, []).append((place[0], place[1]))
+        where = zip(begins[order].tolist(), ends[order].tolist(), strict=True)
+        for i, place in zip(term[order].tolist(), where, strict=True):
+            places.setdefault(i, []).append(place)
         names = self.term_names.every
-        return ((names[i], names[leader[i]], own[i], where) for i, where in places.items())
+        return ((names[i], names[leader[i]], own[i], mine) for i, mine in places.items())
 
     @cached_property
     def leaders(self) -> tuple[Leader, ...]:
@@ -215,25 +216,20 @@ class Explanation(Result):
     def _number(self, label: Label) -> int:
         return int(label == self.toward) if len(self.scores) == 1 else list(self.scores).index(label)
 
-    @property
-    def _for(self) -> NDArray[np.int64]:
+    def _side(self, sign: int) -> NDArray[np.int64]:
+        """The forms with an opinion for the label (1) or against it (-1), the strongest first."""
         order, effect, neutral, _ = self._ranked
-        return order[~neutral[order] & (effect[order] > 0)]
-
-    @property
-    def _against(self) -> NDArray[np.int64]:
-        order, effect, neutral, _ = self._ranked
-        return order[~neutral[order] & (effect[order] < 0)][::-1]
+        return order[~neutral[order] & (sign * effect[order] > 0)][::sign]
 
     @property
     def reasons(self) -> list[Word]:
         """The words that favor the label, the strongest first."""
-        return self._made(self._for)
+        return self._made(self._side(1))
 
     @property
     def against(self) -> list[Word]:
         """The words that count against the label, the strongest first."""
-        return self._made(self._against)
+        return self._made(self._side(-1))
 
     @property
     def neutral(self) -> list[Word]:
@@ -255,7 +251,7 @@ class Explanation(Result):
         count, total = int(self.known.sum()), len(self.known)
         if not count:
             return "No word of the text is known; the probability comes from the bias alone."
-        reasons = len(self._for) > 0
+        reasons = len(self._side(1)) > 0
         if count * 2 >= total and reasons:
             return ""
         said = f"Only {count} of {total} words {'is' if count == 1 else 'are'} known." if count * 2 < total else ""
@@ -263,7 +259,7 @@ class Explanation(Result):
 
     def largest(self, most: int) -> list[Word]:
         """At most this many words with an opinion, those with the largest effects: for the label, then against it."""
-        every, effect = np.concatenate([self._for, self._against]), self._ranked[1]
+        every, effect = np.concatenate([self._side(1), self._side(-1)]), self._ranked[1]
         chosen = np.sort(np.argsort(-np.abs(effect[every]), kind="stable")[:most])
         return self._made(every[chosen])
 

@@ -41,6 +41,16 @@ def spans(offsets: NDArray[np.int64], most: int = AT_ONCE) -> Iterator[tuple[int
         a = b
 
 
+def owners(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The row of every number; those of row t are at offsets[t]:offsets[t + 1].
+
+    Example:
+        >>> owners(np.array([0, 3, 4])).tolist()
+        [0, 0, 0, 1]
+    """
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
 @dataclass(frozen=True, eq=False)
 class Bags:
     """Texts as bags of terms: the numbers of the distinct known terms of every text, in order of appearance.
@@ -68,7 +78,7 @@ class Bags:
     @property
     def owners(self) -> NDArray[np.int64]:
         """(T,) the text of every term."""
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return owners(self.offsets)
 
     def take(self, which: NDArray[np.integer[Any]]) -> "Bags":
         """The bags of some of the texts, in the order given."""
