@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.embeddings import explain_embeddings, load_model2vec
-from hardmax.sentiment.fasttext import load_fasttext
+from hardmax.sentiment.embeddings import explain_embeddings, load_fasttext, load_model2vec
 
 TEXTS = ["a great film with great acting", "dull , dull plot", "so très bon — unseen words", "", "a"]
 LINES = ["a great film", "great acting !", "dull plot", "a dull , dull film", "so so", "so tired of it"]

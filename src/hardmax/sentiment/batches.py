@@ -4,7 +4,6 @@ Every text writes to places of its own, so the results have the same bits for an
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -152,14 +151,10 @@ def run_texts(start: Any, stop: Any, batch: Any, parameters: Any, out: Any) -> N
             logits[t, k] = parameters.bias[k] + total
 
 
-@dataclass(frozen=True, eq=False)
-class Traces:
-    """Explanations of many texts as arrays over their terms; those of text t are at offsets[t]:offsets[t + 1].
-
-    `hardmax.sentiment.explain` says the same about one text in words; a test compares the two.
+class Traced(NamedTuple):
+    """What the layers do to the T terms of B texts.
 
     Attributes:
-        bags: the term numbers.
         leader: (T,) the leader a term ends at, as an index among the terms of its text.
         since: (T,) the layer from which a term leads, -1 if it does not.
         contributions: (T, C') <v, z_i^K> / (n + n0).
@@ -167,12 +162,22 @@ class Traces:
         busy: (T,) whether a term is followed by one that has not settled yet; true for the whole text if it has a tie.
     """
 
-    bags: Bags
     leader: Ints
     since: Ints
     contributions: Floats
     logits: Floats
     busy: NDArray[np.bool_]
+
+
+class Traces:
+    """Explanations of many texts as arrays over their terms, those of `Traced`; the term numbers are in `bags`.
+
+    `hardmax.sentiment.explain` says the same about one text in words; a test compares the two.
+    """
+
+    def __init__(self, bags: Bags, found: Traced) -> None:
+        self.bags = bags
+        self.leader, self.since, self.contributions, self.logits, self.busy = found
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -190,28 +195,14 @@ class Traces:
 
 def trace(model: "SentimentModel", texts: Sequence[str]) -> Traces:
     """Explain many texts: leaders and contributions as arrays."""
-    return trace_bags(model.vocabulary.bags(texts), model.arrays)
-
-
-def trace_bags(bags: Bags, parameters: Parameters) -> Traces:
-    """The same for texts as bags of terms."""
+    bags, parameters = model.vocabulary.bags(texts), model.arrays
     out = traced_for(bags.ids.size, len(bags), len(parameters.bias))
 
     def part(start: int, stop: int) -> None:
         _trace(start, stop, bags.ids, bags.offsets, parameters, out)
 
     over_parts(part, len(bags), 100.0 * bags.ids.size, PART)
-    return Traces(bags, *out)
-
-
-class Traced(NamedTuple):
-    """The arrays of `Traces`."""
-
-    leader: Ints
-    since: Ints
-    contributions: Floats
-    logits: Floats
-    busy: NDArray[np.bool_]
+    return Traces(bags, out)
 
 
 def traced_for(terms: int, texts: int, classes: int) -> Traced:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hardmax.errors import BadInput
+from hardmax.sentiment.layout import known_words
 from hardmax.sentiment.model import SentimentModel, probabilities, winners
 from hardmax.views import Shown
 
@@ -109,9 +110,5 @@ def unknown_words(model: SentimentModel, text: str) -> tuple[list[str], list[str
         (['a', 'film', 'by', 'qwertz'], ['qwertz'])
     """
     words = model.vocabulary.words(text)
-    known = np.zeros(len(words) + 1, np.int64)
-    found = model.vocabulary.occurrences(words)
-    np.add.at(known, found[:, 0], 1)
-    np.add.at(known, found[:, 1] + 1, -1)
-    forms = [w.form for w in words]
-    return forms, [form for form, times in zip(forms, np.cumsum(known)[:-1].tolist(), strict=True) if not times]
+    forms = [word.form for word in words]
+    return forms, [forms[w] for w in np.flatnonzero(~known_words(model.vocabulary.known(words))).tolist()]

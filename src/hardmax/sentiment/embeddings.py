@@ -6,28 +6,63 @@ The score of a text is linear in a mean of vectors, so it is a sum over its word
 
 over the N features x_i of the text (words, and for fastText pieces of words, n-grams and the end of the line); |h| is
 left out unless the model brings the mean to unit length. Effects of words are those of the model on the edited text.
-`hardmax.sentiment.fasttext` and `load_model2vec` read the files of such models.
+
+The features of a fastText model are as in fastText: the words of the text, the pieces of its words (character
+n-grams), its word n-grams and the end of the line; pieces and n-grams share hashed buckets. Words are separated by
+white space, as fastText does.
 """
 
 import json
+import re
+import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.averaged import Embeddings, Feature, Floats
-from hardmax.sentiment.explain import Explanation
-from hardmax.sentiment.fasttext import load_fasttext
+from hardmax.sentiment.explain import Explanation, explained
 from hardmax.sentiment.layers_numpy import Parameters, powers
 from hardmax.sentiment.layout import Deletions, Layout, Names, holding
-from hardmax.sentiment.model import Label, probabilities, winners
+from hardmax.sentiment.model import Label
 from hardmax.sentiment.word_effects import Study
 from hardmax.text.tokenizer import Tokenizer
 from hardmax.text.vocabulary import Bags
-from hardmax.text.words import split
+from hardmax.text.words import Word, split
+
+Floats = NDArray[np.float64]
+Feature = tuple[int, int, Floats]  # first and last word that it belongs to, its vector
+MAGIC, VERSIONS, SUPERVISED, SOFTMAX = 793712314, (11, 12), 3, 3  # in a file of fastText
+END = "</s>"  # its word for the end of a line
+_WORD = re.compile(r"[^ \n\r\t\v\f\0]+")
+_ALL = 0xFFFFFFFFFFFFFFFF
+
+
+@dataclass(frozen=True, eq=False)
+class Embeddings:
+    """Word vectors and how a text becomes their mean.
+
+    Attributes:
+        words: the words of a text with their places.
+        features: from the forms of the words of a text to its features.
+        weights: (C', d), or None: then they are given to `explain_embeddings`.
+        bias: (C',).   classes: the labels.   unit: whether the mean is brought to unit length.
+    """
+
+    words: Callable[[str], list[Word]]
+    features: Callable[[list[str]], list[Feature]]
+    weights: Floats | None = None
+    bias: Floats | None = None
+    classes: tuple[Label, ...] = ()
+    unit: bool = False
+
+    @classmethod
+    def of(cls, table: Mapping[str, Floats], words: Callable[[str], list[Word]]) -> "Embeddings":
+        """Those of a table word -> vector."""
+        return cls(words, lambda forms: [(w, w, table[form]) for w, form in enumerate(forms) if form in table])
 
 
 def explain_embeddings(
@@ -79,6 +114,144 @@ def explain_embeddings(
     return _explanation(model, given, b, labels, text)
 
 
+def load_fasttext(path: str | Path) -> Embeddings:
+    """Read a fastText file: a classifier (.bin, softmax, not quantized) or vectors (.vec).
+
+    Raises:
+        BadInput: the file is none of these, or damaged.
+    """
+    where = Path(path)
+    try:
+        if where.suffix.lower() == ".vec":
+            return _vectors(where.read_text(encoding="utf-8"))
+        return _classifier(where.read_bytes())
+    except (OSError, struct.error, ValueError, IndexError, OverflowError) as error:
+        raise BadInput(f"{where} cannot be read as a fastText model: {error}") from error
+
+
+def words(text: str) -> list[Word]:
+    """The words of a line, and its end.
+
+    Example:
+        >>> [word.form for word in words("so good!")]
+        ['so', 'good!', '</s>']
+    """
+    found = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(text)]
+    return [*found, Word(END, len(text), len(text))]
+
+
+def hashed(piece: bytes) -> int:
+    """fastText's hash of a string: 32-bit FNV-1a over signed characters.
+
+    Example:
+        >>> hashed(b"good")
+        4200608216
+    """
+    h = 2166136261
+    for byte in piece:
+        h = ((h ^ (byte if byte < 128 else byte | 0xFFFFFF00)) * 16777619) & 0xFFFFFFFF
+    return h
+
+
+def _vectors(text: str) -> Embeddings:
+    lines = text.splitlines()
+    count, dim = map(int, lines[0].split())
+    table = {}
+    for line in lines[1:]:
+        word, *numbers = line.rstrip().split(" ")
+        table[word] = np.array(numbers, np.float64)
+    if len(table) != count or any(vector.shape != (dim,) for vector in table.values()):
+        raise ValueError(f"expected {count} vectors of {dim} numbers")
+    if not all(np.isfinite(vector).all() for vector in table.values()):
+        raise ValueError("a number is not finite")
+    return Embeddings.of(table, words)
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, form: str) -> tuple[Any, ...]:
+        found = struct.unpack_from("<" + form, self.data, self.at)
+        self.at += struct.calcsize("<" + form)
+        return found
+
+    def string(self) -> str:
+        end = self.data.index(b"\0", self.at)
+        found, self.at = self.data[self.at : end], end + 1
+        return found.decode("utf-8", "surrogateescape")
+
+    def matrix(self) -> np.ndarray:
+        if self.take("?")[0]:
+            raise ValueError("quantized models are not supported; use the .bin file")
+        rows, columns = self.take("qq")
+        found = np.frombuffer(self.data, "<f4", rows * columns, self.at).reshape(rows, columns)
+        self.at += found.nbytes
+        if not np.isfinite(found).all():
+            raise ValueError("a number is not finite")
+        return found.astype(np.float64)
+
+
+def _classifier(data: bytes) -> Embeddings:
+    file = _Reader(data)
+    magic, version = file.take("ii")
+    if magic != MAGIC or version not in VERSIONS:
+        raise ValueError("the header is not that of a fastText model")
+    _, _, _, _, _, longest, loss, kind, bucket, minn, maxn, _, _ = file.take("12id")
+    if kind != SUPERVISED or loss != SOFTMAX:
+        raise ValueError("only classifiers trained with the loss softmax are supported")
+    if version == VERSIONS[0]:
+        maxn = 0
+    size, n_words, n_labels, _, pruned = file.take("iiiqq")
+    entries = []
+    for _ in range(size):
+        entries.append(file.string())
+        file.take("qb")
+    if pruned > 0:
+        raise ValueError("pruned models are not supported")
+    vectors = file.matrix()
+    weights = file.matrix()
+    hashing = maxn > 0 or longest > 1
+    fits = len(vectors) >= n_words + hashing * bucket and vectors.shape[1] == weights.shape[1]
+    if n_words < 0 or bucket < hashing or n_labels < 2 or not (fits and len(weights) == n_labels == size - n_words):
+        raise ValueError("its sizes are inconsistent")
+    number = {word: i for i, word in enumerate(entries[:n_words])}
+    labels = tuple(label.removeprefix("__label__") for label in entries[n_words : n_words + n_labels])
+
+    def pieces(word: str) -> list[int]:
+        """Buckets of the character n-grams of <word>."""
+        raw, found = f"<{word}>".encode("utf-8", "surrogateescape"), []
+        starts = [i for i, byte in enumerate(raw) if byte & 0xC0 != 0x80]
+        edges = [*starts, len(raw)]
+        for a in range(len(starts)):
+            for n in range(max(minn, 1), min(maxn, len(starts) - a) + 1):
+                if not (n == 1 and (a == 0 or edges[a + n] == len(raw))):
+                    found.append(n_words + hashed(raw[edges[a] : edges[a + n]]) % bucket)
+        return found
+
+    def features(forms: list[str]) -> list[Feature]:
+        found: list[Feature] = []
+        hashes = []
+        for w, form in enumerate(forms):
+            i = number.get(form, -1)
+            rows = [i] if i >= 0 else []
+            if maxn > 0 and form != END:
+                rows += pieces(form)
+            found += [(w, w, vectors[row]) for row in rows]
+            h = hashed(form.encode("utf-8", "surrogateescape"))
+            hashes.append(h if h < 1 << 31 else h - (1 << 32))  # fastText keeps it in a signed integer
+        for a in range(len(forms)):
+            h = hashes[a] & _ALL
+            for b in range(a + 1, min(a + longest, len(forms))):
+                h = (h * 116049371 + hashes[b]) & _ALL
+                found.append((a, b, vectors[n_words + h % bucket]))
+        return found
+
+    if n_labels == 2:  # the softmax of two scores is the sigmoid of their difference
+        return Embeddings(words, features, weights[1:] - weights[:1], np.zeros(1), labels)
+    return Embeddings(words, features, weights, np.zeros(n_labels), labels)
+
+
 def load_model2vec(folder: str | Path) -> Embeddings:
     """The vectors of a model2vec folder (model.safetensors, tokenizer.json, config.json); needs `tokenizers`."""
     from safetensors.numpy import load_file
@@ -109,17 +282,11 @@ def load_model2vec(folder: str | Path) -> Embeddings:
 def _model(vectors: Mapping[str, ArrayLike] | str | Path, tokenizer: Callable[[str], Any] | None) -> Embeddings:
     if isinstance(vectors, str | Path):
         path = Path(vectors)
-        if path.is_dir():
-            return load_model2vec(path)
-        return load_fasttext(path)
+        return load_model2vec(path) if path.is_dir() else load_fasttext(path)
     table = {word: np.asarray(vector, np.float64).reshape(-1) for word, vector in vectors.items()}
     if len({vector.size for vector in table.values()}) > 1:
         raise BadInput("the vectors do not all have the same length")
-
-    def features(forms: list[str]) -> list[Feature]:
-        return [(w, w, table[form]) for w, form in enumerate(forms) if form in table]
-
-    return Embeddings(split if tokenizer is None else Tokenizer(tokenizer).words, features)
+    return Embeddings.of(table, split if tokenizer is None else Tokenizer(tokenizer).words)
 
 
 def _scores(model: Embeddings, weights: Floats, bias: Floats, forms: list[str]) -> tuple[Floats, list[Feature], float]:
@@ -164,25 +331,10 @@ def _explanation(
     begins, ends = (np.array([getattr(word, side) for word in words], np.int64) for side in ("start", "end"))
     at_words, at_forms, at_terms = (np.array([0, size], np.int64) for size in (len(words), len(names), n))
     layout = Layout(at_words, at_forms, at_terms, begins, ends, form, spans, own, first_at[len(first_at) - n :])
-    starts = np.cumsum([0, *map(len, names)])
     nothing = np.zeros(len(names) + 1, np.int64), np.empty(0, np.int64)
     deletions = Deletions(*holding(layout), *nothing, Bags.of([], [0]))  # their effects are given
     vectors = np.array(sums).reshape(n, weights.shape[1])
     parameters = Parameters(vectors, powers(1.0, 0), 0, weights, bias)
     scores = np.array(parts).reshape(n, len(bias)), logits[None], np.zeros(n, bool), (given, left)
     study = Study(layout, deletions, parameters, own, np.zeros(n, np.int64), *scores)
-    every = Names(["".join(names)], True, np.zeros(len(names), np.int64), np.stack([starts[:-1], starts[1:]], axis=1))
-    winner = int(winners(logits[None])[0])
-    two = len(bias) == 1
-    row, toward = (0, classes[1]) if two else (winner, classes[winner])
-    return Explanation(
-        text=text,
-        label=classes[winner],
-        probability=float(probabilities(logits[None])[0, winner]),
-        logit=float(logits[row]),
-        bias=float(bias[row]),
-        toward=toward,
-        scores=dict(zip([toward] if two else classes, logits.tolist(), strict=True)),
-        study=study,
-        names=every,
-    )
+    return explained(text, classes, study, Names.of(names))

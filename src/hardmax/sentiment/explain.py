@@ -133,7 +133,7 @@ class Explanation(Result):
     @cached_property
     def known(self) -> NDArray[np.bool_]:
         """For each word of the text, in order, whether it is in a known term."""
-        return known_words(self.study.words)
+        return known_words(self.study.words.spans)
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
@@ -162,14 +162,12 @@ class Explanation(Result):
         last, length = np.divmod(at, words.spans.shape[1])
         term, begins, ends = words.spans.ravel()[at], words.begins[last - length], words.ends[last]
         order = np.lexsort((ends, begins))
-        by_term = order[np.argsort(term[order], kind="stable")]
-        places = list(zip(begins[by_term].tolist(), ends[by_term].tolist(), strict=True))
-        end = np.bincount(term, minlength=len(own)).cumsum().tolist()
-        names, start = self.term_names.every, [0, *end]
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        in_text = np.argsort(rank[by_term[start[:-1]]])
-        return ((names[i], names[leader[i]], own[i], places[start[i] : end[i]]) for i in in_text.tolist())
+        places: dict[int, list[tuple[int, int]]] = {}
+        where = zip(begins[order].tolist(), ends[order].tolist(), strict=True)
+        for i, place in zip(term[order].tolist(), where, strict=True):
+            places.setdefault(i, []).append(place)
+        names = self.term_names.every
+        return ((names[i], names[leader[i]], own[i], mine) for i, mine in places.items())
 
     @cached_property
     def leaders(self) -> tuple[Leader, ...]:
@@ -218,25 +216,20 @@ class Explanation(Result):
     def _number(self, label: Label) -> int:
         return int(label == self.toward) if len(self.scores) == 1 else list(self.scores).index(label)
 
-    @property
-    def _for(self) -> NDArray[np.int64]:
+    def _side(self, sign: int) -> NDArray[np.int64]:
+        """The forms with an opinion for the label (1) or against it (-1), the strongest first."""
         order, effect, neutral, _ = self._ranked
-        return order[~neutral[order] & (effect[order] > 0)]
-
-    @property
-    def _against(self) -> NDArray[np.int64]:
-        order, effect, neutral, _ = self._ranked
-        return order[~neutral[order] & (effect[order] < 0)][::-1]
+        return order[~neutral[order] & (sign * effect[order] > 0)][::sign]
 
     @property
     def reasons(self) -> list[Word]:
         """The words that favor the label, the strongest first."""
-        return self._made(self._for)
+        return self._made(self._side(1))
 
     @property
     def against(self) -> list[Word]:
         """The words that count against the label, the strongest first."""
-        return self._made(self._against)
+        return self._made(self._side(-1))
 
     @property
     def neutral(self) -> list[Word]:
@@ -258,7 +251,7 @@ class Explanation(Result):
         count, total = int(self.known.sum()), len(self.known)
         if not count:
             return "No word of the text is known; the probability comes from the bias alone."
-        reasons = len(self._for) > 0
+        reasons = len(self._side(1)) > 0
         if count * 2 >= total and reasons:
             return ""
         said = f"Only {count} of {total} words {'is' if count == 1 else 'are'} known." if count * 2 < total else ""
@@ -266,7 +259,7 @@ class Explanation(Result):
 
     def largest(self, most: int) -> list[Word]:
         """At most this many words with an opinion, those with the largest effects: for the label, then against it."""
-        every, effect = np.concatenate([self._for, self._against]), self._ranked[1]
+        every, effect = np.concatenate([self._side(1), self._side(-1)]), self._ranked[1]
         chosen = np.sort(np.argsort(-np.abs(effect[every]), kind="stable")[:most])
         return self._made(every[chosen])
 
@@ -406,20 +399,26 @@ def explain(model: SentimentModel, text: str | bytes) -> Explanation:
         raise BadInput("a text must be a string", found=type(text).__name__)
     model.refuse_several_labels("an explanation of all labels together")
     study, names = study_texts(model, [text])
-    winner = int(winners(study.logits)[0])
-    two = len(model.bias) == 1
-    row, toward = (0, model.classes[1]) if two else (winner, model.classes[winner])
+    return explained(text, model.classes, study, names, ref(model))
+
+
+def explained(
+    text: str, classes: Sequence[Label], study: Study, names: Names, model: "ref[SentimentModel] | None" = None
+) -> Explanation:
+    """The explanation of a text that has been studied."""
+    winner, two = int(winners(study.logits)[0]), study.logits.shape[1] == 1
+    row, toward = (0, classes[1]) if two else (winner, classes[winner])
     return Explanation(
         text=text,
-        label=model.classes[winner],
+        label=classes[winner],
         probability=float(probabilities(study.logits)[0, winner]),
         logit=float(study.logits[0, row]),
-        bias=float(model.bias[row]),
+        bias=float(study.parameters.bias[row]),
         toward=toward,
-        scores=dict(zip([toward] if two else model.classes, study.logits[0].tolist(), strict=True)),
+        scores=dict(zip([toward] if two else classes, study.logits[0].tolist(), strict=True)),
         study=study,
         names=names,
-        _model=ref(model),
+        _model=model,
     )
 
 

@@ -14,6 +14,7 @@ from hardmax.errors import BadInput, need
 from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
 from hardmax.sentiment.model import probabilities, winners
 from hardmax.sentiment.word_effects import Study, effects, study_texts
+from hardmax.text.vocabulary import owners
 
 if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
@@ -70,7 +71,7 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
     """For each text {label, probability, coverage, words}; a word is {word, effect, contribution, leader}."""
     model.refuse_several_labels("a table of explanations")
     study, names = study_texts(model, texts)
-    chosen, known = winners(study.logits), known_words(study.words)
+    chosen, known = winners(study.logits), known_words(study.words.spans)
     sure = probabilities(study.logits)[np.arange(len(texts)), chosen].tolist()
     places, found = pairwise(study.words.words.tolist()), _words(study, names, chosen, most)
     for (first, last), k, p, words in zip(places, chosen, sure, found, strict=True):
@@ -108,8 +109,7 @@ def reasons(model: "SentimentModel", texts: Sequence[str]) -> Iterator[dict[str,
 
 def _parts(study: Study, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
     """(T,) the part of each term in the score that is explained."""
-    of_text = np.repeat(np.arange(len(chosen)), np.diff(study.words.terms))
-    row = 0 if study.logits.shape[1] == 1 else chosen[of_text]
+    row = 0 if study.logits.shape[1] == 1 else chosen[owners(study.words.terms)]
     return study.contributions[np.arange(len(study.leader)), row]
 
 

@@ -162,7 +162,7 @@ class Fitting(Classifier):
     ) -> "Learner":
         recipe, classes = self._recipe(), tuple(self.classes_.tolist())
         if going_on:
-            from hardmax.sentiment.continuing import Continued
+            from hardmax.sentiment.training import Continued
 
             return Continued(self.model_, recipe)
         if self.method == "softmax":
@@ -225,7 +225,7 @@ class Fitting(Classifier):
             check_size(len(vocabulary), len(known))
             examples = Examples(vocabulary.bags(texts), labels, weight)
             if trainer is None and model is not None:
-                from hardmax.sentiment.continuing import Continued
+                from hardmax.sentiment.training import Continued
 
                 trainer = Continued(model, self._recipe())
             elif trainer is None:

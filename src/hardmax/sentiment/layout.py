@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 
 from hardmax.jit.ways import Job
 from hardmax.text.clean import clean, compose
-from hardmax.text.hashes import bits_for, chain, word_hash
-from hardmax.text.hashes import find as find_plain
-from hardmax.text.vocabulary import FEW, Bags, Vocabulary
+from hardmax.text.hashes import Keys, bits_for, chain, word_hash
+from hardmax.text.vocabulary import FEW, Bags, Vocabulary, owners
 from hardmax.text.words import form_of
 
 POINTS = np.uint64(word_hash("!")), np.uint64(word_hash("?"))
-SCANNER = Job("layout_compiled.lay_out_codes")  # the compiled splitter: whether it is in memory, or worth loading
+SCANNER = Job("layout_compiled.lay_out_texts")  # the compiled splitter: whether it is in memory, or worth loading
 Ints = NDArray[np.int64]
 
 
@@ -74,19 +73,6 @@ class Deletions:
     new_term: Ints
     new: Bags
 
-    @property
-    def gone_form(self) -> Ints:
-        """The form of each pair in `gone_term`."""
-        return np.repeat(np.arange(len(self.gone_at) - 1), np.diff(self.gone_at))
-
-    @property
-    def new_form(self) -> Ints:
-        """The form of each pair in `new_term`."""
-        return np.repeat(np.arange(len(self.new_at) - 1), np.diff(self.new_at))
-
-
-Find = Callable[..., Ints]  # words that would stand side by side, (Q, length) each -> vocabulary numbers, or -1
-
 
 def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Names", Deletions]:
     """The layout of texts, the forms of their words, and what deleting each of them does.
@@ -102,19 +88,19 @@ def lay_out(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout, "Name
     if vocabulary.tokenizer is not None or (size <= FEW and SCANNER.plain(size)):
         with SCANNER.counted():
             return _lay_out_plain(vocabulary, texts)
-    from hardmax.sentiment.layout_compiled import lay_out_codes
-    from hardmax.text.words_compiled import code_points, tables_for
+    from hardmax.sentiment.layout_compiled import lay_out_texts
+    from hardmax.text.ngrams import scan_texts
 
     pairs = [compose(clean(text)) for text in texts]
     cleaned = [text for text, _ in pairs]
-    codes, begins_of = code_points(cleaned)
+    hashes, places, before, offsets = scan_texts(cleaned)
     table, bits = vocabulary.table, np.uint64(bits_for(len(vocabulary)))
     if table.flags.writeable:  # a table that is mapped into memory is not: one specialization for both
         table = table.view()
         table.setflags(write=False)
-    offsets, places, (
+    (
         forms_at, terms_at, form, spans, ids, first, gone_at, gone_term, new_at, new_term, new_ids, new_of, seen,
-    ) = lay_out_codes(codes, begins_of, *tables_for(codes), vocabulary.ngrams, table, bits)  # fmt: skip
+    ) = lay_out_texts(hashes, before, offsets, vocabulary.ngrams, table, bits)  # fmt: skip
     SCANNER.ready = True
     was = places if all(moved is None for _, moved in pairs) else places.copy()
     for t in (t for t, (_, moved) in enumerate(pairs) if moved is not None):
@@ -139,38 +125,17 @@ def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout
     breaks[1:] = inner[1:] != inner[:-1]
     breaks[offsets[:-1][offsets[:-1] < len(every)]] = True
     sentence = np.cumsum(breaks)
-    text = np.repeat(np.arange(len(texts)), np.diff(offsets))
+    text = owners(offsets)
     form, first = _numbered(np.lexsort((hashes, text)), lambda a, b: (hashes[a] != hashes[b]) | (text[a] != text[b]))
-    forms = [written[w] for w in first.tolist()]
-    last = np.cumsum([0, *map(len, forms)])
-    names = Names(["".join(forms)], True, np.zeros(len(forms), np.int64), np.stack([last[:-1], last[1:]], axis=1))
-
-    def find(*windows: Ints) -> Ints:
-        keys = []
-        for window in windows:
-            key = hashes[window[:, 0]]
-            for column in window.T[1:]:
-                key = chain(key, hashes[column])
-            keys.append(key)
-        return find_plain(vocabulary.table, bits_for(len(vocabulary)), np.concatenate(keys))
-
-    spans = np.full((len(form), vocabulary.ngrams), -1)
-    lasts = [
-        np.flatnonzero(sentence[length:] == sentence[: len(form) - length]) + length
-        for length in range(min(vocabulary.ngrams, len(form)))
-    ]
-    if lasts:
-        found = find(*(last[:, None] + np.arange(-length, 1) for length, last in enumerate(lasts)))
-        for length, (last, a) in enumerate(zip(lasts, np.cumsum([0, *map(len, lasts)]), strict=False)):
-            spans[last, length] = found[a : a + len(last)]
+    names = Names.of([written[w] for w in first.tolist()])
+    spans = vocabulary.spans(hashes, sentence)
     at = np.flatnonzero(spans.ravel() >= 0)
     owner, ids = text[at // vocabulary.ngrams], spans.ravel()[at]
     term, first_term = _numbered(np.lexsort((ids, owner)), lambda a, b: (ids[a] != ids[b]) | (owner[a] != owner[b]))
     spans.ravel()[at] = term
     forms_at, terms_at = (np.searchsorted(of, np.arange(len(texts) + 1)) for of in (text[first], owner[first_term]))
     layout = Layout(offsets, forms_at, terms_at, begins, ends, form, spans, ids[first_term], at[first_term])
-    points = (hashes == POINTS[0]) | (hashes == POINTS[1])
-    return layout, names, _deletions(layout, sentence, points, find, len(vocabulary))
+    return layout, names, _deletions(layout, vocabulary, hashes, sentence)
 
 
 def _numbered(order: Ints, differ: Callable[[Ints, Ints], NDArray[np.bool_]]) -> tuple[Ints, Ints]:
@@ -195,6 +160,12 @@ class Names(Sequence[str]):
     def __init__(self, texts: list[str], plain: bool, text: Ints, places: Ints) -> None:
         self.texts, self.plain, self.text, self.places = texts, plain, text, places
 
+    @classmethod
+    def of(cls, forms: list[str]) -> "Names":
+        """Forms that are known already."""
+        ends = np.cumsum([0, *map(len, forms)])
+        return cls(["".join(forms)], True, np.zeros(len(forms), np.int64), np.stack([ends[:-1], ends[1:]], axis=1))
+
     @cached_property
     def every(self) -> list[str]:
         """All of them."""
@@ -218,17 +189,13 @@ class Names(Sequence[str]):
         return len(self.text)
 
 
-def _deletions(words: Layout, sentence: Ints, points: NDArray[np.bool_], find: Find, terms_known: int) -> Deletions:
-    """What deleting each form does.
-
-    Args:
-        sentence: (W,) the sentence of each word.   points: (W,) whether it is ! or ?.
-        terms_known: the size of the vocabulary.
-    """
+def _deletions(words: Layout, vocabulary: Vocabulary, hashes: Keys, sentence: Ints) -> Deletions:
+    """What deleting each form does; (W,) hashes of the words and numbers of their sentences."""
     gone_at, gone_term = holding(words)
-    form, text, ids = _neighbors(words, sentence, points, find)
+    form, text, ids = _neighbors(words, vocabulary, hashes, sentence)
+    terms_known = len(vocabulary)
     # A new n-gram that stands elsewhere in the text adds nothing. (It does not contain the deleted word, so it stays.)
-    owner = np.repeat(np.arange(len(words)), np.diff(words.terms))
+    owner = owners(words.terms)
     there = member(text * terms_known + ids, np.sort(owner * terms_known + words.ids))  # np.isin loads np.ma
     keys, which = np.unique((text * terms_known + ids)[~there], return_inverse=True)
     pairs, _ = np.unique(form[~there] * max(len(keys), 1) + which, return_index=True)  # alone, np.unique loads np.ma
@@ -263,13 +230,13 @@ def holding(words: Layout) -> tuple[Ints, Ints]:
     return np.searchsorted(form, np.arange(forms + 1)), term
 
 
-def _neighbors(words: Layout, sentence: Ints, points: NDArray[np.bool_], find: Find) -> tuple[Ints, Ints, Ints]:
+def _neighbors(words: Layout, vocabulary: Vocabulary, hashes: Keys, sentence: Ints) -> tuple[Ints, Ints, Ints]:
     """(form, text, vocabulary number) of the known n-grams that close the gaps which a form leaves."""
     form, count = words.form, len(words.form)
     if not count or words.spans.shape[1] == 1:
         nothing = np.empty(0, np.int64)
         return nothing, nothing, nothing
-    text = np.repeat(np.arange(len(words)), np.diff(words.words))
+    text = owners(words.words)
     breaks = form[1:] != form[:-1]  # no form is in two texts
     first = np.concatenate([[0], np.flatnonzero(breaks) + 1])  # of runs of one form
     last = np.concatenate([first[1:] - 1, [count - 1]])
@@ -289,22 +256,24 @@ def _neighbors(words: Layout, sentence: Ints, points: NDArray[np.bool_], find: F
     windows = [np.stack([left, right], axis=1)]
     if words.spans.shape[1] > 2:
         windows += [np.stack([step(left, -1), left, right], axis=1), np.stack([left, right, step(right, 1)], axis=1)]
-    kept, owners = [], []
+    points, keys, gaps = (hashes == POINTS[0]) | (hashes == POINTS[1]), [], []
     for window in windows:
         # Words that become neighbors are in one sentence if they were; ! and ? always end the sentence before them.
         joined = (sentence[window[:, 1:]] == sentence[window[:, :-1]]) | points[window[:, 1:]]
         which = np.flatnonzero((window >= 0).all(axis=1) & joined.all(axis=1))
-        kept.append(window[which])
-        owners.append(first[which])
-    ids, at = find(*kept), np.concatenate(owners)
+        keys.append(hashes[window[which, 0]])
+        for column in window[which].T[1:]:
+            keys[-1] = chain(keys[-1], hashes[column])
+        gaps.append(first[which])
+    ids, at = vocabulary.numbers(np.concatenate(keys)), np.concatenate(gaps)
     known = np.flatnonzero(ids >= 0)
     return form[at[known]], text[at[known]], ids[known]
 
 
-def known_words(words: Layout) -> NDArray[np.bool_]:
+def known_words(spans: Ints) -> NDArray[np.bool_]:
     """(W,) whether each word is in a known term."""
-    found = np.zeros(len(words.spans), bool)
-    for length, column in enumerate(words.spans.T):
+    found = np.zeros(len(spans), bool)
+    for length, column in enumerate(spans.T):
         there = column >= 0
         for k in range(length + 1):
             found[: len(found) - k] |= there[k:]
@@ -323,16 +292,16 @@ def shared(words: Layout, parts: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
-class TermNames(Sequence[str]):
-    """The names of the terms, made when they are asked for, from those of the forms."""
+class TermNames(Names):
+    """The names of the terms, made from those of the forms."""
 
-    def __init__(self, words: Layout, names: Names) -> None:
-        self.words, self.names = words, names
+    def __init__(self, words: Layout, forms: Names) -> None:
+        self.words, self.forms = words, forms
 
     @cached_property
     def every(self) -> list[str]:
         """All of them."""
-        names, (last, more) = self.names.every, np.divmod(self.words.first, self.words.spans.shape[1])
+        names, (last, more) = self.forms.every, np.divmod(self.words.first, self.words.spans.shape[1])
         words = [names[f] for f in self.words.form.tolist()]
         where = zip(last.tolist(), more.tolist(), strict=True)
         return [" ".join(words[at - k : at + 1]) if k else words[at] for at, k in where]
@@ -341,15 +310,12 @@ class TermNames(Sequence[str]):
         """Some of them."""
         form, longest = self.words.form, self.words.spans.shape[1]
         last, more = np.divmod(self.words.first[terms], longest)
-        found = self.names.some(form[last])
+        found = self.forms.some(form[last])
         for k in range(1, longest):
             which = np.flatnonzero(more >= k)
-            for i, before in zip(which.tolist(), self.names.some(form[last[which] - k]), strict=True):
+            for i, before in zip(which.tolist(), self.forms.some(form[last[which] - k]), strict=True):
                 found[i] = f"{before} {found[i]}"
         return found
-
-    def __getitem__(self, i: Any) -> Any:
-        return self.every[i]
 
     def __len__(self) -> int:
         return len(self.words.ids)
@@ -371,7 +337,7 @@ class Inside:
     def _sorted(self) -> tuple[list[int], list[int], list[tuple[int, int]], list[int]]:
         """Terms by form, where those of each form begin; and the same for places."""
         words, found, parts = self._given
-        terms = found.gone_term[np.lexsort((-np.abs(parts[found.gone_term]), found.gone_form))]
+        terms = found.gone_term[np.lexsort((-np.abs(parts[found.gone_term]), owners(found.gone_at)))]
         order = np.argsort(words.form, kind="stable")
         places = list(zip(words.begins[order].tolist(), words.ends[order].tolist(), strict=True))
         begin = np.searchsorted(words.form[order], np.arange(len(found.gone_at)))

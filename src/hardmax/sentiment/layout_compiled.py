@@ -11,7 +11,7 @@ import numpy as np
 
 from hardmax.jit import bare_njit, njit
 from hardmax.text.hashes import EMPTY, GOLDEN, word_hash
-from hardmax.text.words_compiled import chain, scan
+from hardmax.text.words_compiled import chain
 
 _EMPTY, _GOLDEN, _32, _ONE = EMPTY, np.uint64(GOLDEN), np.uint64(32), np.uint64(1)
 _EXCLAMATION, _QUESTION = np.uint64(word_hash("!")), np.uint64(word_hash("?"))
@@ -72,23 +72,6 @@ def _table(most: Any) -> Any:
     while size < 2 * most:
         size *= 2
     return np.empty(size, np.uint64), np.full(size, -1)
-
-
-@njit()
-def lay_out_codes(codes: Any, begins_of: Any, kind: Any, small: Any, ngrams: Any, table: Any, bits: Any) -> Any:
-    """Where the words of each text begin, the places (W, 2) of the words, and what `lay_out_texts` finds.
-
-    Args:
-        codes, begins_of: those of `code_points`.   kind, small: those of `tables_for`.
-    """
-    hashes, before = np.empty(codes.size, np.uint64), np.empty(codes.size, np.uint8)
-    places, offsets, count = np.empty((codes.size, 2), np.int64), np.zeros(begins_of.size, np.int64), 0
-    for t in range(begins_of.size - 1):
-        a, b = begins_of[t], begins_of[t + 1]
-        count += scan(codes, a, b, kind, small, hashes[count:], places[count:], before[count:])
-        offsets[t + 1] = count
-    found = lay_out_texts(hashes[:count], before[:count], offsets, ngrams, table, bits)
-    return offsets, places[:count].copy(), found
 
 
 @njit()

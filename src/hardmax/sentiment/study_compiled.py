@@ -197,7 +197,7 @@ def study_texts(ids: Any, words: Layout, found: Deletions, parameters: Parameter
 
 @njit()
 def study_bags(start: Any, stop: Any, found: Any, parameters: Any, out: Any) -> None:
-    """Texts start..stop-1: the arrays of `Traces`, and the scores without each form; see `Found` and `Worth`."""
+    """Texts start..stop-1: the arrays of `Traced`, and the scores without each form; see `Found` and `Worth`."""
     V, layers, d = parameters.scores, parameters.layers, parameters.vectors.shape[1]
     longest, most_new = np.int64(1), np.int64(1)
     for t in range(start, stop):

@@ -27,21 +27,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.jit.ways import Job
-from hardmax.sentiment.layers_numpy import MANY, Compiled, Floats, Ints, Parameters, contributions, score
+from hardmax.sentiment.layers_numpy import MANY, Floats, Ints, Parameters, contributions, score
 from hardmax.sentiment.layout import Deletions, Layout, Names, lay_out, member, shared
-from hardmax.text.vocabulary import Bags
+from hardmax.text.vocabulary import owners
 
 if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
 
 TRACER = Job("study_compiled.study_bags")  # the compiled layers with all that they find out
 FEW = 20_000  # terms; up to here plain NumPy is quicker than loading the compiled code
-MOST_TERMS = 500_000  # the same for the edited texts of one: they are many, but no more will come
 CLOSE = 1e-9  # scores within this part of the largest count as undecided: the layers run again
 MOST_SCORES = 200_000_000  # of the terms that the deletions of one text add; beyond, their deletions are run again
 PAIRS = 64  # of the terms that one deletion adds, up to which all pairs are looked at
 NEUTRAL = 0.1  # a word that says less than this part of what the strongest word says has no opinion
-AT_ONCE = 4_000_000  # terms or scores that are held at once
+AT_ONCE = 4_000_000  # scores that are held at once
 
 
 @dataclass(eq=False, slots=True)
@@ -52,9 +51,9 @@ class Study:
         words: the layout of the texts.   deletions: what deleting each form does to the terms.
         parameters: those of the model, with vectors of the terms at hand alone: first (T,) those of the texts, one
             text after the other, then those that a deletion adds.
-        leader: (T,) the leader of each term, as an index among all terms.   since: (T,) as in `Traces`.
+        leader: (T,) the leader of each term, as an index among all terms.   since: (T,) as in `Traced`.
         contributions: (T, C') parts of the scores.   logits: (B, C') the scores.
-        busy: (T,) as in `Traces`.
+        busy: (T,) as in `Traced`.
         given: what `without_each` gives, where it is known already.
     """
 
@@ -101,8 +100,8 @@ def without_each(of: Study) -> tuple[Floats, Ints]:
     if of.given is not None:
         return of.given
     words, found, parameters = of.words, of.deletions, of.parameters
-    forms, gone_form, new_form = int(words.forms[-1]), found.gone_form, found.new_form
-    text = np.repeat(np.arange(len(words)), np.diff(words.forms))
+    forms = int(words.forms[-1])
+    text, term_text = owners(words.forms), owners(words.terms)
     size = np.diff(words.terms)[text]
     new_ends, again = _added(of, forms)
     again |= _followed(of, forms)
@@ -111,15 +110,15 @@ def without_each(of: Study) -> tuple[Floats, Ints]:
         of.given = _compiled(words, found, parameters).given
         return without_each(of)
     weight = (size + parameters.neutral)[:, None]
-    owner = np.repeat(np.arange(len(words)), np.diff(words.terms))
-    ends = of.contributions * (np.diff(words.terms) + parameters.neutral)[owner][:, None]
+    ends = of.contributions * (np.diff(words.terms) + parameters.neutral)[term_text][:, None]
     total = (of.logits - parameters.bias)[text] * weight
-    total += _sums(new_form, new_ends[found.new_term], forms) - _sums(gone_form, ends[found.gone_term], forms)
+    total += _sums(found.new_at, new_ends[found.new_term]) - _sums(found.gone_at, ends[found.gone_term])
     left = size - np.diff(found.gone_at) + np.diff(found.new_at)
     logits = parameters.bias + total / np.maximum(left + parameters.neutral, 1e-300)[:, None]
     logits[left == 0] = parameters.bias
-    for some in np.array_split(which, max(1, int(size[which].sum() // AT_ONCE))):
-        logits[some] = run(_edited(of, some, text[some]), parameters)
+    with TRACER.counted():
+        for f, t in zip(which.tolist(), text[which].tolist(), strict=True):
+            logits[f] = score(parameters.vectors[_left(of, f, t)], parameters, whole=False)[1]
     of.given = logits, left
     return of.given
 
@@ -134,7 +133,7 @@ def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
     logits, left = without_each(of)
     n0, bias, texts = of.parameters.neutral, of.parameters.bias, len(of.words)
     # What one text has is a number, which NumPy spreads over its forms.
-    text: Any = np.repeat(np.arange(texts), np.diff(of.words.forms)) if texts != 1 else 0
+    text: Any = owners(of.words.forms) if texts != 1 else 0
     label, full = labels[text], log_odds(of.logits, labels)[text]
     effect = full - log_odds(logits, label)
     scale = (left + n0) / np.maximum(of.words.terms[1:] - of.words.terms[:-1] + n0, 1e-300)[text]
@@ -159,18 +158,6 @@ def of_words(of: Study, label: int, row: int) -> tuple[Floats, NDArray[np.bool_]
     return compiled(of.words.spans, of.words.form, of.contributions, logits, left, *numbers)
 
 
-def run(bags: Bags, parameters: Parameters) -> Floats:
-    """(B, C') scores of bags: plain, or compiled where that is ready or worth its while."""
-    if not Compiled.plain_up_to(MOST_TERMS, bags.ids.size):
-        from hardmax.sentiment.batches import run_bags
-
-        return run_bags(bags, parameters)[0]
-    with Compiled.counted():
-        rows = (parameters.vectors[bags.ids[a:b]] for a, b in pairwise(bags.offsets.tolist()))
-        found = [score(z, parameters, whole=False)[1] for z in rows]
-    return np.array(found).reshape(len(bags), len(parameters.bias))
-
-
 def log_odds(logits: Floats, label: NDArray[np.integer] | np.integer) -> Floats:
     """(B,) log p / (1 - p) of one class per row, or of one for all rows, from scores (B, C').
 
@@ -189,10 +176,10 @@ def log_odds(logits: Floats, label: NDArray[np.integer] | np.integer) -> Floats:
     return np.asarray(logits[every, label] - top - np.log(np.exp(others - top[:, None]).sum(axis=1)))
 
 
-def _sums(of: Ints, values: Floats, count: int) -> Floats:
-    """(count, C') sums of the rows of `values` by `of`."""
-    columns = [np.bincount(of, weights=column, minlength=count) for column in values.T]
-    return np.stack(columns, axis=1)
+def _sums(at: Ints, values: Floats) -> Floats:
+    """(F, C') sums of rows of values; those of f are at[f]:at[f + 1]."""
+    rows = owners(at)
+    return np.stack([np.bincount(rows, column, len(at) - 1) for column in values.T], axis=1)
 
 
 def _followed(of: Study, forms: int) -> NDArray[np.bool_]:
@@ -200,7 +187,7 @@ def _followed(of: Study, forms: int) -> NDArray[np.bool_]:
     found, leader, terms = of.deletions, of.leader, max(len(of.leader), 1)
     own = leader == np.arange(len(leader))
     followers = np.bincount(leader, minlength=terms) - np.bincount(np.flatnonzero(own), minlength=terms)
-    form, term = found.gone_form, found.gone_term
+    form, term = owners(found.gone_at), found.gone_term
     both = ~own[term] & member(form * terms + leader[term], form * terms + term)  # leader and follower are removed
     outside = np.bincount(form, followers[term] - both, forms) > 0
     return outside | (np.bincount(form, of.busy[term], forms) > 0)
@@ -243,9 +230,9 @@ def _added(of: Study, forms: int) -> tuple[Floats, NDArray[np.bool_]]:
             target[some], best[some] = np.where(leads, -1, a + arg), np.maximum(top, own)
     follows = calm & (target >= 0)
     ends[follows] = rest * ends[follows] + (1.0 - rest) * (parameters.vectors[target[follows]] @ parameters.scores.T)
-    form, term = found.new_form, found.new_term
+    form, term = owners(found.new_at), found.new_term
     to = target[term]
-    gone = (to >= 0) & member(form * terms + to, found.gone_form * terms + found.gone_term)
+    gone = (to >= 0) & member(form * terms + to, owners(found.gone_at) * terms + found.gone_term)
     changes = ~calm[term] | gone
     # Of several terms that come together, none may follow another.
     count = np.bincount(form, minlength=forms)[form]
@@ -273,23 +260,13 @@ def _inside(points: Floats, corners: Floats, band: float) -> NDArray[np.bool_]:
     return ((points @ normals[edges].T) < support[edges] - band).all(axis=1) & (len(corners) > 2)
 
 
-def _edited(of: Study, forms: Ints, text: Ints) -> Bags:
-    """The bags of the texts without each of some forms."""
-    found, begin = of.deletions, of.words.terms[text]
-    size = of.words.terms[text + 1] - begin
-    row_of = np.full(int(of.words.forms[-1]), -1)
-    row_of[forms] = np.arange(len(forms))
-    gone_form, new_form = found.gone_form, found.new_form
-    gone, new = (np.flatnonzero(row_of[form] >= 0) for form in (gone_form, new_form))
-    start = np.cumsum(size) - size
-    ids = np.arange(size.sum()) + np.repeat(begin - start, size)
-    keep = np.ones(len(ids), bool)
-    rows = row_of[gone_form[gone]]
-    keep[start[rows] + found.gone_term[gone] - begin[rows]] = False
-    owner = np.concatenate([np.repeat(np.arange(len(forms)), size)[keep], row_of[new_form[new]]])
-    ids = np.concatenate([ids[keep], len(of.words.ids) + found.new_term[new]])
-    order = np.argsort(owner, kind="stable")
-    return Bags.of(ids[order], np.bincount(owner, minlength=len(forms)))
+def _left(of: Study, f: int, t: int) -> Ints:
+    """The rows of the vectors of the terms of text t without the form f."""
+    found, start, stop = of.deletions, of.words.terms[t], of.words.terms[t + 1]
+    stays = np.ones(stop - start, bool)
+    stays[found.gone_term[found.gone_at[f] : found.gone_at[f + 1]] - start] = False
+    new = found.new_term[found.new_at[f] : found.new_at[f + 1]]
+    return np.concatenate([start + np.flatnonzero(stays), len(of.words.ids) + new])
 
 
 def study_texts(model: "SentimentModel", texts: Sequence[str]) -> tuple[Study, Names]:

@@ -148,6 +148,7 @@ def slices(count: int, columns: int) -> Iterator[slice]:
 def grade(labels: Ints, weight: Floats, scores: Floats) -> tuple[Floats, Floats]:
     """(N,) the weighted losses of scores (N, C'), and the gradient of their sum by the scores."""
     losses, error = np.empty(len(scores)), scores.copy()
+    labels = labels[:, None] if scores.shape[1] == 1 and labels.ndim == 1 else labels  # of two classes, the second
     kernel = _grade_one if labels.ndim == 1 else _grade_each
     over_parts(lambda a, b: kernel(a, b, labels, weight, error, losses), len(scores), 50.0 * scores.size, _PART)
     return losses, error
@@ -326,15 +327,8 @@ def _gather(start: Any, stop: Any, starts: Any, texts: Any, pull: Any, out: Any)
 
 @njit()
 def _grade_one(start: Any, stop: Any, labels: Any, weight: Any, scores: Any, losses: Any) -> None:
-    """One class per text: scores become the gradient of the loss by them."""
+    """One of three or more classes per text: scores become the gradient of the loss by them."""
     for t in range(start, stop):
-        if scores.shape[1] == 1:
-            s = scores[t, 0] if labels[t] == 1 else -scores[t, 0]
-            e = np.exp(-abs(s))
-            losses[t] = weight[t] * (np.log1p(e) + max(-s, 0.0))
-            p = (e if s > 0.0 else 1.0) / (1.0 + e)  # the probability of the other class
-            scores[t, 0] = weight[t] * (-p if labels[t] == 1 else p)
-            continue
         top = scores[t, 0]
         for k in range(1, scores.shape[1]):
             top = max(top, scores[t, k])
@@ -350,12 +344,12 @@ def _grade_one(start: Any, stop: Any, labels: Any, weight: Any, scores: Any, los
 
 @njit()
 def _grade_each(start: Any, stop: Any, labels: Any, weight: Any, scores: Any, losses: Any) -> None:
-    """Any number of labels per text, each with a sigmoid of its own."""
+    """Any number of labels per text, or one of two classes: each label has a sigmoid of its own."""
     for t in range(start, stop):
         losses[t] = 0.0
         for k in range(scores.shape[1]):
             s = scores[t, k] if labels[t, k] == 1 else -scores[t, k]
             e = np.exp(-abs(s))
             losses[t] += weight[t] * (np.log1p(e) + max(-s, 0.0))
-            p = (e if s > 0.0 else 1.0) / (1.0 + e)
+            p = (e if s > 0.0 else 1.0) / (1.0 + e)  # the probability of the other answer
             scores[t, k] = weight[t] * (-p if labels[t, k] == 1 else p)

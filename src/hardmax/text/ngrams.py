@@ -173,7 +173,7 @@ class TermCounts:
             if done < len(texts):
                 room = int(word_offsets[done + 1] - word_offsets[done]) * self.ngrams
                 while 2 * (int(self._used[0]) + room) > self._keys.size:
-                    self._enlarge()
+                    self._move(self._keys, 2 * self._keys.size)
         self.texts += len(texts)
         if self._used[0] > self.most:
             self._forget()
@@ -184,19 +184,17 @@ class TermCounts:
         least = int(np.partition(counts, len(counts) // 2)[len(counts) // 2])
         self.missed += least
         kept = self._counts > least
-        fresh = np.zeros_like(self._keys), np.zeros_like(self._counts), np.zeros_like(self._last)
-        _grow(np.where(kept, self._keys, np.uint64(0)), self._counts, self._last, *fresh)
-        self._keys, self._counts, self._last = fresh
+        self._move(np.where(kept, self._keys, np.uint64(0)), self._keys.size)
         self._used[0] = kept.sum()
         if least >= self.min_df:
             known = set(self._keys.view(np.int64).tolist())
             which = [i for i, key in enumerate(self._kept_keys) if key in known]
             self._kept, self._kept_keys = [self._kept[i] for i in which], [self._kept_keys[i] for i in which]
 
-    def _enlarge(self) -> None:
-        size = 2 * self._keys.size
+    def _move(self, keys: Keys, size: int) -> None:
+        """Put the n-grams of these keys, the others being 0, into a table of another size."""
         fresh = np.zeros(size, np.uint64), np.zeros(size, np.int32), np.zeros(size, np.int64)
-        _grow(self._keys, self._counts, self._last, *fresh)
+        _grow(keys, self._counts, self._last, *fresh)
         self._keys, self._counts, self._last = fresh
 
 

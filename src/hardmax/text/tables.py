@@ -136,23 +136,17 @@ def _rows(
     name: str, source: Iterator[Any], text: str | None, label: str | None, labeled: bool
 ) -> Iterator[Row | BadRow]:
     try:
-        yield from _read_rows(name, source, text, label, labeled)
+        columns = next(source)
+        names = None if columns is None else _choose(name, columns, text, label, labeled)
+        for number, (line, record) in enumerate(source, 1):
+            if isinstance(record, BadRow):
+                yield record
+                continue
+            if names is None:  # objects: the first good one names the columns
+                names = _choose(name, list(record), text, label, labeled)
+            yield _row(number, line, record, names, labeled)
     except UnicodeDecodeError as error:  # in UTF-16 a damaged character cannot be told from the next one
         raise BadInput(f"{name} begins like {error.encoding.upper()}, but is not valid", found=str(error)) from error
-
-
-def _read_rows(
-    name: str, source: Iterator[Any], text: str | None, label: str | None, labeled: bool
-) -> Iterator[Row | BadRow]:
-    columns = next(source)
-    names = None if columns is None else _choose(name, columns, text, label, labeled)
-    for number, (line, record) in enumerate(source, 1):
-        if isinstance(record, BadRow):
-            yield record
-            continue
-        if names is None:  # objects: the first good one names the columns
-            names = _choose(name, list(record), text, label, labeled)
-        yield _row(number, line, record, names, labeled)
 
 
 def likely(columns: list[str], given: str | None, usual: tuple[str, ...]) -> str:
@@ -285,14 +279,11 @@ def _parquet(path: Path) -> Iterator[Any]:
         raise BadInput(f"{path} is not a parquet file, or it is damaged ({error})") from error
     with file:
         yield list(file.schema_arrow.names)
-        every = (record for batch in file.iter_batches(batch_size=1024) for record in batch.to_pylist())
         line = 0
-        while True:
-            try:
-                record = next(every)
-            except StopIteration:
-                return
-            except Exception as error:
-                raise BadInput(f"{path} is damaged after row {line} ({error})") from error
-            line += 1
-            yield line, record
+        try:
+            for batch in file.iter_batches(batch_size=1024):
+                for record in batch.to_pylist():
+                    line += 1
+                    yield line, record
+        except Exception as error:
+            raise BadInput(f"{path} is damaged after row {line} ({error})") from error

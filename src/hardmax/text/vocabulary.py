@@ -41,6 +41,16 @@ def spans(offsets: NDArray[np.int64], most: int = AT_ONCE) -> Iterator[tuple[int
         a = b
 
 
+def owners(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The row of every number; those of row t are at offsets[t]:offsets[t + 1].
+
+    Example:
+        >>> owners(np.array([0, 3, 4])).tolist()
+        [0, 0, 0, 1]
+    """
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
 @dataclass(frozen=True, eq=False)
 class Bags:
     """Texts as bags of terms: the numbers of the distinct known terms of every text, in order of appearance.
@@ -68,7 +78,7 @@ class Bags:
     @property
     def owners(self) -> NDArray[np.int64]:
         """(T,) the text of every term."""
-        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        return owners(self.offsets)
 
     def take(self, which: NDArray[np.integer[Any]]) -> "Bags":
         """The bags of some of the texts, in the order given."""
@@ -212,45 +222,41 @@ class Vocabulary:
 
     def find(self, term: str) -> int:
         """The number of a term, -1 if it is unknown."""
-        return int(find(self.table, bits_for(len(self)), term_hashes([term]))[0])
+        return int(self.numbers(term_hashes([term]))[0])
 
     def words(self, text: str) -> list[Word]:
         """The words of a text."""
         return split(text) if self.tokenizer is None else self.tokenizer.words(text)
 
-    def occurrences(self, words: Sequence[Word]) -> NDArray[np.int64]:
-        """(k, 3) for every known term among the words: its first and last word, and its number.
+    def spans(self, hashes: Keys, sentence: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(W, L) the known term of l + 1 words that ends at each word, or -1; W words by their hashes and sentences."""
+        n, shape = len(hashes), (len(hashes), self.ngrams)
+        keys, inside, found = np.zeros(shape, np.uint64), np.zeros(shape, bool), np.full(shape, -1)
+        for k in range(min(self.ngrams, n)):
+            keys[k:, k] = chain(keys[k - 1 : -1, k - 1], hashes[k:]) if k else hashes
+            inside[k:, k] = sentence[k:] == sentence[: n - k]
+        found[inside] = self.numbers(keys[inside])
+        return found
 
-        In the order of `hardmax.text.words.terms`.
+    def numbers(self, hashes: Keys) -> NDArray[np.int64]:
+        """The numbers of the terms with these hashes, -1 for an unknown one."""
+        return find(self.table, bits_for(len(self)), hashes)
+
+    def known(self, words: Sequence[Word]) -> NDArray[np.int64]:
+        """`spans` of the words of one text.
 
         Example:
             >>> vocabulary = Vocabulary(["good", "not good"], ngrams=2)
-            >>> vocabulary.occurrences(vocabulary.words("not a good film, not good")).tolist()
-            [[2, 2, 0], [5, 5, 0], [4, 5, 1]]
+            >>> vocabulary.known(vocabulary.words("not a good film, not good")).tolist()
+            [[-1, -1], [-1, -1], [0, -1], [-1, -1], [-1, -1], [0, 1]]
         """
-        n = len(words)
-        if not n:
-            return np.empty((0, 3), np.int64)
-        single = np.array([word_hash(word.form) for word in words], np.uint64)
-        sentence = np.array([word.sentence for word in words])
-        keys, last, length = [single], [np.arange(n)], [np.zeros(n, np.int64)]
-        for k in range(1, self.ngrams):
-            inside = np.flatnonzero(sentence[k:] == sentence[:-k]) + k if k < n else np.empty(0, np.int64)
-            key = single[inside - k]
-            for step in range(k - 1, -1, -1):
-                key = chain(key, single[inside - step])
-            keys.append(key)
-            last.append(inside)
-            length.append(np.full(inside.size, k))
-        numbers = find(self.table, bits_for(len(self)), np.concatenate(keys))
-        every, long = np.concatenate(last), np.concatenate(length)
-        known = np.flatnonzero(numbers >= 0)
-        known = known[np.lexsort((long[known], every[known]))]
-        return np.stack([every[known] - long[known], every[known], numbers[known]], axis=1)
+        hashes = np.array([word_hash(word.form) for word in words], np.uint64)
+        return self.spans(hashes, np.array([word.sentence for word in words], np.int64))
 
     def bag(self, text: str) -> list[int]:
         """Numbers of the distinct known terms of one text, in order of appearance, without compiled code."""
-        return list(dict.fromkeys(self.occurrences(self.words(text))[:, 2].tolist()))
+        found = self.known(self.words(text))
+        return list(dict.fromkeys(found[found >= 0].tolist()))
 
     def bags(self, texts: Sequence[str], few: int = FEW) -> Bags:
         """The same for many texts, compiled and in threads.
