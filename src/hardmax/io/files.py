@@ -29,8 +29,8 @@ def write_file(path: str | Path, write: Callable[[Path], Any] | str | bytes, *, 
     if path.exists() and not force:
         raise BadInput(f"{path} exists", fix=EXISTS)
     partial = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
-    try:
-        with failing(f"{path} cannot be written"):
+    with failing(f"{path} cannot be written"):
+        try:
             if callable(write):
                 write(partial)
             else:
@@ -38,12 +38,12 @@ def write_file(path: str | Path, write: Callable[[Path], Any] | str | bytes, *, 
             with partial.open("rb+") as file:
                 os.fsync(file.fileno())
             os.replace(partial, path)
-    except BadInput as error:  # the writer knows the temporary name only, which is nothing to show
-        what, found = (text and text.replace(str(partial), str(path)) for text in (error.what, error.found))
-        raise BadInput(what or "", found=found, fix=error.fix) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+        except BadInput as error:  # the writer knows the temporary name only, which is nothing to show
+            what, found = (text and text.replace(str(partial), str(path)) for text in (error.what, error.found))
+            raise BadInput(what or "", found=found, fix=error.fix) from error
+        finally:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
     return path
 
 
