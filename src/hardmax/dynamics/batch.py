@@ -139,7 +139,7 @@ def run_each(kind: type[T], Z: Any, run: Callable[..., T], report: Report | None
     done: list[T] = []
     for b, one in enumerate(Z):
         try:
-            done.append(run(one, report=None))
+            done.append(run(one))
         except (BadInput, NotCertified) as error:
             raise of_cloud(b, error) from error
         dim, first = done[b].tokens.shape[-1], done[0].tokens.shape[-1]

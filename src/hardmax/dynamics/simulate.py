@@ -307,7 +307,7 @@ def _simulate_batch(batch: Clouds, task: _Task) -> Batch[Trajectory]:
     offsets = batch.offsets
     sizes = np.diff(offsets)
     if sizes.max() > small.SMALL or small.layer_by_layer(sizes.tolist(), batch.dim):
-        return run_each(Trajectory, batch, lambda cloud, report: _simulate_one(cloud, task), report)
+        return run_each(Trajectory, batch, lambda cloud: _simulate_one(cloud, task), report)
     flag = _flag_band(rule.tie_tolerance, batch.dim, matrix)
     fused = small.compiled()(batch.tokens, offsets, alpha, layers, matrix.normalized.A, flag)
     leads = np.flatnonzero(fused.leads)

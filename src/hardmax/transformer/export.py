@@ -30,9 +30,8 @@ def torch_module(stack: Sequence[Block], dim: int) -> Any:
         return torch.nn.Parameter(torch.tensor(np.asarray(array, dtype=np.float64)), requires_grad=False)
 
     class FeedForwardModule(torch.nn.Module):  # type: ignore[name-defined]
-        def __init__(self, block: Block) -> None:
+        def __init__(self, ff: FeedForwardLayer) -> None:
             super().__init__()
-            ff = block.ff
             self.U, self.b, self.W, self.eta = tensor(ff.U), tensor(ff.b), tensor(ff.W), tensor(ff.eta)
             self.reads, self.writes = ff.reads.tolist(), ff.writes.tolist()
 
@@ -47,17 +46,18 @@ def torch_module(stack: Sequence[Block], dim: int) -> Any:
             return out
 
     class AttentionModule(torch.nn.Module):  # type: ignore[name-defined]
-        def __init__(self, block: Block) -> None:
+        def __init__(self, sa: AttentionLayer) -> None:
             super().__init__()
-            sa = block.sa
             self.rho, self.Q, self.K = tensor(sa.rho), tensor(sa.Q), tensor(sa.K)
             self.left, self.right = tensor(sa.left), tensor(sa.right)
             self.identity = sa.is_identity
+            matrices = {"Q": sa.Q, "K": sa.K, "left": sa.left, "right": sa.right}
+            self.used = {name: np.flatnonzero(matrix.any(axis=0)).tolist() for name, matrix in matrices.items()}
 
         def combine(self, name: str, x: Any) -> Any:
             matrix = getattr(self, name)
             out = torch.zeros((*x.shape[:-1], matrix.shape[0]), dtype=x.dtype)
-            for k in matrix.any(0).nonzero().ravel().tolist():
+            for k in self.used[name]:
                 out = out + x[..., k, None] * matrix[:, k]
             return out
 
@@ -82,8 +82,8 @@ def torch_module(stack: Sequence[Block], dim: int) -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.dim = dim
-            self.ff = torch.nn.ModuleList(FeedForwardModule(block) for block in stack)
-            self.sa = torch.nn.ModuleList(AttentionModule(block) for block in stack)
+            self.ff = torch.nn.ModuleList(FeedForwardModule(block.ff) for block in stack)
+            self.sa = torch.nn.ModuleList(AttentionModule(block.sa) for block in stack)
 
         def forward(self, x: Any, temperature: float | None = None) -> Any:
             for ff, sa in zip(self.ff, self.sa, strict=True):
