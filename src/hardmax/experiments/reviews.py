@@ -101,8 +101,8 @@ def prepare(texts: Sequence[str], labels: Any, most: int | None = None, seed: in
     stop_words = need("sklearn.feature_extraction.text", "sklearn", "the paper's list of words").ENGLISH_STOP_WORDS
     labels = np.asarray(labels, np.int64)
     if len(texts) < 10 or len(labels) != len(texts) or not np.isin(labels, (0, 1)).all():
-        found = f"got {len(texts)} texts and {len(labels)} labels"
-        raise BadInput(f"{found}; expected at least 10 texts, each with the label 0 or 1")
+        given = f"got {len(texts)} texts and {len(labels)} labels"
+        raise BadInput(f"{given}; expected at least 10 texts, each with the label 0 or 1")
     chosen = np.arange(len(texts))
     if most is not None and most < len(texts):
         chosen = at_random(len(texts), most / len(texts), seed)[1]

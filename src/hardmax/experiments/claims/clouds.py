@@ -38,7 +38,8 @@ def cloud_case(
         case = cloud_case(rng, rng.choice(EXACT_KINDS))
         dim = len(case["tokens"][0])
         return Case(kind, {**case.data, "A": integers(rng, dim, dim, 3)})
-    alpha, exact = rng.choice(alphas), kind in EXACT_KINDS
+    alpha: Any = rng.choice(alphas)
+    exact = kind in EXACT_KINDS
     if kind.startswith("tie-rich"):
         tokens, A = tie_rich(rng, largest)
     else:
@@ -85,6 +86,7 @@ def fractions(rng: Random, largest: int) -> Cloud:
 
 def spd(rng: Random, dim: int, exact: bool = True) -> Cloud:
     """G^T G + I for a small integer matrix G, or G G^T + I / 4 for a Gaussian one."""
+    part: Any
     if exact:
         G, part = tuple(zip(*integers(rng, dim, dim, 2), strict=True)), Fraction(1)
     else:

@@ -155,7 +155,7 @@ def robustness(
     """Run every variant on the same clouds, and train every kind of layer on the same reviews."""
     cells = [(*size, name) for size, name in product(cases, LAYERS)]
     found = context.sweep(cells, "{3}, d={0}", partial(_fates, context.seed, clouds=clouds), clouds=clouds)
-    rows = [_row(*cell, some) for cell, some in found.items()]
+    rows = [_row(d, n, alpha, name, some) for (d, n, alpha, name), some in found.items()]
     caption = f"{clouds} clouds each, {DEPTH} layers, {LONG:,} if it still moves; parts of the clouds by outcome"
     dynamics = context.table("dynamics", caption, rows)
     text = "Clusters and leaders of every variant."
