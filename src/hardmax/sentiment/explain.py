@@ -15,7 +15,6 @@ One file slightly above the usual length: most of it is `Explanation`, whose att
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from math import fsum
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.sentiment.editing import edited, occurrences
-from hardmax.sentiment.explain_parts import Leader, Term, Word, term_data
+from hardmax.sentiment.explain_parts import Leader, Term, Word, clusters, term_data
 from hardmax.sentiment.layers_numpy import Flow, score
 from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
 from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
@@ -369,20 +368,6 @@ class Explanation(Result):
 def write_json(ex: Explanation, path: Path) -> None:
     """Write what `to_json` gives."""
     path.write_bytes(ex.to_json().encode("utf-8", "replace"))
-
-
-def clusters(leader: Sequence[int], parts: Sequence[float]) -> list[tuple[int, float, list[int]]]:
-    """(leader, sum of its cluster's parts, followers), the largest sum first; `leader` holds the leader of each term.
-
-    Example:
-        >>> clusters([0, 2, 2], [0.5, 1.0, -3.0])
-        [(2, -2.0, [1]), (0, 0.5, [])]
-    """
-    members: dict[int, list[int]] = {}
-    for i, j in enumerate(leader):
-        members.setdefault(j, []).append(i)
-    found = [(j, fsum(parts[i] for i in mine), [i for i in mine if i != j]) for j, mine in members.items()]
-    return sorted(found, key=lambda cluster: -abs(cluster[1]))
 
 
 def explain(model: SentimentModel, text: str | bytes) -> Explanation:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, need
+from hardmax.sentiment.explain_parts import clusters
 from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
 from hardmax.sentiment.model import probabilities, winners
 from hardmax.sentiment.word_effects import Study, effects, study_texts
@@ -115,8 +116,6 @@ def _parts(study: Study, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _leaders(study: Study, names: Names, chosen: NDArray[np.int64]) -> Iterator[list[dict[str, Any]]]:
     """The leaders of each text, the largest contribution first."""
-    from hardmax.sentiment.explain import clusters
-
     terms, own = list(TermNames(study.words, names)), _parts(study, chosen)
     for a, b in pairwise(study.words.terms.tolist()):
         yield [

@@ -1,7 +1,8 @@
 """The parts of an explanation: words, terms and leaders."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Any
 
 Found = tuple[tuple[str, ...], str, tuple[tuple[int, int], ...]]
@@ -130,3 +131,17 @@ class Leader:
     def as_dict(self) -> dict[str, Any]:
         """The leader as plain data."""
         return vars(self) | {"followers": list(self.followers)}
+
+
+def clusters(leader: Sequence[int], parts: Sequence[float]) -> list[tuple[int, float, list[int]]]:
+    """(leader, sum of its cluster's parts, followers), the largest sum first; `leader` holds the leader of each term.
+
+    Example:
+        >>> clusters([0, 2, 2], [0.5, 1.0, -3.0])
+        [(2, -2.0, [1]), (0, 0.5, [])]
+    """
+    members: dict[int, list[int]] = {}
+    for i, j in enumerate(leader):
+        members.setdefault(j, []).append(i)
+    found = [(j, fsum(parts[i] for i in mine), [i for i in mine if i != j]) for j, mine in members.items()]
+    return sorted(found, key=lambda cluster: -abs(cluster[1]))

@@ -8,7 +8,7 @@ terms that then occur nowhere any more, and it makes neighbors of words that wer
 Everything is computed for all forms of many texts at once, with NumPy here, and compiled in `layout_compiled`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -121,33 +121,27 @@ def _lay_out_plain(vocabulary: Vocabulary, texts: Sequence[str]) -> tuple[Layout
     begins, ends, inner = np.array([word[1:] for word in every], np.int64).reshape(-1, 3).T.copy()
     hashes = np.array(list(map(word_hash, written)), np.uint64)
     offsets = np.cumsum([0, *map(len, split)])
-    breaks = np.ones(len(every), bool)
-    breaks[1:] = inner[1:] != inner[:-1]
-    breaks[offsets[:-1][offsets[:-1] < len(every)]] = True
-    sentence = np.cumsum(breaks)
     text = owners(offsets)
-    form, first = _numbered(np.lexsort((hashes, text)), lambda a, b: (hashes[a] != hashes[b]) | (text[a] != text[b]))
+    sentence = text * (int(inner.max(initial=0)) + 1) + inner
+    _, known_as = np.unique(hashes, return_inverse=True)
+    form, first = _numbered(text * len(hashes) + known_as)
     names = Names.of([written[w] for w in first.tolist()])
     spans = vocabulary.spans(hashes, sentence)
     at = np.flatnonzero(spans.ravel() >= 0)
     owner, ids = text[at // vocabulary.ngrams], spans.ravel()[at]
-    term, first_term = _numbered(np.lexsort((ids, owner)), lambda a, b: (ids[a] != ids[b]) | (owner[a] != owner[b]))
+    term, first_term = _numbered(owner * len(vocabulary) + ids)
     spans.ravel()[at] = term
     forms_at, terms_at = (np.searchsorted(of, np.arange(len(texts) + 1)) for of in (text[first], owner[first_term]))
     layout = Layout(offsets, forms_at, terms_at, begins, ends, form, spans, ids[first_term], at[first_term])
     return layout, names, _deletions(layout, vocabulary, hashes, sentence)
 
 
-def _numbered(order: Ints, differ: Callable[[Ints, Ints], NDArray[np.bool_]]) -> tuple[Ints, Ints]:
-    """Numbers of things by first appearance, and where each appears first; `order` brings equal ones together."""
-    new = np.ones(len(order), bool)
-    new[1:] = differ(order[1:], order[:-1])
-    first = order[new]  # the order is stable: the first of a group is the earliest
+def _numbered(keys: Ints) -> tuple[Ints, Ints]:
+    """Numbers of the distinct keys by first appearance, for each key, and where each of them appears first."""
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    number = np.empty(len(order), np.int64)
-    number[order] = rank[np.cumsum(new) - 1]
-    return number, np.sort(first)
+    return rank[which], np.sort(first)
 
 
 class Names(Sequence[str]):

@@ -291,10 +291,9 @@ class Continued(Trainer):
         radius = np.sqrt(length**2 + height**2) if rest.shape[1] else np.maximum(1.0, 1.01 * length)
         pace = np.where((length == 0) & (radius > 1), 0.0, 1.0)
         begin = Start(x, pace, radius, sideways, scores[:, :m].copy(), model.bias.copy(), [])
-        super().__init__(model.vocabulary, model.classes, like(recipe, model), begin)
+        recipe = replace(recipe, dim=model.dim, layers=model.layers, alpha=model.alpha)
+        super().__init__(model.vocabulary, model.classes, recipe, begin, model.neutral_words)
         self.place()
-        self.neutral = model.neutral_words
-        self.vectors = positions(self.x, self.radius, sideways)
         self.card = {name: value for name, value in model.card.items() if name != "figures"}
 
     def model(self) -> SentimentModel:
@@ -305,11 +304,6 @@ class Continued(Trainer):
     def train(self, examples: Examples, watch: Watch) -> None:
         """The epochs of the last phase."""
         self.go_through(examples, self.recipe.passes(len(examples.bags)), watch)
-
-
-def like(recipe: Recipe, model: SentimentModel) -> Recipe:
-    """The recipe with the dimension, the depth and the alpha of a model."""
-    return replace(recipe, dim=model.dim, layers=model.layers, alpha=model.alpha)
 
 
 def turned(vectors: Floats, scores: Floats) -> tuple[Floats, Floats, int]:
