@@ -26,6 +26,7 @@ ODD = [
     "كان الفيلم رائعًا؟", "İstanbul DON\u2019T \u2019tis rock'n'roll",
     "&notit; &#x1F600; &#0; &#128; &#xD800; &bogus; &AMP;", "one.two 3.5 a..b\u2026c\nnew line",
     "\u200d\u200b\ufeff x\u00ady", "<a href='x y'>link</a> <!-- no --> <p class=\"a\">para</p> <unknown>",
+    "good<script>bad()</script> <STYLE media='a'>b</Style >film <script> <style>x</style>", "I\u0307yi İYİ",
     "한국어 영화 \u1112\u1161\u11ab", "\U0001d518\U0001d52b 𐐀𐐨 🀄",
 ]  # fmt: skip
 RUN = """
@@ -90,7 +91,21 @@ TEXTS = st.lists(
     st.one_of(
         st.text(max_size=8),
         st.sampled_from(
-            [*" .!?'\u2019&;<>/#\u00ad\u200d\u0301\ufe0f", "&amp;", "<br>", "http://", "www.", "e\u0301", "👩", "จ"]
+            [
+                *" .!?'\u2019&;<>/#\u00ad\u200d\u0301\ufe0f",
+                "&amp;",
+                "<br>",
+                "http://",
+                "www.",
+                "e\u0301",
+                "👩",
+                "จ",
+                "<script>",
+                "</script>",
+                "<style a>",
+                "</style>",
+                "İ",
+            ]
         ),
     ),
     max_size=30,

@@ -310,12 +310,13 @@ function logOdds(logits, label) {
 
 /** Where the words of a text are; the rules are those of hardmax.text.words. */
 export class Splitter {
-  constructor({ kinds, entities, word, tag, link, lines, folded }) {
+  constructor({ kinds, entities, word, tag, unread, link, lines, folded }) {
     this.entities = entities;
     this.folded = folded;
     this.lines = lines;
     this.pattern = new RegExp(word, "g");
     this.tag = new RegExp(tag, "giu");
+    this.unread = new RegExp(unread, "giu");
     this.link = new RegExp(link, "gu");
     this.starts = kinds.map(([first]) => first);
     this.kinds = kinds.map(([, kind]) => kind);
@@ -330,7 +331,7 @@ export class Splitter {
     return this.kinds[low];
   }
 
-  /** The text without tags, links and entities, at its old length. */
+  /** The text without tags, scripts, links and entities, at its old length. */
   clean(text) {
     if (text.includes("&"))
       text = text.replace(/&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});/g, (entity) => {
@@ -338,11 +339,28 @@ export class Splitter {
         return char === null ? entity : char.padStart(entity.length, "\u00ad");
       });
     if (text.includes("<"))
-      text = text.replace(this.tag, (tag) =>
+      text = this.withoutScripts(text).replace(this.tag, (tag) =>
         (this.lines.some((line) => tag.toLowerCase().startsWith(line)) ? "\n" : " ").padEnd(tag.length));
     if (["://", "ww."].some((part) => text.includes(part)))
       text = text.replace(this.link, (link) => "http".padEnd(link.length));
     return text;
+  }
+
+  /** Blanks for scripts and style sheets; an element that is never closed remains. */
+  withoutScripts(text) {
+    const tags = [...text.matchAll(this.unread)].map((tag) => ({
+      start: tag.index, end: tag.index + tag[0].length, ends: tag[1] === "/", kind: tag[2] === undefined ? "style" : "script",
+    }));
+    const closed = Object.fromEntries(tags.filter(({ ends }) => ends).map(({ kind, start }) => [kind, start]));
+    let opened = null, done = 0, parts = "";
+    for (const tag of tags) {
+      if (!opened && !tag.ends && tag.start < (closed[tag.kind] ?? 0)) opened = tag;
+      else if (opened && tag.ends && tag.kind === opened.kind) {
+        parts += text.slice(done, opened.start) + " ".repeat(tag.end - opened.start);
+        [opened, done] = [null, tag.end];
+      }
+    }
+    return parts + text.slice(done);
   }
 
   entity(name) {
@@ -397,7 +415,7 @@ export class Splitter {
       if (kinds[k] === "i") return "";
       if ("'!".includes(kinds[k])) return this.folded[char] ?? char;
       const small = char.toLowerCase();
-      return Array.from(small).length === 1 ? small : char;
+      return Array.from(small).length === 1 ? small : this.folded[char] ?? char;
     }).join("");
     return kinds.includes("e") ? joined : joined.replaceAll("\u200d", "");
   }

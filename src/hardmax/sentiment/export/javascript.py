@@ -95,6 +95,7 @@ def characters() -> dict[str, Any]:
         "entities": _entities(),
         "word": words.WORD,
         "tag": _pattern(clean.TAG),
+        "unread": _pattern(clean.UNREAD),
         "link": _pattern(clean.LINK),
         "lines": list(clean.LINES),
         "folded": {chr(code): chr(char) if isinstance(char, int) else char for code, char in words.FOLDED.items()},
