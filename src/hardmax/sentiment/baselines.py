@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.errors import need
-from hardmax.sentiment.model import SentimentModel, probabilities
+from hardmax.sentiment.model import SentimentModel
 from hardmax.sentiment.scoring import numbered, scores_of
 
 Texts = tuple[Sequence[str], Any]  # texts and their labels
@@ -36,7 +36,7 @@ def compare(
         linear, measured = regression(model, learn, labels, texts), wanted
     else:
         how = "the layers left out, the words as they are"
-        without = probabilities(replace(model, layers=0).logits(texts))
+        without = replace(model, layers=0).probabilities(texts)
         step = max(1, -(-len(texts) // MOST))
         some, measured = texts[::step], wanted[::step]
         linear = np.zeros((len(some), len(model.classes)))

@@ -37,7 +37,7 @@ class Continued(Trainer):
         begin = Start(x, pace, radius, sideways, scores[:, :m].copy(), model.bias.copy(), [])
         super().__init__(model.vocabulary, model.classes, like(recipe, model), begin)
         self.place()
-        self.neutral = model.neutral_words
+        self.neutral, self.damping = model.neutral_words, model.damping
         self.vectors = positions(self.x, self.radius, sideways)
         self.card = {name: value for name, value in model.card.items() if name != "figures"}
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardmax.errors import BadInput, need
 from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
-from hardmax.sentiment.model import probabilities, winners
+from hardmax.sentiment.model import winners
 from hardmax.sentiment.word_effects import Study, effects, study_texts
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
     model.refuse_several_labels("a table of explanations")
     study, names = study_texts(model, texts)
     chosen, known = winners(study.logits), known_words(study.words)
-    sure = probabilities(study.logits)[np.arange(len(texts)), chosen].tolist()
+    sure = model.from_logits(study.logits)[np.arange(len(texts)), chosen].tolist()
     places, found = pairwise(study.words.words.tolist()), _words(study, names, chosen, most)
     for (first, last), k, p, words in zip(places, chosen, sure, found, strict=True):
         yield {

@@ -13,7 +13,7 @@ from hardmax.errors import BadInput
 from hardmax.sentiment.baselines import Texts, compare
 from hardmax.sentiment.drift import Drift, unknown_words
 from hardmax.sentiment.explain import explain
-from hardmax.sentiment.model import SentimentModel, probabilities, winners
+from hardmax.sentiment.model import SentimentModel, winners
 from hardmax.sentiment.scoring import numbered, reliability, scores_of, wilson
 from hardmax.sentiment.vocabulary_view import leaders
 from hardmax.views import Result
@@ -115,7 +115,7 @@ def make_report(
     say(0, 4, "predicting")
     bags = model.vocabulary.bags(texts)
     logits = model.run(bags)[0]
-    p, chosen = probabilities(logits), winners(logits)
+    p, chosen = model.from_logits(logits), winners(logits)
     say(1, 4, "reading")
     coverage = known_words(model, texts) | {"without": int((np.diff(bags.offsets) == 0).sum())}
     lead = leaders(model, texts, most=LEADERS) if model.layers else {}

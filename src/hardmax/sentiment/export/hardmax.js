@@ -29,7 +29,7 @@ export async function load(folder = new URL("./", import.meta.url)) {
 /** A model from its three files: the parsed config.json, the bytes of weights.bin, the text of terms.txt. */
 export class Model {
   constructor(config, weights, terms) {
-    if (config.schema !== "hardmax.js/1") throw new Error(`config.json has the schema ${config.schema}`);
+    if (config.schema !== "hardmax.js/2") throw new Error(`config.json has the schema ${config.schema}`);
     Object.assign(this, config);
     const numbers = this.type === "float32" ? Float32Array : Float64Array;
     const bytes = weights.buffer.slice(weights.byteOffset, weights.byteOffset + weights.byteLength);
@@ -83,13 +83,21 @@ export class Model {
   }
 
   answer(read, flow) {
-    const probabilities = probabilitiesOf(flow.logits, this.multilabel);
+    const probabilities = probabilitiesOf(this.damped(flow.logits), this.multilabel);
     const best = this.classes.length === 2 && flow.logits.length === 1
       ? Number(flow.logits[0] > 0) : argmax(flow.logits);
     return {
       label: this.classes[best], probability: probabilities[best], probabilities, logits: flow.logits,
       coverage: read.words.length ? read.known.size / read.words.length : 0,
     };
+  }
+
+  /** The scores whose softmax are the probabilities: the surer a text, the more its scores are reduced. */
+  damped(logits) {
+    if (!this.damping) return logits;
+    const lead = (z) => Math.max(...z) - z.reduce((a, b) => a + b, 0) / z.length;
+    const factor = ((1 + lead(this.bias)) / (1 + lead(logits))) ** this.damping;
+    return logits.map((x) => x * factor);
   }
 
   /** Why a text gets its label: bias + the parts of the words = logit; the same for the terms and for the leaders.
@@ -145,14 +153,15 @@ export class Model {
       for (const i of inside[w]) entry.terms.add(i);
       entry.places.push([word.start, word.end]);
     });
-    const number = this.classes.indexOf(label), full = logOdds(flow.logits, number), size = read.ids.length + this.neutral_words;
+    const number = this.classes.indexOf(label), odds = (logits) => logOdds(this.damped(logits), number);
+    const full = odds(flow.logits), size = read.ids.length + this.neutral_words;
     const words = [...known.values()].map((entry) => {
       const { logits, left } = this.without(read, flow, parts, entry.word);
       const scaled = logits.map((x, c) => this.bias[c] + (x - this.bias[c]) * (left + this.neutral_words) / size);
       const terms = [...entry.terms].sort((i, j) => Math.abs(parts[j]) - Math.abs(parts[i]) || i - j);
       return {
         ...entry, terms: terms.map((i) => names[i]), leader: names[flow.leader[terms[0]]],
-        effect: full - logOdds(logits, number), says: full - logOdds(scaled, number),
+        effect: full - odds(logits), says: full - odds(scaled),
       };
     });
     const most = words.reduce((top, { says }) => Math.max(top, Math.abs(says)), 0);
