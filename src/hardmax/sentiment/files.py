@@ -158,9 +158,9 @@ def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentMod
         vocabulary = Vocabulary.stored(_checked(folder, config, "terms"), numbers["table"], *sizes, tokenizer)
         layers = float(config["alpha"]), int(config["layers"])
         card, several = dict(config.get("card", {})), bool(config.get("multi_label", False))
-        probability = float(config["neutral_words"]), several, float(config.get("damping", 0.0))
-        classes = tuple(config["classes"])
-        return SentimentModel(vocabulary, numbers["embedding"], scores, bias, *layers, classes, card, *probability)
+        neutral, damping = float(config["neutral_words"]), float(config.get("damping", 0.0))
+        parts = vocabulary, numbers["embedding"], scores, bias, *layers, tuple(config["classes"]), card
+        return SentimentModel(*parts, neutral, several, damping)
     except BadInput as error:
         raise BadInput(f"{folder} cannot be used: {error.what}", found=error.found, fix=error.fix or AGAIN) from error
     except (KeyError, TypeError, ValueError, OverflowError) as error:
