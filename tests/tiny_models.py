@@ -29,7 +29,7 @@ def three_classes():
     )
 
 
-def random_model(terms=60, dim=2, layers=4, classes=2, seed=0, neutral_words=0.0):
+def random_model(terms=60, dim=2, layers=4, classes=2, seed=0, neutral_words=0.0, damping=0.0):
     """Words w0, w1, ... at random places, for comparisons with slower code."""
     rng = np.random.default_rng(seed)
     rows = 1 if classes == 2 else classes
@@ -42,6 +42,7 @@ def random_model(terms=60, dim=2, layers=4, classes=2, seed=0, neutral_words=0.0
         layers,
         tuple(range(classes)),
         neutral_words=neutral_words,
+        damping=damping,
     )
 
 

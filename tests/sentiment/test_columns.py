@@ -1,5 +1,7 @@
 """What may be passed as texts, labels and weights, and what is refused with which words."""
 
+from datetime import date
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -108,6 +110,10 @@ def test_whole_numbers_and_booleans_are_labels(labels, kind):
         (np.array(["a", 1], object), "mixed types"),
         ([["a"], ["b", "c"]], "label 0 is a list"),
         (np.ones((2, 3)), "shape"),
+        ([date(2026, 1, 1), date(2026, 1, 2)], "label 0 is a date"),
+        (np.array(["2026-01-01", "2026-01-02"], "datetime64[D]"), "label 0 is a datetime64"),
+        (pd.Series(pd.to_datetime(["2026-01-01", "2026-01-02"])), "label 0 is a datetime64"),
+        ([b"a", b"b"], "label 0 is a bytes"),
     ],
 )
 def test_labels_with_gaps_or_of_no_class_are_refused(labels, what):

@@ -1,5 +1,6 @@
 """The scikit-learn contract, and what the classifier refuses."""
 
+import json
 import pickle
 import warnings
 from copy import deepcopy
@@ -22,8 +23,10 @@ from sklearn.utils.validation import validate_data
 from corpus import reviews
 from hardmax.errors import BadInput
 from hardmax.sentiment.estimator import HardmaxClassifier, load
+from hardmax.sentiment.model import probabilities
 from hardmax.sentiment.recipe import Tuning
 from hardmax.text.vocabulary import Vocabulary
+from tiny_models import random_model
 
 TEXTS, LABELS = reviews(240, seed=0)
 MORE, MORE_LABELS = reviews(120, seed=1)
@@ -448,3 +451,49 @@ def test_a_fitted_classifier_explains_itself():
     assert abs(why.bias + sum(w.contribution for w in why.words) - why.logit) < 1e-9
     assert set(clf.leaders(texts)) == {"bad", "good"}
     assert len(clf.words(2)) == 2
+
+
+def test_all_ways_to_a_probability_agree_on_a_damped_model(tmp_path, capsys):
+    from hardmax.cli.main import run
+    from hardmax.scale.labels import Wanted, label
+    from hardmax.sentiment.scoring import scores_of
+    from hardmax.text.tables import Row
+
+    model = random_model(classes=4, layers=2, neutral_words=1.5, damping=0.5)
+    clf, rng = HardmaxClassifier.from_model(model), np.random.default_rng(0)
+    texts = [" ".join(f"w{i}" for i in rng.integers(60, size=n)) for n in rng.integers(1, 20, 30)]
+    labels = rng.integers(4, size=30)
+    p = clf.predict_proba(texts)
+    assert not np.allclose(p, probabilities(clf.decision_function(texts)))
+    assert (p.argmax(axis=1) == clf.predict(texts)).all()
+    assert [clf.explain(text).probability for text in texts] == p.max(axis=1).tolist()
+    table = clf.explain_many(texts, as_="arrow").to_pydict()
+    assert dict(zip(table["text"], table["probability"], strict=True)) == dict(enumerate(p.max(axis=1).tolist()))
+    assert [text is None for text in clf.predict(texts, abstain_below=0.5)] == (p.max(axis=1) < 0.5).tolist()
+    report = clf.report(texts, labels).as_dict()
+    assert report["log_loss"] == pytest.approx(scores_of(p, labels)["log_loss"], abs=1e-12)
+    folder = clf.save(tmp_path / "model")
+    found = label([Row(text, None, None, k) for k, text in enumerate(texts)], Wanted(str(folder)))
+    assert [record["probability"] for record in found] == p.max(axis=1).tolist()
+    rows = [json.dumps({"text": text, "label": int(k)}) for text, k in zip(texts, labels, strict=True)]
+    (tmp_path / "texts.jsonl").write_text("\n".join(rows))
+    with pytest.raises(SystemExit) as done:
+        run(["evaluate", str(folder), str(tmp_path / "texts.jsonl"), "--json"])
+    assert done.value.code == 0
+    assert json.loads(capsys.readouterr().out)["loss"] == pytest.approx(report["log_loss"], abs=1e-12)
+
+
+def test_several_classes_are_damped_and_learning_goes_on_from_there():
+    # Some texts of many words, all of one class, are labeled with another one: no scale suits these and the others.
+    rng = np.random.default_rng(0)
+    labels = rng.integers(4, size=400)
+    named = np.where(rng.random(400) < 0.15, rng.integers(4, size=400), labels)
+    texts = [" ".join(f"c{k}w{i}" for i in rng.integers(9, size=rng.integers(1, 9))) for k in named]
+    clf = HardmaxClassifier().fit(texts, labels)
+    assert 0 < clf.model_.damping < 1
+    p = clf.predict_proba([""])[0]
+    assert p == pytest.approx((np.unique(labels, return_counts=True)[1] + 1) / (len(labels) + len(p)), abs=1e-9)
+    before = clf.predict_proba(texts)
+    going_on = clf.partial_fit(texts[:50], labels[:50])
+    assert going_on.model_.damping > 0
+    assert np.abs(going_on.predict_proba(texts) - before).max() < 0.2

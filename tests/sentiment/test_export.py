@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import hardmax as hx
 from cases import cases
 from hardmax.errors import BadInput
+from hardmax.sentiment.explain import explain
 from hardmax.sentiment.export.javascript import export_javascript
 from hardmax.sentiment.export.onnx import export_onnx, term_matrix
 from hardmax.sentiment.files import load_model
@@ -26,6 +27,7 @@ ODD = [
     "كان الفيلم رائعًا؟", "İstanbul DON\u2019T \u2019tis rock'n'roll",
     "&notit; &#x1F600; &#0; &#128; &#xD800; &bogus; &AMP;", "one.two 3.5 a..b\u2026c\nnew line",
     "\u200d\u200b\ufeff x\u00ady", "<a href='x y'>link</a> <!-- no --> <p class=\"a\">para</p> <unknown>",
+    "good<script>bad()</script> <STYLE media='a'>b</Style >film <script> <style>x</style>", "I\u0307yi İYİ",
     "한국어 영화 \u1112\u1161\u11ab", "\U0001d518\U0001d52b 𐐀𐐨 🀄",
 ]  # fmt: skip
 RUN = """
@@ -90,7 +92,21 @@ TEXTS = st.lists(
     st.one_of(
         st.text(max_size=8),
         st.sampled_from(
-            [*" .!?'\u2019&;<>/#\u00ad\u200d\u0301\ufe0f", "&amp;", "<br>", "http://", "www.", "e\u0301", "👩", "จ"]
+            [
+                *" .!?'\u2019&;<>/#\u00ad\u200d\u0301\ufe0f",
+                "&amp;",
+                "<br>",
+                "http://",
+                "www.",
+                "e\u0301",
+                "👩",
+                "จ",
+                "<script>",
+                "</script>",
+                "<style a>",
+                "</style>",
+                "İ",
+            ]
         ),
     ),
     max_size=30,
@@ -112,9 +128,9 @@ def test_javascript_finds_the_words_of_python_in_any_text(tmp_path):
         assert found["words"] == [[w.form, w.start, w.end, w.sentence] for w in split(text)], repr(text)
 
 
-@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize(("classes", "damping"), [(2, 0.0), (4, 0.0), (4, 0.6)])
 @pytest.mark.parametrize("layers", [0, 3])
-def test_small_models_of_any_shape_agree_in_all_three(tmp_path, classes, layers):
+def test_small_models_of_any_shape_agree_in_all_three(tmp_path, classes, layers, damping):
     from hardmax.sentiment.model import SentimentModel
     from hardmax.text.vocabulary import Vocabulary
 
@@ -125,7 +141,7 @@ def test_small_models_of_any_shape_agree_in_all_three(tmp_path, classes, layers)
     vectors[3] = vectors[4]  # two terms at one place
     vectors[5] = -vectors[6]
     model = SentimentModel(Vocabulary(terms, 2), vectors, rng.standard_normal((rows, 3)), rng.standard_normal(rows),
-                           0.7, layers, tuple(f"c{k}" for k in range(classes)), {}, 2.5)  # fmt: skip
+                           0.7, layers, tuple(f"c{k}" for k in range(classes)), {}, 2.5, damping=damping)  # fmt: skip
     texts = ["", "w3 w4", "w5 w6", *(" ".join(f"w{k}" for k in rng.integers(14, size=9)) for _ in range(40))]
     session = onnxruntime.InferenceSession(str(export_onnx(model, tmp_path / "m.onnx")))
     logits, sure = session.run(None, {"terms": term_matrix(model, texts)})
@@ -134,6 +150,10 @@ def test_small_models_of_any_shape_agree_in_all_three(tmp_path, classes, layers)
     folder = export_javascript(model, tmp_path / "js")
     for k, found in enumerate(_under_node(folder, texts)):
         assert np.allclose(found["predicted"]["logits"], logits[k], rtol=0, atol=1e-9), texts[k]
+        assert np.allclose(found["predicted"]["probabilities"], sure[k], rtol=0, atol=1e-9), texts[k]
+        ex = explain(model, texts[k])
+        effects = {word["word"]: word["effect"] for word in found["explained"]["words"]}
+        assert effects == pytest.approx({word.word: word.effect for word in ex.words}, abs=1e-9), texts[k]
 
 
 def test_onnx_gives_the_numbers_of_python(tmp_path):

@@ -17,6 +17,7 @@ from hardmax.errors import BadInput
 from hardmax.jit.ways import COMPILED, PLAIN, forced
 from hardmax.sentiment.estimator import HardmaxClassifier, load
 from hardmax.sentiment.files import MOST_LOADED, load_model, save_model
+from hardmax.sentiment.model import probabilities
 from tiny_models import random_model, three_classes, two_classes
 
 TEXTS, LABELS = reviews(120, seed=5)
@@ -63,7 +64,7 @@ def _edit(folder, **changes):
 
 
 def test_a_newer_schema_is_refused_with_a_sentence(folder):
-    _edit(folder, schema="hardmax.model/3")
+    _edit(folder, schema="hardmax.model/4")
     with pytest.raises(BadInput, match="newer version of hardmax"):
         load_model(folder)
 
@@ -209,3 +210,43 @@ def test_neutral_words_are_stored_and_shorten_every_score(tmp_path):
     )
     with pytest.raises(BadInput, match="neutral_words"):
         replace(plain, neutral_words=-1.0)
+
+
+def test_damping_is_stored_and_a_model_of_the_second_schema_has_none(tmp_path):
+    calm = random_model(classes=4, damping=0.5)
+    folder, texts = calm.save(tmp_path / "model"), ["w1 w2 w3", "", "w7"]
+    again = load_model(folder)
+    assert again == calm
+    assert again != replace(calm, damping=0.0)
+    config = json.loads((folder / "config.json").read_text())
+    assert config.pop("damping") == 0.5
+    (folder / "config.json").write_text(json.dumps(config | {"schema": "hardmax.model/2"}))
+    older = load_model(folder)
+    assert older == replace(calm, damping=0.0)
+    np.testing.assert_array_equal(older.probabilities(texts), probabilities(calm.logits(texts)))
+
+
+def test_damping_needs_one_of_several_classes():
+    for model, damping in ((random_model(), 0.5), (random_model(classes=3), 1.0), (random_model(classes=3), -0.1)):
+        with pytest.raises(BadInput, match="damping must be"):
+            replace(model, damping=damping)
+    with pytest.raises(BadInput, match="damping must be"):
+        replace(random_model(classes=3), damping=0.5, multi_label=True)
+
+
+def test_damping_makes_sure_texts_less_sure_and_keeps_the_order_and_the_class_frequencies():
+    plain, calm = random_model(classes=4, layers=0), random_model(classes=4, layers=0, damping=0.5)
+    rng = np.random.default_rng(0)
+    texts = ["", *(" ".join(f"w{i}" for i in rng.integers(60, size=n)) for n in rng.integers(1, 20, 50))]
+    p, q = plain.probabilities(texts), calm.probabilities(texts)
+    np.testing.assert_array_equal(plain.logits(texts), calm.logits(texts))
+    assert plain.predict(texts) == calm.predict(texts)
+    np.testing.assert_array_equal(p.argsort(axis=1), q.argsort(axis=1))
+    np.testing.assert_array_equal(p[0], q[0])
+    logits, usual = plain.logits(texts), plain.bias.max() - plain.bias.mean()
+    here = logits.max(axis=1) - logits.mean(axis=1)
+    expected = np.exp(logits * np.sqrt((1 + usual) / (1 + here))[:, None])
+    np.testing.assert_allclose(q, expected / expected.sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_array_equal((p.max(axis=1) > q.max(axis=1))[here != usual], (here > usual)[here != usual])
+    for text, row in zip(texts, q, strict=True):
+        np.testing.assert_array_equal(calm.probabilities([text])[0], row)

@@ -50,8 +50,10 @@ def test_a_calibration_becomes_part_of_the_words(classes, several, dim):
     assert t.shifts == (dim > 2)
     before, sizes = run_bags(data.bags, t.model_parameters)[0], data.sizes
     sums = (before - t.bias) * (sizes + t.neutral)[:, None]
-    found = Calibration(1.7, 4.0, np.array([0.5, -0.2, -0.3, 0.0])[:classes] * t.shifts)
+    damping = 0.0 if several else 0.25
+    found = Calibration(1.7, 4.0, np.array([0.5, -0.2, -0.3, 0.0])[:classes] * t.shifts, damping)
     t.calibrate(found)
+    assert t.model().damping == damping
     np.testing.assert_allclose(run_bags(data.bags, t.model_parameters)[0], found.logits(sizes, sums, t.bias), atol=1e-9)
     assert np.sqrt((t.x**2).sum(axis=1)).max() <= 1
 

@@ -1,5 +1,6 @@
 """Effects of words are those of the model on the edited text, whatever the way they are computed."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -58,6 +59,19 @@ def test_every_effect_is_that_of_the_edited_text(way, text, seed, dim, layers, c
         found, left = without_each(study_texts(model, [text])[0])
     assert found == pytest.approx(edited_logits(model, text), abs=1e-11)
     assert len(left) == len(found)
+
+
+@pytest.mark.parametrize("layers", [0, 4])
+def test_an_effect_is_the_change_of_the_log_odds_of_the_damped_probability(layers):
+    model = replace(ngram_model(2, 3, layers, 3), damping=0.6)
+    text = "a b c, d a! e f. g x h a b"
+    ex = explain(model, text)
+    p = model.probabilities([text, *(ex.without(word.word).text for word in ex.words)])
+    k = model.classes.index(ex.label)
+    odds = np.log(p[:, k]) - np.log1p(-p[:, k])
+    assert ex.probability == p[0, k]
+    assert [word.effect for word in ex.words] == pytest.approx(odds[0] - odds[1:], abs=1e-11)
+    assert ex.bias + sum(word.contribution for word in ex.words) == pytest.approx(ex.logit, abs=1e-12)
 
 
 @pytest.mark.parametrize("layers", [0, 1, 4])

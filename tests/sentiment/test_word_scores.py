@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize as by_scipy
 
-from hardmax.sentiment.calibration import BEGINNINGS, beginnings, brier, calibrate
+from hardmax.sentiment.calibration import BEGINNINGS, beginnings, brier, calibrate, undamped
 from hardmax.sentiment.lbfgs import Bounds, minimize
+from hardmax.sentiment.model import damped
 from hardmax.sentiment.word_scores import Examples, problem, solve
 from hardmax.text.vocabulary import Bags
 
@@ -152,6 +153,31 @@ def test_calibration_finds_what_every_word_says_besides_about_each_class():
     assert found.scale == pytest.approx(2.0, rel=0.1)
     assert found.neutral == pytest.approx(8.0, rel=0.2)
     assert not calibrate(data, sums, 1.0, np.full(3, 0.2)).every.any()
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.5])
+def test_calibration_finds_the_damping_it_was_made_with(damping):
+    rng = np.random.default_rng(5)
+    n, bias = rng.integers(1, 60, 20_000), np.array([0.4, -0.1, -0.3])
+    sums = rng.normal(0, 1, (20_000, 3)) * n[:, None]
+    truth = damped(bias + 6.0 * sums / (n + 8.0)[:, None], bias, damping)
+    labels = (truth + rng.gumbel(size=truth.shape)).argmax(axis=1)
+    data = Examples(Bags.of(np.zeros(n.sum(), np.int32), n), labels, np.ones(20_000))
+    found = calibrate(data, sums, 1.0, bias, damps=20_000)
+    assert found.damping == pytest.approx(damping, abs=0.06)
+    assert found.scale == pytest.approx(6.0, rel=0.2)
+    assert calibrate(data, sums, 1.0, bias).damping == 0.0
+
+
+def test_the_gradient_through_the_damping_is_that_of_its_differences():
+    rng = np.random.default_rng(6)
+    scores, bias, weights = rng.normal(0, 2, (5, 4)), rng.normal(size=4), rng.normal(size=(5, 4))
+    slope = undamped(weights, scores, bias, 0.7)
+    for place in np.ndindex(scores.shape):
+        step = np.zeros_like(scores)
+        step[place] = 1e-6
+        after, before = ((weights * damped(scores + sign * step, bias, 0.7)).sum() for sign in (1, -1))
+        assert slope[place] == pytest.approx((after - before) / 2e-6, abs=1e-8)
 
 
 def test_few_texts_say_little_about_what_every_word_says_besides():

@@ -33,9 +33,14 @@ RULES = {
     "I <3 it, <user> <sarcasm>": ["i", "3", "it", "user", "sarcasm"],
     "this &amp; that &quot;ok&quot; R&D; &unreal;": ["this", "that", "ok", "r", "d", "unreal"],
     "don&#39;t &eacute;t&#xE9; &lt;b&gt;x&lt;/b&gt;": ["don't", "été", "x"],
+    "good<script>bad = 'awful';</script> film<style media=\"x\">b {color: red}</style>!": ["good", "film", "!"],
+    "<SCRIPT async src=x.js>if (a<b) '<style>'</Script >fine": ["fine"],
+    "&lt;style&gt;p {}&lt;/style&gt;fine </script> too": ["fine", "too"],
+    "the <script> tag <style>and</style> this": ["the", "tag", "this"],
     "see http://x.org/a?b=c. Now": ["see", "http", "now"],
     "Www.site.com great, awww. so": ["http", "great", "awww", "so"],
     # scripts
+    "İSTANBUL I\u0307zmir": ["istanbul", "izmir"],
     "नमस्ते दुनिया। हिन्दी": ["नमस्ते", "दुनिया", "हिन्दी"],
     "كِتَابٌ جيد؟": ["كِتَابٌ", "جيد", "?"],
     f"می{ZWNJ}خواهم": ["میخواهم"],
@@ -56,6 +61,10 @@ RULES = {
 PIECES = [
     *RULES,
     "<br />",
+    "<script>",
+    "</script>",
+    "<Style a>",
+    "</style >",
     "<",
     ">",
     "&",
@@ -98,7 +107,7 @@ def test_words_are_split_by_the_rules(text):
 
 
 def test_places_point_at_the_word_as_it_was_written():
-    text = f"<b>E\u0301TE\u0301</b> don&#39;t {FAMILY}! Isn{CURLY}t"
+    text = f"<b>E\u0301TE\u0301</b><style>p</style> don&#39;t {FAMILY}! Isn{CURLY}t"
     assert [text[w.start : w.end] for w in split(text)] == [
         "E\u0301TE\u0301", "don&#39;t", FAMILY, "!", f"Isn{CURLY}t",
     ]  # fmt: skip

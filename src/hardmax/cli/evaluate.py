@@ -93,7 +93,7 @@ def measure(model: "SentimentModel", parts: Iterable["Dataset"], expected: int |
     import numpy as np
 
     from hardmax.sentiment.batches import trace
-    from hardmax.sentiment.model import probabilities, winners
+    from hardmax.sentiment.model import winners
     from hardmax.text.datasets import match_labels
 
     number = {c: i for i, c in enumerate(model.classes)}
@@ -110,7 +110,7 @@ def measure(model: "SentimentModel", parts: Iterable["Dataset"], expected: int |
         begun = time.perf_counter()
         logits, heads = model.run(model.vocabulary.bags(part.texts))
         seconds += time.perf_counter() - begun
-        own = probabilities(logits)[np.arange(len(part)), wanted]
+        own = model.from_logits(logits)[np.arange(len(part)), wanted]
         loss -= float(np.log(np.maximum(own, 1e-300)).sum())
         leaders.update(heads.tolist())
         initial += int((trace(model, part.texts).since == 0).sum())

@@ -54,13 +54,13 @@ def label(rows: list[Row], wanted: Wanted) -> list[Record]:
 
     from hardmax.sentiment.explain_many import reasons
     from hardmax.sentiment.files import load_classifier
-    from hardmax.sentiment.model import probabilities, winners
+    from hardmax.sentiment.model import winners
     from hardmax.sentiment.vocabulary_view import abstaining
 
     model = load_classifier(wanted.model)
     texts = [row.text for row in rows]
     logits = model.logits(texts)
-    chosen, p = winners(logits), probabilities(logits)
+    chosen, p = winners(logits), model.from_logits(logits)
     labels = [model.classes[k] for k in chosen]
     if wanted.abstain_below is not None:
         labels = list(abstaining(model, texts, wanted.abstain_below))

@@ -119,12 +119,14 @@ def as_labels(y: Any, count: int) -> NDArray[Any]:
         raise BadInput(f"y should be a 1d array, got an array of shape {given.shape} instead")
     if len(given) != count:
         raise BadInput(f"there are {count} texts but {len(given)} labels", fix="pass one label for each text")
-    if given.dtype.kind in "OU":
-        given = _plain(list(y) if isinstance(y, list | tuple) else given.tolist(), given)
+    if given.dtype.kind in "OUSV":
+        given = _plain(list(y) if isinstance(y, list | tuple) else given.tolist())
     if given.dtype.kind in "fcmM":
         gaps = np.flatnonzero(~np.isfinite(given) if given.dtype.kind in "fc" else np.isnat(given))
         if gaps.size:
             raise _gap(int(gaps[0]), given[gaps[0]], len(gaps))
+        if given.dtype.kind in "mM" and len(given):
+            raise _no_class(given[0])
         if given.dtype.kind != "f" or (given != np.round(given)).any():
             raise BadInput(
                 "Unknown label type: continuous. Labels are classes, not quantities",
@@ -134,7 +136,7 @@ def as_labels(y: Any, count: int) -> NDArray[Any]:
     return given
 
 
-def _plain(values: list[Any], given: NDArray[Any]) -> NDArray[Any]:
+def _plain(values: list[Any]) -> NDArray[Any]:
     """Labels from Python objects: one type, no gaps. NumPy alone would turn 1 into '1' beside a string."""
     gaps = [i for i, value in enumerate(values) if _missing(value)]
     if gaps:
@@ -152,7 +154,18 @@ def _plain(values: list[Any], given: NDArray[Any]) -> NDArray[Any]:
             f"label 0 is a {kind}; every text has one label", found=f"{values[0]!r:.60}",
             fix="for several labels per text, pass an indicator matrix (texts, classes)",
         )  # fmt: skip
-    return np.array(values) if kind in ("string", "number") else given
+    if kind not in ("string", "number"):
+        raise _no_class(values[0])
+    return np.array(values)
+
+
+def _no_class(value: Any) -> BadInput:
+    """A label that no file of a model could hold."""
+    return BadInput(
+        f"label 0 is a {type(value).__name__}; labels are strings, whole numbers or booleans",
+        found=f"{value!r:.60}",
+        fix="turn the labels into strings first, with str(label)",
+    )
 
 
 def _gap(first: int, value: Any, count: int) -> BadInput:

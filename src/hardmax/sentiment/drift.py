@@ -9,7 +9,7 @@ import numpy as np
 
 from hardmax.errors import BadInput
 from hardmax.sentiment.layout import known_words
-from hardmax.sentiment.model import SentimentModel, probabilities, winners
+from hardmax.sentiment.model import SentimentModel, winners
 from hardmax.views import Shown
 
 READ = 5000  # evenly spaced texts of each collection
@@ -97,7 +97,7 @@ def _look(model: SentimentModel, texts: Sequence[str]) -> tuple[Any, float, Coun
         counts.update(set(words))
         lengths.append(len(words))
         parts.append(1 - len(strange) / len(words) if words else 0.0)
-    sure = float(probabilities(logits).max(axis=1).mean())
+    sure = float(model.from_logits(logits).max(axis=1).mean())
     return winners(logits), sure, counts, float(np.mean(parts)), float(np.median(lengths))
 
 

@@ -27,7 +27,7 @@ from hardmax.sentiment.editing import edited, occurrences
 from hardmax.sentiment.explain_parts import Leader, Term, Word, clusters, term_data
 from hardmax.sentiment.layers_numpy import Flow, score
 from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
-from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
+from hardmax.sentiment.model import Label, SentimentModel, winners
 from hardmax.sentiment.word_effects import Study, effects, of_words, study_texts
 from hardmax.text.encoding import decoded
 from hardmax.views import PAGE, PLOT, Result, view
@@ -396,7 +396,7 @@ def explained(
     return Explanation(
         text=text,
         label=classes[winner],
-        probability=float(probabilities(study.logits)[0, winner]),
+        probability=float(study.probabilities()[0, winner]),
         logit=float(study.logits[0, row]),
         bias=float(study.parameters.bias[row]),
         toward=toward,

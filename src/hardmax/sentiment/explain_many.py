@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hardmax.errors import BadInput, need
 from hardmax.sentiment.explain_parts import clusters
 from hardmax.sentiment.layout import Inside, Names, TermNames, known_words, shared
-from hardmax.sentiment.model import probabilities, winners
+from hardmax.sentiment.model import winners
 from hardmax.sentiment.word_effects import Study, effects, study_texts
 from hardmax.text.vocabulary import owners
 
@@ -73,7 +73,7 @@ def rows(model: "SentimentModel", texts: Sequence[str], most: int = MOST) -> Ite
     model.refuse_several_labels("a table of explanations")
     study, names = study_texts(model, texts)
     chosen, known = winners(study.logits), known_words(study.words.spans)
-    sure = probabilities(study.logits)[np.arange(len(texts)), chosen].tolist()
+    sure = study.probabilities()[np.arange(len(texts)), chosen].tolist()
     places, found = pairwise(study.words.words.tolist()), _words(study, names, chosen, most)
     for (first, last), k, p, words in zip(places, chosen, sure, found, strict=True):
         yield {

@@ -24,7 +24,7 @@ import numpy as np
 from hardmax.errors import BadInput
 from hardmax.sentiment.editing import edited
 from hardmax.sentiment.explain import Explanation, explain
-from hardmax.sentiment.model import probabilities, winners
+from hardmax.sentiment.model import winners
 
 if TYPE_CHECKING:
     from hardmax.sentiment.model import SentimentModel
@@ -104,7 +104,7 @@ def deletion(model: "SentimentModel", texts: Sequence[str], named: Sequence[Sequ
         only.append(edited(text, [(w.start, w.end) for w in words if w.form not in chosen]))
     logits, without_logits, only_logits = (model.logits(some) for some in (texts, without, only))
     every, labels = np.arange(len(texts)), winners(logits)
-    before, after, alone = (probabilities(some)[every, labels] for some in (logits, without_logits, only_logits))
+    before, after, alone = (model.from_logits(some)[every, labels] for some in (logits, without_logits, only_logits))
     return {
         "words": float(np.mean([len(some) for some in named])),
         "comprehensiveness": float((before - after).mean()),

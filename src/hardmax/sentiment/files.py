@@ -23,7 +23,7 @@ from hardmax.text.tokenizer import Tokenizer
 from hardmax.text.vocabulary import Vocabulary
 from hardmax.text.words import RULES
 
-SCHEMA = "hardmax.model/2"
+SCHEMA = "hardmax.model/3"  # 2 had no damping
 SHIPPED = Path(__file__).parent / "pretrained"
 TYPES = {"F16": np.float16, "F32": np.float32, "F64": np.float64, "U64": np.uint64}  # of safetensors
 FILES = {"numbers": "model.safetensors", "terms": "vocabulary.txt"}
@@ -63,6 +63,7 @@ def save_model(model: SentimentModel, folder: str | Path, *, force: bool = True)
         "alpha": model.alpha,
         "neutral_words": float(model.neutral_words),
         "multi_label": model.multi_label,
+        "damping": float(model.damping),
         "classes": [_plain(c) for c in model.classes],
         "ngrams": model.vocabulary.ngrams,
         "terms": len(model.vocabulary),
@@ -157,9 +158,9 @@ def _load(folder: Path, state: tuple[tuple[int, int, int], ...]) -> SentimentMod
         vocabulary = Vocabulary.stored(_checked(folder, config, "terms"), numbers["table"], *sizes, tokenizer)
         layers = float(config["alpha"]), int(config["layers"])
         card, several = dict(config.get("card", {})), bool(config.get("multi_label", False))
-        neutral = float(config["neutral_words"])
-        classes = tuple(config["classes"])
-        return SentimentModel(vocabulary, numbers["embedding"], scores, bias, *layers, classes, card, neutral, several)
+        neutral, damping = float(config["neutral_words"]), float(config.get("damping", 0.0))
+        parts = vocabulary, numbers["embedding"], scores, bias, *layers, tuple(config["classes"]), card
+        return SentimentModel(*parts, neutral, several, damping)
     except BadInput as error:
         raise BadInput(f"{folder} cannot be used: {error.what}", found=error.found, fix=error.fix or AGAIN) from error
     except (KeyError, TypeError, ValueError, OverflowError) as error:

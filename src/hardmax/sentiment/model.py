@@ -3,7 +3,7 @@
 Implements [AFZ24, section 6]: p = sigmoid(<v, mean_i z_i^K> + b), layers (1.1a) with A = I and one alpha. Departs: a
 text is the set of its known n-grams, each once, and there is no word for padding; the mean may be over n0 further words
 that stand at 0, so that few words are little evidence: <v, sum_i z_i^K / (n + n0)> + b. With C > 2 classes there is one
-linear score for each.
+linear score for each, and the probabilities are the softmax of `damped` scores.
 
 Two engines run the layers, with the same bits: plain NumPy (`layers_numpy`) and compiled code (`batches`). `run` is the
 one place that chooses: small inputs take the plain one unless the compiled code is compiled already.
@@ -44,6 +44,8 @@ class SentimentModel(Result):
         neutral_words: n0 >= 0, how many words without opinion every text counts besides its own; 0 is the paper's mean.
         multi_label: whether a text may have any number of the classes; then every one of them has a row of `scores`
             (also if there are two) and a probability by itself, the sigmoid of its score.
+        damping: in [0, 1), how much less sure the probabilities of several classes are than the softmax of the scores,
+            the more so the surer; see `damped`.
 
     Example:
         >>> model = SentimentModel(
@@ -64,6 +66,7 @@ class SentimentModel(Result):
     card: dict[str, Any] = field(default_factory=dict)
     neutral_words: float = 0.0
     multi_label: bool = False
+    damping: float = 0.0
 
     def __post_init__(self) -> None:
         rows, dim = self.embedding.shape
@@ -83,6 +86,11 @@ class SentimentModel(Result):
             )
         if not 0 <= self.neutral_words < np.inf:
             raise BadInput("neutral_words must be at least 0", found=repr(self.neutral_words))
+        if not 0 <= self.damping < 1 or (self.damping and (self.multi_label or expected == 1)):
+            raise BadInput(
+                "damping must be at least 0 and below 1, and 0 unless each text has one of three or more classes",
+                found=f"damping={self.damping}, {len(self.classes)} classes",
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SentimentModel):
@@ -175,7 +183,7 @@ class SentimentModel(Result):
     def from_logits(self, logits: Floats) -> Floats:
         """(B, C) probabilities from scores."""
         if not self.multi_label:
-            return probabilities(logits)
+            return probabilities(damped(logits, self.bias, self.damping))
         return probabilities(logits.reshape(-1, 1))[:, 1].reshape(logits.shape)
 
     def predict(self, texts: Sequence[str]) -> list[Any]:
@@ -217,10 +225,42 @@ def probabilities(logits: Floats) -> Floats:
     """
     one = logits.shape[1] == 1
     parts = np.exp(np.minimum(logits * _SIDES, 0.0) if one else logits - logits.max(axis=1, keepdims=True))
-    total = parts[:, :1]
-    for k in range(1, parts.shape[1]):  # class after class, so that the sum does not depend on the number of rows
-        total = total + parts[:, k : k + 1]
-    return np.asarray(parts / total)
+    return np.asarray(parts / _sums(parts))
+
+
+def damped(logits: Floats, bias: Floats, damping: float) -> Floats:
+    """(B, C) scores whose softmax are the probabilities: the surer a text, the more its scores are reduced.
+
+        z ((1 + m(b)) / (1 + m(z)))^damping,    m(z) = max_c z_c - mean_c z_c
+
+    The words of a text often say the same thing again, so evidence counts less where there is much of it. The order of
+    the classes stays, and so do the scores of a text without a known word, which are the bias b.
+
+    Example:
+        >>> damped(np.array([[8.0, -4.0, -4.0], [0.0, 0.0, 0.0]]), np.zeros(3), 0.5).round(2).tolist()
+        [[2.67, -1.33, -1.33], [0.0, 0.0, 0.0]]
+    """
+    if not damping:
+        return logits
+    return np.asarray(logits * np.exp(damping * (np.log1p(lead(bias[None])) - np.log1p(lead(logits)))))
+
+
+def lead(logits: Floats) -> Floats:
+    """(B, 1) m(z) of `damped`: how far the largest score is above the mean of all.
+
+    Example:
+        >>> lead(np.array([[8.0, -4.0, -4.0]])).tolist()
+        [[8.0]]
+    """
+    return np.asarray(logits.max(axis=1, keepdims=True) - _sums(logits) / logits.shape[1])
+
+
+def _sums(values: Floats) -> Floats:
+    """(B, 1) added up class after class, so that no sum depends on the number of rows."""
+    total = values[:, :1]
+    for k in range(1, values.shape[1]):
+        total = total + values[:, k : k + 1]
+    return total
 
 
 def winners(logits: Floats) -> Ints:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hardmax.errors import BadInput, need
 from hardmax.sentiment.drift import Drift, unknown_words
 from hardmax.sentiment.explain import explain
-from hardmax.sentiment.model import SentimentModel, probabilities, winners
+from hardmax.sentiment.model import SentimentModel, winners
 from hardmax.sentiment.scoring import numbered, reliability, scores_of, wilson
 from hardmax.sentiment.vocabulary_view import leaders
 from hardmax.views import Result
@@ -119,7 +119,7 @@ def make_report(
     say(0, 4, "predicting")
     bags = model.vocabulary.bags(texts)
     logits = model.run(bags)[0]
-    p, chosen = probabilities(logits), winners(logits)
+    p, chosen = model.from_logits(logits), winners(logits)
     say(1, 4, "reading")
     coverage = known_words(model, texts) | {"without": int((np.diff(bags.offsets) == 0).sum())}
     lead = leaders(model, texts, most=LEADERS) if model.layers else {}
@@ -198,7 +198,7 @@ def compare(
         linear, measured = regression(model, learn, labels, texts), wanted
     else:
         how = "the layers left out, the words as they are"
-        without = probabilities(replace(model, layers=0).logits(texts))
+        without = replace(model, layers=0).probabilities(texts)
         step = max(1, -(-len(texts) // MOST))
         some, measured = texts[::step], wanted[::step]
         linear = np.zeros((len(some), len(model.classes)))

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from hardmax.jit import njit
 from hardmax.sentiment.batches import Batch, run_bags, run_batch
-from hardmax.sentiment.calibration import Calibration
+from hardmax.sentiment.calibration import Calibration, undamped
 from hardmax.sentiment.layers_numpy import Parameters, powers
-from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
+from hardmax.sentiment.model import Label, SentimentModel, damped, probabilities, winners
 from hardmax.sentiment.placing import ROOM, Start, positions
 from hardmax.sentiment.recipe import Recipe
 from hardmax.sentiment.training_loop import Examples, Learner, Watch
@@ -60,7 +60,7 @@ class Trainer(Learner):
         self.x, self.scores, self.bias = begin.x.copy(), begin.scores.copy(), begin.bias.copy()
         self.radius, self.pace = np.ones(len(self.x)), begin.pace
         self.layers = 0  # of the phase; the second has those of the recipe
-        self.neutral = neutral
+        self.neutral, self.damping = neutral, 0.0
         self.calibration: Calibration | None = None  # for the end
         self.steps = 0
         self._fresh()
@@ -107,7 +107,7 @@ class Trainer(Learner):
         """The model as it is now."""
         now, card = self.model_parameters, {"settings": self.settings}
         numbers = now.vectors.astype(np.float32), now.scores, now.bias.copy(), self.alpha, int(self.recipe.layers)
-        return SentimentModel(self.vocabulary, *numbers, self.classes, card, self.neutral, self.several)
+        return SentimentModel(self.vocabulary, *numbers, self.classes, card, self.neutral, self.several, self.damping)
 
     def train(self, examples: Examples, watch: Watch) -> None:
         """The passes through the layers that were asked for, if any, and the calibration."""
@@ -130,7 +130,7 @@ class Trainer(Learner):
 
     def calibrate(self, found: Calibration) -> None:
         """Make a calibration part of the model: of its scores, its neutral words and, without layers, of every word."""
-        self.scores, self.neutral = self.scores * found.scale, found.neutral
+        self.scores, self.neutral, self.damping = self.scores * found.scale, found.neutral, found.damping
         if found.every.any():
             x = self.x + times(found.every[None], self.scores) / (self.scores[:, 0] ** 2).sum()
             size = float(np.sqrt((x**2).sum(axis=1)).max()) / ROOM
@@ -178,10 +178,10 @@ class Trainer(Learner):
             error = probabilities(out.logits.reshape(-1, 1))[:, 1].reshape(labels.shape) - labels
             loss = float(-(weight[:, None] * np.log(np.maximum(1.0 - np.abs(error), 1e-300))).sum())
         else:
-            error = probabilities(out.logits)
+            error = probabilities(damped(out.logits, self.bias, self.damping))
             loss = float(-(weight * np.log(np.maximum(error[every, labels], 1e-300))).sum())
             error[every, labels] -= 1.0
-            error = error if len(self.bias) > 1 else error[:, 1:]
+            error = undamped(error, out.logits, self.bias, self.damping) if len(self.bias) > 1 else error[:, 1:]
         error = error * (weight / len(texts))[:, None]  # dloss/dlogit
         slope = (error * out.slopes).sum() / (2 * _NEARBY * self.alpha) if nearby.size else 0.0
         few = [times(error.T, self._means(batch, out.weights)).ravel(), error.sum(axis=0), [slope]]
@@ -293,6 +293,7 @@ class Continued(Trainer):
         begin = Start(x, pace, radius, sideways, scores[:, :m].copy(), model.bias.copy(), [])
         recipe = replace(recipe, dim=model.dim, layers=model.layers, alpha=model.alpha)
         super().__init__(model.vocabulary, model.classes, recipe, begin, model.neutral_words)
+        self.damping = model.damping
         self.place()
         self.card = {name: value for name, value in model.card.items() if name != "figures"}
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hardmax.errors import BadInput
-from hardmax.sentiment.model import Label, SentimentModel, probabilities, winners
+from hardmax.sentiment.model import Label, SentimentModel, winners
 
 
 class TermScore(TypedDict):
@@ -77,7 +77,9 @@ def leaders(
     model.refuse_several_labels("the count of leaders by class")
     traced = trace(model, texts)
     chosen = winners(traced.logits)
-    sure = probabilities(traced.logits)[np.arange(len(texts)), chosen] >= confident if len(texts) else np.zeros(0, bool)
+    sure = np.zeros(0, bool)
+    if len(texts):
+        sure = model.from_logits(traced.logits)[np.arange(len(texts)), chosen] >= confident
     if labels is not None:
         right = {c: i for i, c in enumerate(model.classes)}
         sure = sure & (chosen == np.array([right.get(c, -1) for c in np.asarray(labels).tolist()], np.int64))
@@ -110,7 +112,7 @@ def abstaining(model: SentimentModel, texts: Sequence[str], below: float) -> NDA
         raise BadInput("abstain_below must be a probability, from 0 to 1", found=repr(below))
     bags = model.vocabulary.bags(texts)
     logits = model.run(bags)[0]
-    sure = probabilities(logits).max(axis=1, initial=0.0) >= below
+    sure = model.from_logits(logits).max(axis=1, initial=0.0) >= below
     known = np.diff(bags.offsets) > 0
     chosen = zip(winners(logits).tolist(), (sure & known).tolist(), strict=True)
     found = np.empty(len(texts), object)

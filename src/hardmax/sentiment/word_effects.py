@@ -19,9 +19,9 @@ those of a word that others follow.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,8 @@ from numpy.typing import NDArray
 from hardmax.jit.ways import Job
 from hardmax.sentiment.layers_numpy import MANY, Floats, Ints, Parameters, contributions, score
 from hardmax.sentiment.layout import Deletions, Layout, Names, lay_out, member, shared
+from hardmax.sentiment.model import SentimentModel, damped, probabilities
 from hardmax.text.vocabulary import owners
-
-if TYPE_CHECKING:
-    from hardmax.sentiment.model import SentimentModel
 
 TRACER = Job("study_compiled.study_bags")  # the compiled layers with all that they find out
 FEW = 20_000  # terms; up to here plain NumPy is quicker than loading the compiled code
@@ -55,6 +53,7 @@ class Study:
         contributions: (T, C') parts of the scores.   logits: (B, C') the scores.
         busy: (T,) as in `Traced`.
         given: what `without_each` gives, where it is known already.
+        damping: of the model's probabilities.
     """
 
     words: Layout
@@ -66,6 +65,11 @@ class Study:
     logits: Floats
     busy: NDArray[np.bool_]
     given: tuple[Floats, Ints] | None = None
+    damping: float = 0.0
+
+    def probabilities(self) -> Floats:
+        """(B, C) of the texts."""
+        return probabilities(damped(self.logits, self.parameters.bias, self.damping))
 
 
 def study(words: Layout, found: Deletions, parameters: Parameters) -> Study:
@@ -134,10 +138,14 @@ def effects(of: Study, labels: Ints) -> tuple[Floats, NDArray[np.bool_]]:
     n0, bias, texts = of.parameters.neutral, of.parameters.bias, len(of.words)
     # What one text has is a number, which NumPy spreads over its forms.
     text: Any = owners(of.words.forms) if texts != 1 else 0
-    label, full = labels[text], log_odds(of.logits, labels)[text]
-    effect = full - log_odds(logits, label)
+
+    def odds(scores: Floats, label: Ints) -> Floats:
+        return log_odds(damped(scores, bias, of.damping), label)
+
+    label, full = labels[text], odds(of.logits, labels)[text]
+    effect = full - odds(logits, label)
     scale = (left + n0) / np.maximum(of.words.terms[1:] - of.words.terms[:-1] + n0, 1e-300)[text]
-    says = full - log_odds(bias + (logits - bias) * scale[:, None], label)
+    says = full - odds(bias + (logits - bias) * scale[:, None], label)
     size, most = np.abs(says), np.zeros(texts)
     if texts == 1:
         most[0] = size.max(initial=0.0)
@@ -269,8 +277,8 @@ def _left(of: Study, f: int, t: int) -> Ints:
     return np.concatenate([start + np.flatnonzero(stays), len(of.words.ids) + new])
 
 
-def study_texts(model: "SentimentModel", texts: Sequence[str]) -> tuple[Study, Names]:
+def study_texts(model: SentimentModel, texts: Sequence[str]) -> tuple[Study, Names]:
     """Texts and what deleting their words would do, for a model; and the word forms of the texts."""
     words, names, found = lay_out(model.vocabulary, texts)
     vectors = model.embedding.take(np.concatenate([words.ids, found.new.ids]), axis=0).astype(np.float64)
-    return study(words, found, model.with_vectors(vectors)), names
+    return replace(study(words, found, model.with_vectors(vectors)), damping=model.damping), names

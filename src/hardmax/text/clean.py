@@ -22,12 +22,14 @@ TAG = (
     rf"</?(?:{'|'.join(_NAMES.split())})(?:\s+[\w:-]+(?:\s*=\s*(?:\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>=]+)))*[\s\xad]*/?\xad*>"
     r"|<!--[^<>]*-->|<!doctype[^<>]*>"
 )
+# Where an element begins or ends whose contents are not text: a script or a style sheet.
+UNREAD = r"<(/?)(?:(script)|style)(?:[\s\xad/][^<>]*)?>"
 LINK = r"(?:[Hh][Tt][Tt][Pp][Ss]?://|(?<![A-Za-z0-9])[Ww]ww\.)[!-~]*[A-Za-z0-9/]"
 LINES = ("<br", "<p>", "<p ", "</p", "<li", "<div", "</div", "<hr", "<tr", "<h")  # these begin a new line
 
 
 def clean(text: str) -> str:
-    """The text without tags, links and entities, at its old length: what is left stands where it stood.
+    """The text without tags, scripts, links and entities, at its old length: what is left stands where it stood.
 
     An entity becomes its character, behind soft hyphens that no word shows; a link becomes `http` and spaces.
 
@@ -39,7 +41,7 @@ def clean(text: str) -> str:
         text = re.sub(_ENTITY, _character, text)
     if "<" in text:
         text = text.replace("<br />", "\n     ")  # by far the most frequent one
-        text = text if "<" not in text else re.sub(TAG, _blank, text, flags=re.IGNORECASE)
+        text = text if "<" not in text else re.sub(TAG, _blank, _without_scripts(text), flags=re.IGNORECASE)
     if (":" in text and "://" in text) or "ww." in text:
         text = re.sub(LINK, lambda link: "http".ljust(len(link[0])), text)
     return text
@@ -50,6 +52,21 @@ def _character(entity: "re.Match[str]") -> str:
 
     char = unescape(entity[0])
     return char.rjust(len(entity[0]), "\u00ad") if len(char) == 1 else entity[0]
+
+
+def _without_scripts(text: str) -> str:
+    """Blanks for scripts and style sheets; an element that is never closed remains, as somebody may write of it."""
+    tags = list(re.finditer(UNREAD, text, flags=re.IGNORECASE))
+    closed = {tag[2] is None: tag.start() for tag in tags if tag[1]}  # the last end of each kind
+    parts, done, opened = [], 0, None
+    for tag in tags:
+        kind = tag[2] is None
+        if opened is None and not tag[1] and tag.start() < closed.get(kind, 0):
+            opened = tag.start(), kind
+        elif opened is not None and tag[1] and kind == opened[1]:
+            parts += [text[done : opened[0]], " " * (tag.end() - opened[0])]
+            done, opened = tag.end(), None
+    return "".join([*parts, text[done:]]) if parts else text
 
 
 def _blank(tag: "re.Match[str]") -> str:

@@ -4,8 +4,9 @@ A word is a run of letters, digits and combining marks, with apostrophes inside 
 Unicode's normal form C. Scripts that are written without spaces have no such runs: in Chinese and Japanese every
 character is a word, in Thai, Lao, Khmer and Burmese every consonant with its vowels and marks, so that pairs of words
 are pairs of characters. Emoji (with their modifiers, and joined ones together), `!` and `?` are words too, and a link
-is the word `http`. HTML tags are left out and entities are read as the characters they stand for. Nothing else is
-removed: negations and short words carry meaning. An n-gram does not reach across the end of a sentence.
+is the word `http`. HTML tags, scripts and style sheets are left out and entities are read as the characters they stand
+for. Nothing else is removed: negations and short words carry meaning. An n-gram does not reach across the end of a
+sentence.
 
 `hardmax.text.words_compiled` is the same splitter compiled; a test compares the two on random text.
 """
@@ -26,7 +27,7 @@ _ENDS = "\n\r\v\f\x85\u2028\u2029\u2026\u3002\uff61\u0964\u0965\u06d4\u0589\u136
 _KINDS_OF = {"'\u2019": APOSTROPHE, "!?\uff01\uff1f\u061f": POINT, ".\uff0e": STOP, _ENDS: BREAK, "\u200d": JOINER}
 _KINDS_OF |= {"\u17d2\u1039": STACKER, "\u200b": NOTHING, "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3": MARK}
 _SPECIAL = {ord(char): kind for chars, kind in _KINDS_OF.items() for char in chars}
-FOLDED = str.maketrans("\u2019\uff01\uff1f\u061f", "'!??")
+FOLDED = str.maketrans("\u2019\uff01\uff1f\u061f\u0130", "'!??i")  # and the Turkish capital I with a dot
 # Ranges of code points: (first, last, kind), where letters are meant only those that are letters.
 _SINGLE = [
     *((0x0E40, 0x0E44, BEFORE), (0x0EC0, 0x0EC4, BEFORE)),
@@ -71,14 +72,14 @@ def kind_of(code: int) -> str:
 
 
 def lower(code: int) -> str:
-    """A character in lower case, as one character; it is kept as it is where Unicode would need two or a context.
+    """A character in lower case, as one character, also where Unicode would need two.
 
     Example:
         >>> lower(ord("Ä")), lower(ord("İ"))
-        ('ä', 'İ')
+        ('ä', 'i')
     """
     small = chr(code).lower()
-    return small if len(small) == 1 else chr(code)
+    return small if len(small) == 1 else chr(code).translate(FOLDED)
 
 
 class _Kinds(dict[int, str]):

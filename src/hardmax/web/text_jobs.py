@@ -138,11 +138,11 @@ def _sample(classes: tuple[Any, ...], given: str | None) -> tuple[list[str], lis
 def _predicted(one: Any, texts: list[str], labels: list[Any], ids: list[int]) -> dict[str, Any]:
     import numpy as np
 
-    from hardmax.sentiment.model import probabilities, winners
+    from hardmax.sentiment.model import winners
 
     logits = one.logits(texts)
     chosen = winners(logits)
-    sure = probabilities(logits)[np.arange(len(texts)), chosen].tolist()
+    sure = one.from_logits(logits)[np.arange(len(texts)), chosen].tolist()
     named, by_class = (_leading if one.layers else _deciding)(one, texts)
     reviews = [
         {

@@ -29,7 +29,7 @@ export async function load(folder = new URL("./", import.meta.url)) {
 /** A model from its three files: the parsed config.json, the bytes of weights.bin, the text of terms.txt. */
 export class Model {
   constructor(config, weights, terms) {
-    if (config.schema !== "hardmax.js/1") throw new Error(`config.json has the schema ${config.schema}`);
+    if (config.schema !== "hardmax.js/2") throw new Error(`config.json has the schema ${config.schema}`);
     Object.assign(this, config);
     const numbers = this.type === "float32" ? Float32Array : Float64Array;
     const bytes = weights.buffer.slice(weights.byteOffset, weights.byteOffset + weights.byteLength);
@@ -83,13 +83,21 @@ export class Model {
   }
 
   answer(read, flow) {
-    const probabilities = probabilitiesOf(flow.logits, this.multilabel);
+    const probabilities = probabilitiesOf(this.damped(flow.logits), this.multilabel);
     const best = this.classes.length === 2 && flow.logits.length === 1
       ? Number(flow.logits[0] > 0) : argmax(flow.logits);
     return {
       label: this.classes[best], probability: probabilities[best], probabilities, logits: flow.logits,
       coverage: read.words.length ? read.known.size / read.words.length : 0,
     };
+  }
+
+  /** The scores whose softmax are the probabilities: the surer a text, the more its scores are reduced. */
+  damped(logits) {
+    if (!this.damping) return logits;
+    const lead = (z) => Math.max(...z) - z.reduce((a, b) => a + b, 0) / z.length;
+    const factor = ((1 + lead(this.bias)) / (1 + lead(logits))) ** this.damping;
+    return logits.map((x) => x * factor);
   }
 
   /** Why a text gets its label: bias + the parts of the words = logit; the same for the terms and for the leaders.
@@ -145,14 +153,15 @@ export class Model {
       for (const i of inside[w]) entry.terms.add(i);
       entry.places.push([word.start, word.end]);
     });
-    const number = this.classes.indexOf(label), full = logOdds(flow.logits, number), size = read.ids.length + this.neutral_words;
+    const number = this.classes.indexOf(label), odds = (logits) => logOdds(this.damped(logits), number);
+    const full = odds(flow.logits), size = read.ids.length + this.neutral_words;
     const words = [...known.values()].map((entry) => {
       const { logits, left } = this.without(read, flow, parts, entry.word);
       const scaled = logits.map((x, c) => this.bias[c] + (x - this.bias[c]) * (left + this.neutral_words) / size);
       const terms = [...entry.terms].sort((i, j) => Math.abs(parts[j]) - Math.abs(parts[i]) || i - j);
       return {
         ...entry, terms: terms.map((i) => names[i]), leader: names[flow.leader[terms[0]]],
-        effect: full - logOdds(logits, number), says: full - logOdds(scaled, number),
+        effect: full - odds(logits), says: full - odds(scaled),
       };
     });
     const most = words.reduce((top, { says }) => Math.max(top, Math.abs(says)), 0);
@@ -310,12 +319,13 @@ function logOdds(logits, label) {
 
 /** Where the words of a text are; the rules are those of hardmax.text.words. */
 export class Splitter {
-  constructor({ kinds, entities, word, tag, link, lines, folded }) {
+  constructor({ kinds, entities, word, tag, unread, link, lines, folded }) {
     this.entities = entities;
     this.folded = folded;
     this.lines = lines;
     this.pattern = new RegExp(word, "g");
     this.tag = new RegExp(tag, "giu");
+    this.unread = new RegExp(unread, "giu");
     this.link = new RegExp(link, "gu");
     this.starts = kinds.map(([first]) => first);
     this.kinds = kinds.map(([, kind]) => kind);
@@ -330,7 +340,7 @@ export class Splitter {
     return this.kinds[low];
   }
 
-  /** The text without tags, links and entities, at its old length. */
+  /** The text without tags, scripts, links and entities, at its old length. */
   clean(text) {
     if (text.includes("&"))
       text = text.replace(/&(?:[A-Za-z][A-Za-z0-9]{1,30}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});/g, (entity) => {
@@ -338,11 +348,28 @@ export class Splitter {
         return char === null ? entity : char.padStart(entity.length, "\u00ad");
       });
     if (text.includes("<"))
-      text = text.replace(this.tag, (tag) =>
+      text = this.withoutScripts(text).replace(this.tag, (tag) =>
         (this.lines.some((line) => tag.toLowerCase().startsWith(line)) ? "\n" : " ").padEnd(tag.length));
     if (["://", "ww."].some((part) => text.includes(part)))
       text = text.replace(this.link, (link) => "http".padEnd(link.length));
     return text;
+  }
+
+  /** Blanks for scripts and style sheets; an element that is never closed remains. */
+  withoutScripts(text) {
+    const tags = [...text.matchAll(this.unread)].map((tag) => ({
+      start: tag.index, end: tag.index + tag[0].length, ends: tag[1] === "/", kind: tag[2] === undefined ? "style" : "script",
+    }));
+    const closed = Object.fromEntries(tags.filter(({ ends }) => ends).map(({ kind, start }) => [kind, start]));
+    let opened = null, done = 0, parts = "";
+    for (const tag of tags) {
+      if (!opened && !tag.ends && tag.start < (closed[tag.kind] ?? 0)) opened = tag;
+      else if (opened && tag.ends && tag.kind === opened.kind) {
+        parts += text.slice(done, opened.start) + " ".repeat(tag.end - opened.start);
+        [opened, done] = [null, tag.end];
+      }
+    }
+    return parts + text.slice(done);
   }
 
   entity(name) {
@@ -397,7 +424,7 @@ export class Splitter {
       if (kinds[k] === "i") return "";
       if ("'!".includes(kinds[k])) return this.folded[char] ?? char;
       const small = char.toLowerCase();
-      return Array.from(small).length === 1 ? small : char;
+      return Array.from(small).length === 1 ? small : this.folded[char] ?? char;
     }).join("");
     return kinds.includes("e") ? joined : joined.replaceAll("\u200d", "");
   }

@@ -18,7 +18,7 @@ from hardmax.sentiment.model import SentimentModel
 from hardmax.text import clean, words
 
 MODULE = Path(__file__).parent / "hardmax.js"
-SCHEMA = "hardmax.js/1"
+SCHEMA = "hardmax.js/2"
 # Python's \s, and \w within a class: JavaScript's are others.
 SPACE = r"\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 README = """# A text classifier for JavaScript
@@ -67,6 +67,7 @@ def model_document(model: SentimentModel) -> dict[str, Any]:
         "layers": model.layers,
         "alpha": model.alpha,
         "neutral_words": float(model.neutral_words),
+        "damping": float(model.damping),
         "ngrams": model.vocabulary.ngrams,
         "terms": len(model.vocabulary),
         "scores": model.scores.tolist(),
@@ -95,6 +96,7 @@ def characters() -> dict[str, Any]:
         "entities": _entities(),
         "word": words.WORD,
         "tag": _pattern(clean.TAG),
+        "unread": _pattern(clean.UNREAD),
         "link": _pattern(clean.LINK),
         "lines": list(clean.LINES),
         "folded": {chr(code): chr(char) if isinstance(char, int) else char for code, char in words.FOLDED.items()},

@@ -14,7 +14,7 @@ import numpy as np
 from hardmax.errors import BadInput, need
 from hardmax.io.files import write_file
 from hardmax.sentiment.layers_numpy import BAND, TINY
-from hardmax.sentiment.model import SentimentModel
+from hardmax.sentiment.model import SentimentModel, lead
 from hardmax.text.words import RULES
 
 OPSET = 18
@@ -25,7 +25,7 @@ def export_onnx(model: SentimentModel, path: str | Path, *, force: bool = True) 
     """Write the graph: input `terms` (B, N), outputs `logits` (B, C') and `probabilities` (B, C).
 
         z_i <- (z_i + alpha mean_{j in C_i} z_j) / (1 + alpha), C_i = {j: <z_i, z_j> >= max_l <z_i, z_l> - band},
-        logits = b + V sum_i z_i / (n + n0).
+        logits = b + V sum_i z_i / (n + n0),    probabilities = softmax(`hardmax.sentiment.model.damped` logits).
 
     Raises:
         MissingExtra: onnx is not installed.
@@ -96,6 +96,15 @@ class _Graph:
         kept = self.node("Mul", z, self.constant(1.0 / (1.0 + alpha)))
         return self.node("Mul", self.node("Add", kept, step), there)
 
+    def damped(self, logits: str, model: SentimentModel) -> str:
+        """(B, C) the scores whose softmax are the probabilities."""
+        top = self.node("ReduceMax", logits, self.axes(1), keepdims=1)
+        ahead = self.node("Sub", top, self.node("ReduceMean", logits, self.axes(1), keepdims=1))
+        part = self.node(
+            "Div", self.constant(1.0 + lead(model.bias[None])), self.node("Add", ahead, self.constant(1.0))
+        )
+        return self.node("Mul", logits, self.node("Pow", part, self.constant(model.damping)))
+
 
 def _graph(onnx: Any, model: SentimentModel) -> Any:
     g, helper, kinds = _Graph(onnx), onnx.helper, onnx.TensorProto
@@ -115,7 +124,7 @@ def _graph(onnx: Any, model: SentimentModel) -> Any:
         g.node("Softmax", g.node("Concat", g.node("Mul", logits, g.constant(0.0)), logits, axis=1), axis=1,
                name="probabilities")  # fmt: skip
     else:
-        g.node("Softmax", logits, axis=1, name="probabilities")
+        g.node("Softmax", g.damped(logits, model) if model.damping else logits, axis=1, name="probabilities")
     ends = [
         [helper.make_tensor_value_info("terms", kinds.INT64, ["texts", "most terms"])],
         [
