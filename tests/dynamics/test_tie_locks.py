@@ -7,7 +7,7 @@ import hardmax as hx
 from hardmax.cloud.metric import metric
 from hardmax.cloud.tokens import cloud
 from hardmax.dynamics.engine import Run
-from hardmax.dynamics.tie_locks import ExactTies, FloatTies
+from hardmax.dynamics.tie_locks import Case, ExactTies, FloatTies
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 
@@ -23,10 +23,16 @@ def judges(Z, A=None):
 
 def verdicts(Z, token, others, own=False, A=None):
     _, rounded, exact = judges(Z, A)
-    others = np.array(others)
-    one = rounded.face(others, token if own else None)[1] and rounded.seen_from(token, others)
-    two = exact.face(others, token if own else None)[1] and exact.seen_from(token, others)
+    case = Case(np.array(others), token if own else None, np.array([token]))
+    one = rounded.faces([case])[0][1] and rounded.seen_from(case.rows, case.others)[0]
+    two = exact.face(case)[1] and exact.seen_from(case.rows, case.others)[0]
     return bool(one), bool(two)
+
+
+def holds_for(judge, others, own=None):
+    """What a judge says of a tie set."""
+    case = Case(np.array(others), own, np.array([0]))
+    return (judge.face(case) if isinstance(judge, ExactTies) else judge.faces([case])[0])[1]
 
 
 def test_two_corners_of_a_square_hold_a_tie():
@@ -101,8 +107,8 @@ def test_the_face_must_support_a_cloud_of_thousands_too():
     for beyond, holds in (([0, 1.5, -1], False), ([0, 1, -1], True), ([0, 1 + 2.0**-50, -1], None)):
         Z = [[-1, 1, 0], [1, 1, 0], beyond, [0, -3, 4], [0, 0.5, 0.375], *small]
         _, rounded, exact = judges(np.array(Z, float))
-        assert bool(rounded.face(np.array([0, 1]), None)[1]) is (holds is not False)
-        assert exact.face(np.array([0, 1]), None)[1] is bool(holds)  # None: only exactly it is not so
+        assert holds_for(rounded, [0, 1]) is (holds is not False)
+        assert holds_for(exact, [0, 1]) is bool(holds)  # None: only exactly it is not so
 
 
 def test_points_and_the_places_they_tend_to_must_both_be_level():
@@ -119,7 +125,7 @@ def test_points_and_the_places_they_tend_to_must_both_be_level():
         exact.whole[pair] = np.array(points) * 4
         exact.whole[:4] = np.array(Z[:4]) * 4
         exact.whole[6:] = np.array(Z[6:]) * 4
-        assert exact.face(pair, own)[1] is holds
+        assert holds_for(exact, pair, own) is holds
 
 
 @pytest.mark.parametrize("layer", [0, 7])
@@ -138,7 +144,7 @@ def test_a_point_may_be_beyond_the_face_by_the_band_and_no_more():
     _, rounded, _ = judges([[1.0, 1.0], [1.0, -1.0], [1.125, 0.0], [-1.0, 0.0], [0.5, 0.0]])
     for band, holds in ((0.125, True), (0.125 - 2.0**-50, False)):
         rounded.band = band
-        assert rounded.face(np.array([0, 1]), None)[1] is holds
+        assert holds_for(rounded, [0, 1]) is holds
 
 
 def test_the_face_of_a_thousand_whole_numbers_supports_them_or_not():
@@ -161,28 +167,28 @@ def test_conditions_hold_up_to_the_end_of_their_bands_and_no_further():
     out = np.abs(offset @ run.points[6]).max()
     for band, holds in ((out, True), (np.nextafter(out, 0), False)):
         rounded.offset_band = band
-        assert rounded.seen_from(6, pair) is holds
+        assert rounded.seen_from(np.array([6]), pair).tolist() == [holds]
     out = np.abs(offset @ [1.0, 0.0]).max()
     for band, holds in ((out, True), (np.nextafter(out, 0), False)):
         rounded.offset_band = band
-        assert rounded.face(pair, None)[1] is holds
+        assert holds_for(rounded, pair) is holds
     run.offset[5] = [-0.25, 0.25]
     _, offset, _ = rounded._moving(pair)
     drift = np.abs(offset.mean(axis=0)).max()
     assert drift < np.abs(offset[:, 0]).max()
     rounded.offset_band, rounded.longest = 10.0, 10.0 / drift
-    assert rounded.face(pair, None)[1]
+    assert holds_for(rounded, pair)
     rounded.longest = 10.001 / drift
-    assert not rounded.face(pair, None)[1]
+    assert not holds_for(rounded, pair)
     rounded.longest = 1.0
     run.base[0] = [0.875, 1.0]
     t = rounded._moving(everyone)[0].mean(axis=0)
     out = np.abs(rounded._moving(everyone)[0] @ t - t @ t).max()
     for band, holds in ((out, True), (np.nextafter(out, 0), False)):
         rounded.band = band
-        assert rounded.face(everyone, None)[1] is holds
+        assert holds_for(rounded, everyone) is holds
     run.base[0] = [1.0, 1.0]
     run.points[6], rounded.largest = [1.0, 0.0625], 2.0
     for band, holds in ((0.125, True), (0.125 - 2.0**-50, False)):
         rounded.band = band
-        assert rounded.face(everyone, 6)[1] is holds
+        assert holds_for(rounded, everyone, 6) is holds

@@ -93,7 +93,7 @@ class Run:
         self.blur = 0.0  # the widest `flag` of this layer, in units of |z_i|_A max|z|_A
         self.tie: Band = tie_band(self.tie_tolerance)
         self.flag: Band = wider(self.tie, rounding_bound(dim, self.metric))
-        self.exactly_tied: set[int] = set()  # points whose ties at layer 0 hold for the given floats exactly
+        self.exactly_tied: Ints = self.active[:0]  # points whose ties at layer 0 hold for the given floats exactly
         self._pattern: bytes = b""
         self._open_ties: dict[int, bytes] = {}  # active point -> the points it follows, where they are several
         self._searched: Search | None = None
@@ -182,7 +182,7 @@ class Run:
             followed |= top
             self.undecided += int(blurred.sum())
             self.inexact_ties += int(blurred.sum())
-            self.exactly_tied = set(active[np.setdiff1d(close, close[row[blurred]])].tolist())
+            self.exactly_tied = active[np.delete(close, row[blurred])]
         else:
             behind = self._behind_its_base(row, index, q[close], followed, s.power[close])
             followed &= ~behind
