@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import hardmax as hx
+from hardmax.attention.search import Scores
 from hardmax.cloud.metric import metric
 from hardmax.cloud.tokens import cloud
+from hardmax.dynamics.certificate import TIE
 from hardmax.dynamics.engine import Run
 from hardmax.dynamics.tie_locks import Case, ExactTies, FloatTies
 
@@ -17,8 +19,12 @@ def judges(Z, A=None):
     c = cloud(Z)
     run = Run(c, 1.0, metric(A, c.dim))
     run.look()
-    norms = run.metric.norms(run.points)
-    return run, FloatTies(run, norms, float(norms.max())), ExactTies(run)
+    scores = scores_of(run, run.metric.norms(run.points))
+    return run, FloatTies(run, scores, float(scores.point_norms.max())), ExactTies(run)
+
+
+def scores_of(run, norms):
+    return Scores(run.metric.normalized.queries(run.points), norms, run.points, norms, run.metric.condition)
 
 
 def verdicts(Z, token, others, own=False, A=None):
@@ -134,7 +140,7 @@ def test_the_bands_are_four_times_that_of_the_tie_rule(layer):
     run, *_ = judges(Z, A)
     run.layer = layer
     norms = np.sqrt(np.einsum("ij,jk,ik->i", Z, run.metric.normalized.A, Z))
-    rounded, eps = FloatTies(run, norms, float(norms.max())), np.finfo(float).eps
+    rounded, eps = FloatTies(run, scores_of(run, norms), float(norms.max())), np.finfo(float).eps
     units = 4 * (64 + 2 * layer + 2 * layer) * eps
     assert rounded.band == pytest.approx(units * norms.max() ** 2)
     assert rounded.offset_band == pytest.approx(units * np.linalg.norm(run.metric.normalized.A, 2) * 5.0)
@@ -192,3 +198,50 @@ def test_conditions_hold_up_to_the_end_of_their_bands_and_no_further():
     for band, holds in ((0.125, True), (0.125 - 2.0**-50, False)):
         rounded.band = band
         assert holds_for(rounded, everyone, 6) is holds
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_groups_are_numbered_as_if_points_were_asked_one_by_one(seed):
+    """Turn after turn all tied points are asked in ascending order whether the others they follow are decided."""
+    rng = np.random.default_rng(seed)
+    steps = np.arange(-2.0, 3.0)
+    grid = np.stack(np.meshgrid(*[steps] * int(rng.integers(2, 4))), -1)
+    Z = rng.permutation(grid.reshape(-1, grid.shape[-1]))
+    c = cloud(Z)
+    run = Run(c, 0.5, metric(None, c.dim))
+    look = run.look()
+    decided = (run.role >= 0) & (run.role != TIE)
+    waiting, numbers = [i for i in look.ties if run.role[i] == TIE], []
+    while waiting:
+        for i in list(waiting):
+            group = look.ties[i]
+            if decided[group[group != i]].all():
+                decided[i] = True
+                waiting.remove(i)
+                numbers += [group.tolist()] if group.tolist() not in numbers else []
+    assert len(numbers) > 4
+    assert [group.tolist() for group in run.groups] == numbers
+    for i, group in look.ties.items():
+        assert run.role[i] != TIE or run.groups[-1 - run.target[i]].tolist() == group.tolist()
+
+
+def test_all_who_follow_a_face_are_seen_as_if_one_by_one():
+    Z = np.stack(np.meshgrid(*[np.linspace(-1, 1, 7)] * 3), -1).reshape(-1, 3)
+    _, rounded, exact = judges(Z)
+    face = np.flatnonzero(Z[:, 0] == 1.0)
+    rows = np.arange(len(Z))
+    for judge in (rounded, exact):
+        together = judge.seen_from(rows, face)
+        alone = [bool(judge.seen_from(rows[i : i + 1], face)[0]) for i in rows]
+        assert together.tolist() == alone
+        assert 0 < together.sum() < len(rows)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**40, 0.1])
+def test_sums_of_points_are_exact_at_any_size(scale):
+    Z = np.array([*SQUARE, [0.5, 0.0]]) * scale + 3.0
+    _, _, exact = judges(Z)
+    weight = np.array([3, 2**30, 1, 7])
+    sums = exact._sum(np.arange(4), weight)
+    whole = [[int(x) for x in row] for row in exact.whole[:4].tolist()]
+    assert sums.tolist() == [sum(w * row[k] for w, row in zip(weight.tolist(), whole, strict=True)) for k in range(2)]

@@ -19,8 +19,34 @@ from hardmax.cloud.tokens import Cloud, Floats, Ints
 
 def exact_top(cloud: Cloud, metric: Metric, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:
     """Which of the candidates index[indptr[r]:indptr[r+1]] reach the exact maximum of <A z_rows[r], .> among them."""
-    counts = np.diff(indptr)
-    top = np.ones(len(index), bool)
+    top, counts = np.ones(len(index), bool), np.diff(indptr)
+    odd = np.flatnonzero(~_even(cloud.points, metric.A, rows, indptr, index))
+    if len(odd):
+        pairs = np.repeat(np.isin(np.arange(len(rows)), odd), counts)
+        pointers = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts[odd])))
+        top[pairs] = _top_of_odd(cloud, metric, rows[odd], pointers, index[pairs])
+    return top
+
+
+def _even(points: Floats, A: Floats | None, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:
+    """Rows all of whose candidates certainly score the same, since they differ only where A z_i is 0."""
+    shown = points[rows] != 0
+    if A is not None:
+        shown = shown.astype(np.int64) @ (A != 0).T.astype(np.int64) > 0
+    even, columns = np.empty(len(rows), bool), np.ascontiguousarray(points.T)
+    for start, stop in blocks_of_rows(indptr):
+        here, counts = index[indptr[start] : indptr[stop]], np.diff(indptr[start : stop + 1])
+        row, base = np.repeat(np.arange(start, stop), counts), np.repeat(index[indptr[start:stop]], counts)
+        differs = np.zeros(len(here), bool)
+        for k, column in enumerate(columns):
+            differs |= (column.take(here) != column.take(base)) & shown[:, k].take(row)
+        even[start:stop] = ~np.logical_or.reduceat(differs, indptr[start:stop] - indptr[start])
+    return even
+
+
+def _top_of_odd(cloud: Cloud, metric: Metric, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:
+    """`exact_top` for any rows, with more work."""
+    top, counts = np.ones(len(index), bool), np.diff(indptr)
     lead = Differences(cloud.points, metric.A, rows)
     for start, stop in blocks_of_rows(indptr):
         pairs = slice(indptr[start], indptr[stop])

@@ -16,7 +16,7 @@ A point of T that follows T itself is the case t = z_i; a zero token is the case
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, lcm
 from typing import TYPE_CHECKING, Any
 
@@ -70,13 +70,13 @@ class TieSet:
         self.first.append((least, int(rows[turn[rows] == least].min())))
 
 
-def lock_ties(run: "Run", ties: dict[int, Ints], norms: Floats, largest: float) -> None:
+def lock_ties(run: "Run", ties: dict[int, Ints], scores: Scores, largest: float) -> None:
     """Decide every tied point whose tie lasts forever; repeated, since one decision can make the next possible.
 
     The conditions are tested within the tie band, as the ties themselves are. At layer 0 they are then tested in
     rational arithmetic too: where they do not hold exactly, the decision counts as undecided.
     """
-    rounded = FloatTies(run, norms, largest)
+    rounded = FloatTies(run, scores, largest)
     exact = ExactTies(run) if run.layer == 0 else None
     sets: dict[bytes, TieSet] = {}
     for i, group in ties.items():
@@ -103,12 +103,12 @@ def lock_ties(run: "Run", ties: dict[int, Ints], norms: Floats, largest: float) 
 class FloatTies:
     """The four conditions in float64, within the tie band. What it accepts was counted as undecided before."""
 
-    def __init__(self, run: "Run", norms: Floats, largest: float) -> None:
-        self.run, self.norms, self.largest = run, norms, largest
+    def __init__(self, run: "Run", scores: Scores, largest: float) -> None:
+        self.run, self.scores, self.largest = run, scores, largest
         a, b = run.tie.at(run.layer)
         self.band = 4 * (a + b) * largest * largest  # t may be tiny by cancellation: an absolute band
         self.metric = run.metric.normalized
-        self.longest = self.metric.size * float(np.linalg.norm(run.points, axis=1).max())
+        self.longest = self.metric.size * float(np.linalg.norm(scores.points, axis=1).max())
         self.offset_band = 4 * (a + b) * self.longest  # for offsets of length 1
 
     def faces(self, cases: list[Case]) -> list[tuple[Floats, bool]]:
@@ -119,9 +119,8 @@ class FloatTies:
         if asked:
             t = np.array([found[c][0] for c in asked])
             queries = self.metric.queries(t)
-            start = np.array([cases[c].others[0] for c in asked])
-            scores = Scores(queries, self.metric.norms(t), self.run.points, self.norms, self.run.metric.condition)
-            best = scores.find(np.full(len(t), self.band), start).best
+            scores = replace(self.scores, queries=queries, query_norms=self.metric.norms(t))
+            best = scores.find(np.full(len(t), self.band), np.zeros(len(t), np.int64)).best
             for c, x, q, highest in zip(asked, t, queries, best, strict=True):
                 found[c] = x, bool(highest <= q @ x + self.band)
         return found
