@@ -197,8 +197,7 @@ class Run:
             self.inexact_ties += int(blurred.sum())
             self.exactly_tied = active[np.delete(close, row[blurred])]
         else:
-            longest = float(np.linalg.norm(s.scores.points, axis=1).max())
-            behind = self._behind_its_base(row, index, q[close], followed, s.power[close], longest)
+            behind = self._behind_its_base(row, index, q[close], followed, s.power[close])
             followed &= ~behind
             self.undecided += int((~behind).sum()) - len(close)
         ties: dict[int, Ints] = {}
@@ -214,7 +213,7 @@ class Run:
 
     @np.errstate(over="ignore")  # an infinite width drops no one
     def _behind_its_base(
-        self, row: Ints, index: Ints, q: Floats, followed: NDArray[np.bool_], power: Floats, longest: float
+        self, row: Ints, index: Ints, q: Floats, followed: NDArray[np.bool_], power: Floats
     ) -> NDArray[np.bool_]:
         """Followers that lose to their own leader (or to a better follower of it), told apart by their offsets.
 
@@ -224,6 +223,8 @@ class Run:
         """
         drop = np.zeros(len(index), bool)
         a, b = self.flag.at(self.layer)
+        seen = self.points if self.seen is None else self.points.take(self.seen, axis=0)
+        longest = float(np.linalg.norm(seen, axis=1).max())
         blur = np.minimum(b * self.metric.normalized.size * longest * power, WIDEST)  # of q, by rounding its token
         grouped = followed & ((self.role[index] == FOLLOWER) | (self.role[index] == LEADER))
         if not (self.role[index[grouped]] == FOLLOWER).any():
