@@ -159,3 +159,10 @@ def test_hidden_followers_are_shown_before_someone_could_look_at_them(monkeypatc
     for alpha in (1.0, 1000.0):
         hx.limit(Z, alpha)
     assert shown
+
+
+def test_a_large_cloud_without_a_clear_leader_is_left_to_the_engine():
+    Z = np.random.default_rng(0).normal(size=(N, 3))
+    Z /= np.linalg.norm(Z, axis=1, keepdims=True)  # within the tolerance, everyone is tied with someone
+    with pytest.raises(hx.NotCertified, match="no certificate for 9000 of 9000 tokens after 0 layers"):
+        hx.limit(Z, 0.5, np.diag([1.0, 1.0, 1.0 + 2.0**-20]), tie_tolerance=0.02, max_layers=0)
