@@ -39,6 +39,7 @@ def test_search_agrees_when_inner_points_are_dropped(kind, d, monkeypatch):
     calls = []
     drop = search_shells.Shells.drop_inner
     monkeypatch.setattr(search_shells, "CORNERS_FROM", 0)
+    monkeypatch.setattr(search_shells, "CORNERS_QUERIES", 64)
     monkeypatch.setattr(search_shells.Shells, "drop_inner", lambda self: (calls.append(kind), drop(self)))
     monkeypatch.setattr(search_shells, "FIRST_SHELLS", (1, 2))
     rng = np.random.default_rng([8, KINDS.index(kind), d])

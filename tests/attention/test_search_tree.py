@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from hardmax.attention import search_tree
+from hardmax.attention.search_shells import Shells, euclidean_bounds
 from hardmax.attention.search_tree import Tree
 from search_oracle import KINDS, cloud, scores
 
@@ -27,13 +29,15 @@ def test_the_tree_finds_the_two_best_scores_of_a_subset(kind, d):
     assert np.all(np.delete(target, rows) == -1)
 
 
+@pytest.mark.parametrize("room", [1, 40, 1 << 16])
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_the_tree_collects_all_scores_above_a_floor(share):
+def test_both_searches_collect_all_scores_above_a_floor(share, room, monkeypatch):
+    monkeypatch.setattr(search_tree, "FIRST_ROOM", room)
     rng = np.random.default_rng(1)
     Z, Q = rng.standard_normal((333, 3)), rng.standard_normal((20, 3))
     S = scores(Q, Z)
     floor = np.quantile(S, 1 - share, axis=1)
-    indptr, indices = Tree(Z).collect(Q, floor)
     inside = floor[:, None] <= S
-    np.testing.assert_array_equal(np.diff(indptr), inside.sum(1))
-    np.testing.assert_array_equal(indices, np.nonzero(inside)[1])
+    for indptr, indices in (Tree(Z).collect(Q, floor), Shells(Q, Z, *euclidean_bounds(Q, Z)).collect(floor)):
+        np.testing.assert_array_equal(np.diff(indptr), inside.sum(1))
+        np.testing.assert_array_equal(indices, np.nonzero(inside)[1])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hardmax.attention.ties import EPS, integers, rounding_bound, scores_are_exact, tie_band, widths
+from hardmax.attention.ties import EPS, integers, products, rounding_bound, scores_are_exact, tie_band, widths
 from hardmax.cloud.metric import metric
 
 
@@ -162,3 +162,15 @@ def test_zeros_change_no_exponent():
     assert (whole.tolist(), e) == ([0, 24, 1], 2)
     whole, e = integers(np.array([6.0, 0.0, 2.0**70]))
     assert (whole.tolist(), e) == ([6, 0, 2**70], 0)
+
+
+@pytest.mark.parametrize("largest", [3, 2**20, 2**40, 2**61, 2**80])
+def test_integers_are_narrow_where_they_fit_and_products_are_exact(largest):
+    values = np.array([[1.0, -float(largest)], [0.5, 2.0], [0.0, float(largest)]])
+    wide, e = integers(values)
+    narrow, same = integers(values, narrow=True)
+    assert same == e
+    assert narrow.tolist() == wide.tolist()
+    assert (narrow.dtype == np.int64) == (largest < 2**61)
+    exact = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in wide.tolist()] for x in wide.tolist()]
+    assert products(narrow, narrow.T).tolist() == exact

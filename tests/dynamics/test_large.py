@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import hardmax as hx
-from hardmax.dynamics import large, plane
+from hardmax.dynamics import engine, large, plane
 from hardmax.dynamics import limit as limit_module
-from large_clouds import N, clouds
+from large_clouds import N, clouds, clouds_in_space
 
 SET_ASIDE = {"gaussian", "disc", "cube", "grid", "copies", "one side", "square with ties"}
 
@@ -110,3 +110,59 @@ def test_tokens_end_with_their_cell_where_they_end_alone(kind, monkeypatch):
     leader, since, _ = history.take(Z[code >= 0])
     assert np.array_equal(cells.leader[code[code >= 0]], leader)
     assert np.array_equal(cells.since[code[code >= 0]], since)
+
+
+@pytest.mark.parametrize("kind", ["cube", "grid", "corners with ties", "shifted cube", "two digits"])
+@pytest.mark.parametrize(("alpha", "A"), [(0.5, None), (10.0, None), (0.05, np.diag([4.0, 1.0, 2.0]))])
+def test_followers_deep_inside_are_hidden_without_a_trace(kind, alpha, A, monkeypatch):
+    Z = np.concatenate((clouds_in_space(3)[kind], np.zeros((1, 3))))  # a token at 0 follows everyone at layer 0
+    hidden = []
+    original = engine.Run.hide
+
+    def hide(run):
+        original(run)
+        hidden.append(0 if run.seen is None else len(run.role) - len(run.seen))
+
+    monkeypatch.setattr(engine.Run, "hide", hide)
+    monkeypatch.setattr(engine, "HIDE_FROM", 1000)
+    found = hx.limit(Z, alpha, A)
+    if kind == "cube" and alpha == 0.5:
+        assert max(hidden) > len(Z) / 3
+    monkeypatch.setattr(engine, "HIDE_FROM", 10**9)
+    hidden.clear()
+    whole = hx.limit(Z, alpha, A)
+    assert not any(hidden)
+    assert found == whole
+    assert found.certificate == whole.certificate
+
+
+def test_hidden_followers_are_shown_before_someone_could_look_at_them(monkeypatch):
+    """Whoever is hidden when a layer is searched is out of reach of every query, by more than the gaps looked at."""
+    monkeypatch.setattr(engine, "HIDE_FROM", 1000)
+    shown = []
+    show_all, find = engine.Run._show_all, engine.Run.search
+    monkeypatch.setattr(engine.Run, "_show_all", lambda run: (shown.append(run.layer), show_all(run)))
+
+    def search(run):
+        new = run._searched is None
+        found = find(run)
+        if new and run.seen is not None:
+            assert len(found.scores.points) == len(run.seen)
+            others = np.setdiff1d(np.arange(len(run.role)), run.seen)
+            scores = found.scores.queries @ run.decided_points(run.layer, others).T
+            gap = found.found.best - scores.max(axis=1)
+            assert (gap > np.maximum(found.flag, engine.RESOLUTION * found.scale)).all()
+        return found
+
+    monkeypatch.setattr(engine.Run, "search", search)
+    Z = np.concatenate((clouds_in_space(3)["cube"], np.zeros((1, 3))))
+    for alpha in (1.0, 1000.0):
+        hx.limit(Z, alpha)
+    assert shown
+
+
+def test_a_large_cloud_without_a_clear_leader_is_left_to_the_engine():
+    Z = np.random.default_rng(0).normal(size=(N, 3))
+    Z /= np.linalg.norm(Z, axis=1, keepdims=True)  # within the tolerance, everyone is tied with someone
+    with pytest.raises(hx.NotCertified, match="no certificate for 9000 of 9000 tokens after 0 layers"):
+        hx.limit(Z, 0.5, np.diag([1.0, 1.0, 1.0 + 2.0**-20]), tie_tolerance=0.02, max_layers=0)

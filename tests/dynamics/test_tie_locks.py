@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 import hardmax as hx
+from hardmax.attention.search import Scores
 from hardmax.cloud.metric import metric
 from hardmax.cloud.tokens import cloud
+from hardmax.dynamics.certificate import TIE
 from hardmax.dynamics.engine import Run
-from hardmax.dynamics.tie_locks import ExactTies, FloatTies
+from hardmax.dynamics.tie_locks import Case, ExactTies, FloatTies
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
 
@@ -17,16 +19,26 @@ def judges(Z, A=None):
     c = cloud(Z)
     run = Run(c, 1.0, metric(A, c.dim))
     run.look()
-    norms = run.metric.norms(run.points)
-    return run, FloatTies(run, norms, float(norms.max())), ExactTies(run)
+    scores = scores_of(run, run.metric.norms(run.points))
+    return run, FloatTies(run, scores, float(scores.point_norms.max())), ExactTies(run)
+
+
+def scores_of(run, norms):
+    return Scores(run.metric.normalized.queries(run.points), norms, run.points, norms, run.metric.condition)
 
 
 def verdicts(Z, token, others, own=False, A=None):
     _, rounded, exact = judges(Z, A)
-    others = np.array(others)
-    one = rounded.face(others, token if own else None)[1] and rounded.seen_from(token, others)
-    two = exact.face(others, token if own else None)[1] and exact.seen_from(token, others)
+    case = Case(np.array(others), token if own else None, np.array([token]))
+    one = rounded.faces([case])[0][1] and rounded.seen_from(case.rows, case.others)[0]
+    two = exact.face(case)[1] and exact.seen_from(case.rows, case.others)[0]
     return bool(one), bool(two)
+
+
+def holds_for(judge, others, own=None):
+    """What a judge says of a tie set."""
+    case = Case(np.array(others), own, np.array([0]))
+    return (judge.face(case) if isinstance(judge, ExactTies) else judge.faces([case])[0])[1]
 
 
 def test_two_corners_of_a_square_hold_a_tie():
@@ -101,8 +113,8 @@ def test_the_face_must_support_a_cloud_of_thousands_too():
     for beyond, holds in (([0, 1.5, -1], False), ([0, 1, -1], True), ([0, 1 + 2.0**-50, -1], None)):
         Z = [[-1, 1, 0], [1, 1, 0], beyond, [0, -3, 4], [0, 0.5, 0.375], *small]
         _, rounded, exact = judges(np.array(Z, float))
-        assert bool(rounded.face(np.array([0, 1]), None)[1]) is (holds is not False)
-        assert exact.face(np.array([0, 1]), None)[1] is bool(holds)  # None: only exactly it is not so
+        assert holds_for(rounded, [0, 1]) is (holds is not False)
+        assert holds_for(exact, [0, 1]) is bool(holds)  # None: only exactly it is not so
 
 
 def test_points_and_the_places_they_tend_to_must_both_be_level():
@@ -119,7 +131,7 @@ def test_points_and_the_places_they_tend_to_must_both_be_level():
         exact.whole[pair] = np.array(points) * 4
         exact.whole[:4] = np.array(Z[:4]) * 4
         exact.whole[6:] = np.array(Z[6:]) * 4
-        assert exact.face(pair, own)[1] is holds
+        assert holds_for(exact, pair, own) is holds
 
 
 @pytest.mark.parametrize("layer", [0, 7])
@@ -128,7 +140,7 @@ def test_the_bands_are_four_times_that_of_the_tie_rule(layer):
     run, *_ = judges(Z, A)
     run.layer = layer
     norms = np.sqrt(np.einsum("ij,jk,ik->i", Z, run.metric.normalized.A, Z))
-    rounded, eps = FloatTies(run, norms, float(norms.max())), np.finfo(float).eps
+    rounded, eps = FloatTies(run, scores_of(run, norms), float(norms.max())), np.finfo(float).eps
     units = 4 * (64 + 2 * layer + 2 * layer) * eps
     assert rounded.band == pytest.approx(units * norms.max() ** 2)
     assert rounded.offset_band == pytest.approx(units * np.linalg.norm(run.metric.normalized.A, 2) * 5.0)
@@ -138,7 +150,7 @@ def test_a_point_may_be_beyond_the_face_by_the_band_and_no_more():
     _, rounded, _ = judges([[1.0, 1.0], [1.0, -1.0], [1.125, 0.0], [-1.0, 0.0], [0.5, 0.0]])
     for band, holds in ((0.125, True), (0.125 - 2.0**-50, False)):
         rounded.band = band
-        assert rounded.face(np.array([0, 1]), None)[1] is holds
+        assert holds_for(rounded, [0, 1]) is holds
 
 
 def test_the_face_of_a_thousand_whole_numbers_supports_them_or_not():
@@ -161,28 +173,75 @@ def test_conditions_hold_up_to_the_end_of_their_bands_and_no_further():
     out = np.abs(offset @ run.points[6]).max()
     for band, holds in ((out, True), (np.nextafter(out, 0), False)):
         rounded.offset_band = band
-        assert rounded.seen_from(6, pair) is holds
+        assert rounded.seen_from(np.array([6]), pair).tolist() == [holds]
     out = np.abs(offset @ [1.0, 0.0]).max()
     for band, holds in ((out, True), (np.nextafter(out, 0), False)):
         rounded.offset_band = band
-        assert rounded.face(pair, None)[1] is holds
+        assert holds_for(rounded, pair) is holds
     run.offset[5] = [-0.25, 0.25]
     _, offset, _ = rounded._moving(pair)
     drift = np.abs(offset.mean(axis=0)).max()
     assert drift < np.abs(offset[:, 0]).max()
     rounded.offset_band, rounded.longest = 10.0, 10.0 / drift
-    assert rounded.face(pair, None)[1]
+    assert holds_for(rounded, pair)
     rounded.longest = 10.001 / drift
-    assert not rounded.face(pair, None)[1]
+    assert not holds_for(rounded, pair)
     rounded.longest = 1.0
     run.base[0] = [0.875, 1.0]
     t = rounded._moving(everyone)[0].mean(axis=0)
     out = np.abs(rounded._moving(everyone)[0] @ t - t @ t).max()
     for band, holds in ((out, True), (np.nextafter(out, 0), False)):
         rounded.band = band
-        assert rounded.face(everyone, None)[1] is holds
+        assert holds_for(rounded, everyone) is holds
     run.base[0] = [1.0, 1.0]
     run.points[6], rounded.largest = [1.0, 0.0625], 2.0
     for band, holds in ((0.125, True), (0.125 - 2.0**-50, False)):
         rounded.band = band
-        assert rounded.face(everyone, 6)[1] is holds
+        assert holds_for(rounded, everyone, 6) is holds
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_groups_are_numbered_as_if_points_were_asked_one_by_one(seed):
+    """Turn after turn all tied points are asked in ascending order whether the others they follow are decided."""
+    rng = np.random.default_rng(seed)
+    steps = np.arange(-2.0, 3.0)
+    grid = np.stack(np.meshgrid(*[steps] * int(rng.integers(2, 4))), -1)
+    Z = rng.permutation(grid.reshape(-1, grid.shape[-1]))
+    c = cloud(Z)
+    run = Run(c, 0.5, metric(None, c.dim))
+    look = run.look()
+    decided = (run.role >= 0) & (run.role != TIE)
+    waiting, numbers = [i for i in look.ties if run.role[i] == TIE], []
+    while waiting:
+        for i in list(waiting):
+            group = look.ties[i]
+            if decided[group[group != i]].all():
+                decided[i] = True
+                waiting.remove(i)
+                numbers += [group.tolist()] if group.tolist() not in numbers else []
+    assert len(numbers) > 4
+    assert [group.tolist() for group in run.groups] == numbers
+    for i, group in look.ties.items():
+        assert run.role[i] != TIE or run.groups[-1 - run.target[i]].tolist() == group.tolist()
+
+
+def test_all_who_follow_a_face_are_seen_as_if_one_by_one():
+    Z = np.stack(np.meshgrid(*[np.linspace(-1, 1, 7)] * 3), -1).reshape(-1, 3)
+    _, rounded, exact = judges(Z)
+    face = np.flatnonzero(Z[:, 0] == 1.0)
+    rows = np.arange(len(Z))
+    for judge in (rounded, exact):
+        together = judge.seen_from(rows, face)
+        alone = [bool(judge.seen_from(rows[i : i + 1], face)[0]) for i in rows]
+        assert together.tolist() == alone
+        assert 0 < together.sum() < len(rows)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**40, 0.1])
+def test_sums_of_points_are_exact_at_any_size(scale):
+    Z = np.array([*SQUARE, [0.5, 0.0]]) * scale + 3.0
+    _, _, exact = judges(Z)
+    weight = np.array([3, 2**30, 1, 7])
+    sums = exact._sum(np.arange(4), weight)
+    whole = [[int(x) for x in row] for row in exact.whole[:4].tolist()]
+    assert sums.tolist() == [sum(w * row[k] for w, row in zip(weight.tolist(), whole, strict=True)) for k in range(2)]

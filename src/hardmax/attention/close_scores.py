@@ -12,15 +12,41 @@ query to size 1, so that what underflows is 2^-1060 at most.
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.attention.ties import EPS, PAIRS, WIDEST, integers
+from hardmax.attention.ties import EPS, NARROW, PAIRS, WIDEST, integers, products
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints
 
 
 def exact_top(cloud: Cloud, metric: Metric, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:
     """Which of the candidates index[indptr[r]:indptr[r+1]] reach the exact maximum of <A z_rows[r], .> among them."""
-    counts = np.diff(indptr)
-    top = np.ones(len(index), bool)
+    top, counts = np.ones(len(index), bool), np.diff(indptr)
+    odd = np.flatnonzero(~_even(cloud.points, metric.A, rows, indptr, index))
+    if len(odd):
+        pairs = np.repeat(np.isin(np.arange(len(rows)), odd), counts)
+        pointers = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts[odd])))
+        top[pairs] = _top_of_odd(cloud, metric, rows[odd], pointers, index[pairs])
+    return top
+
+
+def _even(points: Floats, A: Floats | None, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:
+    """Rows all of whose candidates certainly score the same, since they differ only where A z_i is 0."""
+    shown = points[rows] != 0
+    if A is not None:
+        shown = shown.astype(np.int64) @ (A != 0).T.astype(np.int64) > 0
+    even, columns = np.empty(len(rows), bool), np.ascontiguousarray(points.T)
+    for start, stop in blocks_of_rows(indptr):
+        here, counts = index[indptr[start] : indptr[stop]], np.diff(indptr[start : stop + 1])
+        row, base = np.repeat(np.arange(start, stop), counts), np.repeat(index[indptr[start:stop]], counts)
+        differs = np.zeros(len(here), bool)
+        for k, column in enumerate(columns):
+            differs |= (column.take(here) != column.take(base)) & shown[:, k].take(row)
+        even[start:stop] = ~np.logical_or.reduceat(differs, indptr[start:stop] - indptr[start])
+    return even
+
+
+def _top_of_odd(cloud: Cloud, metric: Metric, rows: Ints, indptr: Ints, index: Ints) -> NDArray[np.bool_]:
+    """`exact_top` for any rows, with more work."""
+    top, counts = np.ones(len(index), bool), np.diff(indptr)
     lead = Differences(cloud.points, metric.A, rows)
     for start, stop in blocks_of_rows(indptr):
         pairs = slice(indptr[start], indptr[stop])
@@ -119,10 +145,10 @@ def _largest_integers(points: Floats, A: Floats | None, i: Ints, j: Ints, starts
     """Which pairs reach the largest <A z_i, z_j> of their run of pairs (from each of `starts` on), as integers."""
     used, place = np.unique(np.concatenate([i, j]), return_inverse=True)
     place = place.reshape(2, -1)
-    whole, _ = integers(points[used])
-    query = whole if A is None else whole.dot(integers(A)[0].T)
-    if int(np.abs(query).max()) * int(np.abs(whole).max()) * whole.shape[1] < 2**62:
-        query, whole = query.astype(np.int64), whole.astype(np.int64)
+    whole, _ = integers(points[used], narrow=True)
+    query = whole if A is None else products(whole, integers(A, narrow=True)[0].T)
+    if int(np.abs(query).max()) * int(np.abs(whole).max()) * whole.shape[1] >= 1 << NARROW:
+        query, whole = query.astype(object), whole.astype(object)
     score = query[place[0], 0] * whole[place[1], 0]
     for k in range(1, whole.shape[1]):
         score = score + query[place[0], k] * whole[place[1], k]

@@ -88,7 +88,7 @@ class Scores:
         zero = faint_rows(queries, rows, 0.0)  # every score is 0: a tie of all points
         if len(zero):
             second[zero] = 0.0 if len(points) > 1 else -np.inf
-            rows = np.setdiff1d(rows, zero)
+            rows = np.delete(rows, zero)
         job = _FIND[min(dim, 3)]
         if len(points) <= DENSE_POINTS or len(rows) <= DENSE_QUERIES:
             find_dense(queries, points, rows, target, best, second)
@@ -173,7 +173,7 @@ class Scores:
     def _collect_around(self, zero: Ints, best: Floats, band: Floats) -> tuple[Ints, Ints]:
         """`collect` where the queries in `zero` score 0 with every point: all, or none if the floor is above 0."""
         a, m = len(self.queries), len(self.points)
-        rows = np.setdiff1d(np.arange(a), zero)
+        rows = np.delete(np.arange(a), zero)
         pointers, found = self.of(rows).collect(best[rows], band[rows])
         counts = np.zeros(a, np.int64)
         counts[rows] = np.diff(pointers)

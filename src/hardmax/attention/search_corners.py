@@ -12,6 +12,7 @@ from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 
 DIRECTIONS = 48  # and their opposites
+SAMPLE = 1 << 14  # distances that tell which points are far from the middle
 GROUP = 64  # points tested together
 DEEP = 1e-10  # of the largest coordinate: far above the rounding of scores (1e-15) and of Qhull's planes (1e-13)
 
@@ -77,17 +78,20 @@ def outer_points(points: Floats) -> Ints | None:
     distance = np.zeros(m)
     for column, center in zip(points.T, middle, strict=True):
         distance += (column - center) ** 2
-    pool = np.argpartition(-distance, m // 8)[: m // 8]  # any pool is right; far points are where the extremes are
+    some = np.sort(distance[:: 1 + m // SAMPLE])  # any pool is right; far points are where the extremes are
+    pool = np.flatnonzero(distance >= some[-1 - len(some) // 8])
     planes = []
     for _ in range(2):
-        heights = directions @ points[pool].T
-        chosen = np.unique(pool[np.concatenate((heights.argmax(axis=1), heights.argmin(axis=1)))])
-        pool = np.setdiff1d(pool, chosen)
-        try:
-            planes.append(ConvexHull(points[chosen]).equations)
-        except QhullError:
+        heights = directions @ points.take(pool, axis=0).T
+        chosen = np.unique(np.concatenate((heights.argmax(axis=1), heights.argmin(axis=1))))
+        planes.append(pool[chosen])
+        pool = np.delete(pool, chosen)
+        if not len(pool):
             return None
-    sides = np.concatenate(planes)
+    try:
+        sides = np.concatenate([ConvexHull(points[chosen]).equations for chosen in planes])
+    except QhullError:
+        return None
     sides[:, d] += DEEP * max(1.0, float(np.abs(points).max()))
     radius = max(0.0, -float((sides[:, :d] @ middle + sides[:, d]).max())) * (1 - 1e-9)
     flags = np.zeros(m, np.uint8)

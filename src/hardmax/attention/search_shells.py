@@ -14,7 +14,7 @@ import numpy as np
 
 from hardmax.attention.search_corners import outer_points
 from hardmax.attention.search_dense import TINY, largest_coordinate
-from hardmax.attention.search_tree import score
+from hardmax.attention.search_tree import compressed_rows, score
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 from hardmax.jit.vectors import BLOCK, LANES, QUERIES, reached
@@ -23,6 +23,7 @@ FIRST_SHELLS = (2, 10, 42)  # blocks after the first shells; each later one is f
 RECORDS = 32  # blocks remembered for each query before they are looked at
 UNIT32 = 2.0**-24
 CORNERS_UP_TO, CORNERS_FROM = 4, 50_000  # dimensions and points where a cloud with corners is worth a closer look
+CORNERS_QUERIES = 4096  # and so many queries, which tell
 
 
 @njit(error_model="numpy")
@@ -150,17 +151,20 @@ def _search(  # type: ignore[no-untyped-def]
 
 @njit(error_model="numpy")
 def _gather(  # type: ignore[no-untyped-def]
-    start, stop, queries, unit, length, reach, floor, points, scale, longest, keys, ids, tops,
-    counts, indptr, found, stride, fill,
+    start, stop, queries, unit, length, reach, floor, points, scale, longest, keys, ids, tops, counts, found,
 ):  # fmt: skip
-    """Count the points with a score >= floor_i, or (fill) write i * stride + index for each; four queries at a time."""
+    """Write i * (number of points) + index for all scores >= floor_i, four queries at a time, until `found` is full.
+
+    Returns the first query that is not done, and how many numbers were written for those before.
+    """
     d, blocks = points.shape[1], keys.shape[0]
     tile = np.empty((1, d, QUERIES), np.float32)
     maxima = np.empty((QUERIES, LANES), np.float32)
     bar, acc = np.empty(QUERIES, np.float32), np.empty(BLOCK, np.float32)
     need = np.empty(QUERIES)
+    size = 0
     for r in range(start, stop, QUERIES):
-        width = min(QUERIES, stop - r)
+        width, before = min(QUERIES, stop - r), size
         for t in range(QUERIES):
             i = min(r + t, stop - 1)
             for k in range(d):
@@ -182,9 +186,12 @@ def _gather(  # type: ignore[no-untyped-def]
                 for x in range(BLOCK):
                     j = ids[b, x]
                     if acc[x] >= bar[t] and j >= 0 and score(queries[i], points[j]) >= floor[i]:
-                        if fill:
-                            found[indptr[i] + counts[i]] = i * stride + j
+                        if size == found.shape[0]:
+                            return r, before
+                        found[size] = i * points.shape[0] + j
                         counts[i] += 1
+                        size += 1
+    return stop, size
 
 
 @njit(error_model="numpy")
@@ -274,21 +281,28 @@ class Shells:
         self.tops = self.norms[self.order[: blocks * BLOCK : BLOCK]] + TINY
 
     def drop_inner(self) -> None:
-        """Leave out points that are neither best nor second best for any query; those packed already stay.
+        """Begin again without points that are neither best nor second best for any query.
 
         Fails where rounding is coarser than usual (scores that underflow), so not with queries that small.
         """
         kept = outer_points(self.points * self.scale)
         if kept is not None and (1 / self.unit).min() > 1e-280 * self.scale:
-            packed = np.zeros(len(self.points), bool)
-            packed[self.order] = True
-            others = kept[~packed[kept]]
-            self.order = np.concatenate((self.order, others[np.argsort(-self.norms[others])]))
-            self.size = len(self.order)
+            self.order, self.size = kept[np.argsort(-self.norms[kept])], len(kept)
+            self.keys, self.ids = self.keys[:0], self.ids[:0]
 
     def find(self, rows: Ints, resolution: Floats, own: Ints, target: Ints, best: Floats, second: Floats) -> None:
         """The two best scores of the (non-zero) queries in `rows`; exact where they differ by <= the resolution."""
         m, d = self.points.shape
+        if d <= CORNERS_UP_TO and m >= CORNERS_FROM and len(rows) >= CORNERS_QUERIES:
+            some = rows[:: 1 + len(rows) // CORNERS_QUERIES]
+            if 5 * self._through_shells(some, resolution, own, target, best, second, len(FIRST_SHELLS)) > len(some):
+                self.drop_inner()
+        self._through_shells(rows, resolution, own, target, best, second)
+
+    def _through_shells(
+        self, rows: Ints, resolution: Floats, own: Ints, target: Ints, best: Floats, second: Floats, most: int = 99
+    ) -> int:
+        """Search shell after shell, at most so many; the number of queries that are not done."""
         own_scores(self.queries, self.points, own, rows, target, best, second)
         active, first, shell = rows, 0, 0
         while len(active) and first * BLOCK < self.size:
@@ -297,15 +311,8 @@ class Shells:
                 need = (best[active] - resolution[active]) / self.reach[active]
                 left = need <= self.tops[first - 1]
                 active, need = active[left], need[left]  # memory for the keys
-                if (
-                    shell == len(FIRST_SHELLS)
-                    and d <= CORNERS_UP_TO
-                    and m >= CORNERS_FROM
-                    and len(active) > len(rows) / 5
-                ):
-                    self.drop_inner()
-                    if first * BLOCK >= self.size:
-                        break
+            if shell == most:
+                break
             self.widen(stop)
             if first:
                 left = need <= self.tops[first]
@@ -314,6 +321,7 @@ class Shells:
                     break
             self._shell(active, first, stop, resolution, own, target, best, second)
             first, shell = min(stop, len(self.keys)), shell + 1
+        return len(active)
 
     def _alike(self, rows: Ints, need: Floats, first: int) -> Ints:
         """The queries in an order in which those that stop at about the same norm share a tile.
@@ -352,19 +360,12 @@ class Shells:
         """For each (non-zero) query all points with a score >= floor_i, ascending, in compressed rows."""
         a, m = len(self.queries), len(self.points)
         self.widen(-(-m // BLOCK))
-        counts, indptr, found = np.zeros(a, np.int64), np.zeros(a + 1, np.int64), np.empty(0, np.int64)
 
-        def part(start: int, stop: int) -> None:
-            _gather(
+        def part(start: int, stop: int, counts: Ints, found: Ints) -> tuple[int, int]:
+            done: tuple[int, int] = _gather(
                 start, stop, self.queries, self.unit, self.length, self.reach, floor,
-                self.points, self.scale, self.longest, self.keys, self.ids, self.tops,
-                counts, indptr, found, m, len(found) > 0,
+                self.points, self.scale, self.longest, self.keys, self.ids, self.tops, counts, found,
             )  # fmt: skip
+            return done
 
-        over_parts(part, a, float(a) * m, QUERIES)
-        np.cumsum(counts, out=indptr[1:])
-        found = np.empty(indptr[-1], np.int64)
-        if len(found):
-            over_parts(part, a, float(a) * m, QUERIES)
-            found.sort()  # row * m + index: rows stay together, indices ascend
-        return indptr, found % m
+        return compressed_rows(part, a, m, float(a) * m, QUERIES)

@@ -6,12 +6,15 @@ box (as the sign of q_k says) the same sequence of float64 operations gives a nu
 point inside. Branches that cannot matter are cut; the answers are those of the plain search, bit for bit.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.jit import njit, over_parts
 
 LEAF = 8
+FIRST_ROOM = 1 << 16  # for the indices of a part of the rows
 LEVELS = 64  # more than the depth of any tree
 EMPTY = 2**62  # index of the first point below a node without points
 
@@ -111,12 +114,16 @@ def _find(rows, start, stop, queries, floor, resolution, points, ids, box, least
 
 
 @njit(error_model="numpy")
-def _collect(start, stop, queries, floor, points, ids, box, least, counts, indptr, found, rows, stride, fill):  # type: ignore[no-untyped-def]
-    """Count the points with score >= floor_i, or (fill) write rows[i] * stride + index for each."""
+def _collect(start, stop, queries, floor, points, ids, box, least, size, counts, found):  # type: ignore[no-untyped-def]
+    """Write i * size + index for all scores >= floor_i, until `found` is full.
+
+    Returns the first query that is not done, and how many numbers were written for those before.
+    """
     leaves = box.shape[0] // 2
     stack = np.empty(LEVELS, np.int64)
+    written = 0
     for i in range(start, stop):
-        q, count = queries[i], 0
+        q, before = queries[i], written
         stack[0], height = 1, 1
         while height > 0:
             height -= 1
@@ -130,10 +137,38 @@ def _collect(start, stop, queries, floor, points, ids, box, least, counts, indpt
             leaf = (node - leaves) * LEAF
             for j in range(leaf, min(leaf + LEAF, points.shape[0])):
                 if score(q, points[j]) >= floor[i]:
-                    if fill:
-                        found[indptr[i] + count] = rows[i] * stride + ids[j]
-                    count += 1
-        counts[i] = count
+                    if written == found.shape[0]:
+                        return i, before
+                    found[written] = i * size + ids[j]
+                    written += 1
+        counts[i] = written - before
+    return stop, written
+
+
+def compressed_rows(
+    kernel: Callable[[int, int, Ints, Ints], tuple[int, int]], rows: int, size: int, work: float, multiple: int = 1
+) -> tuple[Ints, Ints]:
+    """Rows of ascending indices < size from a kernel that finds row * size + index for the rows start..stop-1.
+
+    The kernel is called with start, stop, an array for the number of indices of each row, and one for what it finds;
+    where that is full, it returns how far it came.
+    """
+    counts, pieces = np.zeros(rows, np.int64), [np.empty(0, np.int64)]
+
+    def part(start: int, stop: int) -> None:
+        room = max(FIRST_ROOM, 4 * (stop - start))
+        while start < stop:
+            found = np.empty(room, np.int64)
+            done, length = kernel(start, stop, counts, found)
+            pieces.append(found[:length])
+            room, start = 4 * room if done == start else room, done
+
+    over_parts(part, rows, work, multiple)
+    found = np.concatenate(pieces)
+    pieces.clear()
+    found.sort()  # rows stay together, indices ascend
+    found %= size
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))), found
 
 
 class Tree:
@@ -171,19 +206,11 @@ class Tree:
     def collect(self, queries: Floats, floor: Floats) -> tuple[Ints, Ints]:
         """For each query all points with a score >= floor_i, ascending, in compressed rows."""
         a = len(queries)
-        counts, indptr, rows = np.zeros(a, np.int64), np.zeros(a + 1, np.int64), np.arange(a)
-        found = np.empty(0, np.int64)
 
-        def part(start: int, stop: int) -> None:
-            _collect(
-                start, stop, queries, floor, self.points, self.ids, self.box, self.least,
-                counts, indptr, found, rows, self.size, len(found) > 0,
-            )  # fmt: skip
+        def part(start: int, stop: int, counts: Ints, found: Ints) -> tuple[int, int]:
+            done: tuple[int, int] = _collect(
+                start, stop, queries, floor, self.points, self.ids, self.box, self.least, self.size, counts, found
+            )
+            return done
 
-        over_parts(part, a, 256.0 * a)
-        np.cumsum(counts, out=indptr[1:])
-        found = np.empty(indptr[-1], np.int64)
-        if len(found):
-            over_parts(part, a, 256.0 * a)
-            found.sort()  # row * size + index: rows stay together, indices ascend
-        return indptr, found % self.size
+        return compressed_rows(part, a, self.size, 256.0 * a)

@@ -24,6 +24,7 @@ their scores can be compared exactly as Python integers.
 
 from dataclasses import dataclass
 from math import ceil, fsum, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ from hardmax.shapes import Array, Float, checked
 EPS = 2.0**-52
 TIE_UNITS = 64  # units of rounding that a tie may be off; see above
 WIDEST = 1e300  # of a band: wider than any score of a scaled query
+NARROW = 62  # bits of integers that go into int64
 PAIRS = 1 << 16  # compared at once: a few arrays of them fit into the cache
 
 
@@ -143,8 +145,8 @@ def _grid(array: Floats) -> float | None:
     return None
 
 
-def integers(values: Floats) -> tuple[NDArray[np.object_], int]:
-    """Python integers N and an exponent e with values = N 2^-e exactly.
+def integers(values: Floats, narrow: bool = False) -> tuple[NDArray[Any], int]:
+    """Python integers N and an exponent e with values = N 2^-e exactly; `narrow`: int64, if all of them fit.
 
     Example:
         >>> integers(np.array([0.75, -2.0]))
@@ -156,8 +158,24 @@ def integers(values: Floats) -> tuple[NDArray[np.object_], int]:
     twos = np.maximum(np.frexp(lowest_bit.astype(np.float64))[1] - 1, 0)  # of zero, none
     whole >>= twos
     power = np.where(whole == 0, 0, exponent.astype(np.int64) - 53 + twos)
-    e = max(0, -int(power.min()))
+    e = max(0, -int(power.min(initial=0)))
+    if narrow and int((np.frexp(whole.astype(np.float64))[1] + power + e).max(initial=0)) <= NARROW:
+        return whole << (power + e), e
     return np.left_shift(whole.astype(object), (power + e).astype(object)), e
+
+
+def products(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    """left @ right for integers, exactly: in int64 where no sum can leave it, else as Python integers.
+
+    Example:
+        >>> products(np.array([3, 2**40]), np.array([[1], [2**40]])).tolist()
+        [1208925819614629174706179]
+    """
+    if left.dtype != object:
+        size = int(np.abs(left).max(initial=0)) * int(np.abs(right).max(initial=0)) * left.shape[-1]
+        if size < 1 << NARROW:
+            return np.asarray(left.dot(right.astype(np.int64)))
+    return np.asarray(left.astype(object).dot(right.astype(object)))
 
 
 @checked

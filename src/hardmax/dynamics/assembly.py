@@ -67,21 +67,20 @@ def find_centers(role: NDArray[np.int8], target: Ints, limit: Floats) -> tuple[I
     number = np.full(len(role), -1, np.int64)
     number[vertices] = np.arange(len(vertices))
     cluster = number[np.maximum(target, 0)]
-    faces: list[Floats] = []
+    faces = limit[:0]
     tied = np.flatnonzero(role == TIE)
     if len(tied):
         scale = float(np.abs(limit).max())
         ends, first, place = np.unique(limit[tied], axis=0, return_index=True, return_inverse=True)
-        which = np.empty(len(ends), np.int64)
+        which, faces, count = np.empty(len(ends), np.int64), np.empty_like(ends), 0
         for e in np.argsort(first):  # in the order of their first tokens
-            end = ends[e]
             # One limit reached through different ties can differ in the last bits of its float64 value.
-            near = [c for c, t in enumerate(faces) if np.abs(t - end).max() <= SAME_PLACE * scale]
-            if not near:
-                faces.append(end)
-            which[e] = near[0] if near else len(faces) - 1
-        cluster[tied] = len(vertices) + which[place.reshape(-1)]
-    centers = np.concatenate([limit[vertices], np.array(faces).reshape(-1, limit.shape[1])])
+            near = np.flatnonzero(np.abs(faces[:count] - ends[e]).max(axis=1) <= SAME_PLACE * scale)
+            if not len(near):
+                faces[count], count = ends[e], count + 1
+            which[e] = near[0] if len(near) else count - 1
+        cluster[tied], faces = len(vertices) + which[place.reshape(-1)], faces[:count]
+    centers = np.concatenate([limit[vertices], faces])
     return cluster, centers, ("vertex",) * len(vertices) + ("face",) * len(faces)
 
 

@@ -12,7 +12,7 @@ Nothing is lost to the float trap [fact 10]: a follower that has become equal to
 apart from it by its offset.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from hardmax.attention.small import SMALL
 from hardmax.attention.ties import EPS, PAIRS, WIDEST, Band, pair_scores, rounding_bound, tie_band, weighted_mean, wider
 from hardmax.cloud.metric import Metric
 from hardmax.cloud.tokens import Cloud, Floats, Ints
+from hardmax.dynamics.bodies import Body, Hull
 from hardmax.dynamics.certificate import FOLLOWER, LEADER
 
 ACTIVE = -1
@@ -30,6 +31,7 @@ ACTIVE = -1
 RESOLUTION = 2.0**-20
 HARDLY = 1e-3  # of their distances, about: what tokens may move until a limit gives up, and QUIET layers are enough
 QUIET = 100
+HIDE_FROM, HIDE_UP_TO = 1 << 15, 4  # points, and dimensions: a hull has few facets there
 
 
 @dataclass(frozen=True)
@@ -93,10 +95,13 @@ class Run:
         self.blur = 0.0  # the widest `flag` of this layer, in units of |z_i|_A max|z|_A
         self.tie: Band = tie_band(self.tie_tolerance)
         self.flag: Band = wider(self.tie, rounding_bound(dim, self.metric))
-        self.exactly_tied: set[int] = set()  # points whose ties at layer 0 hold for the given floats exactly
+        self.exactly_tied: Ints = self.active[:0]  # points whose ties at layer 0 hold for the given floats exactly
         self._pattern: bytes = b""
         self._open_ties: dict[int, bytes] = {}  # active point -> the points it follows, where they are several
         self._searched: Search | None = None
+        self.seen: Ints | None = None  # points that someone may look at; None: everyone
+        self._body: Body | None = None  # that holds all others since the layer `_hidden_since`
+        self._hidden_since, self._left = 0, 0  # layer, and followers that were seen when points were last hidden
         # After this many layers without a change, followers have merged with their leaders in float64.
         self.patience = int(40 / np.log1p(self.alpha)) + 8
         if self.max_layers is not None and self.max_layers * self.alpha < HARDLY:
@@ -109,22 +114,29 @@ class Run:
         """The largest scores of the active points, and what they are to be compared with."""
         if self._searched is not None:
             return self._searched
-        active = self.active
+        active, seen = self.active, self.seen
+        points = self.points if seen is None else self.points.take(seen, axis=0)
+        place = active if seen is None else np.searchsorted(seen, active)
         # Scores, bands and gaps of a query are all in units of its power of two.
-        queries, scaled, power = self.metric.normalized.looks(self.points)
+        queries, scaled, power = self.metric.normalized.looks(points)
         norms = scaled / power if np.ndim(power) else scaled
         # The longest point leads, so it stands still, and no norm ever exceeds its own.
         self.largest = largest = float(norms.max()) if self.layer == 0 else self.largest
         everyone = len(active) == len(queries)
         power = np.broadcast_to(power, len(queries))
-        q, own, power = (queries, scaled, power) if everyone else (queries[active], scaled[active], power[active])
+        q, own, power = (queries, scaled, power) if everyone else (queries[place], scaled[place], power[place])
         flag, scale = self._width(self.flag, own, largest, power), own * largest
         with np.errstate(invalid="ignore", divide="ignore"):
             self.blur = float((flag / scale).max())
+        if seen is not None and not self._out_of_reach():
+            self._show_all()
+            return self.search()
         resolution = np.full(len(active), np.inf) if self.small else np.maximum(flag, RESOLUTION * scale)
         del scale  # memory for the search
-        scores = Scores(q, own, self.points, norms, self.metric.condition)
-        found = scores.find(resolution, active)
+        scores = Scores(q, own, points, norms, self.metric.condition)
+        found = scores.find(resolution, place)
+        if seen is not None:
+            found = replace(found, target=seen[found.target])
         tie = self._width(self.tie, own, largest, power)
         self._searched = Search(scores, power, tie, flag, own * largest, found)
         return self._searched
@@ -153,7 +165,7 @@ class Run:
         if ties:
             from hardmax.dynamics.tie_locks import lock_ties
 
-            lock_ties(self, ties, s.scores.point_norms, self.largest)
+            lock_ties(self, ties, s.scores, self.largest)
         still = self.role[active] == ACTIVE
         self.active = active[still]
         self._note_pattern(target[still], {i: t for i, t in ties.items() if self.role[i] == ACTIVE})
@@ -168,6 +180,7 @@ class Run:
         """Scores too close for float64: exactly at layer 0, by the tie rule later. Fills `target`, returns the ties."""
         q, best, tie = s.scores.queries, s.found.best, s.tie
         indptr, index = s.scores.of(close).collect(best[close], s.flag[close])
+        index = index if self.seen is None else self.seen[index]
         row = np.repeat(np.arange(len(close)), np.diff(indptr))
         followed, floor = np.empty(len(index), bool), best[close] - tie[close]
         for start in range(0, len(index), PAIRS):
@@ -182,20 +195,20 @@ class Run:
             followed |= top
             self.undecided += int(blurred.sum())
             self.inexact_ties += int(blurred.sum())
-            self.exactly_tied = set(active[np.setdiff1d(close, close[row[blurred]])].tolist())
+            self.exactly_tied = active[np.delete(close, row[blurred])]
         else:
             behind = self._behind_its_base(row, index, q[close], followed, s.power[close])
             followed &= ~behind
             self.undecided += int((~behind).sum()) - len(close)
         ties: dict[int, Ints] = {}
         members = index[followed]
-        ends = np.cumsum(np.bincount(row[followed], minlength=len(close)))
-        for r, group in zip(close, np.split(members, ends[:-1]), strict=True):
-            if len(group) == 1:
-                target[r] = group[0]
-            else:
-                target[r] = -1
-                ties[int(active[r])] = group
+        counts = np.bincount(row[followed], minlength=len(close))
+        ends = np.cumsum(counts)
+        one = counts == 1
+        target[close] = -1
+        target[close[one]] = members[ends[one] - 1]
+        for k in np.flatnonzero(~one).tolist():
+            ties[int(active[close[k]])] = members[ends[k] - counts[k] : ends[k]]
         return ties
 
     @np.errstate(over="ignore")  # an infinite width drops no one
@@ -210,7 +223,8 @@ class Run:
         """
         drop = np.zeros(len(index), bool)
         a, b = self.flag.at(self.layer)
-        longest = float(np.linalg.norm(self.points, axis=1).max())
+        seen = self.points if self.seen is None else self.points.take(self.seen, axis=0)
+        longest = float(np.linalg.norm(seen, axis=1).max())
         blur = np.minimum(b * self.metric.normalized.size * longest * power, WIDEST)  # of q, by rounding its token
         grouped = followed & ((self.role[index] == FOLLOWER) | (self.role[index] == LEADER))
         if not (self.role[index[grouped]] == FOLLOWER).any():
@@ -285,10 +299,46 @@ class Run:
                 means[name] = weighted_mean(old[group], self.weights[group])
             mean[r] = means[name]
         self.layer += 1
-        self.points = self.decided_points(self.layer)
+        if self.seen is None:
+            self.points = self.decided_points(self.layer)
+        else:
+            self.points = np.empty_like(old)  # rows that nobody looks at stay as they are
+            self.points[self.seen] = self.decided_points(self.layer, self.seen)
         self.points[active] = (old[active] + self.alpha * mean) / (1.0 + self.alpha)
 
-    def decided_points(self, layer: int) -> Floats:
+    def decided_points(self, layer: int, rows: Ints | slice = slice(None)) -> Floats:
         """Closed-form positions at `layer` (rows of active points are meaningless)."""
-        shrink = self.rho ** np.maximum(layer - self.decided_at, 0)
-        return self.base + shrink[:, None] * self.offset
+        shrink = self.rho ** np.maximum(layer - self.decided_at[rows], 0)
+        return self.base[rows] + shrink[:, None] * self.offset[rows]
+
+    # -- hiding ----------------------------------------------------------------------------------------------------
+
+    def hide(self) -> None:
+        """Let nobody look at followers deep inside the hull of the leaders: see `hardmax.dynamics.bodies`.
+
+        A follower of l inside at layer h is at w^k = l + rho^(k-h) (w^h - l) later, where it scores at most
+        b - rho^(k-h) depth |z|_A with a query of best score b. This is out of reach for some layers.
+        """
+        rows = np.arange(len(self.role)) if self.seen is None else self.seen
+        follows = self.role[rows] == FOLLOWER
+        few = 4 * (np.count_nonzero(follows) - self._left) < len(rows)
+        if few or len(rows) < HIDE_FROM or self.cloud.dim > HIDE_UP_TO:
+            return
+        if self._body is None:
+            self._body, self._hidden_since = Hull(self.metric.normalized, self.points[self.role == LEADER]), self.layer
+            self._body.tighten()
+        at = np.flatnonzero(follows)
+        outer = at[self._body.outer(self.points.take(rows[at], axis=0))]
+        follows[outer] = False
+        self.seen, self._left = rows[~follows], len(outer)
+
+    def _out_of_reach(self) -> bool:
+        """Whether nobody looks at the hidden points at this layer; twice: rounding is less than a gap."""
+        assert self._body is not None
+        depth = self.rho ** (self.layer - self._hidden_since) * float(self._body.depth(np.zeros(1))[0])
+        return depth > 2.0 * max(self.blur, RESOLUTION) * self.largest
+
+    def _show_all(self) -> None:
+        points = self.decided_points(self.layer)
+        points[self.active] = self.points[self.active]
+        self.points, self.seen, self._body, self._left = points, None, None, 0

@@ -166,7 +166,7 @@ def _short_followers(run: Run) -> tuple[NDArray[np.bool_], Ints, float, float] |
     ordinary = settled & (s.scores.point_norms < low)
     if run.metric.A is not None:  # the longest point sets the width of bands
         size = lengths(run.points)
-        ordinary &= size <= size[leads].max()
+        ordinary &= size <= size[leads].max(initial=0.0)
     if 2 * ordinary.sum() < len(target):
         return None
     won = clear & np.isfinite(s.found.gap)

@@ -171,6 +171,8 @@ def _limit_by_layers(cloud: Cloud, problem: Problem, max_layers: int) -> Equilib
         hopeless = run.stuck and problem.tie_tolerance == 0 and not (rational and run.inexact_ties == 0)
         if hopeless or run.layer >= max_layers or run.unchanged_for >= run.patience:
             raise _not_certified(run, max_layers)
+        if cloud.n >= LARGE:
+            run.hide()
         run.move(look)
 
 

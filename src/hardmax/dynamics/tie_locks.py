@@ -15,14 +15,16 @@ themselves, so the inequality stays strict. (4) cannot be dropped: a face of T n
 A point of T that follows T itself is the case t = z_i; a zero token is the case t = 0, T = all.
 """
 
-from fractions import Fraction
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import gcd, lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardmax.attention.search import Scores
-from hardmax.attention.ties import integers
+from hardmax.attention.ties import NARROW, PAIRS, integers, products
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.dynamics.certificate import TIE
 
@@ -30,97 +32,122 @@ if TYPE_CHECKING:
     from hardmax.dynamics.engine import Run
 
 
-def lock_ties(run: "Run", ties: dict[int, Ints], norms: Floats, largest: float) -> None:
+@dataclass(frozen=True)
+class Case:
+    """Points that follow the same others, to be judged at once: `own` is the one that follows itself too, alone."""
+
+    others: Ints
+    own: int | None
+    rows: Ints
+
+
+class TieSet:
+    """Several points that are followed at once, and those who follow them and are not judged yet."""
+
+    def __init__(self, group: Ints, role: NDArray[np.int8]) -> None:
+        self.group, self.rows = group, list[int]()
+        self.members = self.open = group[role[group] < 0]  # not decided: before, and by now
+        self.first: list[tuple[int, int]] = []  # turns and points, the least of each case
+
+    def ready(self, role: NDArray[np.int8]) -> Iterator[Case]:
+        """Those whose others are all decided by now."""
+        self.open = self.open[role[self.open] < 0]
+        if not len(self.open):
+            yield Case(self.group, None, np.array(self.rows))
+            self.rows = []
+        elif len(self.open) == 1 and (own := int(self.open[0])) in self.rows:
+            yield Case(self.group[self.group != own], own, self.open)
+            self.rows.remove(own)
+
+    def note(self, case: Case, rows: Ints, turn: Ints) -> None:
+        """In which turn `rows` are locked, if each turn goes through all tied points in ascending order."""
+        before = self.members if case.own is None else self.members[self.members != case.own]
+        place = np.searchsorted(before, rows)
+        smaller = np.maximum.accumulate(np.append(0, turn[before]))
+        larger = np.maximum.accumulate(np.append(0, turn[before[::-1]] + 1))[::-1]
+        turn[rows] = np.maximum(smaller[place], larger[place])
+        least = int(turn[rows].min())
+        self.first.append((least, int(rows[turn[rows] == least].min())))
+
+
+def lock_ties(run: "Run", ties: dict[int, Ints], scores: Scores, largest: float) -> None:
     """Decide every tied point whose tie lasts forever; repeated, since one decision can make the next possible.
 
     The conditions are tested within the tie band, as the ties themselves are. At layer 0 they are then tested in
     rational arithmetic too: where they do not hold exactly, the decision counts as undecided.
     """
-    rounded = FloatTies(run, norms, largest)
+    rounded = FloatTies(run, scores, largest)
     exact = ExactTies(run) if run.layer == 0 else None
-    faces: dict[bytes, tuple[Any, bool]] = {}
-    waiting = dict(ties)
-    while waiting:
-        done = [i for i, group in waiting.items() if _lock(run, i, group, rounded, exact, faces)]
-        if not done:
-            return
-        for i in done:
-            del waiting[i]
-
-
-def _lock(
-    run: "Run", i: int, group: Ints, rounded: "FloatTies", exact: "ExactTies | None", faces: dict[bytes, Any]
-) -> bool:
-    others = group[group != i]
-    if (run.role[others] < 0).any():
-        return False
-    own = i if len(others) < len(group) else None
-    key = group.tobytes() + str(own).encode()
-    if key not in faces:  # what does not depend on i is tested once for each tie set
-        faces[key] = rounded.face(others, own)
-    t, holds = faces[key]
-    if not (holds and rounded.seen_from(i, others)):
-        return False
-    if exact is not None:
-        if b"=" + key not in faces:
-            faces[b"=" + key] = exact.face(others, own)
-        exact_t, holds = faces[b"=" + key]
-        t = exact.settle(i, exact_t)
-        if not (holds and exact.seen_from(i, others)):
-            run.undecided += 1
-            run.inexact_ties += 1
-    run.settle(np.array([i]), TIE, -1 - _group_number(run, group), t)
-    return True
-
-
-def _group_number(run: "Run", group: Ints) -> int:
-    for g, known in enumerate(run.groups):
-        if len(known) == len(group) and np.array_equal(known, group):
-            return g
-    run.groups.append(group)
-    return len(run.groups) - 1
+    sets: dict[bytes, TieSet] = {}
+    for i, group in ties.items():
+        if (name := group.tobytes()) not in sets:
+            sets[name] = TieSet(group, run.role)
+        sets[name].rows.append(i)
+    turn, locked = np.zeros(len(run.role), np.int64), list[tuple[bytes, Ints]]()
+    waiting = list(sets.items())
+    while cases := [(name, case) for name, tied in waiting for case in tied.ready(run.role)]:
+        for (name, case), (t, holds) in zip(cases, rounded.faces([case for _, case in cases]), strict=True):
+            rows = case.rows[rounded.seen_from(case.rows, case.others)] if holds else case.rows[:0]
+            if len(rows):
+                sets[name].note(case, rows, turn)
+                run.settle(rows, TIE, -1, t if exact is None else exact.settle(case, rows))
+                locked.append((name, rows))
+        waiting = [(name, tied) for name, tied in waiting if tied.rows]
+    known = {group.tobytes(): g for g, group in enumerate(run.groups)} if locked else {}
+    for name, rows in sorted(locked, key=lambda of: min(sets[of[0]].first)):
+        if known.setdefault(name, len(run.groups)) == len(run.groups):
+            run.groups.append(sets[name].group)
+        run.target[rows] = -1 - known[name]
 
 
 class FloatTies:
     """The four conditions in float64, within the tie band. What it accepts was counted as undecided before."""
 
-    def __init__(self, run: "Run", norms: Floats, largest: float) -> None:
-        self.run, self.norms, self.largest = run, norms, largest
+    def __init__(self, run: "Run", scores: Scores, largest: float) -> None:
+        self.run, self.scores, self.largest = run, scores, largest
         a, b = run.tie.at(run.layer)
         self.band = 4 * (a + b) * largest * largest  # t may be tiny by cancellation: an absolute band
         self.metric = run.metric.normalized
-        self.longest = self.metric.size * float(np.linalg.norm(run.points, axis=1).max())
+        self.longest = self.metric.size * float(np.linalg.norm(scores.points, axis=1).max())
         self.offset_band = 4 * (a + b) * self.longest  # for offsets of length 1
 
-    def face(self, others: Ints, own: int | None) -> tuple[Floats, bool]:
-        """t for this tie set, and whether (2), (3), (4) and the second half of (1) hold."""
-        run = self.run
-        base, offset, weight = self._moving(others)
+    def faces(self, cases: list[Case]) -> list[tuple[Floats, bool]]:
+        """For each case t, and whether (2), (3), (4) and the second half of (1) hold."""
+        found = [self._face(case) for case in cases]
+        # (4) for all at once; if i is in T its own follow set says so already.
+        asked = [c for c, (t, holds) in enumerate(found) if holds and cases[c].own is None and t.any()]
+        if asked:
+            t = np.array([found[c][0] for c in asked])
+            queries = self.metric.queries(t)
+            scores = replace(self.scores, queries=queries, query_norms=self.metric.norms(t))
+            best = scores.find(np.full(len(t), self.band), np.zeros(len(t), np.int64)).best
+            for c, x, q, highest in zip(asked, t, queries, best, strict=True):
+                found[c] = x, bool(highest <= q @ x + self.band)
+        return found
+
+    def _face(self, case: Case) -> tuple[Floats, bool]:
+        """The same without (4)."""
+        (base, offset, weight), own = self._moving(case.others), case.own
         t = weight @ base / weight.sum()
         if own is not None:
-            if np.abs(t - run.points[own]).max() * self.largest > self.band:
+            if np.abs(t - self.run.points[own]).max() * self.largest > self.band:
                 return t, False
-            t = run.points[own]
+            t = self.run.points[own]
         query = self.metric.queries(t[None])[0]
-        level = query @ t
         drift = weight @ offset / weight.sum()
-        holds = (
-            np.abs(base @ query - level).max() <= self.band
+        return t, bool(
+            np.abs(base @ query - query @ t).max() <= self.band
             and np.abs(drift).max() * self.longest <= self.offset_band
             and np.abs(offset @ query).max() <= self.offset_band
         )
-        if holds and own is None and query.any():  # (4); if i is in T its own follow set says so already
-            length = np.sqrt(max(level, 0.0))
-            scores = Scores(query[None], np.array([length]), run.points, self.norms, run.metric.condition)
-            found = scores.find(np.array([self.band]), others[:1])
-            holds = found.best[0] <= level + self.band
-        return t, bool(holds)
 
-    def seen_from(self, i: int, others: Ints) -> bool:
-        """The first half of (1)."""
+    def seen_from(self, rows: Ints, others: Ints) -> NDArray[np.bool_]:
+        """The first half of (1) for each of `rows`."""
         _, offset, _ = self._moving(others)
-        query = self.metric.queries(self.run.points[i][None])[0]
-        return bool(np.abs(offset @ query).max() <= self.offset_band)
+        queries = self.metric.queries(self.run.points[rows])
+        step = max(1, PAIRS // len(others))
+        parts = [np.abs(queries[at : at + step] @ offset.T).max(axis=1) for at in range(0, len(rows), step)]
+        return np.asarray(np.concatenate(parts) <= self.offset_band)
 
     def _moving(self, others: Ints) -> tuple[Floats, Floats, Floats]:
         """Bases, offsets and weights. All offsets shrink by the same factor, so only their ratios count: the largest
@@ -139,82 +166,97 @@ class ExactTies:
     """The four conditions in rational arithmetic, for the tokens as they were given (layer 0).
 
     Coordinates are integers (all scaled by one power of two, which changes none of the conditions). Points share few
-    bases, so sums and tests run over distinct bases; only (1), (2) and (4) look at every point.
+    bases, so sums and tests run over distinct bases; only (1), (2) and (4) look at every point. A base is a vector of
+    integers and their common denominator, in lowest terms.
     """
 
     def __init__(self, run: "Run") -> None:
         self.run = run
-        self.whole, self.exponent = integers(run.cloud.points)
-        self.A = None if run.metric.A is None else integers(run.metric.A)[0]
-        self.bases: list[NDArray[np.object_]] = []
-        self._known: dict[tuple[Any, ...], int] = {}
+        self.whole, self.exponent = integers(run.cloud.points, narrow=True)
+        self.A = None if run.metric.A is None else integers(run.metric.A, narrow=True)[0]
+        self.bases: list[tuple[int, ...]] = []
+        self._known: dict[tuple[int, ...], int] = {}
         self.base_of = np.full(len(run.role), -1, np.int64)  # point -> number of its base
 
-    def face(self, others: Ints, own: int | None) -> tuple[NDArray[np.object_], bool]:
-        """t for this tie set (in integer units), and whether (2), (3), (4) and the second half of (1) hold."""
-        weight = self.run.cloud.multiplicity[others]
-        number, share = self._shares(others, weight)
-        total = int(weight.sum())
-        t = sum((self.bases[b] * w for b, w in zip(number, share, strict=True)), start=self._zero()) / Fraction(total)
-        if own is not None:
-            if (t != self.whole[own]).any():
-                return self.whole[own], False
-            t = self.whole[own]
-        here = self.whole[others]
-        if ((here * weight.astype(object)[:, None]).sum(axis=0) != t * total).any():  # (2)
-            return t, False
-        query = self._query(t)
-        level = query @ t
-        if any(query @ self.bases[b] != level for b in number) or (here.dot(query) != level).any():  # (3), (1)
-            return t, False
-        return t, own is not None or not query.any() or self._supports(query, level)  # (4)
+    def settle(self, case: Case, rows: Ints) -> Floats:
+        """Remember the base of tied points, count those that are not tied exactly; the float64 value of the base."""
+        t, holds = self.face(case)
+        self.base_of[rows] = self._number(t)
+        blurred = len(rows) - (int(self.seen_from(rows, case.others).sum()) if holds else 0)
+        self.run.undecided += blurred
+        self.run.inexact_ties += blurred
+        return np.array([x / (t[-1] << self.exponent) for x in t[:-1]])
 
-    def _supports(self, query: NDArray[np.object_], level: Fraction) -> bool:
+    def face(self, case: Case) -> tuple[tuple[int, ...], bool]:
+        """t, and whether (2), (3), (4) and the second half of (1) hold."""
+        weight = self.run.cloud.multiplicity[case.others]
+        number, place = np.unique(self._numbers(case.others), return_inverse=True)
+        share = np.bincount(place.reshape(-1), weights=weight).astype(np.int64)
+        bases, total = self._bases(number), int(weight.sum())
+        unit = lcm(*bases[:, -1].tolist())
+        t = _lowest([*products(share * (unit // bases[:, -1]), bases[:, :-1]).tolist(), total * unit])
+        if case.own is not None:
+            own = _lowest([*self.whole[case.own].tolist(), 1])
+            if t != own:
+                return own, False
+        point, unit = np.array(t[:-1], dtype=object), t[-1]
+        if (self._sum(case.others, weight) * unit != point * total).any():  # (2)
+            return t, False
+        query = self._queries(point)
+        level, rest = divmod(query.dot(point), unit)
+        if rest or (products(bases[:, :-1], query) != level * bases[:, -1]).any():  # (3)
+            return t, False
+        if (products(self.whole[case.others], query) != level).any():  # (1)
+            return t, False
+        return t, case.own is not None or not query.any() or self._supports(query, level)  # (4)
+
+    def _supports(self, query: NDArray[np.object_], level: int) -> bool:
         """(4): float64 names the points that come near the level, rational arithmetic judges them."""
         run = self.run
         near = np.arange(len(run.points))
         if len(near) > 1000:
-            size = Fraction(1, max(abs(x) for x in query))
-            q = (query * size).astype(np.float64)[None]
-            scores = run.points @ q[0]
-            floor = float(level * size / 2**self.exponent) - 1e-12 * np.abs(scores).max()
+            size = max(abs(x) for x in query)
+            scores = run.points @ np.array([x / size for x in query])
+            floor = level / (size << self.exponent) - 1e-12 * np.abs(scores).max()
             near = np.flatnonzero(scores >= floor)
-        return bool((self.whole[near].dot(query) <= level).all())
+        return bool((products(self.whole[near], query) <= level).all())
 
-    def seen_from(self, i: int, others: Ints) -> bool:
+    def seen_from(self, rows: Ints, others: Ints) -> NDArray[np.bool_]:
         """The first half of (1): all w in T score the same, so each base must score what one of them scores."""
-        if i not in self.run.exactly_tied:
-            return False
-        query = self._query(self.whole[i])
-        level = query @ self.whole[others[0]]
-        return all(query @ self.bases[b] == level for b in np.unique(self._numbers(others)))
+        queries, bases = self._queries(self.whole[rows]), self._bases(np.unique(self._numbers(others)))
+        level = products(queries, self.whole[others[0]])
+        same = products(queries, bases[:, :-1].T) == products(level[:, None], bases[:, -1][None])
+        return np.asarray(same.all(axis=1) & np.isin(rows, self.run.exactly_tied), dtype=bool)
 
-    def settle(self, i: int, t: NDArray[np.object_]) -> Floats:
-        """Remember the exact base of a tied point; its float64 value."""
-        self.base_of[i] = self._number(t)
-        return (t * Fraction(1, 2**self.exponent)).astype(np.float64)
-
-    def _shares(self, others: Ints, weight: Ints) -> tuple[list[int], list[int]]:
-        number, place = np.unique(self._numbers(others), return_inverse=True)
-        share = np.bincount(place.reshape(-1), weights=weight)
-        return number.tolist(), [int(w) for w in share]
+    def _sum(self, others: Ints, weight: Ints) -> NDArray[np.object_]:
+        """The points of T, each as often as there are tokens."""
+        here = self.whole[others]
+        if here.dtype == object:
+            return products(weight.astype(object), here)
+        high, low = here >> NARROW // 2, here & (1 << NARROW // 2) - 1  # sums of the halves fit into int64
+        return products(weight, high).astype(object) * (1 << NARROW // 2) + products(weight, low)
 
     def _numbers(self, others: Ints) -> Ints:
         new = others[self.base_of[others] < 0]  # leaders and followers; tied points have theirs since `settle`
         if len(new):
             leaders, which = np.unique(self.run.target[new], return_inverse=True)
-            numbers = np.array([self._number(self.whole[leader]) for leader in leaders])
+            numbers = np.array([self._number((*self.whole[leader].tolist(), 1)) for leader in leaders])
             self.base_of[new] = numbers[which.reshape(-1)]
         return self.base_of[others]
 
-    def _number(self, base: NDArray[np.object_]) -> int:
-        number = self._known.setdefault(tuple(base), len(self.bases))
+    def _number(self, base: tuple[int, ...]) -> int:
+        number = self._known.setdefault(base, len(self.bases))
         if number == len(self.bases):
             self.bases.append(base)
         return number
 
-    def _query(self, z: NDArray[np.object_]) -> NDArray[np.object_]:
-        return z if self.A is None else self.A.dot(z)
+    def _bases(self, numbers: Ints) -> NDArray[np.object_]:
+        return np.array([self.bases[b] for b in numbers], dtype=object)
 
-    def _zero(self) -> NDArray[np.object_]:
-        return self.whole[0] * 0
+    def _queries(self, z: NDArray[Any]) -> NDArray[Any]:
+        return z if self.A is None else products(z, self.A.T)
+
+
+def _lowest(base: list[int]) -> tuple[int, ...]:
+    common = gcd(*base)
+    return tuple(x // common for x in base)
