@@ -129,7 +129,7 @@ def clear_margin(
         if f != i and (decided_at[i] != decided_at[f] or roles[i] != roles[f] or targets[i] != targets[f]):
             return -1.0
         for k in range(d):
-            if not limits[i, k] == limits[f, k]:
+            if not abs(limits[i, k] - limits[f, k]) <= 0.0:
                 return -1.0
     x, norm = tokens[distinct], np.empty(n)
     q = queries(x, A, norm)
