@@ -58,19 +58,21 @@ CUBE = RNG.uniform(-1, 1, (1500, 3))
         (CUBE[:200][RNG.integers(0, 200, 300)], None),
         (CUBE + np.array([5.0, 0.0, 0.0]), None),
         (CUBE * [1.0, 0.2, 0.01], None),
+        (RNG.normal(size=(9000, 3)), None),
     ],
-    ids=["forty", "a matrix", "copies", "many", "many, flat"],
+    ids=["forty", "a matrix", "copies", "many", "many, flat", "very many"],
 )
 def test_a_claim_about_any_single_token_is_refused_by_compiled_code(Z, A, monkeypatch):
     """Each of its targets, layers, roles and limits is changed in turn, and the plain replay is not asked."""
     c = hx.limit(Z, 0.3, A).certificate
     assert c.layers > 0
     monkeypatch.setattr(floats, "_replayed", lambda *_: ["not clear"])
+    monkeypatch.setattr(floats, "_without_those_set_aside", lambda *_: ["not clear"])
     monkeypatch.setattr(floats, "misvalued", lambda *_: [])
     leaders = np.flatnonzero(c.role == LEADER)
     with forced(COMPILED):
         assert c.check(Z) == []
-        for i in range(0, len(Z), 1 + len(Z) // 50):
+        for i in range(0, len(Z), 1 + len(Z) // (50 if len(Z) < 1000 else 12)):
             others = [int(k) for k in leaders if k != c.target[i]][:8]
             role = FOLLOWER if c.role[i] == LEADER else LEADER
             for bad in (
@@ -90,6 +92,21 @@ def test_a_claim_about_any_single_token_is_refused_by_compiled_code(Z, A, monkey
                     assert bad.check(Z)
         for bad in (replace(c, margin=c.margin * 1.001), replace(c, margin=c.margin / 2), replace(c, undecided=1)):
             assert bad.check(Z) == ["not clear"]
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1.0])
+def test_the_narrowest_decision_of_all_layers_is_found_by_compiled_code(alpha, monkeypatch):
+    """Tokens of many layers, among followers that are known by the norms they had when they were decided."""
+    monkeypatch.setattr(floats, "_replayed", lambda *_: ["not clear"])
+    layers = 0
+    with forced(COMPILED):
+        for seed in range(40):
+            Z = np.random.default_rng(seed).uniform(-1, 1, (400, 3))
+            c = hx.limit(Z, alpha).certificate
+            assert c.check(Z) == []
+            assert replace(c, margin=c.margin * 1.4).check(Z) == ["not clear"]
+            layers = max(layers, c.layers)
+    assert layers >= 5
 
 
 def test_copies_are_found_whatever_the_sign_of_zero():

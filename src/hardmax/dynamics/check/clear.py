@@ -9,6 +9,10 @@ of b matter, which is more than what is close. Tokens come in blocks, in order o
 and all after it are left out if |z_i|_A max|x|_A < b - slack (Cauchy-Schwarz). The others are compared in float32, and
 again in float64 where they may reach b - slack.
 
+The norm of a follower w of a leader l is the one that it had when it was decided: r layers later its score is
+(1 - rho^r) <q, l> + rho^r <q, w>, and l, which has the larger norm, scores b at most, or is left out like w. So w is
+within `slack` of b only if <q, w> is within slack / rho^r. Its place may be off by twice what limits may be.
+
 Rounding. If scores are off by own |z_i|_A |z_j|_A / 2 at most, computed norms are by a factor of 1 + own; so 1 + 4 own
 is room enough, as long as `own` is small. With queries and keys of length 1 at most, float32 is off by less than
 (d + 4) 2^-24, whatever the order of the sum; the threshold is lowered by (d + 8) 2^-23.
@@ -94,14 +98,21 @@ def product(q: Floats, i: int, x: Floats, j: int) -> float:
 
 
 @njit()
-def queries(x: Floats, A: Floats, norm: Floats) -> Floats:
-    """The queries A x_i, where A = 1 if it is empty; their norms |x_i|_A are written."""
-    q = x.copy()
-    for i in range(len(x)):
-        for k in range(len(A)):
-            q[i, k] = product(A, k, x, i)
-        norm[i] = np.sqrt(max(product(q, i, x, i), 0.0))
-    return q
+def falling(norm: Floats) -> Ints:
+    """The order of falling norms, but for a little."""
+    n, least, most = len(norm), norm.min(), norm.max()
+    level, start = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
+    for i in range(n):
+        if most > least:
+            level[i] = np.int64((most - norm[i]) / (most - least) * (n - 1))
+        start[level[i] + 1] += 1
+    for i in range(n):
+        start[i + 1] += start[i]
+    order = np.empty(n, np.int64)
+    for i in range(n):
+        order[start[level[i]]] = i
+        start[level[i]] += 1
+    return order
 
 
 @njit()
@@ -132,43 +143,35 @@ def clear_margin(
             if not abs(limits[i, k] - limits[f, k]) <= 0.0:
                 return -1.0
     x, norm = tokens[distinct], np.empty(n)
-    q = queries(x, A, norm)
-    least, most = norm.min(), norm.max()
-    if not (least > SMALLEST and most < 1 / SMALLEST):
-        return -1.0
-    # The tokens in order of falling norm, but for a little.
-    level, count = np.zeros(n, np.int64), np.zeros(n + 1, np.int64)
-    for i in range(n):
-        if most > least:
-            level[i] = np.int64((most - norm[i]) / (most - least) * (n - 1))
-        count[level[i] + 1] += 1
-    count = np.cumsum(count)
-    order = np.empty(n, np.int64)
-    for i in range(n):
-        order[count[level[i]]] = i
-        count[level[i]] += 1
-    distinct, x, q, norm = distinct[order], x[order], q[order], norm[order]
-    place[distinct] = np.arange(n)
     decided, role, target, limit = decided_at[distinct], roles[distinct], place[targets[distinct]], limits[distinct]
-    guess, ahead, offset = target.copy(), np.empty((n, d)), np.zeros((n, d))
+    guess, spot, ahead, offset = target.copy(), np.empty(n, np.int64), np.empty((n, d)), np.zeros((n, d))
+    q = np.empty((n, d))
     blocks = (n + BLOCK - 1) // BLOCK
     keys, longest = np.zeros((blocks, d, BLOCK), np.float32), np.empty(blocks)
     single, score = np.empty(d, np.float32), np.empty(BLOCK, np.float32)
     wide = min(1.5 * claimed, 3.0) if n <= SMALL else 2 * RESOLUTION
-    margin, last = np.inf, decided.max()
+    margin, off, last = np.inf, 0.0, decided.max()
     shrink = (1 + alpha) ** -np.arange(last + 1.0)
     for layer in range(last + 1):
+        for i in range(n):
+            if decided[i] >= layer:
+                for k in range(d):
+                    q[i, k] = product(A, k, x, i) if len(A) else x[i, k]
+                norm[i] = np.sqrt(max(product(q, i, x, i), 0.0))
         largest, coordinate, own, cloud = norm.max(), np.abs(x).max(), flag[0] + flag[1] * layer, flag[2] * layer
         if not (norm.min() > SMALLEST and largest < 1 / SMALLEST and own < WIDEST):
             return -1.0
+        order = falling(norm)
+        spot[order] = np.arange(n)
         near, unit = 32 * (layer + 1) * EPS * coordinate, 1 / (np.sqrt(d) * coordinate)
-        for i in range(n):
-            for k in range(d):
-                keys[i // BLOCK, k, i % BLOCK] = x[i, k] * unit
+        grown, off = (1 + alpha) ** float(layer), max(off, 2 * d * near)
         for b in range(blocks - 1, -1, -1):
-            longest[b] = norm[b * BLOCK : (b + 1) * BLOCK].max()
-            if b + 1 < blocks:
-                longest[b] = max(longest[b], longest[b + 1])
+            longest[b] = longest[b + 1] if b + 1 < blocks else 0.0
+            for p in range(min(BLOCK, n - b * BLOCK)):
+                j = order[b * BLOCK + p]
+                longest[b] = max(longest[b], norm[j])
+                for k in range(d):
+                    keys[b, k, p] = x[j, k] * unit
         for i in range(n):
             if decided[i] < layer:
                 continue
@@ -176,17 +179,20 @@ def clear_margin(
             slack = max(4 * close, wide * norm[i] * largest)
             top, second = guess[i], -np.inf
             best = product(q, i, x, top)
-            per_length = 1 / np.sqrt(product(q, i, q, i))
+            length = np.sqrt(product(q, i, q, i))
+            per_length = 1 / length
             for k in range(d):
                 single[k] = q[i, k] * per_length
+            far = (slack + off * length) * grown
             for b in range(blocks):
-                if norm[i] * longest[b] * (1 + 4 * own) < best - slack:
+                if norm[i] * longest[b] * (1 + 4 * own) < best - far:
                     break
                 low = np.float32(max((best - slack) * per_length * unit - (d + 8) * 2.0**-23, -2.0))
-                if not reaches(keys, b, single, score, top - b * BLOCK, low):
+                if not reaches(keys, b, single, score, spot[top] - b * BLOCK, low):
                     continue
-                for j in range(b * BLOCK, min(n, (b + 1) * BLOCK)):
-                    if j == top or score[j - b * BLOCK] < low:
+                for p in range(min(BLOCK, n - b * BLOCK)):
+                    j = order[b * BLOCK + p]
+                    if j == top or score[p] < low:
                         continue
                     found = product(q, i, x, j)
                     if found > best:
@@ -217,5 +223,4 @@ def clear_margin(
             for k in range(d):
                 moved = limit[i, k] + shrink[max(0, layer + 1 - decided[i])] * offset[i, k]
                 x[i, k] = ahead[i, k] if decided[i] > layer else moved
-        q = queries(x, A, norm)
     return margin if n <= SMALL else min(margin, RESOLUTION)

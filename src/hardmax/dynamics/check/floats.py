@@ -5,6 +5,7 @@ token are checked to be treated alike; the distinct tokens are replayed up to th
 cloud without those that can be checked all at once (`large`, `plane`).
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ LARGE = 8192  # tokens from which on checking followers all at once pays
 CHUNK = 1 << 15
 ATTEMPTS = 4  # at setting tokens aside
 PATIENCE = 10_000  # layers without a decision, for a step size that is not small
+LOOK, SHORT = 256, 13_000  # tokens that tell how many products of coordinates each takes; a compiled replay may so many
 PLAIN = 1 << 29  # products of coordinates: more is not worth compiling code for
 _JOB = Job("clear.clear_margin")
 
@@ -130,7 +132,8 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
         claims = claims.distinct()[0]
     if len(claims.tokens) >= LARGE and not claims.wrong:
         try:
-            return _without_those_set_aside(claims, alpha, matrix)
+            with nullcontext() if tokens.shape[1] == 2 else _JOB.counted():
+                return _without_those_set_aside(claims, alpha, matrix)
         except TooClose:  # a token that was set aside may be seen after all
             pass
     with _JOB.counted():
@@ -140,11 +143,11 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
 def _is_clear(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> bool:
     """Whether compiled code finds a cloud to be as claimed; if it does not, nothing is known."""
     n, d = tokens.shape
-    if n >= LARGE or c.groups or _JOB.plain(min(n * n * d, PLAIN)):
+    A, flag = scaled(matrix)[0], flag_band(c, d, matrix)
+    if c.groups or (n >= LARGE and (d == 2 or not _are_short(c, tokens, A))) or _JOB.plain(min(n * n * d, PLAIN)):
         return False
     from hardmax.dynamics.check.clear import clear_margin
 
-    A, flag = scaled(matrix)[0], flag_band(c, d, matrix)
     decided, role, target = (np.ascontiguousarray(a, np.int64) for a in (c.decided_at, c.role, c.target))
     margin = clear_margin(
         np.ascontiguousarray(tokens), np.empty((0, d)) if A is None else A, decided, role, target,
@@ -152,6 +155,16 @@ def _is_clear(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> bo
     )  # fmt: skip
     _JOB.ready = True
     return margin >= 0 and not wrong_figures(c, margin, 0, flag)
+
+
+def _are_short(c: "Certificate", tokens: Floats, A: Floats | None) -> bool:
+    """Whether most tokens are too short for most others to look at them, judged by some of these; a guess."""
+    norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", times_matrix(A, tokens), tokens), 0.0))
+    some = np.arange(0, len(tokens), 1 + len(tokens) // LOOK)
+    best = np.einsum("ij,ij->i", times_matrix(A, tokens[some]), tokens.take(c.target[some], axis=0, mode="clip"))
+    need = best - 2.0**-19 * norms[some] * norms.max()
+    long = len(norms) - np.searchsorted(np.sort(norms), need / np.maximum(norms[some], 1e-300))
+    return bool(long.mean() * tokens.shape[1] < SHORT)
 
 
 def _replayed(claims: Claims, alpha: float, matrix: Any) -> list[str]:
