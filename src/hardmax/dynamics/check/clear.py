@@ -86,7 +86,7 @@ def reaches(keys: Singles, block: int, query: Singles, score: Singles, skip: int
     hits = np.float32(0)  # a sum is what compilers know to do for many numbers at once
     for j in range(BLOCK):
         hits += np.float32(score[j] >= low)
-    return hits > 0
+    return bool(hits > 0)
 
 
 @bare_njit()
