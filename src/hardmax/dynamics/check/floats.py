@@ -30,6 +30,7 @@ CHUNK = 1 << 15
 ATTEMPTS = 4  # at setting tokens aside
 PATIENCE = 10_000  # layers without a decision, for a step size that is not small
 LOOK, SHORT = 256, 13_000  # tokens that tell how many products of coordinates each takes; a compiled replay may so many
+LATE = 0.04  # share of tokens that are not decided at layer 0, from which on this pays
 PLAIN = 1 << 29  # products of coordinates: more is not worth compiling code for
 _JOB = Job("clear.clear_margin")
 
@@ -158,7 +159,9 @@ def _is_clear(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> bo
 
 
 def _are_short(c: "Certificate", tokens: Floats, A: Floats | None) -> bool:
-    """Whether most tokens are too short for most others to look at them, judged by some of these; a guess."""
+    """Whether many are decided late, and most too short for the others to look at them, judged by some; a guess."""
+    if np.count_nonzero(c.decided_at) < LATE * len(tokens):
+        return False
     norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", times_matrix(A, tokens), tokens), 0.0))
     some = np.arange(0, len(tokens), 1 + len(tokens) // LOOK)
     best = np.einsum("ij,ij->i", times_matrix(A, tokens[some]), tokens.take(c.target[some], axis=0, mode="clip"))
