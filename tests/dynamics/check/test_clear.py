@@ -7,12 +7,14 @@ import pytest
 
 import hardmax as hx
 from forged import CLOUDS, changed, corruptions
-from hardmax.dynamics.certificate import FOLLOWER, LEADER
+from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.check import floats
+from hardmax.dynamics.check.claims import distinct
+from hardmax.dynamics.check.clear import BLOCK, first_copies, reaches
 from hardmax.jit.ways import COMPILED, PLAIN, forced
 
 SMALL = {
-    **{name: Z for name, Z in CLOUDS.items() if len(Z) <= floats.CLEAR},
+    **CLOUDS,
     "one token": np.array([[1.0, 2.0]]),
     "a line": np.random.default_rng(1).normal(size=(30, 1)),
     "copies": np.random.default_rng(2).normal(size=(20, 3))[np.random.default_rng(3).integers(0, 20, 90)],
@@ -44,17 +46,34 @@ def test_both_ways_say_the_same_of_true_and_of_corrupted_certificates(name, alph
             assert plain or name == "one token"  # whose margin is infinite, and twice that as well
 
 
-def test_a_claim_about_any_single_token_is_refused_by_compiled_code(monkeypatch):
+RNG = np.random.default_rng(6)
+CUBE = RNG.uniform(-1, 1, (1500, 3))
+
+
+@pytest.mark.parametrize(
+    ("Z", "A"),
+    [
+        (CUBE[:40], None),
+        (CUBE[:200, :2], MATRIX),
+        (CUBE[:200][RNG.integers(0, 200, 300)], None),
+        (CUBE + np.array([5.0, 0.0, 0.0]), None),
+        (CUBE * [1.0, 0.2, 0.01], None),
+        (RNG.normal(size=(9000, 3)), None),
+    ],
+    ids=["forty", "a matrix", "copies", "many", "many, flat", "very many"],
+)
+def test_a_claim_about_any_single_token_is_refused_by_compiled_code(Z, A, monkeypatch):
     """Each of its targets, layers, roles and limits is changed in turn, and the plain replay is not asked."""
-    Z = np.random.default_rng(6).uniform(-1, 1, (40, 3))
-    c = hx.limit(Z, 0.3).certificate
+    c = hx.limit(Z, 0.3, A).certificate
     assert c.layers > 0
     monkeypatch.setattr(floats, "_replayed", lambda *_: ["not clear"])
+    monkeypatch.setattr(floats, "_without_those_set_aside", lambda *_: ["not clear"])
+    monkeypatch.setattr(floats, "misvalued", lambda *_: [])
     leaders = np.flatnonzero(c.role == LEADER)
     with forced(COMPILED):
         assert c.check(Z) == []
-        for i in range(len(Z)):
-            others = [int(k) for k in leaders if k != c.target[i]]
+        for i in range(0, len(Z), 1 + len(Z) // (50 if len(Z) < 1000 else 12)):
+            others = [int(k) for k in leaders if k != c.target[i]][:8]
             role = FOLLOWER if c.role[i] == LEADER else LEADER
             for bad in (
                 *(replace(c, target=changed(c.target, i, k)) for k in others),
@@ -62,13 +81,69 @@ def test_a_claim_about_any_single_token_is_refused_by_compiled_code(monkeypatch)
                 replace(c, decided_at=changed(c.decided_at, i, c.decided_at[i] + 1)),
                 replace(c, decided_at=changed(c.decided_at, i, max(0, c.decided_at[i] - 1))),
                 replace(c, role=changed(c.role, i, role)),
-                replace(c, limit=changed(c.limit, (i, 2), c.limit[i, 2] + 1e-9)),
+                replace(c, limit=changed(c.limit, (i, -1), c.limit[i, -1] + 1e-9)),
+                replace(c, target=changed(c.target, i, len(Z))),
+                replace(c, target=changed(c.target, i, -1)),
+                replace(c, decided_at=changed(c.decided_at, i, -1)),
+                replace(c, role=changed(c.role, i, TIE)),
             ):
                 same = all(np.array_equal(getattr(bad, f), getattr(c, f)) for f in ("target", "decided_at", "role"))
                 if not same or not np.array_equal(bad.limit, c.limit):
-                    assert bad.check(Z) == ["not clear"]
+                    assert bad.check(Z)
         for bad in (replace(c, margin=c.margin * 1.001), replace(c, margin=c.margin / 2), replace(c, undecided=1)):
             assert bad.check(Z) == ["not clear"]
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1.0])
+def test_the_narrowest_decision_of_all_layers_is_found_by_compiled_code(alpha, monkeypatch):
+    """Tokens of many layers, among followers that are known by the norms they had when they were decided."""
+    monkeypatch.setattr(floats, "_replayed", lambda *_: ["not clear"])
+    layers = 0
+    with forced(COMPILED):
+        for seed in range(40):
+            Z = np.random.default_rng(seed).uniform(-1, 1, (400, 3))
+            c = hx.limit(Z, alpha).certificate
+            assert c.check(Z) == []
+            assert replace(c, margin=c.margin * 1.4).check(Z) == ["not clear"]
+            layers = max(layers, c.layers)
+    assert layers >= 5
+
+
+def test_copies_are_found_whatever_the_sign_of_zero():
+    tokens = np.round(np.random.default_rng(7).normal(size=(3000, 2)), 1)
+    tokens[::7, 0] = -0.0
+    tokens[1::7, 0] = 0.0
+    first, inverse = distinct(tokens)
+    assert len(first) < 2500
+    assert np.array_equal(first_copies(tokens), first[inverse])
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 6, 7])
+def test_a_block_tells_which_scores_reach_a_threshold(dim):
+    """All scores are there, and whether one of them reaches it, but for the one that is skipped."""
+    rng = np.random.default_rng(dim)
+    keys, query = rng.normal(size=(2, dim, BLOCK)).astype(np.float32), rng.normal(size=dim).astype(np.float32)
+    right, score = query.astype(float) @ keys[1].astype(float), np.empty(BLOCK, np.float32)
+    best, second = np.argsort(-right)[:2]
+    for low, skip, reached in (
+        (right[best] - 1e-4, -1, True),
+        (right[best] - 1e-4, BLOCK, True),
+        (right[best] + 1e-4, -1, False),
+        (right[best] - 1e-4, best, right[second] > right[best] - 1e-4),
+        (right[second] - 1e-4, best, True),
+        (right[second] + 1e-4, best, False),
+    ):
+        assert reaches(keys, 1, query, score, skip, np.float32(low)) == reached
+        assert np.abs(np.delete(score - right, skip if 0 <= skip < BLOCK else [])).max() < 1e-5
+
+
+def test_norms_are_not_relied_on_where_nothing_is_known_of_them(monkeypatch):
+    """A tolerance of a tenth is as large as what norms may be off: the plain replay compares all tokens."""
+    Z = np.array([[2.0, 0.0], [-2.0, 0.0], [0.5, 0.0]])
+    monkeypatch.setattr(floats, "_replayed", lambda *_: ["not clear"])
+    with forced(COMPILED):
+        assert hx.limit(Z, tie_tolerance=0.01).certificate.check(Z) == []
+        assert hx.limit(Z, tie_tolerance=0.1).certificate.check(Z) == ["not clear"]
 
 
 @pytest.mark.parametrize(("behind", "clear"), [(0, False), (100, False), (300, True)])

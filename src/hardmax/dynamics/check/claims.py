@@ -86,13 +86,13 @@ def distinct(tokens: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np
     return np.flatnonzero(own), (np.cumsum(own) - 1)[first]
 
 
-def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) -> list[str]:
-    """Types, shapes and values that no certificate for these tokens can have; `roles` are the possible ones."""
+def mistyped(c: "Certificate", tokens: NDArray[Any]) -> list[str]:
+    """Types and shapes that no certificate for these tokens can have; or that it was made for others."""
     n = len(tokens)
     wrong = []
     for name in ("decided_at", "role", "target"):
         array = getattr(c, name)
-        if not isinstance(array, np.ndarray) or array.shape != (n,) or not np.issubdtype(array.dtype, np.integer):
+        if not isinstance(array, np.ndarray) or array.shape != (n,) or array.dtype.kind not in "iu":
             wrong.append(f"{name} is not an integer array of length {n}")
     if not isinstance(c.limit, np.ndarray) or c.limit.shape != tokens.shape or c.limit.dtype != tokens.dtype:
         wrong.append(f"limit is not an array of {tokens.dtype} numbers of shape {tokens.shape}")
@@ -104,10 +104,19 @@ def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) ->
         wrong.append(f"undecided is {c.undecided!r}; expected a count")
     if not isinstance(c.margin, float) or not c.margin > 0:
         wrong.append(f"margin is {c.margin!r}; expected a float > 0")
-    if wrong:
-        return wrong
-    if c.problem != fingerprint(tokens, c.alpha, c.A, c.tie_tolerance):
+    if not wrong and c.problem != fingerprint(tokens, c.alpha, c.A, c.tie_tolerance):
         return ["the certificate was made for other tokens, alpha, A or tie_tolerance"]
+    return wrong
+
+
+def malformed(c: "Certificate", tokens: NDArray[Any], roles: tuple[int, ...]) -> list[str]:
+    """Types, shapes and values that no certificate for these tokens can have; `roles` are the possible ones."""
+    return mistyped(c, tokens) or misvalued(c, len(tokens), roles)
+
+
+def misvalued(c: "Certificate", n: int, roles: tuple[int, ...]) -> list[str]:
+    """The same for values only, where types and shapes are as they should be."""
+    wrong = []
     if c.role.min() < min(roles) or c.role.max() > max(roles):
         wrong.append(f"role holds something else than {', '.join(ROLE_NAMES[r] for r in roles)}")
     if c.decided_at.min() < 0:

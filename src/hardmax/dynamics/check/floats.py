@@ -5,6 +5,7 @@ token are checked to be treated alike; the distinct tokens are replayed up to th
 cloud without those that can be checked all at once (`large`, `plane`).
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ from hardmax.attention.ties import Band, rounding_bound, tie_band, wider
 from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import step_size
 from hardmax.cloud.tokens import cloud
-from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints, distinct, malformed
-from hardmax.dynamics.check.replay import Replay, TooClose, TooMany, scaled, times_matrix
+from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints, distinct, mistyped, misvalued
+from hardmax.dynamics.check.replay import Replay, TooClose, TooMany, scaled, times_matrix, wrong_figures
 from hardmax.dynamics.check.strongest import SMALL
 from hardmax.errors import BadInput
 from hardmax.jit.ways import Job
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 LARGE = 8192  # tokens from which on checking followers all at once pays
 CHUNK = 1 << 15
 ATTEMPTS = 4  # at setting tokens aside
-CLEAR = 512  # tokens up to which compiled code is faster, if it is in memory
+PATIENCE = 10_000  # layers without a decision, for a step size that is not small
+LOOK, SHORT = 256, 13_000  # tokens that tell how many products of coordinates each takes; a compiled replay may so many
+LATE = 0.04  # share of tokens that are not decided at layer 0, from which on this pays
+PLAIN = 1 << 29  # products of coordinates: more is not worth compiling code for
 _JOB = Job("clear.clear_margin")
 
 
@@ -110,12 +114,15 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
     c = certificate
     if c.exact or c.method != "float64":
         return [f"exact={c.exact} and method={c.method!r} do not go with a float64 certificate"]
-    wrong = malformed(c, tokens, (LEADER, FOLLOWER, TIE))
+    wrong = mistyped(c, tokens)
+    if not wrong and _is_clear(c, tokens, alpha, matrix):
+        return []
+    wrong = wrong or misvalued(c, len(tokens), (LEADER, FOLLOWER, TIE))
     wrong = wrong or [f"groups[{g}] holds one token only" for g, group in enumerate(c.groups) if len(group) < 2]
     if wrong:
         return wrong
     # Decisions follow one another: nothing decides itself after standing still for so long.
-    patience, last = 10_000 + 100 / np.log1p(alpha), int(c.decided_at.max())
+    patience, last = PATIENCE + 100 / np.log1p(alpha), int(c.decided_at.max())
     if last > patience:
         longest = int(np.diff(np.unique(c.decided_at), prepend=0).max())
         if longest > patience:
@@ -126,33 +133,41 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
         claims = claims.distinct()[0]
     if len(claims.tokens) >= LARGE and not claims.wrong:
         try:
-            return _without_those_set_aside(claims, alpha, matrix)
+            with nullcontext() if tokens.shape[1] == 2 else _JOB.counted():
+                return _without_those_set_aside(claims, alpha, matrix)
         except TooClose:  # a token that was set aside may be seen after all
             pass
-    claims = claims.distinct()[0]
-    if _is_clear(claims, alpha, matrix):
-        return []
     with _JOB.counted():
-        return _replayed(claims, alpha, matrix)
+        return _replayed(claims.distinct()[0], alpha, matrix)
 
 
-def _is_clear(claims: Claims, alpha: float, matrix: Any) -> bool:
-    """Whether compiled code finds a small cloud to be as claimed; if it does not, nothing is known."""
-    n, d = claims.tokens.shape
-    if n > CLEAR or claims.wrong or claims.c.groups or _JOB.plain(n * n * d):
+def _is_clear(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> bool:
+    """Whether compiled code finds a cloud to be as claimed; if it does not, nothing is known."""
+    n, d = tokens.shape
+    A, flag = scaled(matrix)[0], flag_band(c, d, matrix)
+    if c.groups or (n >= LARGE and (d == 2 or not _are_short(c, tokens, A))) or _JOB.plain(min(n * n * d, PLAIN)):
         return False
     from hardmax.dynamics.check.clear import clear_margin
 
-    replay = _replay(claims, alpha, matrix)
-    A = np.eye(d) if replay.A is None else replay.A
-    decided, role, target = (np.ascontiguousarray(a, np.int64) for a in (replay.decided, replay.role, replay.target))
-    flag = np.array([replay.flag.own, replay.flag.own_k, replay.flag.cloud_k])
-    tokens, limit = np.ascontiguousarray(claims.tokens), np.ascontiguousarray(replay.limit)
-    replay.margin = clear_margin(tokens, A, decided, role, target, limit, alpha, flag)
+    decided, role, target = (np.ascontiguousarray(a, np.int64) for a in (c.decided_at, c.role, c.target))
+    margin = clear_margin(
+        np.ascontiguousarray(tokens), np.empty((0, d)) if A is None else A, decided, role, target,
+        np.ascontiguousarray(c.limit), alpha, np.array([flag.own, flag.own_k, flag.cloud_k]), c.margin, PATIENCE,
+    )  # fmt: skip
     _JOB.ready = True
-    if replay.margin >= 0:
-        replay.check_figures()
-    return replay.margin >= 0 and not replay.wrong
+    return margin >= 0 and not wrong_figures(c, margin, 0, flag)
+
+
+def _are_short(c: "Certificate", tokens: Floats, A: Floats | None) -> bool:
+    """Whether many are decided late, and most too short for the others to look at them, judged by some; a guess."""
+    if np.count_nonzero(c.decided_at) < LATE * len(tokens):
+        return False
+    norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", times_matrix(A, tokens), tokens), 0.0))
+    some = np.arange(0, len(tokens), 1 + len(tokens) // LOOK)
+    best = np.einsum("ij,ij->i", times_matrix(A, tokens[some]), tokens.take(c.target[some], axis=0, mode="clip"))
+    need = best - 2.0**-19 * norms[some] * norms.max()
+    long = len(norms) - np.searchsorted(np.sort(norms), need / np.maximum(norms[some], 1e-300))
+    return bool(long.mean() * tokens.shape[1] < SHORT)
 
 
 def _replayed(claims: Claims, alpha: float, matrix: Any) -> list[str]:

@@ -5,6 +5,7 @@ tokens of the replay. Who follows whom where scores are close is found in `follo
 """
 
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -249,12 +250,19 @@ class Replay:
 
     def check_figures(self) -> None:
         margin = self.margin if self.small else min(self.margin, 2.0**-20)
-        # The two computations of a gap differ by their rounding.
-        near = np.isfinite(margin) and abs(self.c.margin - margin) <= 1e-6 * margin + self.flag.at(0)[0]
-        if not (self.c.margin == margin or near):
-            self.wrong.append(f"margin is {self.c.margin:g}, but the narrowest decision has {margin:g}")
-        if self.c.undecided != self.undecided:
-            self.wrong.append(f"undecided is {self.c.undecided}, but {self.undecided} comparisons are")
+        self.wrong += wrong_figures(self.c, margin, self.undecided, self.flag)
+
+
+def wrong_figures(c: "Certificate", margin: float, undecided: int, flag: Any) -> list[str]:
+    """What is wrong with the numbers of the certificate, if these were found."""
+    wrong = []
+    # The two computations of a gap differ by their rounding.
+    near = isfinite(margin) and abs(c.margin - margin) <= 1e-6 * margin + flag.at(0)[0]
+    if not (c.margin == margin or near):
+        wrong.append(f"margin is {c.margin:g}, but the narrowest decision has {margin:g}")
+    if c.undecided != undecided:
+        wrong.append(f"undecided is {c.undecided}, but {undecided} comparisons are")
+    return wrong
 
 
 def longest(x: Floats) -> float:
