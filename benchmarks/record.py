@@ -13,7 +13,7 @@ PEERS = ("faiss-cpu", "fasttext-numpy2", "lime", "shap", "ray")
 
 def record(name: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> Path:
     """Store one table of a run with the versions, the processor and the number of cores that it was measured with."""
-    from hardmax.experiments.provenance import provenance
+    from hardmax.experiments.context import provenance
 
     origin: dict[str, Any] = {**provenance(), "processor": _processor()}
     origin["packages"] |= {peer: found for peer in PEERS if (found := _version(peer))}

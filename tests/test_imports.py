@@ -1,7 +1,10 @@
 """Starting up is light, and every public name is there."""
 
+import ast
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ import pytest
 import hardmax
 
 HEAVY = ("torch", "numba", "sklearn", "scipy", "matplotlib")
+ROOT = Path(__file__).parents[1]
 
 
 def _loaded_by(code: str) -> set[str]:
@@ -49,3 +53,17 @@ def test_commands_on_small_clouds_load_neither_a_compiler_nor_scipy(words, tmp_p
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="softmin"):
         hardmax.softmin  # noqa: B018
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "scripts"])
+def test_what_benchmarks_and_scripts_import_from_the_package_exists(folder):
+    wanted = {
+        (node.module, name.name)
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hardmax")
+        for name in node.names
+    }
+    assert wanted
+    for module, name in sorted(wanted):
+        assert hasattr(import_module(module), name) or import_module(f"{module}.{name}")
