@@ -31,13 +31,11 @@ class FollowSets:
 
 
 def closely(
-    replay: "Replay", layer: int, x: Floats, q: Floats, power: Ints | None, looking: Ints, keys: Ints, best: Floats,
+    replay: "Replay", layer: int, x: Floats, q: Floats, power: Ints | None, looking: Ints, row: Ints, key: Ints,
     flag: Floats, tie: Floats,
 ) -> FollowSets:  # fmt: skip
-    """The sets that the tokens `looking` follow, with the queries q; `keys` are the tokens near any best score."""
+    """The sets that the tokens `looking` follow, with the queries q; the pairs are those near the best scores."""
     rows = len(q)
-    row, key = near_pairs(q, x[keys], best - 3 * flag)
-    key = keys[key]
     s = _in_order(q[row], x[key])
     starts = _starts(row, rows)
     most = np.maximum.reduceat(s, starts)
