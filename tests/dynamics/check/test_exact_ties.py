@@ -209,3 +209,26 @@ def test_a_token_at_the_origin_is_level_with_all_even_if_they_need_many_digits()
     assert level_pairs(tokens, None, np.array([0, 1]), row, key).tolist() == [True] * 3 + [False, True, False]
     assert times(np.zeros(2, np.int64), 10**40).tolist() == [0, 0]
     assert times(np.array([3, -1]), 10**40).tolist() == [3 * 10**40, -(10**40)]
+
+
+def test_level_pairs_of_long_numbers_are_those_of_pythons_integers():
+    """Scores of more than 64 bits, whose differences fit, and a pair that is behind by the last bit of a product."""
+    step = np.linspace(-1, 1, 7)
+    tokens = np.stack(np.meshgrid(step, step, step), -1).reshape(-1, 3)
+    tokens = np.append(tokens, [[1.0, 1.0 - 2.0**-53, 1.0], [0.0, 2.0**-3 / 3, 0.0]], axis=0)
+    i = np.flatnonzero((tokens == 0).any(axis=1))
+    exact = whole(tokens).astype(object)
+    scores = exact[i].dot(exact.T)
+    near = tokens[i] @ tokens.T
+    row, key = np.nonzero(near >= near.max(axis=1, keepdims=True) - 1e-15)
+    expected = scores[row, key] == scores.max(axis=1)[row]
+    assert 0 < expected.sum() < len(expected)
+    assert max(abs(v) for v in scores.ravel()) > 1 << 64
+    assert (level_pairs(tokens, None, i, row, key) == expected).all()
+
+
+def test_sums_of_many_long_numbers_are_exact():
+    rng = np.random.default_rng(3)
+    weight, numbers = rng.integers(1, 9, 500), rng.integers(-(1 << 61), 1 << 61, (500, 3))
+    numbers[:, 2] = (1 << 61) - 1
+    assert product(weight, numbers).tolist() == weight.astype(object).dot(numbers.astype(object)).tolist()

@@ -7,6 +7,7 @@ from hardmax.dynamics.check import strongest as search
 from hardmax.dynamics.check.contest import KEYS, QUERIES, with_ones
 from hardmax.dynamics.check.solid import SHARE
 from hardmax.dynamics.check.strongest import (
+    ClosePairs,
     _best_of,
     _falling,
     all_gaps,
@@ -250,3 +251,20 @@ def test_very_many_pairs_are_compared_by_direction_with_the_same_result(crowded,
     assert np.allclose(found[0], best, rtol=1e-14)
     assert np.allclose(found[2][gap < 0.0099], gap[gap < 0.0099], rtol=0, atol=1e-13)
     assert bool(played) is (crowded == 0)
+
+
+@pytest.mark.parametrize("dim", [2, 4])
+def test_pairs_with_scores_close_to_the_best_are_all_found(dim):
+    rng = np.random.default_rng(dim)
+    x = np.unique(rng.integers(-3, 4, (1500, dim)).astype(float), axis=0)
+    norm = np.linalg.norm(x, axis=1)
+    close = ClosePairs(np.full(len(x), 1e-9))
+    assert close.of(np.arange(3), len(x)) is None
+    strongest(x, norm, x, norm, np.full(len(x), 0.5), rng.integers(0, len(x), len(x)), close)
+    scores = x @ x.T
+    rows = np.arange(1, len(x), 2)
+    row, key = np.nonzero(scores[rows] == scores[rows].max(axis=1, keepdims=True))
+    found = close.of(rows, len(x))
+    assert len(row) > len(rows)
+    assert found is not None
+    assert np.array_equal(found, (row, key))

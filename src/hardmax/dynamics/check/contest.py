@@ -44,13 +44,19 @@ class Contest:
     Args:
         guess: a key for each query, or -1 for one that is too short to matter; `best` is its score.
         slack: scores within this of the best are looked for.
+        room: pairs with scores within this of the best are kept, if it is given; it is at most `slack`.
 
     Attributes:
         best, top, second: the best score, the key that has it, and the second best, by query.
+        kept: those pairs, but for rounding, block by block: queries and keys.
     """
 
-    def __init__(self, q: Floats, x: Floats, best: Floats, slack: Floats, guess: Ints) -> None:
-        self.q, self.x, self.slack, self.best = q, x, slack, best
+    def __init__(
+        self, q: Floats, x: Floats, best: Floats, slack: Floats, guess: Ints, room: Floats | None = None
+    ) -> None:
+        self.q, self.x, self.slack, self.best, self.room = q, x, slack, best, room
+        self.kept: list[tuple[Ints, Ints]] = []
+        self._close: list[tuple[Ints, Ints, Floats]] = []
         self.guess, self.top, self.second = guess, guess.copy(), np.full(len(q), -np.inf)
         length, longest = (np.maximum(np.sqrt(np.einsum("ij,ij->i", a, a)), 1e-300) for a in (q, x))
         self.unit = longest.max(initial=1e-300)
@@ -76,6 +82,9 @@ class Contest:
         pairs = zip(np.array_split(i, parts), np.array_split(j, parts), strict=True)
         score, before = np.concatenate([np.einsum("ij,ij->i", q[a], x[b]) for a, b in pairs]), best[i]
         np.maximum.at(best, i, score)
+        if self.room is not None:
+            close = score >= best[i] - self.room[i]
+            self._close.append((i[close], j[close], score[close]))
         wins = (score > before) & (score == best[i])
         self.top[i[wins]] = j[wins]
         score[self.top[i] == j] = -np.inf
@@ -96,6 +105,7 @@ class Contest:
     def play(self, block: slice, keys: Ints, fewer: Callable[[Ints], Ints]) -> None:
         """Compare a block of queries with ascending keys; once scores are known better, with `fewer` of the rest."""
         single, guessed = self.queries[:, block].copy(), self.guess[block]
+        self._close = [(np.arange(block.start, block.start + len(guessed)), guessed, self.best[block].copy())]
         near: list[tuple[Ints, Ints]] = []
         count = 0
         while len(keys):
@@ -120,6 +130,10 @@ class Contest:
                     single[-1], keys = self._subtract(block), fewer(keys)
         if count:
             self._compare(*(np.concatenate(part) for part in zip(*near, strict=True)))
+        if self.room is not None:  # the best scores of the block are known now
+            i, j, score = (np.concatenate(part) for part in zip(*self._close, strict=True))
+            close = score >= self.best[i] - self.room[i]
+            self.kept.append((i[close], j[close]))
 
 
 def directions(unit: Singles, need: Floats) -> tuple[Ints, Ints]:

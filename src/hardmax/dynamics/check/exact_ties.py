@@ -32,9 +32,13 @@ def whole(values: Floats) -> Exact:
 
 def product(a: Exact, b: Exact) -> Exact:
     """The matrix product of integers; every partial sum is at most d max|a| max|b|."""
-    small = a.dtype != object and b.dtype != object
-    if small and a.shape[-1] * int(np.abs(a).max(initial=0)) * int(np.abs(b).max(initial=0)) < 1 << 62:
-        return np.asarray(a @ b)
+    if a.dtype != object and b.dtype != object:
+        most = a.shape[-1] * int(np.abs(a).max(initial=0))
+        if most * int(np.abs(b).max(initial=0)) < 1 << 62:
+            return np.asarray(a @ b)
+        if most < 1 << 30:  # two halves of b fit
+            high, low = (np.asarray(a @ half).astype(object) for half in (b >> 31, b & ((1 << 31) - 1)))
+            return np.asarray(high * (1 << 31) + low)
     return np.asarray(a.astype(object).dot(b.astype(object)))
 
 
@@ -45,11 +49,42 @@ def level_pairs(tokens: Floats, A: Floats | None, i: Ints, row: Ints, key: Ints)
     if A is not None:
         queries = product(queries, whole(A).T)
     most = tokens.shape[1] * max(1, int(np.abs(keys).max())) * max(1, int(np.abs(queries).max()))
-    kind: Any = np.int64 if most < 1 << 62 else object
-    scores = (queries.astype(kind)[row] * keys.astype(kind)[where]).sum(axis=1)
     starts = np.flatnonzero(np.append(True, row[1:] != row[:-1]))
-    best = np.repeat(np.maximum.reduceat(scores, starts), np.diff(np.append(starts, len(row))))
-    return np.asarray(scores == best, bool)
+    count = np.diff(np.append(starts, len(row)))
+    scores = None
+    if keys.dtype != object and queries.dtype != object:
+        first = np.repeat(where[starts], count)
+        scores = _sums(queries, keys, row, where) if most < 1 << 62 else _leads(queries, keys, row, where, first)
+    if scores is None:
+        scores = (queries.astype(object)[row] * keys.astype(object)[where]).sum(axis=1)
+    return np.asarray(scores == np.repeat(np.maximum.reduceat(scores, starts), count), bool)
+
+
+def _sums(queries: Exact, keys: Exact, row: Ints, where: Ints) -> Exact:
+    """<queries[row], keys[where]> modulo 2^64."""
+    total = np.zeros(len(row), np.int64)
+    for q, x in zip(queries.T.copy(), keys.T.copy(), strict=True):
+        total += q[row] * x[where]
+    return total
+
+
+def _leads(queries: Exact, keys: Exact, row: Ints, where: Ints, first: Ints) -> Exact | None:
+    """<queries[row], keys[where] - keys[first]>, if it fits into 64 bits for all pairs, and None otherwise.
+
+    Most products of level pairs are 0, or differ little. In float64, of numbers that are rounded themselves, their sum
+    is off by less than (d + 4) eps times the sum of their sizes. Where a number is known to be less than 2^62, what is
+    known of it modulo 2^64 tells what it is.
+    """
+    about, size = np.zeros((2, len(row)))
+    for q, x in zip(queries.T.copy(), keys.T.copy(), strict=True):
+        if int(np.abs(x).max()) >= 1 << 61:
+            return None
+        part = q[row].astype(np.float64) * (x[where] - x[first])
+        about += part
+        size += np.abs(part)
+    if not (np.abs(about) + (len(keys.T) + 4) * EPS * size < 2.0**62).all():
+        return None
+    return _sums(queries, keys, row, where) - _sums(queries, keys, row, first)
 
 
 class ExactClaims:
@@ -79,6 +114,8 @@ class ExactClaims:
         if key not in self._faces:
             self._faces[key] = self._face(others, self._base(int(i[0])), own=key[1] >= 0)
         holds, (bases, denominator) = self._faces[key]
+        if not holds:
+            return np.zeros(len(i), bool)
         seen = self.query(self.whole[i])
         scores = product(seen, self.whole[others].T)
         level = (scores == scores[:, :1]).all(axis=1)
@@ -86,9 +123,7 @@ class ExactClaims:
         return np.asarray(level & holds, bool)
 
     def _face(self, others: Ints, t: Base, own: bool) -> tuple[bool, Base]:
-        parts = [self._base(int(w)) for w in others]
-        one = lcm(t[1], *(q for _, q in parts))  # in these units, base and place are integers
-        base = np.array([times(p, one // q) for p, q in parts])
+        base, one = self._ends(others, t[1])  # in these units, base and place are integers
         place, weight = times(t[0], one // t[1]), self.weight[others]
         total = int(weight.sum())
         query = self.query(place[None])[0]
@@ -100,8 +135,25 @@ class ExactClaims:
             and bool((times(product(self.whole[others], query), one) == level).all())
             and (own or self._supports(query, level, one))
         )
-        different = list({tuple(b): b for b in base.tolist()}.values())
+        different = list({tuple(b): b for b in base.tolist()}.values()) if holds else []
         return holds, (np.array(different, dtype=base.dtype), one)
+
+    def _ends(self, some: Ints, denominator: int = 1) -> Base:
+        """Where these tokens end, over one denominator, a multiple of the given one."""
+        group = np.where(self.role[some] == TIE, -1 - self.target[some], -1)
+        ends, moved = self.whole[np.where(group < 0, self.target[some], some)], []
+        for number in np.unique(group[group >= 0]):
+            rows = np.flatnonzero(group == number)
+            rows = rows[~np.isin(some[rows], self.groups[number])]  # those of the group itself stand still
+            if len(rows):
+                moved.append((rows, self._base(int(some[rows[0]]))))
+        one = lcm(denominator, *(q for _, (_, q) in moved))
+        ends = times(ends, one)
+        for rows, (place, q) in moved:
+            place = times(place, one // q)
+            ends = ends if place.dtype != object else ends.astype(object)
+            ends[rows] = place
+        return ends, one
 
     def _supports(self, query: Exact, level: Any, one: int) -> bool:
         """Whether <query, z> one <= level for all tokens z, which is so if it is for those that score most.
@@ -124,12 +176,13 @@ class ExactClaims:
         if w in group:
             return self.whole[w], 1
         if number not in self._bases:
-            parts = [self._base(int(v)) for v in group]
-            one = lcm(*(q for _, q in parts))
-            total = product(self.weight[group], np.array([times(p, one // q) for p, q in parts])).tolist()
+            ends, one = self._ends(group)
+            total = product(self.weight[group], ends).tolist()
             below = one * int(self.weight[group].sum())
             common = gcd(below, *total)
-            self._bases[number] = np.array([v // common for v in total], dtype=object), below // common
+            least = [v // common for v in total]
+            kind: Any = np.int64 if max(map(abs, least)) < 1 << 62 else object
+            self._bases[number] = np.array(least, dtype=kind), below // common
         return self._bases[number]
 
 

@@ -31,14 +31,12 @@ class FollowSets:
 
 
 def closely(
-    replay: "Replay", layer: int, x: Floats, q: Floats, power: Ints | None, looking: Ints, keys: Ints, best: Floats,
+    replay: "Replay", layer: int, x: Floats, q: Floats, power: Ints | None, looking: Ints, row: Ints, key: Ints,
     flag: Floats, tie: Floats,
 ) -> FollowSets:  # fmt: skip
-    """The sets that the tokens `looking` follow, with the queries q; `keys` are the tokens near any best score."""
+    """The sets that the tokens `looking` follow, with the queries q; the pairs are those near the best scores."""
     rows = len(q)
-    row, key = near_pairs(q, x[keys], best - 3 * flag)
-    key = keys[key]
-    s = _in_order(q[row], x[key])
+    s = _in_order(q, x, row, key)
     starts = _starts(row, rows)
     most = np.maximum.reduceat(s, starts)
     top = np.flatnonzero(s == most[row])
@@ -73,11 +71,11 @@ def closely(
     return FollowSets(gap, single, mean, which, members)
 
 
-def _in_order(q: Floats, x: Floats) -> Floats:
-    """<q_r, x_r>, summed in the order of coordinates, as the tie rule prescribes."""
-    total = q[:, 0] * x[:, 0]
+def _in_order(q: Floats, x: Floats, row: Ints, key: Ints) -> Floats:
+    """<q_r, x_j> for the pairs, summed in the order of coordinates, as the tie rule prescribes."""
+    total = q[:, 0][row] * x[:, 0][key]
     for k in range(1, q.shape[1]):
-        total += q[:, k] * x[:, k]
+        total += q[:, k][row] * x[:, k][key]
     return total
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints
 from hardmax.dynamics.check.convex import Convex
 from hardmax.dynamics.check.exact_ties import ExactClaims
-from hardmax.dynamics.check.follow_sets import FollowSets, closely
-from hardmax.dynamics.check.strongest import SMALL, all_gaps, contenders, strongest
+from hardmax.dynamics.check.follow_sets import FollowSets, closely, near_pairs
+from hardmax.dynamics.check.strongest import SMALL, ClosePairs, all_gaps, contenders, strongest
 from hardmax.dynamics.check.tied import tie_claims
 
 if TYPE_CHECKING:
@@ -142,14 +142,16 @@ class Replay:
             largest, q, own, power = norm.max(), times_matrix(self.A, near[looking]), own[looking], exponent[looking]
         self.largest = largest
         flag = self._band(self.flag, layer, own, largest, power)
-        best, top, gap, keys = self._strongest(q, own, x, norm, flag, self.likely[looking])
-        self.likely[looking] = top
-        if self.reach < np.inf:  # would a token that was set aside be seen?
-            reach = self.reach * own * largest
-            far = reach * (1 + self.alpha) ** layer  # who was set aside has come nearer to its leader
+        reach = self.reach * own * largest if self.reach < np.inf else None
+        if reach is not None:
             self.blur = max(self.blur, float((flag / np.maximum(own * largest, 1e-300)).max(initial=0.0)))
             if not ((own > 0) & (3 * flag <= reach)).all():
                 raise TooClose
+        pairs = ClosePairs(3 * flag)
+        best, top, gap, keys = self._strongest(q, own, x, norm, flag, self.likely[looking], pairs)
+        self.likely[looking] = top
+        if reach is not None:  # would a token that was set aside be seen?
+            far = reach * (1 + self.alpha) ** layer  # who was set aside has come nearer to its leader
             unseen = (best >= reach).all() if self.found is None else self.found.unseen(q, best - far, far)
             if not unseen:
                 raise TooMany
@@ -161,7 +163,8 @@ class Replay:
         if len(close):
             tie = self._band(self.tie, layer, own, largest, power)
             close_power = None if power is None else power[close]
-            sets = closely(self, layer, x, q[close], close_power, looking[close], keys, best[close], flag[close],
+            near = pairs.of(close, len(keys)) or near_pairs(q[close], x[keys], best[close] - 3 * flag[close])
+            sets = closely(self, layer, x, q[close], close_power, looking[close], near[0], keys[near[1]], flag[close],
                            tie[close])  # fmt: skip
             gap[close], single[close], mean[close] = sets.gap, sets.single, sets.mean
             won = (gap < np.inf) & (single >= 0) & (gap > tie)
@@ -170,7 +173,7 @@ class Replay:
         return mean
 
     def _strongest(
-        self, q: Floats, own: Floats, x: Floats, norm: Floats, flag: Floats, guess: Ints
+        self, q: Floats, own: Floats, x: Floats, norm: Floats, flag: Floats, guess: Ints, pairs: ClosePairs
     ) -> tuple[Floats, Ints, Floats, Ints]:
         """For each query the best score, whose it is, the gap to the next, and the tokens that come near any best."""
         if not self.in_plane:
@@ -183,7 +186,7 @@ class Replay:
                 return best, keys[top], gap, keys
             place = np.zeros(len(x), np.int64)
             place[keys] = np.arange(len(keys))
-            best, top, gap = strongest(q, own, x[keys], norm[keys], slack, place[guess])
+            best, top, gap = strongest(q, own, x[keys], norm[keys], slack, place[guess], pairs)
             return best, keys[top], gap, keys
         from hardmax.dynamics.check.plane import by_direction
 

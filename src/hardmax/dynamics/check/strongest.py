@@ -3,6 +3,8 @@
 Which keys can matter is found here; `contest` compares them, in float32 first.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -113,8 +115,31 @@ def contenders(q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats
     return keys, guess
 
 
+@dataclass(eq=False)
+class ClosePairs:
+    """Pairs, in any order, of queries and keys with scores within `room` of the best; None as long as not looked for.
+
+    `room` is at most the slack of the comparison.
+    """
+
+    room: Floats
+    row: Ints | None = None
+    key: Ints | None = None
+
+    def of(self, rows: Ints, count: int) -> tuple[Ints, Ints] | None:
+        """Those of ascending rows, which are numbered anew, row by row, keys ascending; there are `count` keys."""
+        if self.row is None or self.key is None:
+            return None
+        place = np.full(len(self.room), -1)
+        place[rows] = np.arange(len(rows))
+        row = place[self.row]
+        some = row >= 0
+        row, key = np.divmod(np.sort(row[some] * count + self.key[some]), count)
+        return row, key
+
+
 def strongest(
-    q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats, guess: Ints
+    q: Floats, q_norm: Floats, x: Floats, norm: Floats, slack: Floats, guess: Ints, close: ClosePairs | None = None
 ) -> tuple[Floats, Ints, Floats]:
     """The same for many queries; gaps are exact up to `slack`, and others are larger than that.
 
@@ -138,7 +163,9 @@ def strongest(
     place = np.full(len(x), -1)
     place[keys] = np.arange(len(keys))
     name = guess[turn]
-    contest = Contest(q[turn], x[keys], best[turn], slack[turn], place[name])
+    contest = Contest(
+        q[turn], x[keys], best[turn], slack[turn], place[name], None if close is None else close.room[turn]
+    )
     if starts is not None:
         play_by_cones(contest, starts)
     else:
@@ -155,4 +182,7 @@ def strongest(
     back = np.empty_like(turn)
     back[turn] = np.arange(len(turn))
     top = np.where(contest.top < 0, name, keys[contest.top])  # a guess that is no key, and that nobody beats
+    if close is not None:
+        i, j = (np.concatenate(part) for part in zip(*contest.kept, strict=True))
+        close.row, close.key = turn[i], np.where(j < 0, name[i], keys[j])
     return contest.best[back], top[back], (contest.best - contest.second)[back]
