@@ -105,7 +105,8 @@ def reached(keys: Singles, block: int, queries: Singles, score: Singles, skip: I
         least, hits = low[r], np.float32(0)  # a sum is what compilers know to do for many numbers at once
         for j in range(BLOCK):
             hits += np.float32(score[r * BLOCK + j] >= least)
-        bits |= (hits > 0) << r
+        if hits > 0:
+            bits |= 1 << r
     return bits
 
 
