@@ -10,7 +10,7 @@ from forged import CLOUDS, changed, corruptions
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.check import floats
 from hardmax.dynamics.check.claims import distinct
-from hardmax.dynamics.check.clear import BLOCK, first_copies, reaches
+from hardmax.dynamics.check.clear import BLOCK, TOGETHER, enough, first_copies, reached
 from hardmax.jit.ways import COMPILED, PLAIN, forced
 
 SMALL = {
@@ -122,19 +122,36 @@ def test_copies_are_found_whatever_the_sign_of_zero():
 def test_a_block_tells_which_scores_reach_a_threshold(dim):
     """All scores are there, and whether one of them reaches it, but for the one that is skipped."""
     rng = np.random.default_rng(dim)
-    keys, query = rng.normal(size=(2, dim, BLOCK)).astype(np.float32), rng.normal(size=dim).astype(np.float32)
-    right, score = query.astype(float) @ keys[1].astype(float), np.empty(BLOCK, np.float32)
-    best, second = np.argsort(-right)[:2]
-    for low, skip, reached in (
-        (right[best] - 1e-4, -1, True),
-        (right[best] - 1e-4, BLOCK, True),
-        (right[best] + 1e-4, -1, False),
-        (right[best] - 1e-4, best, right[second] > right[best] - 1e-4),
-        (right[second] - 1e-4, best, True),
-        (right[second] + 1e-4, best, False),
-    ):
-        assert reaches(keys, 1, query, score, skip, np.float32(low)) == reached
-        assert np.abs(np.delete(score - right, skip if 0 <= skip < BLOCK else [])).max() < 1e-5
+    keys, queries = rng.normal(size=(2, dim, BLOCK)).astype(np.float32), rng.normal(size=(dim, TOGETHER))
+    queries, score = queries.astype(np.float32), np.empty(TOGETHER * BLOCK, np.float32)
+    every = queries.T.astype(float) @ keys[1].astype(float)
+    for r, right in enumerate(every):
+        best, second = np.argsort(-right)[:2]
+        for low, skip, is_reached in (
+            (right[best] - 1e-4, -1, True),
+            (right[best] - 1e-4, BLOCK, True),
+            (right[best] + 1e-4, -1, False),
+            (right[best] - 1e-4, best, right[second] > right[best] - 1e-4),
+            (right[second] - 1e-4, best, True),
+            (right[second] + 1e-4, best, False),
+        ):
+            for rest in (-9.0, np.inf):  # what the other queries need
+                skips, lows = np.full(TOGETHER, -1), np.full(TOGETHER, rest, np.float32)
+                skips[r], lows[r] = skip, low
+                others = 0 if rest > 0 else 2**TOGETHER - 1 - 2**r
+                assert reached(keys, 1, queries.ravel(), score, skips, lows) == others + 2**r * is_reached
+                off = score.reshape(every.shape) - every
+                if 0 <= skip < BLOCK:
+                    assert off[r, skip] == -np.inf
+                    off[r, skip] = 0
+                assert np.abs(off).max() < 1e-5
+
+
+def test_the_number_of_blocks_that_are_long_enough():
+    longest = np.array([5.0, 4.0, 4.0, 1.0])
+    for size, bar, right in ((1, 4.5, 1), (1, 4, 3), (2, 2, 4), (1, 6, 0), (1, -np.inf, 4), (1, np.nan, 4)):
+        assert enough(longest, 4, float(size), float(bar)) == right
+    assert enough(longest, 2, 1.0, 0.0) == 2
 
 
 def test_norms_are_not_relied_on_where_nothing_is_known_of_them(monkeypatch):

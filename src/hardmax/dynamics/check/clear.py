@@ -6,8 +6,10 @@ tells. So no verdict depends on it.
 
 A token is compared with whom it is said to follow first. Let b be that score; of the others, only those within `slack`
 of b matter, which is more than what is close. Tokens come in blocks, in order of falling norm at the beginning; a block
-and all after it are left out if |z_i|_A max|x|_A < b - slack (Cauchy-Schwarz). The others are compared in float32, and
-again in float64 where they may reach b - slack.
+and all after it are left out if |z_i|_A max|x|_A < b - slack (Cauchy-Schwarz). Tokens that are so short for everybody,
+by the scores that are known first, are in no block; b only grows. The others are compared in float32, and again in
+float64 where they may reach b - slack. Queries that need about equally many blocks are compared together: to compare
+one with more blocks than it needs does no harm.
 
 The norm of a follower w of a leader l is the one that it had when it was decided: r layers later its score is
 (1 - rho^r) <q, l> + rho^r <q, w>, and l, which has the larger norm, scores b at most, or is left out like w. So w is
@@ -26,7 +28,7 @@ from hardmax.jit import bare_njit, njit
 
 SMALLEST = 1e-100  # norm whose square loses no digits
 WIDEST = 0.05  # of what is close, relative to |z_i|_A max|z|_A: where it is more, norms are not known well enough
-BLOCK = 128  # tokens compared at once
+BLOCK, TOGETHER = 128, 4  # tokens compared at once, and queries: each key is read once for all of these
 SMALL = 1024  # up to this many distinct tokens the margin is exact; else it is this at most:
 RESOLUTION = 2.0**-20
 MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -64,29 +66,48 @@ def first_copies(tokens: Floats) -> Ints:
 
 
 @bare_njit(fastmath={"contract", "reassoc"})
-def reaches(keys: Singles, block: int, query: Singles, score: Singles, skip: int, low: float) -> bool:
-    """Whether any score of the query with the keys of a block, but for key number `skip` of it, is `low` at least."""
+def reached(keys: Singles, block: int, queries: Singles, score: Singles, skip: Ints, low: Singles) -> int:
+    """Which of four queries have a score of their `low` at least with a key of a block, but for number `skip` of it.
+
+    The answer is a number with a bit for each query.
+    """
     d = keys.shape[1]
-    start = d % 2
-    if start:
-        a = query[0]
+    start = 2 - d % 2
+    a0, a1, a2, a3 = queries[0], queries[1], queries[2], queries[3]
+    if start == 1:
         for j in range(BLOCK):
-            score[j] = a * keys[block, 0, j]
+            x = keys[block, 0, j]
+            score[j] = a0 * x
+            score[BLOCK + j] = a1 * x
+            score[2 * BLOCK + j] = a2 * x
+            score[3 * BLOCK + j] = a3 * x
     else:
-        start = 2
-        a, b = query[0], query[1]
+        b0, b1, b2, b3 = queries[4], queries[5], queries[6], queries[7]
         for j in range(BLOCK):
-            score[j] = a * keys[block, 0, j] + b * keys[block, 1, j]
+            x, y = keys[block, 0, j], keys[block, 1, j]
+            score[j] = a0 * x + b0 * y
+            score[BLOCK + j] = a1 * x + b1 * y
+            score[2 * BLOCK + j] = a2 * x + b2 * y
+            score[3 * BLOCK + j] = a3 * x + b3 * y
     for k in range(start, d, 2):
-        a, b = query[k], query[k + 1]
+        a0, a1, a2, a3 = queries[4 * k], queries[4 * k + 1], queries[4 * k + 2], queries[4 * k + 3]
+        b0, b1, b2, b3 = queries[4 * k + 4], queries[4 * k + 5], queries[4 * k + 6], queries[4 * k + 7]
         for j in range(BLOCK):
-            score[j] += a * keys[block, k, j] + b * keys[block, k + 1, j]
-    if 0 <= skip < BLOCK:
-        score[skip] = -np.inf
-    hits = np.float32(0)  # a sum is what compilers know to do for many numbers at once
-    for j in range(BLOCK):
-        hits += np.float32(score[j] >= low)
-    return bool(hits > 0)
+            x, y = keys[block, k, j], keys[block, k + 1, j]
+            score[j] += a0 * x + b0 * y
+            score[BLOCK + j] += a1 * x + b1 * y
+            score[2 * BLOCK + j] += a2 * x + b2 * y
+            score[3 * BLOCK + j] += a3 * x + b3 * y
+    bits = 0
+    for r in range(4):
+        if 0 <= skip[r] < BLOCK:
+            score[r * BLOCK + skip[r]] = -np.inf
+        least, hits = low[r], np.float32(0)  # a sum is what compilers know to do for many numbers at once
+        for j in range(BLOCK):
+            hits += np.float32(score[r * BLOCK + j] >= least)
+        if hits > 0:
+            bits |= 1 << r
+    return bits
 
 
 @bare_njit()
@@ -113,6 +134,19 @@ def falling(norm: Floats) -> Ints:
         order[start[level[i]]] = i
         start[level[i]] += 1
     return order
+
+
+@bare_njit()
+def enough(longest: Floats, blocks: int, size: float, bar: float) -> int:
+    """How many of the first blocks have size * longest of at least `bar`; it falls from one to the next."""
+    first = 0
+    while first < blocks:
+        middle = (first + blocks) // 2
+        if size * longest[middle] < bar:
+            blocks = middle
+        else:
+            first = middle + 1
+    return first
 
 
 @njit()
@@ -144,13 +178,20 @@ def clear_margin(
                 return -1.0
     x, norm = tokens[distinct], np.empty(n)
     decided, role, target, limit = decided_at[distinct], roles[distinct], place[targets[distinct]], limits[distinct]
-    guess, spot, ahead, offset = target.copy(), np.empty(n, np.int64), np.empty((n, d)), np.zeros((n, d))
-    q = np.empty((n, d))
-    blocks = (n + BLOCK - 1) // BLOCK
-    keys, longest = np.zeros((blocks, d, BLOCK), np.float32), np.empty(blocks)
-    single, score = np.empty(d, np.float32), np.empty(BLOCK, np.float32)
+    guess, spot, stop, ahead, offset = (
+        target.copy(),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty((n, d)),
+        np.zeros((n, d)),
+    )
+    q, best, second, slack = np.empty((n, d)), np.empty(n), np.empty(n), np.empty(n)
+    far, per_length, need = np.empty(n), np.empty(n), np.empty(n)
+    keys, longest = np.empty(((n + BLOCK - 1) // BLOCK, d, BLOCK), np.float32), np.empty(n // BLOCK + 2)
+    single, score = np.zeros(TOGETHER * d, np.float32), np.empty(TOGETHER * BLOCK, np.float32)
+    skip, low, some = np.empty(TOGETHER, np.int64), np.empty(TOGETHER, np.float32), np.empty(n, np.int64)
     wide = min(1.5 * claimed, 3.0) if n <= SMALL else 2 * RESOLUTION
-    margin, off, last = np.inf, 0.0, decided.max()
+    margin, off, last, coordinate = np.inf, 0.0, decided.max(), np.abs(x).max()
     shrink = (1 + alpha) ** -np.arange(last + 1.0)
     for layer in range(last + 1):
         for i in range(n):
@@ -158,69 +199,93 @@ def clear_margin(
                 for k in range(d):
                     q[i, k] = product(A, k, x, i) if len(A) else x[i, k]
                 norm[i] = np.sqrt(max(product(q, i, x, i), 0.0))
-        largest, coordinate, own, cloud = norm.max(), np.abs(x).max(), flag[0] + flag[1] * layer, flag[2] * layer
+        largest, own, cloud = norm.max(), flag[0] + flag[1] * layer, flag[2] * layer
         if not (norm.min() > SMALLEST and largest < 1 / SMALLEST and own < WIDEST):
             return -1.0
-        order = falling(norm)
-        spot[order] = np.arange(n)
         near, unit = 32 * (layer + 1) * EPS * coordinate, 1 / (np.sqrt(d) * coordinate)
         grown, off = (1 + alpha) ** float(layer), max(off, 2 * d * near)
-        for b in range(blocks - 1, -1, -1):
-            longest[b] = longest[b + 1] if b + 1 < blocks else 0.0
-            for p in range(min(BLOCK, n - b * BLOCK)):
-                j = order[b * BLOCK + p]
-                longest[b] = max(longest[b], norm[j])
-                for k in range(d):
-                    keys[b, k, p] = x[j, k] * unit
+        count = 0
         for i in range(n):
             if decided[i] < layer:
                 continue
             close = own * norm[i] * largest + cloud * largest * largest
-            slack = max(4 * close, wide * norm[i] * largest)
-            top, second = guess[i], -np.inf
-            best = product(q, i, x, top)
+            slack[i] = max(4 * close, wide * norm[i] * largest)
+            best[i], second[i] = product(q, i, x, guess[i]), -np.inf
             length = np.sqrt(product(q, i, q, i))
-            per_length = 1 / length
-            for k in range(d):
-                single[k] = q[i, k] * per_length
-            far = (slack + off * length) * grown
-            for b in range(blocks):
-                if norm[i] * longest[b] * (1 + 4 * own) < best - far:
-                    break
-                low = np.float32(max((best - slack) * per_length * unit - (d + 8) * 2.0**-23, -2.0))
-                if not reaches(keys, b, single, score, spot[top] - b * BLOCK, low):
+            per_length[i], far[i] = 1 / length, (slack[i] + off * length) * grown
+            least = (best[i] - far[i]) / (norm[i] * (1 + 4 * own))
+            need[count] = min(least, largest) if least > 0 else 0.0
+            some[count] = i
+            count += 1
+        long = np.flatnonzero(norm >= (1 - 1e-9) * need[:count].min())
+        order = long[falling(norm[long])]
+        spot[:] = -1
+        spot[order] = np.arange(len(order))
+        blocks = (len(order) + BLOCK - 1) // BLOCK
+        for b in range(blocks - 1, -1, -1):
+            longest[b] = longest[b + 1] if b + 1 < blocks else 0.0
+            for p in range(BLOCK):
+                j = order[min(b * BLOCK + p, len(order) - 1)]
+                longest[b] = max(longest[b], norm[j])
+                for k in range(d):
+                    keys[b, k, p] = x[j, k] * unit
+        for c, i in enumerate(some[:count]):
+            need[c] = stop[i] = enough(longest, blocks, norm[i] * (1 + 4 * own), best[i] - far[i])
+        turn = some[falling(need[:count])]
+        for start in range(0, count, TOGETHER):
+            together = turn[start : start + TOGETHER]
+            low[:], skip[:], b, end = np.inf, -1, -1, 0
+            for r, i in enumerate(together):
+                end = max(end, stop[i])
+                low[r] = max((best[i] - slack[i]) * per_length[i] * unit - (d + 8) * 2.0**-23, -2.0)
+                for k in range(d):
+                    single[TOGETHER * k + r] = q[i, k] * per_length[i]
+            while b + 1 < end:
+                b += 1
+                for r, i in enumerate(together):
+                    skip[r] = spot[guess[i]] - b * BLOCK
+                hit = reached(keys, b, single, score, skip, low)
+                if not hit:
                     continue
-                for p in range(min(BLOCK, n - b * BLOCK)):
-                    j = order[b * BLOCK + p]
-                    if j == top or score[p] < low:
-                        continue
-                    found = product(q, i, x, j)
-                    if found > best:
-                        best, second, top = found, best, j
-                    elif found > second:
-                        second = found
-            if not best - second > 2 * close:
-                return -1.0
-            margin = min(margin, (best - second) / (norm[i] * largest))
-            guess[i] = top
-            follows = top != i and role[top] == LEADER and decided[top] <= layer
-            if decided[i] > layer:
-                if top == i or follows:
+                end = 0
+                for r, i in enumerate(together):
+                    for p in range(min(BLOCK, len(order) - b * BLOCK) if hit >> r & 1 else 0):
+                        j = order[b * BLOCK + p]
+                        if j == guess[i] or score[r * BLOCK + p] < low[r]:
+                            continue
+                        found = product(q, i, x, j)
+                        if found > best[i]:
+                            best[i], second[i], guess[i] = found, best[i], j
+                        elif found > second[i]:
+                            second[i] = found
+                    stop[i] = enough(longest, stop[i], norm[i] * (1 + 4 * own), best[i] - far[i])
+                    low[r] = max((best[i] - slack[i]) * per_length[i] * unit - (d + 8) * 2.0**-23, -2.0)
+                    end = max(end, stop[i])
+            for i in together:
+                top, close = guess[i], own * norm[i] * largest + cloud * largest * largest
+                if not best[i] - second[i] > 2 * close:
+                    return -1.0
+                margin = min(margin, (best[i] - second[i]) / (norm[i] * largest))
+                follows = top != i and role[top] == LEADER and decided[top] <= layer
+                if decided[i] > layer:
+                    if top == i or follows:
+                        return -1.0
+                    for k in range(d):
+                        ahead[i, k] = (x[i, k] + alpha * x[top, k]) / (1 + alpha)
+                    continue
+                as_said = (role[i] == LEADER and top == i) or (role[i] == FOLLOWER and follows)
+                if not as_said or target[i] != top:
                     return -1.0
                 for k in range(d):
-                    ahead[i, k] = (x[i, k] + alpha * x[top, k]) / (1 + alpha)
-                continue
-            as_said = (role[i] == LEADER and top == i) or (role[i] == FOLLOWER and follows)
-            if not as_said or target[i] != top:
-                return -1.0
-            for k in range(d):
-                if not abs(limit[i, k] - x[top, k]) <= near:
-                    return -1.0
-                offset[i, k] = x[i, k] - limit[i, k]
+                    if not abs(limit[i, k] - x[top, k]) <= near:
+                        return -1.0
+                    offset[i, k] = x[i, k] - limit[i, k]
         if layer == last:
             break
+        coordinate = 0.0
         for i in range(n):
             for k in range(d):
                 moved = limit[i, k] + shrink[max(0, layer + 1 - decided[i])] * offset[i, k]
                 x[i, k] = ahead[i, k] if decided[i] > layer else moved
+                coordinate = max(coordinate, abs(x[i, k]))
     return margin if n <= SMALL else min(margin, RESOLUTION)

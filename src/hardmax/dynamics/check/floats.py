@@ -29,8 +29,10 @@ LARGE = 8192  # tokens from which on checking followers all at once pays
 CHUNK = 1 << 15
 ATTEMPTS = 4  # at setting tokens aside
 PATIENCE = 10_000  # layers without a decision, for a step size that is not small
-LOOK, SHORT = 256, 13_000  # tokens that tell how many products of coordinates each takes; a compiled replay may so many
-LATE = 0.04  # share of tokens that are not decided at layer 0, from which on this pays
+# To replay all tokens in compiled code pays up to so many products of coordinates for each at layer 0, as LOOK of them
+# tell; and if all are followers from there on, up to FEW: the more are not, the fewer can be set aside.
+LOOK, MANY, FEW = 256, 150_000, 18_000
+OTHERS = 8  # times their share is what makes setting aside slower
 PLAIN = 1 << 29  # products of coordinates: more is not worth compiling code for
 _JOB = Job("clear.clear_margin")
 
@@ -145,7 +147,9 @@ def _is_clear(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> bo
     """Whether compiled code finds a cloud to be as claimed; if it does not, nothing is known."""
     n, d = tokens.shape
     A, flag = scaled(matrix)[0], flag_band(c, d, matrix)
-    if c.groups or (n >= LARGE and (d == 2 or not _are_short(c, tokens, A))) or _JOB.plain(min(n * n * d, PLAIN)):
+    if c.groups or c.undecided or (n >= LARGE and (d == 2 or not _is_cheap(c, tokens, A))):
+        return False
+    if _JOB.plain(min(n * n * d, PLAIN)):
         return False
     from hardmax.dynamics.check.clear import clear_margin
 
@@ -158,16 +162,16 @@ def _is_clear(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> bo
     return margin >= 0 and not wrong_figures(c, margin, 0, flag)
 
 
-def _are_short(c: "Certificate", tokens: Floats, A: Floats | None) -> bool:
-    """Whether many are decided late, and most too short for the others to look at them, judged by some; a guess."""
-    if np.count_nonzero(c.decided_at) < LATE * len(tokens):
-        return False
+def _is_cheap(c: "Certificate", tokens: Floats, A: Floats | None) -> bool:
+    """Whether most tokens are too short for the others to look at them, or few can be set aside; a guess."""
     norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", times_matrix(A, tokens), tokens), 0.0))
     some = np.arange(0, len(tokens), 1 + len(tokens) // LOOK)
     best = np.einsum("ij,ij->i", times_matrix(A, tokens[some]), tokens.take(c.target[some], axis=0, mode="clip"))
     need = best - 2.0**-19 * norms[some] * norms.max()
     long = len(norms) - np.searchsorted(np.sort(norms), need / np.maximum(norms[some], 1e-300))
-    return bool(long.mean() * tokens.shape[1] < SHORT)
+    products = long.mean() * tokens.shape[1]
+    others = np.count_nonzero((c.role != FOLLOWER) | (c.decided_at > 0)) / len(tokens)
+    return bool(products < MANY and products * (1 - OTHERS * others) < FEW)
 
 
 def _replayed(claims: Claims, alpha: float, matrix: Any) -> list[str]:
