@@ -178,13 +178,8 @@ def clear_margin(
                 return -1.0
     x, norm = tokens[distinct], np.empty(n)
     decided, role, target, limit = decided_at[distinct], roles[distinct], place[targets[distinct]], limits[distinct]
-    guess, spot, stop, ahead, offset = (
-        target.copy(),
-        np.empty(n, np.int64),
-        np.empty(n, np.int64),
-        np.empty((n, d)),
-        np.zeros((n, d)),
-    )
+    guess, spot, stop = target.copy(), np.empty(n, np.int64), np.empty(n, np.int64)
+    ahead, offset = np.empty((n, d)), np.zeros((n, d))
     q, best, second, slack = np.empty((n, d)), np.empty(n), np.empty(n), np.empty(n)
     far, per_length, need = np.empty(n), np.empty(n), np.empty(n)
     keys, longest = np.empty(((n + BLOCK - 1) // BLOCK, d, BLOCK), np.float32), np.empty(n // BLOCK + 2)
@@ -212,6 +207,8 @@ def clear_margin(
             slack[i] = max(4 * close, wide * norm[i] * largest)
             best[i], second[i] = product(q, i, x, guess[i]), -np.inf
             length = np.sqrt(product(q, i, q, i))
+            if not SMALLEST**1.5 < length < SMALLEST**-1.5:  # the square may have lost digits
+                return -1.0
             per_length[i], far[i] = 1 / length, (slack[i] + off * length) * grown
             least = (best[i] - far[i]) / (norm[i] * (1 + 4 * own))
             need[count] = min(least, largest) if least > 0 else 0.0
