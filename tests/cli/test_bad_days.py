@@ -75,7 +75,8 @@ def test_a_signal_ends_a_run_that_can_be_resumed(place, tmp_path, number):
 
 
 def test_a_reader_that_closes_the_pipe_gives_no_error(place):
-    process = subprocess.Popen(_words(place, place / "many.jsonl"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    words = _words(place, place / "many.jsonl", "-q")  # without the notice of a compilation, but not without errors
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout.readline()
     process.stdout.close()
     said = process.stderr.read()

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from hardmax.cloud.presets import PRESETS, preset
 from hardmax.dynamics.limit import limit
 from hardmax.dynamics.simulate import simulate
-from hardmax.errors import BadInput, MissingExtra
+from hardmax.errors import MissingExtra, failing
 from hardmax.html.page import page, point, render
 from hardmax.io.files import write_file
 from hardmax.plot.layer import PAPER_LAYERS, plot_panels
@@ -64,10 +64,8 @@ def write_demo(folder: str | Path, progress: Progress | None = None, quick: bool
         The path of report.html, which needs no other file.
     """
     folder = Path(folder)
-    try:
+    with failing(f"{folder} cannot be created"):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"{folder} cannot be created: {error.strerror or error}") from error
     total = len(FIGURE_2) + (4 if quick else 5)
     done = -1
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hardmax import __version__
-from hardmax.errors import BadInput, MissingExtra
+from hardmax.errors import BadInput, MissingExtra, failing
 from hardmax.experiments.case import Case, Row
 from hardmax.experiments.table import Table, table_of
 from hardmax.io.documents import json_text, write_json
@@ -25,6 +25,7 @@ JOURNAL = ".journal.jsonl"
 MODELS = "models"
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "torch", "matplotlib")
 MARK = ".hardmax"  # in a folder of models that may be discarded
+ELSEWHERE = "choose another folder with -o DIR"
 
 
 def provenance(seed: int | None = None) -> dict[str, Any]:
@@ -58,11 +59,8 @@ def silent(*_: object) -> None:
 
 def make_folder(folder: Path) -> Path:
     """Create a folder if it does not exist yet; BadInput if that is impossible."""
-    try:
+    with failing(f"the folder {folder} cannot be created", fix=ELSEWHERE):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = f"the folder {folder} cannot be created: {error.strerror or error}"
-        raise BadInput(reason, fix="choose another folder with -o DIR") from error
     return folder
 
 
@@ -94,12 +92,9 @@ class Journal:
         self._done[_key(key)] = value
         if self.path is not None:
             make_folder(self.path.parent)
-            try:
-                with self.path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"key": _key(key), "value": value}) + "\n")
-            except OSError as error:
-                reason = f"{self.path} cannot be written: {error.strerror or error}"
-                raise BadInput(reason, fix="choose another folder with -o DIR") from error
+            cannot = failing(f"{self.path} cannot be written", fix=ELSEWHERE)
+            with cannot, self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"key": _key(key), "value": value}) + "\n")
         return value
 
 

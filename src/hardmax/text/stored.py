@@ -9,7 +9,7 @@ from typing import IO, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import failing
 
 
 class _File:
@@ -36,13 +36,11 @@ class StoredTexts(Sequence[str]):
 
         self._file = _File(scratch_file(folder))
         ends, end = array("q", [0]), 0
-        try:
+        with failing(f"{folder}: the texts cannot be stored in it"):
             for text in texts:
                 end += self._file.open.write(text.encode("utf-8", "surrogatepass"))
                 ends.append(end)
             self._file.open.flush()
-        except OSError as error:
-            raise BadInput(f"{folder}: the texts cannot be stored in it: {error.strerror or error}") from error
         every = np.array(ends, np.int64)
         self._starts, self._ends = every[:-1], every[1:]
 
