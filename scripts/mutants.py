@@ -26,48 +26,6 @@ EQUIVALENT = {
             for part in ("RIVALS = ", "len(some) > RIVALS")
         ),
     ],
-    "dynamics/check/large.py": [
-        *((f"{name} = ", None, SLOWER) for name in ("CONES", "FEW", "CROWD", "SAMPLE", "STEEPEST", "WORTH")),
-        *((part, None, SLOWER) for part in ("ENOUGH_TOKENS = ", "and len(self.given) > ENOUGH_TOKENS")),
-        ("[leader] < FEW", "np.bincount(leader)[leader] < FEW", SLOWER),
-        ("len(rows) // CHUNK", None, SLOWER),
-        ("longest_first = ", None, SLOWER),
-        ("mean = np.bincount(cone, cosine)", None, "how followers are divided into parts"),
-        ("(cosine < mean[cone])", None, "how followers are divided into three parts at most"),
-        ("1 + np.abs(low)", "1", "more room for rounding"),
-        ("sure = gap > 10", "10", "more tokens are replayed, with the same verdict"),
-        ("sure = gap > 10", "gap > 10 * self.rounding * self.lengths[rows]", "ten times a bound that is ample"),
-        ("self.rounding = 1e4", "10000.0", "more tokens are replayed, with the same verdict"),
-        *(
-            ("(len(q) + 8) * 2.0**-23", part, "more room for rounding, or half of twice as much as is needed")
-            for part in ("8", "23")
-        ),
-        ("s[:, -1] -= ", "160", "more room for rounding"),
-        ("s[:, -1] -= ", "24", "more room, or half of a bound that counts every rounding at its worst"),
-        *(
-            ("wide = (angle >= 1.5)", part, "where the bound holds, but is of little use")
-            for part in ("angle >= 1.5", "gap > 1")
-        ),
-        *(
-            ("(len(q) + 8) * 2.0**-23", part, "more room for rounding: more pairs are compared in float64")
-            for part in ("-23", "(len(q) + 8) * 2.0 ** (-23)", "(len(q) + 8) * 2.0 ** (-23) * (1 + np.abs(low))")
-        ),
-        ("starts = np.flatnonzero(np.append(True, cone[1:]", "-1", "followers are then cones by themselves: " + SLOWER),
-        ("self.follows &= self.leads[", "0", "who does not follow anybody is not asked"),
-        ("self.bar, self.solid = ", "-np.inf", "it is not read while nobody is set aside"),
-        ("len(self.aside) > WORTH", "len(self.aside) > WORTH * self.aside.sum()", SLOWER),
-        ("short = len(self.leaders)", None, "numbers of 16 bits or of 64"),
-        *(
-            (
-                part,
-                None,
-                "whether those inside a polytope are set aside, or those that are short, with the same verdict",
-            )
-            for part in ("ENOUGH, NEARLY = ", "count > ENOUGH * len(rows)", "count < NEARLY", "> max(ENOUGH")
-        ),
-        ("most = self.leaders[np.argsort(", "-followers", "which of the leaders span the polytope"),
-        ("np.asarray(SHARE * (best - ", "SHARE * (best - queries @ self.center) > room", "the room is ample"),
-    ],
     "dynamics/check/plane.py": [
         *(
             (f"{name} = ", None, SLOWER)
@@ -141,13 +99,12 @@ EQUIVALENT = {
     ],
     "dynamics/check/strongest.py": [
         *((f"{name} = ", None, SLOWER) for name in ("PRODUCTS", "LEVELS", "CROWD", "SAMPLE", "WORTHWHILE")),
-        *((f"{name} = ", None, SLOWER) for name in ("CROWDED, SPREAD", "LOOK, POOR")),
+        *((f"{name} = ", None, SLOWER) for name in ("LOOK, POOR",)),
         *((part, None, SLOWER) for part in ("if len(q) > 32 * LOOK", "reached = ", "if QUERIES * int(reached.sum())")),
         *(
             (part, None, "a guess, on which nothing but the time depends")
             for part in ("some = slice(None, None", "if (most > best[some]", "[: 4 * LOOK]")
         ),
-        ("if len(q) * len(keys) > CROWDED", None, SLOWER),
         *(
             (part, None, "whether, and for how long, keys inside a polytope are left out, with the same verdict")
             for part in ("for _ in range(2):", "mean() < WORTH", "if 2 * len(keys) <= CROWD")
@@ -166,21 +123,12 @@ EQUIVALENT = {
         ("if not 0 < unit < np.inf", "0", "numbers are then sorted exactly"),
         ("low, high = float(", "-np.inf", "numbers are then sorted exactly"),
         ("1.001 * unit", "1.001", "keys are looked at for longer"),
-        ("length = np.maximum(", "1e-300", "the directions of queries of length zero, which see all keys alike"),
         ("return np.divide(score, q_norm", "0", "queries of less than 1 are then compared with all keys"),
         ("place = np.full(len(x), -1)", "1", "any negative number says that a guess is not among the keys"),
     ],
     "dynamics/check/contest.py": [
-        *((f"{name} = ", None, SLOWER) for name in ("QUERIES, KEYS", "PRODUCTS", "MANY", "CONES", "FARTHEST, POOR")),
-        *((part, None, SLOWER) for part in ("parts = 1 + len(i)", "if count > MANY", "if share > POOR", "step = max(")),
-        *(
-            (part, None, "how queries are divided")
-            for part in ("count = max(1", "centers = unit[", "np.lexsort((-need")
-        ),
-        *(
-            (part, None, "a guess, on which nothing but the time depends")
-            for part in ("best = np.argsort(-np.take", "better = score >", "share = 1.0")
-        ),
+        *((f"{name} = ", None, SLOWER) for name in ("QUERIES, KEYS", "PRODUCTS", "MANY")),
+        *((part, None, SLOWER) for part in ("parts = 1 + len(i)", "if count > MANY")),
         ("length, longest = ", "1e-300", "on a coarser scale more pairs are compared in float64"),
         ("self.unit = longest.max(", "1e-300", "on a coarser scale more pairs are compared in float64"),
         *(
@@ -196,7 +144,6 @@ EQUIVALENT = {
             )
             for part in ("6", "4", "24", "6 * (self.x.shape[1] + 4)")
         ),
-        *(("blur = (dim + 16)", part, "the room counts every rounding several times") for part in ("16", "22", "-22")),
         (".reshape(len(some), -1)", "1", "any negative number stands for the length that is left"),
         *(
             ("mine = np.flatnonzero(", part, "a pair compared twice")

@@ -69,12 +69,11 @@ GROUPS = {
         "dynamics/check/rational.py": [RATIONAL_CHECK],
     },
     "certificates, shortcuts of large clouds": {
-        "dynamics/check/contest.py": [f"{CHECK}contest.py", f"{CHECK}strongest.py", f"{CHECK}large.py"],
+        "dynamics/check/contest.py": [f"{CHECK}strongest.py"],
         "dynamics/check/convex.py": [f"{CHECK}convex.py", f"{CHECK}plane.py", *FLOAT_CHECK],
-        "dynamics/check/large.py": [f"{CHECK}large.py", *FLOAT_CHECK],
         "dynamics/check/plane.py": [f"{CHECK}plane.py", *FLOAT_CHECK],
-        "dynamics/check/solid.py": [f"{CHECK}solid.py", f"{CHECK}large.py", f"{CHECK}strongest.py", *FLOAT_CHECK],
-        "dynamics/check/strongest.py": [f"{CHECK}strongest.py", f"{CHECK}large.py", *FLOAT_CHECK],
+        "dynamics/check/solid.py": [f"{CHECK}solid.py", f"{CHECK}strongest.py", *FLOAT_CHECK],
+        "dynamics/check/strongest.py": [f"{CHECK}strongest.py", *FLOAT_CHECK],
     },
     "explanations": {
         "sentiment/explain.py": ["tests/sentiment/test_explain.py", "tests/sentiment/test_word_effects.py"],

@@ -24,6 +24,7 @@ def calls(function):
 
 
 REACHED = {"simd": calls(simd.reached), "plain": calls(plain.reached)}
+SEEK = {"simd": calls(simd.seek), "plain": calls(plain.seek)}
 TOP2 = {("simd", d): calls(getattr(simd, f"top2_{d}")) for d in (1, 2, 3, 4, "any")} | {
     ("plain", d): calls(plain.top2_any) for d in (1, 2, 3, 4, "any")
 }
@@ -53,6 +54,44 @@ def test_a_score_equal_to_the_threshold_reaches_it(code):
     maxima = np.zeros((QUERIES, LANES), np.float32)
     thresholds = np.array([4.0, np.nextafter(np.float32(4), np.float32(5)), -1.0, np.inf], np.float32)
     assert REACHED[code](tiles, 0, keys, 0, thresholds, maxima) == 0b0101
+
+
+@pytest.mark.parametrize("code", ["simd", "plain"])
+@pytest.mark.parametrize("d", [1, 2, 3, 8, 17])
+def test_seek_stops_at_every_group_of_keys_that_some_query_reaches(d, code):
+    chosen = {"simd": simd, "plain": plain}[code]
+    seekers, group = chosen.SEEKERS, chosen.GROUP
+    rng = np.random.default_rng(d)
+    tile = rng.standard_normal((d, seekers)).astype(np.float32)
+    keys = rng.standard_normal((203, d)).astype(np.float32)
+    stop = 199  # the last group ends at key 200
+    scores = keys.astype(float) @ tile.astype(float)
+    for count in (0, 1, 5, 60):  # groups that are reached, as far as keys before `stop` decide
+        bars = np.sort(scores, axis=0)[-1 - count] + np.where(np.arange(seekers) % 3 == 0, 1e-3, 1e3)
+        bars = bars.astype(np.float32)
+        excess, found, at = np.zeros((group, seekers), np.float32), [], 0
+        while (at := SEEK[code](tile, keys, at, stop, bars, excess)) < stop:
+            found.append(at)
+            np.testing.assert_allclose(excess, scores[at : at + group] - bars, rtol=1e-4, atol=1e-4)
+            at += group
+        reached = (scores[:200] >= bars).any(axis=1).reshape(-1, group).any(axis=1)
+        assert at == stop
+        assert found == (group * np.flatnonzero(reached)).tolist()
+
+
+@pytest.mark.parametrize("code", ["simd", "plain"])
+def test_seek_counts_a_score_equal_to_the_bar_and_never_one_of_infinity(code):
+    chosen = {"simd": simd, "plain": plain}[code]
+    tile, keys = np.ones((1, chosen.SEEKERS), np.float32), np.zeros((12, 1), np.float32)
+    bars, excess = np.full(chosen.SEEKERS, np.inf, np.float32), np.zeros((chosen.GROUP, chosen.SEEKERS), np.float32)
+    keys[9] = 2.0
+    assert SEEK[code](tile, keys, 0, 12, bars, excess) == 12
+    bars[-1] = 2.0
+    assert SEEK[code](tile, keys, 0, 12, bars, excess) == 8
+    assert excess[1, -1] == 0
+    bars[-1] = np.nextafter(np.float32(2), np.float32(3))
+    assert SEEK[code](tile, keys, 0, 12, bars, excess) == 12
+    assert SEEK[code](tile, keys, 12, 12, bars, excess) == 12
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3, 4, "any"])

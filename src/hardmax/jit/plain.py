@@ -1,6 +1,6 @@
 """The functions of `hardmax.jit.simd` as plain loops: used where llvmlite's IR builder has changed beyond recognition.
 
-Slower, with the same results: the scores of `top2` have the same bits, and those of `reached` only filter.
+Slower, with the same results: the scores of `top2` have the same bits, and those of `reached` and `seek` only filter.
 """
 
 from typing import Any
@@ -12,6 +12,7 @@ from hardmax.jit.compiled import njit
 QUERIES = 4  # queries in a tile of `reached`
 BLOCK = 128  # keys in a block
 LANES = 8  # running maxima kept for each query
+SEEKERS, GROUP = 16, 4  # queries in a tile of `seek`, and keys that it compares at once
 TILE = 16  # queries in a tile of `top2`
 
 
@@ -33,6 +34,23 @@ def reached(tiles: Any, tile: int, keys: Any, block: int, thresholds: Any, maxim
         if highest >= thresholds[i]:
             mask |= 1 << i
     return mask
+
+
+@njit()
+def seek(tile: Any, keys: Any, start: int, stop: int, bars: Any, excess: Any) -> int:
+    """The first of the next GROUP keys that some query of the tile reaches, with `excess`, as in `simd.seek`."""
+    for first in range(start, stop, GROUP):
+        reached_by_any = False
+        for g in range(GROUP):
+            for i in range(SEEKERS):
+                s = -bars[i]
+                for k in range(keys.shape[1]):
+                    s += tile[k, i] * keys[first + g, k]
+                excess[g, i] = s
+                reached_by_any |= s >= 0
+        if reached_by_any:
+            return first
+    return stop
 
 
 @njit()

@@ -1,4 +1,4 @@
-"""The two innermost loops in vector instructions, written as LLVM IR.
+"""The innermost loops in vector instructions, written as LLVM IR.
 
 LLVM does not vectorize a running maximum by itself (it is a branch to it). It splits vectors to what the machine has:
 the same code runs on AVX2, AVX-512 and NEON. `hardmax.jit.plain` has the same functions without llvmlite, and
@@ -6,6 +6,9 @@ the same code runs on AVX2, AVX-512 and NEON. `hardmax.jit.plain` has the same f
 
 * `reached`, float32: do 4 queries reach their thresholds on a block of keys? 4 queries x 2 vectors of keys stay in
   registers, one fused multiply-add per product, one maximum per score. It only filters; float64 decides.
+* `seek`, float32, for the checkers of certificates, which share no search with the engine: the next keys that any of a
+  tile of queries reaches. One vector lane is one query, and each coordinate of a key is broadcast to all lanes. It also
+  only filters.
 * `top2_*`, float64: best and second best score of many queries. One vector lane is one query; a tile of queries stays
   in registers while the keys pass by one at a time, each coordinate broadcast to all lanes:
 
@@ -100,6 +103,69 @@ def reached(typingctx, tiles, tile, keys, block, thresholds, maxima):  # type: i
             some = builder.zext(builder.icmp_unsigned("!=", hit, ir.Constant(bits, 0)), word)
             mask = builder.or_(mask, builder.shl(some, number(i)))
         return mask
+
+    return signature, codegen
+
+
+SEEKERS = 2 * LANES  # queries in a tile of `seek`
+GROUP = 4  # keys that `seek` compares at once
+
+
+@intrinsic
+def seek(typingctx, tile, keys, start, stop, bars, excess):  # type: ignore[no-untyped-def]
+    """seek(tile, keys, start, stop, bars, excess) -> the first of the next GROUP keys that some query reaches.
+
+    tile: (d, SEEKERS) float32 queries, keys: (m, d) float32, bars: (SEEKERS,) float32. Keys start, start + 1, ... below
+    stop are taken GROUP at a time, and m must be large enough for the last group. For the first group in which
+    <q_i, x_j> - bars_i >= 0 for any query i and key j, these differences go to excess, (GROUP, SEEKERS) float32, and
+    the place of the group is returned; `stop` if there is none. All arrays C-contiguous, no NaN.
+    """
+    signature = types.int64(tile, keys, types.int64, types.int64, bars, excess)
+
+    def codegen(context, builder, signature, args):  # type: ignore[no-untyped-def]
+        arrays = [context.make_array(signature.args[k])(context, builder, args[k]) for k in (0, 1, 4, 5)]
+        tile_at, keys_at, bars_at, excess_at = (array.data for array in arrays)
+        dim, start, stop = builder.extract_value(arrays[1].shape, 1), args[2], args[3]
+        halves = range(SEEKERS // LANES)
+
+        def vector_at(pointer: Any, *offset: Any) -> Any:
+            return builder.bitcast(builder.gep(pointer, list(offset)), _VECTOR.as_pointer())
+
+        fma = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), f"llvm.fma.v{LANES}f32"
+        )
+        zero, bits = ir.Constant(_VECTOR, [0.0] * LANES), ir.IntType(LANES)
+        below = [builder.fsub(zero, builder.load(vector_at(bars_at, _index(h * LANES)), align=4)) for h in halves]
+        sums = [[cgutils.alloca_once(builder, _VECTOR) for _ in halves] for _ in range(GROUP)]
+        found = cgutils.alloca_once_value(builder, stop)
+        groups = builder.sdiv(builder.add(builder.sub(stop, start), _index(GROUP - 1)), _index(GROUP))
+        with cgutils.for_range(builder, groups, intp=dim.type) as group:
+            first = builder.add(start, builder.mul(group.index, _index(GROUP)))
+            rows = [builder.gep(keys_at, [builder.mul(builder.add(first, _index(g)), dim)]) for g in range(GROUP)]
+            for places in sums:
+                for h in halves:
+                    builder.store(below[h], places[h])
+            with cgutils.for_range(builder, dim, intp=dim.type) as coordinate:
+                row = builder.mul(coordinate.index, _index(SEEKERS))
+                queries = [
+                    builder.load(vector_at(tile_at, builder.add(row, _index(h * LANES))), align=4) for h in halves
+                ]
+                for g in range(GROUP):
+                    key = _splat(builder, builder.load(builder.gep(rows[g], [coordinate.index])), _VECTOR)
+                    for h in halves:
+                        total = builder.call(fma, [queries[h], key, builder.load(sums[g][h])])
+                        builder.store(total, sums[g][h])
+            totals = [builder.load(place) for places in sums for place in places]
+            highest = totals[0]
+            for total in totals[1:]:
+                highest = builder.select(builder.fcmp_ordered(">", total, highest), total, highest)
+            some = builder.bitcast(builder.fcmp_ordered(">=", highest, zero), bits)
+            with builder.if_then(builder.icmp_unsigned("!=", some, ir.Constant(bits, 0)), likely=False):
+                for k, total in enumerate(totals):
+                    builder.store(total, vector_at(excess_at, _index(k * LANES)), align=4)
+                builder.store(first, found)
+                group.do_break()
+        return builder.load(found)
 
     return signature, codegen
 

@@ -19,5 +19,6 @@ except (ImportError, AttributeError):  # another llvmlite or Numba than those we
     chosen = plain  # type: ignore[misc]
 
 QUERIES, BLOCK, LANES, TILE = chosen.QUERIES, chosen.BLOCK, chosen.LANES, chosen.TILE
-reached, top2_1, top2_2 = chosen.reached, chosen.top2_1, chosen.top2_2
+SEEKERS, GROUP = chosen.SEEKERS, chosen.GROUP
+reached, seek, top2_1, top2_2 = chosen.reached, chosen.seek, chosen.top2_1, chosen.top2_2
 top2_3, top2_4, top2_any = chosen.top2_3, chosen.top2_4, chosen.top2_any

@@ -12,7 +12,7 @@ from hardmax.cloud.metric import metric
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE
 from hardmax.dynamics.check import floats
 from hardmax.dynamics.check.follow_sets import behind_another
-from hardmax.dynamics.check.replay import TooMany
+from hardmax.dynamics.check.replay import TooClose
 from hardmax.dynamics.check.tied import tie_claims
 
 
@@ -164,7 +164,7 @@ def test_a_band_and_the_widest_of_all_are_relative_to_norms(layer, power):
     own = norms * 2.0**-exponent
     width = (2.0**-20 + layer * 2.0**-24) * norms * largest + layer * 2.0**-26 * largest**2
     assert replay._band(band, layer, own, largest, exponent).tolist() == (width * 2.0**-exponent).tolist()
-    with pytest.raises(TooMany):  # from (3, 4) the best score is far below max|z|
+    with pytest.raises(TooClose):  # from (3, 4) the best score is far below max|z|
         replay._look(layer, replay.start, np.arange(3))
     assert replay.blur == (width / (norms * largest)).max()
 

@@ -1,7 +1,6 @@
 """The check of large clouds, of which most tokens are set aside, can fail as well."""
 
 from contextlib import nullcontext
-from copy import copy
 from dataclasses import fields, replace
 
 import numpy as np
@@ -13,8 +12,7 @@ from forged import CLOUDS, SQUARE, TIE_CONDITIONS, changed, corruptions
 from hardmax.cloud.metric import metric
 from hardmax.dynamics.certificate import FOLLOWER, LEADER, TIE, fingerprint
 from hardmax.dynamics.check import floats
-from hardmax.dynamics.check.large import SetAside
-from hardmax.dynamics.check.replay import TooClose, TooMany
+from hardmax.dynamics.check.replay import Clear, TooClose
 from large_clouds import clouds
 
 LARGE = {
@@ -44,15 +42,20 @@ def test_in_a_large_cloud_every_corrupted_field_is_refused(name):
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_in_a_large_cloud_followers_that_are_set_aside_are_checked(name, monkeypatch):
-    """One claim about one of them is changed at a time."""
-    Z, aside = LARGE[name], []
-    original = floats._ends
-    monkeypatch.setattr(floats, "_ends", lambda *a: aside.append(a[-1]) or original(*a))
+def test_in_a_large_cloud_followers_that_are_checked_all_at_once_are_checked(name, monkeypatch):
+    """One claim about one of them is changed at a time: in the plane of those set aside, in space of the clear ones."""
+    Z, aside, unclear = LARGE[name], [], []
+    ends, look = floats._ends, Clear.look
+    monkeypatch.setattr(floats, "_ends", lambda *a: aside.append(a[-1]) or ends(*a))
+    monkeypatch.setattr(Clear, "look", lambda *a: unclear.append(look(*a)) or unclear[-1])
     eq = hx.limit(Z)
     c = eq.certificate
     assert c.verify(Z)
-    some = np.flatnonzero(aside[0])
+    if Z.shape[1] == 2:
+        some = np.flatnonzero(aside[0])
+    else:
+        some = np.setdiff1d(np.flatnonzero((c.role == FOLLOWER) & (c.decided_at == 0)), unclear[0])
+        assert len(unclear[0]) == 0
     assert len(some) > len(Z) / 2
     rng = np.random.default_rng(0)
     for i in rng.choice(some, 3):
@@ -196,32 +199,13 @@ def test_those_set_aside_are_out_of_reach_up_to_the_last_bit():
     least = 3 * floats.flag_band(c, 2, metric(None, 2)).at(0)[0]
     for reach, error in (
         (1.0, None),
-        (np.nextafter(1.0, 2.0), TooMany),
+        (np.nextafter(1.0, 2.0), TooClose),
         (least, None),
         (np.nextafter(least, 0.0), TooClose),
     ):
         replay = floats.replay_of(c, Z, c.alpha, metric(None, 2), names=np.arange(2), reach=reach)
         with nullcontext() if error is None else pytest.raises(error):
             replay._look(0, replay.start, np.arange(2))
-
-
-def test_scores_down_to_the_reach_below_the_best_must_be_above_the_bar():
-    """The bar of those set aside is put just below or above min (best - reach |z| max|z|) / |z|."""
-    Z, reach = LARGE["three dimensions"], 2.0**-10
-    c, norms = hx.limit(Z).certificate, np.linalg.norm(Z, axis=1)
-    found = SetAside(c, Z, Z, norms, reach)
-    assert found.aside.any()
-    assert found.middle.round
-    claims = floats.Claims(c, Z, np.arange(len(Z)))
-    replay, _ = floats.part_of(claims, c.alpha, metric(None, 3), np.flatnonzero(~found.aside), reach, found)
-    looking = np.flatnonzero(~replay.known)
-    need = (replay.start[looking] @ replay.start.T).max(axis=1) / np.linalg.norm(replay.start[looking], axis=1)
-    least = need.min() - reach * norms.max() - found.rounding
-    for bar, seen in ((least * (1 - 1e-9), False), (least * (1 + 1e-9), True)):
-        replay.found = copy(found)
-        replay.found.bar = bar
-        with pytest.raises(TooMany) if seen else nullcontext():
-            replay._look(0, replay.start, looking)
 
 
 def test_what_is_replayed_goes_on_to_the_last_layer_of_the_others():

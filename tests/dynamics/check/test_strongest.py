@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 
-from hardmax.dynamics.check import strongest as search
-from hardmax.dynamics.check.contest import KEYS, QUERIES, with_ones
+from hardmax.dynamics.check.contest import KEYS, QUERIES
 from hardmax.dynamics.check.solid import SHARE
 from hardmax.dynamics.check.strongest import (
     ClosePairs,
     _best_of,
     _falling,
     all_gaps,
-    columns_near,
     contenders,
     strongest,
 )
@@ -95,13 +93,6 @@ def test_the_best_of_few_keys_is_found_for_every_one_of_many_queries():
     best, top = _best_of(q, x)
     assert np.array_equal(top, all_gaps(q, x)[1])
     assert np.allclose(best, all_gaps(q, x)[0], rtol=1e-14, atol=0)
-
-
-def test_columns_near_names_every_column_with_a_number_of_at_least_zero():
-    rng = np.random.default_rng(3)
-    keys, queries = with_ones(rng.standard_normal((900, 4))), rng.standard_normal((5, 700)).astype(np.float32)
-    queries[4] = -np.abs(queries[4]) * 6
-    assert np.array_equal(columns_near(keys, queries), np.flatnonzero((keys @ queries).max(axis=0) >= 0))
 
 
 @pytest.mark.parametrize("dim", [1, 2, 6, 40])
@@ -232,25 +223,6 @@ def test_a_polytope_is_used_if_it_is_wide_for_the_rounding_of_scores(width, all_
     assert (len(keys) == len(x)) is all_contend
     scores = q @ x.T
     assert np.isin(scores.argmax(axis=1), keys).all()
-
-
-@pytest.mark.parametrize("crowded", [0, 1 << 60])
-def test_very_many_pairs_are_compared_by_direction_with_the_same_result(crowded, monkeypatch):
-    monkeypatch.setattr(search, "CROWDED", crowded)
-    monkeypatch.setattr(search, "SPREAD", 0.0)
-    played = []
-    original = search.play_by_cones
-    monkeypatch.setattr(search, "play_by_cones", lambda *a: played.append(1) or original(*a))
-    rng = np.random.default_rng(11)
-    x = rng.normal(size=(3000, 4))
-    x /= np.linalg.norm(x, axis=1)[:, None]
-    norm, slack = np.linalg.norm(x, axis=1), np.full(len(x), 0.01)
-    best, top, gap = all_gaps(x, x)
-    found = strongest(x, norm, x, norm, slack, rng.integers(0, len(x), len(x)))
-    assert (found[1] == top).all()
-    assert np.allclose(found[0], best, rtol=1e-14)
-    assert np.allclose(found[2][gap < 0.0099], gap[gap < 0.0099], rtol=0, atol=1e-13)
-    assert bool(played) is (crowded == 0)
 
 
 @pytest.mark.parametrize("dim", [2, 4])

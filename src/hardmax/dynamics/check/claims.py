@@ -97,7 +97,8 @@ def mistyped(c: "Certificate", tokens: NDArray[Any]) -> list[str]:
     if not isinstance(c.limit, np.ndarray) or c.limit.shape != tokens.shape or c.limit.dtype != tokens.dtype:
         wrong.append(f"limit is not an array of {tokens.dtype} numbers of shape {tokens.shape}")
     if not isinstance(c.groups, tuple) or not all(
-        isinstance(g, tuple) and all(isinstance(i, (int, np.integer)) for i in g) for g in c.groups
+        isinstance(g, tuple) and all(issubclass(kind, (int, np.integer)) for kind in set(map(type, g)))
+        for g in c.groups
     ):
         wrong.append("groups is not a tuple of tuples of token indices")
     if type(c.undecided) is not int or c.undecided < 0:

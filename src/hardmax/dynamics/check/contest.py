@@ -4,15 +4,6 @@ Scores are compared in float32 first, and again in float64 where they are near w
 every key, subtracts from the scores of each query what is near, so that one maximum tells whether any score of many is:
 those of at least 0 are. If no query or key is longer than 1, a difference is off by less than (d + 4) 2^-24 times
 1 + |what is subtracted|.
-
-Cones. Queries of about one direction are compared with the same keys: let c be a unit vector from which none of their
-directions u is farther than an angle theta < pi / 2, and t > 0 a score below which nothing matters for any u. If
-<u, x> >= t, then |x| >= t, the angle between u and x is at most psi = arccos(t / |x|), hence that between c and x at
-most theta + psi < pi, and
-
-    <c, x> >= |x| cos(theta + psi) = t cos(theta) - sin(theta) (|x|^2 - t^2)^(1/2).
-
-Keys below that are left out. It falls as |x| grows, so that it may be computed from a longer key; and as theta grows.
 """
 
 from collections.abc import Callable
@@ -23,8 +14,6 @@ from numpy.typing import NDArray
 QUERIES, KEYS = 256, 384  # compared at once: their scores stay in the cache
 PRODUCTS = 1 << 20  # of coordinates
 MANY = 192  # pairs after which to look again who can come near
-CONES = 16  # compared with keys at once
-FARTHEST, POOR = 16, 0.05  # keys that may be better guesses, as long as they are for more than this share of queries
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -60,7 +49,7 @@ class Contest:
         self.guess, self.top, self.second = guess, guess.copy(), np.full(len(q), -np.inf)
         length, longest = (np.maximum(np.sqrt(np.einsum("ij,ij->i", a, a)), 1e-300) for a in (q, x))
         self.unit = longest.max(initial=1e-300)
-        self.lengths, self.size = length, longest / self.unit
+        self.lengths = length
         self.keys, self.queries = with_ones(x / self.unit), np.empty((x.shape[1] + 1, len(q)), np.float32)
         self.queries[:-1] = (q / length[:, None]).T
         self.queries[-1] = self._subtract(slice(None))
@@ -90,17 +79,6 @@ class Contest:
         score[self.top[i] == j] = -np.inf
         np.maximum.at(self.second, i, score)
         np.maximum.at(self.second, i[wins], before[wins])
-
-    def guess_among(self, block: slice, keys: Ints) -> float:
-        """Guess those of the keys that score more than the guesses so far, before any comparison; for which share."""
-        scores = self.q[block] @ self.x[keys].T
-        top = scores.argmax(axis=1)
-        score = scores[np.arange(len(top)), top]
-        better = score > self.best[block]
-        some = np.flatnonzero(better) + block.start
-        self.best[some], self.guess[some], self.top[some] = score[better], keys[top[better]], keys[top[better]]
-        self.queries[-1, block] = self._subtract(block)
-        return float(better.mean())
 
     def play(self, block: slice, keys: Ints, fewer: Callable[[Ints], Ints]) -> None:
         """Compare a block of queries with ascending keys; once scores are known better, with `fewer` of the rest."""
@@ -134,76 +112,3 @@ class Contest:
             i, j, score = (np.concatenate(part) for part in zip(*self._close, strict=True))
             close = score >= self.best[i] - self.room[i]
             self.kept.append((i[close], j[close]))
-
-
-def directions(unit: Singles, need: Floats) -> tuple[Ints, Ints]:
-    """An order in which queries of about one direction follow one another, and where each of its blocks begins."""
-    count = max(1, len(unit) // (2 * QUERIES))
-    centers = unit[:: max(1, len(unit) // count)].T.copy()
-    cone = np.empty(len(unit), np.int64)
-    step = max(1, PRODUCTS // centers.shape[1])
-    for start in range(0, len(unit), step):
-        cone[start : start + step] = (unit[start : start + step] @ centers).argmax(axis=1)
-    order = np.lexsort((-need, cone))
-    size = np.bincount(cone)
-    starts, blocks = np.cumsum(size) - size, -(-size // QUERIES)
-    number = np.arange(blocks.sum()) - np.repeat(np.cumsum(blocks) - blocks, blocks)
-    return order, np.repeat(starts, blocks) + number * np.repeat(size, blocks) // np.repeat(
-        np.maximum(blocks, 1), blocks
-    )
-
-
-def play_by_cones(contest: Contest, starts: Ints) -> None:
-    """Compare the queries, in blocks of about one direction each, with the keys, in order of falling length."""
-    u, dim = contest.queries[:-1], contest.x.shape[1]
-    ends = np.append(starts[1:], u.shape[1])
-    middle = np.add.reduceat(u, starts, axis=1, dtype=np.float64)
-    middle /= np.maximum(np.sqrt(np.einsum("ki,ki->i", middle, middle)), 1e-300)
-    middle32 = middle.astype(np.float32)
-    along = np.einsum("ki,ki->i", u, np.repeat(middle32, ends - starts, axis=1))
-    blur = (dim + 16) * 2.0**-22
-    cosine = np.clip(np.minimum.reduceat(along, starts).astype(np.float64) - blur, -1.0, 1.0)
-    sine = np.sqrt(1 - cosine * cosine)
-    size, tiles = contest.size, contest.size[::KEYS]
-    columns = contest.keys[:, :-1].T
-
-    def least(b: int) -> tuple[float, Floats]:
-        """The score that matters to a block, and for each tile of keys what <c, x> must be."""
-        t = float(contest.need(slice(starts[b], ends[b])).min())
-        if t <= 0 or cosine[b] <= 0:
-            return t, np.full(len(tiles), -2.0)
-        return t, t * cosine[b] - sine[b] * np.sqrt(np.maximum(tiles * tiles - t * t, 0.0)) - blur
-
-    def long(t: float) -> int:
-        """How many keys are of length t at least."""
-        return int(np.searchsorted(-size, -(t - blur), side="right"))
-
-    share = 1.0  # of queries whose guesses were not the best of a few
-    for at in range(0, len(starts), CONES):
-        some = range(at, min(at + CONES, len(starts)))
-        blocks = [slice(int(starts[b]), int(ends[b])) for b in some]
-        bounds = [least(b) for b in some]
-        scores = middle32[:, at : at + CONES].T @ columns[:, : long(min(t for t, _ in bounds))]
-        whole = scores.shape[1] // KEYS * KEYS
-        if share > POOR and whole:
-            tops = scores[:, :whole].reshape(len(scores), -1, KEYS)
-            place = tops.argmax(axis=2) + np.arange(0, whole, KEYS)
-            best = np.argsort(-np.take_along_axis(scores, place, axis=1), axis=1)[:, :FARTHEST]
-            farthest = np.take_along_axis(place, best, axis=1)
-            share = float(np.mean([contest.guess_among(*pair) for pair in zip(blocks, farthest, strict=True)]))
-            bounds = [least(b) for b in some]
-        for b, block, (t, low), row in zip(some, blocks, bounds, scores, strict=True):
-            mine = row[: long(t)]
-            whole = len(mine) // KEYS * KEYS
-            near = np.empty(len(mine), bool)
-            np.greater_equal(
-                mine[:whole].reshape(-1, KEYS), low[: whole // KEYS, None], out=near[:whole].reshape(-1, KEYS)
-            )
-            near[whole:] = mine[whole:] >= low[min(whole // KEYS, len(low) - 1)]
-
-            def fewer(keys: Ints, b: int = b, row: Singles = row) -> Ints:
-                t, low = least(b)
-                keys = keys[: np.searchsorted(keys, long(t))]
-                return keys[row[keys] >= low[keys // KEYS]]
-
-            contest.play(block, np.flatnonzero(near), fewer)

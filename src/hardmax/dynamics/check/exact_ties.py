@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.dynamics.check.claims import EPS, TIE, Floats, Ints
+from hardmax.dynamics.check.claims import EPS, TIE, Floats, Ints, distinct
 
 Exact = NDArray[Any]  # integers, of 64 bits or of Python
 Base = tuple[Exact, int]  # numerators, denominator
@@ -135,8 +135,7 @@ class ExactClaims:
             and bool((times(product(self.whole[others], query), one) == level).all())
             and (own or self._supports(query, level, one))
         )
-        different = list({tuple(b): b for b in base.tolist()}.values()) if holds else []
-        return holds, (np.array(different, dtype=base.dtype), one)
+        return holds, (_different(base) if holds else base[:0], one)
 
     def _ends(self, some: Ints, denominator: int = 1) -> Base:
         """Where these tokens end, over one denominator, a multiple of the given one."""
@@ -184,6 +183,13 @@ class ExactClaims:
             kind: Any = np.int64 if max(map(abs, least)) < 1 << 62 else object
             self._bases[number] = np.array(least, dtype=kind), below // common
         return self._bases[number]
+
+
+def _different(rows: Exact) -> Exact:
+    """The different ones of the rows."""
+    if rows.dtype != object and np.abs(rows).max() < 1 << 53:  # float64 holds them exactly
+        return rows[distinct(rows.astype(np.float64))[0]]
+    return np.array(list({tuple(row): row for row in rows.tolist()}.values()), dtype=rows.dtype)
 
 
 def times(a: Exact, factor: int) -> Exact:

@@ -2,7 +2,7 @@
 
 Shares no code with the engine that made it, only the tie rule (`attention/ties.py`) that both must obey. Copies of a
 token are checked to be treated alike; the distinct tokens are replayed up to the last decision (`replay`), in a large
-cloud without those that can be checked all at once (`large`, `plane`).
+cloud in the plane without those that can be checked by cells (`plane`).
 """
 
 from contextlib import nullcontext
@@ -16,24 +16,18 @@ from hardmax.cloud.metric import metric
 from hardmax.cloud.parameters import step_size
 from hardmax.cloud.tokens import cloud
 from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, Ints, distinct, mistyped, misvalued
-from hardmax.dynamics.check.replay import Replay, TooClose, TooMany, scaled, times_matrix, wrong_figures
+from hardmax.dynamics.check.replay import Replay, TooClose, scaled, wrong_figures
 from hardmax.dynamics.check.strongest import SMALL
 from hardmax.errors import BadInput
 from hardmax.jit.ways import Job
 
 if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
-    from hardmax.dynamics.check.large import SetAside
 
 LARGE = 8192  # tokens from which on checking followers all at once pays
 CHUNK = 1 << 15
 ATTEMPTS = 4  # at setting tokens aside
 PATIENCE = 10_000  # layers without a decision, for a step size that is not small
-# To replay all tokens in compiled code pays up to so many products of coordinates for each at layer 0, as LOOK of them
-# tell; and if all are followers from there on, up to FEW: the more are not, the fewer can be set aside.
-LOOK, MANY, FEW = 256, 150_000, 18_000
-OTHERS = 8  # times their share is what makes setting aside slower
-PLAIN = 1 << 29  # products of coordinates: more is not worth compiling code for
 _JOB = Job("clear.clear_margin")
 
 
@@ -130,26 +124,25 @@ def _problems(certificate: "Certificate", Z: Any) -> list[str]:
         if longest > patience:
             return [f"decided_at claims that nothing is decided for {longest} layers and something after that"]
     claims = Claims(c, tokens, np.arange(len(tokens)))
-    some = tokens[: 4 * SMALL]  # without copies among these, distinct tokens are so many that not all gaps are reported
-    if len(tokens) < LARGE or len(distinct(some)[0]) < len(some):
-        claims = claims.distinct()[0]
-    if len(claims.tokens) >= LARGE and not claims.wrong:
-        try:
-            with nullcontext() if tokens.shape[1] == 2 else _JOB.counted():
-                return _without_those_set_aside(claims, alpha, matrix)
-        except TooClose:  # a token that was set aside may be seen after all
-            pass
-    with _JOB.counted():
-        return _replayed(claims.distinct()[0], alpha, matrix)
+    if tokens.shape[1] == 2 and len(tokens) >= LARGE:
+        some = tokens[
+            : 4 * SMALL
+        ]  # without copies among these, there are so many tokens that not all gaps are reported
+        if len(distinct(some)[0]) < len(some):
+            claims = claims.distinct()[0]
+        if len(claims.tokens) >= LARGE and not claims.wrong:
+            try:
+                return _in_the_plane(claims, alpha, matrix)
+            except TooClose:  # a token that was set aside may be seen after all
+                pass
+    return _replayed(claims.distinct()[0], alpha, matrix)
 
 
 def _is_clear(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> bool:
     """Whether compiled code finds a cloud to be as claimed; if it does not, nothing is known."""
     n, d = tokens.shape
     A, flag = scaled(matrix)[0], flag_band(c, d, matrix)
-    if c.groups or c.undecided or (n >= LARGE and (d == 2 or not _is_cheap(c, tokens, A))):
-        return False
-    if _JOB.plain(min(n * n * d, PLAIN)):
+    if c.groups or c.undecided or n >= LARGE or _JOB.plain(n * n * d):
         return False
     from hardmax.dynamics.check.clear import clear_margin
 
@@ -162,24 +155,16 @@ def _is_clear(c: "Certificate", tokens: Floats, alpha: float, matrix: Any) -> bo
     return margin >= 0 and not wrong_figures(c, margin, 0, flag)
 
 
-def _is_cheap(c: "Certificate", tokens: Floats, A: Floats | None) -> bool:
-    """Whether most tokens are too short for the others to look at them, or few can be set aside; a guess."""
-    norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", times_matrix(A, tokens), tokens), 0.0))
-    some = np.arange(0, len(tokens), 1 + len(tokens) // LOOK)
-    best = np.einsum("ij,ij->i", times_matrix(A, tokens[some]), tokens.take(c.target[some], axis=0, mode="clip"))
-    need = best - 2.0**-19 * norms[some] * norms.max()
-    long = len(norms) - np.searchsorted(np.sort(norms), need / np.maximum(norms[some], 1e-300))
-    products = long.mean() * tokens.shape[1]
-    others = np.count_nonzero((c.role != FOLLOWER) | (c.decided_at > 0)) / len(tokens)
-    return bool(products < MANY and products * (1 - OTHERS * others) < FEW)
-
-
 def _replayed(claims: Claims, alpha: float, matrix: Any) -> list[str]:
-    wrong = (replay := _replay(claims, alpha, matrix)).run()
-    if wrong and replay.small and replay.wide < 3:  # gaps of more than the claimed margin were not needed
-        replay = _replay(claims, alpha, matrix)
-        replay.wide = 3.0
-        return replay.run()
+    n, d = claims.tokens.shape
+    compiled = not _JOB.plain(n * n * d)
+    with nullcontext() if compiled else _JOB.counted():
+        wrong = (replay := _replay(claims, alpha, matrix, compiled=compiled)).run()
+        if wrong and replay.small and replay.wide < 3:  # gaps of more than the claimed margin were not needed
+            replay = _replay(claims, alpha, matrix, compiled=compiled)
+            replay.wide = 3.0
+            wrong = replay.run()
+    _JOB.ready |= compiled
     return wrong
 
 
@@ -200,40 +185,20 @@ def flag_band(c: "Certificate", dim: int, matrix: Any) -> Band:
     return wider(tie_band(c.tie_tolerance), rounding_bound(dim, matrix))
 
 
-def _without_those_set_aside(claims: Claims, alpha: float, matrix: Any) -> list[str]:
-    c, tokens = claims.c, claims.tokens
-    reach = max(2.0**-19, 4 * flag_band(c, tokens.shape[1], matrix).own)
-    if tokens.shape[1] == 2:
-        return _in_the_plane(claims, alpha, matrix, reach)
-    from hardmax.dynamics.check.large import SetAside
-
-    queries = times_matrix(scaled(matrix)[0], tokens)
-    norms = np.sqrt(np.maximum(np.einsum("ij,ij->i", queries, tokens), 0.0))
-    found = SetAside(c, tokens, queries, norms, reach)
-    found.forget()
-    for _ in range(ATTEMPTS):
-        try:
-            replay, _ = part_of(claims, alpha, matrix, np.flatnonzero(~found.aside), reach, found)
-            return replay.run() or _ends(c, tokens, found.known)
-        except TooMany:
-            pass
-    raise TooClose
-
-
-def part_of(
-    claims: Claims, alpha: float, matrix: Any, left: Ints, reach: float, found: "SetAside | None" = None
-) -> tuple[Replay, Ints]:
+def part_of(claims: Claims, alpha: float, matrix: Any, left: Ints, reach: float) -> tuple[Replay, Ints]:
     """The replay of some of the tokens, and for each of these the place of its first copy in it."""
-    if claims.tokens.shape[1] == 2 and 2 * len(left) > len(claims.tokens):
+    if 2 * len(left) > len(claims.tokens):
         raise TooClose
     some, first, inverse = claims.part(left).distinct()
-    return _replay(some, alpha, matrix, names=left[first], reach=reach, found=found), inverse
+    return _replay(some, alpha, matrix, names=left[first], reach=reach), inverse
 
 
-def _in_the_plane(claims: Claims, alpha: float, matrix: Any, reach: float) -> list[str]:
+def _in_the_plane(claims: Claims, alpha: float, matrix: Any) -> list[str]:
+    """The replay of the outermost tokens of a large cloud in the plane; all others are checked by cells."""
     from hardmax.dynamics.check.plane import Inside, outermost
 
     c, tokens = claims.c, claims.tokens
+    reach = max(2.0**-19, 4 * flag_band(c, 2, matrix).own)
     aside = np.ones(len(tokens), bool)
     aside[outermost(tokens)] = False
     aside &= c.role == FOLLOWER

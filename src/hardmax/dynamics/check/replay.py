@@ -1,7 +1,9 @@
-"""The replay of distinct tokens, layer by layer, with plain NumPy.
+"""The replay of distinct tokens, layer by layer.
 
-At the layer where a token is said to be decided, the conditions that make the decision final are tested against all
-tokens of the replay. Who follows whom where scores are close is found in `follow_sets`, and ties are judged in `tied`.
+In a large cloud compiled code takes care of all tokens whose decisions are clear (`clear`). The others, and all tokens
+of small clouds, are looked at here with plain NumPy. At the layer where a token is said to be decided, the conditions
+that make the decision final are tested against all tokens of the replay. Who follows whom where scores are close is
+found in `follow_sets`, and ties are judged in `tied`.
 """
 
 from functools import cached_property
@@ -14,23 +16,20 @@ from hardmax.dynamics.check.claims import EPS, FOLLOWER, LEADER, TIE, Floats, In
 from hardmax.dynamics.check.convex import Convex
 from hardmax.dynamics.check.exact_ties import ExactClaims
 from hardmax.dynamics.check.follow_sets import FollowSets, closely, near_pairs
+from hardmax.dynamics.check.solid import VERTICES, Solid
 from hardmax.dynamics.check.strongest import SMALL, ClosePairs, all_gaps, contenders, strongest
 from hardmax.dynamics.check.tied import tie_claims
 
 if TYPE_CHECKING:
     from hardmax.dynamics.certificate import Certificate
-    from hardmax.dynamics.check.large import SetAside
 
+LOOK, MANY_PAIRS = 256, 1 << 31  # tokens that tell how many pairs there are, and from how many on it pays to hide some
 FEW, FEW_PAIRS, PAIRS = 32, 1 << 16, 1 << 19  # queries compared with all, pairs, and pairs after choosing keys
 SMALLEST = 1e-100  # norm whose square loses no digits
 
 
 class TooClose(Exception):
     """A score of a token that was set aside might be seen after all."""
-
-
-class TooMany(TooClose):
-    """So it is, but there are fewer of them now."""
 
 
 class Replay:
@@ -40,7 +39,8 @@ class Replay:
         c: what is claimed of these tokens; targets and groups are places among them.
         tie, flag: the bands within which scores are equal, and within which they are looked at closely.
         names: the tokens' places in the cloud of which these are a part.
-        reach, found: gaps up to this much are looked at, so that tokens that were set aside are not seen.
+        reach: gaps up to this much are looked at, so that tokens that were set aside are not seen.
+        compiled: whether compiled code looks at the tokens first.
         weight: how many copies of each there are.
         called: what each is called when something is wrong.
     """
@@ -55,11 +55,11 @@ class Replay:
         flag: Any,
         names: Ints | None = None,
         reach: float = np.inf,
-        found: "SetAside | None" = None,
+        compiled: bool = False,
         weight: Floats | None = None,
         called: Ints | None = None,
     ) -> None:
-        self.c, self.alpha, self.reach, self.found = c, alpha, reach, found
+        self.c, self.alpha, self.reach, self.compiled = c, alpha, reach, compiled
         self.A, self.size = scaled(matrix)
         self.shortest = float(np.sqrt(self.size / matrix.condition))  # |z|_A <= |A z| / shortest
         self.start = tokens
@@ -76,24 +76,27 @@ class Replay:
         self.wide = min(1.5 * c.margin, 3.0) if self.small else 2.0**-19  # relative gaps up to this are exact
         self.name = np.arange(len(tokens)) if names is None else names
         self.called = self.name if called is None else called
-        self.known = np.zeros(len(tokens), bool) if found is None else found.known[self.name]  # as claimed at layer 0
         self.decided, self.role, self.target = (np.array(a) for a in (c.decided_at, c.role, c.target))
         self.limit = c.limit
         self.groups = [np.asarray(g, np.int64) for g in c.groups]
-        self.likely = np.where(self.target >= 0, self.target, np.arange(len(tokens)))  # whom each follows, as a guess
+        # A guess of the token that each follows; one of several if it is tied.
+        named = np.array([group[0] for group in self.groups] or [0])
+        self.likely = np.where(self.target >= 0, self.target, named[np.maximum(-1 - self.target, 0)])
 
     def run(self) -> list[str]:
         if self.wrong:
             return self.wrong
         x, last = self.start, int(self.decided.max())
         self.offset_at_decision = np.zeros_like(self.limit)
+        clear = Clear(self) if self.compiled else None
         for layer in range(last + 1):
             looking = np.flatnonzero(self.decided >= layer)
-            new = looking[self.decided[looking] == layer]
-            self.offset_at_decision[new] = x[new] - self.limit[new]
-            if layer == 0 and self.found is not None:
-                looking = looking[~self.known[looking]]
-            mean = self._look(layer, x, looking)
+            if clear is not None:
+                looking = clear.look(layer, x)
+            else:
+                new = looking[self.decided[looking] == layer]
+                self.offset_at_decision[new] = x[new] - self.limit[new]
+            mean = self._look(layer, x, looking) if len(looking) else x[:0]
             if self.wrong:
                 return self.wrong
             if self.in_plane:
@@ -103,8 +106,11 @@ class Replay:
             still = self.decided[looking] > layer
             moving = looking[still]
             ahead = (x[moving] + self.alpha * mean[still]) / (1 + self.alpha)
-            x = self._decided_places(layer + 1)
-            x[moving] = ahead
+            if clear is not None:
+                x = clear.move(layer + 1, x, moving, ahead)
+            else:
+                x = self._decided_places(layer + 1)
+                x[moving] = ahead
         if not self.in_plane:
             self.check_figures()
         return self.wrong
@@ -150,11 +156,8 @@ class Replay:
         pairs = ClosePairs(3 * flag)
         best, top, gap, keys = self._strongest(q, own, x, norm, flag, self.likely[looking], pairs)
         self.likely[looking] = top
-        if reach is not None:  # would a token that was set aside be seen?
-            far = reach * (1 + self.alpha) ** layer  # who was set aside has come nearer to its leader
-            unseen = (best >= reach).all() if self.found is None else self.found.unseen(q, best - far, far)
-            if not unseen:
-                raise TooMany
+        if reach is not None and not (best >= reach).all():  # a token that was set aside would be seen
+            raise TooClose
         mean = x[top]
         single = np.where(gap > flag, top, -1)
         scale = own * largest
@@ -180,6 +183,12 @@ class Replay:
             if len(q) * len(x) <= FEW_PAIRS or len(q) <= FEW:
                 return *all_gaps(q, x), np.arange(len(x))
             slack = np.maximum(3 * flag, self.wide * own * norm.max())
+            if self.compiled and SMALLEST < np.abs(x).max() < 1 / SMALLEST:
+                from hardmax.dynamics.check.comparison import strongest_compiled
+
+                return *strongest_compiled(np.ascontiguousarray(q), own, x, norm, slack, guess, pairs), np.arange(
+                    len(x)
+                )
             keys, guess = contenders(q, own, x, norm, slack, guess)
             if len(q) * len(keys) <= PAIRS:
                 best, top, gap = all_gaps(q, x[keys])
@@ -254,6 +263,68 @@ class Replay:
     def check_figures(self) -> None:
         margin = self.margin if self.small else min(self.margin, 2.0**-20)
         self.wrong += wrong_figures(self.c, margin, self.undecided, self.flag)
+
+
+class Clear:
+    """The compiled part of a replay: the tokens about which nothing is left to ask, and the places of all."""
+
+    def __init__(self, replay: Replay) -> None:
+        from hardmax.dynamics.check.clear import look, move
+
+        n, d = replay.start.shape
+        self._look, self._move = look, move
+        self.replay = replay
+        self.A = np.empty((0, d)) if replay.A is None else replay.A
+        self.role, self.decided, self.target = (
+            np.asarray(a, np.int64) for a in (replay.role, replay.decided, replay.target)
+        )
+        self.limit = np.ascontiguousarray(replay.limit)
+        self.flag = np.array([replay.flag.own, replay.flag.own_k, replay.flag.cloud_k])
+        self.norm, self.ahead, self.unclear = np.empty(n), np.empty((n, d)), np.empty(n, bool)
+        self.off = 0.0
+        self.shrink = (1 + replay.alpha) ** -np.arange(float(self.decided.max()) + 1)
+        self.hidden, self.center = np.zeros(n, bool), np.zeros(d)
+        if d in VERTICES and self._pairs() > MANY_PAIRS:
+            self._hide()
+
+    def _pairs(self) -> float:
+        """About how many pairs of tokens are compared at layer 0, as some of the tokens tell."""
+        x, norms = self.replay.start, self.replay._norms(self.replay.start)
+        some = np.arange(0, len(x), 1 + len(x) // LOOK)
+        best = np.einsum("ij,ij->i", times_matrix(self.replay.A, x[some]), x[self.replay.likely[some]])
+        need = best / np.maximum(norms[some], 1e-300) - 2.0**-19 * norms.max()
+        return float(len(x) * (len(x) - np.searchsorted(np.sort(norms), need)).mean())
+
+    def _hide(self) -> None:
+        """Hide the followers inside a polytope of the leaders that most tokens follow."""
+        leads = (self.role == LEADER) & (self.decided == 0) & (self.target == np.arange(len(self.target)))
+        follows = (self.role == FOLLOWER) & (self.decided == 0)
+        follows[follows] = leads[self.target[follows]]
+        leaders, x = np.flatnonzero(leads), self.replay.start
+        if not len(leaders):
+            return
+        count = np.bincount(self.target[follows], minlength=len(x))[leaders]
+        solid = Solid(x[leaders[np.argsort(-count)[: VERTICES[x.shape[1]]]]])
+        self.center = solid.center
+        self.hidden[follows] = solid.inside(x[follows])
+
+    def look(self, layer: int, x: Floats) -> Ints:
+        """Test the claims made at a layer; the tokens that have to be looked at closely."""
+        replay = self.replay
+        margin, self.off = self._look(
+            layer, x, self.A, self.decided, self.role, self.target, self.limit, replay.offset_at_decision, self.norm,
+            replay.likely, self.hidden, self.center, replay.alpha, self.flag, replay.wide, self.off, self.ahead,
+            self.unclear,
+        )  # fmt: skip
+        replay.margin = min(replay.margin, margin)
+        return np.flatnonzero(self.unclear)
+
+    def move(self, layer: int, x: Floats, moving: Ints, ahead: Floats) -> Floats:
+        """The places at the next layer, where the tokens `moving` are `ahead`."""
+        self.ahead[moving] = ahead
+        x = x.copy() if layer == 1 else x  # the tokens that were given stay as they are
+        self._move(x, self.decided, self.limit, self.replay.offset_at_decision, self.ahead, self.shrink, layer)
+        return x
 
 
 def wrong_figures(c: "Certificate", margin: float, undecided: int, flag: Any) -> list[str]:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.dynamics.check.contest import KEYS, QUERIES, Contest, directions, play_by_cones
+from hardmax.dynamics.check.contest import KEYS, QUERIES, Contest
 from hardmax.dynamics.check.solid import BLURRED, SHARE, VERTICES, Solid, farthest
 
 SMALL = 1024  # up to this many distinct tokens all gaps are exact
 PRODUCTS = 1 << 20  # of coordinates
 LEVELS = 65_000  # of numbers that are sorted roughly
-CROWDED, SPREAD = 1 << 26, 0.17  # pairs, and share of all, from which on queries of about one direction are compared
 CROWD = 4096  # queries and keys from which on it pays to leave out keys inside a polytope
 SAMPLE = 512  # queries that tell who is followed, and keys that tell whether a share of WORTH can be left out
 WORTH = 0.5
@@ -24,17 +23,6 @@ LOOK, POOR = 16, 0.05  # queries that tell whether guesses are good: at most thi
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Singles = NDArray[np.float32]
-
-
-def columns_near(keys: Singles, queries: Singles) -> Ints:
-    """Which columns of keys @ queries hold a number of at least 0."""
-    near = np.zeros(queries.shape[1], bool)
-    for start in range(0, len(keys), KEYS):
-        for at in range(0, len(near), QUERIES):
-            scores = keys[start : start + KEYS] @ queries[:, at : at + QUERIES]
-            if scores.max() >= 0:
-                near[at : at + QUERIES] |= scores.max(axis=0) >= 0
-    return np.flatnonzero(near)
 
 
 def all_gaps(q: Floats, x: Floats) -> tuple[Floats, Ints, Floats]:
@@ -144,8 +132,7 @@ def strongest(
     """The same for many queries; gaps are exact up to `slack`, and others are larger than that.
 
     Nothing but the time depends on the guess of j. Keys come in order of falling norm, until |q| |x| cannot come near
-    the best score so far (Cauchy-Schwarz); queries in order of the norm that can. If there are very many pairs, it is
-    queries of about one direction that are compared together.
+    the best score so far (Cauchy-Schwarz); queries in order of the norm that can.
     """
     best = np.einsum("ij,ij->i", q, x[guess])
     needed = _shortest(best - slack, q_norm)
@@ -153,32 +140,22 @@ def strongest(
     keys = np.flatnonzero(norm >= needed.min(initial=np.inf))
     order, late = _falling(norm[keys])
     keys = keys[order]
-    starts = None
-    if len(q) * len(keys) > CROWDED:
-        reached = np.searchsorted(-norm[keys], -needed[turn[::QUERIES]], side="right")  # norms fall but for a little
-        if QUERIES * int(reached.sum()) > max(CROWDED, SPREAD * len(q) * len(x)):
-            length = np.maximum(np.sqrt(np.einsum("ij,ij->i", q, q)), 1e-300)
-            turn, starts = directions((q / length[:, None]).astype(np.float32), (best - slack) / length)
-            keys = keys[np.argsort(-np.einsum("ij,ij->i", x[keys], x[keys]))]
     place = np.full(len(x), -1)
     place[keys] = np.arange(len(keys))
     name = guess[turn]
     contest = Contest(
         q[turn], x[keys], best[turn], slack[turn], place[name], None if close is None else close.room[turn]
     )
-    if starts is not None:
-        play_by_cones(contest, starts)
-    else:
-        q_norm, norm = q_norm[turn], norm[keys]
+    q_norm, norm = q_norm[turn], norm[keys]
 
-        def long(keys: Ints) -> Ints:
-            least = _shortest(contest.best[block] - contest.slack[block], q_norm[block]).min()
-            enough = norm[keys[::KEYS]] + late >= least
-            return keys if enough.all() else keys[: KEYS * int(enough.argmin())]
+    def long(keys: Ints) -> Ints:
+        least = _shortest(contest.best[block] - contest.slack[block], q_norm[block]).min()
+        enough = norm[keys[::KEYS]] + late >= least
+        return keys if enough.all() else keys[: KEYS * int(enough.argmin())]
 
-        for first in range(0, len(q), QUERIES):
-            block = slice(first, first + QUERIES)
-            contest.play(block, long(np.arange(len(keys))), long)
+    for first in range(0, len(q), QUERIES):
+        block = slice(first, first + QUERIES)
+        contest.play(block, long(np.arange(len(keys))), long)
     back = np.empty_like(turn)
     back[turn] = np.arange(len(turn))
     top = np.where(contest.top < 0, name, keys[contest.top])  # a guess that is no key, and that nobody beats
