@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,14 @@ from hardmax.dynamics.hull import Hull, exact_hull, hull
 from hardmax.dynamics.nearest import nearest_to_origin
 from hardmax.errors import BadInput, counted
 from hardmax.shapes import Array, Int, Shaped, checked
-from hardmax.views import LOAD, Result, view
+from hardmax.views import Stored
 
 Faces = tuple[tuple[int, ...], ...]
 
 
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
-class Polytope(Result, ByValue):
+class Polytope(Stored, ByValue):
     """The convex hull of finitely many points, inside its own affine hull (flat clouds, segments and points work).
 
     Float64 points: lying in a subspace, on a facet or on an edge is decided up to 1e-10 of the size of the cloud
@@ -71,12 +70,6 @@ class Polytope(Result, ByValue):
     def __repr__(self) -> str:
         v, dim = self.vertices.shape
         return f"Polytope of dimension {self.dimension} in dimension {dim}: {counted(v, 'vertex', 'vertices')}"
-
-    @staticmethod
-    def load(path: str | Path) -> "Polytope":
-        """Read back what `save` wrote to .npz or .json."""
-        loaded: Polytope = view(Polytope, LOAD)(path)
-        return loaded
 
     @property
     def exact(self) -> bool:

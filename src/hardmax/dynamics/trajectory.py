@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.follow_sets import FollowSets
 from hardmax.errors import BadInput, counted
 from hardmax.shapes import Array, Shaped, checked
-from hardmax.views import LOAD, PLOT, WIDGET, Result, Shown, frame, view
+from hardmax.views import PLOT, WIDGET, Shown, Stored, frame, view
 
 if TYPE_CHECKING:
     import pandas
@@ -80,7 +79,7 @@ class Problem(Shown, ByValue):
 
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory(Result, ByValue):
+class Trajectory(Stored, ByValue):
     """Tokens at every layer, Z^0..Z^K, with follow sets and leaders.
 
     Two trajectories are equal if their tokens, problems, follow sets, leaders and outcomes are.
@@ -208,12 +207,6 @@ class Trajectory(Result, ByValue):
     def plot(self, layer: int = -1, ax: Any = None, **options: Any) -> Any:
         """Draw one layer (extra `plot`); see `hardmax.plot.plot_layer`."""
         return view(Trajectory, PLOT)(self, self._layer(layer), ax=ax, **options)
-
-    @staticmethod
-    def load(path: str | Path) -> "Trajectory":
-        """Read back what `save` wrote to .npz or .json."""
-        loaded: Trajectory = view(Trajectory, LOAD)(path)
-        return loaded
 
     def widget(self, **options: Any) -> Any:
         """The playground with these tokens in a notebook (extra `jupyter`); see `hardmax.widget`."""
