@@ -83,6 +83,8 @@ def test_the_leading_term_is_approached():
         ((5, 2), {"cloud": "cube"}, "unknown cloud 'cube'"),
         ((5, 2), {"cloud": "ball", "A": np.eye(2)}, "for normal tokens"),
         ((5, 2), {"A": np.eye(3)}, "shape"),
+        ((5, 2), {"A": "x"}, "A is 'x'; expected finite numbers"),
+        ((5, 2), {"covariance": [[1, 0], [0]]}, "covariance is .*; expected finite numbers"),
         ((5, 2), {"covariance": [[1, 2], [2, 1]]}, "not symmetric positive"),
         ((5, 2), {"A": [[1, 0], [0, 0]]}, "degenerate"),
     ],

@@ -22,13 +22,13 @@ Example:
 """
 
 from functools import partial
-from math import exp, gamma, inf, lgamma, log, pi, sqrt
+from math import exp, gamma, lgamma, log, pi, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, whole
 
 __all__ = ["expected_leaders", "leader_asymptotics", "leader_variance"]
 
@@ -73,7 +73,7 @@ def expected_leaders(n: int, d: int, *, cloud: str = "normal", A: Any = None, co
 
 
 def leader_asymptotics(n: int, d: int, *, cloud: str = "normal") -> float:
-    """What `expected_leaders` is like for many tokens: their ratio goes to 1.
+    """The leading term of `expected_leaders` for many tokens: the ratio of the two tends to 1.
 
     (2 sqrt(pi) / Gamma(d/2)) (ln n)^{(d-1)/2} for normal tokens, d Gamma((d+3)/(d+1)) C^{-2/(d+1)} n^{(d-1)/(d+1)} in
     the ball, C = 2^{(d+1)/2} / ((d+1) B(1/2, (d+1)/2)).
@@ -169,8 +169,12 @@ def _log_in_ball(power: int, d: int, y: Floats) -> Floats:
 def _reduced(d: int, A: Any, covariance: Any) -> Floats:
     """H = S^{1/2} A S^{1/2}."""
     named = {"A": np.eye(d) if A is None else A, "covariance": np.eye(d) if covariance is None else covariance}
-    matrices = {name: np.asarray(value, dtype=np.float64) for name, value in named.items()}
-    for name, matrix in matrices.items():
+    matrices = {}
+    for name, value in named.items():
+        try:
+            matrix = matrices[name] = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"{name} is {value!r}; expected finite numbers of shape ({d}, {d})") from error
         if matrix.shape != (d, d) or not np.isfinite(matrix).all():
             raise BadInput(f"{name} has the shape {matrix.shape}; expected finite numbers of shape ({d}, {d})")
     values, vectors = np.linalg.eigh(matrices["covariance"])
@@ -196,9 +200,8 @@ def _directions(d: int) -> Floats:
 
 
 def _check(n: int, d: int, cloud: str, matrices: bool) -> None:
-    for name, value in (("n", n), ("d", d)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value < inf:
-            raise BadInput(f"{name} is {value!r}; expected a whole number of at least 1")
+    whole("n", n, 1)
+    whole("d", d, 1)
     if cloud not in CLOUDS:
         raise BadInput(f"unknown cloud {cloud!r}", fix="use " + ", ".join(CLOUDS))
     if matrices and cloud != "normal":

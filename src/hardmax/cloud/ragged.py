@@ -1,6 +1,6 @@
 """The one container for ragged data: parts of different lengths, laid end to end in one array.
 
-Values may be anything that stands in rows: tokens of sequences, word numbers of texts, target numbers of a data set.
+Values may be anything arranged in rows: tokens of sequences, word numbers of texts, target numbers of a data set.
 `ragged` checks sequences of tokens and lays them out.
 """
 
@@ -222,7 +222,7 @@ def _check_numbers(batch: Sequences, name: str) -> None:
             j = int(batch.owner[row])
             raise BadInput(
                 f"{name}[{j}]: token {row - batch.starts[j]} is {batch.values[row].tolist()}; tokens must be finite",
-                fix=f"remove or replace {counted(int((~finite).sum()), 'token')} with NaN or infinity",
+                fix=f"drop or correct the {counted(int((~finite).sum()), 'token')} that hold NaN or infinity",
             )
         largest = max(largest, top)
     if largest > LARGEST or 0 < largest < SMALLEST:

@@ -22,7 +22,7 @@ from hardmax.views import Stored
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class Answers(ByValue):
     """One answer per sequence; labels have the type that the caller gave them.
 
     Attributes:

@@ -60,7 +60,7 @@ class Equilibrium(Stored, ByValue):
 
     @property
     def exact(self) -> bool:
-        """Whether rational arithmetic was asked for, so that the points are Fractions."""
+        """Whether exact=True was given, so that the points are Fractions."""
         return self.points.dtype == object
 
     @property

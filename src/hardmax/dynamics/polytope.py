@@ -14,7 +14,7 @@ from hardmax.cloud.parameters import exact_cloud, exact_matrix
 from hardmax.cloud.tokens import cloud
 from hardmax.dynamics.hull import Hull, exact_hull, hull
 from hardmax.dynamics.nearest import nearest_to_origin
-from hardmax.errors import BadInput, counted
+from hardmax.errors import BadInput, counted, whole
 from hardmax.shapes import Array, Int, Shaped, checked
 from hardmax.views import Stored
 
@@ -62,6 +62,7 @@ class Polytope(Stored, ByValue):
             form = None if A is None else exact_matrix(A, exact.shape[1], exact.shape[1])
             return Polytope(exact[index], index, dimension, form, facets)
         given = cloud(points, "points").tokens
+        metric(A, given.shape[1], definite=False)  # refuses what is not a matrix of this dimension
         found = hull(given)
         listed = None if found.facets is None else tuple(tuple(int(v) for v in facet) for facet in found.facets)
         form = None if A is None else np.array(A, dtype=np.float64)
@@ -172,10 +173,12 @@ class Polytope(Stored, ByValue):
         return tuple(sorted(shared))
 
     def _face(self, face: Any) -> list[int]:
-        indices = [int(i) for i in face]
-        wrong = [i for i in indices if not 0 <= i < len(self.vertices)]
-        if wrong or not indices:
-            raise BadInput(f"face {tuple(indices)}: expected vertex indices from 0 to {len(self.vertices) - 1}")
+        try:
+            indices = [whole("face", i, 0, len(self.vertices) - 1) for i in face]
+        except (BadInput, TypeError):
+            indices = []
+        if not indices:
+            raise BadInput(f"face {face!r}: expected vertex indices from 0 to {len(self.vertices) - 1}")
         return indices
 
 

@@ -1,4 +1,4 @@
-"""What `simulate` returns: the tokens layer by layer, whom each follows, who leads, and the problem that was solved."""
+"""What `simulate` returns: the tokens and follow sets of every layer, the leaders, and the problem that was solved."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class Outcome(Shown):
             grow without bound).
         period: the number of layers after which the cloud comes back, if periodic or self-similar.
         layer: the first layer at which this was seen.
-        detail: one sentence that says so in words.
+        detail: one sentence that describes it.
 
     Example:
         >>> import hardmax as hx
@@ -72,7 +72,7 @@ class Problem(Shown, ByValue):
 
     @property
     def is_plain(self) -> bool:
-        """Whether a layer is the paper's but for its rule and A: one head, V = I, rescaled, no mask, no sublayer."""
+        """Whether only the rule and A may differ from the paper: one head, V = I, rescaled, no mask, no sublayer."""
         one_head = len(self.heads) == 1 and self.heads[0].V is None
         return one_head and self.normalization == "rescale" and not self.causal and self.feed_forward is None
 
@@ -156,7 +156,7 @@ class Trajectory(Stored, ByValue):
 
     @property
     def exact(self) -> bool:
-        """Whether rational arithmetic was asked for, so that the tokens are Fractions."""
+        """Whether exact=True was given, so that the tokens are Fractions."""
         return self.problem.exact
 
     @cached_property
@@ -180,7 +180,7 @@ class Trajectory(Stored, ByValue):
         return Polytope.of(self.tokens[self._layer(layer) - self.first_layer], self.A)
 
     def to_frame(self) -> "pandas.DataFrame":
-        """One row per layer and token: layer, token, coordinates x0, x1, ..., whom it follows, whether it leads.
+        """One row per layer and token: layer, token, coordinates x0, x1, ..., the tokens it follows, whether it leads.
 
         Raises:
             MissingExtra: pandas is not installed.
