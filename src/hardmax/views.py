@@ -126,14 +126,14 @@ def frame(columns: dict[str, Any]) -> "pandas.DataFrame":
 
 
 class Shown:
-    """The base of what shows itself in a notebook."""
+    """The base of classes whose objects show themselves in a notebook."""
 
     def _repr_html_(self) -> str:
         return str(view(type(self), NOTEBOOK)(self))
 
 
 class Result(Shown):
-    """The base of what hardmax returns: `save`, whose file extension selects the format, and a view for notebooks."""
+    """The base of all results: `save`, whose file extension selects the format, and a view for notebooks."""
 
     def save(self, path: str | Path, *, force: bool = True, **options: Any) -> Path:
         """Write this result; the file extension selects the format, and `options` go to the function that writes it.
