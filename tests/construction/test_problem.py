@@ -120,3 +120,9 @@ def test_inputs_are_not_changed():
     before = sequence.copy()
     hx.construct([sequence, [[5.0, 5.0]]], [0, 1])
     assert sequence.tobytes() == before.tobytes()
+
+
+def test_labels_may_come_from_a_table_or_a_tensor():
+    pandas, torch = pytest.importorskip("pandas"), pytest.importorskip("torch")
+    for targets, classes in ((pandas.Series(["x", "y"]), ("x", "y")), (torch.tensor([3, 1]), (1, 3))):
+        assert hx.construct([[a], [b]], targets).classes == classes

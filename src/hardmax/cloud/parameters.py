@@ -84,6 +84,20 @@ def floats_of_texts(rows: Any) -> NDArray[np.float64] | None:
         return None
 
 
+def fits_float64(values: NDArray[Any]) -> bool:
+    """Whether all numbers of an array, which may be Fractions, lie within the range of float64.
+
+    Example:
+        >>> fits_float64(np.array([Fraction(1, 3)])), fits_float64(np.array([Fraction(10) ** 400]))
+        (True, False)
+    """
+    try:
+        values.astype(np.float64)
+    except OverflowError:
+        return False
+    return True
+
+
 def exact_cloud(Z: Any, name: str = "Z") -> NDArray[np.object_]:
     """Check one cloud for rational arithmetic: an (n, d) object array of Fractions."""
     return _exact_matrix(Z, name, "token")

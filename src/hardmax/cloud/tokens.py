@@ -143,7 +143,8 @@ def _check_numbers(array: Floats, name: str) -> None:
         i, k = bad[0]
         raise BadInput(
             f"{name}: token {i}, coordinate {k} is {array[i, k]}; tokens must be finite",
-            fix=f"drop or correct the {counted(len(np.unique(bad[:, 0])), 'token')} that hold NaN or infinity",
+            fix="drop or correct the tokens that hold NaN or infinity: "
+            f"{len(np.unique(bad[:, 0])):,} of {len(array):,}",
         )
     # Scores are sums of products of two coordinates: beyond 1e150 they overflow, below 1e-150 they vanish.
     largest = np.abs(array).max()

@@ -94,6 +94,8 @@ def read_problem(sequences: SequencesLike, targets: TargetsLike) -> Problem:
         ImpossibleTarget: a target has more tokens than its sequence.
     """
     batch = ragged(sequences)
+    if hasattr(targets, "__array__"):  # a column of a table, or a tensor
+        targets = np.asarray(targets)
     if not isinstance(targets, (Sequence, np.ndarray)) or isinstance(targets, str):
         raise BadInput(f"targets is {targets!r}; expected one label, or one (m, d) array, per sequence")
     listed: list[Any] = list(targets)
