@@ -83,6 +83,8 @@ def test_the_leading_term_is_approached():
         ((5, 2), {"cloud": "cube"}, "unknown cloud 'cube'"),
         ((5, 2), {"cloud": "ball", "A": np.eye(2)}, "for normal tokens"),
         ((5, 2), {"A": np.eye(3)}, "shape"),
+        ((5, 2), {"A": "x"}, "A is 'x'; expected finite numbers"),
+        ((5, 2), {"covariance": [[1, 0], [0]]}, "covariance is .*; expected finite numbers"),
         ((5, 2), {"covariance": [[1, 2], [2, 1]]}, "not symmetric positive"),
         ((5, 2), {"A": [[1, 0], [0, 0]]}, "degenerate"),
     ],
@@ -96,3 +98,10 @@ def test_bad_input_is_named(arguments, options, says):
 def test_the_variance_needs_two_tokens_in_the_plane():
     with pytest.raises(BadInput, match="n >= 2 and d >= 2"):
         hx.theory.leader_variance(10, 1)
+
+
+def test_numbers_of_numpy_give_plain_floats_and_many_dimensions_do_not_overflow():
+    assert type(hx.theory.expected_leaders(np.int64(50), np.int32(2))) is float
+    assert type(hx.theory.leader_asymptotics(np.int64(50), np.int32(2))) is float
+    few, more = (hx.theory.leader_asymptotics(100, d) for d in (340, 342))
+    assert 0 < hx.theory.leader_asymptotics(100, 400) < more < few

@@ -123,7 +123,7 @@ class NotFetched(HardmaxError):
 
 
 class NotExact(HardmaxError):
-    """An exact answer was asked for where only an approximate one exists.
+    """An exact answer was requested where only an approximate one exists.
 
     Example:
         >>> import hardmax as hx
@@ -138,7 +138,7 @@ class NotExact(HardmaxError):
 
 
 class NotCertified(HardmaxError):
-    """No certificate could be computed; the message and `known` say what is known all the same.
+    """No certificate could be computed; the message and `known` say what is known nevertheless.
 
     Attributes:
         known: a dict of what was established: `certain` (indices of tokens whose limit is certain),
@@ -186,6 +186,25 @@ def counted(number: int, noun: str, plural: str = "") -> str:
         ('1 leader', '1,200 tokens', '2 trajectories')
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def whole(name: str, value: Any, least: int | None = None, most: int | None = None, note: str = "") -> int:
+    """The value as an int, if it is a whole number within these bounds; otherwise BadInput with its name.
+
+    Args:
+        note: what the message says after the bounds.
+
+    Example:
+        >>> whole("layers", 3, least=0)
+        3
+    """
+    from numbers import Integral
+
+    fits = isinstance(value, Integral) and not isinstance(value, bool)
+    if fits and (least is None or value >= least) and (most is None or value <= most):
+        return int(value)
+    bounds = "" if least is None else f" of at least {least}" if most is None else f" from {least} to {most}"
+    raise BadInput(f"{name} is {value if fits else repr(value)}; expected a whole number{bounds}{note}")
 
 
 def need(package: str, extra: str, needed_for: str) -> Any:

@@ -22,13 +22,13 @@ Example:
 """
 
 from functools import partial
-from math import exp, gamma, inf, lgamma, log, pi, sqrt
+from math import exp, gamma, lgamma, log, pi, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, whole
 
 __all__ = ["expected_leaders", "leader_asymptotics", "leader_variance"]
 
@@ -58,7 +58,7 @@ def expected_leaders(n: int, d: int, *, cloud: str = "normal", A: Any = None, co
         >>> round(expected_leaders(100, 2, A=[[4, 0], [0, 1]]) / expected_leaders(100, 2), 3)
         0.615
     """
-    _check(n, d, cloud, A is not None or covariance is not None)
+    n, d = _check(n, d, cloud, A is not None or covariance is not None)
     if cloud == "sphere":
         return float(n)
     if cloud == "ball":
@@ -73,7 +73,7 @@ def expected_leaders(n: int, d: int, *, cloud: str = "normal", A: Any = None, co
 
 
 def leader_asymptotics(n: int, d: int, *, cloud: str = "normal") -> float:
-    """What `expected_leaders` is like for many tokens: their ratio goes to 1.
+    """The leading term of `expected_leaders` for many tokens: the ratio of the two tends to 1.
 
     (2 sqrt(pi) / Gamma(d/2)) (ln n)^{(d-1)/2} for normal tokens, d Gamma((d+3)/(d+1)) C^{-2/(d+1)} n^{(d-1)/(d+1)} in
     the ball, C = 2^{(d+1)/2} / ((d+1) B(1/2, (d+1)/2)).
@@ -82,13 +82,15 @@ def leader_asymptotics(n: int, d: int, *, cloud: str = "normal") -> float:
         >>> round(leader_asymptotics(10**6, 2) / expected_leaders(10**6, 2), 2)
         1.08
     """
-    _check(n, d, cloud, False)
+    n, d = _check(n, d, cloud, False)
     if cloud == "sphere":
         return float(n)
     if cloud == "ball":
         beta = exp(lgamma(0.5) + lgamma((d + 1) / 2) - lgamma(d / 2 + 1))
         C = 2 ** ((d + 1) / 2) / ((d + 1) * beta)
         return d * gamma((d + 3) / (d + 1)) * C ** (-2 / (d + 1)) * float(n) ** ((d - 1) / (d + 1))
+    if d > 343:  # Gamma(d/2) is beyond the range of float64
+        return exp(log(2 * sqrt(pi)) - lgamma(d / 2) + (d - 1) / 2 * log(log(n))) if n > 1 else 0.0
     return 2 * sqrt(pi) / gamma(d / 2) * log(n) ** ((d - 1) / 2)
 
 
@@ -103,7 +105,7 @@ def leader_variance(n: int, d: int) -> float:
         >>> round(leader_variance(50, 2), 2)
         1.29
     """
-    _check(n, d, "normal", False)
+    n, d = _check(n, d, "normal", False)
     if d < 2 or n < 2:
         raise BadInput(f"the variance needs n >= 2 and d >= 2; found n = {n}, d = {d}")
     mean = expected_leaders(n, d)
@@ -169,8 +171,12 @@ def _log_in_ball(power: int, d: int, y: Floats) -> Floats:
 def _reduced(d: int, A: Any, covariance: Any) -> Floats:
     """H = S^{1/2} A S^{1/2}."""
     named = {"A": np.eye(d) if A is None else A, "covariance": np.eye(d) if covariance is None else covariance}
-    matrices = {name: np.asarray(value, dtype=np.float64) for name, value in named.items()}
-    for name, matrix in matrices.items():
+    matrices = {}
+    for name, value in named.items():
+        try:
+            matrix = matrices[name] = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"{name} is {value!r}; expected finite numbers of shape ({d}, {d})") from error
         if matrix.shape != (d, d) or not np.isfinite(matrix).all():
             raise BadInput(f"{name} has the shape {matrix.shape}; expected finite numbers of shape ({d}, {d})")
     values, vectors = np.linalg.eigh(matrices["covariance"])
@@ -195,11 +201,11 @@ def _directions(d: int) -> Floats:
     return np.asarray(g / np.linalg.norm(g, axis=1, keepdims=True))
 
 
-def _check(n: int, d: int, cloud: str, matrices: bool) -> None:
-    for name, value in (("n", n), ("d", d)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value < inf:
-            raise BadInput(f"{name} is {value!r}; expected a whole number of at least 1")
+def _check(n: int, d: int, cloud: str, matrices: bool) -> tuple[int, int]:
+    """n and d as plain ints, once they and the others are checked."""
+    sizes = whole("n", n, 1), whole("d", d, 1)
     if cloud not in CLOUDS:
         raise BadInput(f"unknown cloud {cloud!r}", fix="use " + ", ".join(CLOUDS))
     if matrices and cloud != "normal":
         raise BadInput(f"A and covariance are for normal tokens, not for cloud={cloud!r}")
+    return sizes

@@ -8,7 +8,7 @@ imports, so that nothing above is loaded before it is asked for, and no other mo
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from hardmax.errors import BadInput, need
 from hardmax.io.files import write_file
@@ -126,14 +126,14 @@ def frame(columns: dict[str, Any]) -> "pandas.DataFrame":
 
 
 class Shown:
-    """The base of what shows itself in a notebook."""
+    """The base of classes whose objects show themselves in a notebook."""
 
     def _repr_html_(self) -> str:
         return str(view(type(self), NOTEBOOK)(self))
 
 
 class Result(Shown):
-    """The base of what hardmax returns: `save`, whose file extension selects the format, and a view for notebooks."""
+    """The base of all results: `save`, whose file extension selects the format, and a view for notebooks."""
 
     def save(self, path: str | Path, *, force: bool = True, **options: Any) -> Path:
         """Write this result; the file extension selects the format, and `options` go to the function that writes it.
@@ -162,3 +162,23 @@ class Result(Shown):
             return write_file(path, lambda to: write(self, to, **options), force=force)
         folder: Path = view(type(self), FOLDER)(self, path, force=force, **options)
         return folder
+
+
+class Stored(Result):
+    """The base of results that can be read back."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read back what `save` wrote: an .npz or .json file, or the folder of a network.
+
+        Raises:
+            BadInput: it is missing or damaged, holds something else, or was written by a newer version.
+
+        Example:
+            >>> import hardmax as hx
+            >>> hx.Polytope.load("polytope.json")
+            Traceback (most recent call last):
+            hardmax.errors.BadInput: polytope.json does not exist
+        """
+        loaded: Self = view(cls, LOAD)(path)
+        return loaded

@@ -355,6 +355,14 @@ def test_a_missing_extra_is_exit_4_with_its_pip_line(cli, monkeypatch, tmp_path)
     assert 'pip install "hardmax[plot]"' in err
 
 
+def test_a_file_is_no_folder_for_the_demo(cli, tmp_path):
+    (tmp_path / "notes.txt").write_text("kept")
+    for force in ([], ["--force"]):
+        code, _, err = cli("demo", "-o", tmp_path / "notes.txt", *force)
+        assert (code, "is a file; expected a folder" in err) == (3, True)
+    assert (tmp_path / "notes.txt").read_text() == "kept"
+
+
 @pytest.mark.slow
 def test_demo_writes_a_report_and_prints_its_path(cli, tmp_path, monkeypatch):
     monkeypatch.setattr("hardmax.demo.report.FIGURE_2", FIGURE_2[:1])  # tests/demo has all of it

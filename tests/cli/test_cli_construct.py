@@ -77,6 +77,21 @@ def test_a_nudged_network_fails_the_check_with_code_6(cli, labels, tmp_path):
     assert (code, json.loads(out)["exact"]) == (6, False)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("check", "NET", "DATA", "--sample", "0"), "sample is 0"),
+        (("check", "NET", "DATA", "--sample", "-5"), "sample is -5"),
+        (("construct", "DATA", "-o", "OTHER", "--seed", "-1"), "seed is -1"),
+    ],
+)
+def test_numbers_that_cannot_be_used_are_one_error(cli, labels, tmp_path, arguments, says):
+    places = {"NET": tmp_path / "net", "DATA": labels, "OTHER": tmp_path / "other"}
+    assert cli("construct", labels, "-o", tmp_path / "net", "-q")[0] == 0
+    code, _, err = cli(*(places.get(word, word) for word in arguments))
+    assert (code, f"error: {says}; expected a whole number of at least" in err) == (3, True)
+
+
 def test_existing_output_needs_force(cli, labels, tmp_path):
     assert cli("construct", labels, "-o", tmp_path / "net", "-q")[0] == 0
     code, _, err = cli("construct", labels, "-o", tmp_path / "net")

@@ -1,5 +1,7 @@
 """The matrix of the scores is checked once, and refused by name."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -33,3 +35,10 @@ def test_the_condition_number_is_known():
     assert metric(np.diag([4.0, 1.0]), 2).condition == pytest.approx(4.0)
     assert metric(None, 2).A is None
     assert metric(np.eye(2), 2).A is None
+
+
+def test_a_tensor_is_a_matrix_without_a_warning():
+    torch = pytest.importorskip("torch")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert metric(torch.tensor([[2.0, 1.0], [1.0, 1.0]]), 2).A.tolist() == [[2.0, 1.0], [1.0, 1.0]]

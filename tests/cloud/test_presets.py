@@ -80,6 +80,11 @@ def test_the_gaussian_cloud_is_the_same_everywhere():
     assert sha256(text.encode()).hexdigest().startswith("f511c861bf8d0e8e")
 
 
+def test_a_name_that_is_no_text_is_unknown():
+    with pytest.raises(BadInput, match=r"no preset \['square'\]"):
+        preset(["square"])
+
+
 def test_an_unknown_name_lists_the_known_ones():
     with pytest.raises(BadInput, match="no preset 'cone'") as error:
         preset("cone")
@@ -160,6 +165,8 @@ def test_many_tokens_are_still_distinct():
         ({"kind": "random", "dim": 1}, "dim is 1"),
         ({"kind": "ring", "seed": -1}, "seed is -1"),
         ({"kind": "ring", "seed": 2**32}, "seed is 4294967296"),
+        ({"kind": "ring", "seed": ["a"]}, "seed is 'a'"),
+        ({"kind": ["ring"]}, r"no random cloud \['ring'\]"),
     ],
 )
 def test_what_cannot_be_generated_is_refused_with_the_callers_value(arguments, said):

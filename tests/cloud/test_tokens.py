@@ -42,6 +42,8 @@ def test_the_callers_array_is_not_touched():
         ([[1e-200, 0]], "1e-200"),
         ([[10**400, 0]], "float64"),
         ([[1j, 0]], "1j"),
+        ((row for row in [[1, 2]]), r"Z is a generator, .*\n.*list\(Z\)"),
+        ([[1, np.nan], [np.inf, 0], [1, 1]], "\n.*drop or correct the tokens that hold NaN or infinity: 2 of 3"),
     ],
 )
 def test_bad_tokens_are_refused_by_name(Z, words):

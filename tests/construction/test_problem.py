@@ -63,6 +63,9 @@ def test_bad_input_says_what_and_where(sequences, targets, words):
         ({"style": "three"}, "bitwise, two, narrow"),
         ({"pool": "sum"}, "mean, max"),
         ({"thin": 0.7}, "thin is 0.7"),
+        ({"thin": "narrow"}, "thin is 'narrow'"),
+        ({"seed": -1}, "seed is -1; expected a whole number of at least 0"),
+        ({"seed": "one"}, "seed is 'one'"),
         ({"direction": "best"}, "direction is 'best'"),
         ({"direction": [1.0]}, "expected 2 finite numbers"),
         ({"direction": [0.0, 0.0]}, "not all 0"),
@@ -117,3 +120,9 @@ def test_inputs_are_not_changed():
     before = sequence.copy()
     hx.construct([sequence, [[5.0, 5.0]]], [0, 1])
     assert sequence.tobytes() == before.tobytes()
+
+
+def test_labels_may_come_from_a_table_or_a_tensor():
+    pandas, torch = pytest.importorskip("pandas"), pytest.importorskip("torch")
+    for targets, classes in ((pandas.Series(["x", "y"]), ("x", "y")), (torch.tensor([3, 1]), (1, 3))):
+        assert hx.construct([[a], [b]], targets).classes == classes

@@ -64,6 +64,19 @@ def test_other_styles_have_stages_too(style, pool):
     assert stages[-1].last == net.blocks - 1
 
 
+def test_stages_say_in_one_line_what_they_are(built):
+    net, sequences, _ = built
+    assert repr(net.stages(sequences)) == "Stages of 3 sequences: input, separate, leaders, collapse, place"
+
+
+def test_stages_are_indexed_like_a_tuple(built):
+    stages = built[0].stages(built[1])
+    assert stages[np.int64(1)] is stages[1]
+    assert stages[1:3] == stages.stages[1:3]
+    with pytest.raises(IndexError):
+        stages[99]
+
+
 def test_wrong_names_are_refused(built):
     net, sequences, _ = built
     with pytest.raises(BadInput, match="every"):

@@ -29,7 +29,8 @@ def built(request):
 def test_copies_are_equal_and_compute_the_same_bits(built, way):
     net, data = built
     report, stages = net.verify(*data, levels=("certificate", "float64")), net.stages(data[0])
-    for value in (net, report, stages, stages[-1], net.stack[0], net.stack[0].ff, net.stack[0].sa):
+    answers = net.answer(data[0])
+    for value in (net, report, stages, stages[-1], answers, net.stack[0], net.stack[0].ff, net.stack[0].sa):
         again = COPIES[way](value)
         assert again == value
     again = COPIES[way](net)

@@ -174,8 +174,14 @@ def test_wrong_calls_are_refused():
         net.verify([[[1.0, 2.0, 3.0]]], [0])
     with pytest.raises(hx.BadInput, match="dimension 3, but the network was built for 2"):
         net([[[1.0, 2.0, 3.0]]])
-    with pytest.raises(hx.BadInput, match="temperature"):
-        net(sequences, temperature=0.0)
+    for temperature in (0.0, "warm", [1.0]):
+        with pytest.raises(hx.BadInput, match="temperature"):
+            net(sequences, temperature=temperature)
+    for sample in (0, -5, "few"):
+        with pytest.raises(hx.BadInput, match=f"sample is {sample!r}; expected a whole number of at least 1"):
+            net.verify(sequences, labels, sample=sample)
+    with pytest.raises(hx.BadInput, match="seed is -1"):
+        net.verify(sequences, labels, seed=-1)
 
 
 def test_one_level_may_be_given_by_its_name_and_one_sequence_is_not_several():

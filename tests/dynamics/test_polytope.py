@@ -122,6 +122,13 @@ def test_wrong_input_is_named():
         square.face_at([2, 0])
     with pytest.raises(BadInput, match="symmetric positive definite"):
         Polytope.of(SQUARE, [[1, 0], [0, -1]]).project()
+    for A, says in (("x", "A is not a matrix of numbers: 'x'"), (np.eye(3), r"A has shape \(3, 3\)")):
+        for points in (SQUARE, fractions(SQUARE)):
+            with pytest.raises(BadInput, match=says if points is SQUARE else "A (is|has) "):
+                Polytope.of(points, A)
+    for face in ("side", 0, [0.5]):
+        with pytest.raises(BadInput, match="expected vertex indices from 0 to 3"):
+            square.project(face)
 
 
 def test_a_polytope_is_saved_as_data(tmp_path):

@@ -10,6 +10,7 @@ import hardmax as hx
 import reference
 from cases import cases
 from hardmax.dynamics.follow_sets import SetTable
+from hardmax.errors import BadInput
 from systems import tie_rich
 
 SQUARE = [[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
@@ -281,3 +282,14 @@ def test_follow_sets_are_equal_to_any_sequence_with_the_same_sets():
     assert table != [*sets, sets[1]]
     assert table != [sets[0], sets[0]]
     assert table != 7
+
+
+def test_a_run_that_does_not_fit_into_memory_is_refused(monkeypatch):
+    monkeypatch.setattr("hardmax.dynamics.history.memory", lambda: 10**6)
+    Z = [[1.0, 0.0], [-1.0, 0.0], [0.5, 0.1]]
+    for options in ({}, {"rule": "softmax"}, {"heads": [np.eye(2)]}):
+        with pytest.raises(BadInput, match=r"100,001 layers of 3 tokens take 0\.0048 GB.*\n.*keep=.last.") as error:
+            hx.simulate(Z, layers=100_000, **options)
+        assert "this machine has 0.001 GB" in error.value.what
+        assert hx.simulate(Z, layers=100_000, keep="last", **options).layers == 100_000
+    assert hx.simulate(Z, layers=1000).layers == 1000

@@ -121,6 +121,11 @@ def test_a_file_that_is_not_what_its_suffix_says_is_refused(tmp_path):
                 read_tokens(tmp_path / name, exact=exact)
 
 
+def test_a_folder_is_called_a_folder(tmp_path):
+    with pytest.raises(BadInput, match="is a folder"):
+        read_tokens(tmp_path)
+
+
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "bomb.npz", tokens=np.zeros((1000, 100)))
     monkeypatch.setattr("hardmax.io.documents.MOST_BYTES", 100_000)

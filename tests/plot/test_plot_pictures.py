@@ -229,3 +229,16 @@ def test_every_text_of_a_picture_has_the_typeface_of_the_house():
     texts = [text for text in figure.findobj(Text) if text.get_text()]
     assert len(texts) > 5
     assert {text.get_fontname() for text in texts} == {"STIXGeneral"}
+
+
+@pytest.mark.parametrize(
+    "run", [hx.limit, lambda Z, **options: hx.simulate(Z, layers=2, **options)], ids=["limit", "run"]
+)
+def test_numbers_beyond_float64_have_no_picture_but_a_page(run, tmp_path):
+    result = run([[10**400, 1], [1, 2]], exact=True)
+    for draw in (result.plot, lambda: result.save(tmp_path / "x.png")):
+        with pytest.raises(hx.BadInput, match="beyond the range of float64"):
+            draw()
+    page = result.save(tmp_path / "x.html").read_text(encoding="utf-8")
+    assert "<table" in page
+    assert "hardmax-playground" not in page

@@ -24,6 +24,7 @@ def command(
 
     Example: hardmax demo -o report
     """
+    inputs.check_folder(output)
     inputs.check_output(output, force)
 
     from hardmax.demo.report import write_demo

@@ -220,7 +220,7 @@ def _limit_of_file(
 
 
 def _write(result: "Trajectory | Equilibrium | Batch[Any]", output: Path | None, force: bool, quiet: bool) -> None:
-    """Save a result if asked to, and say what float64 could not decide."""
+    """Save a result if there is an output, and say what float64 could not decide."""
     if output is not None:
         result.save(output, force=force)
         note(f"wrote {output}", quiet)

@@ -9,7 +9,7 @@ from typer import Argument, BadParameter, Exit, Option
 
 from hardmax.cli import inputs
 from hardmax.cli.output import interrupted, note, show
-from hardmax.errors import BadInput, need
+from hardmax.errors import BadInput, need, whole
 from hardmax.io.progress import telling
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def reproduce(
 
     Example: hardmax reproduce fig1 fig2 -o report
     """
-    from hardmax.experiments.item import select, whole
+    from hardmax.experiments.item import select
 
     items = select("reproduce", names or [])  # bad input is reported before a missing extra
     if listing:

@@ -121,11 +121,11 @@ def check_folder(path: Path) -> None:
 
 
 def existing_parent(path: Path) -> Path:
-    """The nearest folder above a path that exists: on the disk where it is to be written."""
+    """The nearest folder above a path that exists: on the disk where it will be written."""
     return next(folder for folder in path.absolute().parents if folder.is_dir())
 
 
 def check_parent(path: Path) -> None:
-    """Check that the folder in which a file is to be written exists."""
+    """Check that the folder in which a file will be written exists."""
     if not path.parent.is_dir():
         raise BadInput(f"{path}: the folder {path.parent} does not exist", fix="create the folder first")

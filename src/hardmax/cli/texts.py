@@ -63,7 +63,7 @@ def read_data(
 def read_parts(
     data: str, split: str, text: str | None, label: str | None, errors: Path | None, silent: bool
 ) -> tuple[Iterator["Dataset"], "BadRows"]:
-    """As `read_data`, but in parts that are read when they are asked for; the bad rows are counted on the way."""
+    """As `read_data`, but in parts that are read when they are needed; the bad rows are counted on the way."""
     from hardmax.text.datasets import read_batches
 
     found = read_batches(data, None if split == "all" else split, text, label)

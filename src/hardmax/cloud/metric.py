@@ -144,7 +144,8 @@ def metric(A: Any, dim: int, definite: bool = True, name: str = "A") -> Metric:
     if A is None:
         return IDENTITY
     try:
-        matrix = np.array(A, dtype=np.float64, order="C")
+        # What is not an array yet is asked for one first: tensors cannot copy in the same step.
+        matrix = np.array(np.asarray(A) if hasattr(A, "__array__") else A, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         written = floats_of_texts(A)
         if written is None:

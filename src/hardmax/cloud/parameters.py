@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.errors import BadInput, counted
+from hardmax.errors import BadInput, counted, whole
 
 MOST_LAYERS = 10**9
 MOST_DIGITS = 5000  # in an exact number given as text
@@ -39,13 +39,10 @@ def step_size(alpha: Any) -> float:
 
 def layer_count(layers: Any) -> int:
     """Check layers >= 0."""
-    if isinstance(layers, bool) or not isinstance(layers, (int, np.integer)):
-        raise BadInput(f"layers is {layers!r}; expected a whole number >= 0")
-    if layers < 0:
-        raise BadInput(f"layers is {layers}; expected a whole number >= 0")
-    if layers > MOST_LAYERS:
+    count = whole("layers", layers, 0)
+    if count > MOST_LAYERS:
         raise BadInput(f"layers is {layers}; at most {MOST_LAYERS} can be run", fix="limit() gives infinite depth")
-    return int(layers)
+    return count
 
 
 def exact_number(x: Any, where: str) -> Fraction:
@@ -87,6 +84,20 @@ def floats_of_texts(rows: Any) -> NDArray[np.float64] | None:
         return None
 
 
+def fits_float64(values: NDArray[Any]) -> bool:
+    """Whether all numbers of an array, which may be Fractions, lie within the range of float64.
+
+    Example:
+        >>> fits_float64(np.array([Fraction(1, 3)])), fits_float64(np.array([Fraction(10) ** 400]))
+        (True, False)
+    """
+    try:
+        values.astype(np.float64)
+    except OverflowError:
+        return False
+    return True
+
+
 def exact_cloud(Z: Any, name: str = "Z") -> NDArray[np.object_]:
     """Check one cloud for rational arithmetic: an (n, d) object array of Fractions."""
     return _exact_matrix(Z, name, "token")
@@ -108,7 +119,9 @@ def _exact_matrix(Z: Any, name: str, row_name: str) -> NDArray[np.object_]:
             raise TypeError
         rows = [list(row) for row in Z]
     except TypeError as error:
-        raise BadInput(f"{name} has the wrong shape; expected (n, d): one row per {row_name}") from error
+        if row_name == "row":
+            raise BadInput(f"{name} is {Z!r}; expected a list of rows of numbers") from error
+        raise BadInput(f"{name} has the wrong shape; expected (n, d): one row per token") from error
     if not rows or not rows[0]:
         raise BadInput(f"{name} is empty", fix="give at least one token with at least one coordinate")
     result = np.empty((len(rows), len(rows[0])), dtype=object)

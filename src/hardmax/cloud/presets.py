@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, whole
 
 Row = tuple[Fraction, ...]
 
@@ -183,15 +183,15 @@ def random_cloud(
         10
     """
     if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, str):
-        return [random_cloud(kind, n, dim, int(one), exact) for one in seed]
-    if kind not in GENERATED:
+        return [random_cloud(kind, n, dim, one, exact) for one in seed]
+    if kind not in list(GENERATED):  # a list, because what has no hash is no name either
         raise BadInput(
             f"there is no random cloud {kind!r}", found=", ".join(GENERATED), fix="use one of the names above"
         )
     _, words_for, largest, candidates = GENERATED[kind]
-    _check("n", n, 1, MOST_TOKENS)
-    _check("dim", dim, 2, largest, f" for {kind}")
-    _check("seed", seed, 0, 2**32 - 1)
+    whole("n", n, 1, MOST_TOKENS)
+    whole("dim", dim, 2, largest, f" for {kind}")
+    seed = whole("seed", seed, 0, 2**32 - 1)
     width = words_for(dim)
     found: dict[tuple[int, ...], None] = {}
     used = 0
@@ -206,11 +206,6 @@ def random_cloud(
     if exact:
         return np.array([[Fraction(x, 1000) for x in row] for row in rows.tolist()], dtype=object)
     return rows / 1000
-
-
-def _check(name: str, value: Any, least: int, most: int, where: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        raise BadInput(f"{name} is {value!r}; expected a whole number from {least} to {most}{where}")
 
 
 def preset(
@@ -233,9 +228,9 @@ def preset(
         >>> preset("random", n=300, dim=3, seed=7).shape
         (300, 3)
     """
-    if name in GENERATED:
+    if name in list(GENERATED):
         return random_cloud(name, DEFAULT_TOKENS if n is None else n, 2 if dim is None else dim, seed or 0, exact)
-    if name not in PRESETS:
+    if name not in list(PRESETS):
         names = ", ".join([*PRESETS, *GENERATED])
         raise BadInput(f"there is no preset {name!r}", found=names, fix="use one of the names above")
     for option, value in (("n", n), ("dim", dim), ("seed", seed)):

@@ -1,6 +1,6 @@
 """The one container for ragged data: parts of different lengths, laid end to end in one array.
 
-Values may be anything that stands in rows: tokens of sequences, word numbers of texts, target numbers of a data set.
+Values may be anything arranged in rows: tokens of sequences, word numbers of texts, target numbers of a data set.
 `ragged` checks sequences of tokens and lays them out.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hardmax.cloud.by_value import ByValue
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.errors import BadInput, counted
+from hardmax.errors import BadInput
 
 # Sums of squares and products with a direction of the opposite scale must stay inside float64.
 LARGEST, SMALLEST = 2.0**900, 2.0**-900
@@ -222,7 +222,8 @@ def _check_numbers(batch: Sequences, name: str) -> None:
             j = int(batch.owner[row])
             raise BadInput(
                 f"{name}[{j}]: token {row - batch.starts[j]} is {batch.values[row].tolist()}; tokens must be finite",
-                fix=f"remove or replace {counted(int((~finite).sum()), 'token')} with NaN or infinity",
+                fix="drop or correct the tokens that hold NaN or infinity: "
+                f"{int((~finite).sum()):,} of {len(batch.values):,}",
             )
         largest = max(largest, top)
     if largest > LARGEST or 0 < largest < SMALLEST:

@@ -4,7 +4,7 @@ Everything a caller hands over passes once through here, `metric` and `parameter
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -143,7 +143,8 @@ def _check_numbers(array: Floats, name: str) -> None:
         i, k = bad[0]
         raise BadInput(
             f"{name}: token {i}, coordinate {k} is {array[i, k]}; tokens must be finite",
-            fix=f"remove or replace {counted(len(np.unique(bad[:, 0])), 'token')} with NaN or infinity",
+            fix="drop or correct the tokens that hold NaN or infinity: "
+            f"{len(np.unique(bad[:, 0])):,} of {len(array):,}",
         )
     # Scores are sums of products of two coordinates: beyond 1e150 they overflow, below 1e-150 they vanish.
     largest = np.abs(array).max()
@@ -233,6 +234,9 @@ def _not_numbers(Z: Any, name: str, error: Exception) -> BadInput:
                 f"{name}: the column {column!r} does not hold numbers; its first value is {next(iter(Z[column]))!r}",
                 fix="select the columns with the coordinates",
             )
+    if isinstance(Z, Iterator):
+        what = f"{name} is a {type(Z).__name__}, which can be read only once; expected an (n, d) array of numbers"
+        return BadInput(what, fix=f"use list({name})")
     try:
         rows = list(Z)
     except TypeError:

@@ -65,7 +65,7 @@ def construct(
         >>> [tokens.tolist() for tokens in net.forward(sequences)]
         [[[5.0, 6.0], [5.0, 6.0]], [[7.0, 8.0], [9.0, 9.0]]]
     """
-    options = Options(style, pool, thin, width)
+    options = Options(style, pool, thin, width, seed)
     problem = read_problem(sequences, targets)
     options.check(problem.batch.dim)
     separate = separate_by_mean if pool == "mean" else separate_by_max

@@ -18,11 +18,11 @@ from hardmax.errors import BadInput
 from hardmax.transformer.blocks import Block
 from hardmax.transformer.evaluate import State, forward, forward_chains, fused
 from hardmax.transformer.tables import PiecewiseLinear
-from hardmax.views import LOAD, Result, view
+from hardmax.views import Stored
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class Answers(ByValue):
     """One answer per sequence; labels have the type that the caller gave them.
 
     Attributes:
@@ -41,7 +41,7 @@ class Answers:
 
 
 @dataclass(frozen=True, eq=False)
-class Network(ByValue, Result):
+class Network(ByValue, Stored):
     """A transformer that maps every sequence of a data set onto its target, exactly.
 
     Two networks are equal if all their parameters are. `save` writes a folder that `Network.load` reads.
@@ -194,16 +194,6 @@ class Network(ByValue, Result):
         from hardmax.transformer.export import write_onnx
 
         return write_onnx(self.stack, self.dim, Path(path))
-
-    @staticmethod
-    def load(folder: str | Path) -> "Network":
-        """Read a folder that `save` or `hardmax construct` wrote.
-
-        Raises:
-            BadInput: the folder is missing or damaged, or a newer version wrote it.
-        """
-        loaded: Network = view(Network, LOAD)(folder)
-        return loaded
 
     def _batch(self, sequences: SequencesLike) -> Sequences:
         batch = ragged(sequences)

@@ -1,8 +1,9 @@
-"""What is to be interpolated: sequences and targets, checked before anything is built."""
+"""The data to interpolate: sequences and targets, checked before anything is built."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from hardmax.cloud.distinct import distinct_rows
 from hardmax.cloud.ragged import Ragged, Sequences, SequencesLike, ragged
 from hardmax.cloud.tokens import Floats, Ints
-from hardmax.errors import BadInput, ImpossibleTarget, counted
+from hardmax.errors import BadInput, ImpossibleTarget, counted, whole
 
 STYLES = ("bitwise", "two", "narrow")
 POOLS = ("mean", "max")
@@ -28,6 +29,8 @@ class Options:
     thin: float = 0.5
     width: int = 4
 
+    seed: int = 0
+
     def check(self, dim: int) -> None:
         """Refuse unknown values, and dimension 1 where a second coordinate is needed."""
         if self.style not in STYLES:
@@ -40,10 +43,11 @@ class Options:
                 "dimension 1",
                 fix="append a zero coordinate to every token, or use style='two', pool='mean'",
             )
-        if not 0 < self.thin <= 0.5:
+        if not isinstance(self.thin, Real) or not 0 < self.thin <= 0.5:
             raise BadInput(f"thin is {self.thin!r}; expected a number in (0, 1/2]", fix="1/2 is the middle of the gap")
         if isinstance(self.width, bool) or not isinstance(self.width, int) or self.width < 4 or self.width % 2:
             raise BadInput(f"width is {self.width!r}; it must be an even number of at least 4")
+        whole("seed", self.seed, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +94,8 @@ def read_problem(sequences: SequencesLike, targets: TargetsLike) -> Problem:
         ImpossibleTarget: a target has more tokens than its sequence.
     """
     batch = ragged(sequences)
+    if hasattr(targets, "__array__"):  # a column of a table, or a tensor
+        targets = np.asarray(targets)
     if not isinstance(targets, (Sequence, np.ndarray)) or isinstance(targets, str):
         raise BadInput(f"targets is {targets!r}; expected one label, or one (m, d) array, per sequence")
     listed: list[Any] = list(targets)

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from hardmax.cloud.by_value import ByValue
 from hardmax.cloud.ragged import Sequences
 from hardmax.cloud.tokens import Floats
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, counted
 from hardmax.transformer.evaluate import State, forward
 from hardmax.views import PLOT, Shown, view
 
@@ -38,7 +38,7 @@ class Stage(ByValue):
         return self.last - self.first + 1 if self.name != INPUT else 0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stages(Shown, ByValue):
     """The input and the end of every stage; iterate, index by number or by name.
 
@@ -56,8 +56,15 @@ class Stages(Shown, ByValue):
     def __len__(self) -> int:
         return len(self.stages)
 
-    def __getitem__(self, which: int | str) -> Stage:
-        if isinstance(which, int):
+    def __repr__(self) -> str:
+        return f"Stages of {counted(len(self.stages[0].clouds), 'sequence')}: {', '.join(self.names)}"
+
+    @overload
+    def __getitem__(self, which: int | str) -> Stage: ...
+    @overload
+    def __getitem__(self, which: slice) -> tuple[Stage, ...]: ...
+    def __getitem__(self, which: int | str | slice) -> Stage | tuple[Stage, ...]:
+        if not isinstance(which, str):
             return self.stages[which]
         for stage in self.stages:
             if stage.name == which:

@@ -21,7 +21,7 @@ from hardmax.cloud.ragged import Bools, Ragged
 from hardmax.cloud.tokens import Floats, Ints
 from hardmax.construction.certificate import fingerprint, prove
 from hardmax.construction.problem import Problem, prototypes
-from hardmax.errors import BadInput, counted, need
+from hardmax.errors import BadInput, counted, need, whole
 from hardmax.io.documents import json_text
 from hardmax.transformer.evaluate import forward
 from hardmax.transformer.export import one_thread
@@ -56,7 +56,7 @@ class Level:
         exact: the number of sequences with exactly their target (bit for bit, or as rational numbers).
         right: the number of sequences with their target after each output was moved to the nearest target.
         max_error: the largest distance of an output from its target (maximum norm).
-        passed: whether that is what the style promises.
+        passed: whether the result is what the style promises.
         seconds: the time it took.
         note: why it failed, if it did.
     """
@@ -123,11 +123,11 @@ def verify(
     if not levels or not set(levels) <= set(LEVELS):
         raise BadInput(f"levels is {list(levels)!r}", fix=f"use some of {', '.join(LEVELS)}")
     problem = _with_classes_of(net, problem)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole("seed", seed, 0))
     if sample is None:
         work = sum(block.ff.width * max(1, len(block.ff.writes)) for block in net.stack)
         sample = int(np.clip(min(UNITS / work / problem.batch.lengths.mean(), LAYERS / net.blocks), 1, SAMPLE))
-    few = _sample(rng, len(problem.batch), sample)
+    few = _sample(rng, len(problem.batch), whole("sample", sample, 1))
     rational = _sample(rng, len(problem.batch), _rational_sample(net, problem))
     which = {"dense": few, "torch": few, "rational": rational}
     reports, gap, slack = [], net.gap, net.slack

@@ -24,7 +24,7 @@ T = TypeVar("T", bound=Trajectory | Equilibrium)
 class Batch(Result, Sequence[T], Generic[T]):
     """The results of a ragged batch, one per cloud. A slice is a batch again.
 
-    The trajectories of a batch are made when they are asked for; their last layers and leaders are there at once.
+    The trajectories of a batch are computed when they are first used; their last layers and leaders are known at once.
 
     Attributes:
         kind: `Trajectory` or `Equilibrium`.

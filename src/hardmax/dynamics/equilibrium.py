@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.certificate import Certificate
 from hardmax.errors import counted
 from hardmax.shapes import Array, Int, Shaped, checked
-from hardmax.views import LOAD, PLOT, WIDGET, Result, frame, view
+from hardmax.views import PLOT, WIDGET, Stored, frame, view
 
 if TYPE_CHECKING:
     import pandas
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
-class Equilibrium(Result, ByValue):
+class Equilibrium(Stored, ByValue):
     """The infinite-depth limit of the hardmax dynamics, in closed form.
 
     Attributes:
@@ -61,7 +60,7 @@ class Equilibrium(Result, ByValue):
 
     @property
     def exact(self) -> bool:
-        """Whether rational arithmetic was asked for, so that the points are Fractions."""
+        """Whether exact=True was given, so that the points are Fractions."""
         return self.points.dtype == object
 
     @property
@@ -137,9 +136,3 @@ class Equilibrium(Result, ByValue):
             f"{counted(len(self.leaders), 'leader')}, decided at layer {self.layers}, "
             f"{'proved' if self.undecided == 0 else f'{self.undecided} undecided'}"
         )
-
-    @staticmethod
-    def load(path: str | Path) -> "Equilibrium":
-        """Read back what `save` wrote to .npz or .json; `certificate.verify` checks it anew."""
-        loaded: Equilibrium = view(Equilibrium, LOAD)(path)
-        return loaded

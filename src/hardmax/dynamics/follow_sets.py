@@ -1,4 +1,4 @@
-"""Follow sets of all layers as data: one tuple of ascending index tuples per layer, made when it is asked for."""
+"""Follow sets of all layers as data: one tuple of ascending index tuples per layer, made when it is first used."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence

@@ -1,13 +1,38 @@
 """The tokens of a run while it goes on: of every layer, or only of the last ones."""
 
+import os
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from hardmax.cloud.tokens import Floats
+from hardmax.errors import BadInput, counted
 
 KEPT = ("all", "last")
 WINDOW = 2**22  # coordinates of the last layers, by which the outcome of a run is judged that keeps only its end
+
+
+def memory() -> float:
+    """The bytes of memory that this machine has; infinity where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return inf
+
+
+def check_room(layers: int, n: int, dim: int) -> None:
+    """Refuse to keep the tokens of all layers where they take more memory than the machine has.
+
+    Without this the system would end the process without a message.
+    """
+    size, room = 8.0 * (layers + 1) * n * dim, memory()
+    if size > room:
+        raise BadInput(
+            f"{layers + 1:,} layers of {counted(n, 'token')} take {size / 1e9:.2g} GB; this machine has "
+            f"{room / 1e9:.2g} GB",
+            fix='run fewer layers, or use keep="last"',
+        )
 
 
 class TokenHistory:
@@ -22,6 +47,8 @@ class TokenHistory:
     """
 
     def __init__(self, layers: int, n: int, dim: int, keep: str = "all") -> None:
+        if keep == "all":
+            check_room(layers, n, dim)
         self.layers, self.keep = layers, keep
         most = layers + 1 if keep == "all" else max(3, min(WINDOW // (n * dim), 128))
         self._rows: Floats = np.empty((min(layers + 1, most), n, dim))

@@ -134,26 +134,33 @@ def check_parts(
     """
     if normalization not in NORMALIZATIONS:
         raise BadInput(f"normalization is {normalization!r}; expected one of {', '.join(map(repr, NORMALIZATIONS))}")
-    if heads is None:
-        metrics: tuple[Metric, ...] = (metric(A, dim, definite),)
-        values: tuple[Floats | None, ...] = (_value_matrix(V, dim, "V"),)
-    else:
-        if A is not None or V is not None:
-            raise BadInput(
-                f"heads and {'A' if A is not None else 'V'} were both given; each head brings its own A and V",
-                fix="give heads=[hardmax.Head(A, V), ...] alone",
-            )
-        if not isinstance(heads, (list, tuple)) or len(heads) == 0:
-            raise BadInput(f"heads is {heads!r}; expected a list of at least one hardmax.Head(A, V) or matrix A")
-        every = [head if isinstance(head, Head) else Head(head) for head in heads]
-        metrics = tuple(metric(head.A, dim, definite, f"heads[{h}].A") for h, head in enumerate(every))
-        values = tuple(_value_matrix(head.V, dim, f"heads[{h}].V") for h, head in enumerate(every))
+    every = named_heads(A, V, heads)
+    metrics = tuple(metric(head.A, dim, definite, f"{name}A") for name, head in every.items())
+    values = tuple(_value_matrix(head.V, dim, f"{name}V") for name, head in every.items())
     mixed = None
     if any(V is not None for V in values):
         mixed = sum((np.eye(dim) if V is None else V for V in values), np.zeros((dim, dim))) / len(values)
         if normalization == "rescale":
             _check_invertible(np.eye(dim) + alpha * mixed, alpha)
     return Parts(alpha, metrics, values, mixed, normalization, _sublayer(feed_forward, dim))
+
+
+def named_heads(A: Any, V: Any, heads: Any) -> dict[str, Head]:
+    """The heads by the beginning of their names in messages: "" for one head of A and V, else "heads[0]." and so on.
+
+    Raises:
+        BadInput: heads are given together with A or V, or they are not a list of heads.
+    """
+    if heads is None:
+        return {"": Head(A, V)}
+    if A is not None or V is not None:
+        raise BadInput(
+            f"heads and {'A' if A is not None else 'V'} were both given; each head brings its own A and V",
+            fix="give heads=[hardmax.Head(A, V), ...] alone",
+        )
+    if not isinstance(heads, (list, tuple, np.ndarray)) or len(heads) == 0:
+        raise BadInput(f"heads is {heads!r}; expected a list of at least one hardmax.Head(A, V) or matrix A")
+    return {f"heads[{h}].": head if isinstance(head, Head) else Head(head) for h, head in enumerate(heads)}
 
 
 def check_range(tokens: Floats, layer: int, names: Any) -> None:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,16 @@ from hardmax.cloud.parameters import exact_cloud, exact_matrix
 from hardmax.cloud.tokens import cloud
 from hardmax.dynamics.hull import Hull, exact_hull, hull
 from hardmax.dynamics.nearest import nearest_to_origin
-from hardmax.errors import BadInput, counted
+from hardmax.errors import BadInput, counted, whole
 from hardmax.shapes import Array, Int, Shaped, checked
-from hardmax.views import LOAD, Result, view
+from hardmax.views import Stored
 
 Faces = tuple[tuple[int, ...], ...]
 
 
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
-class Polytope(Result, ByValue):
+class Polytope(Stored, ByValue):
     """The convex hull of finitely many points, inside its own affine hull (flat clouds, segments and points work).
 
     Float64 points: lying in a subspace, on a facet or on an edge is decided up to 1e-10 of the size of the cloud
@@ -63,6 +62,7 @@ class Polytope(Result, ByValue):
             form = None if A is None else exact_matrix(A, exact.shape[1], exact.shape[1])
             return Polytope(exact[index], index, dimension, form, facets)
         given = cloud(points, "points").tokens
+        metric(A, given.shape[1], definite=False)  # refuses what is not a matrix of this dimension
         found = hull(given)
         listed = None if found.facets is None else tuple(tuple(int(v) for v in facet) for facet in found.facets)
         form = None if A is None else np.array(A, dtype=np.float64)
@@ -71,12 +71,6 @@ class Polytope(Result, ByValue):
     def __repr__(self) -> str:
         v, dim = self.vertices.shape
         return f"Polytope of dimension {self.dimension} in dimension {dim}: {counted(v, 'vertex', 'vertices')}"
-
-    @staticmethod
-    def load(path: str | Path) -> "Polytope":
-        """Read back what `save` wrote to .npz or .json."""
-        loaded: Polytope = view(Polytope, LOAD)(path)
-        return loaded
 
     @property
     def exact(self) -> bool:
@@ -179,10 +173,12 @@ class Polytope(Result, ByValue):
         return tuple(sorted(shared))
 
     def _face(self, face: Any) -> list[int]:
-        indices = [int(i) for i in face]
-        wrong = [i for i in indices if not 0 <= i < len(self.vertices)]
-        if wrong or not indices:
-            raise BadInput(f"face {tuple(indices)}: expected vertex indices from 0 to {len(self.vertices) - 1}")
+        try:
+            indices = [whole("face", i, 0, len(self.vertices) - 1) for i in face]
+        except (BadInput, TypeError):
+            indices = []
+        if not indices:
+            raise BadInput(f"face {face!r}: expected vertex indices from 0 to {len(self.vertices) - 1}")
         return indices
 
 

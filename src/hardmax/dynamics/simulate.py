@@ -18,7 +18,7 @@ from hardmax.cloud.tokens import Cloud, CloudLike, Clouds, CloudsLike, Floats, I
 from hardmax.cloud.tokens import cloud as one_cloud
 from hardmax.dynamics.batch import Batch, for_each_step, run_each
 from hardmax.dynamics.follow_sets import SetTable
-from hardmax.dynamics.history import KEPT, TokenHistory
+from hardmax.dynamics.history import KEPT, TokenHistory, check_room
 from hardmax.dynamics.trajectory import Outcome, Problem, Trajectory
 from hardmax.errors import BadInput, NotExact
 from hardmax.io.progress import Report, reporting
@@ -153,7 +153,7 @@ def simulate(  # types as strings: help() shows their names
 
 
 class _Task(NamedTuple):
-    """What is asked for, apart from the tokens, checked."""
+    """The arguments of a run except for the tokens, checked."""
 
     alpha: float
     matrix: Metric
@@ -165,6 +165,7 @@ class _Task(NamedTuple):
 
 def _simulate_one(cloud: Cloud, task: _Task) -> Trajectory:
     if cloud.n <= small.SMALL and task.keep == "all":
+        check_room(task.layers, cloud.n, cloud.dim)
         if small.layer_by_layer([cloud.n], cloud.dim):
             with small.counted():
                 return _simulate_layers(cloud, task)
@@ -286,7 +287,7 @@ def _outcome(tokens: Floats, alpha: float, decided: int | None, undecided: int =
 
 @dataclass(frozen=True, eq=False)
 class _Trajectories(Sequence[Trajectory]):
-    """The trajectories of a batch, each made when it is asked for."""
+    """The trajectories of a batch, each computed when it is first used."""
 
     clouds: Sequence[Cloud]
     task: _Task

@@ -1,9 +1,8 @@
-"""What `simulate` returns: the tokens layer by layer, whom each follows, who leads, and the problem that was solved."""
+"""What `simulate` returns: the tokens and follow sets of every layer, the leaders, and the problem that was solved."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from hardmax.cloud.by_value import ByValue
 from hardmax.dynamics.follow_sets import FollowSets
 from hardmax.errors import BadInput, counted
 from hardmax.shapes import Array, Shaped, checked
-from hardmax.views import LOAD, PLOT, WIDGET, Result, Shown, frame, view
+from hardmax.views import PLOT, WIDGET, Shown, Stored, frame, view
 
 if TYPE_CHECKING:
     import pandas
@@ -33,7 +32,7 @@ class Outcome(Shown):
             grow without bound).
         period: the number of layers after which the cloud comes back, if periodic or self-similar.
         layer: the first layer at which this was seen.
-        detail: one sentence that says so in words.
+        detail: one sentence that describes it.
 
     Example:
         >>> import hardmax as hx
@@ -73,14 +72,14 @@ class Problem(Shown, ByValue):
 
     @property
     def is_plain(self) -> bool:
-        """Whether a layer is the paper's but for its rule and A: one head, V = I, rescaled, no mask, no sublayer."""
+        """Whether only the rule and A may differ from the paper: one head, V = I, rescaled, no mask, no sublayer."""
         one_head = len(self.heads) == 1 and self.heads[0].V is None
         return one_head and self.normalization == "rescale" and not self.causal and self.feed_forward is None
 
 
 @checked
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory(Result, ByValue):
+class Trajectory(Stored, ByValue):
     """Tokens at every layer, Z^0..Z^K, with follow sets and leaders.
 
     Two trajectories are equal if their tokens, problems, follow sets, leaders and outcomes are.
@@ -157,7 +156,7 @@ class Trajectory(Result, ByValue):
 
     @property
     def exact(self) -> bool:
-        """Whether rational arithmetic was asked for, so that the tokens are Fractions."""
+        """Whether exact=True was given, so that the tokens are Fractions."""
         return self.problem.exact
 
     @cached_property
@@ -181,7 +180,7 @@ class Trajectory(Result, ByValue):
         return Polytope.of(self.tokens[self._layer(layer) - self.first_layer], self.A)
 
     def to_frame(self) -> "pandas.DataFrame":
-        """One row per layer and token: layer, token, coordinates x0, x1, ..., whom it follows, whether it leads.
+        """One row per layer and token: layer, token, coordinates x0, x1, ..., the tokens it follows, whether it leads.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -208,12 +207,6 @@ class Trajectory(Result, ByValue):
     def plot(self, layer: int = -1, ax: Any = None, **options: Any) -> Any:
         """Draw one layer (extra `plot`); see `hardmax.plot.plot_layer`."""
         return view(Trajectory, PLOT)(self, self._layer(layer), ax=ax, **options)
-
-    @staticmethod
-    def load(path: str | Path) -> "Trajectory":
-        """Read back what `save` wrote to .npz or .json."""
-        loaded: Trajectory = view(Trajectory, LOAD)(path)
-        return loaded
 
     def widget(self, **options: Any) -> Any:
         """The playground with these tokens in a notebook (extra `jupyter`); see `hardmax.widget`."""

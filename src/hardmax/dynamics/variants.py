@@ -23,7 +23,7 @@ from hardmax.dynamics.layer_parts import Parts, check_parts, on_sphere
 from hardmax.dynamics.locks import Locks
 from hardmax.dynamics.outcome import detect
 from hardmax.dynamics.trajectory import Problem, Trajectory
-from hardmax.errors import BadInput
+from hardmax.errors import whole
 from hardmax.io.progress import Report
 
 
@@ -205,7 +205,5 @@ def _draws(rule: Rule, layers: int, heads: int, n: int) -> Floats | None:
     """(layers+1, heads, n) uniform numbers for a random rule, drawn at once so that no block size can change them."""
     if not is_random(rule):
         return None
-    seed = rule.seed  # type: ignore[union-attr]
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise BadInput(f"the seed of {type(rule).__name__} is {seed!r}; expected a whole number >= 0")
-    return np.random.default_rng(int(seed)).random((layers + 1, heads, n))
+    seed = whole(f"the seed of {type(rule).__name__}", rule.seed, 0)  # type: ignore[union-attr]
+    return np.random.default_rng(seed).random((layers + 1, heads, n))

@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, whole
 
 if TYPE_CHECKING:
     from hardmax.experiments.context import Context
@@ -127,19 +127,6 @@ class Item:
             if name in full and value is not None:
                 chosen[name] = whole(name, value, 1) if type(full[name]) is int else value
         return chosen
-
-
-def whole(name: str, value: Any, least: int | None = None) -> int:
-    """The value, if it is a whole number that is not too small.
-
-    Example:
-        >>> whole("trials", 3, least=1)
-        3
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
-        bound = "" if least is None else f" of at least {least}"
-        raise BadInput(f"{name} is {value!r}; expected a whole number{bound}")
-    return value
 
 
 _ITEMS: dict[tuple[str, str], Item] = {}

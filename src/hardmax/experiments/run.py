@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from hardmax import __version__
-from hardmax.errors import BadInput, HardmaxError, MissingExtra
+from hardmax.errors import BadInput, HardmaxError, MissingExtra, whole
 from hardmax.experiments.case import Case, read_case
 from hardmax.experiments.context import JOURNAL, MARK, MODELS, Context, Journal, Note, Picture, Progress, silent
-from hardmax.experiments.item import Item, Outcome, items, whole
+from hardmax.experiments.item import Item, Outcome, items
 from hardmax.experiments.table import Table, read_table
 from hardmax.io.documents import json_text, write_json
 from hardmax.io.files import write_file

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from hardmax.cloud.parameters import fits_float64
 from hardmax.errors import counted
 from hardmax.html.page import facts, heading, notebook, page, point, render, table
 from hardmax.html.sketch import cloud_sketch, polytope_sketch
@@ -116,7 +117,7 @@ def trajectory_parts(traj: "Trajectory", **options: Any) -> Parts:
         (i, point(traj.tokens[0, i]), point(traj.tokens[-1, i]), _some(last[i]), traj.leader_since.get(i, ""))
         for i in range(min(traj.n, MOST_ROWS))
     )
-    if find_spec("matplotlib") is not None:
+    if find_spec("matplotlib") is not None and fits_float64(traj.tokens):
         from hardmax.plot import plot_panels, svg_text
 
         picture = _figure(svg_text(plot_panels(traj, **options), label), caption, wide=True)
@@ -158,7 +159,7 @@ def equilibrium_parts(eq: "Equilibrium", **options: Any) -> Parts:
         for i in range(min(n, MOST_ROWS))
     )  # fmt: skip
     label, caption = f"{n} tokens and the {ends}", "Start and limit of every token; the limit polytope K is shaded."
-    if find_spec("matplotlib") is not None:
+    if find_spec("matplotlib") is not None and fits_float64(eq.tokens):
         from hardmax.plot.limit import limit_figure
         from hardmax.plot.style import svg_text
 

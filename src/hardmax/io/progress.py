@@ -40,7 +40,7 @@ def telling(silent: bool, what: str, first: bool = True) -> Iterator[Tell]:
     """A function that reports progress on stderr: a bar on a terminal, otherwise a line every few seconds, or nothing.
 
     It is called with the number of steps that are done, the number of all steps (or None), and what is being done; it
-    adds the rate and the time left. Unless `first` is False, what begins is said at once.
+    adds the rate and the time left. Unless `first` is False, a first line says at once what begins.
     """
     pace = Pace()
     if silent or not sys.stderr.isatty():

@@ -15,7 +15,7 @@ from hardmax.io.files import remove_partial_files, write_file
 def begin_or_resume(
     folder: Path, name: str, manifest: dict[str, Any], what: str, resume: bool, force: bool = False
 ) -> Iterator[None]:
-    """Make a folder with a manifest, or see that the one that is there belongs to the same work.
+    """Create a folder with a manifest, or check that the existing one belongs to the same work.
 
     While the block runs, no other process on this machine can continue the folder. If the block fails before it has
     written anything into a new folder, nothing is left behind.
@@ -24,11 +24,11 @@ def begin_or_resume(
         name: of the manifest's file.
         manifest: plain data; its "digest" tells one work from another.
         what: what the folder holds, for messages: "sweep" or "limit".
-        resume: whether a folder that is there may be continued. What a kill left half written is removed.
-        force: whether a folder that is there, and is not to be continued, is replaced.
+        resume: whether an existing folder may be continued. Files that a killed process left half written are removed.
+        force: whether an existing folder is replaced, unless it is continued.
 
     Raises:
-        BadInput: the folder holds something else, is not to be continued, is in use, or cannot be written.
+        BadInput: the folder holds something else, exists although `resume` is False, is in use, or cannot be written.
     """
     if force and not resume:
         remove_parts(folder, name)

@@ -1,4 +1,4 @@
-"""Large arrays that one computation needs and nobody else: in memory, or in files that vanish with them.
+"""Large arrays that only one computation needs: in memory, or in files that vanish with them.
 
 The files have no name, so nothing is left behind even if the process is killed. Their disk space is reserved when they
 are made: a full disk is an error there and then, not a crash in the middle of a computation.

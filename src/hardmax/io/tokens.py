@@ -51,7 +51,7 @@ def read_tokens(path: str | Path, stream: IO[str] | IO[bytes] | None = None, exa
         return _from_stream(source, "standard input", exact)
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in (*TEXT, *BINARY):
+    if suffix not in (*TEXT, *BINARY) and not path.is_dir():
         raise BadInput(
             f"{path}: tokens cannot be read from {suffix or 'a file without an extension'}",
             fix="use .csv, .npy, .npz or .json, or - for standard input",

@@ -50,7 +50,7 @@ class Colors:
     """One color number for every token that is followed; leaders come first. Copies of one point share it.
 
     Attributes:
-        number: (n,) the number of each token, -1 where nobody ever follows it.
+        number: (n,) the number of each token, -1 if no token ever follows it.
         copy_of: (n,) the first token at the same point.
     """
 
@@ -199,7 +199,7 @@ def draw_markers(
     ax: Any, points: NDArray[np.float64], shape: str, area: float, face: list[str], edge: Any = INK, width: Any = 0.6,
     *, gid: str, zorder: float = 3, raster: bool = False,
 ) -> None:  # fmt: skip
-    """Markers at some points; `raster`: as pixels in a vector file, because a hundred thousand objects help nobody."""
+    """Markers at some points; `raster`: as pixels in a vector file, for clouds of many tokens."""
     space = {"depthshade": False} if hasattr(ax, "zaxis") else {}
     ax.scatter(
         *points.T, s=area, marker=shape, c=face, edgecolors=edge, linewidths=width, zorder=zorder, gid=gid,

@@ -66,7 +66,7 @@ def limit_figure(eq: Equilibrium, **options: Any) -> Figure:
 
 
 def _view(eq: Equilibrium, ax: Any = None) -> View:
-    return view(np.stack([eq.tokens.astype(np.float64), eq.points.astype(np.float64)]), ax)
+    return view(np.stack([eq.tokens, eq.points]), ax)
 
 
 def _heading(eq: Equilibrium) -> str:

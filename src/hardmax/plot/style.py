@@ -121,7 +121,7 @@ def save_figure(figure: FigureBase, path: str | Path, dpi: int = 200) -> Path:
 
 
 def svg_text(figure: FigureBase, description: str) -> str:
-    """The figure as an <svg> element for a page, with a description for those who do not see it."""
+    """The figure as an <svg> element for a page, with a description for readers who cannot see it."""
     from html import escape
 
     buffer = StringIO()

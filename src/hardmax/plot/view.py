@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from hardmax.cloud.parameters import fits_float64
 from hardmax.dynamics.polytope import Polytope
+from hardmax.errors import BadInput
 from hardmax.plot.style import FAINT, HULL, HULL_EDGE
 
 Floats = NDArray[np.float64]
@@ -56,7 +58,14 @@ class View:
 
 
 def view(tokens: NDArray[Any], ax: Any = None) -> View:
-    """Choose the view for tokens (n, d) or layers of them (k, n, d); a plane even for d = 3 if `ax` is flat."""
+    """Choose the view for tokens (n, d) or layers of them (k, n, d); a plane even for d = 3 if `ax` is flat.
+
+    Raises:
+        BadInput: a coordinate lies beyond the range of float64.
+    """
+    if not fits_float64(tokens):
+        what = "the tokens lie beyond the range of float64, so that they cannot be drawn"
+        raise BadInput(what, fix="save the result as .json, .npz or .html")
     cloud = tokens.reshape(-1, tokens.shape[-1]).astype(np.float64)
     d = cloud.shape[1]
     center, axes, explained = np.zeros(d), np.eye(d), 1.0

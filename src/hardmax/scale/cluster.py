@@ -30,7 +30,7 @@ def cluster_at(address: str | None) -> Iterator[Any]:
     started = not ray.is_initialized()
     if started:
         if address not in (None, "auto", "local"):
-            # Attempts to connect are not logged; what fails is told once, here.
+            # Attempts to connect are not logged; a failure is reported once, here.
             os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "error")
             _listening(str(address))
         try:
@@ -52,7 +52,7 @@ def cluster_at(address: str | None) -> Iterator[Any]:
 
 
 def _listening(address: str) -> None:
-    """See that something at an address speaks HTTP/2, as Ray does: Ray itself would try again for minutes."""
+    """Check that a server at an address speaks HTTP/2, as Ray does: Ray itself would try again for minutes."""
     try:
         where = urlsplit(address if "://" in address else f"//{address}")
         host, port = where.hostname, where.port

@@ -36,7 +36,7 @@ KINDS_OF_VALUES = {int: "a whole number", float: "a number", str: "a text", bool
 
 @dataclass(frozen=True)
 class Parameter:
-    """A setting: its type, what it is unless given, the least value, the words it may be, and what should be given."""
+    """A setting: its type, default and least value, the words that are allowed, and how to fix a wrong value."""
 
     kind: type
     default: Any

@@ -92,7 +92,7 @@ def run_dynamics(settings: dict[str, Any], seeds: range, depths: tuple[int, ...]
 
 
 def _batched(settings: dict[str, Any], seeds: range) -> Rows:
-    """All seeds in one compiled call; clouds with ties are run again one by one, with care."""
+    """All seeds in one compiled call; clouds with ties are run again one by one, layer by layer."""
     from hardmax.attention.fused import run_fused
     from hardmax.attention.ties import rounding_bound, tie_band, wider
     from hardmax.cloud.metric import metric

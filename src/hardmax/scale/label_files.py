@@ -107,7 +107,7 @@ def write_parts(
 ) -> int:  # fmt: skip
     """Write part-000000.parquet, ... and return the number of rows in them.
 
-    Parts appear complete or not at all; with `resume`, those that are there are not made again; with `force`, a folder
+    Parts appear complete or not at all; with `resume`, existing ones are not made again; with `force`, a folder
     of parts is replaced.
 
     Args:

@@ -41,7 +41,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Labels:
-    """What became of some rows: the records of the good ones with their places, and the bad ones."""
+    """The result for some rows: the records of the good ones with their places, and the bad ones."""
 
     records: list[Record]
     places: list[Place]

@@ -48,7 +48,7 @@ def _table(columns: Mapping[str, list[Any]], kind: str) -> "pyarrow.Table":
 
 
 def read_rows(folder: str | Path) -> "pyarrow.Table":
-    """All rows that are there, by number of run.
+    """All rows of the runs that are finished, by number of run.
 
     Raises:
         BadInput: the folder holds no sweep, or no row yet.
@@ -92,13 +92,13 @@ def run_sweep(
     progress: Progress | None = None,
     command: str = "",
 ) -> tuple[int, int]:
-    """Run what is not done yet; returns the number of rows that are there, and how many of them failed.
+    """Run the tasks that are not done yet; returns how many rows there are now, and how many of them failed.
 
     Args:
         folder: for the parts, one parquet file per task.
         engine, address, workers: as for `sweep`.
         resume, force: continue what the folder holds, or replace it.
-        command: how the sweep was asked for; a failed run's row tells how to repeat it alone.
+        command: the config as the user named it; the row of a failed run holds the command that repeats it.
     """
     need("pyarrow", "sweep", "a sweep")
     known = {"schema": SCHEMA, "digest": sweep.digest, "name": sweep.name, "runs": len(sweep), "plot": sweep.plot}
@@ -172,12 +172,12 @@ def sweep(
     """Run a parameter study and return its rows, one per run.
 
     Args:
-        config: a TOML file, the name of a shipped study (leaders, decision, sphere, accuracy), or the same as a dict:
+        config: a TOML file, the name of a shipped study (leaders, decision, sphere, accuracy), or a dict of this form:
             {"sweep": {"kind", "seeds"}, "fixed": {...}, "grid": {...}, "random": {...}}.
         output: a folder where every finished part is kept, so that an interrupted study continues; None keeps nothing.
         engine: "local", or "ray" for a cluster at `address`.
-        workers: processes at a time on this machine; None means one per processor.
-        resume: continue what `output` holds already.
+        workers: how many processes run on this machine; None means one per processor.
+        resume: whether to continue what `output` already holds.
         progress: called with the number of rows done, and of all rows.
 
     Returns:

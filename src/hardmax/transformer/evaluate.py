@@ -8,6 +8,7 @@ one bisection. Blocks in a row without attention are a chain, which needs to run
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def forward(
         temperature: softmax with scores / temperature instead of hardmax.
         watch: called with (block, "ff" or "sa", state) after every layer.
     """
-    if temperature is not None and not (np.isfinite(temperature) and temperature > 0):
+    if temperature is not None and not (isinstance(temperature, Real) and 0 < temperature < np.inf):
         raise BadInput(f"temperature is {temperature!r}; expected a finite number > 0", fix="None means hardmax")
     state = State(batch.values, False, batch)
     if not dense and watch is None:

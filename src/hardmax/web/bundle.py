@@ -28,7 +28,7 @@ STATIC = Path(__file__).parent / "static"
 LOADER = Path(__file__).parent / "loader.js"
 ENTRY = "js/app.js"
 PAGE = "playground.js"  # the script that a page runs when it opens
-# Modules of the page that are no files of `static`: the one that reads exported models.
+# Modules of the page that are not in `static`: the one that reads exported models.
 ELSEWHERE = {"js/hardmax.js": Path(__file__).parents[1] / "sentiment" / "export" / "hardmax.js"}
 
 STYLE_LINK = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">')

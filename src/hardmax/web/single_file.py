@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from hardmax.attention.rules import Hardmax, Softmax
 from hardmax.cloud.metric import metric
+from hardmax.cloud.parameters import fits_float64
 from hardmax.errors import HardmaxError
 from hardmax.html.page import NO_SCRIPT, heading, page, render, script
 from hardmax.html.results import equilibrium_parts, trajectory_parts
@@ -117,8 +118,10 @@ def equilibrium_state(eq: "Equilibrium") -> dict[str, Any] | None:
 
 def _state(tokens: Any, alpha: Any, A: Any) -> dict[str, Any] | None:
     n, dim = tokens.shape
+    if dim not in (2, 3) or n > MOST_TOKENS or not 0.001 <= alpha <= 1000 or not fits_float64(tokens):
+        return None
     numbers = tokens.astype(np.float64)
-    if dim not in (2, 3) or n > MOST_TOKENS or not 0.001 <= alpha <= 1000 or not np.isfinite(numbers).all():
+    if not np.isfinite(numbers).all():
         return None
     matrix = {"kind": "I"} if A is None else {"kind": "rows", "rows": A.astype(np.float64).tolist()}
     # An exact tie of Fractions may be none of their nearest floats; the tables below the picture are the result.

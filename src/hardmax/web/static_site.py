@@ -52,7 +52,7 @@ def write_site(folder: str | Path, model: str = MODEL, *, public_url: str | None
         force: replace the folder if it exists and was written by hardmax.
 
     Raises:
-        BadInput: the folder cannot be replaced, there is no such model, or the address is not one.
+        BadInput: the folder cannot be replaced, there is no such model, or the address is not valid.
     """
     from hardmax.sentiment.files import load_classifier
 
@@ -140,7 +140,7 @@ def shortened_css(text: str) -> str:
 
 @cache
 def _short_file(name: str) -> str:
-    """A file of the page, shortened by what it is."""
+    """A file of the page, shortened according to its type."""
     shorten = {".js": shortened, ".css": shortened_css}.get(Path(name).suffix, str)
     return shorten(file_text(name))
 

@@ -272,14 +272,39 @@ def test_bad_input_is_named():
         simulate_exact([(1, float("nan"))], 1, None, 1)
     with pytest.raises(BadInput, match="singular for alpha = 1"):
         simulate_exact([(1, 0)], 1, None, 1, V=[[-1, 0], [0, 1]])
-    with pytest.raises(BadInput, match="together with heads"):
-        simulate_exact([(1, 0)], 1, [[1, 0], [0, 1]], 1, heads=[None])
-    with pytest.raises(BadInput, match="heads is empty"):
-        simulate_exact([(1, 0)], 1, None, 1, heads=[])
     with pytest.raises(BadInput, match="normalization is 'max'"):
         simulate_exact([(1, 0)], 1, None, 1, normalization="max")
     with pytest.raises(BadInput, match=r"feed_forward\.U has shape"):
         simulate_exact([(1, 0)], 1, None, 1, feed_forward=hx.FeedForward(W=[[1], [0]], U=[[1]], b=[0]))
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"heads": [None], "A": [[1, 0], [0, 1]]}, "heads and A were both given"),
+        ({"heads": [None], "V": [[1, 0], [0, 1]]}, "heads and V were both given"),
+        ({"heads": []}, r"heads is \[\]; expected a list"),
+        ({"heads": 2}, "heads is 2; expected a list"),
+        ({"heads": "ab"}, "heads is 'ab'; expected a list"),
+        ({"A": 2}, r"A is 2; expected a list of rows of numbers"),
+        ({"feed_forward": hx.FeedForward(W=[[1], [0]], U=[[1, 0]], b=3)}, "feed_forward.b is 3; expected"),
+        ({"feed_forward": hx.FeedForward(W=1, U=2, b=[3])}, "feed_forward.W is 1; expected"),
+    ],
+    ids=str,
+)
+def test_parts_of_a_layer_are_refused_in_both_arithmetics(options, says):
+    with pytest.raises(BadInput, match=says):
+        hx.simulate([(1, 0), (0, 1)], layers=1, exact=True, **options)
+    with pytest.raises(BadInput):
+        hx.simulate([(1, 0), (0, 1)], layers=1, **options)
+
+
+def test_an_array_of_matrices_is_a_list_of_heads_in_both_arithmetics():
+    Z, heads = [[1, 0], [0, 1], [-1, -1]], np.array([[[1, 0], [0, 2]], [[2, 1], [1, 1]]])
+    for exact in (False, True):
+        assert hx.simulate(Z, heads=heads, layers=3, exact=exact) == hx.simulate(
+            Z, heads=list(heads), layers=3, exact=exact
+        )
 
 
 def test_what_is_irrational_is_refused():

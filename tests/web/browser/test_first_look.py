@@ -166,13 +166,21 @@ def test_the_speed_can_be_chosen(open_page, stop_clock):
         page.evaluate(f"{APP}.player.pause()")
 
 
+def test_the_numbers_on_the_axes_of_charts_are_not_cut_off(open_page):
+    page = open_page("v=1")
+    reach = "(node) => [...node.querySelectorAll('text')].map((text) => text.getBBox().x)"
+    assert "0.0001 %" in page.locator(".screen-dyn .strip").first.text_content()
+    for chart in page.locator(".screen-dyn .strip").all():
+        assert min(chart.evaluate(reach)) >= 0
+
+
 def test_charts_scrub_and_show_percent(open_page):
     page = open_page("v=1")
     chart = page.locator(".screen-dyn .strip").first
     chart.scroll_into_view_if_needed()
     place = """(node, k) => {
         const { a, d, e, f } = node.getScreenCTM();
-        return [e + a * (46 + (264 * k) / 20), f + d * 40];
+        return [e + a * (56 + (254 * k) / 20), f + d * 40];
     }"""
     page.mouse.move(*chart.evaluate(place, 5))
     page.mouse.down()

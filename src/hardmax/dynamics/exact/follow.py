@@ -1,7 +1,7 @@
 """Exact follow sets (float64 filters, integers decide), and the layer that comes of them.
 
-The scores of a row are first computed in float64 with a rigorous bound on their error. Whoever is below the maximum by
-more than twice that bound is out; if one token is left it is the argmax, otherwise integers decide among those left.
+The scores of a row are first computed in float64 with a rigorous bound on their error. Tokens below the maximum by
+more than twice that bound are out; if one token is left it is the argmax, otherwise integers decide among those left.
 """
 
 from collections.abc import Iterable, Sequence
@@ -109,7 +109,7 @@ def next_layer(
     """z_i' = (keep z_i + sum_h move_h mean_{C_i^h} z) / denominator. Implements [AFZ24, eq. (1.1a)].
 
     Args:
-        by_head: for each head whom each point follows.
+        by_head: for each head the points that each point follows.
         keep, moves: matrices of integers, or integers for multiples of the identity.
         weights: the multiplicity of each point, 1 if None.
     """

@@ -12,6 +12,7 @@ from hardmax.cloud.parameters import exact_cloud, exact_matrix, exact_number, la
 from hardmax.dynamics.exact.follow import Places, Scores, distinct, next_layer
 from hardmax.dynamics.exact.linear import Objects, identity, inverse
 from hardmax.dynamics.exact.numbers import IntegerCloud, exact_metric, exact_step, over_common_denominator
+from hardmax.dynamics.layer_parts import named_heads
 from hardmax.dynamics.outcome import exact_outcome
 from hardmax.dynamics.trajectory import Problem, Trajectory
 from hardmax.errors import BadInput, NotExact
@@ -126,15 +127,10 @@ def _union(sets: Sequence[Places]) -> Places:
 def _layer_map(
     dim: int, alpha: Fraction, A: Any, V: Any, heads: Any, normalization: str, feed_forward: Any, definite: bool
 ) -> _LayerMap:
-    if heads is not None and (A is not None or V is not None):
-        raise BadInput("A or V is given together with heads; each head has its own", fix="put A and V into Head(A, V)")
-    if heads is not None and not len(heads):
-        raise BadInput("heads is empty", fix="give at least one Head, or leave heads out")
-    listed = [Head(A, V)] if heads is None else [h if isinstance(h, Head) else Head(h) for h in heads]
-    named = [(h, "" if heads is None else f"heads[{k}].") for k, h in enumerate(listed)]
-    metrics = [exact_metric(h.A, dim, definite, f"{name}A") for h, name in named]
+    named = named_heads(A, V, heads)
+    metrics = [exact_metric(h.A, dim, definite, f"{name}A") for name, h in named.items()]
     one = identity(dim) * Fraction(1)
-    values = [one if h.V is None else exact_matrix(h.V, dim, dim, f"{name}V") for h, name in named]
+    values = [one if h.V is None else exact_matrix(h.V, dim, dim, f"{name}V") for name, h in named.items()]
     keep, gains = one, [v * (alpha / len(values)) for v in values]
     if normalization == "rescale":
         rescale = inverse(one + sum(gains))
@@ -152,7 +148,9 @@ def _layer_map(
     elif normalization != "none":
         raise BadInput(f'normalization is {normalization!r}; expected "rescale", "none" or "sphere"')
     whole, denominator = over_common_denominator(np.stack([keep, *gains]))
-    checked = tuple(Head(m, None if h.V is None else v) for h, m, v in zip(listed, metrics, values, strict=True))
+    checked = tuple(
+        Head(m, None if h.V is None else v) for h, m, v in zip(named.values(), metrics, values, strict=True)
+    )
     matrices = [None if m is None else over_common_denominator(m)[0] for m in metrics]
     sublayer = _exact_sublayer(feed_forward, dim)
     return _LayerMap(checked, matrices, whole[0], list(whole[1:]), denominator, sublayer)
@@ -166,7 +164,10 @@ def _exact_sublayer(sublayer: Any, dim: int) -> FeedForward | None:
             f"feed_forward is {sublayer!r}, a function whose values are not known to be rational",
             fix="use hardmax.FeedForward(W, U, b, eta), or exact=False",
         )
-    width = len(sublayer.b)
+    try:
+        width = len(sublayer.b)
+    except TypeError as error:
+        raise BadInput(f"feed_forward.b is {sublayer.b!r}; expected a list of numbers") from error
     bias = exact_matrix([list(sublayer.b)], 1, width, "feed_forward.b")[0]
     return FeedForward(
         exact_matrix(sublayer.W, dim, width, "feed_forward.W"),

@@ -124,7 +124,7 @@ class Descent:
 
     Attributes:
         cloud: the points at layer `layer`.
-        sets: whom each point follows at that layer.
+        sets: the points that each point follows at that layer.
         role, base, decided_at: for each point its role in the limit (OPEN: not known yet), where it ends, and the layer
             from which on its follow set is constant.
         margin: the smallest relative gap of the strict comparisons at the layers `decided_at`.

@@ -6,7 +6,7 @@ z_i^{k+mp+s} = T^m z_i^{k+s} for all m, s >= 0, and the follow sets repeat every
 layer replaces every token by the same linear combination of followed tokens in both, and T is linear, so the next
 layers are images under T as well. By induction so are all later ones. ∎
 
-What becomes of the tokens is then a matter of the powers of T. If T^m -> 0, for which one power with Frobenius norm
+The fate of the tokens then depends on the powers of T. If T^m -> 0, for which one power with Frobenius norm
 below 1 is enough, all tokens go to 0. If T^T f = f, then <f, z_i^{k+mp+s}> = <f, z_i^{k+s}> for all m: a token for
 which this number differs between two layers s < p **never converges**, although T may shrink all other directions and
 there need not be any tie.
@@ -26,7 +26,7 @@ POWERS = 8  # T^2, T^4, ..., T^256 are tried for a norm below 1
 
 
 def self_similar(states: Sequence[IntegerCloud], heads: Sequence[Objects | None]) -> Outcome | None:
-    """The run Z^0..Z^K as a self-similar one, judged from its second half; None if it is not seen to be one.
+    """The run Z^0..Z^K as a self-similar one, judged from its second half; None if that is not found.
 
     Args:
         heads: the matrices A_h up to positive factors; None is the identity.
@@ -58,7 +58,7 @@ def self_similar(states: Sequence[IntegerCloud], heads: Sequence[Objects | None]
 
 
 def _fate(places: Sequence[Objects], S: Objects) -> str:
-    """What the powers of T, here x -> x S, make of the tokens."""
+    """The fate of the tokens under the powers of T, here x -> x S."""
     p = len(places) - 1
     layers = f"every {p} layers" if p > 1 else "every layer"
     opening = f"{layers} the cloud is a linear image of itself that keeps all follow sets"

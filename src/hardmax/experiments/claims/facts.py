@@ -250,7 +250,7 @@ def zero_tokens_follow_everybody(case: Case) -> str | None:
     lim = limit_of(case)
     for i, p in enumerate(lim.points):
         if not any(p) and any(any(mean(Z)) or any(Z[i]) for Z in lim.states):
-            return f"token {i} is said to end at 0, but the mean of all tokens is not always 0"
+            return f"the limit of token {i} is given as 0, but the mean of all tokens is not always 0"
     return None
 
 

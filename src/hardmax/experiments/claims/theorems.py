@@ -24,11 +24,11 @@ def tokens_converge(case: Case) -> str | None:
                 return f"token {i} follows {followed} at layer {k}, after its follow set {lim.sets[i]} was called final"
     for i, p in enumerate(lim.points):
         if p != mean([lim.points[j] for j in lim.sets[i]]):
-            return f"token {i} is said to end at {shown(p)}, which is not the mean of the ends of those it follows"
+            return f"the limit of token {i} is given as {shown(p)}, which is not the mean of what it follows"
     for p in dict.fromkeys(lim.points):
         seen = times(lim.A, p)
         if not any(p):
-            return "the origin is said to be a limit"
+            return "the origin is given as a limit"
         if any(dot(seen, v) > dot(seen, p) for v in lim.vertices) or not in_hull(p, lim.vertices):
             return f"the limit {shown(p)} does not lie in the boundary of the hull of the leaders"
     return None
@@ -48,9 +48,9 @@ def leaders_reach_vertices(case: Case) -> str | None:
         for i, followed in enumerate(sets):
             since = lim.leaders.get(i)
             if (followed == (i,)) != (since is not None and k >= since):
-                return f"token {i} follows {followed} at layer {k}; it is said to lead since layer {since}"
+                return f"token {i} follows {followed} at layer {k}; it is listed as a leader since layer {since}"
             if since is not None and k >= since and lim.states[k][i] != lim.points[i]:
-                return f"leader {i} is at {shown(lim.states[k][i])} at layer {k} and not where it is said to end"
+                return f"leader {i} is at {shown(lim.states[k][i])} at layer {k}, which is not its limit"
     if len(lim.vertices) != len(lim.leaders):
         return f"{len(lim.leaders)} leaders share {len(lim.vertices)} points"
     for v in lim.vertices:

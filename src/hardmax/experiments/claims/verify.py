@@ -6,10 +6,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, cast
 
-from hardmax.errors import BadInput
+from hardmax.errors import BadInput, whole
 from hardmax.experiments.claims.claim import CHUNK, Claim, TimeOver, claims, load_violation, pool
 from hardmax.experiments.context import Progress, provenance, silent
-from hardmax.experiments.item import Outcome, whole
+from hardmax.experiments.item import Outcome
 from hardmax.experiments.run import Result, run_items
 from hardmax.io.documents import write_json
 from hardmax.io.files import write_file
@@ -90,11 +90,11 @@ def verify(
 
     Args:
         names: claims, or beginnings of their names; all of them if none is given.
-        trials: the number of trials of every claim; None means each claim's own number, half a minute in all.
+        trials: the number of trials of every claim; None means each claim's own number, about half a minute in total.
         seed: with the same seed trial t of a claim is the same case, whatever else is run.
         folder: where violating cases are saved as JSON; None saves none.
         workers: the number of processes.
-        resume: keep finished trials in the folder, and continue from those that are there. The counts are the same as
+        resume: keep finished trials in the folder, and continue from those that it holds. The counts are the same as
             without an interruption, and more trials can be added later.
         minutes: run as many trials as fit into this time, all claims about equally often (at most `trials`); implies
             resume.

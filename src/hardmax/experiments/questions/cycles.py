@@ -2,7 +2,7 @@
 
 What is proved stands in docs/paper.md, section 4. What is searched here: all patterns of a size by linear programs, for
 matrices of any kind and for those whose symmetric part is positive definite, and random leaders with small whole
-coordinates by dimension; random clouds; and what becomes of the smallest cycle for many alphas and with noise.
+coordinates by dimension; random clouds; and the smallest cycle for many alphas and with noise.
 """
 
 from collections.abc import Iterator, Sequence

@@ -31,7 +31,7 @@ POLYGON = "rotation, regular polygon"
 
 
 def fates(Z: Floats, heads: Floats, layers: int) -> list[str]:
-    """What became of each cloud: one of FATES.
+    """The fate of each cloud, one of FATES.
 
     Args:
         Z: (B, n, d) clouds.   heads: (H, B, d, d) matrices.

@@ -127,7 +127,7 @@ def _measure(made: Models, d: int, layers: int, explained: int) -> Run:
 
 @study(
     "mechanism",
-    "The paper's recipe over ten seeds: what becomes of alpha, what do leaders carry, does attention help?",
+    "The paper's recipe over ten seeds: where does alpha end, what do leaders carry, does attention help?",
     minutes=25,
     quick={"runs": 2, "epochs": 2, "reviews": 600, "explained": 50},
 )

@@ -2,7 +2,7 @@
 
 import { el, inPercent, keep, short, svgEl } from "./dom.js";
 
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 96, 46, 10, 10, 20];
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 96, 56, 10, 10, 20];
 const FLOOR = 1e-6; // the least value that a logarithmic axis shows
 
 /** A figure with a line chart by layer: { node, svg, draw({ series: [{ values, class, name }], at, log, unit }) }.
