@@ -54,6 +54,7 @@ FOLDS, TENTHS, BLOCKS = 5, 10, 20
 ENOUGH = 1000  # held-out texts to choose by
 CALIBRATED = 5000  # held-out texts to calibrate by
 IN_TENTHS = 3000  # the same if they are held out in tenths, which takes longer
+PER_CLASS = 5  # held-out texts for each class, on average; with fewer no shift is fitted, a number for each class
 WIDE = 2_000_000  # scores of words; where there are more, as with many classes, one fold and fewer steps have to do
 LEAST = 20  # texts that can be held out; with fewer none is
 LONG = 100  # terms; in shorter texts attention is not tried by default
@@ -196,7 +197,11 @@ def _choose(task: Task, examples: Examples, folds: list[Fold]) -> Trainer:
     if trainer.shifts:
         used, by = measured.calibration.every.any(), f"the log-loss on {measured.texts:,} held-out texts"
         reasons["shift"] = (
-            f"all words, toward or away from each class; it lowers {by}" if used else f"none; it would not lower {by}"
+            f"none; {measured.texts:,} held-out texts are too few for {len(bias)} classes"
+            if measured.texts < PER_CLASS * len(bias)
+            else f"all words, toward or away from each class; it lowers {by}"
+            if used
+            else f"none; it would not lower {by}"
         )
     trainer.calibration, trainer.choices = measured.calibration, reasons
     return trainer
@@ -286,7 +291,8 @@ def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats) -> Measure
     every, scores = together(parts), joined(iter(sums), np.float64).reshape(-1, len(bias))
     labels, weight, sizes, sums_of_whole = (np.concatenate(column) for column in zip(*whole, strict=True))
     texts, tried = len(labels), []
-    for shift in (0, texts) if trainers[0].shifts else (0,):
+    shifts = trainers[0].shifts and texts >= PER_CLASS * len(bias)
+    for shift in (0, texts) if shifts else (0,):
         found = calibrate(every, scores, trainers[0].neutral, bias, 1.0 / (texts + 2), shift, texts * damps)
         logits = found.logits(sizes, sums_of_whole, bias)
         losses, _ = grade(labels, weight / weight.sum(), damped(logits, bias, found.damping))
