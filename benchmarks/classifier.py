@@ -132,9 +132,9 @@ def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndar
         right = [one["accuracy"] for one in found]
         cells = [f"{one['accuracy']:.3f} ({one['calibration'][0]:.3f})" for one in found]
         rows["accuracy"].append([title, *cells, f"{100 * (right[0] - max(right[1:], default=0.0)):+.1f}"])
-        noise = [floor(clf.predict_proba(first_words(test, length))) for length in (None, *BEGINNINGS)]
-        errors = zip(found[0]["calibration"], noise, strict=True)
-        rows["calibration"].append([title, *(f"{error:.3f} ({least:.3f})" for error, least in errors)])
+        chances = [by_chance(clf.predict_proba(first_words(test, length))) for length in (None, *BEGINNINGS)]
+        errors = zip(found[0]["calibration"], chances, strict=True)
+        rows["calibration"].append([title, *(calibration_cell(error, drawn) for error, drawn in errors)])
         rows["cost"].append([title, *(f"{one['seconds']:.1f} s, {one['size'] / 1e6:.1f} MB" for one in found)])
         print(f"dim {clf.model_.dim}, {clf.model_.layers} layers", file=sys.stderr)
         for row in (rows["accuracy"][-1], rows["calibration"][-1], rows["cost"][-1]):
@@ -142,7 +142,8 @@ def accuracy(sets: Sequence[tuple[str, list[str], np.ndarray, list[str], np.ndar
     head = ["set", *names, "points above the best peer"]
     markdown("accuracy", "Accuracy, and the expected calibration error in 15 bins", head, rows["accuracy"])
     head = ["set", "whole texts", "first 5 words", *map(str, BEGINNINGS[1:])]
-    markdown("calibration", "Calibration error of hardmax, and were its probabilities true", head, rows["calibration"])
+    about = "Calibration error of hardmax (and on average if its probabilities are true; how often it is as large then)"
+    markdown("calibration", about, head, rows["calibration"])
     markdown("training", "Training, tuning of the peers included, and size on disk", ["set", *names], rows["cost"])
 
 
@@ -182,20 +183,27 @@ def beginning(text: str, words: int) -> str:
     return text[: found[words - 1].end()] if len(found) >= words else text
 
 
-def calibration(p: np.ndarray, classes: np.ndarray, wanted: np.ndarray, bins: int = 15) -> float:
+def calibration(p: np.ndarray, classes: np.ndarray, wanted: np.ndarray) -> float:
     """sum over bins of confidence of the part of the texts times |accuracy - mean confidence|."""
-    sure, right = p.max(axis=1), classes[p.argmax(axis=1)] == wanted
+    return binned_error(p.max(axis=1), classes[p.argmax(axis=1)] == wanted)
+
+
+def binned_error(sure: np.ndarray, right: np.ndarray, bins: int = 15) -> float:
+    """The calibration error of labels that are right or not, with the probabilities `sure`."""
     place = np.minimum((sure * bins).astype(int), bins - 1)
-    mine = [place == k for k in range(bins)]
-    return float(sum(abs(right[m].sum() - sure[m].sum()) for m in mine if m.any()) / len(p))
+    return float(np.abs(np.bincount(place, right - sure, bins)).sum() / len(sure))
 
 
-def floor(p: np.ndarray, draws: int = 50) -> float:
-    """The calibration error that is expected if labels are drawn with these very probabilities: not 0 for few texts."""
-    rng, classes = np.random.default_rng(0), np.arange(p.shape[1])
-    steps = p.cumsum(axis=1)
-    drawn = [(rng.random((len(p), 1)) * steps[:, -1:] > steps).sum(axis=1) for _ in range(draws)]
-    return float(np.mean([calibration(p, classes, labels) for labels in drawn]))
+def by_chance(p: np.ndarray, draws: int = 2000) -> np.ndarray:
+    """(draws,) calibration errors if each predicted label is right with its probability: not 0 for few texts."""
+    rng, sure = np.random.default_rng(0), p.max(axis=1)
+    return np.array([binned_error(sure, rng.random(len(sure)) < sure) for _ in range(draws)])
+
+
+def calibration_cell(error: float, drawn: np.ndarray) -> str:
+    """The error, the mean of those by chance, and the part of these that are at least as large (the p-value)."""
+    larger = (1 + (drawn >= error).sum()) / (1 + len(drawn))
+    return f"{error:.3f} ({drawn.mean():.3f}; p {'< 0.001' if larger < 0.001 else f'= {larger:.2g}'})"
 
 
 def folder_size(clf: Any) -> int:

@@ -200,3 +200,32 @@ def test_a_stream_holds_nothing_out():
     assert trainer.calibration is None
     trainer.train(examples, Watch(examples))
     assert trainer.accuracies[-1] > 0.9
+
+
+@pytest.mark.parametrize(("classes", "weight"), [(2, 1.0), (3, 1 / 3)])
+def test_a_beginning_weighs_less_than_its_text_in_the_calibration_of_several_classes(monkeypatch, classes, weight):
+    seen = []
+
+    def calibrated(examples, *given):
+        seen.append((examples.sizes, examples.weight))
+        return calibrate(examples, *given)
+
+    monkeypatch.setattr(choices, "calibrate", calibrated)
+    vocabulary = Vocabulary([f"w{k}" for k in range(20)], 1)
+    labels = np.arange(120) % classes
+    ids = (np.arange(120 * 10) + np.repeat(labels, 10)) % 20  # ten terms in every text
+    prepare(Examples(Bags.of(ids, np.full(120, 10)), labels, np.ones(120)), vocabulary, tuple(range(classes)),
+            Recipe(layers=0, penalty=1e-5, smoothing=1.0))  # fmt: skip
+    assert all((given[sizes > 6] == 1).all() and (given[sizes == 6] == weight).all() for sizes, given in seen)
+    assert all({6, 10} <= set(sizes.tolist()) for sizes, _ in seen)
+
+
+def test_words_are_not_shifted_for_more_classes_than_the_held_out_texts_can_judge():
+    rng = np.random.default_rng(5)
+    labels = np.repeat(np.arange(40), 4)
+    texts = [f"a{k} b{rng.integers(3 * k, 3 * k + 3)} w{rng.integers(9)}" for k in labels]
+    vocabulary = Vocabulary.count(texts, (1, 1))
+    trainer = prepare(Examples(vocabulary.bags(texts), labels, np.ones(160)), vocabulary, tuple(range(40)),
+                      Recipe(layers=0, penalty=1e-5, smoothing=1.0))  # fmt: skip
+    assert not trainer.calibration.every.any()
+    assert trainer.choices["shift"] == "none; 160 held-out texts are too few for 40 classes"

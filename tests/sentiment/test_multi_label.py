@@ -1,5 +1,8 @@
 """Texts with any number of labels: a column of y for each."""
 
+import csv
+import json
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from hardmax.errors import BadInput
 from hardmax.sentiment.estimator import HardmaxClassifier, load
 from hardmax.sentiment.explain import explain
 from hardmax.sentiment.files import load_classifier
+from hardmax.text.datasets import LabelColumns, read, read_batches
 from hardmax.web.model_app import create_model_app
 
 RNG = np.random.default_rng(0)
@@ -65,7 +69,7 @@ def test_a_model_that_gives_one_label_explains_no_other():
         load("imdb-words").explain("a dull film", label="positive")
 
 
-def test_a_saved_model_keeps_its_labels_and_commands_for_one_label_refuse_it(clf, tmp_path, capsys):
+def test_a_saved_model_keeps_its_labels_and_what_needs_one_label_refuses_it(clf, tmp_path):
     again = load(clf.save(tmp_path / "model"))
     assert again == clf
     assert (again.predict_proba(MORE) == clf.predict_proba(MORE)).all()
@@ -81,9 +85,6 @@ def test_a_saved_model_keeps_its_labels_and_commands_for_one_label_refuse_it(clf
     ):
         with pytest.raises(BadInput, match="one label per text"):
             refused()
-    with pytest.raises(SystemExit, match="3"):
-        run(["explain", str(tmp_path / "model"), "--text", "apple rook"])
-    assert "several labels" in capsys.readouterr().err
     with pytest.raises(BadInput, match="use fit"):
         again.partial_fit(TEXTS, Y[:, 0])
     with pytest.raises(BadInput, match="abstain_below"):
@@ -111,3 +112,102 @@ def test_wrong_indicators_are_refused(y, match):
 def test_what_needs_one_label_refuses_several():
     with pytest.raises(BadInput, match="class_weight"):
         HardmaxClassifier(class_weight="balanced").fit(TEXTS, Y)
+
+
+def command(capsys, *arguments, code=0):
+    """What a command prints, and its errors; it exits with this code."""
+    with pytest.raises(SystemExit) as left:
+        run([str(argument) for argument in arguments])
+    printed = capsys.readouterr()
+    assert left.value.code == code, printed.err
+    return printed.out, printed.err
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A .csv file with a column for each of three labels, spelled in several ways."""
+    spelled = {0: ("0", "false", "0.0"), 1: ("1", "True", "1.0")}
+    rows = [
+        ",".join([text, *(spelled[int(v)][k] for k, v in enumerate(row))]) for text, row in zip(TEXTS, Y, strict=True)
+    ]
+    path = tmp_path / "notes.csv"
+    path.write_text("\n".join(["text,fruit,rail,chess", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+LABELS = ("--label", "fruit", "--label", "rail", "--label", "chess")
+
+
+def test_commands_train_evaluate_predict_and_explain_several_labels(table, tmp_path, capsys):
+    model = tmp_path / "model"
+    out, _ = command(capsys, "train", table, *LABELS, "-o", model, "--json", "--layers", 0)
+    trained = json.loads(out)
+    assert trained["classes"] == ["fruit", "rail", "chess"]
+    assert trained["n"] + trained["n_validation"] == 300
+    assert trained["n_validation"] == 30
+    clf = load(model)
+
+    out, _ = command(capsys, "evaluate", model, table, "--json")
+    found = json.loads(out)
+    assert found["accuracy"] == clf.score(TEXTS, Y)
+    predicted = clf.predict(TEXTS)
+    for k, name in enumerate(trained["classes"]):
+        both = (predicted[:, k] & Y[:, k]).sum()
+        assert found["labels"][name] == {
+            "n": Y[:, k].sum(), "recall": both / Y[:, k].sum(), "precision": both / predicted[:, k].sum()
+        }  # fmt: skip
+    p = clf.predict_proba(TEXTS)
+    assert found["loss"] == pytest.approx(-np.log(np.where(Y == 1, p, 1 - p)).mean())
+    out, _ = command(capsys, "evaluate", model, table)
+    assert "texts have exactly the right labels" in out
+    assert "  rail: " in out
+
+    out, _ = command(capsys, "predict", model, table, "--json")
+    records = [json.loads(line) for line in out.splitlines()]
+    assert [[int(name in record["labels"]) for name in trained["classes"]] for record in records] == predicted.tolist()
+    assert [list(record["probabilities"].values()) for record in records] == p.tolist()
+    command(capsys, "predict", model, table, "-o", tmp_path / "out.csv", "--with-text", "-q")
+    with open(tmp_path / "out.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [[int(row[f"label_{name}"]) for name in trained["classes"]] for row in rows] == predicted.tolist()
+    assert [float(row["probability_rail"]) for row in rows] == p[:, 1].tolist()
+    assert [row["text"] for row in rows] == TEXTS
+    parquet = pytest.importorskip("pyarrow.parquet")
+    command(capsys, "predict", model, table, "-o", tmp_path / "parts", "-q")
+    stored = parquet.read_table(tmp_path / "parts" / "part-000000.parquet").to_pydict()
+    assert stored["label_chess"] == predicted[:, 2].tolist()
+
+    for arguments, label in (((), "chess"), (("--label", "fruit"), "not fruit")):
+        out, _ = command(capsys, "explain", model, "--text", "pawn w1 rook", *arguments, "--json")
+        assert json.loads(out)["label"] == label
+    out, _ = command(capsys, "explain", model, table, "--label", "rail", "--json")
+    assert {json.loads(line)["label"] for line in out.splitlines()} == {"rail", "not rail"}
+
+
+def test_what_a_command_cannot_do_with_several_labels_is_said(table, tmp_path, capsys):
+    model = tmp_path / "model"
+    HardmaxClassifier(layers=0).fit(TEXTS, LabelColumns(("fruit", "rail", "chess"), Y)).save(model)
+    for arguments, message in (
+        (("train", table, "--label", "fruit", "--label", "trail", "-o", tmp_path / "x"), "--label rail"),
+        (("train", table, "--label", "fruit", "--label", "fruit", "-o", tmp_path / "x"), "twice"),
+        (("train", "imdb", *LABELS, "-o", tmp_path / "x"), "one label per text"),
+        (("train", table, *LABELS, "--balanced", "-o", tmp_path / "x"), "class_weight"),
+        (("evaluate", model, table, "--faithfulness"), "one label per text"),
+        (("evaluate", model, table, "--label", "fruit"), "fruit, rail, chess"),
+        (("predict", model, table, "--explain"), "one label per text"),
+        (("explain", model, table), "--label"),
+        (("explain", model, "--text", "apple", "--label", "cheese"), "'cheese' is not a label"),
+        (("explain", "imdb-words", "--text", "apple", "--label", "positive"), "one label"),
+    ):
+        _, said = command(capsys, *arguments, code=3)
+        assert message in said, said
+
+
+def test_a_cell_that_is_not_0_or_1_is_a_bad_row(tmp_path, capsys):
+    path = tmp_path / "notes.csv"
+    path.write_text("text,a,b\nfine,1,0\ndull,2,0\nbad,,1\ngood,0,1\n", encoding="utf-8")
+    found = read(path, label=["a", "b"])
+    assert found.labels.tolist() == [[1, 0], [0, 1]]
+    assert [(row.line, row.why) for row in found.bad] == [(3, "a is not 0 or 1"), (4, "a is not 0 or 1")]
+    parts = list(read_batches(path, label=["a", "b"], size=2))
+    assert [part.labels.tolist() for part in parts] == [[[1, 0]], [[0, 1]]]

@@ -380,3 +380,13 @@ def test_without_pooch_the_error_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(MissingExtra, match=r"hardmax\[download\]"):
         fetch("imdb", tmp_path)
+
+
+@pytest.mark.parametrize("others", [["0", "1"], ["0.5", "2"]])
+def test_a_label_nan_among_numbers_is_a_gap_and_not_a_class(others):
+    with pytest.raises(BadInput, match="a label is NaN"):
+        tidy_labels([*others, "NaN"])
+
+
+def test_a_label_nan_among_words_is_one_of_them():
+    assert tidy_labels(["yue", "nan"]).tolist() == ["yue", "nan"]  # codes of languages

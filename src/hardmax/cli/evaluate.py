@@ -55,33 +55,40 @@ def command(
         raise BadInput("--train needs --report", fix="add --report report.html")
     inputs.check_output(report, force)
 
-    from hardmax.sentiment.files import load_classifier
+    from hardmax.sentiment.files import load_model
     from hardmax.text.datasets import read
     from hardmax.text.tables import expected_rows
 
-    model = load_classifier(name)
+    model, names = load_model(name), texts.label_names(label)
+    if model.multi_label:
+        if faithful or report is not None or against is not None:
+            model.refuse_several_labels("--faithfulness, --report or --against")
+        if names is not None:
+            raise BadInput("--label is not needed: the labels of the model name its columns",
+                           found=", ".join(map(str, model.classes)))  # fmt: skip
+        names = [str(c) for c in model.classes]
     found: Dataset | None = None
     expected: int | None
     if faithful or report is not None or against is not None:  # these need all texts at once
-        found, bad = texts.read_data(str(data), split, text_column, label, errors, silent)
+        found, bad = texts.read_data(str(data), split, text_column, names, errors, silent)
         parts, expected = found.batches(PART), len(found)
     else:
-        parts, bad = texts.read_parts(str(data), split, text_column, label, errors, silent)
+        parts, bad = texts.read_parts(str(data), split, text_column, names, errors, silent)
         expected = expected_rows(str(data))
     with telling(silent, f"evaluating on {data}") as tell:
-        document = measure(model, parts, expected, tell)
+        document = (measure_several if model.multi_label else measure)(model, parts, expected, tell)
         if found is not None and faithful:
             document["faithfulness"] = _faithfulness(model, found.texts, sample, tell)
         others = None if against is None else read(against, None, text=text_column, labeled=False).texts
         if found is not None and report is not None:
-            learn = texts.read_data(train, "train", text_column, label, None, True)[0] if train else None
+            learn = texts.read_data(train, "train", text_column, names, None, True)[0] if train else None
             document["report"] = _report(model, found, learn, others, report, force, tell)
         if found is not None and others is not None:
             from hardmax.sentiment.drift import Drift
 
             document["drift"] = Drift.between(model, found.texts, others).as_dict()
     document = {"schema": "hardmax.evaluate/1", "model": name, "data": str(data), **document, "bad_rows": bad.count}
-    show(json, document, *_lines(document, model.layers))
+    show(json, document, *(_lines_several(document) if model.multi_label else _lines(document, model.layers)))
     if min_accuracy is not None and document["accuracy"] < min_accuracy:
         note(f"the accuracy {document['accuracy']:.4f} is below --min-accuracy {min_accuracy}", silent)
         raise Exit(6)
@@ -138,6 +145,41 @@ def measure(model: "SentimentModel", parts: Iterable["Dataset"], expected: int |
     }
 
 
+def measure_several(
+    model: "SentimentModel", parts: Iterable["Dataset"], expected: int | None, tell: Tell
+) -> dict[str, Any]:
+    """The figures of a model that gives texts any number of labels; a text is right if all of its labels are."""
+    import numpy as np
+
+    n, right, loss, seconds = 0, 0, 0.0, 0.0
+    counts = np.zeros((3, len(model.classes)), np.int64)  # of each label: the texts that have it, that get it, and both
+    for part in parts:
+        if not len(part):
+            continue
+        if not n:  # the first use compiles, which is not to be measured
+            model.run(model.vocabulary.bags(part.texts[:2]))
+            tell(0, expected, "predicting")
+        begun = time.perf_counter()
+        logits = model.logits(part.texts)
+        seconds += time.perf_counter() - begun
+        wanted, chosen = part.labels == 1, logits > 0
+        loss += float(np.logaddexp(0.0, np.where(wanted, -logits, logits)).mean(axis=1).sum())
+        right += int((wanted == chosen).all(axis=1).sum())
+        counts += np.stack([one.sum(axis=0) for one in (wanted, chosen, wanted & chosen)])
+        n += len(part)
+        tell(n, max(n, expected or n), "predicting")
+    return {
+        "n": n,
+        "accuracy": right / n,
+        "loss": loss / n,
+        "texts_per_second": n / seconds,
+        "labels": {
+            str(c): {"n": has, "recall": both / has if has else None, "precision": both / gets if gets else None}
+            for c, has, gets, both in zip(model.classes, *counts.tolist(), strict=True)
+        },
+    }
+
+
 def _faithfulness(model: "SentimentModel", found: Sequence[str], sample: int, tell: Tell) -> dict[str, Any]:
     from hardmax.sentiment.faithfulness import faithfulness
 
@@ -158,6 +200,15 @@ def _report(
     made.save(to, force=force)
     keep = ("interval", "macro_f1", "calibration_error", "comparison")
     return {"file": str(to)} | {name: value for name, value in made.as_dict().items() if name in keep}
+
+
+def _lines_several(document: dict[str, Any]) -> Iterator[str]:
+    right = f"{document['accuracy']:.4f} of {document['n']:,} texts have exactly the right labels"
+    yield f"accuracy: {right} (loss per label {document['loss']:.4f})"
+    for name, row in document["labels"].items():
+        recall, precision = ("-" if row[k] is None else f"{row[k]:.4f}" for k in ("recall", "precision"))
+        yield f"  {name}: {row['n']:,} texts, recall {recall}, precision {precision}"
+    yield f"speed: {document['texts_per_second']:,.0f} texts per second, from raw text"
 
 
 def _lines(document: dict[str, Any], layers: int) -> Iterator[str]:

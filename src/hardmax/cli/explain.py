@@ -34,6 +34,9 @@ def command(
             ".parquet or .html file."
         ),
     ] = None,
+    label: Annotated[
+        str | None, Option(help="Label to explain, if texts can have several (default: the most probable).")
+    ] = None,
     most: Annotated[int, Option(help="Number of words to list for each text of a table.")] = 10,
     text_column: texts.TextColumn = None,
     errors: texts.Errors = None,
@@ -53,9 +56,11 @@ def command(
     inputs.check_output(output, force)
     name, file = texts.model_and(arguments, "FILE", needed=text is None)
 
-    from hardmax.sentiment.explain import explain
-    from hardmax.sentiment.files import load_classifier
+    from hardmax.sentiment.estimator import load
     from hardmax.text.tables import SUFFIXES
+
+    clf = load(name)
+    chosen = None if label is None else next((c for c in clf.model_.classes if str(c) == label), label)
 
     if text is None and Path(str(file)).suffix.lower() in SUFFIXES:
         if without or replace:
@@ -64,11 +69,12 @@ def command(
             raise BadInput(f"--most is {most}", fix="use at least 1")
         from hardmax.cli.explain_table import explain_table
 
-        return explain_table(load_classifier(name), str(file), text_column, output, most, errors, force, json, quiet)
+        model = clf.model_ if chosen is None else clf.model_.one_label(chosen)
+        return explain_table(model, str(file), text_column, output, most, errors, force, json, quiet)
     if text is None:
         text = _read(str(file))
 
-    ex = explain(load_classifier(name), text)
+    ex = clf.explain(text, chosen)
     for word in without or []:
         ex = ex.without(word)
     for change in replace or []:

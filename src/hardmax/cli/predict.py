@@ -75,9 +75,11 @@ def command(
                            fix="use " + ", ".join(SUFFIXES[:-1]) + f" or {SUFFIXES[-1]}, or a folder")  # fmt: skip
 
     from hardmax.io.files import write_file
-    from hardmax.sentiment.files import load_classifier
+    from hardmax.sentiment.files import load_model
 
-    model = load_classifier(name)
+    model = load_model(name)
+    if model.multi_label and (explain or abstain_below is not None):
+        model.refuse_several_labels("--explain or --abstain-below")
     lines = output is None and not json  # for people, with the beginning of each text
     wanted = Wanted(name, every_class, with_text or lines, explain, abstain_below)
     table = label_table(columns_of(model, wanted), model.classes)
@@ -136,6 +138,8 @@ def _line(record: "Record", whole: bool) -> str:
     if not whole and len(shown) > 60:
         shown = shown[:57] + "..."
     every = "".join(f"\t{name}={p:.4f}" for name, p in record.get("probabilities", {}).items())
+    if "labels" in record:
+        return f"{', '.join(record['labels']) or '-'}{every}\t{shown}"
     label = "-" if record["label"] is None else record["label"]
     named = record.get("leaders", record.get("words"))
     why = "" if named is None else "\t" + (", ".join(visible(one["word"], "") for one in named[:MOST]) or "-")

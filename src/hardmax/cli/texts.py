@@ -1,7 +1,7 @@
 """What the commands on texts share: options, the arguments MODEL and FILE, reading data, bad rows."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
@@ -22,7 +22,14 @@ Data = Annotated[
     ),
 ]
 TextColumn = Annotated[str | None, Option(help="Name of the text column (default: text, review, ...).")]
-Label = Annotated[str | None, Option(help="Name of the label column (default: label, sentiment, ...).")]
+Label = Annotated[
+    list[str] | None,
+    Option(
+        help="Name of the label column (default: label, sentiment, ...). Repeat it if texts can have several labels: "
+        "each is a column of 0 and 1."
+    ),
+]
+Names = str | Sequence[str] | None  # of one label column or of several, or the usual one
 Errors = Annotated[Path | None, Option(help="Write bad rows to this file, one JSON object per line.")]
 Split = Annotated[Literal["train", "test", "all"], Option(help="Part of the data to use.")]
 
@@ -47,8 +54,15 @@ def model_and(arguments: list[str] | None, what: str, needed: bool = True) -> tu
     return (given[0] if len(given) == 2 else DEFAULT_MODEL), last
 
 
+def label_names(given: list[str] | None) -> Names:
+    """The columns that --label names: one, several, or the usual one."""
+    if given and len(set(given)) < len(given):
+        raise BadInput("--label names a column twice", found=", ".join(given))
+    return given if given and len(given) > 1 else next(iter(given or ()), None)
+
+
 def read_data(
-    data: str, split: str, text: str | None, label: str | None, errors: Path | None, silent: bool,
+    data: str, split: str, text: str | None, label: Names, errors: Path | None, silent: bool,
     store: Path | None = None,
 ) -> tuple["Dataset", "BadRows"]:  # fmt: skip
     """The data set that the arguments name, and its bad rows."""
@@ -61,7 +75,7 @@ def read_data(
 
 
 def read_parts(
-    data: str, split: str, text: str | None, label: str | None, errors: Path | None, silent: bool
+    data: str, split: str, text: str | None, label: Names, errors: Path | None, silent: bool
 ) -> tuple[Iterator["Dataset"], "BadRows"]:
     """As `read_data`, but in parts that are read when they are needed; the bad rows are counted on the way."""
     from hardmax.text.datasets import read_batches

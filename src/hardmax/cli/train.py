@@ -69,7 +69,8 @@ def command(
 ) -> None:
     """Train a text classifier on labeled texts.
 
-    An interrupted run can be resumed with --resume; the result is bit-for-bit the same.
+    An interrupted run can be resumed with --resume; the result is bit-for-bit the same. With several --label, texts can
+    have any number of labels.
 
     Example: hardmax train imdb -o my-model
     """
@@ -88,7 +89,8 @@ def command(
     from hardmax.sentiment.training_loop import remove_checkpoint
 
     begun, folder = time.monotonic(), inputs.existing_parent(output)
-    found, bad = texts.read_data(data, split, text_column, label, errors, silent, store=folder)
+    names = texts.label_names(label)
+    found, bad = texts.read_data(data, split, text_column, names, errors, silent, store=folder)
     learn, held_out = _hold_out(found, validation, holdout, seed)
     clf = HardmaxClassifier(**settings)
     # Beside the model, hidden: it is of use only until the model is there.
@@ -144,7 +146,8 @@ def _hold_out(found: "Dataset", part: float, how: str, seed: int) -> tuple[Label
     labels = found.named_labels()
     if not part:
         return (found.texts, labels), None
-    both = at_random(len(found), part, seed) if how == "random" else by_blocks(labels, part)
+    alike = labels if found.labels.ndim == 1 else [0] * len(found)  # several labels have no blocks of their own
+    both = at_random(len(found), part, seed) if how == "random" else by_blocks(alike, part)
     learn, held_out = ((some_of(found.texts, which), labels[which]) for which in both)
     return learn, held_out if len(held_out[0]) else None
 

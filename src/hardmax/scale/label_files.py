@@ -75,21 +75,32 @@ def _valid(text: Any) -> str | None:
 
 def columns_of(model: SentimentModel, wanted: Wanted) -> list[str]:
     """Columns of a table: the probabilities of all classes have one each."""
-    each = [f"probability_{c}" for c in model.classes] if wanted.probabilities else []
+    each = [f"probability_{c}" for c in model.classes] if wanted.probabilities or model.multi_label else []
+    if model.multi_label:
+        return ["id", *(f"label_{c}" for c in model.classes), *each, *(["text"] if wanted.text else [])]
     parts = ["logit", "bias", "leaders" if model.layers else "words"] if wanted.explain else []
     return ["id", "label", "probability", *each, *parts, *(["text"] if wanted.text else [])]
 
 
 def label_table(columns: Sequence[str], classes: Sequence[Any]) -> Table:
-    """The table of labels, which have the type of the classes; leaders and words are lists of structs."""
+    """The table of labels, which have the type of the classes; leaders and words are lists of structs.
+
+    If a text may have several labels, each of them has a column of 0 and 1, as in the table to learn from.
+    """
 
     def kinds(arrow: Any) -> dict[str, Any]:
         text, word, part = arrow.string(), ("word", arrow.string()), ("contribution", arrow.float64())
         leader, alone = [word, part, ("followers", arrow.list_(text))], [word, ("effect", arrow.float64()), part]
         lists = {"leaders": arrow.list_(arrow.struct(leader)), "words": arrow.list_(arrow.struct(alone))}
-        return {"id": text, "text": text, "label": arrow.array(classes).type, **lists}
+        flags = {f"label_{c}": arrow.int8() for c in classes}
+        return {"id": text, "text": text, "label": arrow.array(classes).type, **lists, **flags}
 
     def rows(record: Record) -> Iterable[Sequence[Any]]:
+        if "labels" in record:
+            each = record["probabilities"]
+            has = [int(name in record["labels"]) for name in each]
+            yield [record["id"], *has, *each.values(), *([record["text"]] if "text" in record else [])]
+            return
         found = [record["id"], record["label"], record["probability"], *record.get("probabilities", {}).values()]
         yield found + [record[name] for name in ("logit", "bias", "leaders", "words", "text") if name in record]
 

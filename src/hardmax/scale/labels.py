@@ -8,11 +8,14 @@ import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hardmax.errors import BadInput, HardmaxError
 from hardmax.scale.cluster import cluster_at
 from hardmax.scale.sources import START, BadRow, Place, Placed, Row, Source, batches
+
+if TYPE_CHECKING:
+    from hardmax.sentiment.model import SentimentModel
 
 ENGINES = ("local", "ray")
 READING, LABELING = 0.1, 0.9  # processors of a task; while they differ, Ray does not make one task of both
@@ -49,16 +52,18 @@ class Labels:
 
 
 def label(rows: list[Row], wanted: Wanted) -> list[Record]:
-    """The records of some rows: id, label, probability, and what else is wanted."""
+    """The records of some rows: id, label, probability, and what else is wanted; see `_several` for several labels."""
     import numpy as np
 
     from hardmax.sentiment.explain_many import reasons
-    from hardmax.sentiment.files import load_classifier
+    from hardmax.sentiment.files import load_model
     from hardmax.sentiment.model import winners
     from hardmax.sentiment.vocabulary_view import abstaining
 
-    model = load_classifier(wanted.model)
+    model = load_model(wanted.model)
     texts = [row.text for row in rows]
+    if model.multi_label:
+        return _several(model, rows, texts, wanted)
     logits = model.logits(texts)
     chosen, p = winners(logits), model.from_logits(logits)
     labels = [model.classes[k] for k in chosen]
@@ -77,6 +82,17 @@ def label(rows: list[Row], wanted: Wanted) -> list[Record]:
             record["text"] = row.text
         records.append(record)
     return records
+
+
+def _several(model: "SentimentModel", rows: list[Row], texts: list[str], wanted: Wanted) -> list[Record]:
+    """The records of texts that may have any number of labels: those with p > 1/2, and the probability of each."""
+    logits = model.logits(texts)
+    names, every = [str(c) for c in model.classes], model.from_logits(logits).tolist()
+    return [
+        {"id": row.key, "labels": [name for name, z in zip(names, zs, strict=True) if z > 0],
+         "probabilities": dict(zip(names, p, strict=True))} | ({"text": row.text} if wanted.text else {})
+        for row, zs, p in zip(rows, logits.tolist(), every, strict=True)
+    ]  # fmt: skip
 
 
 def label_batch(batch: list[Placed], wanted: Wanted) -> Labels:

@@ -11,7 +11,8 @@ held out in turn, and the only text of a class never is. The model is then train
 - the scale, the neutral words, with several classes the damping and, where it lowers the log-loss, the shift of all
   words of `calibration`, by more held-out texts than the settings above. With several classes these are held out in
   tenths: a model that learns from four fifths of few texts is clearly worse than the final one, whose probabilities
-  would be too low.
+  would be too low. Each beginning weighs a third of the text there: with the same weight, the five beginnings of a long
+  text decide alone, and the log-loss of whole texts is higher, while that of beginnings is no lower.
 """
 
 from collections.abc import Callable, Iterator
@@ -48,10 +49,12 @@ SMOOTHINGS = (1.0, 5.0, 20.0)  # tried after the usual one, in this order, while
 USUAL = 1e-5  # penalty that is tried first, and used where nothing can be held out
 NEUTRAL = 0.3  # neutral words while learning, as a part of the mean number of terms
 BEGINNING = 0.03  # weight of each beginning of a text while learning; the text weighs 1
+OF_BEGINNINGS = 1 / 3  # weight of each beginning in the calibration of several classes; a long text has five
 FOLDS, TENTHS, BLOCKS = 5, 10, 20
 ENOUGH = 1000  # held-out texts to choose by
 CALIBRATED = 5000  # held-out texts to calibrate by
 IN_TENTHS = 3000  # the same if they are held out in tenths, which takes longer
+PER_CLASS = 5  # held-out texts for each class, on average; with fewer no shift is fitted, a number for each class
 WIDE = 2_000_000  # scores of words; where there are more, as with many classes, one fold and fewer steps have to do
 LEAST = 20  # texts that can be held out; with fewer none is
 LONG = 100  # terms; in shorter texts attention is not tried by default
@@ -194,7 +197,11 @@ def _choose(task: Task, examples: Examples, folds: list[Fold]) -> Trainer:
     if trainer.shifts:
         used, by = measured.calibration.every.any(), f"the log-loss on {measured.texts:,} held-out texts"
         reasons["shift"] = (
-            f"all words, toward or away from each class; it lowers {by}" if used else f"none; it would not lower {by}"
+            f"none; {measured.texts:,} held-out texts are too few for {len(bias)} classes"
+            if measured.texts < PER_CLASS * len(bias)
+            else f"all words, toward or away from each class; it lowers {by}"
+            if used
+            else f"none; it would not lower {by}"
         )
     trainer.calibration, trainer.choices = measured.calibration, reasons
     return trainer
@@ -272,8 +279,9 @@ class Measured:
 def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats) -> Measured:
     """Calibrate models on held-out texts and their beginnings; the accuracy is that of whole texts."""
     parts, sums, whole = [], [], []
+    damps = folds[0][1].labels.ndim == 1 and len(bias) > 1
     for trainer, (learn, held) in zip(trainers, folds, strict=True):
-        part, texts = beginnings(_known(held, learn)), len(held.bags)
+        part, texts = beginnings(_known(held, learn), OF_BEGINNINGS if damps else 1.0), len(held.bags)
         logits = run_bags(part.bags, trainer.model_parameters)[0]
         for some in slices(len(logits), logits.shape[1]):
             logits[some] = (logits[some] - trainer.bias) * (part.sizes[some] + trainer.neutral)[:, None]
@@ -283,9 +291,9 @@ def measure(trainers: list[Trainer], folds: list[Fold], bias: Floats) -> Measure
     every, scores = together(parts), joined(iter(sums), np.float64).reshape(-1, len(bias))
     labels, weight, sizes, sums_of_whole = (np.concatenate(column) for column in zip(*whole, strict=True))
     texts, tried = len(labels), []
-    damps = texts if labels.ndim == 1 and len(bias) > 1 else 0
-    for shift in (0, texts) if trainers[0].shifts else (0,):
-        found = calibrate(every, scores, trainers[0].neutral, bias, 1.0 / (texts + 2), shift, damps)
+    shifts = trainers[0].shifts and texts >= PER_CLASS * len(bias)
+    for shift in (0, texts) if shifts else (0,):
+        found = calibrate(every, scores, trainers[0].neutral, bias, 1.0 / (texts + 2), shift, texts * damps)
         logits = found.logits(sizes, sums_of_whole, bias)
         losses, _ = grade(labels, weight / weight.sum(), damped(logits, bias, found.damping))
         tried.append(Measured(float(trainers[0].right(logits, labels).mean()), texts * losses, found))

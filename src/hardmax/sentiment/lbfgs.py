@@ -35,25 +35,27 @@ def minimize(
     now, gradient = value(x)
     steps: list[Step] = []
     losses: list[float] = []
+    room = np.empty_like(x)  # for products: new memory for each of them takes longer than the products themselves
     for k in range(most):
         along = limits.along(x, gradient)
         free = along(gradient)
-        seen = steps if bounds is None else [Step.of(along(step.s), along(step.y)) for step in steps]
+        seen = steps if bounds is None else [Step.of(along(step.s), along(step.y), room) for step in steps]
         known = [step for step in seen if step.curve > 1e-12 * step.square]
-        way = -along(_inverse_hessian(free, known))
-        slope = dot(way, free)
+        way = -along(_inverse_hessian(free, known, room))
+        slope = dot(way, free, room)
         if slope >= 0.0:
             break
         size = 1.0 if known else min(1.0, 1.0 / np.sqrt(-slope)) * 10.0
         for _ in range(30):
             there = limits.clip(x + size * way)
             after, gradient_there = value(there)
-            if after <= now + 1e-4 * dot(gradient, there - x):
+            move = there - x
+            if after <= now + 1e-4 * dot(gradient, move, room):
                 break
             size *= 0.5
         else:
             break
-        steps = [*steps[1 - MEMORY :], Step.of(there - x, gradient_there - gradient)]
+        steps = [*steps[1 - MEMORY :], Step.of(move, gradient_there - gradient, room)]
         decrease, x, now, gradient = now - after, there, after, gradient_there
         losses.append(now)
         if tell is not None:
@@ -116,24 +118,24 @@ class Step:
     square: float
 
     @classmethod
-    def of(cls, s: Floats, y: Floats) -> "Step":
-        """With both products, which every later step needs."""
-        return cls(s, y, dot(s, y), dot(y, y))
+    def of(cls, s: Floats, y: Floats, room: Floats) -> "Step":
+        """With both products, which every later step needs; `room` is scratch."""
+        return cls(s, y, dot(s, y, room), dot(y, y, room))
 
 
-def _inverse_hessian(gradient: Floats, steps: list[Step]) -> Floats:
-    """The two loops of L-BFGS: the inverse Hessian of the last steps times the gradient."""
+def _inverse_hessian(gradient: Floats, steps: list[Step], room: Floats) -> Floats:
+    """The two loops of L-BFGS: the inverse Hessian of the last steps times the gradient; `room` is scratch."""
     way, parts = gradient.copy(), []
     for step in reversed(steps):
-        parts.append(dot(step.s, way) / step.curve)
-        way -= parts[-1] * step.y
+        parts.append(dot(step.s, way, room) / step.curve)
+        way -= np.multiply(parts[-1], step.y, out=room)
     if steps:
         way *= steps[-1].curve / steps[-1].square
     for step, part in zip(steps, reversed(parts), strict=True):
-        way += (part - dot(step.y, way) / step.curve) * step.s
+        way += np.multiply(part - dot(step.y, way, room) / step.curve, step.s, out=room)
     return way
 
 
-def dot(a: Floats, b: Floats) -> float:
-    """<a, b> added up by NumPy: a library's product may depend on its number of threads."""
-    return float((a * b).sum())
+def dot(a: Floats, b: Floats, room: Floats | None = None) -> float:
+    """<a, b> added up by NumPy: a library's product may depend on its number of threads; `room` is scratch."""
+    return float(np.multiply(a, b, out=room).sum())

@@ -198,7 +198,7 @@ class SentimentModel(Result):
         if self.multi_label:
             raise BadInput(
                 f"the model can give a text several labels; {what} works only with one label per text",
-                fix="use predict, predict_proba or explain(text, label=...) of hx.load(...) in Python",
+                fix="explain one of them with label=... or --label; predict and predict_proba give all of them",
             )
 
     def one_label(self, label: Label) -> "SentimentModel":

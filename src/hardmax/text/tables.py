@@ -7,7 +7,7 @@ characters. A table may be separated by commas, semicolons, tabs or bars: the he
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import chain
@@ -21,6 +21,7 @@ from hardmax.text.encoding import Checked, encoding_of, file_encoding
 TEXT_NAMES = ("text", "review", "sentence", "content", "comment")
 LABEL_NAMES = ("label", "sentiment", "class", "target", "polarity")
 ID_NAMES = ("id", "key", "name")
+FLAGS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}  # whether a text has one of several labels
 NOT_UTF8 = "not UTF-8"
 HEADER = "; if this is a row and not a header, name the columns in a line above it"
 SEPARATORS = ",;\t|"
@@ -55,12 +56,13 @@ class BadRow:
 
 
 def rows(
-    path: str | Path, text: str | None = None, label: str | None = None, labeled: bool = True
+    path: str | Path, text: str | None = None, label: str | Sequence[str] | None = None, labeled: bool = True
 ) -> Iterator[Row | BadRow]:
     """The rows of a file in order, without holding the file in memory.
 
     Args:
-        text, label: names of the columns; None takes the first of the usual names that the file has.
+        text, label: names of the columns; None takes the first of the usual names that the file has. Several names of
+            labels are columns of 0 and 1: a text may have any number of them, and `Row.label` is a tuple.
         labeled: whether a row without a label is bad.
 
     Raises:
@@ -76,7 +78,7 @@ def rows(
             fix="use one of " + " ".join(SUFFIXES),
         )
     if kind in (".csv", ".tsv"):
-        source = _csv(path, [name for name in (text, label) if name is not None])
+        source = _csv(path, [name for name in (text, *([label] if isinstance(label, str) else label or [])) if name])
     else:
         source = _jsonl(path) if kind == ".jsonl" else _parquet(path)
     return _rows(path.name, source, text, label, labeled)
@@ -133,7 +135,7 @@ def _line(line: bytes, number: int, name: str) -> str:
 
 
 def _rows(
-    name: str, source: Iterator[Any], text: str | None, label: str | None, labeled: bool
+    name: str, source: Iterator[Any], text: str | None, label: str | Sequence[str] | None, labeled: bool
 ) -> Iterator[Row | BadRow]:
     try:
         columns = next(source)
@@ -167,10 +169,12 @@ def likely(columns: list[str], given: str | None, usual: tuple[str, ...]) -> str
     return next(others, next(iter(columns), "NAME"))
 
 
-Columns = tuple[str, str | None, str | None]  # of text, label and id
+Columns = tuple[str, str | tuple[str, ...] | None, str | None]  # of text, label and id
 
 
-def _choose(name: str, columns: list[str], text: str | None, label: str | None, labeled: bool) -> Columns:
+def _choose(
+    name: str, columns: list[str], text: str | None, label: str | Sequence[str] | None, labeled: bool
+) -> Columns:
     known = {column.strip().lower() for column in columns} & {*TEXT_NAMES, *LABEL_NAMES, *ID_NAMES}
 
     def pick(given: str | None, usual: tuple[str, ...], option: str, required: bool) -> str | None:
@@ -189,17 +193,29 @@ def _choose(name: str, columns: list[str], text: str | None, label: str | None, 
 
     chosen = pick(text, TEXT_NAMES, "text-column", True)
     assert chosen is not None
-    return chosen, pick(label, LABEL_NAMES, "label", labeled), pick(None, ID_NAMES, "id", False)
+    labels: str | tuple[str, ...] | None
+    if label is None or isinstance(label, str):
+        labels = pick(label, LABEL_NAMES, "label", labeled)
+    else:
+        labels = tuple(str(pick(one, LABEL_NAMES, "label", True)) for one in label)
+    return chosen, labels, pick(None, ID_NAMES, "id", False)
 
 
 def _row(number: int, line: int, record: dict[str, Any], names: Columns, labeled: bool) -> Row | BadRow:
-    text, label = (record.get(name) if name else None for name in names[:2])
+    text, label, wrong = record.get(names[0]), None, ""
+    if isinstance(names[1], tuple):
+        label = tuple(FLAGS.get(str(record.get(name)).strip().lower()) for name in names[1])
+        wrong = next((name for name, flag in zip(names[1], label, strict=True) if flag is None), "")
+    elif names[1]:
+        label = record.get(names[1])
     late = (name for name in ID_NAMES if name in record and name not in names)  # not in the first of some JSON objects
     known_as = record.get(names[2] or next(late, ""))
     if known_as == "" or known_as != known_as:  # an empty cell, or not a number
         known_as = None
     if not isinstance(text, str):
         return BadRow(line, f"{names[0]} is {'missing' if text is None else 'not a text'}", repr(text)[:200])
+    if wrong:
+        return BadRow(line, f"{wrong} is not 0 or 1", repr(record.get(wrong))[:200])
     if labeled and (label is None or label == "" or label != label or isinstance(label, list | dict)):
         return BadRow(line, f"{names[1]} is missing or not a label", repr(label)[:200])
     return Row(text, label, known_as, number)
