@@ -18,6 +18,11 @@ from hardmax.web.static_site import write_site
 OWN = ("127.0.0.1", "localhost")
 WAIT = 180_000  # ms: two shared cores can be slow
 LATE = int(os.environ.get("HARDMAX_LATE", "0"))  # ms by which frames, answers and messages come late: a slow machine
+# Chromium makes ready what opens below its address bar, which no test uses: two processes for every new context, which
+# take as long as the page itself. The option replaces playwright's own, so what that changes about pages is repeated.
+UNUSED = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "AimEnabled"]
+UNWANTED = ["AvoidUnnecessaryBeforeUnloadCheckSync", "HttpsUpgrades", "PaintHolding", "ThirdPartyStoragePartitioning"]
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-features=" + ",".join(UNUSED + UNWANTED)]
 LATE_SCRIPT = (Path(__file__).parent / "late.js").read_text(encoding="utf-8")
 
 
@@ -75,7 +80,7 @@ def playwright() -> Iterator[Playwright]:
 def browser(playwright: Playwright) -> Iterator[Browser]:
     """Debian's chromium, or the one that playwright brings."""
     path = programs.browser(playwright.chromium.executable_path)
-    started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+    started = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
     yield started
     started.close()
 

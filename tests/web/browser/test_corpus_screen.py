@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from urllib.request import urlopen
 
 import pytest
@@ -34,7 +35,7 @@ def data(tmp_path_factory):
 def corpus_server(server, data):
     running = type(server)("--data", str(data))
     while not ask(running.url + "api/corpus")["ready"]:  # the first run after an update compiles
-        pass
+        time.sleep(0.05)
     yield running
     running.stop()
 
@@ -120,29 +121,32 @@ def plain(tmp_path_factory):
     return two_classes(layers=0).save(tmp_path_factory.mktemp("models") / "plain")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_in_a_model_without_attention_words_decide_and_none_leads(server, data, plain, open_page, width):
+@pytest.fixture(scope="module")
+def plain_server(server, plain, data):
     running = type(server)(str(plain), "--data", str(data))
-    try:
-        page = open_page("v=1&view=corpus&wrong=0", url=running.url, width=width)
-        page.locator(".corpus-body:visible").wait_for()
-        shown = page.locator(".screen-corpus").inner_text().lower()
-        assert "which words decide" in shown
-        assert "decided by great" in shown
-        assert re.search(r"\b(leads?|led|leaders?)\b", shown) is None
-        row = page.locator(".bar-group").nth(1).locator(".leader-row").first
-        assert row.locator("bdi").inner_text() == "great"
-        row.click()
-        page.locator("h2", has_text="Texts decided by \u201cgreat\u201d").wait_for()
-        model = hx.load(str(plain))
-        texts = [text for text, _ in TEXTS] + [f"A great film, number {i}." for i in range(MANY)]
-        found = [model.explain(text) for text in texts]
-        wanted = sum(ex.label == "positive" and "great" in [w.word for w in ex.reasons] for ex in found)
-        assert int(row.locator(".num").inner_text()) == wanted > MANY
-        page.get_by_label("Model").select_option("imdb")
-        page.locator("h2", has_text="Texts led by").wait_for()
-    finally:
-        running.stop()
+    yield running
+    running.stop()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_in_a_model_without_attention_words_decide_and_none_leads(plain_server, plain, open_page, width):
+    page = open_page("v=1&view=corpus&wrong=0", url=plain_server.url, width=width)
+    page.locator(".corpus-body:visible").wait_for()
+    shown = page.locator(".screen-corpus").inner_text().lower()
+    assert "which words decide" in shown
+    assert "decided by great" in shown
+    assert re.search(r"\b(leads?|led|leaders?)\b", shown) is None
+    row = page.locator(".bar-group").nth(1).locator(".leader-row").first
+    assert row.locator("bdi").inner_text() == "great"
+    row.click()
+    page.locator("h2", has_text="Texts decided by \u201cgreat\u201d").wait_for()
+    model = hx.load(str(plain))
+    texts = [text for text, _ in TEXTS] + [f"A great film, number {i}." for i in range(MANY)]
+    found = [model.explain(text) for text in texts]
+    wanted = sum(ex.label == "positive" and "great" in [w.word for w in ex.reasons] for ex in found)
+    assert int(row.locator(".num").inner_text()) == wanted > MANY
+    page.get_by_label("Model").select_option("imdb")
+    page.locator("h2", has_text="Texts led by").wait_for()
 
 
 def test_without_data_the_reason_is_shown(open_page):

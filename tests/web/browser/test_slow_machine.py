@@ -24,7 +24,7 @@ FINITE = f"{CLOUD}.coords.every(Number.isFinite)"
 
 def without_frames(open_page, *words, **options):
     """A page that stands ready and draws nothing more of its own accord."""
-    page = open_page(*words, fresh=True, **options)
+    page = open_page(*words, **options)
     page.evaluate(NO_FRAMES)
     return page
 
@@ -61,13 +61,13 @@ def test_a_screen_that_is_shown_can_be_used_before_the_next_frame(open_page, vie
 
 
 # The frame that a scroll has asked for comes before the one that draws what was asked for since then.
-SCROLL_FIRST = """async (then) => {
+SCROLL_FIRST = """async () => {
     const app = window.hardmaxApp;
     const [asked, frame] = [[], window.requestAnimationFrame];
     window.requestAnimationFrame = (call) => asked.push(call);
     window.scrollTo({ top: 0, behavior: "instant" });
     window.dispatchEvent(new Event("scroll"));
-    eval(then);
+    THEN;
     window.requestAnimationFrame = frame;
     await new Promise((done) => frame((time) => { asked.forEach((call) => call(time)); done(); }));
     for (let i = 0; i < 3; i += 1) await new Promise(requestAnimationFrame);
@@ -83,8 +83,8 @@ SCROLL_FIRST = """async (then) => {
     ],
 )
 def test_a_lesson_that_is_asked_for_wins_over_a_scroll_before_it(open_page, lesson, then):
-    page = open_page("v=1&lesson=2", fresh=True, bypass_csp=True)
-    page.evaluate(SCROLL_FIRST, then)
+    page = open_page("v=1&lesson=2")
+    page.evaluate(SCROLL_FIRST.replace("THEN", then))
     assert page.evaluate(f"{STATE}.lesson") == lesson
     heading = page.locator(".article-part").nth(lesson - 1).get_by_role("heading", name=LESSONS[lesson - 1])
     expect(heading).to_be_in_viewport()
@@ -137,7 +137,7 @@ def test_a_menu_is_closed_when_its_screen_is_left(open_page):
 
 
 def test_a_ring_that_is_revealed_cannot_be_moved(open_page):
-    page = open_page("v=1&lesson=3", fresh=True)
+    page = open_page("v=1&lesson=3")
     question = page.locator(".article-part").nth(2).locator(".ask")
     question.evaluate("(node) => node.scrollIntoView({ block: 'center' })")
     page.wait_for_function("() => window.hardmaxApp.controller.figure.phase === 'ask'")
@@ -216,7 +216,7 @@ def saved_json(page):
 
 
 def test_while_the_worker_computes_tables_say_what_is_known_and_exports_are_right(open_page):
-    page = open_page("v=1&n=1200&K=3&k=2", fresh=True)
+    page = open_page("v=1&n=1200&K=3&k=2")
     page.evaluate(NO_ANSWER)
     page.evaluate(MOVE)
     figure = page.locator(".screen-dyn .token-figure")
@@ -234,7 +234,7 @@ def test_while_the_worker_computes_tables_say_what_is_known_and_exports_are_righ
 
 
 def test_while_the_worker_computes_softmax_tables_say_what_is_known_and_exports_are_right(open_page):
-    page = open_page("v=1&view=beta&n=400&K=10&k=2&beta=4", fresh=True)
+    page = open_page("v=1&view=beta&n=400&K=10&k=2&beta=4")
     page.wait_for_function("() => window.hardmaxApp.controller.gaps.length === 11")
     page.evaluate(NO_ANSWER)
     page.evaluate(MOVE)
@@ -250,7 +250,7 @@ def test_while_the_worker_computes_softmax_tables_say_what_is_known_and_exports_
 
 
 def test_an_answer_of_a_worker_that_was_given_up_is_ignored(open_page):
-    page = open_page("v=1&n=1200&K=3", fresh=True)
+    page = open_page("v=1&n=1200&K=3")
     page.evaluate(
         """() => {
             const { post } = window.hardmaxLate = { post: Worker.prototype.postMessage };
