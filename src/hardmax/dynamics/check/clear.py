@@ -91,18 +91,31 @@ def look(
         The narrowest decision, relative to |z_i|_A max|z|_A, and `off`.
     """
     n, d = x.shape
-    q, best, second, slack = np.empty((n, d)), np.empty(n), np.empty(n), np.empty(n)
-    far, per_length, size, room = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    rows = np.empty(n, np.int64)
-    coordinate, largest, some_hidden = 0.0, 0.0, False
+    coordinate, largest, some_hidden, looking = 0.0, 0.0, False, 0
     for i in range(n):
+        unclear[i] = decided[i] >= layer
+        looking += unclear[i]
         some_hidden |= hidden[i]
         for k in range(d):
             coordinate = max(coordinate, abs(x[i, k]))
-        if decided[i] >= layer or role[i] == TIE:
+    # What follows has one entry for each token that looks, `token` its number: at later layers these are few.
+    token, named, rows = np.empty(looking, np.int64), np.empty(looking, np.int64), np.empty(looking, np.int64)
+    q, own_norm, per_length, size = np.empty((looking, d)), np.empty(looking), np.empty(looking), np.empty(looking)
+    slack, far, room = np.empty(looking), np.empty(looking), np.empty(looking)
+    best, second = np.empty(looking), np.empty(looking)
+    c = 0
+    for i in range(n):
+        if unclear[i]:
             for k in range(d):
-                q[i, k] = product(A, k, x, i) if len(A) else x[i, k]
-            norm[i] = np.sqrt(max(product(q, i, x, i), 0.0))
+                q[c, k] = product(A, k, x, i) if len(A) else x[i, k]
+            norm[i] = own_norm[c] = np.sqrt(max(product(q, c, x, i), 0.0))
+            token[c], named[c] = i, guess[i]
+            c += 1
+        elif role[i] == TIE:
+            square = 0.0
+            for k in range(d):
+                square += x[i, k] * (product(A, k, x, i) if len(A) else x[i, k])
+            norm[i] = np.sqrt(max(square, 0.0))
         largest = max(largest, norm[i])
         if decided[i] == layer:
             for k in range(d):
@@ -112,43 +125,47 @@ def look(
     off = max(off, 2 * d * near)
     usual = SMALLEST < largest < 1 / SMALLEST and SMALLEST < coordinate < 1 / SMALLEST and own < WIDEST
     count, least = 0, largest
-    for i in range(n):
-        unclear[i] = decided[i] >= layer
-        if not (unclear[i] and usual and norm[i] > SMALLEST) or (decided[i] == layer and role[i] == TIE):
+    for c in range(looking if usual else 0):
+        i = token[c]
+        if not own_norm[c] > SMALLEST or (decided[i] == layer and role[i] == TIE):
             continue
-        length = np.sqrt(product(q, i, q, i))
+        length = np.sqrt(product(q, c, q, c))
         if not SMALLEST**1.5 < length < SMALLEST**-1.5:  # the square may have lost digits
             continue
-        close = own * norm[i] * largest + cloud * largest * largest
-        slack[i] = max(4 * close, wide * norm[i] * largest)
-        best[i], second[i] = product(q, i, x, guess[i]), -np.inf
-        per_length[i], far[i], size[i] = 1 / length, (slack[i] + off * length) * grown, norm[i] * (1 + 4 * own)
-        least = min(least, max((best[i] - far[i]) / size[i], 0.0))
-        rows[count] = i
+        close = own * own_norm[c] * largest + cloud * largest * largest
+        slack[c], room[c] = max(4 * close, wide * own_norm[c] * largest), -np.inf
+        best[c], second[c] = product(q, c, x, named[c]), -np.inf
+        per_length[c], far[c], size[c] = 1 / length, (slack[c] + off * length) * grown, own_norm[c] * (1 + 4 * own)
+        least = min(least, max((best[c] - far[c]) / size[c], 0.0))
+        rows[count] = c
         count += 1
     if count == 0:
         return np.inf, off
-    rows, seen, m = rows[:count], np.empty(n, np.int64), 0
+    m = 0
     for i in range(n):
-        room[i] = -np.inf
+        m += norm[i] >= (1 - 1e-9) * least and not hidden[i]
+    seen, m = np.empty(m, np.int64), 0
+    for i in range(n):
         if norm[i] >= (1 - 1e-9) * least and not hidden[i]:
             seen[m] = i
             m += 1
     unit = 1 / (np.sqrt(d) * coordinate)
-    order, longest, keys = sorted_keys(x, seen[:m], norm, unit)
-    compare(rows, q, per_length, size, x, order, longest, keys, unit, slack, far, room, guess, best, second)
+    order, longest, keys = sorted_keys(x, seen, norm, unit)
+    rows = rows[:count]
+    compare(rows, q, per_length, size, x, order, longest, keys, unit, slack, far, room, named, best, second)
     margin = np.inf
-    for c in range(count):
-        i = rows[c]
-        top, close = guess[i], own * norm[i] * largest + cloud * largest * largest
-        if not best[i] - second[i] > 2 * close:
+    for p in range(count):
+        c = rows[p]
+        i, top, close = token[c], named[c], own * own_norm[c] * largest + cloud * largest * largest
+        guess[i] = top
+        if not best[c] - second[c] > 2 * close:
             continue
         if some_hidden:
             away = 0.0
             for k in range(d):
-                away += q[i, k] * (x[top, k] - center[k])
-            blur = BLURRED * np.sqrt(d) * coordinate / per_length[i]
-            if not SHARE * away > far[i] + blur * grown:
+                away += q[c, k] * (x[top, k] - center[k])
+            blur = BLURRED * np.sqrt(d) * coordinate / per_length[c]
+            if not SHARE * away > far[c] + blur * grown:
                 continue
         follows = top != i and role[top] == LEADER and decided[top] <= layer
         as_said = not (top == i or follows)
@@ -159,7 +176,7 @@ def look(
         if not as_said:
             continue
         unclear[i] = False
-        margin = min(margin, (best[i] - second[i]) / (norm[i] * largest))
+        margin = min(margin, (best[c] - second[c]) / (own_norm[c] * largest))
         for k in range(d):
             ahead[i, k] = (x[i, k] + alpha * x[top, k]) / (1 + alpha)
     return margin, off

@@ -22,6 +22,8 @@ from hardmax.jit import bare_njit, njit, over_parts
 from hardmax.jit.vectors import GROUP, SEEKERS, seek
 
 Singles = NDArray[np.float32]
+CHUNK = 1 << 14  # queries that are sorted together: what is known of them stays in the cache
+CLASSES = 1 << 12  # of guesses; two in one class are compared together as well
 LEVELS = 4  # classes of queries by the number of keys that they need, for each factor of two
 
 
@@ -91,13 +93,13 @@ def sorted_keys(x: Floats, some: Ints, norm: Floats, unit: float) -> tuple[Ints,
 
 
 @njit()
-def in_turn(rows: Ints, guess: Ints, size: Floats, best: Floats, far: Floats, longest: Floats, count: int) -> Ints:
-    """The queries in the order in which they are compared: those that need most keys first, then by their guesses."""
+def in_turn(rows: Ints, guess: Ints, size: Floats, best: Floats, far: Floats, longest: Floats) -> Ints:
+    """Queries in the order in which they are compared: those that need most keys first, then by their guesses."""
     n, whole = len(rows), np.log2(1.0 + len(longest))
     named, level, turn = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     for c in range(n):
-        named[c] = guess[rows[c]]
-    by_guess = sorted_by(named, count)
+        named[c] = guess[rows[c]] % CLASSES
+    by_guess = sorted_by(named, CLASSES)
     for c in range(n):
         i = rows[by_guess[c]]
         level[c] = np.int64(LEVELS * (whole - np.log2(1.0 + enough(longest, size[i], best[i] - far[i]))))
@@ -137,14 +139,16 @@ def compare(
     tile, bars = np.zeros((d, SEEKERS), np.float32), np.empty(SEEKERS, np.float32)
     excess, stop = np.empty((GROUP, SEEKERS), np.float32), np.zeros(SEEKERS, np.int64)
     row, key, score = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
-    together, turn = np.zeros(SEEKERS, np.int64), in_turn(rows, guess, size, best, far, longest, len(x))
-    for start in range(0, len(turn), SEEKERS):
+    together, turn = np.zeros(SEEKERS, np.int64), rows
+    for start in range(0, len(rows), SEEKERS):
+        if start % CHUNK == 0:
+            turn = in_turn(rows[start : start + CHUNK], guess, size, best, far, longest)
         at, end = 0, 0
         for r in range(SEEKERS):
             bars[r], stop[r] = np.inf, 0
-            if start + r >= len(turn):
+            if start + r >= len(rows):
                 continue
-            i = together[r] = turn[start + r]
+            i = together[r] = turn[start % CHUNK + r]
             stop[r] = enough(longest, size[i], best[i] - far[i])
             bars[r] = max((best[i] - slack[i]) * per_length[i] * unit - (d + 8) * 2.0**-22, -2.0)
             for k in range(d):

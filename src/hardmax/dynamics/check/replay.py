@@ -274,11 +274,11 @@ class Clear:
         n, d = replay.start.shape
         self._look, self._move = look, move
         self.replay = replay
-        self.A = np.empty((0, d)) if replay.A is None else replay.A
+        self.A = np.empty((0, d)) if replay.A is None else plain(replay.A)
         self.role, self.decided, self.target = (
             np.asarray(a, np.int64) for a in (replay.role, replay.decided, replay.target)
         )
-        self.limit = np.ascontiguousarray(replay.limit)
+        self.limit = plain(replay.limit)
         self.flag = np.array([replay.flag.own, replay.flag.own_k, replay.flag.cloud_k])
         self.norm, self.ahead, self.unclear = np.empty(n), np.empty((n, d)), np.empty(n, bool)
         self.off = 0.0
@@ -310,7 +310,7 @@ class Clear:
 
     def look(self, layer: int, x: Floats) -> Ints:
         """Test the claims made at a layer; the tokens that have to be looked at closely."""
-        replay = self.replay
+        replay, x = self.replay, plain(x)
         margin, self.off = self._look(
             layer, x, self.A, self.decided, self.role, self.target, self.limit, replay.offset_at_decision, self.norm,
             replay.likely, self.hidden, self.center, replay.alpha, self.flag, replay.wide, self.off, self.ahead,
@@ -325,6 +325,11 @@ class Clear:
         x = x.copy() if layer == 1 else x  # the tokens that were given stay as they are
         self._move(x, self.decided, self.limit, self.replay.offset_at_decision, self.ahead, self.shrink, layer)
         return x
+
+
+def plain(array: Floats) -> Floats:
+    """The array, or a copy, of the one kind that compiled code is compiled for: contiguous and writeable."""
+    return np.require(array, requirements=["C", "W"])
 
 
 def wrong_figures(c: "Certificate", margin: float, undecided: int, flag: Any) -> list[str]:
