@@ -4,6 +4,7 @@ import pytest
 
 from hardmax.attention import fused, search_tree
 from hardmax.demo.warm_up import _examples, warm_up
+from hardmax.dynamics.check import clear, comparison
 from hardmax.jit.ways import COMPILED, Job, forced
 
 
@@ -13,6 +14,8 @@ def test_the_examples_run_in_compiled_code():
     with forced(COMPILED):
         examples["small clouds"]()
         examples["large clouds in dimension 1"]()
+        examples["large clouds in dimension 3"]()
+    assert all(kernel.signatures for kernel in (clear.clear_margin, clear.look, clear.move, comparison.compare))
     assert fused.run_clouds.signatures
     assert search_tree._find.signatures
 

@@ -49,6 +49,8 @@ def _large(dim: int) -> None:
     simulate(np.round(cloud, 2 if dim == 2 else 1), layers=1)
     if dim == 3:
         limit(rng.uniform(-1, 1, (60_000, dim)))
+        tied = np.round(cloud, 1)
+        limit(tied).certificate.verify(tied)
 
 
 def _texts() -> None:
