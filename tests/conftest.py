@@ -4,6 +4,7 @@ A shell without job control starts background jobs with the interrupt signal ign
 that interrupt a run would then wait for its end.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -21,6 +22,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or every program that a test 
 sys.dont_write_bytecode = False
 for library in ("OMP", "OPENBLAS", "MKL"):  # the tests are many processes: threads that wait for each other take a core
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+gc.set_threshold(10_000, 20)  # a worker keeps a million objects, and looking through them often took 5 % of its time
 
 os.environ["HARDMAX_CHECK_SHAPES"] = "1"  # before any test imports hardmax; see hardmax.shapes
 import hardmax.shapes  # noqa: E402, F401

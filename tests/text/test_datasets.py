@@ -340,7 +340,7 @@ def offered(tmp_path, monkeypatch):
     source.write_bytes(b"x" * 300_000)
     right = md5(source.read_bytes()).hexdigest()
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=source.parent)) as server:
-        thread = Thread(target=server.serve_forever)
+        thread = Thread(target=server.serve_forever, args=(0.01,))  # how long `shutdown` may take
         thread.start()
         address = f"http://127.0.0.1:{server.server_port}/a.tar.gz"
         monkeypatch.setitem(datasets.SOURCES, "imdb", (address, "a.tar.gz", right))

@@ -26,7 +26,7 @@ class _Site:
 
         self.body = b""
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True)
         self.address = f"http://localhost:{self.server.server_port}"  # not 127.0.0.1: another site for the browser
 
     def showing(self, framed, linked):
